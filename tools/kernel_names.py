@@ -6,11 +6,20 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from tools.generate_api import door_names
+
 # What plugins may import from, of all that `tangrad-core` ships. Names in `tangrad` itself are entry points of
 # `tangrad.api`, and checked as such.
 PUBLIC_MODULES = (
     "tangrad.core",
+    "tangrad.core.arguments",
+    "tangrad.core.backends",
+    "tangrad.core.caches",
+    "tangrad.core.programs",
     "tangrad.core.protocols",
+    "tangrad.core.settings",
+    "tangrad.core.tools",
+    "tangrad.core.transformations",
     "tangrad.dtypes",
     "tangrad.errors",
     "tangrad.tree",
@@ -20,10 +29,13 @@ PUBLIC_MODULES = (
 
 
 def exported_names(path: Path) -> set[str]:
-    """Return the names that a module hands on: `__all__`, else what it defines or imports `as` itself.
+    """Return the names that a module hands on: `__all__`, a door's table, else what it defines or imports `as` itself.
 
     Imports under `if TYPE_CHECKING` count: that is how names are declared that are loaded at their first use.
     """
+    behind_door = door_names(path)
+    if behind_door:
+        return set(behind_door)
     body = ast.parse(path.read_text()).body
     for statement in body:
         if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", None) == "__all__":

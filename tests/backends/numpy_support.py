@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import CompileOptions, ShapedArray, get_backend, trace_to_closed_jaxpr
+from tangrad.core import ShapedArray, get_backend, trace_to_closed_jaxpr
+from tangrad.core.backends import CompileOptions
 
 NUMPY = get_backend("numpy")
 F32 = np.dtype("float32")

@@ -11,16 +11,8 @@ from hypothesis import strategies as st
 from tangrad._backend_numpy import blocks, buffers, select
 from tangrad._backend_numpy.functions import UNKNOWN
 from tangrad._backend_numpy.kernels import composed
-from tangrad.core import (
-    CompileOptions,
-    PrimitiveSet,
-    RuleSet,
-    ShapedArray,
-    eval_jaxpr,
-    literal,
-    register,
-    trace_to_closed_jaxpr,
-)
+from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, eval_jaxpr, literal, register, trace_to_closed_jaxpr
+from tangrad.core.backends import CompileOptions
 
 from .numpy_support import F32, NUMPY, put, same
 

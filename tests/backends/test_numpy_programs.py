@@ -15,16 +15,8 @@ from tangrad._backend_numpy.array import PlacedArray
 from tangrad._backend_numpy.backend import NumpyDevice
 from tangrad._backend_numpy.kernels import FRESH, composed, kernel
 from tangrad._backend_numpy.quiet import outside
-from tangrad.core import (
-    CompileOptions,
-    Effect,
-    PrimitiveSet,
-    RuleSet,
-    ShapedArray,
-    literal,
-    register,
-    trace_to_closed_jaxpr,
-)
+from tangrad.core import Effect, PrimitiveSet, RuleSet, ShapedArray, literal, register, trace_to_closed_jaxpr
+from tangrad.core.backends import CompileOptions
 
 from .numpy_support import F32, NUMPY, compiled, put, same
 

@@ -6,7 +6,8 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax, use_backend
-from tangrad.core import ShapedArray, compile_program, get_backend
+from tangrad.core import ShapedArray, get_backend
+from tangrad.core.programs import compile_program
 from tangrad.export import symbolic_shape
 from tests.symbolic.programs import SIZES, arrays_at, arrays_of, expressions_by_function, program, symbolic_types
 

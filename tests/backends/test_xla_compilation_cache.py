@@ -13,7 +13,9 @@ pytest.importorskip("jaxlib")
 p = pytest.importorskip("tangrad._lax.elementwise.primitives")
 
 from tangrad._backend_xla import compilation_cache, jaxlib_api, settings
-from tangrad.core import SETTINGS, CompileOptions, ShapedArray, get_backend, literal, trace_to_closed_jaxpr
+from tangrad.core import ShapedArray, get_backend, literal, trace_to_closed_jaxpr
+from tangrad.core.backends import CompileOptions
+from tangrad.core.settings import SETTINGS
 
 XLA = get_backend("xla")
 F32 = np.dtype("float32")
@@ -280,7 +282,8 @@ def test_the_key_depends_on_all_that_matters(folder) -> None:
 
 WORKER = """
 import numpy as np
-from tangrad.core import CompileOptions, ShapedArray, get_backend, literal, trace_to_closed_jaxpr
+from tangrad.core import ShapedArray, get_backend, literal, trace_to_closed_jaxpr
+from tangrad.core.backends import CompileOptions
 from tangrad._lax.elementwise import primitives as p
 xla = get_backend("xla")
 x = xla.put(np.arange(3, dtype="float32"), ShapedArray((3,), "float32"))

@@ -13,7 +13,8 @@ import numpy as np
 
 import tangrad
 from tangrad import lax
-from tangrad.core import SETTINGS, dtypes
+from tangrad.core import dtypes
+from tangrad.core.settings import SETTINGS
 
 # Expression -> what it computes: the quotient by 0 is -1, the remainder the dividend. The divisors are such that XLA
 # finds out while compiling that they are zero; run in one process of its own, since a failure would be its end.

@@ -178,7 +178,8 @@ def test_jax_is_never_imported() -> None:
     program = """
     import sys
     import numpy as np
-    from tangrad.core import CompileOptions, ShapedArray, get_backend, trace_to_closed_jaxpr
+    from tangrad.core import ShapedArray, get_backend, trace_to_closed_jaxpr
+    from tangrad.core.backends import CompileOptions
     from tangrad._lax.elementwise.primitives import sin_p
     xla = get_backend("xla")
     x = xla.put(np.ones(3, np.float32), ShapedArray((3,), "float32"))

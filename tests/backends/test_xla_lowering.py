@@ -15,7 +15,6 @@ from tangrad._backend_xla.axes import AxisEnvironment
 from tangrad._backend_xla.lowering import lower_to_module
 from tangrad.core import (
     ClosedJaxpr,
-    CompileOptions,
     Effect,
     Jaxpr,
     JaxprEqn,
@@ -28,6 +27,7 @@ from tangrad.core import (
     register,
     trace_to_closed_jaxpr,
 )
+from tangrad.core.backends import CompileOptions
 
 XLA = get_backend("xla")
 F32 = np.dtype("float32")

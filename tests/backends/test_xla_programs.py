@@ -15,7 +15,8 @@ import pytest
 pytest.importorskip("jaxlib")
 p = pytest.importorskip("tangrad._lax.elementwise.primitives")
 
-from tangrad.core import CompileOptions, ShapedArray, get_backend, literal, trace_to_closed_jaxpr
+from tangrad.core import ShapedArray, get_backend, literal, trace_to_closed_jaxpr
+from tangrad.core.backends import CompileOptions
 from tangrad.errors import UnexpectedTracerError
 
 XLA = get_backend("xla")
@@ -246,7 +247,8 @@ def test_threads_lower_and_compile_at_once(monkeypatch) -> None:
 SEVERAL_DEVICES = """
 import numpy as np
 import tangrad
-from tangrad.core import CompileOptions, ShapedArray, get_backend, literal, trace_to_closed_jaxpr
+from tangrad.core import ShapedArray, get_backend, literal, trace_to_closed_jaxpr
+from tangrad.core.backends import CompileOptions
 from tangrad._core.settings.config import default_device
 from tangrad._lax.elementwise import primitives as p
 

@@ -8,7 +8,8 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax, random
-from tangrad.core import Primitive, PrimitiveSet, RecentlyUsed, hookimpl, literal, register
+from tangrad.core import Primitive, PrimitiveSet, hookimpl, literal, register
+from tangrad.core.caches import RecentlyUsed
 from tangrad.dtypes import as_dtype
 
 pytest.importorskip("tangrad._backend_xla")

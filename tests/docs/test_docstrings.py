@@ -13,7 +13,7 @@ import warnings
 
 import pytest
 
-from tangrad.core import SETTINGS
+from tangrad.core.settings import SETTINGS
 from tests.docs.test_examples import OPTIONS
 from tools.generate_api import public_api
 from tools.workspace import distributions

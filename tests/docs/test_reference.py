@@ -9,7 +9,7 @@ import pytest
 
 from tangrad._console.explanations.catalogue_data import PUBLIC_NAMES
 from tangrad._core.composition.hook_names import ARGUMENTS
-from tangrad.core import rule_kinds
+from tangrad.core.tools import rule_kinds
 from tools.docs import extension, reference, tables
 from tools.docs.docstrings import escape, summary, to_markdown
 from tools.kernel_names import PUBLIC_MODULES, exported_names

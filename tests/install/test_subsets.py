@@ -34,7 +34,8 @@ SUBSETS = (
         ("tangrad-core",),
         """
         import tangrad
-        from tangrad.core import PrimitiveSet, ShapedArray, check_jaxpr, trace_to_jaxpr
+        from tangrad.core import PrimitiveSet, ShapedArray, trace_to_jaxpr
+        from tangrad.core.tools import check_jaxpr
         doubling = PrimitiveSet("doubling", api=1)
 
         @doubling.primitive

@@ -250,7 +250,7 @@ def test_a_transformation(make_environment, sample, backend):
 
 
 NAMES = """
-    from tangrad.core import plugin_manager
+    from tangrad.core.tools import plugin_manager
     names = {name for name, plugin in plugin_manager().list_name_plugin() if plugin is not None}
 """
 
@@ -307,7 +307,7 @@ def test_a_blocked_distribution_that_something_needs(make_environment, sample):
         import sys
         import tangrad
         import tangrad.numpy as np
-        from tangrad.core import plugin_manager
+        from tangrad.core.tools import plugin_manager
 
         assert plugin_manager().is_blocked("sample-horner")
         try:

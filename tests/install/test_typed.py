@@ -12,7 +12,8 @@ import tangrad.autodiff
 import tangrad.batching
 from tangrad import core
 from tangrad._core.composition.hook_names import ARGUMENTS
-from tangrad.core import composition, protocols, rule_kinds
+from tangrad.core import composition, protocols
+from tangrad.core.tools import rule_kinds
 from tests.install.environments import run
 from tools.workspace import ROOT, distributions
 

@@ -10,7 +10,8 @@ from tangrad._core.kernel.primitive import dispatch
 from tangrad._numpy.conversion import stacked
 from tangrad._numpy.fusing import SEQUENCE_LIMIT
 from tangrad._numpy.indexing import _parts
-from tangrad.core import EVAL_TRACE, forget_direct_calls
+from tangrad.core import EVAL_TRACE
+from tangrad.core.backends import forget_direct_calls
 
 BACKENDS = ["numpy", "xla"]
 

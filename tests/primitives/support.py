@@ -7,7 +7,7 @@ import numpy as np
 import tangrad
 from tangrad import enable_x64
 from tangrad import use_backend as backend_setting
-from tangrad.core import SETTINGS
+from tangrad.core.settings import SETTINGS
 
 BACKENDS = ("numpy", "xla")
 TOLERANCES = {

@@ -10,7 +10,8 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import enable_x64, lax, use_backend
-from tangrad.core import ShapedArray, check_jaxpr
+from tangrad.core import ShapedArray
+from tangrad.core.tools import check_jaxpr
 from tests.primitives.support import BACKENDS, assert_same, check_derivative
 
 PAIRS = [[0, 3], [2, 1]]

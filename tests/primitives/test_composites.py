@@ -11,7 +11,7 @@ from tangrad import enable_x64
 from tangrad import use_backend as backend_setting
 from tangrad._lax.elementwise import primitives as p
 from tangrad._lax.structure import primitives as structure
-from tangrad.core import SETTINGS
+from tangrad.core.settings import SETTINGS
 from tests.primitives.support import BACKENDS, assert_same, draw, narrow
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from tangrad.conformance import CHECKS, check, find_samples, primitives_of
-from tangrad.core import families, primitive_set
+from tangrad.core.tools import families, primitive_set
 
 PRIMITIVES = [primitive for family in families() for primitive in primitive_set(family).primitives.values()]
 COMPILED = ["jit", "decomposition", "usage", "special", "layouts", "sizes", "dtypes"]

@@ -10,17 +10,8 @@ from tangrad._conformance.checks.edges import pointwise
 from tangrad._conformance.differences import TABLE
 from tangrad._conformance.edge_values import MOST, grid
 from tangrad.conformance import Sample, check, draw, find_samples
-from tangrad.core import (
-    PrimitiveSet,
-    RuleSet,
-    ShapedArray,
-    as_array,
-    families,
-    find_primitive,
-    primitive_set,
-    register,
-    rule_table,
-)
+from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, as_array, find_primitive, register, rule_table
+from tangrad.core.tools import families, primitive_set
 
 
 class Planted:

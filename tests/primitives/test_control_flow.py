@@ -11,7 +11,7 @@ import pytest
 import tangrad
 from tangrad import disable_jit
 from tangrad import use_backend as backend_setting
-from tangrad.core import SETTINGS
+from tangrad.core.settings import SETTINGS
 from tests.primitives.control_flow_programs import PROGRAMS
 from tests.unoptimized_jax import jit_unoptimized
 

@@ -13,7 +13,9 @@ from tangrad import check_tracer_leaks, lax
 from tangrad import use_backend as backend_setting
 from tangrad._lax.control_flow.counting import counters, sums
 from tangrad.autodiff import partial_eval_jaxpr, transpose_flat
-from tangrad.core import SETTINGS, ClosedJaxpr, as_array, check_jaxpr, dce_jaxpr, typeof
+from tangrad.core import ClosedJaxpr, as_array, dce_jaxpr, typeof
+from tangrad.core.settings import SETTINGS
+from tangrad.core.tools import check_jaxpr
 
 BACKENDS = ("numpy", "xla")
 X = np.linspace(0.1, 0.9, 5, dtype=np.float32)

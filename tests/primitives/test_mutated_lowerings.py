@@ -3,7 +3,8 @@
 import pytest
 
 from tangrad.conformance import check, find_samples
-from tangrad.core import RuleSet, find_primitive, register, rule_kinds, rule_table
+from tangrad.core import RuleSet, find_primitive, register, rule_table
+from tangrad.core.tools import rule_kinds
 from tests.primitives.mutated_lowerings_xla import MUTANTS
 
 CHECKS = ["abstract", "backends", "jit", "decomposition", "edges"]

@@ -18,7 +18,8 @@ import numpy
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
-from tangrad.core import EVAL_TRACE, PrimitiveSet, RuleSet, ShapedArray, cache_context, composition, register, thread
+from tangrad.core import EVAL_TRACE, PrimitiveSet, RuleSet, ShapedArray, composition, register, thread
+from tangrad.core.settings import cache_context
 
 warnings.simplefilter("error")
 

@@ -14,7 +14,8 @@ from tangrad._symbolic.errors import UnsolvableDimensionsError
 from tangrad._symbolic.evaluation import evaluate, evaluate_shape
 from tangrad._symbolic.parsing import LIMITS, parse_dimension
 from tangrad._symbolic.solving import plan
-from tangrad.core import ShapedArray, is_symbolic, max_size, min_size
+from tangrad.core import ShapedArray
+from tangrad.core.arguments import is_symbolic, max_size, min_size
 from tangrad.export import InconclusiveDimensionOperation, SymbolicScope, symbolic_args_specs, symbolic_shape
 
 NAMES = ("a", "b", "n")

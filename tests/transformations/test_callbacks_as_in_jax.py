@@ -10,7 +10,7 @@ import pytest
 
 import tangrad
 from tangrad import use_backend as backend_setting
-from tangrad.core import SETTINGS
+from tangrad.core.settings import SETTINGS
 from tests.transformations.callback_support import FAILING, PROGRAMS
 
 jax = pytest.importorskip("jax")

@@ -18,13 +18,13 @@ from tangrad.core import (
     RuleSet,
     ShapedArray,
     axes_of_effects,
-    check_jaxpr,
     decomposed,
     eval_jaxpr,
     register,
     rule_table,
     thread,
 )
+from tangrad.core.tools import check_jaxpr
 from tangrad.errors import MissingRuleError
 
 SIZE = 6

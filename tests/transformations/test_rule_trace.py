@@ -4,7 +4,8 @@ import pytest
 
 import tangrad
 import tangrad.numpy as np
-from tangrad.core import RuleTrace, RuleTracer, call_under, current_trace, holding, run_traced, thread
+from tangrad.core import RuleTrace, RuleTracer, current_trace, holding, run_traced, thread
+from tangrad.core.transformations import call_under
 from tangrad.errors import LeakedTracerError
 
 

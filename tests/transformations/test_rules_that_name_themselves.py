@@ -15,7 +15,6 @@ from tangrad import lax, use_backend
 from tangrad._core.composition.plugin import Plugin
 from tangrad._core.kernel.rules import find_rule_kind
 from tangrad.core import (
-    SETTINGS,
     NamedAxisEffect,
     PrimitiveSet,
     RuleSet,
@@ -23,12 +22,12 @@ from tangrad.core import (
     composition,
     decomposition_jaxpr,
     find_primitive,
-    is_internal,
     register,
-    rule_kinds,
     rule_table,
     trace_to_closed_jaxpr,
 )
+from tangrad.core.settings import SETTINGS
+from tangrad.core.tools import is_internal, rule_kinds
 from tangrad.errors import BrokenPluginError, PluginWarning
 from tangrad.experimental.sparse import BCOO, sparsify
 from tangrad.sharding import AxisType, Mesh, NamedSharding

@@ -6,7 +6,8 @@ import pytest
 import tangrad
 from tangrad import lax, use_backend
 from tangrad._core.kernel.value_texts import LONG, tracer_text, value_text
-from tangrad.core import SETTINGS, Tracer
+from tangrad.core import Tracer
+from tangrad.core.settings import SETTINGS
 
 np = tangrad.numpy
 X = numpy.arange(3, dtype="float32")

@@ -7,7 +7,8 @@ import pytest
 
 import tangrad
 from tangrad._console.explanations.missing import explanations
-from tangrad.core import Array, Backend, backend_names, composition, configure_plugins, get_backend, register
+from tangrad.core import Array, Backend, backend_names, composition, get_backend, register
+from tangrad.core.tools import configure_plugins
 from tangrad.errors import BackendError
 
 

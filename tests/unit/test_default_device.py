@@ -8,7 +8,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as np
-from tangrad.core import SETTINGS
+from tangrad.core.settings import SETTINGS
 from tangrad.errors import BackendError
 
 USE = """

@@ -195,7 +195,7 @@ def test_settings_are_part_of_what_is_remembered():
 
 def test_the_kernel_keeps_what_computes_a_signature():
     """It is made once, of one, two and three operands, of literals alone, and with several results."""
-    tangrad.core.forget_direct_calls()
+    tangrad.core.backends.forget_direct_calls()
     x = vector()
     kept = []
     for _ in range(3):
@@ -213,7 +213,7 @@ def test_what_is_kept_is_forgotten():
     x = vector()
     np.sin(x), sinh_p.bind(x)
     assert kernel_calls
-    tangrad.core.forget_direct_calls()
+    tangrad.core.backends.forget_direct_calls()
     assert not kernel_calls
 
 

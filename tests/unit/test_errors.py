@@ -13,7 +13,8 @@ from tangrad._console.explanations.rules import missing_rule
 from tangrad._core.diagnostics import errors
 from tangrad._core.diagnostics.source_info import current_source
 from tangrad._lax.elementwise.primitives import sin_p
-from tangrad.core import Explanations, PrimitiveSet, RuleKind, RuleSet, ShapedArray, register, rule_table
+from tangrad.core import PrimitiveSet, RuleKind, RuleSet, ShapedArray, register, rule_table
+from tangrad.core.tools import Explanations
 
 TRACER_ERRORS = [
     errors.ConcretizationTypeError,

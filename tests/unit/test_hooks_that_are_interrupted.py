@@ -13,7 +13,8 @@ import pytest
 
 from tangrad._core.composition.hooks import hooks
 from tangrad._core.composition.outside import from_signal_handler
-from tangrad.core import HookContext, composition, hookimpl, plugin_manager, register
+from tangrad.core import HookContext, composition, hookimpl, register
+from tangrad.core.tools import plugin_manager
 from tests.unit.plugin_site import Site
 from tests.unit.test_plugins_hooks import CONTEXT, by_hand, program
 

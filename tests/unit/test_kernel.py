@@ -16,7 +16,6 @@ from tangrad._core.kernel.keys import params_key, typed_key
 from tangrad.core import (
     ClosedJaxpr,
     Effect,
-    FixedParams,
     JaxprEqn,
     Primitive,
     PrimitiveSet,
@@ -25,10 +24,7 @@ from tangrad.core import (
     ShapedArray,
     Trace,
     Var,
-    canonicalize_shape,
-    check_jaxpr,
     composition,
-    configure_plugins,
     current_trace,
     dce_jaxpr,
     literal,
@@ -37,6 +33,9 @@ from tangrad.core import (
     set_current_trace,
     trace_to_jaxpr,
 )
+from tangrad.core.arguments import canonicalize_shape
+from tangrad.core.caches import FixedParams
+from tangrad.core.tools import check_jaxpr, configure_plugins
 
 F3 = ShapedArray((3,), "float32")
 

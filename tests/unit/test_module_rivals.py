@@ -65,7 +65,8 @@ def test_modules_are_in_conflict_and_decided_as_names_are(site: Site, decided: s
 def test_what_is_registered_and_decided_later_counts(site: Site) -> None:
     code = """
 import types, tangrad, tangrad.numpy
-from tangrad.core import configure_plugins, register
+from tangrad.core import register
+from tangrad.core.tools import configure_plugins
 from tangrad.errors import PluginConflictError
 ours, theirs = tangrad.numpy, types.ModuleType("mine")
 with register(theirs, group="api", name="numpy", override=True):

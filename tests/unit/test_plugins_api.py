@@ -20,7 +20,8 @@ from tangrad._core.diagnostics.errors import (
     PluginConflictError,
     PluginWarning,
 )
-from tangrad.core import configure_plugins, how_to_install, register
+from tangrad.core import register
+from tangrad.core.tools import configure_plugins, how_to_install
 from tests.unit.plugin_site import Site
 
 

@@ -21,7 +21,8 @@ from tangrad._core.diagnostics.errors import (
     PluginWarning,
 )
 from tangrad._core.kernel.rules import rule_table
-from tangrad.core import Backend, PrimitiveSet, RuleKind, RuleSet, configure_plugins, hookimpl, plugin_manager, register
+from tangrad.core import Backend, PrimitiveSet, RuleKind, RuleSet, hookimpl, register
+from tangrad.core.tools import configure_plugins, plugin_manager
 from tests.unit.plugin_site import Site
 
 API, HOOKS = "tangrad.api", "tangrad.hooks"
@@ -193,7 +194,7 @@ def test_providers_of_names_primitives_kinds_backends_and_commands(family: Primi
         found = composition().find("tangrad.commands", "computed")
         assert found is not None and found.load() is print
         assert "computed" in dir(tangrad.numpy) and "computed" not in dir(tangrad.lax)
-        assert "computed_family" in tangrad.core.families() and "computed_kind" in tangrad.core.rule_kinds()
+        assert "computed_family" in tangrad.core.tools.families() and "computed_kind" in tangrad.core.tools.rule_kinds()
         assert "computed" in tangrad.core.backend_names() and "computed_setting" in dir(tangrad.config)
         assert "computed_method" in dir(tangrad.numpy.ones(1))
     assert not hasattr(tangrad.numpy, "computed") and "computed" not in dir(tangrad.numpy)

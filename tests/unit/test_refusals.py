@@ -14,16 +14,8 @@ from tangrad import lax
 from tangrad._core.kernel import transfers
 from tangrad._core.kernel.applications import ask_and_evaluate
 from tangrad._core.kernel.rules import find_rule_kind
-from tangrad.core import (
-    EVAL_TRACE,
-    RefusedError,
-    backend_names,
-    composition,
-    get_backend,
-    hookimpl,
-    primitive_set,
-    register,
-)
+from tangrad.core import EVAL_TRACE, RefusedError, backend_names, composition, get_backend, hookimpl, register
+from tangrad.core.tools import primitive_set
 from tangrad.errors import BrokenPluginError
 from tests.unit.plugin_site import Site
 
@@ -32,7 +24,8 @@ BACKENDS = ["numpy", pytest.param("xla", marks=pytest.mark.skipif(not HAS_XLA, r
 
 # A package that keeps callbacks into Python out of production, as a user would install it.
 NO_CALLBACKS = """
-from tangrad.core import RefusedError, hookimpl
+from tangrad.core import hookimpl
+from tangrad.core import RefusedError
 
 class CallbackRefused(RefusedError):
     pass

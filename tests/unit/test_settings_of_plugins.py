@@ -14,7 +14,7 @@ from tangrad.errors import MissingDistributionError
 from tests.unit.plugin_site import Site
 
 COLOUR = """
-from tangrad.core import define_choice
+from tangrad.core.settings import define_choice
 colour = define_choice("colour", "red", ("red", "blue"), "The colour.")
 """
 

@@ -55,7 +55,7 @@ def test_other_numbers_are_refused(second, api):
 
 
 def test_the_first_number_has_none_before_it():
-    assert versioning.EXTENSION_API == tangrad.core.EXTENSION_API == 1
+    assert versioning.EXTENSION_API == tangrad.core.tools.EXTENSION_API == 1
     with pytest.raises(errors.ApiVersionError, match="extension API 0"):
         register(primitives(api=0))
 
@@ -141,7 +141,7 @@ def test_the_doctor_names_numbers(site):
     site.add("half-migrated", entries, "1.5", {"half.py": HALF_MIGRATED.format(new=2)})
     program = (
         "import tangrad.core\nfrom tangrad._core.composition import versioning\nfrom tangrad.core import composition\n"
-        "tangrad.core.EXTENSION_API = versioning.EXTENSION_API = 2\nimport warnings\n"
+        "tangrad.core.tools.EXTENSION_API = versioning.EXTENSION_API = 2\nimport warnings\n"
         "warnings.simplefilter('ignore')\nfrom tangrad._console.report.composed import number_problems\n"
         "for problem in number_problems(composition()): print(problem.what, '=>', problem.cure)"
     )

@@ -10,7 +10,8 @@ import tangrad
 import tangrad.numpy as np
 from tangrad import lax
 from tangrad._collectives.named_axes import subst_axis_names
-from tangrad.core import check_jaxpr, find_primitive
+from tangrad.core import find_primitive
+from tangrad.core.tools import check_jaxpr
 from tangrad.experimental.maps import SerialLoop, xmap
 
 RNG = onp.random.default_rng(0)

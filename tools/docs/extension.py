@@ -9,8 +9,9 @@ from typing import Any
 from tangrad._core.composition.hook_names import ARGUMENTS
 from tangrad._core.composition.plugin import GROUPS, PROGRAM_HOOKS, RULES, hook_of
 from tangrad._core.kernel import hook_protocols
-from tangrad.core import composition, rule_kinds
+from tangrad.core import composition
 from tangrad.core.protocols import RULES as PROTOCOLS
+from tangrad.core.tools import rule_kinds
 from tools.docs.docstrings import escape
 from tools.workspace import distributions
 

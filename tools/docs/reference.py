@@ -6,7 +6,6 @@ them up; the names of the few plain packages (`tangrad.tree`, `tangrad.core`, ..
 
 from __future__ import annotations
 
-import ast
 import enum
 import importlib
 import inspect
@@ -14,6 +13,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -24,7 +24,7 @@ from tangrad.core import Array, composition
 from tools.docs import extension
 from tools.docs.docstrings import escape, summary, to_markdown
 from tools.generate_api import public_api
-from tools.kernel_names import declared_names
+from tools.kernel_names import exported_names
 from tools.workspace import ROOT, Distribution, distributions
 
 # Page -> the packages on it. What is below a page's package and is not named here is put on that page, too.
@@ -47,7 +47,14 @@ PAGES = {
 PLAIN_PACKAGES = (
     "tangrad.tree",
     "tangrad.core",
+    "tangrad.core.arguments",
+    "tangrad.core.backends",
+    "tangrad.core.caches",
+    "tangrad.core.programs",
     "tangrad.core.protocols",
+    "tangrad.core.settings",
+    "tangrad.core.tools",
+    "tangrad.core.transformations",
     "tangrad.autodiff",
     "tangrad.batching",
     "tangrad._backend_numpy.lowering",
@@ -156,9 +163,8 @@ def packages() -> dict[str, Package]:
 
 
 def _handed_on(module: ModuleType, distribution: str) -> Iterator[Name]:
-    """Yield the public names of an ordinary module: `__all__`, else what it defines or imports `as` itself."""
-    listed = getattr(module, "__all__", None)
-    for name in listed or declared_names(ast.parse(inspect.getsource(module)).body):
+    """Yield the public names of an ordinary module or of a door."""
+    for name in sorted(exported_names(Path(inspect.getfile(module)))):
         value = getattr(module, name)
         if not (name.startswith("_") or isinstance(value, ModuleType)):
             home = getattr(value, "__module__", None) or type(value).__module__

@@ -8,7 +8,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as jnp
-from tangrad.core import SETTINGS
+from tangrad.core.settings import SETTINGS
 from tangrad.sharding import NamedSharding
 from tangrad.sharding import PartitionSpec as P
 from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh

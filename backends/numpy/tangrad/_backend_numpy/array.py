@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tangrad import core as kernel
-from tangrad.core import Array, ArrayOperators, ShapedArray, dtypes, method_boundaries
+from tangrad.core import Array, ShapedArray, dtypes
+from tangrad.core.backends import ArrayOperators, method_boundaries
 
 new_array = object.__new__
 # Counting references finds every view of a buffer, where the interpreter counts them exactly.

@@ -11,18 +11,9 @@ import numpy as np
 
 from tangrad import core as kernel
 from tangrad._backend_numpy.array import NumpyArray, physical, placed, wrap
-from tangrad.core import (
-    Backend,
-    ClosedJaxpr,
-    CompileOptions,
-    Device,
-    JaxprCache,
-    ShapedArray,
-    Sharding,
-    chosen_device,
-    free_after_fork,
-    thread,
-)
+from tangrad.core import Backend, ClosedJaxpr, Device, ShapedArray, Sharding, thread
+from tangrad.core.backends import CompileOptions, chosen_device
+from tangrad.core.caches import JaxprCache, free_after_fork
 
 
 class NumpyDevice(Device):

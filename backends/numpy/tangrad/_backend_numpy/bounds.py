@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_numpy.functions import ELEMENTWISE, Bind, Function
-from tangrad.core import is_symbolic
+from tangrad.core.arguments import is_symbolic
 
 FEWEST = 4096  # elements
 

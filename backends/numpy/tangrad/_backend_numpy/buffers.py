@@ -11,7 +11,7 @@ from typing import Any
 
 from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH, VIEW, Ufunc
 from tangrad._backend_numpy.program import Program, Step, Stored
-from tangrad.core import is_symbolic
+from tangrad.core.arguments import is_symbolic
 
 GIVEN = 1 << 14  # bytes: smaller donated arrays are not worth the question who else sees them
 FOREVER = 1 << 60

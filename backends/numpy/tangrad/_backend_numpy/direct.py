@@ -15,7 +15,8 @@ from tangrad._backend_numpy.array import NumpyArray
 from tangrad._backend_numpy.dispatch import is_silent, kernel_for, wrap_several
 from tangrad._backend_numpy.quiet import quiet
 from tangrad._backend_numpy.source import text_function
-from tangrad.core import Literal, carried_program, evaluate
+from tangrad.core import Literal
+from tangrad.core.backends import carried_program, evaluate
 
 
 def direct(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:

@@ -17,16 +17,9 @@ from tangrad._backend_numpy.program import Program
 from tangrad._backend_numpy.quiet import run_quietly
 from tangrad._backend_numpy.sharded import common_place
 from tangrad._backend_numpy.source import program_function
-from tangrad.core import (
-    JaxprCache,
-    Literal,
-    carried_program,
-    checked_operands,
-    forget_direct_calls,
-    params_key,
-    register_cache,
-    weak_key,
-)
+from tangrad.core import Literal, checked_operands
+from tangrad.core.backends import carried_program, forget_direct_calls
+from tangrad.core.caches import JaxprCache, params_key, register_cache, weak_key
 
 CACHE_LIMIT = 4096
 KEEP_FREE_MEMORY = 31 << 20  # bytes

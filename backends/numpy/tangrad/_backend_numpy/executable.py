@@ -18,7 +18,9 @@ from tangrad._backend_numpy.sharded import Place, ProgramLayout, common_place
 from tangrad._backend_numpy.simplify import simplify
 from tangrad._backend_numpy.size_text import plan_of
 from tangrad._backend_numpy.source import Source, function_from
-from tangrad.core import ClosedJaxpr, CompileOptions, Executable, checked_operands, first_symbolic
+from tangrad.core import ClosedJaxpr, Executable, checked_operands
+from tangrad.core.arguments import first_symbolic
+from tangrad.core.backends import CompileOptions
 
 FOLD_LIMIT = 1 << 20  # bytes: results that depend on constants alone are kept up to this size
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_numpy.size_text import shape_text
-from tangrad.core import is_symbolic
+from tangrad.core.arguments import is_symbolic
 
 ELEMENTWISE, FRESH, VIEW, UNKNOWN = "elementwise", "fresh", "view", "unknown"
 NATURES = (ELEMENTWISE, FRESH, VIEW, UNKNOWN)

@@ -28,7 +28,8 @@ from tangrad._backend_numpy.program import Program, Shape, Stored, Value, broadc
 from tangrad._backend_numpy.select import selection
 from tangrad._backend_numpy.sizes import equation_at_sizes
 from tangrad._backend_numpy.totals import reduction
-from tangrad.core import ClosedJaxpr, Literal, ShapedArray, calls_rules, dtypes, keeps_alive, params_key, rule_table
+from tangrad.core import ClosedJaxpr, Literal, ShapedArray, calls_rules, dtypes, keeps_alive, rule_table
+from tangrad.core.caches import params_key
 
 KIND = "lower.numpy"
 _rules = rule_table(KIND)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_numpy.array import NumpyArray
-from tangrad.core import ShapedArray, dtypes, register_cache
+from tangrad.core import ShapedArray, dtypes
+from tangrad.core.caches import register_cache
 
 TYPE_LIMIT = 4096
 KEPT = 1 << 12  # bytes up to which a number may be a view, which keeps the array that it comes from

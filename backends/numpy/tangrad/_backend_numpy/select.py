@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_numpy.functions import ELEMENTWISE, WHERE, Bind, Function
-from tangrad.core import is_symbolic
+from tangrad.core.arguments import is_symbolic
 
 FEWEST = 4096  # elements from which on the passes are faster than the branches
 _INTEGERS = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}

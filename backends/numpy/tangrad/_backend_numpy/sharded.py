@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_numpy.array import NumpyArray, PlacedArray, deleted_message, placed
-from tangrad.core import (
-    ClosedJaxpr,
-    Sharding,
+from tangrad.core import ClosedJaxpr, Sharding, transfers
+from tangrad.core.backends import (
     agreed_devices,
     check_argument,
     program_shardings,
     sharding_of_result,
     stated_claims,
-    transfers,
     with_shardings_of_types,
 )
 

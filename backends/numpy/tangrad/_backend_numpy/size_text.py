@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tangrad.core import first_symbolic, is_symbolic
+from tangrad.core.arguments import first_symbolic, is_symbolic
 
 
 class Text:

@@ -14,7 +14,9 @@ import numpy as np
 
 from tangrad._backend_numpy.functions import VIEW, Bind, Function
 from tangrad._backend_numpy.size_text import shape_text, size_names, size_text
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RecentlyUsed, ShapedArray, Var, is_symbolic
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, ShapedArray, Var
+from tangrad.core.arguments import is_symbolic
+from tangrad.core.caches import RecentlyUsed
 
 MOST_SIZES = 256  # for which the function of an equation is kept
 

@@ -20,7 +20,7 @@ from tangrad._backend_numpy.buffers import Plan
 from tangrad._backend_numpy.functions import VIEW, on_scalars
 from tangrad._backend_numpy.program import Program, Step, Stored
 from tangrad._backend_numpy.size_text import lines_of_sizes
-from tangrad.core import free_after_fork, register_cache
+from tangrad.core.caches import free_after_fork, register_cache
 
 LARGE = 1 << 14  # bytes: arrays from here on are released as soon as they are not needed
 CODE_CACHE_LIMIT = 1024

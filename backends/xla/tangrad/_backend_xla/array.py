@@ -9,7 +9,8 @@ import numpy as np
 
 from tangrad._backend_xla import failures, jaxlib_api
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad.core import Array, ShapedArray, dtypes, filter_traceback, method_boundaries, own_boundary, transfers
+from tangrad.core import Array, ShapedArray, dtypes, filter_traceback, own_boundary, transfers
+from tangrad.core.backends import method_boundaries
 from tangrad.dtypes import float0
 
 DLPACK_KINDS = {"cpu": 1, "cuda": 2, "rocm": 10}  # the DLPack standard's numbers of devices

@@ -17,18 +17,9 @@ with jaxlib_version.explained:  # first of all: names that jaxlib lacks come up 
 from tangrad._backend_xla.array import DLPACK_KINDS, XlaArray
 from tangrad._backend_xla.clients import Platforms, XlaDevice
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad.core import (
-    Backend,
-    ClosedJaxpr,
-    CompileOptions,
-    Jaxpr,
-    ShapedArray,
-    Sharding,
-    Var,
-    chosen_device,
-    names_memories,
-    register_cache,
-)
+from tangrad.core import Backend, ClosedJaxpr, Jaxpr, ShapedArray, Sharding, Var
+from tangrad.core.backends import CompileOptions, chosen_device, names_memories
+from tangrad.core.caches import register_cache
 
 LARGE_ROW = 1 << 16  # bytes
 ROW_TYPES = 1024

@@ -28,7 +28,9 @@ from pathlib import Path
 from typing import Any
 
 from tangrad._backend_xla import jaxlib_api, mlir, settings
-from tangrad.core import HookContext, Logger, hooks, read_own_file, thread
+from tangrad.core import HookContext, thread
+from tangrad.core.backends import Logger, read_own_file
+from tangrad.core.tools import hooks
 
 logger = Logger(__name__)
 

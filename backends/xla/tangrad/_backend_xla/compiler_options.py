@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import CompileOptions
+from tangrad.core.backends import CompileOptions
 
 # What XLA says of a name that it does not have, and of a value of another kind.
 _REFUSALS = ("No such compile option", "INVALID_ARGUMENT")

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import ShapedArray, dtypes, is_symbolic
+from tangrad.core import ShapedArray, dtypes
+from tangrad.core.arguments import is_symbolic
 
 SIZE = ShapedArray((), dtypes.as_dtype("int32"))
 _ONE = ShapedArray((1,), dtypes.as_dtype("int32"))

@@ -18,22 +18,11 @@ from tangrad._backend_xla.array import XlaArray
 from tangrad._backend_xla.calls import wrapped
 from tangrad._backend_xla.executable import Program, device_for
 from tangrad._backend_xla.moving import common_placement, moved
-from tangrad.core import (
-    JaxprCache,
-    Literal,
-    RecentlyUsed,
-    Tracer,
-    carried_program,
-    checked_operands,
-    compile_program,
-    evaluate,
-    forget_direct_calls,
-    one_at_a_time,
-    one_equation,
-    thread,
-    value_key,
-    weak_key,
-)
+from tangrad.core import Literal, Tracer, checked_operands, thread
+from tangrad.core.backends import carried_program, evaluate, forget_direct_calls
+from tangrad.core.caches import JaxprCache, RecentlyUsed, value_key, weak_key
+from tangrad.core.programs import compile_program, one_at_a_time
+from tangrad.core.transformations import one_equation
 from tangrad.errors import UnexpectedTracerError
 
 ENTRY_LIMIT = 2048  # compiled primitives that are kept, each of some 100 kB

@@ -27,19 +27,8 @@ from tangrad._backend_xla.moving import common_placement, move, moved
 from tangrad._backend_xla.partitioned import Plan, buffers_for, key_of, load, on_one_device, stated_shardings
 from tangrad._backend_xla.symbolic_entry import lower_with_entry
 from tangrad._backend_xla.turns import in_turns
-from tangrad.core import (
-    Array,
-    ClosedJaxpr,
-    CompileOptions,
-    Executable,
-    Literal,
-    NamedAxisEffect,
-    Tracer,
-    chosen_device,
-    program_shardings,
-    thread,
-    types_by_shardings,
-)
+from tangrad.core import Array, ClosedJaxpr, Executable, Literal, NamedAxisEffect, Tracer, thread
+from tangrad.core.backends import CompileOptions, chosen_device, program_shardings, types_by_shardings
 from tangrad.errors import UnexpectedTracerError
 
 __all__ = ["Lowered", "Program", "Runner", "move", "on_one_device"]

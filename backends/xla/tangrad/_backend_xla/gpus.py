@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from tangrad._backend_xla import jaxlib_api, jaxlib_calls
 from tangrad._backend_xla.coordination import Coordination
-from tangrad.core import Logger
+from tangrad.core.backends import Logger
 
 logger = Logger(__name__)
 

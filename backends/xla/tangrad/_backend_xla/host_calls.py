@@ -12,7 +12,8 @@ from tangrad._backend_xla import failures, jaxlib_calls
 from tangrad._backend_xla.array import XlaArray
 from tangrad._backend_xla.helpers import custom_call
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad.core import AbstractToken, ShapedArray
+from tangrad.core import ShapedArray
+from tangrad.core.backends import AbstractToken
 
 HostFunction = Callable[..., Sequence[Any]]
 TOKEN = AbstractToken()

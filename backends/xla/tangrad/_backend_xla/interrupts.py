@@ -19,7 +19,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tangrad.core import after_fork
+from tangrad.core.caches import after_fork
 
 _main_thread = threading.main_thread
 _running: set[Any] = set()  # a lock for each call under way, free when the call is done

@@ -30,7 +30,8 @@ from tangrad._backend_xla.manual import MappedAxes, ReplicaAxes
 from tangrad._backend_xla.mesh_words import Layout, Meshes, constrained_by_type
 from tangrad._backend_xla.mlir import ir, refined
 from tangrad._backend_xla.vocabulary import Vocabulary, vocabulary
-from tangrad.core import AbstractToken, ClosedJaxpr, Jaxpr, Literal, calls_rules, rule_table
+from tangrad.core import ClosedJaxpr, Jaxpr, Literal, calls_rules, rule_table
+from tangrad.core.backends import AbstractToken
 
 _create = ir.Operation.create
 

@@ -13,7 +13,8 @@ from typing import Any
 from tangrad._backend_xla import jaxlib_api, sharded
 from tangrad._backend_xla.array import Placement, XlaArray, deleted_message
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad.core import ClosedJaxpr, CompileOptions, ShapedArray, Sharding, sharding_of_result
+from tangrad.core import ClosedJaxpr, ShapedArray, Sharding
+from tangrad.core.backends import CompileOptions, sharding_of_result
 
 
 class StoredArray(XlaArray):

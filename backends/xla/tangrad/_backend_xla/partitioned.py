@@ -13,14 +13,12 @@ from typing import Any
 from tangrad._backend_xla import jaxlib_api, sharded
 from tangrad._backend_xla.array import Placement, XlaArray
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad.core import (
-    ClosedJaxpr,
-    Sharding,
+from tangrad.core import ClosedJaxpr, Sharding, transfers
+from tangrad.core.backends import (
     agreed_devices,
     check_argument,
     program_shardings,
     stated_claims,
-    transfers,
     with_shardings_of_types,
 )
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import check_optional_positive, check_optional_text, define_flag, define_setting, optional_text
+from tangrad.core.settings import (
+    check_optional_positive,
+    check_optional_text,
+    define_flag,
+    define_setting,
+    optional_text,
+)
 
 PLATFORMS = ("cpu", "cuda", "rocm")
 

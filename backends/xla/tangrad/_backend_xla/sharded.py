@@ -14,7 +14,9 @@ from tangrad._backend_xla import jaxlib_api
 from tangrad._backend_xla.array import Placement, XlaArray
 from tangrad._backend_xla.clients import XlaDevice
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad.core import ClosedJaxpr, Jaxpr, Parts, ShapedArray, Sharding, Var, compile_program, is_addressable
+from tangrad.core import ClosedJaxpr, Jaxpr, ShapedArray, Sharding, Var
+from tangrad.core.backends import Parts, is_addressable
+from tangrad.core.programs import compile_program
 
 PLACEMENT_LIMIT = 4096
 LAYOUT_LIMIT = 4096  # pairs of a placement and a shape

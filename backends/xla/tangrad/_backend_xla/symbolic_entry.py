@@ -14,7 +14,8 @@ from typing import Any
 from tangrad._backend_xla.dimension_values import SIZE, Arithmetic
 from tangrad._backend_xla.lowering import FunctionContext, Module, lower_function, ordered_effects
 from tangrad._backend_xla.mlir import ir
-from tangrad.core import ClosedJaxpr, is_symbolic, rule_table
+from tangrad.core import ClosedJaxpr, rule_table
+from tangrad.core.arguments import is_symbolic
 
 PLATFORM_INDEX = "_platform_index"
 

@@ -15,7 +15,9 @@ import numpy as np
 from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad._backend_xla.locations import Locations
 from tangrad._backend_xla.mlir import ir, load_sharding_dialect, new_context, stablehlo, without_dialect_modules
-from tangrad.core import AbstractToken, dtypes, is_symbolic
+from tangrad.core import dtypes
+from tangrad.core.arguments import is_symbolic
+from tangrad.core.backends import AbstractToken
 
 # A context is replaced after this many modules or bytes of constants.
 MODULE_LIMIT = 2000

@@ -16,10 +16,10 @@ from tangrad.core import (
     api_boundary,
     as_array,
     dtypes,
-    is_operand,
     rule_table,
     run_traced,
 )
+from tangrad.core.transformations import is_operand
 
 BOUNDS = rule_table("bounds")
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import JaxprCache, eval_jaxpr, jaxpr_as_function, register_cache, trace_to_closed_jaxpr
+from tangrad.core import eval_jaxpr, jaxpr_as_function, trace_to_closed_jaxpr
+from tangrad.core.caches import JaxprCache, register_cache
 from tangrad_taylor.arithmetic import array
 from tangrad_taylor.trace import run
 

@@ -16,8 +16,6 @@ from tangrad.core import (
     Tracer,
     as_operand,
     calls_rules,
-    check_no_leak,
-    close_trace,
     current_source,
     current_trace,
     dtypes,
@@ -26,6 +24,7 @@ from tangrad.core import (
     set_current_trace,
     thread,
 )
+from tangrad.core.transformations import check_no_leak, close_trace
 
 TAYLOR = rule_table("taylor")
 

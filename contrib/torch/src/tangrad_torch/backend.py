@@ -6,19 +6,9 @@ Torch is imported with the first array: code that only compares backends need no
 from functools import cached_property
 from importlib import import_module
 
-from tangrad.core import (
-    Array,
-    Backend,
-    Device,
-    Executable,
-    Literal,
-    ShapedArray,
-    Sharding,
-    checked_operands,
-    chosen_device,
-    params_key,
-    register_cache,
-)
+from tangrad.core import Array, Backend, Device, Executable, Literal, ShapedArray, Sharding, checked_operands
+from tangrad.core.backends import chosen_device
+from tangrad.core.caches import params_key, register_cache
 
 MOST_APPLIED = 4096  # signatures of primitives that are kept
 

@@ -2,7 +2,8 @@
 
 import torch
 
-from tangrad.core import dtypes, evaluate
+from tangrad.core import dtypes
+from tangrad.core.backends import evaluate
 from tangrad_torch.backend import TorchArray
 from tangrad_torch.programs import Program, rules, same
 from tangrad_torch.tensors import shifted_right, stored, torch_dtype

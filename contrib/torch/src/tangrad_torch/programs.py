@@ -15,10 +15,10 @@ from tangrad.core import (
     RuleSet,
     calls_rules,
     decomposition_jaxpr,
-    families,
     find_primitive,
     rule_table,
 )
+from tangrad.core.tools import families
 from tangrad.errors import MissingRuleError
 from tangrad_torch.backend import backend
 from tangrad_torch.tensors import KIND, constant, stored, torch_dtype

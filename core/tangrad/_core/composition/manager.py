@@ -64,7 +64,7 @@ class Contributor:
 
 
 class Manager(pluggy.PluginManager):
-    """The plugins of a composition that have been asked for something. `tangrad.core.plugin_manager()` returns it.
+    """The plugins of a composition that were asked for something; `tangrad.core.tools.plugin_manager()` returns it.
 
     Everything that pluggy's managers do works. What changes the composition goes through it, so that its tables are
     made anew: `register` and `unregister` of a hook object, `set_blocked` and `unblock` of a distribution.

@@ -102,7 +102,7 @@ def explanations() -> Explanations:
 def how_to_install(name: str) -> str:
     """Return what to install for the public name `name`, written without the leading `tangrad.`, as a command.
 
-    >>> from tangrad.core import how_to_install
+    >>> from tangrad.core.tools import how_to_install
     >>> how_to_install("export.symbolic_shape")
     'pip install tangrad-symbolic'
     """

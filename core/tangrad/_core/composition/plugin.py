@@ -39,7 +39,7 @@ GROUPS = (
     "tangrad.transformations",
 )
 _HOOK_OF_GROUP = {group: hook for hook, group in _GROUP_OF_HOOK.items()}
-_CURE = "What denies it can be changed: TANGRAD_DENY, TANGRAD_ALLOW, tangrad.core.configure_plugins"
+_CURE = "What denies it can be changed: TANGRAD_DENY, TANGRAD_ALLOW, tangrad.core.tools.configure_plugins"
 _AVAILABLE, _LOADED, _BROKEN = "available", "loaded", "broken"
 
 

@@ -433,7 +433,7 @@ def plugin_manager() -> Manager:
     """Return pluggy's manager of the composition: the distributions that have been asked for something, and its hooks.
 
     >>> import tangrad
-    >>> from tangrad.core import plugin_manager
+    >>> from tangrad.core.tools import plugin_manager
     >>> tangrad.grad.__name__
     'grad'
     >>> [name for name, _ in plugin_manager().list_name_plugin() if name == "tangrad-autodiff"]
@@ -474,7 +474,7 @@ def configure_plugins(
     A pattern is `'distribution'`, `'distribution:group:name'` or `'kind:primitive'`, with wildcards. After first use
     the tables that plugins filled are made anew; modules that are imported already stay so.
 
-    >>> from tangrad.core import configure_plugins
+    >>> from tangrad.core.tools import configure_plugins
     >>> configure_plugins(deny=["some-plugin", "jvp:some_primitive"])
     >>> configure_plugins()
     """

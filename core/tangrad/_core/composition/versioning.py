@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from tangrad._core.composition.plugin import Plugin
@@ -94,10 +95,10 @@ class Deprecated(NamedTuple):
 DEPRECATED: dict[str, Deprecated] = {
     "DirectCalls": Deprecated("tangrad._numpy.direct_calls:DirectCalls", "0.2", "primitive.bind(...)"),
     "can_stand_for_array": Deprecated(
-        "tangrad._core.dtypes.conversions:can_represent_array", "0.2", "tangrad.core.can_represent_array"
+        "tangrad._core.dtypes.conversions:can_represent_array", "0.2", "tangrad.core.arguments.can_represent_array"
     ),
     "stands_for": Deprecated(
-        "tangrad._core.dtypes.conversions:represented_array", "0.2", "tangrad.core.represented_array"
+        "tangrad._core.dtypes.conversions:represented_array", "0.2", "tangrad.core.arguments.represented_array"
     ),
 }
 
@@ -110,11 +111,22 @@ def deprecated_name(module: str, name: str) -> Any:
     old = DEPRECATED.get(name)
     if old is None:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
-    warnings.warn(
-        f"{module}.{name} is deprecated since tangrad-core {old.since}, and goes with extension API "
-        f"{EXTENSION_API + 1}: write {old.instead}",
-        DeprecationWarning,
-        stacklevel=3,
-    )
+    _warn_of_name(f"{module}.{name}", old.since, old.instead)
     place, _, attribute = old.value.partition(":")
     return getattr(import_module(place), attribute)
+
+
+def moved_name(module: str, name: str, now_in: ModuleType) -> Any:
+    """What a name stands for that was in `module` in tangrad-core 0.1 and is in another door now, with a warning."""
+    _warn_of_name(f"{module}.{name}", "0.2", f"from {now_in.__name__} import {name}")
+    return getattr(now_in, name)
+
+
+def _warn_of_name(name: str, since: str, instead: str) -> None:
+    """Warn the caller of a module's `__getattr__` two functions further up."""
+    warnings.warn(
+        f"{name} is deprecated since tangrad-core {since}, and goes with extension API {EXTENSION_API + 1}: "
+        f"write {instead}",
+        DeprecationWarning,
+        stacklevel=5,
+    )

@@ -319,7 +319,7 @@ class PluginConflictError(PluginError):
             return cls(f"{what}. Take one of them back: what `register` returned has undo(){more}", cell)
         return cls(
             f"{what}. Choose one: TANGRAD_PREFER='{cell}={named[0]}' in the environment, or "
-            f"tangrad.core.configure_plugins(prefer={{{cell!r}: {named[0]!r}}}){more}",
+            f"tangrad.core.tools.configure_plugins(prefer={{{cell!r}: {named[0]!r}}}){more}",
             cell,
             named,
         )

@@ -48,7 +48,7 @@ def first_symbolic(avals: Iterable[Any]) -> Any:
     """The first symbolic dimension in the shapes of some types, or None.
 
     >>> import tangrad
-    >>> from tangrad.core import first_symbolic
+    >>> from tangrad.core.arguments import first_symbolic
     >>> first_symbolic([tangrad.ShapeDtypeStruct((3,), "float32")]) is None
     True
     """
@@ -62,7 +62,7 @@ def first_symbolic(avals: Iterable[Any]) -> Any:
 def is_symbolic(dimension: Any) -> bool:
     """Whether a dimension of a shape is no number yet: a rule must not compute with it as with an integer.
 
-    >>> from tangrad.core import is_symbolic
+    >>> from tangrad.core.arguments import is_symbolic
     >>> is_symbolic(3)
     False
     """
@@ -72,7 +72,7 @@ def is_symbolic(dimension: Any) -> bool:
 def max_size(*sizes: Any) -> Any:
     """The largest of sizes, symbolic ones included, for which `max` would have to compare what depends on them.
 
-    >>> from tangrad.core import max_size
+    >>> from tangrad.core.arguments import max_size
     >>> max_size(2, 5)
     5
     """
@@ -94,7 +94,7 @@ def _extremum(function: Any, sizes: tuple[Any, ...]) -> Any:
 def product(sizes: Iterable[Any]) -> Any:
     """The product of sizes: the number of elements of a shape.
 
-    >>> from tangrad.core import product
+    >>> from tangrad.core.arguments import product
     >>> product((2, 3)), product(())
     (6, 1)
     """

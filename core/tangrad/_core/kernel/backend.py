@@ -281,7 +281,7 @@ def as_operand(value: Any) -> Any:
 def is_operand(value: Any) -> bool:
     """Whether a primitive can be applied to a value: an array, or what makes one.
 
-    >>> from tangrad.core import is_operand
+    >>> from tangrad.core.transformations import is_operand
     >>> is_operand(1.5), is_operand("text")
     (True, False)
     """

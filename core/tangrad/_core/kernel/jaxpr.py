@@ -174,7 +174,7 @@ def sub_jaxprs(params: dict[str, Any]) -> Iterator[Jaxpr | ClosedJaxpr]:
     """The jaxprs among parameters, those inside tuples included.
 
     >>> import tangrad
-    >>> from tangrad.core import sub_jaxprs
+    >>> from tangrad.core.tools import sub_jaxprs
     >>> equation = tangrad.make_jaxpr(tangrad.jit(lambda x: x * x))(2.0).eqns[0]
     >>> [len(jaxpr.eqns) for jaxpr in sub_jaxprs(equation.params)]
     [1]
@@ -196,7 +196,8 @@ def equation_effects(primitive: Any, avals: tuple[Any, ...], params: dict[str, A
 def one_equation(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:
     """The program that applies `primitive` to operands of the types `in_avals`.
 
-    >>> from tangrad.core import PrimitiveSet, ShapedArray, one_equation
+    >>> from tangrad.core import PrimitiveSet, ShapedArray
+    >>> from tangrad.core.transformations import one_equation
     >>> twice = PrimitiveSet("example_of_one_equation", api=1).primitive(lambda x: x, name="twice")
     >>> print(one_equation(twice, [ShapedArray((3,), "float32")], {}))
     { lambda ; a:f32[3]. let b:f32[3] = twice a in (b,) }

@@ -18,7 +18,7 @@ def exact_equality(kind: type) -> type:
 
     For types that compare by identity, as jaxprs do, and for those whose equality distinguishes all that matters.
 
-    >>> from tangrad.core import exact_equality
+    >>> from tangrad.core.caches import exact_equality
     >>> @exact_equality
     ... class Mode:
     ...     "A parameter of some primitive; each mode is one object."
@@ -30,7 +30,7 @@ def exact_equality(kind: type) -> type:
 def typed_key(value: Any) -> Any:
     """A hashable key for `value` that distinguishes types and the sign of zero. Raises TypeError if unhashable.
 
-    >>> from tangrad.core import typed_key
+    >>> from tangrad.core.caches import typed_key
     >>> 1 == True, typed_key(1) == typed_key(True), typed_key((0.0,)) == typed_key((-0.0,))
     (True, False, False)
     """
@@ -105,7 +105,7 @@ class FixedParams(dict[str, Any]):
 def value_key(params: dict[str, Any]) -> Any:
     """As `params_key`, and the same for equal parameters, fixed or not.
 
-    >>> from tangrad.core import FixedParams, value_key
+    >>> from tangrad.core.caches import FixedParams, value_key
     >>> value_key(FixedParams(axis=0)) == value_key({"axis": 0})
     True
     """

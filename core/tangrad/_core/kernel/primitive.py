@@ -177,7 +177,8 @@ def _with_weak_type(aval: Any, weak: bool) -> Any:
 def join_named_shapes(avals: Iterable[Any]) -> Any:
     """The named axes of several types together. Raises TypeError where an axis has two sizes.
 
-    >>> from tangrad.core import ShapedArray, join_named_shapes
+    >>> from tangrad.core import ShapedArray
+    >>> from tangrad.core.transformations import join_named_shapes
     >>> join_named_shapes([ShapedArray((), "int32", named_shape={"i": 2}), ShapedArray((3,), "int32")])
     (('i', 2),)
     """

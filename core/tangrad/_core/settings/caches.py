@@ -32,7 +32,7 @@ class RecentlyUsed:
         limit: how many items there may be, at least 2.
         on_turn: called when the generations change, for tables that were filled from this one.
 
-    >>> from tangrad.core import RecentlyUsed
+    >>> from tangrad.core.caches import RecentlyUsed
     >>> table = RecentlyUsed(4)
     >>> for number in range(6):
     ...     table.add(number, str(number))

@@ -299,7 +299,7 @@ def check_bool(value: Any) -> bool:
 def one_of(*choices: Any) -> Callable[[Any], Any]:
     """Return a check for settings: the value if it is one of `choices`, else ValueError.
 
-    >>> from tangrad.core import one_of
+    >>> from tangrad.core.settings import one_of
     >>> one_of("off", "on")("on")
     'on'
     """
@@ -315,7 +315,7 @@ def one_of(*choices: Any) -> Callable[[Any], Any]:
 def optional_text(text: str) -> str | None:
     """Read a text from an environment variable: without spaces around it; None where nothing is left.
 
-    >>> from tangrad.core import optional_text
+    >>> from tangrad.core.settings import optional_text
     >>> optional_text(" float32 "), optional_text("")
     ('float32', None)
     """
@@ -329,7 +329,7 @@ def parse_optional_integer(text: str) -> int | None:
 def check_optional_text(value: Any) -> Any:
     """Check a setting: a string or None. Raises TypeError for anything else.
 
-    >>> from tangrad.core import check_optional_text
+    >>> from tangrad.core.settings import check_optional_text
     >>> check_optional_text("cpu")
     'cpu'
     """
@@ -358,7 +358,7 @@ def check_device(value: Any) -> Any:
 def check_optional_positive(value: Any) -> Any:
     """Check a setting: a positive integer or None. Raises TypeError for other types, ValueError for 0 and below.
 
-    >>> from tangrad.core import check_optional_positive
+    >>> from tangrad.core.settings import check_optional_positive
     >>> check_optional_positive(8)
     8
     """

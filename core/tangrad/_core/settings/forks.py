@@ -23,7 +23,7 @@ def free_after_fork(lock: L) -> L:
         lock: a `threading.Lock` or `threading.RLock`.
 
     >>> import threading
-    >>> from tangrad.core import free_after_fork
+    >>> from tangrad.core.caches import free_after_fork
     >>> with free_after_fork(threading.Lock()) as held:
     ...     held
     True

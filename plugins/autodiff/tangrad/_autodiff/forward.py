@@ -12,7 +12,6 @@ from tangrad._autodiff.zeros import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
     DerivedRule,
-    JaxprCache,
     RuleTrace,
     RuleTracer,
     Tracer,
@@ -21,12 +20,12 @@ from tangrad.core import (
     decomposed,
     dtypes,
     eval_jaxpr,
-    register_cache,
     rule_table,
     run_traced,
     thread,
     trace_to_closed_jaxpr,
 )
+from tangrad.core.caches import JaxprCache, register_cache
 
 JVP = rule_table("jvp")
 

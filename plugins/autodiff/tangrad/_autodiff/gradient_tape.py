@@ -15,19 +15,9 @@ from tangrad._autodiff.primitives import add_any_p
 from tangrad._autodiff.pullbacks import pullback_for
 from tangrad._autodiff.tape import linearize_flat
 from tangrad._autodiff.zeros import Zero
-from tangrad.core import (
-    Literal,
-    RuleTrace,
-    Trace,
-    Tracer,
-    as_operand,
-    call_under,
-    check_no_leak,
-    find_backend,
-    run_traced,
-    shared,
-    thread,
-)
+from tangrad.core import Literal, RuleTrace, Trace, Tracer, as_operand, run_traced, thread
+from tangrad.core.settings import shared
+from tangrad.core.transformations import call_under, check_no_leak, find_backend
 from tangrad.errors import UnexpectedTracerError
 
 _new = object.__new__

@@ -15,15 +15,14 @@ from tangrad.core import (
     ClosedJaxpr,
     DerivedRule,
     Jaxpr,
-    JaxprCache,
     Literal,
     Var,
     dce_jaxpr,
     decomposed,
     eval_jaxpr,
-    register_cache,
     trace_to_closed_jaxpr,
 )
+from tangrad.core.caches import JaxprCache, register_cache
 
 _linear_programs = JaxprCache()
 register_cache(_linear_programs.clear)

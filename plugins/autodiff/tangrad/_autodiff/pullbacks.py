@@ -12,20 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad._autodiff.programs import linearize_jaxpr, transpose_jaxpr
-from tangrad.core import (
-    EVAL_TRACE,
-    ClosedJaxpr,
-    Jaxpr,
-    Literal,
-    compile_program,
-    hooks,
-    one_equation,
-    params_key,
-    register_cache,
-    report_hit,
-    set_current_trace,
-    thread,
-)
+from tangrad.core import EVAL_TRACE, ClosedJaxpr, Jaxpr, Literal, set_current_trace, thread
+from tangrad.core.caches import params_key, register_cache
+from tangrad.core.programs import compile_program, report_hit
+from tangrad.core.tools import hooks
+from tangrad.core.transformations import one_equation
 
 PULLBACK_LIMIT = 4096
 LITERAL_LIMIT = 1024

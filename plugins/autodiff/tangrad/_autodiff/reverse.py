@@ -24,16 +24,16 @@ from tangrad.core import (
     Array,
     Tracer,
     as_array,
-    check_results,
     copy_identity,
     dtypes,
     filter_traceback,
     get_aval,
     is_array_value,
-    is_checking_values,
     own_boundary,
     thread,
 )
+from tangrad.core.programs import check_results
+from tangrad.core.settings import is_checking_values
 from tangrad.errors import UnexpectedTracerError
 
 # Of what transfer guards ask: the cotangent of the result is the number 1.

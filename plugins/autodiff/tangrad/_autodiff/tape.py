@@ -30,7 +30,6 @@ from tangrad.core import (
     Trace,
     Tracer,
     Var,
-    call_under,
     calls_rules,
     equation_effects,
     eval_jaxpr,
@@ -40,6 +39,7 @@ from tangrad.core import (
     set_current_trace,
     thread,
 )
+from tangrad.core.transformations import call_under
 
 TRANSPOSE = rule_table("transpose")
 LINEARIZE = rule_table("linearize")

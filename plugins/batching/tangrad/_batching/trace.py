@@ -9,7 +9,6 @@ from tangrad._batching.axes import AxisInfo, place_axis
 from tangrad.core import (
     ClosedJaxpr,
     DerivedRule,
-    JaxprCache,
     NamedAxisEffect,
     RuleTrace,
     RuleTracer,
@@ -21,11 +20,11 @@ from tangrad.core import (
     equation_effects,
     eval_jaxpr,
     holding,
-    register_cache,
     run_traced,
     thread,
     trace_to_closed_jaxpr,
 )
+from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.errors import UnexpectedTracerError
 
 _new = object.__new__

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tangrad.autodiff import zeros_p
-from tangrad.core import dtypes, literal, product
+from tangrad.core import dtypes, literal
+from tangrad.core.arguments import product
 from tangrad.extend.lax import (
     argmax_p,
     broadcast_in_dim_p,

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import SourceInfo, class_boundary
+from tangrad.core import class_boundary
+from tangrad.core.tools import SourceInfo
 from tangrad.errors import TangradError
 
 

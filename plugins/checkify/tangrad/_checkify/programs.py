@@ -7,7 +7,8 @@ from typing import Any
 from tangrad._checkify.failures import Failure
 from tangrad._checkify.state import Layout
 from tangrad._checkify.trace import checked_flat as checked_flat
-from tangrad.core import ClosedJaxpr, JaxprCache, jaxpr_as_function, keeps_alive, register_cache, trace_to_closed_jaxpr
+from tangrad.core import ClosedJaxpr, jaxpr_as_function, keeps_alive, trace_to_closed_jaxpr
+from tangrad.core.caches import JaxprCache, register_cache
 
 _programs = JaxprCache()
 register_cache(_programs.clear)

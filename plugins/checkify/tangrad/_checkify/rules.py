@@ -7,7 +7,8 @@ from typing import Any
 
 from tangrad._checkify.state import Checks
 from tangrad._checkify.trace import CheckifyTrace
-from tangrad.core import Primitive, RuleSet, carried_program, current_trace, decomposed, set_current_trace
+from tangrad.core import Primitive, RuleSet, current_trace, decomposed, set_current_trace
+from tangrad.core.backends import carried_program
 
 CheckifyRule = Callable[..., Any]
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from tangrad._checkify.failures import Failure
 from tangrad._checkify.state import Checks
-from tangrad.core import RuleTrace, Trace, as_operand, is_operand, rule_table, run_traced
+from tangrad.core import RuleTrace, Trace, as_operand, rule_table, run_traced
+from tangrad.core.transformations import is_operand
 
 CHECKIFY = rule_table("checkify")
 

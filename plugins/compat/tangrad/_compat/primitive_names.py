@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from tangrad.core import families, primitive_set
+from tangrad.core.tools import families, primitive_set
 
 # Where jax calls one otherwise.
 RENAMED = {"cond": "cond", "remat": "checkpoint", "broadcast_in_dim": "broadcast_in_dim", "while": "while"}

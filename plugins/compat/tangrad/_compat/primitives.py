@@ -16,6 +16,7 @@ from typing import Any
 from tangrad import core
 from tangrad.autodiff import symbolic_zeros
 from tangrad.core import PrimitiveSet, RuleSet, register
+from tangrad.core.tools import EXTENSION_API
 
 FAMILY = "jax_alias"
 Rule = Callable[..., Any]
@@ -69,7 +70,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
             self.def_effectful_abstract_eval(functools.partial(own.abstract_eval, self))
         if inspect.isfunction(getattr(own, "impl", None)):
             self.def_impl(functools.partial(own.impl, self))
-        primitives = PrimitiveSet(family, api=core.EXTENSION_API)
+        primitives = PrimitiveSet(family, api=EXTENSION_API)
         primitives.add(self)
         register(primitives)
 
@@ -195,7 +196,7 @@ class RuleAssignments(MutableMapping[core.Primitive, Rule]):
     def __setitem__(self, primitive: core.Primitive, rule: Rule) -> None:
         self.pop(primitive, None)
         # Assigning a rule to a primitive that has one replaces it.
-        rules: RuleSet[Any] = RuleSet(self._kind, api=core.EXTENSION_API, override=True)
+        rules: RuleSet[Any] = RuleSet(self._kind, api=EXTENSION_API, override=True)
         rules.add(primitive, self._adapt(primitive, rule))
         self._rules[primitive] = rule, register(rules)
 

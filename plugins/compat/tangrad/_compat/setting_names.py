@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from tangrad.core import ForeignNames, Setting
+from tangrad.core.settings import ForeignNames, Setting
 from tangrad.errors import MissingDistributionError
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import tangrad
 from tangrad._compat import setting_names
-from tangrad.core import usable_settings
+from tangrad.core.settings import usable_settings
 from tangrad.errors import MissingDistributionError
 
 

@@ -18,7 +18,8 @@ from tangrad._conformance.comparison import Mismatch, as_numpy, check_edges, che
 from tangrad._conformance.point import doubled
 from tangrad._conformance.samples import Sample
 from tangrad._conformance.truth import truth_of
-from tangrad.core import Primitive, backend_names, get_backend, rule_kinds, rule_table
+from tangrad.core import Primitive, backend_names, get_backend, rule_table
+from tangrad.core.tools import rule_kinds
 from tangrad.errors import MissingRuleError
 
 ABSTRACT, DECOMPOSITION, REFERENCE = "abstract_eval", "decompose", "reference"

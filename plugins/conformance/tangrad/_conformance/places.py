@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-from tangrad.core import Primitive, rule_kinds, rule_table
+from tangrad.core import Primitive, rule_table
+from tangrad.core.tools import rule_kinds
 
 # What a failing check is about: rule kinds, "lower" for those of all backends. Of others: the kind of that name.
 ABOUT = {

@@ -17,7 +17,8 @@ from tangrad._conformance.places import place_of
 from tangrad._conformance.report import Cell, Report
 from tangrad._conformance.samples import Sample, reference_backend
 from tangrad._conformance.strategies import EXAMPLES, expanded, smallest_failing
-from tangrad.core import SETTINGS, Primitive, backend_names, find_primitive, rule_table
+from tangrad.core import Primitive, backend_names, find_primitive, rule_table
+from tangrad.core.settings import SETTINGS
 from tangrad.errors import MissingRuleError
 
 NO_SAMPLES = "the primitive has no samples: an entry point of group tangrad.samples must provide some"

@@ -15,7 +15,8 @@ from typing import Any
 import tangrad
 from tangrad._console.explanations import catalogue
 from tangrad._console.explanations.missing import comes_with_tangrad
-from tangrad.core import Plugin, composition
+from tangrad.core import composition
+from tangrad.core.tools import Plugin
 from tangrad.errors import MissingDistributionError, PluginError, PluginWarning, RefusedError
 
 COMMANDS_GROUP = "tangrad.commands"

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from tangrad.core import Composition
+from tangrad.core.tools import Composition
 
 NAME = "tangrad-stubs"
 _API = "tangrad.api"

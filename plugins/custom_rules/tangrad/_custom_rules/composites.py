@@ -19,10 +19,10 @@ from tangrad.core import (
     as_operand,
     copy_identity,
     dtypes,
-    exact_equality,
     returned_leaves,
     trace_to_jaxpr,
 )
+from tangrad.core.caches import exact_equality
 from tangrad.errors import UnexpectedTracerError
 
 composites = PrimitiveSet("composites", api=1)

@@ -12,7 +12,6 @@ from tangrad._custom_rules.structures import leaves_or_none, lines_of, place
 from tangrad.core import (
     EVAL_TRACE,
     ClosedJaxpr,
-    JaxprCache,
     PrimitiveSet,
     Tracer,
     array_leaves,
@@ -23,11 +22,11 @@ from tangrad.core import (
     copy_identity,
     holding,
     is_array_value,
-    register_cache,
     returned_leaves,
     thread,
     trace_to_jaxpr,
 )
+from tangrad.core.caches import JaxprCache, register_cache
 
 partial_calls = PrimitiveSet("partial_calls", api=1)
 

@@ -12,7 +12,8 @@ from tangrad._custom_rules.primitives import custom_jvp_call_p
 from tangrad._custom_rules.structures import lines_of, place
 from tangrad._custom_rules.zeros import SymbolicZero, shown, taken
 from tangrad.autodiff import TapeTrace, Zero, add_tangents, tangent_aval
-from tangrad.core import Tracer, as_array, class_boundary, computes_at_once, copy_identity, dtypes, thread
+from tangrad.core import Tracer, as_array, class_boundary, copy_identity, dtypes, thread
+from tangrad.core.programs import computes_at_once
 from tangrad.errors import UnexpectedTracerError
 from tangrad.extend.lax import stop_gradient_p
 

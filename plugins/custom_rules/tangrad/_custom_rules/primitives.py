@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, as_array, check_results, eval_jaxpr, trace_to_jaxpr
+from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, as_array, eval_jaxpr, trace_to_jaxpr
+from tangrad.core.programs import check_results
 
 custom_rules = PrimitiveSet("custom_rules", api=1)
 

@@ -14,16 +14,8 @@ from tangrad._custom_rules.primitives import custom_vjp_call_p
 from tangrad._custom_rules.structures import leaves_or_none
 from tangrad._custom_rules.zeros import shown, taken
 from tangrad.autodiff import Zero, tangent_aval
-from tangrad.core import (
-    Tracer,
-    as_array,
-    as_operand,
-    class_boundary,
-    computes_at_once,
-    copy_identity,
-    dtypes,
-    returned_leaves,
-)
+from tangrad.core import Tracer, as_array, as_operand, class_boundary, copy_identity, dtypes, returned_leaves
+from tangrad.core.programs import computes_at_once
 from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import keystr, tree_map
 

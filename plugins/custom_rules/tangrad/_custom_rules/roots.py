@@ -21,7 +21,9 @@ from tangrad._custom_rules.solve_programs import (
 )
 from tangrad._custom_rules.solves import custom_root_p
 from tangrad.autodiff import linearize
-from tangrad.core import Tracer, api_boundary, cache_context, dtypes, free_after_fork, register_cache, thread
+from tangrad.core import Tracer, api_boundary, dtypes, thread
+from tangrad.core.caches import free_after_fork, register_cache
+from tangrad.core.settings import cache_context
 
 ROOT = "custom_root"
 IMPLICIT = "custom_implicit_solve"

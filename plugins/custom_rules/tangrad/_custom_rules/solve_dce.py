@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._custom_rules.solves import custom_linear_solve_p, custom_root_p
-from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, keeps_alive, register_cache
+from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, keeps_alive
+from tangrad.core.caches import JaxprCache, register_cache
 
 dce = RuleSet("dce", api=1)
 _thinned = JaxprCache()

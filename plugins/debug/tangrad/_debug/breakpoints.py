@@ -20,7 +20,8 @@ import numpy as np
 
 from tangrad import tree
 from tangrad._debug.functions import debug_callback
-from tangrad.core import Array, Tracer, api_boundary, is_internal
+from tangrad.core import Array, Tracer, api_boundary
+from tangrad.core.tools import is_internal
 
 AROUND = 5  # lines of the program that `list` shows before and after
 

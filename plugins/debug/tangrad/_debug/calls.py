@@ -14,7 +14,8 @@ import numpy as np
 
 from tangrad import tree
 from tangrad._debug.host import HostState, Overrides
-from tangrad.core import Array, SourceInfo, dtypes, thread, without_internal_frames
+from tangrad.core import Array, dtypes, thread
+from tangrad.core.tools import SourceInfo, without_internal_frames
 from tangrad.errors import CallbackError
 from tangrad.tree_util import keystr
 

@@ -7,7 +7,9 @@ from typing import Any
 
 from tangrad._debug.calls import HostCall, HostProgram
 from tangrad._debug.effects import debug_effects, io_effects
-from tangrad.core import Array, Backend, find_backend, loaded_backends
+from tangrad.core import Array, Backend
+from tangrad.core.backends import loaded_backends
+from tangrad.core.transformations import find_backend
 
 
 def evaluate_callback(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:

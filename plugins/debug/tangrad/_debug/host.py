@@ -8,7 +8,9 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-from tangrad.core import EVAL_TRACE, NO_NAMES, SETTINGS, holding, thread
+from tangrad.core import EVAL_TRACE, holding, thread
+from tangrad.core.settings import SETTINGS
+from tangrad.core.tools import NO_NAMES
 
 Overrides = tuple[tuple[str, Any], ...]
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from tangrad._debug.functions import debug_call
 from tangrad._debug.primitives import debug_print_p
-from tangrad.core import SourceInfo, api_boundary, current_source
+from tangrad.core import api_boundary, current_source
+from tangrad.core.tools import SourceInfo
 
 logger = logging.getLogger("tangrad")
 

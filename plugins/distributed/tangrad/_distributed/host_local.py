@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import as_sharding
+from tangrad.core.backends import as_sharding
 from tangrad.extend.sharding import global_array, local_array
 from tangrad.sharding import Mesh, NamedSharding
 from tangrad.tree_util import flatten_axes

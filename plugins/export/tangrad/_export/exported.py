@@ -10,17 +10,9 @@ from tangrad import tree
 from tangrad._export.checks import DisabledSafetyCheck, check_contents
 from tangrad._export.primitives import call_exported_p
 from tangrad._export.writing import serialize
-from tangrad.core import (
-    ClosedJaxpr,
-    JaxprCache,
-    ShapedArray,
-    as_operand,
-    class_boundary,
-    exact_equality,
-    first_symbolic,
-    get_backend,
-    register_cache,
-)
+from tangrad.core import ClosedJaxpr, ShapedArray, as_operand, class_boundary, get_backend
+from tangrad.core.arguments import first_symbolic
+from tangrad.core.caches import JaxprCache, exact_equality, register_cache
 from tangrad.extend.custom_rules import custom_vjp
 from tangrad.extend.symbolic import Plan, evaluate_shape, plan
 

@@ -10,7 +10,8 @@ from tangrad._export.checks import DisabledSafetyCheck, check_contents
 from tangrad._export.exported import NUMPY, Exported, argument_labels
 from tangrad._export.programs import written_program
 from tangrad.autodiff import tangent_aval, vjp
-from tangrad.core import api_boundary, backend_names, eval_jaxpr, get_backend, lower_program
+from tangrad.core import api_boundary, backend_names, eval_jaxpr, get_backend
+from tangrad.core.programs import lower_program
 from tangrad.extend.jit import JitFunction, jit
 from tangrad.extend.runtime import portable_program
 from tangrad.extend.symbolic import Plan, plan

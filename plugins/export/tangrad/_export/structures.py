@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tangrad import tree
-from tangrad.core import free_after_fork
+from tangrad.core.caches import free_after_fork
 from tangrad.tree_util import PyTreeDef
 
 DEPTH = 100

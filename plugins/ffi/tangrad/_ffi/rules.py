@@ -8,7 +8,8 @@ from typing import Any
 from tangrad._ffi.attributes import normalized
 from tangrad._ffi.host import Instance
 from tangrad._ffi.primitives import ffi_call_p
-from tangrad.core import RecentlyUsed, api_boundary, trace_to_closed_jaxpr
+from tangrad.core import api_boundary, trace_to_closed_jaxpr
+from tangrad.core.caches import RecentlyUsed
 
 Rule = Callable[..., Any]
 

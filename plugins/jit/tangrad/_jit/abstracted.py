@@ -13,16 +13,10 @@ from typing import Any, NamedTuple
 
 from tangrad import tree
 from tangrad._jit.call import AbstractLeaf, Call, Traced
-from tangrad.core import (
-    ClosedJaxpr,
-    JaxprCache,
-    RecentlyUsed,
-    composition,
-    first_symbolic,
-    how_to_install,
-    is_symbolic,
-    register_cache,
-)
+from tangrad.core import ClosedJaxpr, composition
+from tangrad.core.arguments import first_symbolic, is_symbolic
+from tangrad.core.caches import JaxprCache, RecentlyUsed, register_cache
+from tangrad.core.tools import how_to_install
 from tangrad.tree_util import broadcast_prefix
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)

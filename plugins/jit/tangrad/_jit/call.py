@@ -15,19 +15,19 @@ from tangrad.core import (
     ShapedArray,
     Sharding,
     Tracer,
-    backend_of,
     closed_over_as_arguments,
     dtypes,
     get_aval,
     get_backend,
     is_array_value,
-    mixed_backends,
     put,
     returned_leaves,
     trace_to_jaxpr,
     transfers,
-    typed_key,
 )
+from tangrad.core.caches import typed_key
+from tangrad.core.programs import backend_of
+from tangrad.core.tools import mixed_backends
 from tangrad.tree_util import keystr
 
 

@@ -8,7 +8,8 @@ from itertools import compress
 from typing import Any
 
 from tangrad._jit.call import Call, Traced
-from tangrad.core import dce_jaxpr, dtypes, usable_donations
+from tangrad.core import dce_jaxpr, dtypes
+from tangrad.core.programs import usable_donations
 
 _USER = 6  # frames up to who called the jitted function
 

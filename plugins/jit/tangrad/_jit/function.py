@@ -40,27 +40,20 @@ from tangrad._jit.signature import infer_other, signature_of
 from tangrad._jit.stages import Lowered, TracedFunction
 from tangrad.core import (
     EVAL_TRACE,
-    Logger,
     Tracer,
-    after_fork,
     as_array,
-    cache_context,
     class_boundary,
-    compile_program,
     copy_identity,
     eval_jaxpr,
     filter_traceback,
-    free_after_fork,
-    hooks,
-    is_checking_values,
-    one_at_a_time,
     own_boundary,
-    register_cache,
-    report_hit,
-    shared,
     thread,
-    types_by_shardings,
 )
+from tangrad.core.backends import Logger, types_by_shardings
+from tangrad.core.caches import after_fork, free_after_fork, register_cache
+from tangrad.core.programs import compile_program, one_at_a_time, report_hit
+from tangrad.core.settings import cache_context, is_checking_values, shared
+from tangrad.core.tools import hooks
 
 logger = Logger("tangrad")
 _LEAF = tree.structure(0)

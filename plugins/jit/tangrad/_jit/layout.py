@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad import tree
-from tangrad.core import Sharding, as_sharding
+from tangrad.core import Sharding
+from tangrad.core.backends import as_sharding
 from tangrad.tree_util import flatten_axes, keystr
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, compile_program, one_at_a_time
+from tangrad.core import ClosedJaxpr
+from tangrad.core.programs import compile_program, one_at_a_time
 
 
 class Placed:

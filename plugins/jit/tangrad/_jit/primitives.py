@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import PrimitiveSet, backend_of, check_results, eval_jaxpr, is_checking_values, program_for, to_arrays
+from tangrad.core import PrimitiveSet, eval_jaxpr
+from tangrad.core.programs import backend_of, check_results, program_for, to_arrays
+from tangrad.core.settings import is_checking_values
 
 
 def run_jaxpr(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:

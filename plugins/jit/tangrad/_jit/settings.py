@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ContextDecorator
 
-from tangrad.core import SETTINGS, define_flag
+from tangrad.core.settings import SETTINGS, define_flag
 
 explain_cache_misses = define_flag(
     "explain_cache_misses", "Log why a jitted function is traced or compiled: what was not there already."

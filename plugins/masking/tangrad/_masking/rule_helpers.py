@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tangrad._masking.sizes import Sizes
-from tangrad.core import Literal, Primitive, RuleSet, is_symbolic
+from tangrad.core import Literal, Primitive, RuleSet
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import broadcast_in_dim_p
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes, is_symbolic, literal
+from tangrad.core import dtypes, literal
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import (
     add_p,
     and_p,

@@ -19,11 +19,11 @@ from tangrad.core import (
     closed_over_as_arguments,
     decomposed,
     eval_jaxpr,
-    is_symbolic,
     rule_table,
     run_traced,
     trace_to_jaxpr,
 )
+from tangrad.core.arguments import is_symbolic
 from tangrad.errors import UnexpectedTracerError
 
 MASK = rule_table("mask")

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad.core import concrete_or_error, dtypes, is_symbolic
+from tangrad.core import concrete_or_error, dtypes
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend import lax
 from tangrad.extend.lax import broadcasted_iota, expand_dims
 from tangrad.extend.numpy import as_one, index_argument

@@ -13,7 +13,8 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import random
-from tangrad.core import canonicalize_shape, dtypes
+from tangrad.core import dtypes
+from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend.lax import takes_out_sharding
 from tangrad.extend.numpy import canonical_axes, canonical_axis
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import chosen_device, dtypes, get_backend
+from tangrad.core import dtypes, get_backend
+from tangrad.core.backends import chosen_device
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "bool": ("bool",),

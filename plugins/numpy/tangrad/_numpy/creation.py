@@ -20,20 +20,9 @@ from tangrad._numpy.operands import (
     operand,
     user_dtype,
 )
-from tangrad.core import (
-    EVAL_TRACE,
-    Array,
-    ShapedArray,
-    Tracer,
-    as_array,
-    device_beside,
-    dtypes,
-    literal,
-    put,
-    register_cache,
-    thread,
-    transfers,
-)
+from tangrad.core import EVAL_TRACE, Array, ShapedArray, Tracer, as_array, dtypes, literal, put, thread, transfers
+from tangrad.core.caches import register_cache
+from tangrad.core.transformations import device_beside
 from tangrad.extend.lax import (
     add_p,
     broadcast_in_dim_p,

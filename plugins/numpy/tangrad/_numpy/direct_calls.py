@@ -11,7 +11,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from tangrad.core import EVAL_TRACE, Array, Primitive, Tracer, kept_elsewhere, thread
+from tangrad.core import EVAL_TRACE, Array, Primitive, Tracer, thread
+from tangrad.core.transformations import kept_elsewhere
 
 LIMIT = 4096
 

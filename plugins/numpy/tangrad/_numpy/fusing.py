@@ -15,20 +15,10 @@ from typing import Any
 import numpy as np
 
 from tangrad._numpy.direct_calls import DirectCalls
-from tangrad.core import (
-    EVAL_TRACE,
-    FixedParams,
-    Primitive,
-    as_operand,
-    carried_program,
-    copy_identity,
-    params_key,
-    register_cache,
-    shared,
-    thread,
-    trace_to_closed_jaxpr,
-    typed_key,
-)
+from tangrad.core import EVAL_TRACE, Primitive, as_operand, copy_identity, thread, trace_to_closed_jaxpr
+from tangrad.core.backends import carried_program
+from tangrad.core.caches import FixedParams, params_key, register_cache, typed_key
+from tangrad.core.settings import shared
 
 PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for others
 

@@ -28,7 +28,8 @@ from tangrad._numpy.searching import bincount, searchsorted
 from tangrad._numpy.selection import where
 from tangrad._numpy.sequences import linspace
 from tangrad._numpy.shapes import ravel, reshaped
-from tangrad.core import Array, dtypes, is_symbolic
+from tangrad.core import Array, dtypes
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import convert_element_type_p
 
 # Of what transfer guards ask: these bring numbers of their own.

@@ -15,17 +15,8 @@ import numpy as np
 
 from tangrad import errors
 from tangrad._numpy.conversion import asarray
-from tangrad.core import (
-    Array,
-    Literal,
-    Tracer,
-    as_size,
-    concrete_or_error,
-    dtypes,
-    is_symbolic,
-    max_size,
-    min_size,
-)
+from tangrad.core import Array, Literal, Tracer, concrete_or_error, dtypes
+from tangrad.core.arguments import as_size, is_symbolic, max_size, min_size
 
 NEW: str = "new"
 SLICE: str = "slice"

@@ -48,14 +48,14 @@ from tangrad.core import (
     as_array,
     as_operand,
     dtypes,
-    exact_equality,
     filter_traceback,
     is_concrete,
-    is_symbolic,
     literal,
     own_boundary,
     thread,
 )
+from tangrad.core.arguments import is_symbolic
+from tangrad.core.caches import exact_equality
 from tangrad.extend import lax
 from tangrad.extend.lax import (
     broadcast_in_dim_p,

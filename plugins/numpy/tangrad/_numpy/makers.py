@@ -27,15 +27,8 @@ from tangrad._numpy.operands import (
     scalar_operands,
 )
 from tangrad._numpy.weak_types import strong
-from tangrad.core import (
-    EVAL_TRACE,
-    Array,
-    api_boundary,
-    can_represent_array,
-    filter_traceback,
-    own_boundary,
-    thread,
-)
+from tangrad.core import EVAL_TRACE, Array, api_boundary, filter_traceback, own_boundary, thread
+from tangrad.core.arguments import can_represent_array
 
 PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for others
 

@@ -25,7 +25,8 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.reductions import sum as total
 from tangrad._numpy.selection import nonzero
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
-from tangrad.core import ShapedArray, dtypes, max_size, min_size, put
+from tangrad.core import ShapedArray, dtypes, put
+from tangrad.core.arguments import max_size, min_size
 from tangrad.extend.lax import broadcast_in_dim_p, eq_p, ge_p, pad_p, slice_p
 
 # Of what transfer guards ask: these bring numbers of their own.

@@ -14,7 +14,8 @@ import numpy as np
 import tangrad.numpy as public
 from tangrad._numpy.indexing import getitem, is_eager
 from tangrad._numpy.operands import user_dtype
-from tangrad.core import EVAL_TRACE, Tracer, dtypes, is_symbolic, thread, transfers
+from tangrad.core import EVAL_TRACE, Tracer, dtypes, thread, transfers
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import bitcast_convert_type_p, complex_p
 
 _CHUNK = 64

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._numpy.operands import TABLE_LIMIT
-from tangrad.core import ShapedArray, get_backend, put, register_cache, thread, transfers
+from tangrad.core import ShapedArray, get_backend, put, thread, transfers
+from tangrad.core.caches import register_cache
 
 # Outside of transformations arrays up to this size are made on the host: the XLA backend would compile a program for
 # each shape. Larger ones are made on the device, without a transfer.

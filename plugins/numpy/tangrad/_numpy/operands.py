@@ -13,20 +13,9 @@ from typing import Any
 import numpy as np
 
 from tangrad._numpy.refusals import check_rank_promotion, shape_of
-from tangrad.core import (
-    Array,
-    Literal,
-    Tracer,
-    as_array,
-    as_operand,
-    as_size,
-    can_represent_array,
-    dtypes,
-    is_symbolic,
-    literal,
-    register_cache,
-    thread,
-)
+from tangrad.core import Array, Literal, Tracer, as_array, as_operand, dtypes, literal, thread
+from tangrad.core.arguments import as_size, can_represent_array, is_symbolic
+from tangrad.core.caches import register_cache
 from tangrad.errors import TracerIntegerConversionError
 from tangrad.extend.lax import broadcast_in_dim_p, convert_element_type_p, select_n_p
 

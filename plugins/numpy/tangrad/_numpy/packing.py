@@ -13,7 +13,8 @@ from tangrad._numpy.logic import truth
 from tangrad._numpy.operands import array_operand, broadcast_to_shape, canonical_axis, index_argument, literal
 from tangrad._numpy.reductions import sum as total
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
-from tangrad.core import dtypes, is_symbolic
+from tangrad.core import dtypes
+from tangrad.core.arguments import is_symbolic
 
 _BYTE = dtypes.as_dtype("uint8")
 

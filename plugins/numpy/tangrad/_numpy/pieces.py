@@ -17,7 +17,7 @@ from tangrad._numpy.operands import (
     operand,
     select,
 )
-from tangrad.core import without_value_checks
+from tangrad.core.programs import without_value_checks
 from tangrad.extend.lax import and_p, not_p, or_p, stop_gradient_p
 
 

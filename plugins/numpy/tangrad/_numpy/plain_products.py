@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._numpy.direct_calls import DirectCalls
-from tangrad.core import EVAL_TRACE, FixedParams, register_cache, thread
+from tangrad.core import EVAL_TRACE, thread
+from tangrad.core.caches import FixedParams, register_cache
 from tangrad.extend.lax import DotDimensionNumbers, dot_general_p
 
 MATMUL = {(left, right): DotDimensionNumbers((((left - 1,), (0,)), ((), ()))) for left in (1, 2) for right in (1, 2)}

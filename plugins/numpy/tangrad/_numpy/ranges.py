@@ -10,17 +10,8 @@ import numpy as np
 from tangrad._numpy.conversion import placed
 from tangrad._numpy.new_arrays import HOST_LIMIT, array_of
 from tangrad._numpy.operands import INT32, check_array_like, shape_of, user_dtype
-from tangrad.core import (
-    EVAL_TRACE,
-    Tracer,
-    concrete_or_error,
-    dtypes,
-    is_symbolic,
-    literal,
-    max_size,
-    thread,
-    transfers,
-)
+from tangrad.core import EVAL_TRACE, Tracer, concrete_or_error, dtypes, literal, thread, transfers
+from tangrad.core.arguments import is_symbolic, max_size
 from tangrad.extend.lax import add_p, iota_p, mul_p, place_of, size_operand
 
 # Of what transfer guards ask: ranges from 0 by 1 are counted on the device.

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._numpy.operands import canonical_axes, is_sequence
-from tangrad.core import FixedParams, find_primitive, is_symbolic, thread
+from tangrad.core import find_primitive, thread
+from tangrad.core.arguments import is_symbolic
+from tangrad.core.caches import FixedParams
 from tangrad.extend.lax import broadcast_in_dim_p, reduce_prod_p
 
 _ALL_AXES = tuple([tuple(range(rank)) for rank in range(17)])

@@ -39,7 +39,9 @@ from tangrad._numpy.reduced_axes import (
     with_kept_axes,
 )
 from tangrad._numpy.shapes import reshaped
-from tangrad.core import EVAL_TRACE, Array, dtypes, is_symbolic, register_cache, thread
+from tangrad.core import EVAL_TRACE, Array, dtypes, thread
+from tangrad.core.arguments import is_symbolic
+from tangrad.core.caches import register_cache
 from tangrad.extend.lax import (
     add_p,
     and_p,

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import can_represent_array, dtypes, get_aval, thread
+from tangrad.core import dtypes, get_aval, thread
+from tangrad.core.arguments import can_represent_array
 
 PREPARES_OPERANDS = True  # `written_by_user` asks: functions here are called for others
 

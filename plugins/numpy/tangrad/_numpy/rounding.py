@@ -28,7 +28,8 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.operations import numerical
 from tangrad._numpy.transcendental import rad2deg
 from tangrad._numpy.weak_types import of_known_type, strong, strong_if_converted
-from tangrad.core import EVAL_TRACE, as_array, dtypes, register_cache, thread
+from tangrad.core import EVAL_TRACE, as_array, dtypes, thread
+from tangrad.core.caches import register_cache
 from tangrad.extend.lax import (
     RoundingMethod,
     atan2_p,

@@ -44,11 +44,11 @@ from tangrad.core import (
     dtypes,
     is_concrete,
     literal,
-    product,
     put,
     thread,
     transfers,
 )
+from tangrad.core.arguments import product
 from tangrad.extend.lax import (
     GatherScatterMode,
     ScatterDimensionNumbers,

@@ -30,7 +30,8 @@ from tangrad._numpy.rounding import real
 from tangrad._numpy.selection import where
 from tangrad._numpy.shapes import expand_dims
 from tangrad._numpy.transcendental import log10
-from tangrad.core import dtypes, is_symbolic, literal, max_size
+from tangrad.core import dtypes, literal
+from tangrad.core.arguments import is_symbolic, max_size
 from tangrad.extend.lax import (
     add_p,
     broadcast_in_dim_p,

@@ -34,7 +34,8 @@ from tangrad._numpy.searching import searchsorted
 from tangrad._numpy.selection import nonzero, where
 from tangrad._numpy.set_orders import first_ones, order_of, starts_of
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
-from tangrad.core import concrete_or_error, dtypes, is_symbolic
+from tangrad.core import concrete_or_error, dtypes
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import and_p, eq_p, not_p, or_p, size_operand, sort_p
 
 _UniqueAll = namedtuple("_UniqueAll", ("values", "indices", "inverse_indices", "counts"))

@@ -22,7 +22,8 @@ from tangrad._numpy.operands import (
     not_array_like,
     shape_of,
 )
-from tangrad.core import EVAL_TRACE, Array, is_symbolic, thread
+from tangrad.core import EVAL_TRACE, Array, thread
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import broadcast_in_dim_p, copy_p, reshape_p, sharded_call, squeeze_p
 
 

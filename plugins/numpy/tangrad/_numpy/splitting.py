@@ -9,7 +9,8 @@ import numpy as np
 from tangrad._numpy.index_parsing import slice_bounds
 from tangrad._numpy.indexing import getitem
 from tangrad._numpy.operands import array_operand, canonical_axis, index_argument, shape_of
-from tangrad.core import EVAL_TRACE, Array, is_symbolic, thread
+from tangrad.core import EVAL_TRACE, Array, thread
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import slice_p, split_p
 
 

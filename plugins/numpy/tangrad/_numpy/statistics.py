@@ -26,7 +26,8 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.reduced_axes import split_names
 from tangrad._numpy.reductions import element_count, reduction_axes, sum
 from tangrad._numpy.shapes import reshaped
-from tangrad.core import as_array, dtypes, is_symbolic
+from tangrad.core import as_array, dtypes
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import conj_p, div_p, mul_p, real_p, size_operand, sqrt_p, square_p, sub_p
 
 # Of what transfer guards ask: these bring numbers of their own.

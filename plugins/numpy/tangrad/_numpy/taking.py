@@ -25,7 +25,8 @@ from tangrad._numpy.operands import (
 )
 from tangrad._numpy.selection import clip
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
-from tangrad.core import EVAL_TRACE, concrete_or_error, dtypes, is_concrete, is_symbolic, thread
+from tangrad.core import EVAL_TRACE, concrete_or_error, dtypes, is_concrete, thread
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import GatherDimensionNumbers, GatherScatterMode, broadcast_in_dim_p, iota_p
 
 # Of what transfer guards ask: these bring numbers of their own.

@@ -25,7 +25,8 @@ from tangrad._numpy.operands import (
     shape_of,
 )
 from tangrad._numpy.shapes import ravel, reshaped
-from tangrad.core import concrete_or_error, dtypes, is_concrete, is_symbolic, product, transfers
+from tangrad.core import concrete_or_error, dtypes, is_concrete, transfers
+from tangrad.core.arguments import is_symbolic, product
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, dynamic_slice_p, rev_p, sharded_call, slice_p
 
 # Of what transfer guards ask: a number of repetitions is no operand, several are positions.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from tangrad.core import get_backend, loaded_backends
+from tangrad.core import get_backend
+from tangrad.core.backends import loaded_backends
 from tangrad.errors import BackendError
 
 

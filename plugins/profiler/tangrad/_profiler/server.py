@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from tangrad._profiler.backends import profiler_of
-from tangrad.core import free_after_fork
+from tangrad.core.caches import free_after_fork
 
 _lock = free_after_fork(threading.Lock())
 _running: list[Any] = []

@@ -14,7 +14,7 @@ from typing import Any
 from tangrad._profiler.backends import own_profiler
 from tangrad._profiler.host_trace import HostTrace
 from tangrad._profiler.options import ProfileOptions
-from tangrad.core import after_fork, free_after_fork
+from tangrad.core.caches import after_fork, free_after_fork
 
 
 class _Session:

@@ -13,7 +13,8 @@ from tangrad._runtime.errors import ArtifactError, of_type
 from tangrad._runtime.limits import DEFAULT, Limits
 from tangrad._runtime.reading import SavedProgram
 from tangrad._runtime.requirements import Requirement
-from tangrad.core import Array, compile_program, dtypes, get_backend, put
+from tangrad.core import Array, dtypes, get_backend, put
+from tangrad.core.programs import compile_program
 
 
 class LoadedProgram:

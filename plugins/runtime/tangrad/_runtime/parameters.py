@@ -27,7 +27,8 @@ import numpy as np
 
 from tangrad._runtime.errors import ArtifactError, of_type
 from tangrad._runtime.saved_types import name_of, parts_of, restored
-from tangrad.core import ClosedJaxpr, Primitive, ShapedArray, dtypes, is_symbolic
+from tangrad.core import ClosedJaxpr, Primitive, ShapedArray, dtypes
+from tangrad.core.arguments import is_symbolic
 
 PLAIN = (type(None), bool, int, str)
 

@@ -20,13 +20,13 @@ from tangrad.core import (
     dce_jaxpr,
     decomposed,
     eval_jaxpr,
-    is_operand,
     keeps_alive,
     rule_table,
     set_current_trace,
     trace_to_closed_jaxpr,
 )
 from tangrad.core import current_trace as _current_trace
+from tangrad.core.transformations import is_operand
 
 PORTABLE = rule_table("portable")
 LOWERINGS = rule_table("lower.numpy")

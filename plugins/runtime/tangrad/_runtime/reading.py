@@ -20,18 +20,8 @@ from tangrad._runtime.limits import Limits
 from tangrad._runtime.requirements import Requirement, check_requirements, find_usable
 from tangrad._runtime.sizes import ReadSizes, SizesAtCall
 from tangrad._runtime.writing import DATA, FORMATS, PROGRAM
-from tangrad.core import (
-    ClosedJaxpr,
-    Jaxpr,
-    JaxprEqn,
-    Literal,
-    ShapedArray,
-    Var,
-    dtypes,
-    equation_effects,
-    is_symbolic,
-    keeps_alive,
-)
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, ShapedArray, Var, dtypes, equation_effects, keeps_alive
+from tangrad.core.arguments import is_symbolic
 
 MOST_DIMENSIONS = 32  # NumPy 1's
 DEEPEST = 150  # lists and objects within each other: what reads them calls itself as often

@@ -19,7 +19,8 @@ import enum
 from typing import Any
 
 from tangrad._runtime.errors import ArtifactError
-from tangrad.core import composition, register_cache
+from tangrad.core import composition
+from tangrad.core.caches import register_cache
 
 GROUP = "tangrad.saved_types"
 

@@ -16,13 +16,13 @@ from tangrad._runtime.writing import program_sections
 from tangrad.core import (
     ShapedArray,
     api_boundary,
-    canonicalize_shape,
     dtypes,
     get_aval,
     is_array_value,
     returned_leaves,
     trace_to_closed_jaxpr,
 )
+from tangrad.core.arguments import canonicalize_shape
 from tangrad.tree_util import keystr
 
 

@@ -9,7 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tangrad._runtime.errors import ArtifactError, of_type
-from tangrad.core import RecentlyUsed, composition, first_symbolic, how_to_install, is_symbolic
+from tangrad.core import composition
+from tangrad.core.arguments import first_symbolic, is_symbolic
+from tangrad.core.caches import RecentlyUsed
+from tangrad.core.tools import how_to_install
 
 MOST_LETTERS = 1000  # of one size or constraint
 MOST_CONSTRAINTS = 64

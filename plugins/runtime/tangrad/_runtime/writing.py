@@ -36,7 +36,8 @@ from tangrad._runtime.parameters import NotSavedError, bytes_of, written
 from tangrad._runtime.portability import portable_program
 from tangrad._runtime.requirements import requirements_of
 from tangrad._runtime.sizes import WrittenSizes
-from tangrad.core import ClosedJaxpr, Literal, ShapedArray, Tracer, is_symbolic
+from tangrad.core import ClosedJaxpr, Literal, ShapedArray, Tracer
+from tangrad.core.arguments import is_symbolic
 
 FORMATS = (1, 2)
 PROGRAM, DATA = "program", "data"

@@ -7,7 +7,8 @@ from typing import Any
 from tangrad._sharding.abstract import get_abstract_mesh
 from tangrad._sharding.named import NamedSharding, PartitionSpec
 from tangrad._sharding.single_device import SingleDeviceSharding
-from tangrad.core import ShapedArray, Sharding, Tracer, class_boundary, is_addressable
+from tangrad.core import ShapedArray, Sharding, Tracer, class_boundary
+from tangrad.core.backends import is_addressable
 from tangrad.errors import ConcretizationTypeError
 
 

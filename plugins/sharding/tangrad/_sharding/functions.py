@@ -6,7 +6,8 @@ from typing import Any
 
 from tangrad import tree
 from tangrad._sharding.propagation import ShardingTypeError
-from tangrad.core import as_sharding, get_aval, is_array_value
+from tangrad.core import get_aval, is_array_value
+from tangrad.core.backends import as_sharding
 from tangrad.tree_util import flatten_axes, keystr
 
 

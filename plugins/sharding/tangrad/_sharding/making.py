@@ -7,19 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import (
-    Array,
-    ShapedArray,
-    Sharding,
-    Tracer,
-    as_array,
-    as_sharding,
-    dtypes,
-    get_aval,
-    is_addressable,
-    put,
-    transfers,
-)
+from tangrad.core import Array, ShapedArray, Sharding, Tracer, as_array, dtypes, get_aval, put, transfers
+from tangrad.core.backends import as_sharding, is_addressable
 
 
 def make_array_from_callback(

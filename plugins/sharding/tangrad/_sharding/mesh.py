@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from tangrad._sharding.mesh_axes import AxisType, MeshAxes, changed_types, checked_types
-from tangrad.core import Device, class_boundary, define_setting, is_addressable
+from tangrad.core import Device, class_boundary
+from tangrad.core.backends import is_addressable
+from tangrad.core.settings import define_setting
 
 
 @class_boundary

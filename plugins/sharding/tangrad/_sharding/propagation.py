@@ -11,17 +11,10 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from tangrad.core import (
-    AbstractToken,
-    AbstractValue,
-    Primitive,
-    RuleSet,
-    calls_rules,
-    register_cache,
-    rule_table,
-    sub_jaxprs,
-    trace_to_closed_jaxpr,
-)
+from tangrad.core import AbstractValue, Primitive, RuleSet, calls_rules, rule_table, trace_to_closed_jaxpr
+from tangrad.core.backends import AbstractToken
+from tangrad.core.caches import register_cache
+from tangrad.core.tools import sub_jaxprs
 
 Axes = tuple[tuple[Any, ...], ...]  # for each dimension, the axes of the mesh that cut it
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from tangrad._sharding.primitives import auto_axes_p
 from tangrad._sharding.propagation import types_of_results
-from tangrad.core import ShapedArray, dtypes, free_after_fork
+from tangrad.core import ShapedArray, dtypes
+from tangrad.core.caches import free_after_fork
 
 _interned: weakref.WeakValueDictionary[Any, ShardedType] = weakref.WeakValueDictionary()
 _lock = free_after_fork(threading.RLock())

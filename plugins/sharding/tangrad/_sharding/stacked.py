@@ -11,16 +11,8 @@ from tangrad import tree
 from tangrad._sharding.making import assembled
 from tangrad._sharding.mesh import Mesh
 from tangrad._sharding.named import NamedSharding, PartitionSpec
-from tangrad.core import (
-    Array,
-    Device,
-    Tracer,
-    get_aval,
-    is_addressable,
-    is_array_value,
-    put,
-    transfers,
-)
+from tangrad.core import Array, Device, Tracer, get_aval, is_array_value, put, transfers
+from tangrad.core.backends import is_addressable
 
 
 @transfers.copies_explicitly

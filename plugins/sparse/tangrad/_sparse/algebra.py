@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad.core import as_array, is_concrete, product
+from tangrad.core import as_array, is_concrete
+from tangrad.core.arguments import product
 
 Pair = tuple[Any, Any]
 

@@ -10,7 +10,9 @@ import numpy as np
 import tangrad
 from tangrad import tree_util
 from tangrad._sparse import algebra
-from tangrad.core import Array, as_array, class_boundary, dtypes, method_boundaries, product
+from tangrad.core import Array, as_array, class_boundary, dtypes
+from tangrad.core.arguments import product
+from tangrad.core.backends import method_boundaries
 
 
 @class_boundary

@@ -13,7 +13,8 @@ from tangrad import random
 from tangrad._sparse.bcoo import BCOO
 from tangrad._sparse.compressed import BCSR
 from tangrad._sparse.matrices import COO, CSC, CSR
-from tangrad.core import api_boundary, product
+from tangrad.core import api_boundary
+from tangrad.core.arguments import product
 
 FORMATS = {
     "bcoo": lambda mat: mat,

@@ -11,7 +11,7 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad._sparse import algebra
-from tangrad.core import product
+from tangrad.core.arguments import product
 
 
 def converted(mat: Any, n_batch: int, n_dense: int) -> Any:

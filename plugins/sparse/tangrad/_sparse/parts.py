@@ -11,7 +11,8 @@ import numpy as np
 import tangrad
 import tangrad.numpy as tnp
 from tangrad._sparse import algebra
-from tangrad.core import as_array, dtypes, product
+from tangrad.core import as_array, dtypes
+from tangrad.core.arguments import product
 from tangrad.extend.lax import dynamic_slice
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import tangrad.numpy as tnp
 from tangrad._sparse import algebra
 from tangrad._sparse.parts import kinds
-from tangrad.core import product
+from tangrad.core.arguments import product
 
 
 def broadcast(mat: Any, shape: Sequence[int], dimensions: Sequence[int]) -> Any:

@@ -16,10 +16,10 @@ from tangrad.core import (
     as_operand,
     decomposed,
     dtypes,
-    is_operand,
     rule_table,
     run_traced,
 )
+from tangrad.core.transformations import is_operand
 from tangrad.errors import UnexpectedTracerError
 
 SPARSE = rule_table("sparse")

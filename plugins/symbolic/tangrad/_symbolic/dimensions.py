@@ -15,7 +15,8 @@ from tangrad._symbolic.polynomials import MAX, MIN, Polynomial, number
 from tangrad._symbolic.primitives import dimension_as_value_p
 from tangrad._symbolic.proofs import never_negative
 from tangrad._symbolic.solving import plan
-from tangrad.core import SymbolicDimension, dtypes, max_size
+from tangrad.core import dtypes
+from tangrad.core.arguments import SymbolicDimension, max_size
 
 
 class Dimension(SymbolicDimension):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tangrad._symbolic.polynomials import FLOORDIV, MAX, MIN, MOD, ONE, VARIABLE, Atom, Monomial, Polynomial
-from tangrad.core import is_symbolic, max_size, min_size
+from tangrad.core.arguments import is_symbolic, max_size, min_size
 
 
 class Arithmetic(NamedTuple):

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tangrad._symbolic.evaluation import evaluate_shape
-from tangrad.core import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, ShapedArray, Var, is_symbolic
+from tangrad.core import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, ShapedArray, Var
+from tangrad.core.arguments import is_symbolic
 
 
 def filled_in(value: Any, sizes: Mapping[str, Any]) -> Any:

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from tangrad._symbolic.dimensions import dimension
 from tangrad._symbolic.intervals import Knowledge
 from tangrad._symbolic.polynomials import variable
-from tangrad.core import max_size, min_size
+from tangrad.core.arguments import max_size, min_size
 
 ELLIPSIS, PLACEHOLDER = "...", "_"
 LIMITS = {"letters": 10_000, "digits": 18, "exponent": 32, "depth": 50}  # what a text from a file may ask for

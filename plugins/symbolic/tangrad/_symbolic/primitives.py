@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import PrimitiveSet, ShapedArray, as_array, dtypes, is_symbolic, literal
+from tangrad.core import PrimitiveSet, ShapedArray, as_array, dtypes, literal
+from tangrad.core.arguments import is_symbolic
 
 dimensions = PrimitiveSet("dimensions", api=1)
 

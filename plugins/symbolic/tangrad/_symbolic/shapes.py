@@ -8,7 +8,8 @@ from typing import Any
 from tangrad import tree
 from tangrad._symbolic.parsing import ELLIPSIS, PLACEHOLDER, parse_shape
 from tangrad._symbolic.scopes import SymbolicScope
-from tangrad.core import get_aval, is_symbolic
+from tangrad.core import get_aval
+from tangrad.core.arguments import is_symbolic
 from tangrad.tree_util import broadcast_prefix
 
 

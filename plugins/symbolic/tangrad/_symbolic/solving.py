@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from tangrad._symbolic.errors import UnsolvableDimensionsError
 from tangrad._symbolic.evaluation import Arithmetic, evaluate, evaluate_polynomial
 from tangrad._symbolic.polynomials import Polynomial, variable
-from tangrad.core import is_symbolic
+from tangrad.core.arguments import is_symbolic
 
 
 class Place(NamedTuple):

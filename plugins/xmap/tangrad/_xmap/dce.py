@@ -6,7 +6,8 @@ from itertools import compress
 from typing import Any
 
 from tangrad._xmap.primitives import xmap_p
-from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, equation_effects, keeps_alive, register_cache
+from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, equation_effects, keeps_alive
+from tangrad.core.caches import JaxprCache, register_cache
 
 dce = RuleSet("dce", api=1)
 _thinned = JaxprCache()

@@ -25,14 +25,14 @@ from tangrad.core import (
     array_leaves,
     as_array,
     as_operand,
-    cache_context,
     closed_over_as_arguments,
     copy_identity,
-    register_cache,
     returned_leaves,
     thread,
     trace_to_jaxpr,
 )
+from tangrad.core.caches import register_cache
+from tangrad.core.settings import cache_context
 from tangrad.extend.jit import jit
 from tangrad.extend.sharding import NamedSharding, PartitionSpec, current_mesh
 from tangrad.tree_util import keystr

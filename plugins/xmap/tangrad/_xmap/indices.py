@@ -12,17 +12,16 @@ import numpy as np
 
 from tangrad.core import (
     ClosedJaxpr,
-    JaxprCache,
     JaxprEqn,
     Literal,
     ShapedArray,
     axes_of_effects,
     literal,
-    register_cache,
-    sub_jaxprs,
     thread,
     trace_to_closed_jaxpr,
 )
+from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.core.tools import sub_jaxprs
 from tangrad.extend.lax import add_p, iota, mul_p
 
 _INT32 = np.dtype(np.int32)

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tangrad.core import define_setting, thread
+from tangrad.core import thread
+from tangrad.core.settings import define_setting
 
 SPMD, MANUAL, REPLICATED = "spmd", "manual", "replicated"
 _WORDS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}

@@ -8,20 +8,11 @@ from typing import Any
 
 from tangrad._xmap.placement import evaluate_mapped
 from tangrad._xmap.specs import Positions
-from tangrad.core import (
-    ClosedJaxpr,
-    NamedAxisEffect,
-    PrimitiveSet,
-    ShapedArray,
-    backend_of,
-    holding,
-    is_checking_values,
-    one_equation,
-    program_for,
-    thread,
-    to_arrays,
-    weak_key,
-)
+from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, ShapedArray, holding, thread
+from tangrad.core.caches import weak_key
+from tangrad.core.programs import backend_of, program_for, to_arrays
+from tangrad.core.settings import is_checking_values
+from tangrad.core.transformations import one_equation
 
 xmapping = PrimitiveSet("xmapping", api=1)
 

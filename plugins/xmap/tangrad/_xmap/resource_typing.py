@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from tangrad._xmap.resources import Assigned
 from tangrad._xmap.specs import Positions
 from tangrad._xmap.variation import Sizes, named, trace_variation
-from tangrad.core import sub_jaxprs
+from tangrad.core.tools import sub_jaxprs
 
 Resources = Mapping[Any, Assigned]
 

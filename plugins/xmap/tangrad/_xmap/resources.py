@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from tangrad.core import define_setting, thread
+from tangrad.core import thread
+from tangrad.core.settings import define_setting
 from tangrad.extend.sharding import current_mesh
 
 ResourceSet = Any  # a resource, or a tuple of them

@@ -12,7 +12,8 @@ from typing import Any
 from tangrad._xmap.levels import total_size
 from tangrad._xmap.primitives import in_scope, xmap_p
 from tangrad.autodiff import Zero, is_linear, symbolic_zeros, transpose_jaxpr
-from tangrad.core import JaxprCache, RuleSet, eval_jaxpr, literal, register_cache, trace_to_closed_jaxpr
+from tangrad.core import RuleSet, eval_jaxpr, literal, trace_to_closed_jaxpr
+from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.extend.lax import div_p
 
 transpose = RuleSet("transpose", api=1)

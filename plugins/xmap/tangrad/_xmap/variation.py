@@ -12,16 +12,9 @@ from typing import Any
 
 from tangrad._xmap.specs import Positions
 from tangrad.batching import AxisInfo, BatchTracer, batch_flat
-from tangrad.core import (
-    ClosedJaxpr,
-    JaxprCache,
-    JaxprEqn,
-    Literal,
-    axes_of_effects,
-    register_cache,
-    sub_jaxprs,
-    trace_to_jaxpr,
-)
+from tangrad.core import ClosedJaxpr, JaxprEqn, Literal, axes_of_effects, trace_to_jaxpr
+from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.core.tools import sub_jaxprs
 
 Names = frozenset[Any]
 Sizes = tuple[tuple[Any, Any], ...]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from tangrad.core import PrimitiveSet, ShapedArray, class_boundary, dtypes, exact_equality, product
+from tangrad.core import PrimitiveSet, ShapedArray, class_boundary, dtypes
+from tangrad.core.arguments import product
+from tangrad.core.caches import exact_equality
 
 fft = PrimitiveSet("fft", api=1)
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._fft.primitives import FftType, fft_p, point_count
-from tangrad.core import dtypes, is_symbolic, literal
+from tangrad.core import dtypes, literal
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import conj_p, convert_element_type_p, div_p, mul_p, pad_p, size_operand, sqrt_p, transpose_p
 from tangrad.extend.numpy import convert, index_argument, is_complex, promote_inexact
 

@@ -14,7 +14,8 @@ from tangrad._lax.structure.primitives import (
     dynamic_slice_p,
     reshape_p,
 )
-from tangrad.core import as_operand, current_source, is_symbolic, literal, product
+from tangrad.core import as_operand, current_source, literal
+from tangrad.core.arguments import is_symbolic, product
 from tangrad.extend.checkify import Checks, OOBError, any_true, first_true
 
 INT32 = np.dtype("int32")

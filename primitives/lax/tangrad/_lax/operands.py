@@ -13,7 +13,8 @@ import numpy as np
 
 from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
-from tangrad.core import ShapedArray, as_operand, dtypes, is_symbolic, literal, put
+from tangrad.core import ShapedArray, as_operand, dtypes, literal, put
+from tangrad.core.arguments import is_symbolic
 
 # Python type -> the scalar classes whose dtypes a number of that type can take without losing what kind it is.
 _TAKES: dict[type, tuple[type, ...]] = {

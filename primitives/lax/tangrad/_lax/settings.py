@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tangrad.core import define_setting, one_of, optional_text
+from tangrad.core.settings import define_setting, one_of, optional_text
 
 MATMUL_PRECISIONS = (None, "default", "high", "highest", "bfloat16", "tensorfloat32", "float32")
 

@@ -13,7 +13,7 @@ from tangrad._random.cipher import random_unwrap_p, random_wrap_p
 from tangrad._random.generators import WORDS, RandomAlgorithm, rng_bit_generator_p
 from tangrad._random.keys import THREEFRY
 from tangrad._random.threefry import BIT_WIDTHS, UINT32
-from tangrad.core import product
+from tangrad.core.arguments import product
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, reshape_p, slice_p, squeeze_p, transpose_p, xor_p
 
 SPARE = 10  # `unsafe_rbg` draws so many keys for each that it gives

@@ -19,7 +19,8 @@ from tangrad._random.primitives import (
     random_wrap_p,
 )
 from tangrad._random.settings import threefry_partitionable
-from tangrad.core import Tracer, as_array, as_operand, canonicalize_shape, dtypes, literal, thread
+from tangrad.core import Tracer, as_array, as_operand, dtypes, literal, thread
+from tangrad.core.arguments import canonicalize_shape
 from tangrad.errors import TracerIntegerConversionError
 from tangrad.extend.lax import add_p, convert_element_type_p
 

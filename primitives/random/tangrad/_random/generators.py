@@ -10,16 +10,9 @@ import numpy as np
 
 from tangrad._random.cipher import random, threefry2x32_p
 from tangrad._random.philox import UINT32, add_wide, columns, philox, spread
-from tangrad.core import (
-    ShapedArray,
-    as_operand,
-    canonicalize_shape,
-    class_boundary,
-    dtypes,
-    exact_equality,
-    literal,
-    product,
-)
+from tangrad.core import ShapedArray, as_operand, class_boundary, dtypes, literal
+from tangrad.core.arguments import canonicalize_shape, product
+from tangrad.core.caches import exact_equality
 from tangrad.extend.lax import (
     bitcast_convert_type_p,
     broadcast_in_dim_p,

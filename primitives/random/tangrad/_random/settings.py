@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import define_choice, define_flag, define_setting, one_of
+from tangrad.core.settings import define_choice, define_flag, define_setting, one_of
 
 threefry_partitionable = define_flag(
     "threefry_partitionable",

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tangrad._random.cipher import random_unwrap_p, random_wrap_p, threefry2x32_p
-from tangrad.core import is_symbolic, literal, product
+from tangrad.core import literal
+from tangrad.core.arguments import is_symbolic, product
 from tangrad.extend import lax as p
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, iota_p, reshape_p, slice_p, squeeze_p
 

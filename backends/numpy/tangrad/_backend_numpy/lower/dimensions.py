@@ -6,7 +6,8 @@ from typing import Any
 
 from tangrad._backend_numpy.kernels import composed
 from tangrad._backend_numpy.sizes import SizeValue
-from tangrad.core import RuleSet, is_symbolic
+from tangrad.core import RuleSet
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.symbolic import dimension_as_value_p
 
 lower = RuleSet("lower.numpy", api=1)

@@ -16,7 +16,8 @@ from tangrad._backend_xla.helpers import broadcast, compare, full, physical_aval
 from tangrad._backend_xla.loops import State, loop
 from tangrad._backend_xla.lowering import ordered_effects
 from tangrad._backend_xla.symbolic_entry import PLATFORM_INDEX
-from tangrad.core import RuleSet, ShapedArray, dtypes, is_symbolic
+from tangrad.core import RuleSet, ShapedArray, dtypes
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import branch_of_platform, cond_p, platform_dependent_p, scan_p, split_list, while_p
 
 lower = RuleSet("lower.xla", api=1)

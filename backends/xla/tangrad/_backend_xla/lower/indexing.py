@@ -24,7 +24,8 @@ from tangrad._backend_xla.helpers import (
     same_type,
     select,
 )
-from tangrad.core import RuleSet, ShapedArray, dtypes, min_size
+from tangrad.core import RuleSet, ShapedArray, dtypes
+from tangrad.core.arguments import min_size
 from tangrad.extend import lax as p
 from tangrad.extend.lax import GatherScatterMode, window_sizes
 

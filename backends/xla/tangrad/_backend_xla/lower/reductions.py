@@ -19,7 +19,8 @@ from tangrad._backend_xla.helpers import (
     scalar,
     select,
 )
-from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr, dtypes, is_symbolic
+from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr, dtypes
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend import lax as p
 
 lower = RuleSet("lower.xla", api=1)

@@ -8,7 +8,8 @@ from typing import Any
 from tangrad._backend_xla.helpers import compare, scalar, transpose
 from tangrad._backend_xla.loops import State, loop
 from tangrad._backend_xla.sorting import sort
-from tangrad.core import RuleSet, decomposition_jaxpr, is_symbolic, trace_to_closed_jaxpr
+from tangrad.core import RuleSet, decomposition_jaxpr, trace_to_closed_jaxpr
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import halve, search_sorted_p, sort_p, top_k_p
 
 lower = RuleSet("lower.xla", api=1)

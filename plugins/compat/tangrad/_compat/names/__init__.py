@@ -11,7 +11,7 @@ from tangrad._compat.names.version import __version__ as __version__
 from tangrad._compat.names.version import __version_info__ as __version_info__
 from tangrad._compat.settings import config as config
 from tangrad._compat.settings import override, read_environment
-from tangrad.core import usable_settings
+from tangrad.core.settings import usable_settings
 
 with suppress(ImportError):  # NumPy knows names such as "bfloat16" wherever jax was imported
     import ml_dtypes as _ml_dtypes

@@ -11,7 +11,7 @@ from tangrad.core import Trace as Trace
 from tangrad.core import Tracer as Tracer
 from tangrad.core import Var as _Var
 from tangrad.core import eval_jaxpr as eval_jaxpr
-from tangrad.core import max_size as max_dim
-from tangrad.core import min_size as min_dim
+from tangrad.core.arguments import max_size as max_dim
+from tangrad.core.arguments import min_size as min_dim
 
 Atom = _Var | _Literal

@@ -11,7 +11,8 @@ from tangrad._conformance.checks.execution import staged
 from tangrad._conformance.checks.parameters import carries_program
 from tangrad._conformance.comparison import as_numpy, check_same
 from tangrad._conformance.samples import Sample, reference_backend
-from tangrad.core import as_array, check_jaxpr, dce_jaxpr, eval_jaxpr
+from tangrad.core import as_array, dce_jaxpr, eval_jaxpr
+from tangrad.core.tools import check_jaxpr
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 

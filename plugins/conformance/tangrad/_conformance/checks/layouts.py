@@ -12,7 +12,8 @@ import tangrad
 from tangrad import use_backend
 from tangrad._conformance.comparison import Mismatch, as_numpy, check_same
 from tangrad._conformance.samples import Sample
-from tangrad.core import as_array, families, find_primitive
+from tangrad.core import as_array, find_primitive
+from tangrad.core.tools import families
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 

@@ -13,16 +13,8 @@ from tangrad import use_backend
 from tangrad._conformance.checks.parameters import check_axis_subst as check_unchanged
 from tangrad._conformance.comparison import as_numpy, check_same
 from tangrad._conformance.samples import Sample, reference_backend
-from tangrad.core import (
-    eval_jaxpr,
-    find_primitive,
-    get_aval,
-    holding,
-    rule_kinds,
-    rule_table,
-    thread,
-    trace_to_closed_jaxpr,
-)
+from tangrad.core import eval_jaxpr, find_primitive, get_aval, holding, rule_table, thread, trace_to_closed_jaxpr
+from tangrad.core.tools import rule_kinds
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 Axes = dict[Any, int]

@@ -10,7 +10,9 @@ from typing import Any
 
 from tangrad._conformance.comparison import Mismatch
 from tangrad._conformance.samples import Sample
-from tangrad.core import as_array, find_primitive, get_aval, params_key, rule_kinds, rule_table, value_key
+from tangrad.core import as_array, find_primitive, get_aval, rule_table
+from tangrad.core.caches import params_key, value_key
+from tangrad.core.tools import rule_kinds
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 

@@ -12,7 +12,8 @@ import numpy as np
 from tangrad import use_backend
 from tangrad._conformance.comparison import Mismatch, as_numpy
 from tangrad._conformance.samples import Sample, reference_backend
-from tangrad.core import axes_of_effects, equation_effects, rule_kinds, rule_table
+from tangrad.core import axes_of_effects, equation_effects, rule_table
+from tangrad.core.tools import rule_kinds
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 

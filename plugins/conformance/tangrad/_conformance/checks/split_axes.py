@@ -13,7 +13,8 @@ from tangrad import use_backend, vmap
 from tangrad._conformance.comparison import as_numpy, check_same
 from tangrad._conformance.samples import Sample, reference_backend
 from tangrad.batching import SplitAxis, batch_flat, place_axis
-from tangrad.core import as_operand, rule_kinds
+from tangrad.core import as_operand
+from tangrad.core.tools import rule_kinds
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 

@@ -9,7 +9,8 @@ from tangrad._console.explanations import catalogue
 from tangrad._console.explanations.leaks import describe_leak
 from tangrad._console.explanations.rules import missing_rule
 from tangrad._console.explanations.suggestions import for_array, for_module
-from tangrad.core import Explanations, Primitive, Trace, Tracer, composition
+from tangrad.core import Primitive, Trace, Tracer, composition
+from tangrad.core.tools import Explanations
 from tangrad.errors import MissingDistributionError, MissingDistributionImportError
 
 _ROOT = "tangrad."

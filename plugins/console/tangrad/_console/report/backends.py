@@ -8,16 +8,9 @@ import numpy as np
 
 from tangrad._console.report import cures
 from tangrad._console.report.model import BAD, GOOD, WARNING, Entry, Problem, Table, one_line
-from tangrad.core import (
-    CompileOptions,
-    Composition,
-    ShapedArray,
-    backend_names,
-    get_backend,
-    put,
-    thread,
-    trace_to_closed_jaxpr,
-)
+from tangrad.core import ShapedArray, backend_names, get_backend, put, thread, trace_to_closed_jaxpr
+from tangrad.core.backends import CompileOptions
+from tangrad.core.tools import Composition
 from tangrad.errors import PluginConflictError
 
 # No problem: programs can be traced, transformed and exported for others to run.

@@ -9,7 +9,8 @@ from tangrad._console.report import cures
 from tangrad._console.report.model import Problem, counted
 from tangrad._console.report.plugins import all_plugins, load_all
 from tangrad._console.report.rules import Square, squares
-from tangrad.core import EXTENSION_API, Composition, Plugin, rule_table
+from tangrad.core import rule_table
+from tangrad.core.tools import EXTENSION_API, Composition, Plugin
 from tangrad.errors import ApiVersionError, PluginConflictError
 
 # Groups whose objects state the number of the extension API.

@@ -10,7 +10,9 @@ import inspect
 from functools import lru_cache
 from typing import Any
 
-from tangrad.core import Primitive, ShapedArray, decomposition_jaxpr, register_cache, rule_table, sub_jaxprs
+from tangrad.core import Primitive, ShapedArray, decomposition_jaxpr, rule_table
+from tangrad.core.caches import register_cache
+from tangrad.core.tools import sub_jaxprs
 
 SHAPES: tuple[tuple[int, ...], ...] = ((2, 2), (2,), ())
 

@@ -9,7 +9,7 @@ from typing import Any
 from tangrad._console.report import backends, composed, entries, installation, releases, surroundings
 from tangrad._console.report.model import BAD, LINE, Entry, Problem, Report, Table, counted, one_line
 from tangrad._console.report.rules import overrides, overrides_table, squares
-from tangrad.core import Composition
+from tangrad.core.tools import Composition
 
 
 def doctor_report(composition: Composition) -> Report:

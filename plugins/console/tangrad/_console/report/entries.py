@@ -16,7 +16,7 @@ from tangrad._console.report import cures
 from tangrad._console.report.model import Problem
 from tangrad._console.report.plugins import all_plugins
 from tangrad._core.composition.plugin import GROUPS, RULES
-from tangrad.core import Composition, Plugin, families, rule_kinds
+from tangrad.core.tools import Composition, Plugin, families, rule_kinds
 from tangrad.errors import PluginError
 
 _API = "tangrad.api"

@@ -15,7 +15,7 @@ from tangrad._console.report.model import BAD, PLAIN, QUIET, WARNING, Entry, Pro
 from tangrad._console.report.names import normal_name
 from tangrad._console.report.plugins import TONES, all_plugins
 from tangrad._console.report.requirements import Requirement, is_met, parse_requirement
-from tangrad.core import EXTENSION_API, Composition, cache_folder
+from tangrad.core.tools import EXTENSION_API, Composition, cache_folder
 
 # Used where it is installed, and not required.
 _OPTIONAL = ("ml-dtypes",)

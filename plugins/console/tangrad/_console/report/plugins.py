@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._console.report.model import BAD, GOOD, PLAIN, QUIET, WARNING, Entry, Key, Report, Sign, Table, one_line
-from tangrad.core import Composition, Plugin
+from tangrad.core.tools import Composition, Plugin
 from tangrad.errors import PluginError
 
 TONES = {"available": PLAIN, "loaded": GOOD, "broken": BAD, "denied": WARNING, "dormant": QUIET}

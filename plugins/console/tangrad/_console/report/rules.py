@@ -19,7 +19,8 @@ from tangrad._console.report.model import (
     counted,
     one_line,
 )
-from tangrad.core import Plugin, Primitive, composition, families, primitive_set, rule_kinds, rule_table
+from tangrad.core import Primitive, composition, rule_table
+from tangrad.core.tools import Plugin, families, primitive_set, rule_kinds
 
 # status of a cell -> its letter in the table, its tone, what it means
 STATUSES = {

@@ -16,7 +16,8 @@ from tangrad._console.report import cures
 from tangrad._console.report.model import BAD, GOOD, PLAIN, QUIET, WARNING, Entry, Problem, Table, counted
 from tangrad._console.report.plugins import all_plugins
 from tangrad._console.report.rules import squares
-from tangrad.core import Composition, cache_folder, is_record, usable_settings
+from tangrad.core.settings import usable_settings
+from tangrad.core.tools import Composition, cache_folder, is_record
 
 # What is read from the environment by other means than a setting.
 _OTHER_VARIABLES = {

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tangrad._console.report.model import BAD, GOOD, PLAIN, QUIET, WARNING, Entry, Report, Table, one_line
 from tangrad._console.report.rules import squares
 from tangrad._core.composition.plugin import flat
-from tangrad.core import Composition, Plugin
+from tangrad.core.tools import Composition, Plugin
 
 
 class Question(NamedTuple):

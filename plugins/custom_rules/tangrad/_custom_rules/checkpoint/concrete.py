@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad.core import EVAL_TRACE, RuleTrace, RuleTracer, Tracer, call_under, run_traced
+from tangrad.core import EVAL_TRACE, RuleTrace, RuleTracer, Tracer, run_traced
+from tangrad.core.transformations import call_under
 
 
 class ConcreteTracer(RuleTracer):

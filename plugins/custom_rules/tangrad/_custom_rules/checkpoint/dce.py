@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._custom_rules.checkpoint.primitives import barrier_of, remat_p
-from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, keeps_alive, register_cache
+from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, keeps_alive
+from tangrad.core.caches import JaxprCache, register_cache
 
 dce = RuleSet("dce", api=1)
 _thinned = JaxprCache()

@@ -17,16 +17,14 @@ from tangrad.core import (
     array_leaves,
     as_array,
     as_operand,
-    cache_context,
     closed_over_as_arguments,
     copy_identity,
-    free_after_fork,
-    register_cache,
     returned_leaves,
     thread,
     trace_to_jaxpr,
-    typed_key,
 )
+from tangrad.core.caches import free_after_fork, register_cache, typed_key
+from tangrad.core.settings import cache_context
 from tangrad.tree_util import broadcast_prefix
 
 SIGNATURE_LIMIT = 64  # programs kept for one function

@@ -12,7 +12,8 @@ from tangrad._custom_rules.checkpoint.division import judged
 from tangrad._custom_rules.checkpoint.halves import Halves
 from tangrad._custom_rules.checkpoint.primitives import Barrier, barrier_of, remat_p
 from tangrad.autodiff import Linearized, PartialEval, linearize_jaxpr, partial_eval_jaxpr
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprCache, JaxprEqn, RuleSet, Var, register_cache
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var
+from tangrad.core.caches import JaxprCache, register_cache
 
 linearize = RuleSet("linearize", api=1)
 partial_eval = RuleSet("partial_eval", api=1)

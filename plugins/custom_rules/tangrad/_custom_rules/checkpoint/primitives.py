@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tangrad.core import PrimitiveSet, as_array, check_results, eval_jaxpr
+from tangrad.core import PrimitiveSet, as_array, eval_jaxpr
+from tangrad.core.programs import check_results
 from tangrad.extend.lax import optimization_barrier_p
 
 checkpointing = PrimitiveSet("checkpointing", api=1)

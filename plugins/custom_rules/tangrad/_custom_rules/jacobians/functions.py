@@ -11,7 +11,8 @@ from tangrad import tree
 from tangrad._custom_rules.jacobians.reshape import unravel_first, unravel_last
 from tangrad.autodiff import check_argnums, jvp, vjp
 from tangrad.batching import vmap
-from tangrad.core import api_boundary, as_array, copy_identity, device_beside, dtypes, get_aval, is_array_value, put
+from tangrad.core import api_boundary, as_array, copy_identity, dtypes, get_aval, is_array_value, put
+from tangrad.core.transformations import device_beside
 
 # Of what transfer guards ask: the unit vectors are made of numbers.
 COPIES_FROM_HOST = dict.fromkeys(["jacobian_of"], True)

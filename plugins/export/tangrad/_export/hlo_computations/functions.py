@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad._export.hlo_computations.parts import check_counts, tilings
-from tangrad.core import api_boundary, copy_identity, get_backend, holding, lower_program, thread
+from tangrad.core import api_boundary, copy_identity, get_backend, holding, thread
+from tangrad.core.programs import lower_program
 from tangrad.extend.jit import (
     Call,
     Options,

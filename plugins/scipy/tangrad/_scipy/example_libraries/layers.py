@@ -14,7 +14,8 @@ from typing import Any
 import tangrad.numpy as tnp
 from tangrad import lax, nn, random
 from tangrad._scipy.example_libraries.activations import Layer
-from tangrad.core import api_boundary, product
+from tangrad.core import api_boundary
+from tangrad.core.arguments import product
 from tangrad.nn.initializers import glorot_normal, normal, ones, zeros
 
 Initializer = Callable[..., Any]

@@ -7,7 +7,8 @@ from typing import Any
 
 from tangrad._sharding.primitives import sharding_constraint_p
 from tangrad._sharding.shard_map.specs import mentioned
-from tangrad.core import ClosedJaxpr, Jaxpr, sub_jaxprs
+from tangrad.core import ClosedJaxpr, Jaxpr
+from tangrad.core.tools import sub_jaxprs
 from tangrad.sharding import NamedSharding
 
 

@@ -6,7 +6,8 @@ from itertools import compress
 from typing import Any
 
 from tangrad._sharding.shard_map.primitives import shard_map_p
-from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, keeps_alive, register_cache
+from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, keeps_alive
+from tangrad.core.caches import JaxprCache, register_cache
 
 dce = RuleSet("dce", api=1)
 _thinned = JaxprCache()

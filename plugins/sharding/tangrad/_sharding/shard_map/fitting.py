@@ -11,16 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from tangrad._sharding.shard_map.replication import REPLICATION
-from tangrad.core import (
-    ClosedJaxpr,
-    JaxprCache,
-    Primitive,
-    eval_jaxpr,
-    get_aval,
-    join_named_shapes,
-    register_cache,
-    trace_to_closed_jaxpr,
-)
+from tangrad.core import ClosedJaxpr, Primitive, eval_jaxpr, get_aval, trace_to_closed_jaxpr
+from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.core.transformations import join_named_shapes
 from tangrad.extend.collectives import differing
 
 Axes = tuple[tuple[Any, int], ...]  # a named shape

@@ -17,12 +17,12 @@ from tangrad.core import (
     array_leaves,
     as_array,
     as_operand,
-    cache_context,
     copy_identity,
-    register_cache,
     returned_leaves,
     thread,
 )
+from tangrad.core.caches import register_cache
+from tangrad.core.settings import cache_context
 from tangrad.sharding import AbstractMesh, Mesh, NamedSharding
 from tangrad.tree_util import flatten_axes, keystr
 

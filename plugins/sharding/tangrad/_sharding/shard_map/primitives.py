@@ -11,16 +11,10 @@ from typing import Any
 
 from tangrad._sharding.shard_map.specs import part_aval, whole_aval
 from tangrad._sharding.shard_map.vmaps import as_vmaps
-from tangrad.core import (
-    ClosedJaxpr,
-    NamedAxisEffect,
-    PrimitiveSet,
-    is_checking_values,
-    one_equation,
-    program_for,
-    thread,
-    to_arrays,
-)
+from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, thread
+from tangrad.core.programs import program_for, to_arrays
+from tangrad.core.settings import is_checking_values
+from tangrad.core.transformations import one_equation
 
 shard_map = PrimitiveSet("shard_map", api=1)
 

@@ -7,15 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import (
-    ClosedJaxpr,
-    JaxprCache,
-    as_operand,
-    eval_jaxpr,
-    literal,
-    register_cache,
-    trace_to_closed_jaxpr,
-)
+from tangrad.core import ClosedJaxpr, as_operand, eval_jaxpr, literal, trace_to_closed_jaxpr
+from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.extend.collectives import differing, psum_p
 from tangrad.extend.lax import mul_p, reshape_p
 

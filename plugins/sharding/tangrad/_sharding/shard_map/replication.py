@@ -10,16 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import (
-    ClosedJaxpr,
-    Jaxpr,
-    Literal,
-    axes_of_effects,
-    calls_rules,
-    equation_effects,
-    rule_table,
-    sub_jaxprs,
-)
+from tangrad.core import ClosedJaxpr, Jaxpr, Literal, axes_of_effects, calls_rules, equation_effects, rule_table
+from tangrad.core.tools import sub_jaxprs
 
 Axes = frozenset[Any]
 

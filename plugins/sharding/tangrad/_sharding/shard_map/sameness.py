@@ -13,17 +13,9 @@ from typing import Any
 
 from tangrad._sharding.shard_map.specs import mentioned
 from tangrad.batching import SplitAxis, batch_flat
-from tangrad.core import (
-    ClosedJaxpr,
-    Jaxpr,
-    JaxprCache,
-    NamedAxisEffect,
-    as_operand,
-    eval_jaxpr,
-    register_cache,
-    sub_jaxprs,
-    trace_to_closed_jaxpr,
-)
+from tangrad.core import ClosedJaxpr, Jaxpr, NamedAxisEffect, as_operand, eval_jaxpr, trace_to_closed_jaxpr
+from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.core.tools import sub_jaxprs
 from tangrad.extend.collectives import psum_to_p
 from tangrad.extend.lax import reshape_p
 from tangrad.sharding import Mesh, NamedSharding

@@ -7,7 +7,8 @@ from typing import Any
 import tangrad
 from tangrad._sparse import parts
 from tangrad._sparse.base import JAXSparse
-from tangrad.core import RuleSet, product
+from tangrad.core import RuleSet
+from tangrad.core.arguments import product
 from tangrad.extend.lax import GatherScatterMode, gather_p
 
 sparse: RuleSet[Any] = RuleSet("sparse", api=1)

@@ -15,11 +15,11 @@ from tangrad.core import (
     Var,
     axes_of_effects,
     calls_rules,
-    check_jaxpr,
     equation_effects,
     rule_table,
     thread,
 )
+from tangrad.core.tools import check_jaxpr
 from tangrad.errors import MissingRuleError
 
 AXIS_SUBST = rule_table("axis_subst")

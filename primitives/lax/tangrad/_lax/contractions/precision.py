@@ -6,7 +6,8 @@ import enum
 from typing import Any, NamedTuple
 
 from tangrad._lax.settings import default_matmul_precision
-from tangrad.core import dtypes, exact_equality
+from tangrad.core import dtypes
+from tangrad.core.caches import exact_equality
 
 
 @exact_equality

@@ -9,7 +9,8 @@ import numpy as np
 
 from tangrad._lax.checks import ANY, check_dtype, check_int
 from tangrad._lax.contractions.precision import is_algorithm
-from tangrad.core import PrimitiveSet, ShapedArray, class_boundary, dtypes, exact_equality
+from tangrad.core import PrimitiveSet, ShapedArray, class_boundary, dtypes
+from tangrad.core.caches import exact_equality
 
 contractions = PrimitiveSet("contractions", api=1)
 

@@ -18,19 +18,9 @@ from tangrad._lax.elementwise.primitives import eq_p, ne_p, select_n_p
 from tangrad._lax.reductions.primitives import reduce_or_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, stop_gradient_p
 from tangrad.batching import batch_jaxpr, broadcast_axis, move_axis, place_axis, to_front
-from tangrad.core import (
-    ClosedJaxpr,
-    JaxprCache,
-    Primitive,
-    RuleSet,
-    Tracer,
-    dtypes,
-    eval_jaxpr,
-    literal,
-    register_cache,
-    trace_to_closed_jaxpr,
-    without_value_checks,
-)
+from tangrad.core import ClosedJaxpr, Primitive, RuleSet, Tracer, dtypes, eval_jaxpr, literal, trace_to_closed_jaxpr
+from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.core.programs import without_value_checks
 
 batch = RuleSet("batch", api=1)
 _masked = JaxprCache()

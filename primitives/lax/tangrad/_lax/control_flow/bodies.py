@@ -14,19 +14,17 @@ from typing import Any
 
 from tangrad.core import (
     ClosedJaxpr,
-    JaxprCache,
     Tracer,
     Var,
     array_leaves,
     as_operand,
-    cache_context,
     closed_over_as_arguments,
-    free_after_fork,
-    register_cache,
     returned_leaves,
     thread,
     trace_to_jaxpr,
 )
+from tangrad.core.caches import JaxprCache, free_after_fork, register_cache
+from tangrad.core.settings import cache_context
 
 SIGNATURE_LIMIT = 64  # programs kept for one function
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.control_flow.primitives import cond_p, scan_p, split_list, while_p
-from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, register_cache, trace_to_closed_jaxpr, weak_key
+from tangrad.core import ClosedJaxpr, RuleSet, trace_to_closed_jaxpr
+from tangrad.core.caches import JaxprCache, register_cache, weak_key
 from tangrad.extend.checkify import CheckedProgram, Checks, Layout, checked_program, earlier, placed
 
 checkify = RuleSet("checkify", api=1)

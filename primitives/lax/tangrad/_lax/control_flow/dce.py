@@ -7,7 +7,8 @@ from typing import Any
 
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad._lax.control_flow.programs import kept
-from tangrad.core import ClosedJaxpr, JaxprCache, RuleSet, dce_jaxpr, keeps_alive, register_cache
+from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, keeps_alive
+from tangrad.core.caches import JaxprCache, register_cache
 
 dce = RuleSet("dce", api=1)
 _thinned = JaxprCache()

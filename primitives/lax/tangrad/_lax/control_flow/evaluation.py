@@ -13,21 +13,11 @@ from typing import Any
 
 from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.structure.functions import full, index_in_dim, stack
-from tangrad.core import (
-    ClosedJaxpr,
-    JaxprCache,
-    Literal,
-    check_results,
-    eval_jaxpr,
-    find_backend,
-    find_primitive,
-    is_checking_values,
-    one_equation,
-    program_for,
-    register_cache,
-    to_arrays,
-    weak_key,
-)
+from tangrad.core import ClosedJaxpr, Literal, eval_jaxpr, find_primitive
+from tangrad.core.caches import JaxprCache, register_cache, weak_key
+from tangrad.core.programs import check_results, program_for, to_arrays
+from tangrad.core.settings import is_checking_values
+from tangrad.core.transformations import find_backend, one_equation
 
 Values = Sequence[Any]
 

@@ -16,11 +16,11 @@ from tangrad.core import (
     dtypes,
     equation_effects,
     eval_jaxpr,
-    join_named_shapes,
     literal,
     thread,
     trace_to_closed_jaxpr,
 )
+from tangrad.core.transformations import join_named_shapes
 
 
 def equation(primitive: Any, invars: Sequence[Any], params: dict[str, Any]) -> JaxprEqn:

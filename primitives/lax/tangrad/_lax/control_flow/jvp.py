@@ -8,7 +8,8 @@ from typing import Any
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad._lax.control_flow.tangents import ScanTangents, WhileTangents
 from tangrad.autodiff import Zero, instantiate, jvp_jaxpr, symbolic_zeros
-from tangrad.core import JaxprCache, Primitive, RuleSet, register_cache
+from tangrad.core import Primitive, RuleSet
+from tangrad.core.caches import JaxprCache, register_cache
 
 jvp = RuleSet("jvp", api=1)
 

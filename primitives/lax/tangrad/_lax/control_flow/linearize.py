@@ -12,7 +12,8 @@ from tangrad._lax.control_flow.programs import rearranged, without_effects
 from tangrad._lax.control_flow.residuals import BranchResiduals, LoopResiduals, second_half
 from tangrad._lax.control_flow.tangents import WhileTangents
 from tangrad.autodiff import Linearized, linearize_jaxpr, mark_linear
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprCache, Primitive, RuleSet, Tracer, Var, register_cache
+from tangrad.core import ClosedJaxpr, Jaxpr, Primitive, RuleSet, Tracer, Var
+from tangrad.core.caches import JaxprCache, register_cache
 
 linearize = RuleSet("linearize", api=1)
 

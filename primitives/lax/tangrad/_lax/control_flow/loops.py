@@ -12,18 +12,8 @@ from tangrad._lax.control_flow.bodies import Body, flat_operands, function_name,
 from tangrad._lax.control_flow.primitives import while_p
 from tangrad._lax.control_flow.scans import check_carry, fixed_types, run_scan
 from tangrad._lax.elementwise.primitives import add_p, convert_element_type_p, lt_p
-from tangrad.core import (
-    ClosedJaxpr,
-    JaxprCache,
-    api_boundary,
-    as_array,
-    as_operand,
-    dtypes,
-    is_concrete,
-    literal,
-    register_cache,
-    thread,
-)
+from tangrad.core import ClosedJaxpr, api_boundary, as_array, as_operand, dtypes, is_concrete, literal, thread
+from tangrad.core.caches import JaxprCache, register_cache
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["fori_loop"], True)

@@ -20,11 +20,11 @@ from tangrad.core import (
     RuleSet,
     closed_over_as_arguments,
     eval_jaxpr,
-    is_symbolic,
     literal,
     trace_to_closed_jaxpr,
     trace_to_jaxpr,
 )
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.masking import INT32, Sizes, mask_jaxpr, number
 
 mask = RuleSet("mask", api=1)

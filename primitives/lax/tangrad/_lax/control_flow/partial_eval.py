@@ -14,7 +14,8 @@ from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, wh
 from tangrad._lax.control_flow.programs import kept, rearranged, without_effects
 from tangrad._lax.control_flow.residuals import BranchResiduals, LoopResiduals, second_half
 from tangrad.autodiff import PartialEval, is_marked_linear, partial_eval_jaxpr
-from tangrad.core import JaxprCache, Primitive, RuleSet, Var, register_cache
+from tangrad.core import Primitive, RuleSet, Var
+from tangrad.core.caches import JaxprCache, register_cache
 
 partial_eval = RuleSet("partial_eval", api=1)
 

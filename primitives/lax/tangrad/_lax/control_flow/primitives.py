@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.control_flow.evaluation import evaluate_cond, evaluate_platform, evaluate_scan, evaluate_while
-from tangrad.core import PrimitiveSet, join_named_shapes
+from tangrad.core import PrimitiveSet
+from tangrad.core.transformations import join_named_shapes
 
 control_flow = PrimitiveSet("control_flow", api=1)
 

@@ -9,16 +9,15 @@ from tangrad.core import (
     ClosedJaxpr,
     DropVar,
     Jaxpr,
-    JaxprCache,
     Literal,
     Var,
     dce_jaxpr,
     eval_jaxpr,
     keeps_alive,
-    register_cache,
     thread,
     trace_to_closed_jaxpr,
 )
+from tangrad.core.caches import JaxprCache, register_cache
 
 _rearranged = JaxprCache()
 register_cache(_rearranged.clear)

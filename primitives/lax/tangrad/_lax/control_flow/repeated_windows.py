@@ -18,7 +18,8 @@ from tangrad._lax.indexing.dimension_numbers import (
 from tangrad._lax.indexing.functions import gather, scatter
 from tangrad._lax.operands import operand as as_named_operand
 from tangrad._lax.structure.functions.shapes import reshape, transpose
-from tangrad.core import Array, api_boundary, as_operand, is_symbolic, product
+from tangrad.core import Array, api_boundary, as_operand
+from tangrad.core.arguments import is_symbolic, product
 
 # More rounds than this become a loop over all indices: each round is a few operations of the program.
 MOST_ROUNDS = 16

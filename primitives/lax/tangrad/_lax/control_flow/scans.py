@@ -13,16 +13,8 @@ from tangrad._lax.control_flow.primitives import row_type, same_type, scan_p
 from tangrad._lax.control_flow.programs import as_different, forwarded, rearranged
 from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.structure.functions import index_in_dim, stack
-from tangrad.core import (
-    ClosedJaxpr,
-    ShapedArray,
-    api_boundary,
-    as_array,
-    dtypes,
-    is_concrete,
-    join_named_shapes,
-    thread,
-)
+from tangrad.core import ClosedJaxpr, ShapedArray, api_boundary, as_array, dtypes, is_concrete, thread
+from tangrad.core.transformations import join_named_shapes
 from tangrad.errors import ConcretizationTypeError
 from tangrad.tree_util import keystr
 

@@ -22,7 +22,8 @@ from tangrad.autodiff import (
     transpose_jaxpr,
     zeros,
 )
-from tangrad.core import ClosedJaxpr, JaxprCache, JaxprEqn, Primitive, RuleSet, Var, register_cache
+from tangrad.core import ClosedJaxpr, JaxprEqn, Primitive, RuleSet, Var
+from tangrad.core.caches import JaxprCache, register_cache
 
 transpose = RuleSet("transpose", api=1)
 

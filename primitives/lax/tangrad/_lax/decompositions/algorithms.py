@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from tangrad.core import exact_equality
+from tangrad.core.caches import exact_equality
 
 
 @exact_equality

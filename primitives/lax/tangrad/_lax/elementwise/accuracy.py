@@ -9,7 +9,8 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from tangrad.core import class_boundary, exact_equality
+from tangrad.core import class_boundary
+from tangrad.core.caches import exact_equality
 
 
 @exact_equality

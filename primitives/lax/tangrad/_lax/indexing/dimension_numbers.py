@@ -6,7 +6,8 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad.core import class_boundary, exact_equality
+from tangrad.core import class_boundary
+from tangrad.core.caches import exact_equality
 
 
 @class_boundary

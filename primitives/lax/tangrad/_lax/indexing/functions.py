@@ -16,7 +16,8 @@ from tangrad._lax.indexing.dimension_numbers import (
 )
 from tangrad._lax.operands import operand as as_named_operand
 from tangrad._lax.structure.primitives import concatenate_p, reshape_p
-from tangrad.core import Primitive, as_operand, canonicalize_shape, dtypes, literal
+from tangrad.core import Primitive, as_operand, dtypes, literal
+from tangrad.core.arguments import canonicalize_shape
 
 
 def gather(

@@ -9,7 +9,8 @@ from tangrad._lax.elementwise.primitives import clamp_p, convert_element_type_p,
 from tangrad._lax.indexing.dimension_numbers import GatherScatterMode, window_sizes
 from tangrad._lax.indexing.primitives import SCATTERS, gather_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p, slice_p
-from tangrad.core import Primitive, RuleSet, is_symbolic, literal
+from tangrad.core import Primitive, RuleSet, literal
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.masking import INT32, Sizes, number
 
 mask = RuleSet("mask", api=1)

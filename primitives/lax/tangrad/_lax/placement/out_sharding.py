@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tangrad.core import Device, as_array, as_operand, as_sharding, get_aval, is_array_value
+from tangrad.core import Device, as_array, as_operand, get_aval, is_array_value
+from tangrad.core.backends import as_sharding
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import Array, PrimitiveSet, as_array, exact_equality
+from tangrad.core import Array, PrimitiveSet, as_array
+from tangrad.core.caches import exact_equality
 
 placement = PrimitiveSet("placement", api=1)
 

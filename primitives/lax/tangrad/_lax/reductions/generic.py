@@ -15,7 +15,8 @@ from tangrad._lax.operands import scalar_like
 from tangrad._lax.placement.out_sharding import constrained, with_plain_type
 from tangrad._lax.reductions import primitives as p
 from tangrad._lax.reductions.tree import reduce_by_tree
-from tangrad.core import ClosedJaxpr, JaxprCache, Tracer, register_cache, trace_to_closed_jaxpr, without_boundary
+from tangrad.core import ClosedJaxpr, Tracer, trace_to_closed_jaxpr, without_boundary
+from tangrad.core.caches import JaxprCache, register_cache
 
 _programs = JaxprCache()
 register_cache(_programs.clear)

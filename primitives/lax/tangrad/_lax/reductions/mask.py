@@ -22,7 +22,8 @@ from tangrad._lax.reductions.primitives import (
     reduce_p,
     zero,
 )
-from tangrad.core import Primitive, RuleSet, is_symbolic
+from tangrad.core import Primitive, RuleSet
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.masking import filled
 
 mask = RuleSet("mask", api=1)

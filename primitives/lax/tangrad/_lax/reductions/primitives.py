@@ -13,7 +13,8 @@ import numpy as np
 from tangrad._lax.checks import ANY, BITS, INEXACT, NUMERIC, ORDERED, check_axes, check_dtype
 from tangrad._lax.reductions.running import running_log_sum_exp, running_max, running_min, running_prod, running_sum
 from tangrad._lax.reductions.tree import reduce_by_tree
-from tangrad.core import ClosedJaxpr, Primitive, PrimitiveSet, ShapedArray, dtypes, is_symbolic
+from tangrad.core import ClosedJaxpr, Primitive, PrimitiveSet, ShapedArray, dtypes
+from tangrad.core.arguments import is_symbolic
 
 reductions = PrimitiveSet("reductions", api=1)
 

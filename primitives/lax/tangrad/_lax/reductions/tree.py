@@ -8,7 +8,8 @@ from typing import Any
 
 import tangrad
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p, reshape_p, slice_p, transpose_p
-from tangrad.core import ClosedJaxpr, JaxprCache, Literal, eval_jaxpr, register_cache
+from tangrad.core import ClosedJaxpr, Literal, eval_jaxpr
+from tangrad.core.caches import JaxprCache, register_cache
 
 Arrays = tuple[Any, ...]
 

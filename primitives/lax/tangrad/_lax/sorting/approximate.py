@@ -15,7 +15,8 @@ import numpy as np
 from tangrad._lax.checks import FLOATING, check_axes, check_dtype
 from tangrad._lax.elementwise.primitives import neg_p
 from tangrad._lax.sorting.primitives import sorting, top_k_p
-from tangrad.core import dtypes, is_symbolic
+from tangrad.core import dtypes
+from tangrad.core.arguments import is_symbolic
 
 # The elements that hardware handles at once: of a vector, and along a dimension of what has more than one.
 TILE_OF_VECTOR, TILE = 1024, 128

@@ -24,7 +24,8 @@ from tangrad._lax.indexing.dimension_numbers import GatherDimensionNumbers, Gath
 from tangrad._lax.indexing.primitives import gather_p
 from tangrad._lax.operands import size_operand
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, dynamic_slice_p, squeeze_p
-from tangrad.core import dtypes, is_symbolic, literal
+from tangrad.core import dtypes, literal
+from tangrad.core.arguments import is_symbolic
 
 _FROM_VECTOR = GatherDimensionNumbers((), (0,), (0,))
 

@@ -10,7 +10,7 @@ from tangrad._lax.checks import canonical_axis, check_int
 from tangrad._lax.operands import operand as as_lax_operand
 from tangrad._lax.sorting.approximate import approx_top_k_p, result_size
 from tangrad._lax.sorting.primitives import sort_p, top_k_p
-from tangrad.core import is_symbolic
+from tangrad.core.arguments import is_symbolic
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:

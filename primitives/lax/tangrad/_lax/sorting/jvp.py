@@ -12,7 +12,8 @@ from tangrad._lax.sorting.approximate import approx_top_k_p
 from tangrad._lax.sorting.primitives import search_sorted_p, sort_p, top_k_p
 from tangrad._lax.structure.primitives import iota_p, reshape_p, slice_p
 from tangrad.autodiff import Zero, symbolic_zeros, zero_jvp
-from tangrad.core import Primitive, RuleSet, dtypes, is_symbolic
+from tangrad.core import Primitive, RuleSet, dtypes
+from tangrad.core.arguments import is_symbolic
 
 jvp = RuleSet("jvp", api=1)
 

@@ -10,7 +10,8 @@ from tangrad._lax.elementwise.primitives import convert_element_type_p, not_p
 from tangrad._lax.reductions.primitives import greatest, least
 from tangrad._lax.sorting.approximate import approx_top_k_p
 from tangrad._lax.sorting.primitives import sort_p, top_k_p
-from tangrad.core import RuleSet, is_symbolic
+from tangrad.core import RuleSet
+from tangrad.core.arguments import is_symbolic
 from tangrad.extend.masking import Sizes
 
 mask = RuleSet("mask", api=1)

@@ -13,7 +13,8 @@ import numpy as np
 
 from tangrad._lax.checks import ANY, EXTENDED, ORDERED, check_axes, check_dtype, check_int, check_same_dtype
 from tangrad._lax.sorting.bisection import bisect
-from tangrad.core import PrimitiveSet, ShapedArray, dtypes, is_symbolic
+from tangrad.core import PrimitiveSet, ShapedArray, dtypes
+from tangrad.core.arguments import is_symbolic
 
 sorting = PrimitiveSet("sorting", api=1)
 

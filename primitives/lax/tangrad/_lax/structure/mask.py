@@ -43,7 +43,8 @@ from tangrad._lax.structure.primitives import (
     strided_size,
     transpose_p,
 )
-from tangrad.core import RuleSet, is_symbolic, literal, product
+from tangrad.core import RuleSet, literal
+from tangrad.core.arguments import is_symbolic, product
 from tangrad.extend.masking import INT32, Sizes, number, repeated, whole
 
 mask = RuleSet("mask", api=1)

@@ -20,16 +20,9 @@ from tangrad._lax.checks import (
     check_length,
     check_same_dtype,
 )
-from tangrad.core import (
-    FixedParams,
-    Primitive,
-    PrimitiveSet,
-    ShapedArray,
-    canonicalize_shape,
-    dtypes,
-    is_symbolic,
-    literal,
-)
+from tangrad.core import Primitive, PrimitiveSet, ShapedArray, dtypes, literal
+from tangrad.core.arguments import canonicalize_shape, is_symbolic
+from tangrad.core.caches import FixedParams
 
 structure = PrimitiveSet("structure", api=1)
 

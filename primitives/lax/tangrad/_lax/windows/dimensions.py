@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tangrad._lax.checks import check_int
-from tangrad.core import exact_equality
+from tangrad.core.caches import exact_equality
 
 
 @exact_equality

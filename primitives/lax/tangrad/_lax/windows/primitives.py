@@ -26,7 +26,8 @@ from tangrad._lax.windows.shapes import (
     reduce_window_shape_tuple,
     unpermuted,
 )
-from tangrad.core import ClosedJaxpr, Primitive, PrimitiveSet, ShapedArray, dtypes, is_symbolic
+from tangrad.core import ClosedJaxpr, Primitive, PrimitiveSet, ShapedArray, dtypes
+from tangrad.core.arguments import is_symbolic
 
 windows = PrimitiveSet("windows", api=1)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.windows.dimensions import conv_general_permutations
-from tangrad.core import is_symbolic
+from tangrad.core.arguments import is_symbolic
 
 Pads = list[tuple[Any, Any]]
 _PADDINGS = ("VALID", "SAME", "SAME_LOWER")

@@ -20,7 +20,8 @@ from tangrad._random.distributions.stream import Stream, draw, sampler
 from tangrad._random.distributions.trials import Arrivals, Hat, count_arrivals, transformed_rejection
 from tangrad._random.functions import one_key
 from tangrad._random.functions import split as split_key
-from tangrad.core import as_operand, canonicalize_shape, dtypes
+from tangrad.core import as_operand, dtypes
+from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, cumsum, full_like, lgamma, scan, takes_out_sharding
 

@@ -23,7 +23,8 @@ from tangrad._random.distributions.normal import random_normal_p
 from tangrad._random.distributions.stream import Stream, draw, draw_broadcast, random_uniform_p, sampler
 from tangrad._random.distributions.uniform import random_bernoulli_p
 from tangrad._random.primitives import random_split_p
-from tangrad.core import ShapedArray, as_operand, canonicalize_shape, dtypes, literal
+from tangrad.core import ShapedArray, as_operand, dtypes, literal
+from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import (
     FLOATING,

@@ -20,7 +20,8 @@ from tangrad._random.distributions.uniform import between, random_bernoulli_p
 from tangrad._random.functions import one_key, stated_shape
 from tangrad._random.named_shapes import takes_named_shapes
 from tangrad._random.settings import threefry_partitionable
-from tangrad.core import as_operand, canonicalize_shape, dtypes, literal
+from tangrad.core import as_operand, dtypes, literal
+from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import (
     broadcast_in_dim,

@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad._random.distributions.arguments import float_dtype
 from tangrad._random.distributions.normal import normal
-from tangrad.core import canonicalize_shape
+from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend.lax import takes_out_sharding
 from tangrad.extend.numpy import diagonal, index_argument, matrix_transpose, qr, sign
 

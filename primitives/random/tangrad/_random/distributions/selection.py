@@ -16,7 +16,8 @@ from tangrad._random.distributions.integers import randint
 from tangrad._random.distributions.inversion import gumbel
 from tangrad._random.distributions.stream import Stream, draw
 from tangrad._random.distributions.uniform import uniform
-from tangrad.core import Tracer, as_array, as_operand, canonicalize_shape, dtypes, transfers
+from tangrad.core import Tracer, as_array, as_operand, dtypes, transfers
+from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import (
     GatherDimensionNumbers,

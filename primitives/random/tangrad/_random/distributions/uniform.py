@@ -17,7 +17,8 @@ from tangrad._random.distributions.stream import Stream, random_uniform_p, sampl
 from tangrad._random.functions import one_key, stated_shape
 from tangrad._random.named_shapes import takes_named_shapes
 from tangrad._random.settings import threefry_partitionable
-from tangrad.core import as_operand, canonicalize_shape, dtypes, transfers
+from tangrad.core import as_operand, dtypes, transfers
+from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, index_in_dim, nary, takes_out_sharding
 

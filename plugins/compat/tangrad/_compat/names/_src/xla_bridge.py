@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import loaded_backends
+from tangrad.core.backends import loaded_backends
 
 
 def __getattr__(name: str) -> Any:

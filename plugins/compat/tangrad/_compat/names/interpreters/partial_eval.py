@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from tangrad._compat.names.extend.linear_util import WrappedFun
 from tangrad.autodiff import TapeTracer
-from tangrad.core import AbstractValue, ClosedJaxpr, Literal, StagingTracer, trace_to_closed_jaxpr
+from tangrad.core import AbstractValue, ClosedJaxpr, Literal, trace_to_closed_jaxpr
 from tangrad.core import dce_jaxpr as dce_jaxpr
+from tangrad.core.transformations import StagingTracer
 
 DynamicJaxprTracer = StagingTracer
 JaxprTracer = TapeTracer  # what stands for an unknown value while known ones are computed

@@ -15,7 +15,9 @@ from tangrad._lax.placement.functions import device_put
 from tangrad._lax.placement.out_sharding import constrained
 from tangrad._lax.structure.functions.shapes import operand_of
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p, optimization_barrier_p, stop_gradient_p
-from tangrad.core import ShapedArray, Tracer, canonicalize_shape, device_beside, dtypes
+from tangrad.core import ShapedArray, Tracer, dtypes
+from tangrad.core.arguments import canonicalize_shape
+from tangrad.core.transformations import device_beside
 
 
 def iota(dtype: Any, size: Any) -> Any:

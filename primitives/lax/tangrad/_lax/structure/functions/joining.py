@@ -10,7 +10,8 @@ from tangrad._lax.operands import operand as as_operand
 from tangrad._lax.operands import scalar_like
 from tangrad._lax.structure.functions.shapes import broadcast_in_dim, expand_dims, operand_of, reshape
 from tangrad._lax.structure.primitives import concatenate_p, pad_p
-from tangrad.core import Array, is_symbolic
+from tangrad.core import Array
+from tangrad.core.arguments import is_symbolic
 
 
 def concatenate(operands: Sequence[Any], dimension: int) -> Any:

@@ -13,7 +13,8 @@ from tangrad._lax.operands import operand as as_operand
 from tangrad._lax.operands import size_operand
 from tangrad._lax.structure.functions.shapes import int_tuple, operand_of, reshape, squeeze
 from tangrad._lax.structure.primitives import dynamic_slice_p, dynamic_update_slice_p, slice_p, split_p
-from tangrad.core import dtypes, is_symbolic, literal
+from tangrad.core import dtypes, literal
+from tangrad.core.arguments import is_symbolic
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["dynamic_slice", "dynamic_update_slice"], True)

@@ -10,7 +10,8 @@ import numpy as np
 from tangrad._lax.operands import operand, size_operand
 from tangrad._lax.structure.functions.joining import concatenate
 from tangrad._lax.structure.primitives import copy_p, reshape_p
-from tangrad.core import Tracer, as_array, as_operand, canonicalize_shape, thread
+from tangrad.core import Tracer, as_array, as_operand, thread
+from tangrad.core.arguments import canonicalize_shape
 
 INT32 = np.dtype(np.int32)
 

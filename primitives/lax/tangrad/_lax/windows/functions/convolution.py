@@ -13,7 +13,8 @@ from tangrad._lax.structure.primitives import rev_p, transpose_p
 from tangrad._lax.windows.dimensions import conv_dimension_numbers
 from tangrad._lax.windows.primitives import conv_general_dilated_p
 from tangrad._lax.windows.shapes import dilated, dilated_shape, padtype_to_pads, permuted, transposed_pads
-from tangrad.core import dtypes, is_symbolic
+from tangrad.core import dtypes
+from tangrad.core.arguments import is_symbolic
 
 # For conv_transpose: the dimension numbers of arrays of a rank.
 _CHANNELS_LAST = {

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tangrad._compat.primitives import Primitive as Primitive
-from tangrad.core import EVAL_TRACE, Trace, Tracer, current_trace, dtypes, is_array_value, sub_jaxprs, thread
+from tangrad.core import EVAL_TRACE, Trace, Tracer, current_trace, dtypes, is_array_value, thread
 from tangrad.core import NO_EFFECTS as no_effects  # noqa: N811
-from tangrad.core import AbstractToken as AbstractToken
 from tangrad.core import ClosedJaxpr as ClosedJaxpr
 from tangrad.core import DropVar as DropVar
 from tangrad.core import Effect as Effect
@@ -18,11 +17,13 @@ from tangrad.core import Jaxpr as Jaxpr
 from tangrad.core import JaxprEqn as JaxprEqn
 from tangrad.core import Literal as Literal
 from tangrad.core import Var as Var
-from tangrad.core import check_jaxpr as check_jaxpr
 from tangrad.core import concrete_or_error as _concrete_or_error
 from tangrad.core import is_concrete as is_concrete
 from tangrad.core import jaxpr_as_function as jaxpr_as_fun
 from tangrad.core import set_current_trace as set_current_trace
+from tangrad.core.backends import AbstractToken as AbstractToken
+from tangrad.core.tools import check_jaxpr as check_jaxpr
+from tangrad.core.tools import sub_jaxprs
 from tangrad.errors import JaxprTypeError as JaxprTypeError
 
 Effects = frozenset
