@@ -242,7 +242,7 @@ def test_a_renamed_function_that_is_no_program_yet():
         """Hands on what it gets, with axis i named k."""
 
         def process_primitive(self, primitive, args, params):
-            with tangrad.core.set_current_trace(parent):
+            with tangrad.core.holding(trace=parent):
                 return primitive.bind(*args, **call[primitive](params, lambda name: ("k",) if name == "i" else (name,)))
 
     def with_other_names(v):
@@ -251,7 +251,7 @@ def test_a_renamed_function_that_is_no_program_yet():
         environment = thread.axis_environment
         thread.axis_environment = (*environment, ("i", SIZE))
         try:
-            with tangrad.core.set_current_trace(Renaming()):
+            with tangrad.core.holding(trace=Renaming()):
                 return custom(v)
         finally:
             thread.axis_environment = environment

@@ -27,10 +27,10 @@ from tangrad.core import (
     composition,
     current_trace,
     dce_jaxpr,
+    holding,
     literal,
     register,
     rule_table,
-    set_current_trace,
     trace_to_jaxpr,
 )
 from tangrad.core.arguments import canonicalize_shape
@@ -291,7 +291,7 @@ def test_dead_code_goes_and_effects_stay():
 
 def test_the_current_trace_is_restored_after_an_error():
     before = current_trace()
-    with pytest.raises(KeyboardInterrupt), set_current_trace(Trace()):
+    with pytest.raises(KeyboardInterrupt), holding(trace=Trace()):
         raise KeyboardInterrupt
     assert current_trace() is before
 

@@ -89,7 +89,6 @@ from tangrad._core.kernel.trace import checked_operands as checked_operands
 from tangrad._core.kernel.trace import concrete_or_error as concrete_or_error
 from tangrad._core.kernel.trace import current_trace as current_trace
 from tangrad._core.kernel.trace import is_concrete as is_concrete
-from tangrad._core.kernel.trace import set_current_trace as set_current_trace
 from tangrad._core.settings.config import thread as thread
 from tangrad._core.settings.thread_state import holding as holding
 

@@ -13,7 +13,6 @@ from tangrad._core.kernel.staging import (
     StagingTracer as StagingTracer,
 )
 from tangrad._core.kernel.trace import (
-    close_trace as close_trace,
     device_beside as device_beside,
     find_backend as find_backend,
 )
@@ -23,7 +22,6 @@ __all__ = [
     "StagingTracer",
     "call_under",
     "check_no_leak",
-    "close_trace",
     "device_beside",
     "find_backend",
     "is_operand",

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from tangrad.autodiff import Zero
-from tangrad.core import DerivedRule, current_trace, decomposed, rule_table, set_current_trace
+from tangrad.core import DerivedRule, decomposed, rule_table, run_traced
 from tangrad.errors import MissingRuleError
 from tangrad_taylor.arithmetic import array, is_constant, scaled
 from tangrad_taylor.trace import TaylorTrace, is_inexact, run
@@ -67,19 +67,22 @@ def _grown(primitive: Any, series: Any, params: Any, outs: Any) -> list[Any]:
             primitive.identity,
             "taylor",
         )
-    trace = TaylorTrace(current_trace(), order - 1)
-    primals = tuple([trace.value(*one[:-1]) for one in series])
-    tangents = tuple([_derivative(trace, one) for one in series])
+
     # What the rule has beside tangents is its answer, of which it may need no more than the value.
     lower = cache(lambda: _grown(primitive, [one[:-1] for one in series], params, outs))
-    answers = tuple([trace.later(out, lambda place=place: lower()[place][1:]) for place, out in enumerate(outs)])
-    trace.answer = primitive, primals, params, answers if primitive.multiple_results else answers[0]
-    try:
-        with set_current_trace(trace):
-            _, slopes = jvp(primals, tangents, **params)
-        slopes = [_series(trace, slope) for slope in _as_tuple(primitive, slopes)]
-    finally:
-        trace.alive, trace.answer = False, None
+
+    def traced(trace: TaylorTrace) -> list[Any]:
+        primals = tuple([trace.value(*one[:-1]) for one in series])
+        tangents = tuple([_derivative(trace, one) for one in series])
+        answers = tuple([trace.later(out, lambda place=place: lower()[place][1:]) for place, out in enumerate(outs)])
+        trace.answer = primitive, primals, params, answers if primitive.multiple_results else answers[0]
+        try:
+            _, found = jvp(primals, tangents, **params)
+            return [_series(trace, slope) for slope in _as_tuple(primitive, found)]
+        finally:
+            trace.answer = None
+
+    slopes = run_traced(traced, TaylorTrace, order - 1)
     return [(out, *[scaled(1 / k, term) for k, term in enumerate(one, 1)]) for out, one in zip(outs, slopes)]
 
 

@@ -11,20 +11,8 @@ from typing import Any
 import numpy
 
 from tangrad import lax
-from tangrad.core import (
-    Trace,
-    Tracer,
-    as_operand,
-    calls_rules,
-    current_source,
-    current_trace,
-    dtypes,
-    holding,
-    rule_table,
-    set_current_trace,
-    thread,
-)
-from tangrad.core.transformations import check_no_leak, close_trace
+from tangrad.core import RuleTrace, RuleTracer, Tracer, as_operand, dtypes, rule_table, run_traced
+from tangrad.core.transformations import call_under
 
 TAYLOR = rule_table("taylor")
 
@@ -34,29 +22,25 @@ def is_inexact(value: Any) -> bool:
     return bool(dtypes.issubdtype(value.aval.dtype, numpy.inexact))
 
 
-class Polynomial(Tracer):
-    """A value with its series; of a derived rule's own answer that is computed when it is needed."""
+class Polynomial(RuleTracer):
+    """A value with its series; of a derived rule's own answer that is computed when it is needed, by a function."""
 
-    __slots__ = ("coefficients", "primal")
-
-    def __init__(self, trace: Any, primal: Any, coefficients: Any) -> None:
-        self._trace, self.aval, self.primal, self.coefficients = trace, primal.aval, primal, coefficients
+    __slots__ = ()
 
     def concrete(self) -> Any:
         """What is behind the first coefficient, so that programs may branch on it outside of `jit`."""
-        return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
+        return self.value.concrete() if isinstance(self.value, Tracer) else self.value
 
     def known(self) -> dict[str, Any]:
-        """For `repr`: the series, as far as it was computed."""
-        later = callable(self.coefficients) or self.coefficients is None
-        return {"primal": self.primal} if later else {"primal": self.primal, "coefficients": self.coefficients[1:]}
+        """For `repr`: the series, as far as it is there."""
+        return {"primal": self.value} | ({} if callable(self.extra) else {"coefficients": self.extra[1:]})
 
     def origin(self) -> str:
         """For error messages."""
         return "a value under jet"
 
 
-class TaylorTrace(Trace):
+class TaylorTrace(RuleTrace, kind="taylor", own=Polynomial):
     """Applies rules of kind `taylor` where an operand has a series that is not constant.
 
     Attributes:
@@ -64,23 +48,18 @@ class TaylorTrace(Trace):
         answer: None, or (primitive, operands, params, its results), which are known already.
     """
 
-    __slots__ = ("answer", "order", "parent")
+    __slots__ = ("answer", "order")
 
     def __init__(self, parent: Any, order: int) -> None:
         super().__init__(parent)
-        self.parent, self.order, self.answer = parent, order, None
+        self.order, self.answer = order, None
 
     def series(self, value: Any) -> Any:
-        """The series of a value."""
-        if not self.owns(value):
-            return (as_operand(value), *[None] * self.order)
-        if callable(value.coefficients):
-            value.coefficients = value.coefficients()
-        return value.coefficients
-
-    def owns(self, value: Any) -> bool:
-        """Whether a value has a series in this trace."""
-        return isinstance(value, Polynomial) and value._trace is self
+        """The series of a value; what gives it is called under the trace below."""
+        primal, terms = self.split(value)
+        if terms is None:
+            return (as_operand(primal), *[None] * self.order)
+        return call_under(self.parent, terms) if callable(terms) else terms
 
     def value(self, primal: Any, *rest: Any) -> Any:
         """The value with this series; the value itself where the rest is 0."""
@@ -88,13 +67,13 @@ class TaylorTrace(Trace):
             return primal
         shape = primal.aval.shape  # of scalars beside arrays coefficients are scalars
         rest = tuple([x if x is None or x.aval.shape == shape else lax.broadcast(x, shape) for x in rest])
-        return Polynomial(self, primal, (primal, *rest))
+        return self.tracer(primal, (primal, *rest))
 
     def later(self, primal: Any, rest: Any) -> Any:
         """The value with a series whose rest a function gives."""
         if not self.order or not is_inexact(primal):
             return primal
-        return Polynomial(self, primal, lambda: (primal, *rest()))
+        return self.tracer(primal, lambda: (primal, *rest()))
 
     def process_primitive(self, primitive: Any, args: Any, params: Any) -> Any:
         """Apply a primitive to values, some of which may have a series."""
@@ -102,16 +81,13 @@ class TaylorTrace(Trace):
             known, operands, known_params, results = self.answer
             if primitive is known and params == known_params and all([a is b for a, b in zip(args, operands)]):
                 return results
-        source = thread.source
-        if source is None and self.stages:  # the user's line, for all that the rule will do
-            source = current_source(2)
-        with holding(source=source), set_current_trace(self.parent):
-            if not any([self.owns(arg) for arg in args]):
-                return primitive.bind(*args, **params)
-            return self._by_rule(primitive, [self.series(arg) for arg in args], params)
+        return super().process_primitive(primitive, args, params)
 
-    @calls_rules("taylor")
-    def _by_rule(self, primitive: Any, series: list[Any], params: Any) -> Any:
+    def apply(self, primitive: Any, values: list[Any], extras: list[Any], params: Any) -> Any:
+        """Call the rule with the series of all operands."""
+        constant = [None] * self.order
+        terms = [extra() if callable(extra) else extra for extra in extras]
+        series = [(value, *constant) if one is None else one for value, one in zip(values, terms)]
         out = TAYLOR[primitive](series, **params)
         outs = out if primitive.multiple_results else (out,)
         if not isinstance(outs, (tuple, list)) or not all([self._is_series(one) for one in outs]):
@@ -128,14 +104,8 @@ class TaylorTrace(Trace):
 
 def run(function: Any, series: Any, order: int) -> list[Any]:
     """The series of the flat results of a function of flat arguments that have these series."""
-    trace = TaylorTrace(current_trace(), order)
-    try:
-        with set_current_trace(trace):
-            outs = function(*[trace.value(*one) for one in series])
-        found = [trace.series(out) for out in outs]
-    finally:
-        reference = close_trace(trace)
-    if thread.check_tracer_leaks:
-        del trace, outs
-        check_no_leak(reference)
-    return found
+
+    def traced(trace: TaylorTrace) -> list[Any]:
+        return [trace.series(out) for out in function(*[trace.value(*one) for one in series])]
+
+    return run_traced(traced, TaylorTrace, order)

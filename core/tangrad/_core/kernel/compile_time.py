@@ -8,8 +8,9 @@ from typing import Any
 
 from tangrad._core.kernel.primitive import EVAL_TRACE
 from tangrad._core.kernel.rule_trace import RuleTrace, call_under
-from tangrad._core.kernel.trace import Tracer, set_current_trace
+from tangrad._core.kernel.trace import Tracer
 from tangrad._core.settings.config import thread
+from tangrad._core.settings.thread_state import holding
 from tangrad._core.tree.operations import tree_leaves
 
 
@@ -51,5 +52,5 @@ def ensure_compile_time_eval() -> Iterator[None]:
     if previous is EVAL_TRACE:
         yield
         return
-    with set_current_trace(CompileTimeTrace(previous)):
+    with holding(trace=CompileTimeTrace(previous)):
         yield

@@ -7,7 +7,8 @@ trace that knows its parent, and runs its rules with the parent as the current t
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from tangrad._core.diagnostics import errors
@@ -16,6 +17,7 @@ from tangrad._core.kernel.array import CONVERSIONS, Array
 from tangrad._core.kernel.backend import as_array, as_operand, preferred_backend
 from tangrad._core.kernel.value_texts import tracer_text
 from tangrad._core.settings.config import thread
+from tangrad._core.settings.thread_state import holding
 
 
 class Trace:
@@ -180,21 +182,11 @@ def current_trace() -> Trace:
     return trace
 
 
-class set_current_trace:  # noqa: N801 - a context manager, named as a verb
-    """Make `trace` the current one within a `with` block. Whatever is raised inside, the previous one is restored."""
-
-    __slots__ = ("_previous", "_trace")
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-
-    def __enter__(self) -> Trace:
-        self._previous = thread.trace
-        thread.trace = self._trace
-        return self._trace
-
-    def __exit__(self, *_: object) -> None:
-        thread.trace = self._previous
+@contextmanager
+def set_current_trace(trace: Trace) -> Iterator[Trace]:
+    """The former name of `holding(trace=trace)`."""
+    with holding(trace=trace):
+        yield trace
 
 
 def is_concrete(value: Any) -> bool:
@@ -223,6 +215,6 @@ def concrete_or_error(value: Any, what: str = "") -> Any:
 
 
 def close_trace(trace: Trace) -> weakref.ref[Any]:
-    """End a trace: its tracers are dead. The caller drops its own references, then calls `check_no_leak`."""
+    """Former: `run_traced` ends what it begins."""
     trace.alive = False
     return weakref.ref(trace)

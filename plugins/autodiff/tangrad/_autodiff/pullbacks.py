@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad._autodiff.programs import linearize_jaxpr, transpose_jaxpr
-from tangrad.core import EVAL_TRACE, ClosedJaxpr, Jaxpr, Literal, set_current_trace, thread
+from tangrad.core import EVAL_TRACE, ClosedJaxpr, Jaxpr, Literal, holding, thread
 from tangrad.core.caches import params_key, register_cache
 from tangrad.core.programs import compile_program, report_hit
 from tangrad.core.tools import hooks
@@ -191,7 +191,7 @@ def pullback_for(
     )
     found = _pullbacks.get(key)
     if found is None:
-        with set_current_trace(EVAL_TRACE):
+        with holding(trace=EVAL_TRACE):
             found = Pullback(backend, primitive, [operand.aval for operand in operands], params, active)
         if len(_pullbacks) >= PULLBACK_LIMIT:
             _pullbacks.clear()

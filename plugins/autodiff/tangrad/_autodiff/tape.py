@@ -33,10 +33,10 @@ from tangrad.core import (
     calls_rules,
     equation_effects,
     eval_jaxpr,
+    holding,
     keeps_alive,
     rule_table,
     run_traced,
-    set_current_trace,
     thread,
 )
 from tangrad.core.transformations import call_under
@@ -100,7 +100,7 @@ class TapeTrace(RuleTrace, own=TapeTracer):
     def _split(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any], out: Any) -> Any:
         """A call or loop with known primals and unknown tangents: its rule computes the known part."""
         known = tuple([not (type(arg) is TapeTracer and arg._trace is self) for arg in args])
-        with set_current_trace(self.parent):
+        with holding(trace=self.parent):
             split = PARTIAL_EVAL[primitive](known, args, **params)
         if split is None:
             outs = [self.tracer(aval) for aval in out]
@@ -186,7 +186,7 @@ class LinearizeTrace(RuleTrace, kind="jvp", own=LinearizeTracer):
             with summed_over(self.axes):
                 return self._linearize_call(primitive, primals, tangents, params)
         active = tuple([tangent is not None for tangent in tangents])
-        with set_current_trace(self.parent):
+        with holding(trace=self.parent):
             linearized = LINEARIZE[primitive](tuple(primals), active, **params)
         unknowns = [tangent for tangent in tangents if tangent is not None]
         linear = linearized.linear_jaxpr

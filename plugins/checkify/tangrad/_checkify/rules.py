@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad._checkify.state import Checks
 from tangrad._checkify.trace import CheckifyTrace
-from tangrad.core import Primitive, RuleSet, current_trace, decomposed, set_current_trace
+from tangrad.core import Primitive, RuleSet, current_trace, decomposed, holding
 from tangrad.core.backends import carried_program
 
 CheckifyRule = Callable[..., Any]
@@ -31,7 +31,7 @@ def by_decomposition(primitive: Primitive) -> CheckifyRule:
     def rule(args: Any, *, checks: Checks, **params: Any) -> Any:
         if carried_program(params) is None:
             return whole(args, checks=checks, **params)
-        with set_current_trace(CheckifyTrace(current_trace(), checks)):
+        with holding(trace=CheckifyTrace(current_trace(), checks)):
             return decomposed(primitive, args, params)
 
     return rule

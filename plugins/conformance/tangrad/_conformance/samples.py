@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import tangrad
-from tangrad.core import Primitive, Trace, as_operand, backend_names, current_trace, dtypes, get_aval, set_current_trace
+from tangrad.core import Primitive, RuleTrace, Trace, as_operand, backend_names, dtypes, get_aval, run_traced
 
 Arguments = tuple[Any, ...]
 
@@ -167,22 +167,20 @@ def over(kinds: Iterable[Any], make: Callable[[Any], Sample]) -> list[Sample]:
     return [make(kind) for kind in kinds]
 
 
-class _Recorder(Trace):
+class _Recorder(RuleTrace):
     """Hands everything to the trace below, and keeps how one primitive is applied."""
 
-    __slots__ = ("calls", "parent", "primitive")
+    __slots__ = ("calls", "primitive")
 
     def __init__(self, parent: Trace, primitive: Primitive) -> None:
         super().__init__(parent)
-        self.parent = parent
         self.primitive = primitive
         self.calls: list[tuple[Arguments, dict[str, Any]]] = []
 
     def process_primitive(self, primitive: Any, args: Arguments, params: dict[str, Any]) -> Any:
         if primitive is self.primitive:
             self.calls.append((args, dict(params)))
-        with set_current_trace(self.parent):
-            return primitive.bind(*args, **params)
+        return self.pass_on(primitive, args, params)
 
 
 def recorded(primitive: Primitive, function: Callable[[], Any]) -> tuple[Arguments, dict[str, Any]]:
@@ -195,9 +193,12 @@ def recorded(primitive: Primitive, function: Callable[[], Any]) -> tuple[Argumen
     >>> params
     {'dimensions': (0,)}
     """
-    recorder = _Recorder(current_trace(), primitive)
-    with set_current_trace(recorder):
+
+    def calls(recorder: _Recorder) -> list[tuple[Arguments, dict[str, Any]]]:
         function()
-    if not recorder.calls:
+        return recorder.calls
+
+    found = run_traced(calls, _Recorder, primitive)
+    if not found:
         raise LookupError(f"the function does not apply {primitive.identity}")
-    return recorder.calls[0]
+    return found[0]

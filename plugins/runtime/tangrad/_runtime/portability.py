@@ -14,7 +14,7 @@ from tangrad._runtime.errors import ArtifactError
 from tangrad.core import (
     ClosedJaxpr,
     Jaxpr,
-    Trace,
+    RuleTrace,
     as_operand,
     calls_rules,
     dce_jaxpr,
@@ -22,24 +22,19 @@ from tangrad.core import (
     eval_jaxpr,
     keeps_alive,
     rule_table,
-    set_current_trace,
+    run_traced,
     trace_to_closed_jaxpr,
 )
-from tangrad.core import current_trace as _current_trace
 from tangrad.core.transformations import is_operand
 
 PORTABLE = rule_table("portable")
 LOWERINGS = rule_table("lower.numpy")
 
 
-class PortableTrace(Trace):
+class PortableTrace(RuleTrace):
     """Hands on what can be saved, and puts others in the place of what cannot. Its values are the parent's."""
 
-    __slots__ = ("parent",)
-
-    def __init__(self, parent: Trace) -> None:
-        super().__init__(parent)
-        self.parent = parent
+    __slots__ = ()
 
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Bind the primitive, or what stands for it, under the parent."""
@@ -101,8 +96,7 @@ def portable_program(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 def _portable(closed: ClosedJaxpr) -> ClosedJaxpr:
     def run(*args: Any) -> list[Any]:
-        with set_current_trace(PortableTrace(_current_trace())):
-            return eval_jaxpr(closed.jaxpr, closed.consts, *args)
+        return run_traced(lambda _: eval_jaxpr(closed.jaxpr, closed.consts, *args), PortableTrace)
 
     return trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name or "a program")
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tangrad._compat.primitives import Primitive as Primitive
-from tangrad.core import EVAL_TRACE, Trace, Tracer, current_trace, dtypes, is_array_value, thread
+from tangrad.core import EVAL_TRACE, Trace, Tracer, current_trace, dtypes, holding, is_array_value, thread
 from tangrad.core import NO_EFFECTS as no_effects  # noqa: N811
 from tangrad.core import ClosedJaxpr as ClosedJaxpr
 from tangrad.core import DropVar as DropVar
@@ -20,7 +20,6 @@ from tangrad.core import Var as Var
 from tangrad.core import concrete_or_error as _concrete_or_error
 from tangrad.core import is_concrete as is_concrete
 from tangrad.core import jaxpr_as_function as jaxpr_as_fun
-from tangrad.core import set_current_trace as set_current_trace
 from tangrad.core.backends import AbstractToken as AbstractToken
 from tangrad.core.tools import check_jaxpr as check_jaxpr
 from tangrad.core.tools import sub_jaxprs
@@ -121,10 +120,17 @@ def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
 
 
 @contextmanager
+def set_current_trace(trace: Trace) -> Iterator[None]:
+    """Within the block `trace` interprets primitives."""
+    with holding(trace=trace):
+        yield
+
+
+@contextmanager
 def take_current_trace() -> Iterator[Trace]:
     """The trace that interprets primitives now; within the block it does not."""
     trace = current_trace()
-    with set_current_trace(EVAL_TRACE):
+    with holding(trace=EVAL_TRACE):
         yield trace
 
 
