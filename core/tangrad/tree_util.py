@@ -1,45 +1,27 @@
 """Pytrees under their long names: operations, key paths, registration of node types, structures, prefixes."""
 
-from tangrad._core.tree.builtin_nodes import flatten_call as flatten_call
-from tangrad._core.tree.custom_nodes import register_pytree_node as register_pytree_node
-from tangrad._core.tree.custom_nodes import register_pytree_node_class as register_pytree_node_class
-from tangrad._core.tree.custom_nodes import register_pytree_with_keys as register_pytree_with_keys
-from tangrad._core.tree.custom_nodes import register_pytree_with_keys_class as register_pytree_with_keys_class
-from tangrad._core.tree.custom_nodes import register_static as register_static
-from tangrad._core.tree.dataclass_nodes import register_dataclass as register_dataclass
-from tangrad._core.tree.definition import PyTreeDef as PyTreeDef
-from tangrad._core.tree.keys import DictKey as DictKey
-from tangrad._core.tree.keys import FlattenedIndexKey as FlattenedIndexKey
-from tangrad._core.tree.keys import GetAttrKey as GetAttrKey
-from tangrad._core.tree.keys import KeyEntry as KeyEntry
-from tangrad._core.tree.keys import KeyPath as KeyPath
-from tangrad._core.tree.keys import SequenceKey as SequenceKey
-from tangrad._core.tree.keys import keystr as keystr
-from tangrad._core.tree.mismatches import equality_errors as equality_errors
-from tangrad._core.tree.mismatches import prefix_errors as prefix_errors
-from tangrad._core.tree.operations import all_leaves as all_leaves
-from tangrad._core.tree.operations import build_tree as build_tree
-from tangrad._core.tree.operations import flatten_one_level as flatten_one_level
-from tangrad._core.tree.operations import flatten_one_level_with_keys as flatten_one_level_with_keys
-from tangrad._core.tree.operations import is_tree_node as is_tree_node
-from tangrad._core.tree.operations import tree_all as tree_all
-from tangrad._core.tree.operations import tree_flatten as tree_flatten
-from tangrad._core.tree.operations import tree_leaves as tree_leaves
-from tangrad._core.tree.operations import tree_map as tree_map
-from tangrad._core.tree.operations import tree_reduce as tree_reduce
-from tangrad._core.tree.operations import tree_reduce_associative as tree_reduce_associative
-from tangrad._core.tree.operations import tree_structure as tree_structure
-from tangrad._core.tree.operations import tree_transpose as tree_transpose
-from tangrad._core.tree.operations import tree_unflatten as tree_unflatten
-from tangrad._core.tree.operations import treedef_children as treedef_children
-from tangrad._core.tree.operations import treedef_is_leaf as treedef_is_leaf
-from tangrad._core.tree.operations import treedef_tuple as treedef_tuple
-from tangrad._core.tree.partials import Partial as Partial
-from tangrad._core.tree.paths import tree_flatten_with_path as tree_flatten_with_path
-from tangrad._core.tree.paths import tree_leaves_with_path as tree_leaves_with_path
-from tangrad._core.tree.paths import tree_map_with_path as tree_map_with_path
-from tangrad._core.tree.prefixes import broadcast_prefix as broadcast_prefix
-from tangrad._core.tree.prefixes import flatten_axes as flatten_axes
-from tangrad._core.tree.prefixes import tree_broadcast as tree_broadcast
-from tangrad._core.tree.registry import PyTreeRegistry as PyTreeRegistry
-from tangrad._core.tree.registry import default_registry as default_registry
+from tangrad._core.composition.doors import door
+
+__getattr__, __dir__ = door(
+    __name__,
+    {
+        "tangrad._core.tree.builtin_nodes": "flatten_call",
+        "tangrad._core.tree.custom_nodes": (
+            "register_pytree_node register_pytree_node_class register_pytree_with_keys "
+            "register_pytree_with_keys_class register_static"
+        ),
+        "tangrad._core.tree.dataclass_nodes": "register_dataclass",
+        "tangrad._core.tree.definition": "PyTreeDef",
+        "tangrad._core.tree.keys": "DictKey FlattenedIndexKey GetAttrKey KeyEntry KeyPath SequenceKey keystr",
+        "tangrad._core.tree.mismatches": "equality_errors prefix_errors",
+        "tangrad._core.tree.operations": (
+            "all_leaves build_tree flatten_one_level flatten_one_level_with_keys is_tree_node tree_all "
+            "tree_flatten tree_leaves tree_map tree_reduce tree_reduce_associative tree_structure tree_transpose "
+            "tree_unflatten treedef_children treedef_is_leaf treedef_tuple"
+        ),
+        "tangrad._core.tree.partials": "Partial",
+        "tangrad._core.tree.paths": "tree_flatten_with_path tree_leaves_with_path tree_map_with_path",
+        "tangrad._core.tree.prefixes": "broadcast_prefix flatten_axes tree_broadcast",
+        "tangrad._core.tree.registry": "PyTreeRegistry default_registry",
+    },
+)

@@ -71,7 +71,6 @@ from tangrad._core.kernel.jaxpr import eval_jaxpr as eval_jaxpr
 from tangrad._core.kernel.jaxpr import jaxpr_as_function as jaxpr_as_function
 from tangrad._core.kernel.primitive import EVAL_TRACE as EVAL_TRACE
 from tangrad._core.kernel.primitive import Primitive as Primitive
-from tangrad._core.kernel.rule_calls import explain as _explain_errors_of_rules
 from tangrad._core.kernel.rule_errors import DerivedRule as DerivedRule
 from tangrad._core.kernel.rule_trace import RuleTrace as RuleTrace
 from tangrad._core.kernel.rule_trace import RuleTracer as RuleTracer

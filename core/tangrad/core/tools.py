@@ -11,7 +11,7 @@ __getattr__, __dir__ = door(
         "tangrad._core.composition.record": "is_record",
         "tangrad._core.composition.registry": "Composition configure_plugins Plugin plugin_manager",
         "tangrad._core.composition.versioning": "EXTENSION_API",
-        "tangrad._core.diagnostics.errors": "mixed_backends",
+        "tangrad._core.diagnostics.errors": "mixed_backends unhashable_parameters",
         "tangrad._core.diagnostics.source_info": "is_internal NO_NAMES SourceInfo",
         "tangrad._core.diagnostics.tracebacks": "without_internal_frames",
         "tangrad._core.kernel.jaxpr": "sub_jaxprs",

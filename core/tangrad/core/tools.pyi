@@ -14,7 +14,10 @@ from tangrad._core.composition.registry import (
     plugin_manager as plugin_manager,
 )
 from tangrad._core.composition.versioning import EXTENSION_API as EXTENSION_API
-from tangrad._core.diagnostics.errors import mixed_backends as mixed_backends
+from tangrad._core.diagnostics.errors import (
+    mixed_backends as mixed_backends,
+    unhashable_parameters as unhashable_parameters,
+)
 from tangrad._core.diagnostics.source_info import (
     NO_NAMES as NO_NAMES,
     SourceInfo as SourceInfo,
@@ -53,5 +56,6 @@ __all__ = [
     "primitive_set",
     "rule_kinds",
     "sub_jaxprs",
+    "unhashable_parameters",
     "without_internal_frames",
 ]

@@ -32,14 +32,7 @@ _resolved: dict[str, dict[str, Any]] = {}
 
 
 def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` for the public package `module_name`.
-
-    Args:
-        module_name: `tangrad`, or a package below it; a public package passes its own `__name__`.
-
-    Returns:
-        Two functions, to be bound to `__getattr__` and `__dir__` in the package's `__init__`.
-    """
+    """Return `__getattr__` and `__dir__` for the public package `module_name`, which passes its own `__name__`."""
     prefix = (module_name + ".").removeprefix(_ROOT)
     install_finder()
     moved_modules.install()

@@ -51,12 +51,8 @@ class Index:
 
     def distributions(self) -> dict[str, Distribution]:
         """Return the distributions that have entry points of ours, by name."""
-        return {
-            name: one
-            for record, hidden in self._records
-            for name, one in record.distributions.items()
-            if name not in hidden
-        }
+        pairs = [(hidden, item) for record, hidden in self._records for item in record.distributions.items()]
+        return {name: one for hidden, (name, one) in pairs if name not in hidden}
 
     def groups(self) -> list[str]:
         """Return the names of all groups that some distribution uses, sorted."""
@@ -105,14 +101,9 @@ class Index:
 
 
 def discover(paths: Iterable[str] | None = None, cache: str | None = None) -> Index:
-    """Read the entry points of every distribution on `paths`.
+    """Read the entry points of every distribution on `paths`, by default `sys.path`; what cannot be read is left out.
 
-    Args:
-        paths: folders (or zip files) as in `sys.path`, which is the default.
-        cache: the folder that holds the records; None reads and writes none.
-
-    Returns:
-        An `Index`. A folder that cannot be read is left out, as Python's own import system does.
+    `cache`: the folder that holds the records; None reads and writes none.
     """
     found = []
     visited = set()
@@ -145,10 +136,8 @@ def _has_distributions(finder: object) -> bool:
     return module not in _FINDERS_OF_FOLDERS and callable(getattr(finder, "find_distributions", None))
 
 
-def _finders() -> ModuleType:
-    from tangrad._core.composition import (
-        finders,  # 20 ms: only for archives, and for finders with distributions of their own
-    )
+def _finders() -> ModuleType:  # 20 ms: only for archives, and for finders with distributions of their own
+    from tangrad._core.composition import finders
 
     return finders
 

@@ -92,8 +92,7 @@ class Hooks:
     def run_passes(self, closed_jaxpr: P, context: HookContext) -> P:
         """Return `closed_jaxpr` after every installed pass.
 
-        Raises:
-            BrokenPluginError: a pass raised, or returned what is no program of the same type; it names the plugin.
+        Raises BrokenPluginError where one raised, or returned what is no program of the same type.
         """
         if not self.observes(PASS):
             return closed_jaxpr

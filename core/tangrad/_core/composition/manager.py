@@ -82,9 +82,8 @@ class Manager(pluggy.PluginManager):
         self.computed = composition.computed
         self._composition = composition
         self._loaded = False
-        self._whole: set[str] = (
-            set()
-        )  # the names of those that are registered to the end: an interrupt may leave others
+        # The names of those that are registered to the end: an interrupt may leave others.
+        self._whole: set[str] = set()
         self._bringers: list[str] = []  # the names of those with hook objects
         self._failed: set[str] = set()  # the hook objects whose last attempt to load ended without their fault
         self._block()
@@ -100,18 +99,10 @@ class Manager(pluggy.PluginManager):
     # --- asking -----------------------------------------------------------------------------------------------------
 
     def contributions(self, group: str, name: str, **facts: Any) -> list[Plugin]:
-        """Ask all plugins what they contribute to a cell.
+        """Ask all plugins what they contribute to a cell; those that are denied are among the answers.
 
-        Args:
-            group: the group of entry points that declare such contributions.
-            name: which one; of rule sets, the family. Commands are asked for all at once.
-            facts: further arguments of the hook.
-
-        Returns:
-            The plugins, sorted by name and distribution; those that are denied are among them.
-
-        Raises:
-            RuntimeError: the hook that is being asked for this cell looks it up itself.
+        `name`: of rule sets the family; commands are asked for all at once. `facts`: further arguments of the hook.
+        Raises RuntimeError where a hook that is being asked for this cell looks it up itself.
         """
         if hook_of(group) in self.computes:  # others' code, and asked without the lock
             entries = self._admitted(group, name)
@@ -211,13 +202,9 @@ class Manager(pluggy.PluginManager):
         return any(True for _ in self._further_up(Manager.load_hooks.__code__))
 
     def load_hooks(self) -> None:
-        """Import the hook objects, and register them.
-
-        No lock while their modules run: another thread may hold an import lock and wait for us. What they look up
-        meanwhile is answered without them, and forgotten afterwards.
-        """
+        """Import the hook objects, and register them. What they look up meanwhile is answered without them."""
         for plugin in self._composition.entries(HOOKS_GROUP):
-            self._try_to_load(plugin)
+            self._try_to_load(plugin)  # without a lock: another thread may hold an import lock and wait for us
         with self._composition.lock:
             if self._loaded:
                 return

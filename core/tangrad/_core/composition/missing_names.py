@@ -6,9 +6,9 @@ That is the entry `missing` of the group `tangrad.explanations`: an instance of 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 from tangrad._core.composition.registry import Plugin, composition
@@ -39,13 +39,7 @@ class Explanations:
         return None
 
     def missing_array_attribute(self, name: str, known: Callable[[], set[str]], version: int) -> AttributeError:
-        """Return the error for an operator, method or property of arrays.
-
-        Args:
-            name: the attribute.
-            known: returns the attributes that plugins provide.
-            version: of what `known` returns.
-        """
+        """Return the error for an operator, method or property of arrays; `known()`: what there is, in a `version`."""
         return AttributeError(
             f"an array has no attribute {name!r}: there is no such entry of the group 'tangrad.array' ({_CURE})",
             name=name,
@@ -66,6 +60,11 @@ class Explanations:
             f"none in the group of entry points 'tangrad.rules.{kind_name}' (where tangrad-console is installed, this "
             "says how to add one)"
         )
+
+    def rule_failed(
+        self, error: BaseException, traceback: TracebackType, sites: Mapping[CodeType, tuple[str, str]]
+    ) -> None:
+        """Add to an error whose rule it comes from; `sites`: the code that calls rules -> their kind, a variable."""
 
     def leak(self, trace: Any, leaked: Sequence[Any]) -> str:
         """Return the words of the error for tracers that are still held after their trace has ended."""

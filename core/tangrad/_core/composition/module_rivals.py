@@ -47,8 +47,7 @@ def guard(full_name: str) -> None:
 def chosen(full_name: str, frame: FrameType | None) -> Any:
     """Return the module that users find under the name of one on disk, asked for from `frame`.
 
-    Raises:
-        PluginConflictError: others claim the name, and neither an override nor the user's preference decides.
+    Raises PluginConflictError where others claim the name, and neither an override nor the user's preference decides.
     """
     while frame is not None and frame.f_code.co_filename.startswith(_ON_THE_WAY):
         frame = frame.f_back

@@ -130,9 +130,7 @@ class Plugin:
     def load(self) -> Any:
         """Return the object, importing its module the first time; it is kept once that module is through.
 
-        Raises:
-            DeniedPluginError: an allow or deny list excludes it; nothing of it is imported.
-            BrokenPluginError: it could not be loaded, now or earlier; chained to the original cause.
+        Raises DeniedPluginError where a list excludes it, BrokenPluginError where it could not be loaded.
         """
         if self.denial is None and self._state == _LOADED:
             return self._object
@@ -212,12 +210,7 @@ class Plugin:
         return found
 
     def set_aside(self, cause: BaseException, reason: str = "it could not be loaded") -> None:
-        """Quarantine the plugin: one warning now, a BrokenPluginError with `cause` whenever it is needed.
-
-        Args:
-            cause: what went wrong.
-            reason: in words, to follow "it is set aside because".
-        """
+        """Quarantine the plugin: one warning now, a BrokenPluginError with `cause` whenever it is needed."""
         with self._owner.lock:
             if self._state == _BROKEN:
                 return
@@ -272,10 +265,9 @@ def flat(answers: Any) -> list[Plugin]:
 
 
 def split_value(value: str) -> tuple[str, str]:
-    """Return module and attribute of an entry point's value; extras (`module:attribute [extra]`) are left out.
+    """Return module and attribute of an entry point's value, without extras (`module:attribute [extra]`).
 
-    Raises:
-        ValueError: it is not `module` or `module:attribute`.
+    Raises ValueError for what is neither `module` nor `module:attribute`.
     """
     module, _, attribute = (part.strip() for part in value.partition("[")[0].partition(":"))
     parts = module.split(".") + (attribute.split(".") if attribute else [])

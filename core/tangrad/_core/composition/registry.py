@@ -183,8 +183,7 @@ class Composition:
     def find(self, group: str, name: str) -> Plugin | None:
         """Return the one plugin of `group` called `name`, or None. The manager is asked once, and the answer kept.
 
-        Raises:
-            PluginConflictError: two distributions provide it and neither an override nor the user's preference decides.
+        Raises PluginConflictError where two provide it and neither an override nor the user's preference decides.
         """
         answers = self._found  # a change puts another dictionary in its place: what was asked before it is not kept
         found = answers.get((group, name))
@@ -353,8 +352,7 @@ class Composition:
     def on_change(self, listener: Listener) -> Callable[[], None]:
         """Have `listener(plugins)` called after a change: with the plugins added or removed, or None for all.
 
-        Returns:
-            A function that takes the listener away again.
+        Returns a function that takes the listener away again.
         """
         self._listeners.append(listener)
 

@@ -24,13 +24,9 @@ _warned: set[tuple[str, str]] = set()
 
 
 def check_api_version(plugin: Plugin, loaded: Any) -> None:
-    """Look at the number that a plugin's object states (`loaded.api`).
+    """Raise ApiVersionError where a plugin's object states a number (`loaded.api`) that this kernel does not take.
 
-    The one before the kernel's is taken, with one PluginWarning for each distribution; so is a distribution that states
-    both numbers, each plugin by its own.
-
-    Raises:
-        ApiVersionError: it states no number, or one that this kernel does not take.
+    The one before the kernel's is taken, with one PluginWarning for each distribution; so are both in one distribution.
     """
     api = getattr(loaded, "api", None)
     if type(api) is not int or not max(EXTENSION_API - 1, FIRST) <= api <= EXTENSION_API:

@@ -399,3 +399,6 @@ def _missing(name: str, distribution: str, is_usual: bool) -> str:
 for _class in [value for value in globals().values() if getattr(value, "__module__", None) == __name__]:
     if isinstance(_class, type):
         _class.__module__ = "tangrad.errors"  # as users catch them, and read them in tracebacks
+
+# What JAX raises when a program fails while it runs is one of several classes here, with this one in common.
+JaxRuntimeError = RuntimeError

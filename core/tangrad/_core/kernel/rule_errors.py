@@ -1,8 +1,9 @@
-"""Who has no rule for a primitive, and who has too many: the words of MissingRuleError and PluginConflictError."""
+"""Who has no rule for a primitive, and who has too many; whose rule failed: what the errors say."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import TracebackType
 from typing import Any
 
 from tangrad._core.composition.missing_names import explanations
@@ -10,7 +11,8 @@ from tangrad._core.composition.plugin import Plugin
 from tangrad._core.composition.registry import composition
 from tangrad._core.composition.versioning import EXTENSION_API, provider
 from tangrad._core.diagnostics.errors import MissingRuleError, PluginConflictError
-from tangrad._core.diagnostics.rule_sites import calls_rules
+from tangrad._core.diagnostics.rule_sites import SITES, calls_rules
+from tangrad._core.diagnostics.tracebacks import explain_by
 from tangrad._core.kernel.aval import get_aval
 from tangrad._core.kernel.declarations import PRIMITIVES_GROUP
 from tangrad._core.kernel.primitive import Primitive
@@ -40,6 +42,18 @@ def missing_message(kind_name: str, primitive: Primitive, reason: str | None) ->
         return f"{head}: {reason}"
     words = explanations().missing_rule(kind_name, primitive, owner)
     return words + composition().manager.not_asked()
+
+
+def _explain(error: BaseException, traceback: TracebackType) -> None:
+    """Have it said whose rule an error comes from, where it has passed what calls rules."""
+    entry: TracebackType | None = traceback
+    while entry is not None and entry.tb_frame.f_code not in SITES:
+        entry = entry.tb_next
+    if entry is not None:
+        explanations().rule_failed(error, entry, SITES)
+
+
+explain_by(_explain)
 
 
 @calls_rules("decompose")

@@ -12,14 +12,7 @@ from operator import is_, itemgetter
 from typing import Any
 from weakref import WeakValueDictionary, ref
 
-from tangrad._core.tree.definition import (
-    LEAF,
-    Leaf,
-    NodeKind,
-    PyTreeDef,
-    define,
-    flatten_children,
-)
+from tangrad._core.tree.definition import LEAF, Leaf, NodeKind, PyTreeDef, define, flatten_children
 from tangrad._core.tree.dispatch import add_kind, are_leaves, derives_kinds
 from tangrad._core.tree.interning import PLAIN, bounded, data_key
 from tangrad._core.tree.keys import DictKey, GetAttrKey, SequenceKey
@@ -292,11 +285,7 @@ class DictKind(NodeKind):
 
 
 def sorted_keys(keys: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the keys of a dict in order.
-
-    Raises:
-        ValueError: they cannot be compared with one another.
-    """
+    """Return the keys of a dict in order. Raises ValueError where they cannot be compared with one another."""
     try:
         return tuple(sorted(keys))
     except TypeError as error:
@@ -359,10 +348,9 @@ _NONE_STRUCTURE = define(NONE, None, ())
 def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Leaf], PyTreeDef]:
     """Return the leaves and the structure of `(args, kwargs)`: the short way for the arguments of a call.
 
-    Example:
-        >>> from tangrad.tree_util import flatten_call
-        >>> flatten_call((1, [2]), {"c": 3})
-        ([1, 2, 3], PyTreeDef(((*, [*]), {'c': *})))
+    >>> from tangrad.tree_util import flatten_call
+    >>> flatten_call((1, [2]), {"c": 3})
+    ([1, 2, 3], PyTreeDef(((*, [*]), {'c': *})))
     """
     leaves: list[Leaf] = []
     positional = TUPLE.flatten_into(args, leaves)

@@ -80,16 +80,15 @@ def register_pytree_node(
         TypeError: `nodetype` is not a type, or a function cannot be called.
         ValueError: the type is registered already.
 
-    Example:
-        >>> import tangrad
-        >>> class Point:
-        ...     def __init__(self, x, y):
-        ...         self.x, self.y = x, y
-        >>> tangrad.tree_util.register_pytree_node(
-        ...     Point, lambda point: ((point.x, point.y), None), lambda data, children: Point(*children)
-        ... )
-        >>> tangrad.tree.leaves({"p": Point(1, [2])})
-        [1, 2]
+    >>> import tangrad
+    >>> class Point:
+    ...     def __init__(self, x, y):
+    ...         self.x, self.y = x, y
+    >>> tangrad.tree_util.register_pytree_node(
+    ...     Point, lambda point: ((point.x, point.y), None), lambda data, children: Point(*children)
+    ... )
+    >>> tangrad.tree.leaves({"p": Point(1, [2])})
+    [1, 2]
     """
     _check_type("register_pytree_node", nodetype)
     functions = {"flatten_func": flatten_func, "unflatten_func": unflatten_func}
@@ -118,17 +117,16 @@ def register_pytree_with_keys(
     Raises:
         TypeError, ValueError: as `register_pytree_node`.
 
-    Example:
-        >>> import tangrad
-        >>> from tangrad.tree_util import GetAttrKey, keystr
-        >>> class Scale:
-        ...     def __init__(self, factor):
-        ...         self.factor = factor
-        >>> tangrad.tree_util.register_pytree_with_keys(
-        ...     Scale, lambda s: (((GetAttrKey("factor"), s.factor),), None), lambda _, children: Scale(*children)
-        ... )
-        >>> [keystr(path) for path, leaf in tangrad.tree.leaves_with_path([Scale(2.0)])]
-        ['[0].factor']
+    >>> import tangrad
+    >>> from tangrad.tree_util import GetAttrKey, keystr
+    >>> class Scale:
+    ...     def __init__(self, factor):
+    ...         self.factor = factor
+    >>> tangrad.tree_util.register_pytree_with_keys(
+    ...     Scale, lambda s: (((GetAttrKey("factor"), s.factor),), None), lambda _, children: Scale(*children)
+    ... )
+    >>> [keystr(path) for path, leaf in tangrad.tree.leaves_with_path([Scale(2.0)])]
+    ['[0].factor']
     """
     if flatten_func is None:
 
@@ -145,19 +143,18 @@ def register_pytree_node_class(cls: Class) -> Class:
     Args:
         cls: has a method `tree_flatten()` -> (children, data), and a class method `tree_unflatten(data, children)`.
 
-    Example:
-        >>> import tangrad
-        >>> @tangrad.tree_util.register_pytree_node_class
-        ... class Interval:
-        ...     def __init__(self, low, high):
-        ...         self.low, self.high = low, high
-        ...     def tree_flatten(self):
-        ...         return (self.low, self.high), None
-        ...     @classmethod
-        ...     def tree_unflatten(cls, data, children):
-        ...         return cls(*children)
-        >>> tangrad.tree.map(lambda x: x + 1, Interval(1, 2)).high
-        3
+    >>> import tangrad
+    >>> @tangrad.tree_util.register_pytree_node_class
+    ... class Interval:
+    ...     def __init__(self, low, high):
+    ...         self.low, self.high = low, high
+    ...     def tree_flatten(self):
+    ...         return (self.low, self.high), None
+    ...     @classmethod
+    ...     def tree_unflatten(cls, data, children):
+    ...         return cls(*children)
+    >>> tangrad.tree.map(lambda x: x + 1, Interval(1, 2)).high
+    3
     """
     _check_methods("register_pytree_node_class", cls, "tree_flatten", "tree_unflatten")
     register_pytree_node(cls, methodcaller("tree_flatten"), cls.tree_unflatten)  # type: ignore[attr-defined]
@@ -171,20 +168,19 @@ def register_pytree_with_keys_class(cls: Class) -> Class:
         cls: has a method `tree_flatten_with_keys()` -> (pairs of key entry and child, data), a class method
             `tree_unflatten(data, children)`, and optionally `tree_flatten()`.
 
-    Example:
-        >>> import tangrad
-        >>> from tangrad.tree_util import GetAttrKey
-        >>> @tangrad.tree_util.register_pytree_with_keys_class
-        ... class Box:
-        ...     def __init__(self, content):
-        ...         self.content = content
-        ...     def tree_flatten_with_keys(self):
-        ...         return ((GetAttrKey("content"), self.content),), None
-        ...     @classmethod
-        ...     def tree_unflatten(cls, data, children):
-        ...         return cls(*children)
-        >>> tangrad.tree.leaves_with_path(Box(5))
-        [((GetAttrKey(name='content'),), 5)]
+    >>> import tangrad
+    >>> from tangrad.tree_util import GetAttrKey
+    >>> @tangrad.tree_util.register_pytree_with_keys_class
+    ... class Box:
+    ...     def __init__(self, content):
+    ...         self.content = content
+    ...     def tree_flatten_with_keys(self):
+    ...         return ((GetAttrKey("content"), self.content),), None
+    ...     @classmethod
+    ...     def tree_unflatten(cls, data, children):
+    ...         return cls(*children)
+    >>> tangrad.tree.leaves_with_path(Box(5))
+    [((GetAttrKey(name='content'),), 5)]
     """
     _check_methods("register_pytree_with_keys_class", cls, "tree_flatten_with_keys", "tree_unflatten")
     flatten = methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
@@ -201,13 +197,12 @@ def register_static(cls: Class) -> Class:
     Args:
         cls: a class with `__hash__` and `__eq__`.
 
-    Example:
-        >>> import tangrad
-        >>> @tangrad.tree_util.register_static
-        ... class Mode(str):
-        ...     pass
-        >>> tangrad.tree.leaves([Mode("train"), 1])
-        [1]
+    >>> import tangrad
+    >>> @tangrad.tree_util.register_static
+    ... class Mode(str):
+    ...     pass
+    >>> tangrad.tree.leaves([Mode("train"), 1])
+    [1]
     """
     register_pytree_node(cls, lambda value: ((), value), lambda data, _: data)
     return cls

@@ -98,15 +98,14 @@ def register_dataclass(
         TypeError: `nodetype` is not a class; only one list is given; a list is needed and missing.
         ValueError: the lists overlap, or are not the dataclass's fields; the class is registered already.
 
-    Example:
-        >>> import dataclasses, tangrad
-        >>> @tangrad.tree_util.register_dataclass
-        ... @dataclasses.dataclass
-        ... class Layer:
-        ...     weights: float
-        ...     activation: str = tangrad.tree.static(default="relu")
-        >>> tangrad.tree.flatten(Layer(0.5))
-        ([0.5], PyTreeDef(CustomNode(Layer[('relu',)], [*])))
+    >>> import dataclasses, tangrad
+    >>> @tangrad.tree_util.register_dataclass
+    ... @dataclasses.dataclass
+    ... class Layer:
+    ...     weights: float
+    ...     activation: str = tangrad.tree.static(default="relu")
+    >>> tangrad.tree.flatten(Layer(0.5))
+    ([0.5], PyTreeDef(CustomNode(Layer[('relu',)], [*])))
     """
     if not isinstance(nodetype, type):
         raise TypeError(f"register_dataclass: expected a class, got {type(nodetype).__name__}: {nodetype!r}")
@@ -176,15 +175,14 @@ def static(**kwargs: Any) -> Any:
     Args:
         **kwargs: those of `dataclasses.field`.
 
-    Example:
-        >>> import dataclasses, tangrad
-        >>> @tangrad.tree_util.register_dataclass
-        ... @dataclasses.dataclass
-        ... class Power:
-        ...     base: float
-        ...     exponent: int = tangrad.tree.static(default=2)
-        >>> tangrad.tree.leaves(Power(3.0))
-        [3.0]
+    >>> import dataclasses, tangrad
+    >>> @tangrad.tree_util.register_dataclass
+    ... @dataclasses.dataclass
+    ... class Power:
+    ...     base: float
+    ...     exponent: int = tangrad.tree.static(default=2)
+    >>> tangrad.tree.leaves(Power(3.0))
+    [3.0]
     """
     import dataclasses  # as in `_fields`
 

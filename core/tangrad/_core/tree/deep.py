@@ -42,12 +42,7 @@ def flatten(
 ) -> Any:
     """Append the leaves of `tree` to `leaves`; return its structure, made by `define` of a kind, data and structures.
 
-    Args:
-        leaf: the structure of a leaf.
-        apart: how a value is taken apart.
-
-    Raises:
-        RecursionError: the tree contains itself.
+    `leaf`: the structure of one; `apart` takes a value apart. Raises RecursionError where the tree contains itself.
     """
     path: list[_Open] = []
     above: set[int] = set()

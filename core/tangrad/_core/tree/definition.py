@@ -34,10 +34,9 @@ class PyTreeDef:
         data: what the root's kind needs beside the children to make the node again.
         subtrees: the structures of the children.
 
-    Example:
-        >>> import tangrad
-        >>> tangrad.tree.structure({"b": (1, None), "a": 2})
-        PyTreeDef({'a': *, 'b': (*, None)})
+    >>> import tangrad
+    >>> tangrad.tree.structure({"b": (1, None), "a": 2})
+    PyTreeDef({'a': *, 'b': (*, None)})
     """
 
     __slots__ = (
@@ -84,10 +83,9 @@ class PyTreeDef:
             TypeError: `leaves` is not iterable.
             ValueError: there are too many or too few.
 
-        Example:
-            >>> import tangrad
-            >>> tangrad.tree.structure({"b": 0, "a": 0}).unflatten([1, 2])
-            {'a': 1, 'b': 2}
+        >>> import tangrad
+        >>> tangrad.tree.structure({"b": 0, "a": 0}).unflatten([1, 2])
+        {'a': 1, 'b': 2}
         """
         if type(leaves) is not list and type(leaves) is not tuple:
             leaves = list(leaves)
@@ -116,10 +114,9 @@ class PyTreeDef:
         Raises:
             ValueError: it is not a prefix.
 
-        Example:
-            >>> import tangrad
-            >>> tangrad.tree.structure({"a": 0, "b": (0, 0)}).flatten_up_to({"a": [1, 2], "b": (3, {})})
-            [[1, 2], 3, {}]
+        >>> import tangrad
+        >>> tangrad.tree.structure({"a": 0, "b": (0, 0)}).flatten_up_to({"a": [1, 2], "b": (3, {})})
+        [[1, 2], 3, {}]
         """
         if not self.shallow:
             take = self.take or self.specialised_take()
@@ -139,10 +136,9 @@ class PyTreeDef:
         For hot paths that expect the structure that they saw last: after some uses it runs a function generated for
         this structure, several times as fast as `flatten` on nested trees.
 
-        Example:
-            >>> import tangrad
-            >>> tangrad.tree.structure((0, [0])).match((1, [2]))
-            [1, 2]
+        >>> import tangrad
+        >>> tangrad.tree.structure((0, [0])).match((1, [2]))
+        [1, 2]
         """
         leaves: list[Leaf] = []
         if not self.shallow and self.specialised_take() is not None and self.takes(tree, leaves):
@@ -179,10 +175,9 @@ class PyTreeDef:
     def compose(self, inner: PyTreeDef) -> PyTreeDef:
         """Return this structure with `inner` in place of each leaf.
 
-        Example:
-            >>> from tangrad.tree import structure
-            >>> structure((0, 0)).compose(structure([0]))
-            PyTreeDef(([*], [*]))
+        >>> from tangrad.tree import structure
+        >>> structure((0, 0)).compose(structure([0]))
+        PyTreeDef(([*], [*]))
         """
         if not isinstance(inner, PyTreeDef):
             raise TypeError(f"compose expects a PyTreeDef, got {type(inner).__name__}")
@@ -430,11 +425,7 @@ def define(kind: NodeKind, data: Any, subtrees: Sequence[PyTreeDef]) -> PyTreeDe
 
 
 def restore(node_type: type, data: Any, subtrees: tuple[PyTreeDef, ...]) -> PyTreeDef:
-    """Return the structure with a root of the given type: how structures are unpickled.
-
-    Raises:
-        ValueError: the type is not that of a node here, or the data do not go with so many children.
-    """
+    """Return the structure with a root of the given type: how structures are unpickled. Raises ValueError."""
     kind = kind_of(node_type)
     if kind is None:
         raise ValueError(f"{node_type!r} is not a pytree node: its registration has not run in this process")

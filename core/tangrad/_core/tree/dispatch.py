@@ -55,11 +55,7 @@ def on_replacement(action: Callable[[], None]) -> Callable[[], None]:
 
 
 def add_kind(kind: Kind) -> None:
-    """Register a kind of nodes.
-
-    Raises:
-        ValueError: its type is registered already.
-    """
+    """Register a kind of nodes. Raises ValueError where its type is registered already."""
     with _lock:
         known = _registered.get(kind.type)
         if known is not None and not _is_defined_again(type(known), type(kind)):

@@ -45,12 +45,7 @@ def forgetter(table: Table) -> Callable[[KeyedRef[Hashable, Any]], None]:
 def intern(table: Table, key: Hashable, candidate: Value, forget: Callable[..., None], comparison: int) -> Value:
     """Return the live value of `table` under `key`; where there is none, enter `candidate` and return that.
 
-    Args:
-        table: maps keys to weak references.
-        key: a key whose `==` runs no code of users.
-        candidate: the value to enter.
-        forget: `forgetter(table)`.
-        comparison: PLAIN values are kept alive for a while.
+    `==` of `key` must run no code of users; `forget` is `forgetter(table)`; PLAIN values are kept alive for a while.
     """
     reference = KeyedRef(candidate, forget, key)
     while True:
@@ -95,11 +90,7 @@ def _compares_by_identity(kind: type) -> bool:
 
 
 def same_data(left: Any, right: Any) -> bool:
-    """Say whether two data are interchangeable: of the same types throughout, and equal, with the same sign of zero.
-
-    Raises:
-        ValueError: comparing them fails, as for arrays, which answer with an array.
-    """
+    """Say whether two data are interchangeable: of the same types throughout, and equal, with the same sign of zero."""
     if left is right:
         return True
     kind = type(left)
@@ -113,11 +104,7 @@ def same_data(left: Any, right: Any) -> bool:
 
 
 def equal_data(left: Any, right: Any) -> bool:
-    """Return `left == right` as a bool.
-
-    Raises:
-        ValueError: comparing them fails.
-    """
+    """Return `left == right` as a bool. Raises ValueError where that fails, as for arrays."""
     try:
         return bool(left == right)
     except Exception as error:

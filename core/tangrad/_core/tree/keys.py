@@ -45,10 +45,9 @@ _set = object.__setattr__
 class DictKey(_Entry):
     """The entry of a child of a dict.
 
-    Example:
-        >>> from tangrad.tree_util import DictKey
-        >>> str(DictKey("weights"))
-        "['weights']"
+    >>> from tangrad.tree_util import DictKey
+    >>> str(DictKey("weights"))
+    "['weights']"
     """
 
     __slots__ = __match_args__ = ("key",)
@@ -64,10 +63,9 @@ class DictKey(_Entry):
 class SequenceKey(_Entry):
     """The entry of a child of a list or tuple.
 
-    Example:
-        >>> from tangrad.tree_util import SequenceKey
-        >>> str(SequenceKey(2))
-        '[2]'
+    >>> from tangrad.tree_util import SequenceKey
+    >>> str(SequenceKey(2))
+    '[2]'
     """
 
     __slots__ = __match_args__ = ("idx",)
@@ -85,10 +83,9 @@ class SequenceKey(_Entry):
 class GetAttrKey(_Entry):
     """The entry of a child that is an attribute: of a namedtuple, a dataclass, or a class with keys.
 
-    Example:
-        >>> from tangrad.tree_util import GetAttrKey
-        >>> str(GetAttrKey("bias"))
-        '.bias'
+    >>> from tangrad.tree_util import GetAttrKey
+    >>> str(GetAttrKey("bias"))
+    '.bias'
     """
 
     __slots__ = __match_args__ = ("name",)
@@ -106,10 +103,9 @@ class GetAttrKey(_Entry):
 class FlattenedIndexKey(_Entry):
     """The entry of a child of a registered type that names no keys: its position among the children.
 
-    Example:
-        >>> from tangrad.tree_util import FlattenedIndexKey
-        >>> str(FlattenedIndexKey(1))
-        '[<flat index 1>]'
+    >>> from tangrad.tree_util import FlattenedIndexKey
+    >>> str(FlattenedIndexKey(1))
+    '[<flat index 1>]'
     """
 
     __slots__ = __match_args__ = ("key",)
@@ -132,12 +128,11 @@ def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
         simple: print keys, indices and names alone, without brackets, quotes and dots.
         separator: put between the entries.
 
-    Example:
-        >>> from tangrad.tree_util import DictKey, SequenceKey, keystr
-        >>> keystr((DictKey("layers"), SequenceKey(0)))
-        "['layers'][0]"
-        >>> keystr((DictKey("layers"), SequenceKey(0)), simple=True, separator="/")
-        'layers/0'
+    >>> from tangrad.tree_util import DictKey, SequenceKey, keystr
+    >>> keystr((DictKey("layers"), SequenceKey(0)))
+    "['layers'][0]"
+    >>> keystr((DictKey("layers"), SequenceKey(0)), simple=True, separator="/")
+    'layers/0'
     """
     return separator.join([_simple(key) if simple else str(key) for key in keys])
 

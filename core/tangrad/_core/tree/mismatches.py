@@ -26,11 +26,10 @@ def equality_errors(tree1: Any, tree2: Any, is_leaf: IsLeaf | None = None) -> It
     Yields:
         The key path, what `tree1` has there, what `tree2` has there, and why that differs.
 
-    Example:
-        >>> from tangrad.tree_util import equality_errors, keystr
-        >>> for path, first, second, why in equality_errors({"a": (1, 2)}, {"a": (1,)}):
-        ...     print(f"{keystr(path)}: {first} in one, {second} in the other: {why}")
-        ['a']: a tuple of length 2 in one, a tuple of length 1 in the other: the lengths differ
+    >>> from tangrad.tree_util import equality_errors, keystr
+    >>> for path, first, second, why in equality_errors({"a": (1, 2)}, {"a": (1,)}):
+    ...     print(f"{keystr(path)}: {first} in one, {second} in the other: {why}")
+    ['a']: a tuple of length 2 in one, a tuple of length 1 in the other: the lengths differ
     """
     yield from _differences((), tree1, tree2, is_leaf, prefix=False)
 
@@ -46,11 +45,10 @@ def prefix_errors(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = Non
     Returns:
         For each difference a function from the argument's name to the error.
 
-    Example:
-        >>> from tangrad.tree_util import prefix_errors
-        >>> (make_error,) = prefix_errors((0, [1]), (0, (1,)))
-        >>> print(make_error("in_axes"))
-        pytree structure error at in_axes[1]: the prefix has a list, the full tree has a tuple: the types differ
+    >>> from tangrad.tree_util import prefix_errors
+    >>> (make_error,) = prefix_errors((0, [1]), (0, (1,)))
+    >>> print(make_error("in_axes"))
+    pytree structure error at in_axes[1]: the prefix has a list, the full tree has a tuple: the types differ
     """
     differences = _differences((), prefix_tree, full_tree, is_leaf, prefix=True)
     return [partial(_prefix_error, difference) for difference in differences]
@@ -63,18 +61,7 @@ def _prefix_error(difference: Difference, name: str) -> ValueError:
 
 
 def flatten_rest(function: str, structure: PyTreeDef, tree: Any, other: Any, is_leaf: IsLeaf | None) -> list[Any]:
-    """Return `structure.flatten_up_to(other)`, with an error that names the key path.
-
-    Args:
-        function: the name of the function whose argument `tree` is.
-        structure: the structure of `tree`.
-        tree: the tree that should be a prefix of `other`.
-        other: the tree to flatten.
-        is_leaf: the function that `structure` was made with.
-
-    Raises:
-        ValueError: `tree` is not a prefix of `other`.
-    """
+    """Return `structure.flatten_up_to(other)`; the error names the key path, and the `function` that got `tree`."""
     try:
         return structure.flatten_up_to(other)
     except ValueError:

@@ -35,10 +35,9 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Leaf], 
     Raises:
         ValueError: the keys of a dict cannot be sorted; `is_leaf` returned something else than a bool.
 
-    Example:
-        >>> import tangrad
-        >>> tangrad.tree.flatten({"b": (1, None), "a": [2]})
-        ([2, 1], PyTreeDef({'a': [*], 'b': (*, None)}))
+    >>> import tangrad
+    >>> tangrad.tree.flatten({"b": (1, None), "a": [2]})
+    ([2, 1], PyTreeDef({'a': [*], 'b': (*, None)}))
     """
     leaves: list[Leaf] = []
     if is_leaf is not None:
@@ -64,11 +63,10 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Leaf]) -> Any:
         TypeError: `treedef` is not a PyTreeDef.
         ValueError: there are too many leaves, or too few.
 
-    Example:
-        >>> import tangrad
-        >>> leaves, treedef = tangrad.tree.flatten({"b": 1, "a": (2, 3)})
-        >>> tangrad.tree.unflatten(treedef, [leaf * 10 for leaf in leaves])
-        {'a': (20, 30), 'b': 10}
+    >>> import tangrad
+    >>> leaves, treedef = tangrad.tree.flatten({"b": 1, "a": (2, 3)})
+    >>> tangrad.tree.unflatten(treedef, [leaf * 10 for leaf in leaves])
+    {'a': (20, 30), 'b': 10}
     """
     _check_structure("tree_unflatten", "treedef", treedef)
     return treedef.unflatten(leaves)
@@ -78,13 +76,11 @@ def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Leaf]:
     """Return the leaves of a tree.
 
     Args:
-        tree: as in `flatten`.
-        is_leaf: as in `flatten`.
+        tree, is_leaf: as in `flatten`.
 
-    Example:
-        >>> import tangrad
-        >>> tangrad.tree.leaves({"b": (1, None), "a": [2]})
-        [2, 1]
+    >>> import tangrad
+    >>> tangrad.tree.leaves({"b": (1, None), "a": [2]})
+    [2, 1]
     """
     return tree_flatten(tree, is_leaf)[0]
 
@@ -93,13 +89,11 @@ def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> PyTreeDef:
     """Return the structure of a tree.
 
     Args:
-        tree: as in `flatten`.
-        is_leaf: as in `flatten`.
+        tree, is_leaf: as in `flatten`.
 
-    Example:
-        >>> import tangrad
-        >>> tangrad.tree.structure([1, 2]) == tangrad.tree.structure([3, 4])
-        True
+    >>> import tangrad
+    >>> tangrad.tree.structure([1, 2]) == tangrad.tree.structure([3, 4])
+    True
     """
     return tree_flatten(tree, is_leaf)[1]
 
@@ -116,10 +110,9 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | Non
     Raises:
         ValueError: a tree of `rest` differs from `tree`; the message has the key path.
 
-    Example:
-        >>> import tangrad
-        >>> tangrad.tree.map(lambda x, y: x + y, {"a": 1, "b": (2,)}, {"a": 10, "b": (20,)})
-        {'a': 11, 'b': (22,)}
+    >>> import tangrad
+    >>> tangrad.tree.map(lambda x, y: x + y, {"a": 1, "b": (2,)}, {"a": 10, "b": (20,)})
+    {'a': 11, 'b': (22,)}
     """
     leaves, structure = tree_flatten(tree, is_leaf)
     if not rest:
@@ -142,10 +135,9 @@ def tree_reduce(
     Raises:
         TypeError: there is neither a leaf nor an initializer.
 
-    Example:
-        >>> import tangrad
-        >>> tangrad.tree.reduce(lambda total, x: total + x, [1, (2, 3)])
-        6
+    >>> import tangrad
+    >>> tangrad.tree.reduce(lambda total, x: total + x, [1, (2, 3)])
+    6
     """
     leaves = tree_leaves(tree, is_leaf)
     if initializer is not _UNSPECIFIED:
@@ -169,10 +161,9 @@ def tree_reduce_associative(
     Raises:
         TypeError: there is neither a leaf nor an identity.
 
-    Example:
-        >>> import tangrad
-        >>> tangrad.tree.reduce_associative(lambda x, y: f"({x}{y})", list("abcd"))
-        '((ab)(cd))'
+    >>> import tangrad
+    >>> tangrad.tree.reduce_associative(lambda x, y: f"({x}{y})", list("abcd"))
+    '((ab)(cd))'
     """
     leaves = tree_leaves(tree, is_leaf)
     if leaves:
@@ -193,13 +184,11 @@ def tree_all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
     """Say whether all leaves are true.
 
     Args:
-        tree: as in `flatten`.
-        is_leaf: as in `flatten`.
+        tree, is_leaf: as in `flatten`.
 
-    Example:
-        >>> import tangrad
-        >>> tangrad.tree.all({"a": True, "b": [True, False]})
-        False
+    >>> import tangrad
+    >>> tangrad.tree.all({"a": True, "b": [True, False]})
+    False
     """
     return all(tree_leaves(tree, is_leaf))
 
@@ -218,11 +207,10 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
     Raises:
         TypeError: a structure is not a PyTreeDef; the tree has not as many leaves as the structures say.
 
-    Example:
-        >>> import tangrad
-        >>> structure = tangrad.tree.structure
-        >>> tangrad.tree.transpose(structure([0, 0]), structure({"a": 0}), [{"a": 1}, {"a": 2}])
-        {'a': [1, 2]}
+    >>> import tangrad
+    >>> structure = tangrad.tree.structure
+    >>> tangrad.tree.transpose(structure([0, 0]), structure({"a": 0}), [{"a": 1}, {"a": 2}])
+    {'a': [1, 2]}
     """
     _check_structure("tree_transpose", "outer_treedef", outer_treedef)
     leaves, structure = tree_flatten(pytree_to_transpose)
@@ -244,10 +232,9 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
         iterable: the values.
         is_leaf: as in `flatten`.
 
-    Example:
-        >>> from tangrad.tree_util import all_leaves
-        >>> all_leaves([1, "two"]), all_leaves([1, (2,)])
-        (True, False)
+    >>> from tangrad.tree_util import all_leaves
+    >>> all_leaves([1, "two"]), all_leaves([1, (2,)])
+    (True, False)
     """
     if is_leaf is None:
         return all(flatteners[type(value)] is None for value in iterable)
@@ -257,10 +244,9 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     """Say whether a structure is a single node: a leaf, None, or an empty container.
 
-    Example:
-        >>> import tangrad
-        >>> tangrad.tree_util.treedef_is_leaf(tangrad.tree.structure(1))
-        True
+    >>> import tangrad
+    >>> tangrad.tree_util.treedef_is_leaf(tangrad.tree.structure(1))
+    True
     """
     return treedef.num_nodes == 1
 
@@ -268,10 +254,9 @@ def treedef_is_leaf(treedef: PyTreeDef) -> bool:
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
     """Return the structures of the root's children.
 
-    Example:
-        >>> import tangrad
-        >>> tangrad.tree_util.treedef_children(tangrad.tree.structure((1, [2])))
-        [PyTreeDef(*), PyTreeDef([*])]
+    >>> import tangrad
+    >>> tangrad.tree_util.treedef_children(tangrad.tree.structure((1, [2])))
+    [PyTreeDef(*), PyTreeDef([*])]
     """
     return treedef.children()
 
@@ -279,11 +264,10 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     """Return the structure of a tuple of trees, given theirs.
 
-    Example:
-        >>> import tangrad
-        >>> structure = tangrad.tree.structure
-        >>> tangrad.tree_util.treedef_tuple([structure(1), structure([2])])
-        PyTreeDef((*, [*]))
+    >>> import tangrad
+    >>> structure = tangrad.tree.structure
+    >>> tangrad.tree_util.treedef_tuple([structure(1), structure([2])])
+    PyTreeDef((*, [*]))
     """
     subtrees = list(treedefs)
     for subtree in subtrees:
@@ -301,10 +285,9 @@ def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
     Raises:
         ValueError: an iterable has not as many items as the node has children.
 
-    Example:
-        >>> import tangrad
-        >>> tangrad.tree_util.build_tree(tangrad.tree.structure({"a": 0, "b": (0, 0)}), [1, [2, 3]])
-        {'a': 1, 'b': (2, 3)}
+    >>> import tangrad
+    >>> tangrad.tree_util.build_tree(tangrad.tree.structure({"a": 0, "b": (0, 0)}), [1, [2, 3]])
+    {'a': 1, 'b': (2, 3)}
     """
     _check_structure("build_tree", "treedef", treedef)
     return treedef.from_iterable_tree(xs)
@@ -313,10 +296,9 @@ def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
 def is_tree_node(typ: type) -> bool:
     """Say whether the values of a type are nodes of pytrees.
 
-    Example:
-        >>> from tangrad.tree_util import is_tree_node
-        >>> is_tree_node(dict), is_tree_node(int)
-        (True, False)
+    >>> from tangrad.tree_util import is_tree_node
+    >>> is_tree_node(dict), is_tree_node(int)
+    (True, False)
     """
     return flatteners[typ] is not None
 
@@ -327,10 +309,9 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
     Raises:
         ValueError: `tree` is a leaf.
 
-    Example:
-        >>> from tangrad.tree_util import flatten_one_level
-        >>> flatten_one_level({"b": [1], "a": 2})
-        ([2, [1]], ('a', 'b'))
+    >>> from tangrad.tree_util import flatten_one_level
+    >>> flatten_one_level({"b": [1], "a": 2})
+    ([2, [1]], ('a', 'b'))
     """
     kind = kind_of(type(tree))
     if kind is None:
@@ -345,10 +326,9 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], A
     Raises:
         ValueError: `tree` is a leaf.
 
-    Example:
-        >>> from tangrad.tree_util import flatten_one_level_with_keys
-        >>> flatten_one_level_with_keys(["a"])
-        ([(SequenceKey(idx=0), 'a')], None)
+    >>> from tangrad.tree_util import flatten_one_level_with_keys
+    >>> flatten_one_level_with_keys(["a"])
+    ([(SequenceKey(idx=0), 'a')], None)
     """
     kind = kind_of(type(tree))
     if kind is None:

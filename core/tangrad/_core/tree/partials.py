@@ -15,14 +15,13 @@ class Partial(functools.partial[Any]):
     Two of them have the same structure only if their functions are equal; give the function a name outside a loop,
     or each new `lambda` has its jitted users traced again.
 
-    Example:
-        >>> import tangrad
-        >>> from tangrad.tree_util import Partial
-        >>> add_two = Partial(lambda x, y: x + y, 2)
-        >>> add_two(3)
-        5
-        >>> tangrad.tree.leaves(add_two)
-        [2]
+    >>> import tangrad
+    >>> from tangrad.tree_util import Partial
+    >>> add_two = Partial(lambda x, y: x + y, 2)
+    >>> add_two(3)
+    5
+    >>> tangrad.tree.leaves(add_two)
+    [2]
     """
 
     __slots__ = ()

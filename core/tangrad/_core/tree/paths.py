@@ -24,10 +24,9 @@ def tree_flatten_with_path(
         is_leaf: as in `flatten`.
         is_leaf_takes_path: call `is_leaf(path, node)` instead of `is_leaf(node)`.
 
-    Example:
-        >>> import tangrad
-        >>> tangrad.tree.flatten_with_path({"a": [1]})
-        ([((DictKey(key='a'), SequenceKey(idx=0)), 1)], PyTreeDef({'a': [*]}))
+    >>> import tangrad
+    >>> tangrad.tree.flatten_with_path({"a": [1]})
+    ([((DictKey(key='a'), SequenceKey(idx=0)), 1)], PyTreeDef({'a': [*]}))
     """
     found: list[tuple[KeyPath, Leaf]] = []
     stops = is_leaf
@@ -56,10 +55,9 @@ def tree_leaves_with_path(
     Args:
         tree, is_leaf, is_leaf_takes_path: as in `flatten_with_path`.
 
-    Example:
-        >>> import tangrad
-        >>> tangrad.tree.leaves_with_path({"a": [1]})
-        [((DictKey(key='a'), SequenceKey(idx=0)), 1)]
+    >>> import tangrad
+    >>> tangrad.tree.leaves_with_path({"a": [1]})
+    [((DictKey(key='a'), SequenceKey(idx=0)), 1)]
     """
     return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
@@ -78,11 +76,10 @@ def tree_map_with_path(
     Raises:
         ValueError: a tree of `rest` differs from `tree`; the message has the key path.
 
-    Example:
-        >>> import tangrad
-        >>> from tangrad.tree_util import keystr
-        >>> tangrad.tree.map_with_path(lambda path, x: keystr(path) + str(x), {"a": [1]})
-        {'a': ["['a'][0]1"]}
+    >>> import tangrad
+    >>> from tangrad.tree_util import keystr
+    >>> tangrad.tree.map_with_path(lambda path, x: keystr(path) + str(x), {"a": [1]})
+    {'a': ["['a'][0]1"]}
     """
     pairs, structure = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     # An error is explained without `is_leaf` where that wants paths: it may then say less, never something wrong.

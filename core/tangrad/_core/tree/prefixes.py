@@ -23,10 +23,9 @@ def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = No
     Raises:
         ValueError: `prefix_tree` is not a prefix; the message has the key path.
 
-    Example:
-        >>> import tangrad
-        >>> tangrad.tree.broadcast({"a": 0, "b": [1, 2]}, {"a": (5, 6), "b": [7, 8]})
-        {'a': (0, 0), 'b': [1, 2]}
+    >>> import tangrad
+    >>> tangrad.tree.broadcast({"a": 0, "b": [1, 2]}, {"a": (5, 6), "b": [7, 8]})
+    {'a': (0, 0), 'b': [1, 2]}
     """
     return tree_structure(full_tree).unflatten(broadcast_prefix(prefix_tree, full_tree, is_leaf))
 
@@ -42,10 +41,9 @@ def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = 
     Raises:
         ValueError: `prefix_tree` is not a prefix; the message has the key path.
 
-    Example:
-        >>> from tangrad.tree_util import broadcast_prefix
-        >>> broadcast_prefix((0, None), ((1, 2), [3, 4]), is_leaf=lambda x: x is None)
-        [0, 0, None, None]
+    >>> from tangrad.tree_util import broadcast_prefix
+    >>> broadcast_prefix((0, None), ((1, 2), [3, 4]), is_leaf=lambda x: x is None)
+    [0, 0, None, None]
     """
     leaves, structure = tree_flatten(prefix_tree, is_leaf)
     try:
@@ -74,11 +72,10 @@ def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: Any, hint: str = "") 
     Raises:
         ValueError: `axis_tree` is not a prefix; the message has the key path.
 
-    Example:
-        >>> import tangrad
-        >>> from tangrad.tree_util import flatten_axes
-        >>> flatten_axes("in_axes", tangrad.tree.structure(((1, 2), {"a": 3})), (0, None))
-        [0, 0, None]
+    >>> import tangrad
+    >>> from tangrad.tree_util import flatten_axes
+    >>> flatten_axes("in_axes", tangrad.tree.structure(((1, 2), {"a": 3})), (0, None))
+    [0, 0, None]
     """
     if axis_tree is None or kind_of(type(axis_tree)) is None:  # by far the most frequent: one axis for all
         return [axis_tree] * treedef.num_leaves

@@ -16,10 +16,9 @@ from tangrad._core.tree.paths import tree_flatten_with_path
 class PyTreeRegistry:
     """The registered types of nodes. There is one, `default_registry`: all trees of a process are walked alike.
 
-    Example:
-        >>> from tangrad.tree_util import default_registry
-        >>> default_registry.flatten_one_level((1, [2]))
-        ((1, [2]), None)
+    >>> from tangrad.tree_util import default_registry
+    >>> default_registry.flatten_one_level((1, [2]))
+    ((1, [2]), None)
     """
 
     __slots__ = ()

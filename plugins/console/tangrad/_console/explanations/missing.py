@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, TracebackType
 
 from tangrad._console.explanations import catalogue
 from tangrad._console.explanations.leaks import describe_leak
+from tangrad._console.explanations.rule_calls import explain
 from tangrad._console.explanations.rules import missing_rule
 from tangrad._console.explanations.suggestions import for_array, for_module
 from tangrad.core import Primitive, Trace, Tracer, composition
@@ -87,6 +89,12 @@ class CatalogueExplanations(Explanations):
     def missing_rule(self, kind_name: str, primitive: Primitive, shipped_by: str) -> str:
         """Return the words for a primitive without a rule, with the lines that add one."""
         return missing_rule(kind_name, primitive, shipped_by)
+
+    def rule_failed(
+        self, error: BaseException, traceback: TracebackType, sites: Mapping[CodeType, tuple[str, str]]
+    ) -> None:
+        """Say whose rule an error comes from, and what was expected of it."""
+        explain(error, traceback, sites)
 
     def leak(self, trace: Trace, leaked: Sequence[Tracer]) -> str:
         """Return the words for tracers of an ended trace, with what holds them."""

@@ -1,28 +1,21 @@
 """Whose rule an error comes from: said when the error leaves the framework, and found in its traceback alone.
 
 Traces call rules as they are, without anything around them, so that a call costs nothing. What calls rules is marked
-(`rule_sites`), so that its frames are known. An error that a marked function raises itself, below which there is no
-other frame, is one of the call: a rule of other arguments, or one that returned something else than it must. Its
-message says which rule, whose it is and what was expected. An error of a line of the rule gets a note.
+(`tangrad.core.calls_rules`), so that its frames are known. An error that a marked function raises itself, below which
+there is no other frame, is one of the call: a rule of other arguments, or one that returned something else than it
+must. Its message says which rule, whose it is and what was expected. An error of a line of the rule gets a note.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import CodeType, TracebackType
 from typing import Any, NamedTuple
 
-from tangrad._core.composition.registry import composition
-from tangrad._core.composition.versioning import provider
-from tangrad._core.diagnostics.errors import unhashable_parameters
-from tangrad._core.diagnostics.rule_sites import SITES
-from tangrad._core.diagnostics.source_info import is_internal
-from tangrad._core.diagnostics.tracebacks import explain_by
-from tangrad._core.kernel.declarations import PRIMITIVES_GROUP
-from tangrad._core.kernel.keys import params_key, typed_key
-from tangrad._core.kernel.primitive import Primitive
-from tangrad._core.kernel.rules import find_rule_kind, rule_table
+from tangrad.core import Primitive, composition, rule_table
+from tangrad.core.caches import params_key, typed_key
+from tangrad.core.tools import Plugin, is_internal, unhashable_parameters
 
 # What belongs to a primitive itself: its name in sentences, and what it must look like.
 OWN = {
@@ -45,10 +38,11 @@ class Call(NamedTuple):
     position: int
 
 
-def explain(error: BaseException, traceback: TracebackType) -> None:
-    """Add to an error whose rule it comes from, where it comes from one."""
+def explain(error: BaseException, traceback: TracebackType, sites: Mapping[CodeType, tuple[str, str]]) -> None:
+    """Add to an error whose rule it comes from, where it comes from one; `sites`: what calls rules, as it is marked."""
     entries = _entries(traceback)
-    calls = [call for position, entry in enumerate(entries) if (call := _call(entry, position)) is not None]
+    found = [_call(entry, position, sites) for position, entry in enumerate(entries)]
+    calls = [call for call in found if call is not None]
     if not calls:
         return
     if isinstance(error, RecursionError):
@@ -89,8 +83,8 @@ def _entries(traceback: TracebackType | None) -> list[TracebackType]:
     return found
 
 
-def _call(entry: TracebackType, position: int) -> Call | None:
-    site = SITES.get(entry.tb_frame.f_code)
+def _call(entry: TracebackType, position: int, sites: Mapping[CodeType, tuple[str, str]]) -> Call | None:
+    site = sites.get(entry.tb_frame.f_code)
     if site is None:
         return None
     kind, variable = site
@@ -116,8 +110,8 @@ def _named(call: Call) -> str:
 def _expected(kind: str) -> str:
     if kind in OWN:
         return OWN[kind][1]
-    found = find_rule_kind(kind)
-    return "what the owner of the kind says" if found is None else f"{kind} rules are {found.signature}"
+    plugin = composition().find("tangrad.rule_kinds", kind)
+    return "what the owner of the kind says" if plugin is None else f"{kind} rules are {plugin.load().signature}"
 
 
 def _rule(call: Call) -> Any:
@@ -128,8 +122,12 @@ def _rule(call: Call) -> Any:
 
 def _provider(call: Call) -> str:
     if call.kind in OWN:
-        return provider(composition().find(PRIMITIVES_GROUP, call.primitive.family))
-    return provider(rule_table(call.kind).cell(call.primitive).plugin)
+        return _shipper(composition().find("tangrad.primitives", call.primitive.family))
+    return _shipper(rule_table(call.kind).cell(call.primitive).plugin)
+
+
+def _shipper(plugin: Plugin | None) -> str:
+    return "an unregistered plugin" if plugin is None else f"{plugin.distribution} {plugin.version}".strip()
 
 
 def _whose(call: Call) -> str:
@@ -168,6 +166,3 @@ def _explain_recursion(error: RecursionError, calls: Sequence[Call]) -> None:
     through = f" by way of {', '.join(dict.fromkeys(others))}" if others else ""
     text = f"{_named(call)} leads to itself again without end{through}: {error}"
     error.args = (f"{text}. It is from {_provider(call)}{_place(call)}",)
-
-
-explain_by(explain)
