@@ -57,7 +57,8 @@ def test_every_kind_of_rule_has_a_protocol(kind):
 
 @pytest.mark.parametrize("hook", ARGUMENTS)
 def test_every_hook_has_a_protocol(hook):
-    (method,) = [vars(one)[hook] for one in vars(protocols).values() if hook in getattr(one, "__dict__", {})]
+    named = [getattr(protocols, name) for name in dir(protocols)]
+    (method,) = [vars(one)[hook] for one in named if hook in getattr(one, "__dict__", {})]
     assert tuple(positional(method)) == ARGUMENTS[hook]
 
 
