@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tangrad._console.stubs import import_line
 from tangrad._core.kernel.array import BINARY_OPERATORS
-from tools.made_names import rewritten, stubs
+from tools.made_names import record_functions, rewritten, stubs, type_imports
 from tools.workspace import ROOT, Distribution, distributions, owners, requirement_name
 
 REFLECTED = frozenset([f"__{name}__" for name in BINARY_OPERATORS])
@@ -124,14 +124,31 @@ def catalogue(parts: list[Distribution], modules: dict[str, str]) -> str:
     return CATALOGUE_HEAD + "\n" + "\n\n".join(_table(*table) for table in tables) + "\n"
 
 
-def stub(package: str, names: dict[str, str], submodules: Iterable[str]) -> str:
-    """Return the stub of `package`: `names` maps each public name in it to its `module:attribute`."""
+def stub(
+    package: str, names: dict[str, str], submodules: Iterable[str], made: dict[str, tuple[str, str]] | None = None
+) -> str:
+    """Return the stub of `package`: `names` maps each public name in it to its `module:attribute`.
+
+    `made`: signature and summary of those values that are functions of records.
+    """
+    made = {name: made[value] for name, value in names.items() if value in made} if made else {}
+    functions = "".join(_made_function(name, *described) for name, described in sorted(made.items()))
+    exported, names = sorted({*names, *submodules}), {name: names[name] for name in names.keys() - made.keys()}
     lines = [f"from {package} import {leaf} as {leaf}" for leaf in sorted(submodules) if leaf not in names]
     lines += _grouped([import_line(name, value) for name, value in sorted(names.items())])
-    exported = sorted({*names, *submodules})
+    lines += [line.rstrip() for line in type_imports(functions)]
     listing = "".join(f'    "{name}",\n' for name in exported)
     version = "\n\n__version__: str" if package == "tangrad" else ""
-    return STUB_HEAD + "\n" + "\n".join(sorted(lines)) + f"{version}\n\n__all__ = [\n{listing}]\n"
+    text = "\n".join(sorted(lines)) + f"{version}\n\n{functions}"
+    return f"{STUB_HEAD}\n{text}__all__ = [\n{listing}]\n"
+
+
+def _made_function(name: str, signature: str, summary: str) -> str:
+    """A function of a record, as the formatter has it in a stub."""
+    line = f"def {name}{signature}:"
+    if len(line) > WIDTH:
+        line = line.replace("(", "(\n    ", 1).replace(") ->", "\n) ->")
+    return f'{line}\n    """{summary}"""\n\n'
 
 
 def _grouped(lines: Iterable[str]) -> list[str]:
@@ -248,9 +265,9 @@ def generate(root: Path = ROOT) -> dict[Path, str]:
         if package not in composed:
             raise ApiError(f"{distribution}: {package} does not compose its names, so {name!r} cannot be found in it")
         by_package[package][leaf] = value
-    result = {root / CATALOGUE: catalogue(parts, modules)}
+    result, made = {root / CATALOGUE: catalogue(parts, modules)}, record_functions(root)
     for package in sorted(composed):
-        text = stub(package, by_package[package], _submodules(package, modules, composed))
+        text = stub(package, by_package[package], _submodules(package, modules, composed), made)
         result[files[package].with_suffix(".pyi")] = text
     for name, path in files.items():
         names = door_names(path)

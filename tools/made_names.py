@@ -6,13 +6,20 @@ one line under `[project.entry-points."tangrad.api"]`: a new one is added, one w
 A primitive that is declared is in the door of its distribution, since backends take it from there.
 Beside the module is a stub, from which checkers and editors know the functions. `tools.generate_api` calls this before
 it reads the entry points.
+
+A module of records (`norm = Distribution(...)`) states `MADE_FOR` alone. What is made of a record are its attributes,
+`norm.logpdf`; the record's method `made_functions` gives for each the typed signature and the summary, which are in the
+stub of the public package, `tangrad.scipy.stats.norm`.
 """
 
 import re
 import textwrap
 from collections.abc import Iterator
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from tools.workspace import ROOT, Distribution, distributions
 
@@ -20,23 +27,59 @@ STATES = re.compile(r"^MADE_FOR = ", re.MULTILINE)
 TABLE = '[project.entry-points."tangrad.api"]\n'
 
 
-def made_entries(part: Distribution) -> dict[str, dict[str, str]]:
-    """Return, for each module of `part` that makes functions, its entries: public name -> `module:attribute`."""
-    found = {}
+def made_modules(part: Distribution) -> Iterator[ModuleType]:
+    """Yield the modules of `part` that make functions."""
     for module, path in part.modules.items():
         if STATES.search(path.read_text()):
-            made = import_module(module)
-            found[module] = {f"{made.MADE_FOR}.{name}": f"{module}:{name}" for name in made.MADE_NAMES}
-    return found
+            yield import_module(module)
+
+
+def records(made: ModuleType) -> dict[str, Any]:
+    """Return the records that a module has itself, by name."""
+    with_functions = {name: value for name, value in vars(made).items() if hasattr(type(value), "made_functions")}
+    return {name: record for name, record in with_functions.items() if record.module == made.__name__}
+
+
+def made_names(made: ModuleType) -> list[str]:
+    """Return the names of the functions that a module makes, those of records as `record.name`."""
+    of_records = [f"{name}.{part}" for name, record in records(made).items() for part in record.made_functions()]
+    return [*getattr(made, "MADE_NAMES", ()), *of_records]
+
+
+def made_entries(part: Distribution) -> dict[str, dict[str, str]]:
+    """Return, for each module of `part` that makes functions, its entries: public name -> `module:attribute`."""
+    return {
+        made.__name__: {f"{made.MADE_FOR}.{name}": f"{made.__name__}:{name}" for name in made_names(made)}
+        for made in made_modules(part)
+    }
+
+
+def record_functions(root: Path = ROOT) -> dict[str, tuple[str, str]]:
+    """Return `module:record.name` -> typed signature and summary, of all functions that are made of records."""
+    return {
+        f"{made.__name__}:{name}.{part}": described
+        for distribution in distributions(root).values()
+        for made in made_modules(distribution)
+        for name, record in records(made).items()
+        for part, described in record.made_functions().items()
+    }
 
 
 def with_entries(text: str, module: str, wanted: dict[str, str]) -> str:
     """Return the text of a `pyproject.toml` with the entries wanted of `module`, and none of what it no longer has."""
-    line = re.compile(rf'^"?([^"=\n]+?)"? *= *"{re.escape(module)}:(\w+)"\n', re.MULTILINE)
+    line = re.compile(rf'^"?([^"=\n]+?)"? *= *"{re.escape(module)}:([\w.]+)"\n', re.MULTILINE)
     made, written = import_module(module), {match[1] for match in line.finditer(text)}
-    kept = line.sub(lambda match: match[0] if hasattr(made, match[2]) else "", text)
+    kept = line.sub(lambda match: match[0] if _has(made, match[2]) else "", text)
     new = [f'"{name}" = "{value}"\n' for name, value in wanted.items() if name not in written]
     return kept.replace(TABLE, TABLE + "".join(new), 1)
+
+
+def _has(made: ModuleType, attribute: str) -> bool:
+    try:
+        attrgetter(attribute)(made)
+    except AttributeError:
+        return False
+    return True
 
 
 DECLARED = re.compile(r"^(\w+_p) = declare\(", re.MULTILINE)
@@ -86,12 +129,15 @@ TYPES = {
 }
 
 
+def type_imports(signature: str) -> list[str]:
+    """Return the lines that import the types which a signature has."""
+    return [f"from {home} import {word}\n" for word, home in TYPES.items() if re.search(rf"\b{word}\b", signature)]
+
+
 def stub(module: str) -> str:
     """Return the stub of a module that makes functions: all have the signature that it states."""
     made = import_module(module)
-    imports = [
-        f"from {home} import {word}\n" for word, home in TYPES.items() if re.search(rf"\b{word}\b", made.MADE_AS)
-    ]
+    imports = type_imports(made.MADE_AS)
     functions = [f"def {name}{made.MADE_AS}: ...\n" for name in sorted(made.MADE_NAMES)]
     constants = "\nMADE_FOR: str\nMADE_AS: str\nMADE_NAMES: tuple[str, ...]\n\n"
     return STUB_HEAD + "".join(sorted(imports)) + constants + "".join(functions)
@@ -100,4 +146,9 @@ def stub(module: str) -> str:
 def stubs(root: Path = ROOT) -> dict[Path, str]:
     """Return file -> text of all such stubs."""
     parts = distributions(root).values()
-    return {part.modules[name].with_suffix(".pyi"): stub(name) for part in parts for name in made_entries(part)}
+    return {
+        part.modules[made.__name__].with_suffix(".pyi"): stub(made.__name__)
+        for part in parts
+        for made in made_modules(part)
+        if hasattr(made, "MADE_NAMES")
+    }

@@ -8,36 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from tangrad._scipy.distributions import continuous, discrete
+from tangrad._scipy.distributions.records import Distribution
 from tangrad.scipy import stats
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -1.0)
 POINTS = (np.nan, np.inf, -np.inf, -2.0, -0.5, 0.0, 0.3, 1.0, 2.0, 2.5, 7.0)
 PROBABILITIES = (np.nan, np.inf, -np.inf, -0.5, 0.0, 1e-9, 0.3, 0.5, 0.9, 1.0, 1.5)
-# Shape parameters; where and scale are the same for all.
+# Shape parameters, those of the examples; where and scale are the same for all.
 SHAPES: dict[str, dict[str, float]] = {
-    "bernoulli": {"p": 0.3},
-    "beta": {"a": 2.0, "b": 1.5},
-    "betabinom": {"n": 5.0, "a": 2.0, "b": 1.5},
-    "binom": {"n": 5.0, "p": 0.3},
-    "cauchy": {},
-    "chi2": {"df": 3.0},
-    "expon": {},
-    "gamma": {"a": 2.5},
-    "gennorm": {"beta": 1.5},
-    "geom": {"p": 0.3},
-    "gumbel_l": {},
-    "gumbel_r": {},
-    "laplace": {},
-    "logistic": {},
-    "nbinom": {"n": 4.0, "p": 0.3},
-    "norm": {},
-    "pareto": {"b": 1.5},
-    "poisson": {"mu": 2.0},
-    "t": {"df": 3.0},
-    "truncnorm": {"a": -1.0, "b": 2.5},
-    "uniform": {},
-    "vonmises": {"kappa": 1.5},
-    "wrapcauchy": {"c": 0.5},
+    name: {one.name: float(value) for one, value in zip(record.shapes, record.at[1:])}
+    for name, record in sorted({**vars(continuous), **vars(discrete)}.items())
+    if isinstance(record, Distribution)
 }
 # Of vectors, in tests of their own.
 VECTORS = frozenset(["dirichlet", "multinomial", "multivariate_normal", "gaussian_kde", "mode", "rankdata", "sem"])

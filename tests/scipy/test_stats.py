@@ -8,6 +8,8 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import enable_x64, use_backend
+from tangrad._scipy.distributions import continuous, discrete
+from tangrad._scipy.distributions.records import Distribution
 from tangrad.scipy import stats
 from tests.primitives import reference
 
@@ -17,33 +19,17 @@ WHERE = np.array([-7.0, -1.5, -0.2, 0.0, 0.3, 0.9, 1.0, 1.7, 4.0, 30.0])
 COUNTS = np.array([-1.0, 0.0, 1.0, 2.0, 2.5, 5.0, 8.0, 40.0])
 PROBABILITIES = np.array([0.0, 1e-9, 0.1, 0.5, 0.83, 1.0, 1.1])
 
+RECORDS = {
+    name: record
+    for name, record in sorted({**vars(continuous), **vars(discrete)}.items())
+    if isinstance(record, Distribution)
+}
 # distribution -> its parameters before loc and scale, as lists to be combined with each place.
 PARAMETERS = {
-    "bernoulli": ([0.0, 0.3, 1.0],),
-    "beta": ([0.5, 2.0], [3.0, 1.0]),
-    "betabinom": ([5.0, 40.0], [0.5, 2.0], [3.0, 1.0]),
-    "binom": ([5.0, 40.0], [0.2, 0.9]),
-    "cauchy": (),
-    "chi2": ([1.0, 4.5],),
-    "expon": (),
-    "gamma": ([0.4, 1.0, 6.0],),
-    "gennorm": ([0.7, 2.0],),
-    "geom": ([0.2, 0.9],),
-    "gumbel_l": (),
-    "gumbel_r": (),
-    "laplace": (),
-    "logistic": (),
-    "nbinom": ([1.0, 7.5], [0.2, 0.9]),
-    "norm": (),
-    "pareto": ([0.5, 3.0],),
-    "poisson": ([0.0, 0.7, 33.0, 300.0],),
-    "t": ([0.8, 12.0],),
-    "truncnorm": ([-1.0, 0.5, -np.inf], [0.7, 3.0, np.inf]),
-    "uniform": (),
-    "vonmises": ([0.5, 30.0],),
-    "wrapcauchy": ([0.1, 0.9],),
+    name: [list(one.domain.samples if one.samples is None else one.samples) for one in record.shapes]
+    for name, record in RECORDS.items()
 }
-NAMES = [(name, part) for name in PARAMETERS for part in dir(getattr(stats, name))]
+NAMES = [(name, part) for name, record in RECORDS.items() for part in record.results]
 INVERSES = ("ppf", "isf")
 
 
@@ -90,23 +76,7 @@ def test_values_agree_with_scipy(on, name, part):
 
 
 # Points within the supports, with the parameters.
-INSIDE = {
-    "beta": (0.3, 2.0, 3.0),
-    "betabinom": (2.0, 5.0, 0.5, 3.0),
-    "bernoulli": (1.0, 0.3),
-    "binom": (2.0, 5.0, 0.2),
-    "chi2": (1.3, 4.5),
-    "gamma": (1.3, 2.2),
-    "gennorm": (0.4, 1.5),
-    "geom": (3.0, 0.2),
-    "nbinom": (3.0, 7.5, 0.4),
-    "pareto": (1.7, 2.5),
-    "poisson": (3.0, 2.7),
-    "t": (0.7, 3.5),
-    "truncnorm": (0.3, -1.0, 2.0),
-    "vonmises": (0.5, 2.0),
-    "wrapcauchy": (1.5, 0.4),
-}
+INSIDE = {name: tuple([float(value) for value in record.at]) for name, record in RECORDS.items()}
 SMOOTH = [one for one in NAMES if one != ("bernoulli", "cdf") and one != ("bernoulli", "ppf")]
 # Derivatives of the incomplete beta function with respect to its parameters are not known in closed form.
 HELD = {"beta": (1, 2)}
@@ -115,9 +85,9 @@ HELD = {"beta": (1, 2)}
 @pytest.mark.parametrize(("name", "part"), SMOOTH)
 def test_derivatives_agree_with_finite_differences(name, part):
     function = getattr(getattr(stats, name), part)
-    arguments = [0.3] if part in INVERSES else list(INSIDE.get(name, (0.4,)))
+    arguments = [0.3] if part in INVERSES else list(INSIDE[name])
     if part in INVERSES:
-        arguments += INSIDE.get(name, (0.4,))[1:]
+        arguments += INSIDE[name][1:]
     if part == "entropy":
         arguments = [2.7]
     discrete = next(iter(inspect.signature(function).parameters)) == "k"
@@ -146,9 +116,9 @@ def test_derivatives_agree_with_finite_differences(name, part):
 @pytest.mark.parametrize(("name", "part"), SMOOTH)
 def test_derivatives_are_the_same_on_xla(name, part):
     function = getattr(getattr(stats, name), part)
-    arguments = [2.7] if part == "entropy" else [*([0.3] if part in INVERSES else INSIDE.get(name, (0.4,))[:1])]
+    arguments = [2.7] if part == "entropy" else [*([0.3] if part in INVERSES else INSIDE[name][:1])]
     if part != "entropy":
-        arguments += INSIDE.get(name, (0.4,))[1:]
+        arguments += INSIDE[name][1:]
     place = len(arguments) - 1 if next(iter(inspect.signature(function).parameters)) == "k" else 0
     slope = tangrad.grad(function, place)
     with use_backend("numpy"):
@@ -159,7 +129,7 @@ def test_derivatives_are_the_same_on_xla(name, part):
 
 @pytest.mark.parametrize("name", ["norm", "gamma", "uniform", "pareto", "truncnorm", "binom", "poisson"])
 def test_derivatives_outside_of_the_support_are_no_nan(name):
-    arguments = (-3.0, *INSIDE.get(name, (0.4,))[1:])
+    arguments = (-3.0, *INSIDE[name][1:])
     part = "logpmf" if name in ("binom", "poisson") else "logpdf"
     slope = tangrad.grad(getattr(getattr(stats, name), part), len(arguments) - 1)(*arguments)
     assert np.isfinite(slope)
@@ -286,7 +256,7 @@ def test_estimated_densities_are_transformed():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: stats.norm.pdf(1j), TypeError, "norm.logpdf does not accept complex"),
+        (lambda: stats.norm.pdf(1j), TypeError, "norm.pdf does not accept complex"),
         (lambda: stats.beta.cdf(np.ones(2), np.ones(3), 1.0), ValueError, "beta.cdf got shapes"),
         (lambda: stats.mode(np.ones(2), nan_policy="omit"), NotImplementedError, "nan_policy"),
         (lambda: stats.sem(np.ones(2), nan_policy="no"), ValueError, "nan_policy"),

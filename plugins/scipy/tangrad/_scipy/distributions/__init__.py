@@ -1,1 +1,1 @@
-"""The distributions of `tangrad.scipy.stats`; a file for each."""
+"""The distributions of `tangrad.scipy.stats`: a record for each, from which its functions are made."""

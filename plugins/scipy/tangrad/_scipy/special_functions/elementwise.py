@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from tangrad.extend.numpy import broadcast_all, check_rank_promotion, is_complex
 Function = Callable[..., Any]
 
 # Of these a Python number gives an array that is not weakly typed, as in JAX; of the others a weakly typed one.
-_NEVER_WEAK = {"dawsn", "erfcx", "gamma", "log_ndtr", "multigammaln", "ndtr", "ndtri", "spence", "uniform.cdf"}
-_NEVER_WEAK.update([f"norm.{name}" for name in ("cdf", "logcdf", "sf", "logsf", "ppf", "isf")])
-_NEVER_WEAK.update([f"truncnorm.{name}" for name in ("logpdf", "logcdf", "logsf")])
+_NEVER_WEAK = {"dawsn", "erfcx", "gamma", "log_ndtr", "multigammaln", "ndtr", "ndtri", "spence"}
 # These, too, are weakly typed of an array of booleans beside Python numbers.
 _WEAK_AS_PROMOTED = {
     "betainc",
@@ -32,61 +30,35 @@ _WEAK_AS_PROMOTED = {
     "xlogy",
     "zeta",
 }
-_WEAK_AS_PROMOTED.update(
-    [
-        "binom.logpmf",
-        "expon.cdf",
-        "expon.logcdf",
-        "expon.logpdf",
-        "expon.logsf",
-        "expon.ppf",
-        "gamma.sf",
-        "gennorm.cdf",
-        "gennorm.logpdf",
-        "gumbel_l.logcdf",
-        "gumbel_l.logpdf",
-        "gumbel_l.logsf",
-        "gumbel_l.ppf",
-        "gumbel_r.logcdf",
-        "gumbel_r.logpdf",
-        "gumbel_r.ppf",
-        "logistic.cdf",
-        "logistic.sf",
-        "pareto.logcdf",
-        "poisson.logpmf",
-        "uniform.logpdf",
-        "uniform.pdf",
-        "uniform.ppf",
-        "vonmises.logpdf",
-        "wrapcauchy.logpdf",
-    ]
-)
+# Which of these a function is; one that is not said is looked up by its name.
+Weakness: TypeAlias = Literal["never", "as promoted", "usual"]
 
 
-def numbers(name: str, *values: Any) -> list[Any]:
+def numbers(name: str, *values: Any, weak: Weakness | None = None) -> list[Any]:
     """The arguments as arrays of one shape and one dtype, real or complex; integers become floats.
 
     They are weakly typed only if all arguments are, or the first has no dimensions.
     Raises TypeError for what is no array, ValueError for shapes that do not fit.
     """
+    weak = weak or ("never" if name in _NEVER_WEAK else "as promoted" if name in _WEAK_AS_PROMOTED else "usual")
     promoted = promote_inexact(name, *values)
-    known = [strong(value) for value in promoted] if _is_known(name, values, promoted) else promoted
+    known = [strong(value) for value in promoted] if _is_known(weak, values, promoted) else promoted
     check_rank_promotion(name, [value.aval.shape for value in known if value.aval.shape])
     return [as_array(value) for value in broadcast_all(name, known)]
 
 
-def _is_known(name: str, values: Any, promoted: Any) -> bool:
+def _is_known(weak: Weakness, values: Any, promoted: Any) -> bool:
     """Whether what a function computes has a dtype of its own, not a weak one that takes that of its neighbour."""
-    if name in _NEVER_WEAK or not all([value.aval.weak_type for value in promoted]):
+    if weak == "never" or not all([value.aval.weak_type for value in promoted]):
         return True
-    if name in _WEAK_AS_PROMOTED or not promoted[0].aval.shape:
+    if weak == "as promoted" or not promoted[0].aval.shape:
         return False
     return not all([dtypes.is_weakly_typed(value) for value in values])
 
 
-def reals(name: str, *values: Any) -> list[Any]:
+def reals(name: str, *values: Any, weak: Weakness | None = None) -> list[Any]:
     """As `numbers`. Raises TypeError for complex numbers."""
-    made = numbers(name, *values)
+    made = numbers(name, *values, weak=weak)
     if is_complex(made[0]):
         raise TypeError(f"{name} does not accept complex numbers, got {made[0].aval.str_short()}")
     return made

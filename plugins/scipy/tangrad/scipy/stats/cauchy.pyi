@@ -1,15 +1,31 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad._scipy.distributions.cauchy import (
-    cdf as cdf,
-    isf as isf,
-    logcdf as logcdf,
-    logpdf as logpdf,
-    logsf as logsf,
-    pdf as pdf,
-    ppf as ppf,
-    sf as sf,
-)
+from tangrad.core import Array
+from tangrad.typing import ArrayLike
+
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The probability of values up to x."""
+
+def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The inverse of `sf`."""
+
+def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the probability of values up to x."""
+
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the density at x."""
+
+def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the probability of values above x."""
+
+def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The density at x."""
+
+def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The quantile function, the inverse of `cdf`."""
+
+def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The probability of values above x."""
 
 __all__ = [
     "cdf",

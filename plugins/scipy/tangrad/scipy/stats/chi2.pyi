@@ -1,13 +1,25 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad._scipy.distributions.chi2 import (
-    cdf as cdf,
-    logcdf as logcdf,
-    logpdf as logpdf,
-    logsf as logsf,
-    pdf as pdf,
-    sf as sf,
-)
+from tangrad.core import Array
+from tangrad.typing import ArrayLike
+
+def cdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The probability of values up to x."""
+
+def logcdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the probability of values up to x."""
+
+def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the density at x."""
+
+def logsf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the probability of values above x."""
+
+def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The density at x."""
+
+def sf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The probability of values above x."""
 
 __all__ = [
     "cdf",

@@ -1,10 +1,16 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad._scipy.distributions.laplace import (
-    cdf as cdf,
-    logpdf as logpdf,
-    pdf as pdf,
-)
+from tangrad.core import Array
+from tangrad.typing import ArrayLike
+
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The probability of values up to x."""
+
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the density at x."""
+
+def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The density at x."""
 
 __all__ = [
     "cdf",

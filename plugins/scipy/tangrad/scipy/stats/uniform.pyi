@@ -1,11 +1,19 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad._scipy.distributions.uniform import (
-    cdf as cdf,
-    logpdf as logpdf,
-    pdf as pdf,
-    ppf as ppf,
-)
+from tangrad.core import Array
+from tangrad.typing import ArrayLike
+
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The probability of values up to x."""
+
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The logarithm of the density at x."""
+
+def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The density at x."""
+
+def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The quantile function, the inverse of `cdf`."""
 
 __all__ = [
     "cdf",

@@ -1,9 +1,13 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
-from tangrad._scipy.distributions.vonmises import (
-    logpdf as logpdf,
-    pdf as pdf,
-)
+from tangrad.core import Array
+from tangrad.typing import ArrayLike
+
+def logpdf(x: ArrayLike, kappa: ArrayLike) -> Array:
+    """The logarithm of the density at x."""
+
+def pdf(x: ArrayLike, kappa: ArrayLike) -> Array:
+    """The density at x."""
 
 __all__ = [
     "logpdf",

@@ -1,0 +1,367 @@
+"""A distribution, declared once: of the record are made its functions, their signatures, documentation and examples.
+
+A record has formulas of the standardised variable z = (x - loc) / scale and of the parameters of shape. What location
+and scale do to them, what is outside of the support, and that parameters which are none give NaN, is the same for all
+distributions and is in `Distribution._value`. What follows from another function says so (`exp_of("logpdf")`).
+
+Tests take names, parameters and examples from the records; `make dev-refresh` writes of them the entry points and the
+stubs of the public modules, such as `tangrad.scipy.stats.norm`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import tangrad.numpy as tnp
+from tangrad._scipy.distributions.support import is_whole, log_complement
+from tangrad._scipy.special_functions.elementwise import Weakness, reals
+from tangrad.core import Array
+from tangrad.extend.numpy import as_one
+from tangrad.typing import ArrayLike
+
+Formula: TypeAlias = Callable[..., Array]
+Condition: TypeAlias = Callable[..., Any]
+
+
+# --- what a record consists of ---------------------------------------------------------------------------------------
+
+
+class Domain(NamedTuple):
+    """What a parameter can be: in words, as a condition (None: any number), and some numbers for tests."""
+
+    words: str
+    contains: Condition | None
+    samples: tuple[float, ...]
+
+
+ANY = Domain("", None, (-0.5, 2.0))
+POSITIVE = Domain(", positive", lambda value: value > 0, (0.4, 1.0, 6.0))
+NOT_NEGATIVE = Domain(", not negative", lambda value: value >= 0, (0.0, 0.7, 33.0))
+COUNT = Domain(", a whole number", lambda value: is_whole(value) & (value >= 0), (5.0, 40.0))
+PROBABILITY = Domain(", from 0 to 1", lambda value: (value >= 0) & (value <= 1), (0.0, 0.3, 1.0))
+CHANCE = Domain(", above 0 and up to 1", lambda value: (value > 0) & (value <= 1), (0.2, 0.9))
+FRACTION = Domain(", between 0 and 1", lambda value: (value > 0) & (value < 1), (0.1, 0.9))
+REQUIRED = object()
+
+
+class Parameter(NamedTuple):
+    """A parameter of a distribution.
+
+    Args:
+        meaning: what it is, for the documentation; what its domain is follows.
+        default: of the functions' argument.
+        only: the functions that have it; (): all.
+        samples: numbers for tests; None: those of the domain.
+        type: of the functions' argument.
+    """
+
+    name: str
+    meaning: str
+    domain: Domain = ANY
+    default: object = REQUIRED
+    only: tuple[str, ...] = ()
+    samples: tuple[float, ...] | None = None
+    type: str = "ArrayLike"
+
+    def declared(self) -> str:
+        """The parameter as a signature has it."""
+        default = "" if self.default is REQUIRED else f" = {self.default!r}"
+        return f"{self.name}: {self.type}{default}"
+
+
+def location(meaning: str, only: tuple[str, ...] = ()) -> Parameter:
+    """The parameter `loc`, by which the variable is shifted."""
+    return Parameter("loc", meaning, default=0, only=only)
+
+
+def scale(meaning: str) -> Parameter:
+    """The parameter `scale`, in units of which the variable is measured."""
+    return Parameter("scale", meaning, POSITIVE, default=1)
+
+
+class Support(NamedTuple):
+    """Where a density is not 0: in words, as a condition on z and the shapes, and a number that is always in it.
+
+    Outside of it formulas get that number: derivatives of branches that are not taken are no NaN.
+    """
+
+    words: str
+    contains: Condition
+    inner: float
+
+
+class Derived(NamedTuple):
+    """A function that follows from another of the distribution."""
+
+    source: str
+    way: Formula
+    words: str
+
+
+class Unstandardised(NamedTuple):
+    """A formula of all arguments, by their names, which does itself what location and scale do."""
+
+    formula: Formula
+
+
+def exp_of(source: str) -> Derived:
+    """What the logarithm is known of."""
+    return Derived(source, tnp.exp, f"exp({source})")
+
+
+def log_of(source: str) -> Derived:
+    """The logarithm of what is known itself."""
+    return Derived(source, tnp.log, f"log({source})")
+
+
+def complement_of(source: str) -> Derived:
+    """One less a probability of which the logarithm is known."""
+    return Derived(source, lambda value: -tnp.expm1(value), f"1 - exp({source})")
+
+
+def log_complement_of(source: str) -> Derived:
+    """The logarithm of one less a probability, of the logarithm of that."""
+    return Derived(source, lambda value: log_complement(-value), f"log(1 - exp({source}))")
+
+
+# --- which functions there are ---------------------------------------------------------------------------------------
+
+Effect: TypeAlias = Literal["log density", "density", "probability", "quantile", "entropy"]
+
+
+class Part(NamedTuple):
+    """A function that distributions have: what it says of x (or k), and what location and scale do to its formula."""
+
+    summary: str
+    effect: Effect
+
+
+PARTS = {
+    "logpdf": Part("The logarithm of the density at {x}", "log density"),
+    "pdf": Part("The density at {x}", "density"),
+    "logpmf": Part("The logarithm of the probability of {x}", "log density"),
+    "pmf": Part("The probability of {x}", "density"),
+    "cdf": Part("The probability of values up to {x}", "probability"),
+    "logcdf": Part("The logarithm of the probability of values up to {x}", "probability"),
+    "sf": Part("The probability of values above {x}", "probability"),
+    "logsf": Part("The logarithm of the probability of values above {x}", "probability"),
+    "ppf": Part("The quantile function, the inverse of `cdf`", "quantile"),
+    "isf": Part("The inverse of `sf`", "quantile"),
+    "entropy": Part("The entropy, in nats", "entropy"),
+}
+
+_RETURNS = (
+    "An array of the shape to which the arguments broadcast; integers count as floats.\n"
+    "    NaN where an argument is NaN, or a parameter none of the distribution's."
+)
+
+
+class Distribution:
+    """The record of a distribution; the functions are its attributes, made when they are first asked for.
+
+    Args:
+        name: that of the module in `tangrad.scipy.stats`.
+        title: what it is called, and what the density is, for the documentation.
+        parameters: those of shape first, then `location` and `scale`, where it has them.
+        at: the examples' arguments: a place, and the parameters of shape.
+        results: for each function, in the order of `PARTS`, what the examples show: the number, to four digits.
+        formulas: `name(z, *shapes)` or, for the inverses, `name(q, *shapes)`; or what they follow from. The density is
+            by default `exp_of` its logarithm.
+        support: where the density is not 0; None: everywhere.
+        together: a condition on the parameters of shape that is not of one alone.
+        source: where more is to be read.
+        discrete: whether values are whole numbers; the first argument is then `k`.
+        place: what the first argument is, for the documentation.
+        returns: what the functions return, for the documentation.
+        probabilities: what the inverses call theirs.
+        never_weak: the functions of which Python numbers give arrays that are not weakly typed, as in JAX.
+        weak_as_promoted: those of which an array of booleans beside Python numbers gives weakly typed ones.
+    """
+
+    _raises = "    TypeError: for what is no array or number, and for complex numbers.\n"
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        *parameters: Parameter,
+        at: Sequence[float | str],
+        results: dict[str, float],
+        support: Support | None = None,
+        together: Condition | None = None,
+        source: str,
+        discrete: bool = False,
+        place: str = "where",
+        returns: str = _RETURNS,
+        probabilities: str = "q",
+        never_weak: Sequence[str] = (),
+        weak_as_promoted: Sequence[str] = (),
+        **formulas: Formula | Derived | Unstandardised,
+    ) -> None:
+        self.name, self.title, self.source = name, title, source
+        self.place, self.returns = place, returns
+        self.parameters, self.support, self.together = parameters, support, together
+        self.shapes = [one for one in parameters if one.name not in ("loc", "scale")]
+        self.at, self.results = tuple(at), results
+        self.first, self.probabilities = "k" if discrete else "x", probabilities
+        self.never_weak, self.weak_as_promoted = never_weak, weak_as_promoted
+        follows = {new: exp_of(log) for log, new in (("logpdf", "pdf"), ("logpmf", "pmf")) if log in formulas}
+        self.formulas = follows | formulas
+        if unknown := results.keys() - self.formulas.keys() | self.formulas.keys() - results.keys():
+            raise ValueError(f"{name}: functions with a formula or a result, not both: {', '.join(sorted(unknown))}")
+        self.module: str = sys._getframe(1).f_globals["__name__"]
+
+    def __getattr__(self, part: str) -> Callable[..., Array]:
+        if part.startswith("_") or part not in self.results:
+            raise AttributeError(f"the distribution {self.__dict__.get('name', '')} has no function {part!r}")
+        static = [one.name for one in self.arguments(part) if one.type == "None"]
+        function = as_one(*static)(self._general(part))
+        self.__dict__[part] = function
+        return function
+
+    def arguments(self, part: str) -> list[Parameter]:
+        """The parameters of one of its functions, the first argument among them."""
+        effect = PARTS[part].effect
+        found = [one for one in self.parameters if part in (one.only or (part,))]
+        if effect == "entropy":
+            return found
+        quantile = effect == "quantile"
+        first = (self.probabilities, "probabilities") if quantile else (self.first, self.place)
+        return [Parameter(*first), *found]
+
+    def signature(self, part: str) -> str:
+        """The typed signature of one of its functions."""
+        return f"({', '.join([one.declared() for one in self.arguments(part)])}) -> Array"
+
+    def made_functions(self) -> dict[str, tuple[str, str]]:
+        """The functions by name, each with its typed signature and its summary: what entry points and stubs need."""
+        return {part: (self.signature(part), self.summary(part)) for part in self.results}
+
+    def _general(self, part: str) -> FunctionType:
+        """The function as users would write it. To tools that look for its source it is where its formula is."""
+        names = [one.name for one in self.arguments(part)]
+        text = f"def {part}{self.signature(part)}: return of_({{{', '.join([f'{name!r}: {name}' for name in names])}}})"
+        formula = inspect.unwrap(self._followed(part)).__code__
+        found: dict[str, Any] = {"__name__": self.module, "Array": Array, "ArrayLike": ArrayLike}
+        found["of_"] = lambda given: self._called(part, given)
+        exec(compile(f"from __future__ import annotations\n{text}", formula.co_filename, "exec"), found)
+        function: FunctionType = found[part]
+        function.__code__ = function.__code__.replace(co_firstlineno=formula.co_firstlineno)
+        function.__qualname__, function.__doc__ = f"{self.name}.{part}", self.documentation(part)
+        return function
+
+    def _followed(self, part: str) -> Formula:
+        """The formula of a function, or of the one that it follows from."""
+        formula = self.formulas[part]
+        if isinstance(formula, Derived):
+            return self._followed(formula.source)
+        return formula.formula if isinstance(formula, Unstandardised) else formula
+
+    # --- values --------------------------------------------------------------------------------------------------
+
+    def _called(self, part: str, given: dict[str, Any]) -> Array:
+        weak: Weakness = "never" if part in self.never_weak else "usual"
+        weak = "as promoted" if part in self.weak_as_promoted else weak
+        arrays = reals(f"{self.name}.{part}", *given.values(), weak=weak)
+        return self._value(part, dict(zip(given, arrays)))
+
+    def _value(self, part: str, given: dict[str, Array]) -> Array:
+        """A function, of arrays of one shape and dtype; NaN where parameters are none, or a number is NaN."""
+        value, valid = self._formula(part, given), self._is_distribution(given)
+        effect = PARTS[part].effect
+        if effect == "quantile":  # comparisons with NaN give False, so that the others need no look
+            numbers = [given["loc"]] if "loc" in given else []
+        else:
+            numbers = [] if effect == "entropy" else [self._standardised(given)]
+        for number in numbers:
+            valid = valid & (number == number)
+        return tnp.where(valid, value, math.nan)
+
+    def _formula(self, part: str, given: dict[str, Array]) -> Array:
+        formula = self.formulas[part]
+        if isinstance(formula, Derived):
+            return formula.way(self._formula(formula.source, given))
+        if isinstance(formula, Unstandardised):
+            return formula.formula(**given)
+        return _EFFECTS[PARTS[part].effect](self, formula, given)
+
+    def _standardised(self, given: dict[str, Array]) -> Array:
+        x = next(iter(given.values()))
+        if "loc" in given:
+            x = x - given["loc"]
+        return x / given["scale"] if "scale" in given else x
+
+    def _shapes(self, given: dict[str, Array]) -> list[Array]:
+        return [given[one.name] for one in self.shapes]
+
+    def _is_distribution(self, given: dict[str, Array]) -> Any:
+        """Whether the parameters are in their domains."""
+        valid: Any = True
+        for one in self.parameters:
+            if one.name in given and one.domain.contains is not None:
+                valid = valid & one.domain.contains(given[one.name])
+        return valid if self.together is None else valid & self.together(*self._shapes(given))
+
+    def _log_density(self, formula: Formula, given: dict[str, Array]) -> Array:
+        z, shapes = self._standardised(given), self._shapes(given)
+        inside = True if self.support is None else self.support.contains(z, *shapes)
+        value = formula(z if self.support is None else tnp.where(inside, z, self.support.inner), *shapes)
+        value = value - tnp.log(given["scale"]) if "scale" in given else value
+        return value if self.support is None else tnp.where(inside, value, -math.inf)
+
+    def _probability(self, formula: Formula, given: dict[str, Array]) -> Array:
+        return formula(self._standardised(given), *self._shapes(given))
+
+    def _quantile(self, formula: Formula, given: dict[str, Array]) -> Array:
+        q = next(iter(given.values()))
+        value = formula(q, *self._shapes(given))
+        value = given["scale"] * value if "scale" in given else value
+        value = given["loc"] + value if "loc" in given else value
+        return tnp.where((q >= 0) & (q <= 1), value, math.nan)
+
+    def _entropy(self, formula: Formula, given: dict[str, Array]) -> Array:
+        value = formula(*self._shapes(given))
+        return value + tnp.log(given["scale"]) if "scale" in given else value
+
+    # --- documentation -------------------------------------------------------------------------------------------
+
+    def summary(self, part: str) -> str:
+        """The first line of the documentation of one of its functions."""
+        return PARTS[part].summary.format(x=self.first) + "."
+
+    def documentation(self, part: str) -> str:
+        """The docstring of one of its functions."""
+        formula, support = self.formulas[part], self.support
+        follows = f" This is {formula.words}." if isinstance(formula, Derived) else ""
+        where = f" The support is {support.words}." if support is not None else ""
+        arguments = "".join([f"    {one.name}: {one.meaning}{one.domain.words}.\n" for one in self.arguments(part)])
+        return (
+            f"{self.summary(part)}\n\n{self.title}.{where}{follows}\n\nArgs:\n{arguments}\n"
+            f"Returns:\n    {self.returns}\n\nRaises:\n{self._raises}"
+            f"    ValueError: for shapes that do not fit.\n\n{self.example(part)}\n{self.source}.\n"
+        )
+
+    def example(self, part: str) -> str:
+        """The example of one of its functions, as a docstring has it."""
+        place = {"quantile": (0.25,), "entropy": ()}.get(PARTS[part].effect, self.at[:1])
+        kept = {one.name for one in self.arguments(part)}
+        shapes = [value for one, value in zip(self.shapes, self.at[1:]) if one.name in kept]
+        call = f"{self.name}.{part}({', '.join(map(str, [*place, *shapes]))})"
+        arrays = ">>> import tangrad.numpy as np\n" if "np." in call else ""
+        return (
+            f"{arrays}>>> from tangrad.scipy.stats import {self.name}\n"
+            f">>> f\"{{{call}:.4f}}\"\n'{self.results[part]:.4f}'\n"
+        )
+
+
+_EFFECTS: dict[Effect, Callable[[Distribution, Formula, dict[str, Array]], Array]] = {
+    "log density": Distribution._log_density,
+    "probability": Distribution._probability,
+    "quantile": Distribution._quantile,
+    "entropy": Distribution._entropy,
+}
