@@ -130,7 +130,7 @@ def test_a_record_makes_functions():
         source="none",
     )
     x = np.float32([-1.0, 1.5, 2.0, 4.0, np.nan])
-    np.testing.assert_allclose(triangle.pdf(x, 1, 2), [0, 0.5, 1, 0, np.nan])
+    np.testing.assert_allclose(triangle.pdf(x, 1, 2), [0, 0.25, 0.5, 0, np.nan])
     np.testing.assert_allclose(triangle.sf(x, loc=1, scale=2), [1, 1 - 0.0625, 0.75, 0, np.nan])
     np.testing.assert_allclose(triangle.ppf(np.float32([-0.1, 0.25, 1.0]), 1, 2), [np.nan, 2, 3])
     np.testing.assert_allclose(triangle.pdf(0.5, 0, -1.0), np.nan)
