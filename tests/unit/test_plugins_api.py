@@ -10,7 +10,7 @@ import pytest
 import tangrad
 import tangrad.core
 from tangrad._console.explanations import catalogue
-from tangrad._core.composition.missing_names import MissingDistributionFinder
+from tangrad._core.composition.missing_names import LastFinder
 from tangrad._core.composition.registry import composition
 from tangrad._core.diagnostics.errors import (
     BrokenPluginError,
@@ -262,9 +262,9 @@ def test_a_module_whose_own_import_fails_is_not_called_missing(site: Site, monke
 
 
 def test_the_finder_is_there_once_and_minds_its_own_business() -> None:
-    assert sys.meta_path.count(MissingDistributionFinder) == 1  # type: ignore[arg-type]
-    assert MissingDistributionFinder.find_spec("numpy.nowhere") is None
-    assert MissingDistributionFinder.find_spec("tangradx") is None
+    assert sys.meta_path.count(LastFinder) == 1  # type: ignore[arg-type]
+    assert LastFinder.find_spec("numpy.nowhere") is None
+    assert LastFinder.find_spec("tangradx") is None
 
 
 # --- import is cheap ------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def test_the_distributions_of_a_finder_are_plugins_like_any(tmp_path: Path) -> N
         frozen()
         + USE
         + (
-            "from tangrad.core import plugin_manager\n"
+            "from tangrad.core.tools import plugin_manager\n"
             "print([name for name, _ in plugin_manager().list_name_plugin() if 'frozen' in name])\n"
             "from tangrad._core.composition.registry import composition\n"
             "print(composition().find('tangrad.api', 'frozen_answer').version)\n"

@@ -22,9 +22,8 @@ from tangrad._core.diagnostics.source_info import (
     current_name_stack,
     current_source,
     named_scope,
-    register_internal,
 )
-from tangrad._core.diagnostics.tracebacks import api_boundary, filtered_traceback, without_internal_frames
+from tangrad._core.diagnostics.tracebacks import api_boundary, without_internal_frames
 from tangrad._core.settings.config import thread, traceback_filtering
 from tangrad._core.settings.thread_state import holding
 
@@ -113,14 +112,14 @@ def test_a_place_keeps_no_frame_alive():
 def test_without_a_users_frame_the_place_is_unknown():
     found = []
     target = load_internal(threading.__file__)["call"]
-    register_internal(threading.__file__)
+    source_info._BETWEEN.extend([threading.__file__, __file__])
+    source_info._internal.clear()
     try:
         started = threading.Thread(target=target, args=(lambda: found.append(INTERNAL["call"](current_source)),))
-        register_internal(__file__)
         started.start()
         started.join()
     finally:
-        source_info._registered[-2:] = []
+        source_info._BETWEEN[-2:] = []
         source_info._internal.clear()
     assert found[0].summarize() == "an unknown place"
     assert (found[0].file, found[0].line, found[0].column, found[0].function) == ("", 0, 0, "")
@@ -130,26 +129,6 @@ def test_without_columns_the_place_has_a_line():
     code = current_source.__code__.replace(co_linetable=b"")
     assert SourceInfo((code, 0, NameStack())).line == code.co_firstlineno
     assert SourceInfo((code, 0, NameStack())).summarize().endswith(f":{code.co_firstlineno} (current_source)")
-
-
-def test_a_plugins_files_can_be_registered(tmp_path):
-    functions = load_internal(str(tmp_path / "plugin" / "primitives.py"))
-    assert functions["call"](current_source).function == "call"
-    register_internal(str(tmp_path / "plugin"))
-    try:
-        assert functions["call"](current_source).function == "test_a_plugins_files_can_be_registered"
-        other = load_internal(str(tmp_path / "plugin_of_another_name.py"))
-        assert other["call"](current_source).function == "call"
-    finally:
-        source_info._registered.pop()
-        source_info._internal.clear()
-
-
-def test_what_can_be_registered_is_an_absolute_path():
-    with pytest.raises(TypeError, match="path"):
-        register_internal(3)
-    with pytest.raises(ValueError, match="absolute"):
-        register_internal("here.py")
 
 
 def test_verdicts_are_bounded():
@@ -285,14 +264,6 @@ def test_an_error_that_is_raised_again_gets_one_note():
 
     raised_by(api_boundary(INTERNAL["call"]), again)
     assert error.__notes__ == [tracebacks.NOTE]
-
-
-def test_the_context_manager_does_the_same():
-    def user():
-        with filtered_traceback():
-            INTERNAL["call"](INTERNAL["fail"])
-
-    assert [name for name, _ in frames_of(raised_by(user))][-1] == "user"
 
 
 def test_filtering_can_be_turned_off():

@@ -14,7 +14,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from tangrad._core.composition import moved_modules
 from tangrad._core.composition.missing_names import explanations, install_finder
 from tangrad._core.composition.module_rivals import chosen, guard, is_on_disk, rivals_of
 from tangrad._core.composition.plugin import HOOKS_GROUP, Plugin
@@ -35,7 +34,6 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
     """Return `__getattr__` and `__dir__` for the public package `module_name`, which passes its own `__name__`."""
     prefix = (module_name + ".").removeprefix(_ROOT)
     install_finder()
-    moved_modules.install()
     if not _resolved:
         composition().on_change(_forget)
     resolved = _resolved.setdefault(module_name, {})

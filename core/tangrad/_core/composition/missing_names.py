@@ -11,6 +11,7 @@ from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
+from tangrad._core.composition.moved_modules import moved_spec
 from tangrad._core.composition.registry import Plugin, composition
 from tangrad._core.diagnostics.errors import MissingDistributionImportError, PluginError
 
@@ -117,8 +118,8 @@ composition().set_check(EXPLANATIONS_GROUP, _check)
 composition().on_change(lambda _: _asked.clear())
 
 
-class MissingDistributionFinder:
-    """The last finder on `sys.meta_path`: says whose a module of ours is that is not installed.
+class LastFinder:
+    """The last finder on `sys.meta_path`: finds a module of ours that moved, or says whose one is that is missing.
 
     It is asked only when no other finder knows the module, so imports that succeed never reach it.
     """
@@ -134,9 +135,10 @@ class MissingDistributionFinder:
             spec = later.find_spec(full_name, path, target)
             if spec is not None:
                 return spec
-        error = explanations().missing_module(full_name)
+        moved = moved_spec(full_name)
+        error = explanations().missing_module(full_name) if moved is None else None
         if error is None:
-            return None
+            return moved
         # A `from` import swallows an error that bears the name of the module it tried, and reports one that explains
         # nothing.
         error.name = None
@@ -145,5 +147,5 @@ class MissingDistributionFinder:
 
 def install_finder() -> None:
     """Have imports of what is not installed say so, from now on."""
-    if MissingDistributionFinder not in sys.meta_path:
-        sys.meta_path.append(MissingDistributionFinder)
+    if LastFinder not in sys.meta_path:
+        sys.meta_path.append(LastFinder)

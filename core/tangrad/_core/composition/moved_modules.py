@@ -6,9 +6,7 @@ Distributions state the names that theirs had.
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -38,33 +36,28 @@ def new_name(name: str) -> str | None:
     return None
 
 
-class Finder:
-    """The last finder of all: answers for modules that no other has."""
-
-    def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
-        """Return the spec of a module that moved."""
-        if not name.startswith(_ROOT):
-            return None
-        if name == "tangrad.backends":  # the old parent of two packages, itself none
-            return _spec(name, ModuleType(name), is_package=True)
-        new = new_name(name)
-        if new is None:
-            return None
-        try:
-            module = import_module(new)
-        except ModuleNotFoundError as error:
-            if error.name is None or not f"{new}.".startswith(f"{error.name}."):
-                raise  # it is there, and what it imports is not
-            return None
-        warnings.warn(
-            f"{name} is deprecated since tangrad-core 0.1, and goes with extension API 2: what other distributions may "
-            f"use is in the public modules that the page on the extension API lists; the module itself is {new} now",
-            DeprecationWarning,
-            stacklevel=3,  # the import: the finder before this one asks it
-        )
-        if hasattr(module, "__path__"):
-            return _spec(name, _package(name, module), is_package=True)
-        return _spec(name, module, is_package=False)
+def moved_spec(name: str) -> ModuleSpec | None:
+    """Return the spec of a module that moved, asked for by a finder; None where it did not."""
+    if name == "tangrad.backends":  # the old parent of two packages, itself none
+        return _spec(name, ModuleType(name), is_package=True)
+    new = new_name(name)
+    if new is None:
+        return None
+    try:
+        module = import_module(new)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{new}.".startswith(f"{error.name}."):
+            raise  # it is there, and what it imports is not
+        return None
+    warnings.warn(
+        f"{name} is deprecated since tangrad-core 0.1, and goes with extension API 2: what other distributions may use "
+        f"is in the public modules that the page on the extension API lists; the module itself is {new} now",
+        DeprecationWarning,
+        stacklevel=3,  # the import
+    )
+    if hasattr(module, "__path__"):
+        return _spec(name, _package(name, module), is_package=True)
+    return _spec(name, module, is_package=False)
 
 
 def _spec(name: str, module: ModuleType, is_package: bool) -> ModuleSpec:
@@ -98,9 +91,3 @@ def _package(name: str, module: ModuleType) -> ModuleType:
 
     package.__dict__["__getattr__"] = __getattr__
     return package
-
-
-def install() -> None:
-    """Put the finder behind all others, once."""
-    if not any(isinstance(finder, Finder) for finder in sys.meta_path):
-        sys.meta_path.append(Finder())

@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 # --- whose frame is it? --------------------------------------------------------------------------------------------
 
-_registered: list[str] = [contextlib.__file__, functools.__file__]
+_BETWEEN = [contextlib.__file__, functools.__file__]  # what calls functions of ours, or theirs through ours
 
 
 class _Internal(dict[str, bool]):
@@ -31,7 +31,7 @@ class _Internal(dict[str, bool]):
 
     def __missing__(self, filename: str) -> bool:
         answer = filename.startswith(("<tangrad", "<frozen")) or any(
-            filename == path or filename.startswith(path + os.sep) for path in (*_package_folders(), *_registered)
+            filename == path or filename.startswith(path + os.sep) for path in (*_package_folders(), *_BETWEEN)
         )
         if len(self) >= 4096:  # notebooks and exec'd code make new file names without end
             self.clear()
@@ -46,22 +46,6 @@ def _package_folders() -> list[str]:
 
 
 _internal = _Internal()
-
-
-def register_internal(path: str) -> None:
-    """Treat the frames of a file, or of all files below a folder, as the framework's own.
-
-    For packages that ship primitives: users then see their own line in equations and tracebacks. `path` is absolute, as
-    in `register_internal(os.path.dirname(__file__))`. Raises TypeError if it is no string, ValueError if relative.
-    """
-    if not isinstance(path, str):
-        raise TypeError(
-            f"register_internal takes the path of a file or folder, got {path!r} of type {type(path).__name__}"
-        )
-    if not os.path.isabs(path):
-        raise ValueError(f"register_internal takes an absolute path, got {path!r}")
-    _registered.append(path.rstrip(os.sep))
-    _internal.clear()
 
 
 def is_internal(filename: str) -> bool:

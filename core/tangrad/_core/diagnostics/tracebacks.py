@@ -67,23 +67,6 @@ def api_boundary(function: Callable[P, R], *, identity: Callable[..., Any] | Non
     return cast(Callable[P, R], copy_identity(boundary, function if identity is None else identity))
 
 
-class filtered_traceback:  # noqa: N801 - a context manager
-    """The boundary as a context manager, for code that is not a function of its own.
-
-    >>> from tangrad._core.diagnostics.tracebacks import filtered_traceback
-    >>> with filtered_traceback():
-    ...     pass
-    """
-
-    __slots__ = ()
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
-        if isinstance(error, Exception):
-            filter_traceback(error)
-
-
 # Frames of these mean that an outer boundary will see the exception, too.
 _boundaries = {api_boundary(lambda: None).__code__}
 

@@ -7,7 +7,6 @@ names: each forwards to what is registered for it, found at first use, which the
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -87,6 +86,45 @@ class ArrayOperators(ArrayMembers):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def to_numpy(self) -> np.ndarray[Any, Any]:
+        """The contents as a NumPy array, which must not be written to. Waits until they are computed.
+
+        Of an array of an extended dtype (random keys): the numbers that its elements are made of.
+        """
+        raise NotImplementedError
+
+    def _looked_at(self) -> np.ndarray[Any, Any]:
+        """The contents to be read only: it may be what backends compute with, and is not returned to users."""
+        return self.to_numpy()
+
+    def _scalar(self, convert: Any) -> Any:
+        if self.aval.shape:
+            raise TypeError(f"only arrays without dimensions convert to Python scalars, got shape {self.aval.shape}")
+        return convert(self._looked_at())
+
+    def __bool__(self) -> bool:
+        if self.aval.shape and self.aval.size != 1:
+            raise ValueError(
+                f"the truth value of an array of shape {self.aval.shape} is ambiguous; use x.any() or x.all()"
+            )
+        return bool(self._looked_at())
+
+    def __int__(self) -> int:
+        return int(self._scalar(int))
+
+    def __float__(self) -> float:
+        return float(self._scalar(float))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar(complex))
+
+    def __index__(self) -> int:
+        if self.aval.ndim or not dtypes.issubdtype(self.aval.dtype, np.integer):
+            raise TypeError(
+                f"only integer arrays without dimensions can be used as an index, got {self.aval.str_short()}"
+            )
+        return int(self.to_numpy())
+
 
 def _forwarding(name: str, reflected: bool = False) -> Any:
     """The method that stands in the class until the plugin's function is known, which then takes its place."""
@@ -149,13 +187,6 @@ class Array(ArrayOperators):
             f"copy without that part"
         )
 
-    def to_numpy(self) -> np.ndarray[Any, Any]:
-        """The contents as a NumPy array, which must not be written to. Waits until they are computed.
-
-        Of an array of an extended dtype (random keys): the numbers that its elements are made of.
-        """
-        raise NotImplementedError
-
     def _numbers(self) -> np.ndarray[Any, Any]:
         """As `to_numpy`, for users. Raises TypeError for extended dtypes, which NumPy and Python do not know."""
         dtype: Any = self.aval.dtype
@@ -164,7 +195,6 @@ class Array(ArrayOperators):
         return self.to_numpy()
 
     def _looked_at(self) -> np.ndarray[Any, Any]:
-        """As `_numbers`, to be read only: it may be what backends compute with, and is not returned to users."""
         return self._numbers()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -188,34 +218,6 @@ class Array(ArrayOperators):
 
     def __buffer__(self, flags: int) -> memoryview:  # which Python asks for from 3.12 on
         return memoryview(self._owner() if flags == ALL_BUT_WRITING else self._exported(flags))
-
-    def _scalar(self, convert: Any) -> Any:
-        if self.aval.shape:
-            raise TypeError(f"only arrays without dimensions convert to Python scalars, got shape {self.aval.shape}")
-        return convert(self._looked_at())
-
-    def __bool__(self) -> bool:
-        if self.aval.shape and self.aval.size != 1:
-            raise ValueError(
-                f"the truth value of an array of shape {self.aval.shape} is ambiguous; use x.any() or x.all()"
-            )
-        return bool(self._looked_at())
-
-    def __int__(self) -> int:
-        return int(self._scalar(int))
-
-    def __float__(self) -> float:
-        return float(self._scalar(float))
-
-    def __complex__(self) -> complex:
-        return complex(self._scalar(complex))
-
-    def __index__(self) -> int:
-        if self.aval.ndim or not dtypes.issubdtype(self.aval.dtype, np.integer):
-            raise TypeError(
-                f"only integer arrays without dimensions can be used as an index, got {self.aval.str_short()}"
-            )
-        return int(self.to_numpy())
 
     def __format__(self, format_spec: str) -> str:
         if isinstance(self.aval.dtype, dtypes.ExtendedDType):
@@ -289,21 +291,6 @@ class Literal(ArrayOperators):
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.array(self.ndarray, dtype=dtype)
-
-    def __bool__(self) -> bool:
-        return bool(self.val)
-
-    def __int__(self) -> int:
-        return int(self.val)
-
-    def __float__(self) -> float:
-        return float(self.val)
-
-    def __complex__(self) -> complex:
-        return complex(self.val)
-
-    def __index__(self) -> int:
-        return operator.index(self.val)
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         return self.ndarray

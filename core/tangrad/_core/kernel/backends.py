@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tangrad._core.composition.missing_names import explanations
 from tangrad._core.composition.registry import composition
@@ -31,17 +31,7 @@ num_cpu_devices = define_setting(
 )
 
 
-class _Chosen(Protocol):
-    @property
-    def priority(self) -> int: ...
-
-    @property
-    def platform(self) -> str: ...
-
-    def devices(self) -> Sequence[Any]: ...
-
-
-B = TypeVar("B", bound=_Chosen)
+B = TypeVar("B", bound=Any)
 
 
 def devices_of(backend: Any, name: Any) -> Sequence[Any]:
@@ -58,11 +48,7 @@ def devices_of(backend: Any, name: Any) -> Sequence[Any]:
 
 
 class Backends(Generic[B]):
-    """The backends of a process, each loaded when it is first asked for.
-
-    What a backend is says the kernel, which makes the one object of this class: all that is known here is that each has
-    a `priority`, a platform and devices.
-    """
+    """The backends of a process, each loaded when it is first asked for: what has a `priority`, a platform, devices."""
 
     def __init__(self) -> None:
         self._lock = free_after_fork(threading.RLock())
@@ -112,7 +98,8 @@ class Backends(Generic[B]):
     def preferred(self) -> B:
         """The backend that new arrays are made on: that of the default device, or the default one."""
         device = self.chosen_device()
-        return self.get() if device is None else device.backend
+        found: B = self.get() if device is None else device.backend
+        return found
 
     def _device_named(self, text: str) -> Any:
         """The device of a text such as "cpu", "xla" or "cpu:1"."""

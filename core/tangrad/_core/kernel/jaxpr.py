@@ -35,6 +35,13 @@ class DropVar(Var):
 Atom: TypeAlias = Var | Literal
 
 
+def _fields(of: Any, names: Iterable[str], changes: dict[str, Any], what: str) -> dict[str, Any]:
+    """The fields of an object with some replaced."""
+    if not changes.keys() <= set(names):
+        raise TypeError(f"{what} have no fields {sorted(changes.keys() - set(names))}")
+    return {name: getattr(of, name) for name in names} | changes
+
+
 class JaxprEqn:
     """One equation: `outvars = primitive[params] invars`."""
 
@@ -58,10 +65,7 @@ class JaxprEqn:
 
     def replace(self, **changes: Any) -> JaxprEqn:
         """A copy with some fields replaced."""
-        fields = {name: changes.pop(name, getattr(self, name)) for name in self.__slots__}
-        if changes:
-            raise TypeError(f"equations have no fields {sorted(changes)}")
-        return JaxprEqn(**fields)
+        return JaxprEqn(**_fields(self, self.__slots__, changes, "equations"))
 
     def __repr__(self) -> str:
         return equation_text(self)
@@ -103,10 +107,7 @@ class Jaxpr:
         if "eqns" in changes:
             changes.setdefault("effects", None)
         names = ("constvars", "invars", "outvars", "eqns", "effects", "debug_name")
-        fields = {name: changes.pop(name, getattr(self, name)) for name in names}
-        if changes:
-            raise TypeError(f"jaxprs have no fields {sorted(changes)}")
-        return Jaxpr(**fields)
+        return Jaxpr(**_fields(self, names, changes, "jaxprs"))
 
     def pretty_print(self, **options: Any) -> str:
         """The printed form. Options: `source_info` (append where each equation was written)."""

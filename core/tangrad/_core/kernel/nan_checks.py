@@ -50,6 +50,15 @@ def without_value_checks() -> holding:
     return holding(values_unchecked=True)
 
 
+def _looked_at(outs: Any, again: Callable[[], Any], what: str) -> Any:
+    """`outs`; where one is bad, the error of the operation that made it, which `again` runs one by one."""
+    found = bad_value(outs)
+    if found is not None:
+        again()
+        raise error_for(found, f"{what}, but not by its operations one by one")
+    return outs
+
+
 def check_results(run: Callable[[], Any], what: str) -> Any:
     """Return `run()`, a sequence of arrays, having looked at these instead of at each operation.
 
@@ -60,11 +69,7 @@ def check_results(run: Callable[[], Any], what: str) -> Any:
         return run()
     with without_value_checks():
         outs = run()
-    found = bad_value(outs)
-    if found is not None:
-        run()
-        raise error_for(found, f"{what}, but not by its operations one by one")
-    return outs
+    return _looked_at(outs, run, what)
 
 
 def evaluate_and_check(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -87,11 +92,8 @@ def checked_execute(
 
     def run(arrays: Sequence[Any]) -> list[Any]:
         outs = execute(arrays)
-        found = None if thread.values_unchecked else bad_value(outs)
-        if found is not None:
-            evaluate(*arrays)
-            raise error_for(found, f"the compiled function {name!r}, but not by its operations one by one")
-        return outs
+        again = lambda: evaluate(*arrays)
+        return outs if thread.values_unchecked else _looked_at(outs, again, f"the compiled function {name!r}")
 
     return run
 

@@ -1,6 +1,6 @@
-"""Trees nested deeper than Python's stack of calls: the same walks without recursion.
+"""Walks without recursion, for trees nested deeper than Python's stack of calls.
 
-Recursion is faster, so it is tried first; who runs into RecursionError begins again with these.
+To flatten, recursion is faster, so it is tried first: what runs into RecursionError begins again here.
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ def flatten(
 
 def fold(structure: Any, at_leaf: Callable[[], Any], at_node: Callable[[Any, list[Any]], Any]) -> Any:
     """The result of `at_node(structure, results of its children)` at the root, where leaves give `at_leaf()`."""
-    if structure.kind is None:
-        return at_leaf()
+    if structure.shallow:
+        done = [at_leaf() for _ in structure.subtrees]
+        return at_leaf() if structure.kind is None else at_node(structure, done)
     path: list[tuple[Any, Any, list[Any]]] = [(structure, iter(structure.subtrees), [])]
     while True:
         node, rest, done = path[-1]
@@ -90,6 +91,8 @@ def fold(structure: Any, at_leaf: Callable[[], Any], at_node: Callable[[Any, lis
             path[-1][2].append(found)
         elif below.kind is None:
             done.append(at_leaf())
+        elif below.shallow:
+            done.append(at_node(below, [at_leaf() for _ in below.subtrees]))
         else:
             path.append((below, iter(below.subtrees), []))
 
@@ -102,7 +105,8 @@ def collect(structure: Any, tree: Any) -> list[Any]:
         node, value = waiting.pop()
         if node.kind is None:
             parts.append(value)
+        elif node.shallow:
+            parts.extend(node.kind.children_like(node, value))
         else:
-            children = node.kind.children_like(node, value)
-            waiting.extend(reversed(list(zip(node.subtrees, children))))
+            waiting.extend([*zip(node.subtrees, node.kind.children_like(node, value))][::-1])
     return parts

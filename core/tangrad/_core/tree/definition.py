@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NoReturn, TypeAlias
 from weakref import WeakValueDictionary, ref
 
@@ -99,11 +98,7 @@ class PyTreeDef:
         build = self.build or self.specialised_build()
         if build is not None:
             return build(leaves)
-        try:
-            return _rebuild(self, iter(leaves))
-        except RecursionError:
-            source = iter(leaves)
-            return deep.fold(self, lambda: next(source), lambda node, done: node.kind.unflatten_node(node.data, done))
+        return deep.fold(self, iter(leaves).__next__, lambda node, done: node.kind.unflatten_node(node.data, done))
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
         """Return the subtrees of `tree` that stand where this structure has its leaves.
@@ -123,12 +118,7 @@ class PyTreeDef:
             taken = take(tree) if take is not None else None
             if taken is not None:
                 return taken
-        parts: list[Any] = []
-        try:
-            _collect(self, tree, parts)
-        except RecursionError:
-            return deep.collect(self, tree)
-        return parts
+        return deep.collect(self, tree)
 
     def match(self, tree: Any) -> list[Leaf] | None:
         """Return the leaves of `tree` if this is exactly its structure, else None.
@@ -466,25 +456,3 @@ def flatten_children(children: Iterable[Any], leaves: list[Leaf]) -> list[PyTree
         else:
             subtrees.append(flattener(child, leaves))
     return subtrees
-
-
-def _rebuild(definition: PyTreeDef, leaves: Iterator[Leaf]) -> Any:
-    kind = definition.kind
-    if kind is None:
-        return next(leaves)
-    if definition.shallow:
-        return kind.unflatten_node(definition.data, list(islice(leaves, definition.num_leaves)))
-    return kind.unflatten_node(definition.data, [_rebuild(subtree, leaves) for subtree in definition.subtrees])
-
-
-def _collect(definition: PyTreeDef, tree: Any, parts: list[Any]) -> None:
-    kind = definition.kind
-    if kind is None:
-        parts.append(tree)
-        return
-    children = kind.children_like(definition, tree)
-    if definition.shallow:
-        parts.extend(children)
-    else:
-        for subtree, child in zip(definition.subtrees, children):
-            _collect(subtree, child, parts)

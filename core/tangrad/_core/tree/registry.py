@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from tangrad._core.tree.custom_nodes import register_pytree_node
@@ -24,12 +23,8 @@ class PyTreeRegistry:
     __slots__ = ()
 
     register_node = staticmethod(register_pytree_node)
+    register_dataclass_node = staticmethod(register_dataclass)
     is_node = staticmethod(is_tree_node)
-
-    @staticmethod
-    def register_dataclass_node(nodetype: type, data_fields: Sequence[str], meta_fields: Sequence[str]) -> None:
-        """Register a class with named fields; see `register_dataclass`."""
-        register_dataclass(nodetype, data_fields, meta_fields)
 
     @staticmethod
     def flatten(tree: Any, leaf_predicate: Any = None) -> tuple[list[Leaf], PyTreeDef]:
