@@ -9,7 +9,8 @@ Checked, each against what the tree declares, so that no list is kept twice:
   taken from a composed package (`lax.scan`) counts as an import of the distribution that ships the name;
 - a distribution imports everything that it requires, but for what `UNSEEN` lists with a reason;
 - kinds of distributions require only the kinds that the architecture allows (`MAY_REQUIRE`);
-- a rule file may also import the owners of the rule kind and the family that it serves; no module imports rule files;
+- a rule file may also import the owners of the rule kind and the family that it serves, where it serves one kind; no
+  module imports rule files;
 - who is not the kernel takes from it only what its public modules export (`tools/kernel_names.py` lists them), but for
   the files in `PRIVILEGED`;
 - a distribution takes from another its public names and those of its door (`tangrad.extend.lax`), and imports none of
@@ -172,10 +173,14 @@ class House:
 
     @cached_property
     def rule_files(self) -> dict[str, set[str]]:
-        """Module -> the distributions it may import besides the required ones: owners of its kinds and families."""
+        """Module -> the distributions it may import besides the required ones: those that all of its rule sets may.
+
+        A set may import the owners of its kind and family. A file with sets of several kinds is imported where the
+        owner of one is installed, and those of the others need not be.
+        """
         kinds = self._owners_of("tangrad.rule_kinds")
         families = self._owners_of("tangrad.primitives")
-        result: dict[str, set[str]] = defaultdict(set)
+        result: dict[str, set[str]] = {}
         for part in self.parts.values():
             for group, entries in part.entry_points.items():
                 for name, value in entries.items() if group.startswith(RULES) else ():
@@ -183,9 +188,10 @@ class House:
                     # What a family requires is installed wherever it is.
                     beside = self.parts[owners[1]].first_party_requirements if owners[1] in self.parts else ()
                     allowed = {owner for owner in (*owners, *beside) if owner is not None}
-                    result[value.partition(":")[0].strip()] |= allowed
+                    module = value.partition(":")[0].strip()
+                    result[module] = allowed & result.get(module, allowed)
                 for value in entries.values() if group == SAMPLES else ():
-                    result[value.partition(":")[0].strip()].add("tangrad-conformance")
+                    result[value.partition(":")[0].strip()] = {"tangrad-conformance"}
         return result
 
     @cached_property

@@ -150,7 +150,8 @@ def small(tmp_path, monkeypatch) -> Path:
             "tangrad-core",
             {
                 "tangrad.primitives": 'elementwise = "tangrad.lax.elementwise:primitives"',
-                "tangrad.rules.jvp": 'elementwise = "tangrad.lax.jvp:rules"',
+                "tangrad.rules.jvp": 'elementwise = "tangrad.lax.jvp:rules"\nmore = "tangrad.lax.rules:jvp"',
+                "tangrad.rules.batch": 'more = "tangrad.lax.rules:batch"',
                 "tangrad.api": '"lax.sin" = "tangrad.lax.elementwise:sin"',
             },
         ),
@@ -160,6 +161,7 @@ def small(tmp_path, monkeypatch) -> Path:
     write(
         tmp_path, "primitives/lax/tangrad/lax/jvp.py", "import tangrad.autodiff\nfrom tangrad.lax import helpers, sin"
     )
+    write(tmp_path, "primitives/lax/tangrad/lax/rules.py", "from tangrad.core import x")
     write(tmp_path, "primitives/lax/tangrad/lax/helpers.py", "from tangrad.autodiff import api")
     write(tmp_path, "plugins/nn/pyproject.toml", project("tangrad-nn", "tangrad-core tangrad-lax"))
     write(tmp_path, "plugins/nn/tangrad/nn/layers.py", "from tangrad import lax\nf = lambda x: lax.sin(x)")
@@ -212,6 +214,7 @@ def test_a_sound_house_passes(small):
         ("plugins/nn/tangrad/nn/__init__.py", "import tangrad.lax.jvp", "imports the rule file tangrad.lax.jvp"),
         ("primitives/lax/tangrad/lax/elementwise.py", "import tangrad.autodiff", "does not require tangrad-autodiff"),
         ("primitives/lax/tangrad/lax/elementwise.py", "from tangrad.lax import helpers", "tangrad-autodiff"),
+        ("primitives/lax/tangrad/lax/rules.py", "import tangrad.autodiff", "does not require tangrad-autodiff"),
         ("plugins/nn/tangrad/nn/__init__.py", "import jaxlib", "only tangrad._backend_xla.jaxlib_api"),
         ("plugins/nn/tangrad/nn/__init__.py", "import tangrad.nn.extra", None),
         ("plugins/nn/tangrad/nn/__init__.py", "from tangrad.core import x, public_package", None),

@@ -380,10 +380,44 @@ def test_declared_not_applicable():
             rule_table("kernel_kind")[double]
 
 
+@pytest.fixture
+def shouting():
+    """A kind whose rules have one form, and what made them."""
+    made = []
+
+    def loud(primitive, *words):
+        made.append(primitive)
+        return lambda: " ".join([primitive.name, *words])
+
+    return RuleKind("kernel_kind", api=1, signature="(x)", doc="for tests", forms={"loud": loud}), made
+
+
+def test_rules_of_a_form_are_made_by_the_owner_of_the_kind_when_they_are_needed(shouting):
+    owner, made = shouting
+    declared = RuleSet("kernel_kind", api=1)
+    declared.form("loud", double, both, using=["indeed"])
+    with register(declared), register(owner):
+        assert made == []
+        assert rule_table("kernel_kind")[double]() == "double indeed"
+        assert rule_table("kernel_kind").cell(both).status == "rule"
+        rule_table("kernel_kind")[double]
+        assert made == [double, both]
+
+
+def test_a_form_that_a_kind_does_not_have_sets_its_rules_aside(shouting):
+    owner, made = shouting
+    declared = RuleSet("kernel_kind", api=1)
+    declared.form("quiet", double)
+    with register(owner), pytest.raises(LookupError, match="'kernel_kind' have no form quiet; they have: loud"):
+        register(declared)
+    assert made == []
+
+
 @pytest.mark.parametrize(
     ("wrong", "error"),
     [
         (lambda: RuleSet("kernel_kind", api=1).add("double", len), TypeError),
+        (lambda: rules("twice").form("loud", double), ValueError),
         (lambda: RuleSet("kernel_kind", api=1).add(double, "rule"), TypeError),
         (lambda: rules("twice").add(double, len), ValueError),
         (lambda: register(RuleSet("kernel_kind", api=1)), ValueError),

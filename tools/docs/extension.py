@@ -109,12 +109,13 @@ def _kind_row(name: str) -> str:
 
 
 def kinds_table() -> str:
-    """A row for each rule kind, as the guide has it: its signature, what it is for, who owns it."""
-    rows = ["| kind | signature | what it is | owner |", "|---|---|---|---|"]
+    """A row for each rule kind, as the guide has it: its signature, what it is for, its forms, who owns it."""
+    rows = ["| kind | signature | what it is | forms | owner |", "|---|---|---|---|---|"]
     for name in rule_kinds():
         plugin: Any = composition().find("tangrad.rule_kinds", name)
         kind = plugin.load()
-        rows.append(f"| `{name}` | `{kind.signature}` | {escape(kind.doc)} | {plugin.distribution} |")
+        forms = ", ".join([f"`{form}`" for form in sorted(kind.forms)])
+        rows.append(f"| `{name}` | `{kind.signature}` | {escape(kind.doc)} | {forms} | {plugin.distribution} |")
     return "\n".join(rows)
 
 

@@ -2,7 +2,6 @@
 
 from tangrad._core.kernel.backend import is_operand as is_operand
 from tangrad._core.kernel.jaxpr import one_equation as one_equation
-from tangrad._core.kernel.leaks import check_no_leak as check_no_leak
 from tangrad._core.kernel.primitive import (
     join_named_shapes as join_named_shapes,
     kept_elsewhere as kept_elsewhere,
@@ -13,6 +12,7 @@ from tangrad._core.kernel.staging import (
     StagingTracer as StagingTracer,
 )
 from tangrad._core.kernel.trace import (
+    check_no_leak as check_no_leak,
     device_beside as device_beside,
     find_backend as find_backend,
 )

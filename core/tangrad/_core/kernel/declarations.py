@@ -1,14 +1,12 @@
 """What an author declares: primitive sets, rule sets, rule kinds, transformations.
 
-Each is an object that an entry point names, and states the extension API that it was written for (`api=1`). What a rule
-of each kind must look like to a type checker says `protocols`: a rule set knows its kind, so that an editor and mypy
-check the functions that are put into it.
+Each is an object that an entry point names, and states the extension API that it was written for (`api=1`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, overload
 
 from tangrad._core.composition.unfinished import Origins
 from tangrad._core.kernel.aval import AbstractValue
@@ -17,15 +15,7 @@ from tangrad._core.kernel.primitive import Primitive, checked_name
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # the standard library's has no default before Python 3.13
 
-    from tangrad._core.kernel.protocols import (
-        AxisSubstRule,
-        BatchRule,
-        DceRule,
-        JvpRule,
-        LinearizeRule,
-        PartialEvalRule,
-        TransposeRule,
-    )
+    from tangrad._core.kernel import protocols as p
 
     R = TypeVar("R", bound=Callable[..., Any], default=Callable[..., Any])
 else:
@@ -101,16 +91,17 @@ class PrimitiveSet:
         return f"<primitive set {self.name}: {', '.join(self.primitives)}>"
 
 
-class NotApplicable:
+class NotApplicable(NamedTuple):
     """Declared in place of a rule: the primitive has none of this kind, by nature."""
 
-    __slots__ = ("reason",)
+    reason: str
 
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
 
-    def __repr__(self) -> str:
-        return f"not applicable: {self.reason}"
+class Form(NamedTuple):
+    """Declared in place of a rule: the name of a form of rules that the kind has, and what it takes."""
+
+    name: str
+    arguments: tuple[Any, ...]
 
 
 class RuleSet(Generic[R]):
@@ -130,32 +121,32 @@ class RuleSet(Generic[R]):
     """
 
     @overload
-    def __init__(self: RuleSet[JvpRule], kind: Literal["jvp"], *, api: int, override: bool = False) -> None: ...
+    def __init__(self: RuleSet[p.JvpRule], kind: Literal["jvp"], *, api: int, override: bool = False) -> None: ...
 
     @overload
     def __init__(
-        self: RuleSet[TransposeRule], kind: Literal["transpose"], *, api: int, override: bool = False
+        self: RuleSet[p.TransposeRule], kind: Literal["transpose"], *, api: int, override: bool = False
     ) -> None: ...
 
     @overload
     def __init__(
-        self: RuleSet[LinearizeRule], kind: Literal["linearize"], *, api: int, override: bool = False
+        self: RuleSet[p.LinearizeRule], kind: Literal["linearize"], *, api: int, override: bool = False
     ) -> None: ...
 
     @overload
     def __init__(
-        self: RuleSet[PartialEvalRule], kind: Literal["partial_eval"], *, api: int, override: bool = False
+        self: RuleSet[p.PartialEvalRule], kind: Literal["partial_eval"], *, api: int, override: bool = False
     ) -> None: ...
 
     @overload
-    def __init__(self: RuleSet[DceRule], kind: Literal["dce"], *, api: int, override: bool = False) -> None: ...
+    def __init__(self: RuleSet[p.DceRule], kind: Literal["dce"], *, api: int, override: bool = False) -> None: ...
 
     @overload
-    def __init__(self: RuleSet[BatchRule], kind: Literal["batch"], *, api: int, override: bool = False) -> None: ...
+    def __init__(self: RuleSet[p.BatchRule], kind: Literal["batch"], *, api: int, override: bool = False) -> None: ...
 
     @overload
     def __init__(
-        self: RuleSet[AxisSubstRule], kind: Literal["axis_subst"], *, api: int, override: bool = False
+        self: RuleSet[p.AxisSubstRule], kind: Literal["axis_subst"], *, api: int, override: bool = False
     ) -> None: ...
 
     @overload
@@ -165,7 +156,7 @@ class RuleSet(Generic[R]):
         self.kind = kind
         self.api = api
         self.override = override
-        self.rules: dict[Primitive, R | NotApplicable] = {}
+        self.rules: dict[Primitive, R | NotApplicable | Form] = {}
         self._origins = Origins()
 
     def rule(self, *primitives: Primitive) -> Callable[[R], R]:
@@ -188,7 +179,16 @@ class RuleSet(Generic[R]):
         for primitive in primitives:
             self.add(primitive, NotApplicable(reason))
 
-    def add(self, primitive: Primitive, rule: R | NotApplicable) -> None:
+    def form(self, name: str, *primitives: Primitive, using: Sequence[object] = ()) -> None:
+        """Declare that the rules of `primitives` have one of the kind's forms: `batch.form("elementwise", erf_p)`.
+
+        The kind's owner makes them, with the arguments `using`, when one is first needed: it need not be installed
+        where the set is defined, so that one file can have the rules of many kinds. Raises as `add` does.
+        """
+        for primitive in primitives:
+            self.add(primitive, Form(name, tuple(using)))
+
+    def add(self, primitive: Primitive, rule: R | NotApplicable | Form) -> None:
         """Register one rule.
 
         Raises TypeError for what is not a primitive or not callable, ValueError for a second rule.
@@ -197,7 +197,7 @@ class RuleSet(Generic[R]):
             raise TypeError(
                 f"rule set {self.kind!r}: expected a primitive, got {primitive!r} of type {type(primitive).__name__}"
             )
-        if not callable(rule) and not isinstance(rule, NotApplicable):
+        if not callable(rule) and not isinstance(rule, (NotApplicable, Form)):
             raise TypeError(f"rule set {self.kind!r}: the rule of {primitive.identity!r} is not callable: {rule!r}")
         if primitive in self.rules and not self._origins.has_failed(primitive):
             raise ValueError(f"rule set {self.kind!r} already has a rule for {primitive.identity!r}")
@@ -223,6 +223,7 @@ class RuleKind:
         doc: one line on what the rules do.
         derive: `primitive -> rule`, made of the primitive's decomposition; None where that is impossible.
         default: `primitive -> rule` for primitives that have neither rule nor decomposition; None: that is an error.
+        forms: name -> `(primitive, *arguments) -> rule`: the usual forms of rules, see `RuleSet.form`.
         adapt: `(primitive, rule) -> rule`, applied once to each rule before the table hands it out.
         optional: whether the kind's owner does without a rule; the matrix then shows no hole.
     """
@@ -237,6 +238,7 @@ class RuleKind:
         derive: Callable[[Primitive], Rule] | None = None,
         default: Callable[[Primitive], Rule] | None = None,
         optional: bool = False,
+        forms: Mapping[str, Callable[..., Rule]] | None = None,
         adapt: Callable[[Primitive, Rule], Rule] | None = None,
     ) -> None:
         self.name = name
@@ -246,6 +248,7 @@ class RuleKind:
         self.derive = derive
         self.default = default
         self.optional = optional
+        self.forms = forms or {}
         self.adapt = adapt
 
     def plugin_entries(self) -> list[tuple[str, str]]:

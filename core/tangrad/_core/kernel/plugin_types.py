@@ -13,6 +13,7 @@ from tangrad._core.kernel.backend import Backend
 from tangrad._core.kernel.declarations import (
     RULE_KINDS_GROUP,
     RULES_GROUP,
+    Form,
     PrimitiveSet,
     RuleKind,
     RuleSet,
@@ -67,6 +68,13 @@ def _check_rule_set(plugin: Plugin, loaded: Any) -> None:
             f"its rules are for primitives of family {others}, and the entry's name is that of family {family!r}: name "
             f"the entry {loaded.families()[0]!r}"
         )
+
+    forms = {rule.name for rule in loaded.rules.values() if isinstance(rule, Form)}
+    owner = composition().find(RULE_KINDS_GROUP, kind) if forms else None  # which may be registered later
+    unknown = () if owner is None else forms - owner.load().forms.keys()
+    if owner is not None and unknown:
+        known = ", ".join(owner.load().forms) or "none"
+        raise LookupError(f"rules of kind {kind!r} have no form {', '.join(sorted(unknown))}; they have: {known}")
 
 
 def _check_primitive_set(plugin: Plugin, loaded: Any) -> None:

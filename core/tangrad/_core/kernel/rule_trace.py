@@ -9,8 +9,7 @@ from typing import Any, ClassVar, TypeVar
 from tangrad._core.diagnostics.rule_sites import calls_rules
 from tangrad._core.diagnostics.source_info import current_source
 from tangrad._core.kernel.backend import as_operand
-from tangrad._core.kernel.leaks import check_no_leak
-from tangrad._core.kernel.trace import Trace, Tracer
+from tangrad._core.kernel.trace import Trace, Tracer, check_no_leak
 from tangrad._core.settings.config import thread
 
 T = TypeVar("T")

@@ -20,6 +20,7 @@ from tangrad._core.kernel.declarations import (
     PRIMITIVES_GROUP,
     RULE_KINDS_GROUP,
     RULES_GROUP,
+    Form,
     NotApplicable,
     PrimitiveSet,
     Rule,
@@ -74,14 +75,16 @@ class RuleTable(dict[Primitive, Rule]):
         cell = self.cell(primitive)
         if cell.rule is None:
             raise cell.error()
-        if self._owner is None:
-            self._owner = (find_rule_kind(self.kind),)
-        (kind,) = self._owner
+        kind = self._declared()
         rule = cell.rule if kind is None or kind.adapt is None else kind.adapt(primitive, cell.rule)
         with self._lock:
             if self._families is families:
                 self[primitive] = rule
         return rule
+
+    def _declared(self) -> RuleKind | None:
+        owner = self._owner = self._owner or (find_rule_kind(self.kind),)
+        return owner[0]
 
     def get_rule(self, primitive: Primitive) -> Rule | None:
         """The rule, or None where there is none; a conflict still raises."""
@@ -147,6 +150,8 @@ class RuleTable(dict[Primitive, Rule]):
             reason = rule.reason
             cell = Cell("not applicable", plugin=plugin, error=lambda: self._missing(primitive, reason))
         else:
+            if isinstance(rule, Form) and (kind := self._declared()) is not None:
+                rule = kind.forms[rule.name](primitive, *rule.arguments)
             cell = Cell("rule", rule, plugin)
         cell.overridden = tuple([other for other, _, _ in claims if other is not plugin])
         return cell
@@ -160,7 +165,7 @@ class RuleTable(dict[Primitive, Rule]):
         if broken:
             plugin = broken[0]
             return Cell("denied" if plugin.denial else "broken", plugin=plugin, error=plugin.refusal)
-        kind = find_rule_kind(self.kind)
+        kind = self._declared()
         if kind is not None and kind.derive is not None and primitive.decompose is not None:
             return Cell("derived", kind.derive(primitive), composition().provenance(primitive))
         if kind is not None and kind.default is not None:

@@ -18,9 +18,8 @@ from tangrad._core.kernel.backend import as_operand
 from tangrad._core.kernel.effects import NO_EFFECTS
 from tangrad._core.kernel.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, closed_over_as_arguments, equation_effects
 from tangrad._core.kernel.jaxpr_check import check_jaxpr
-from tangrad._core.kernel.leaks import check_no_leak
 from tangrad._core.kernel.rule_errors import check_decomposition
-from tangrad._core.kernel.trace import Trace, Tracer
+from tangrad._core.kernel.trace import Trace, Tracer, check_no_leak
 from tangrad._core.settings.config import thread
 
 

@@ -6,11 +6,13 @@ trace that knows its parent, and runs its rules with the parent as the current t
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from tangrad._core.composition.missing_names import explanations
 from tangrad._core.diagnostics import errors
 from tangrad._core.diagnostics.public_boundaries import method_boundaries
 from tangrad._core.kernel.array import CONVERSIONS, Array
@@ -218,3 +220,15 @@ def close_trace(trace: Trace) -> weakref.ref[Any]:
     """Former: `run_traced` ends what it begins."""
     trace.alive = False
     return weakref.ref(trace)
+
+
+def check_no_leak(reference: weakref.ref[Any]) -> None:
+    """With `check_tracer_leaks`: raise errors.LeakedTracerError if something still holds tracers of the ended trace."""
+    if reference() is None:
+        return
+    gc.collect()
+    trace = reference()
+    if trace is None:
+        return
+    leaked = [obj for obj in gc.get_referrers(trace) if getattr(obj, "_trace", None) is trace]
+    raise errors.LeakedTracerError(explanations().leak(trace, leaked))

@@ -24,10 +24,13 @@ def elementwise_jvp(jvp: RuleSet, primitive: Primitive, *derivatives: Rule | Non
     result does not depend smoothly on that argument. Contributions are added; those of scalars beside arrays take the
     answer's shape.
     """
+    jvp.add(primitive, elementwise(primitive, *derivatives))
+
+
+def elementwise(primitive: Primitive, *derivatives: Rule | None) -> Rule:
     if len(derivatives) == 1 and derivatives[0] is not None:
-        jvp.add(primitive, _unary(primitive, derivatives[0]))
-    else:
-        jvp.add(primitive, _elementwise(primitive, derivatives))
+        return _unary(primitive, derivatives[0])
+    return _elementwise(primitive, derivatives)
 
 
 def _unary(primitive: Primitive, derivative: Rule) -> Rule:
@@ -61,10 +64,10 @@ def _elementwise(primitive: Primitive, derivatives: tuple[Rule | None, ...]) -> 
 def linear_jvp(jvp: RuleSet, *primitives: Primitive) -> None:
     """Register the rule of primitives linear in all arguments jointly: the primitive applied to the tangents."""
     for primitive in primitives:
-        jvp.add(primitive, _linear(primitive))
+        jvp.add(primitive, linear(primitive))
 
 
-def _linear(primitive: Primitive) -> Rule:
+def linear(primitive: Primitive) -> Rule:
     def rule(primals: Any, tangents: Any, **params: Any) -> Any:
         answer = primitive.bind(*primals, **params)
         return answer, primitive.bind(*[instantiate(tangent) for tangent in tangents], **params)
@@ -74,7 +77,10 @@ def _linear(primitive: Primitive) -> Rule:
 
 def multilinear_jvp(jvp: RuleSet, primitive: Primitive, positions: tuple[int, ...]) -> None:
     """Register the rule of a primitive that is linear in each argument at `positions` separately."""
+    jvp.add(primitive, multilinear(primitive, positions))
 
+
+def multilinear(primitive: Primitive, positions: tuple[int, ...]) -> Rule:
     def rule(primals: Any, tangents: Any, **params: Any) -> Any:
         answer = primitive.bind(*primals, **params)
         total: Any = None
@@ -86,16 +92,16 @@ def multilinear_jvp(jvp: RuleSet, primitive: Primitive, positions: tuple[int, ..
                 total = term if total is None else add_tangents(total, term)
         return answer, Zero.of(answer) if total is None else total
 
-    jvp.add(primitive, symbolic_zeros(rule))
+    return symbolic_zeros(rule)
 
 
 def zero_jvp(jvp: RuleSet, *primitives: Primitive) -> None:
     """Register primitives whose results carry no tangent: piecewise constant ones, comparisons."""
     for primitive in primitives:
-        jvp.add(primitive, _zero(primitive))
+        jvp.add(primitive, zero(primitive))
 
 
-def _zero(primitive: Primitive) -> Rule:
+def zero(primitive: Primitive) -> Rule:
     def rule(primals: Any, tangents: Any, **params: Any) -> Any:
         answer = primitive.bind(*primals, **params)
         if primitive.multiple_results:
@@ -103,3 +109,23 @@ def _zero(primitive: Primitive) -> Rule:
         return answer, Zero.of(answer)
 
     return symbolic_zeros(rule)
+
+
+def primals(primitive: Primitive) -> Rule:
+    """The rule of primitives without results, such as checks: they see the primals."""
+
+    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+        primitive.bind(*primals, **params)
+        return (), ()
+
+    return symbolic_zeros(rule)
+
+
+# The forms by their names, which need no import: `jvp.form("linear", sum_p)`.
+JVP_FORMS: dict[str, Callable[..., Rule]] = {
+    "elementwise": elementwise,
+    "linear": linear,
+    "multilinear": multilinear,
+    "primals": primals,
+    "zero": zero,
+}

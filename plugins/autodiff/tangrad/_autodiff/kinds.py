@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tangrad._autodiff.forward import adapt_jvp_rule, jvp_by_decomposition
+from tangrad._autodiff.jvp_rules import JVP_FORMS
 from tangrad._autodiff.programs import transpose_by_decomposition
+from tangrad._autodiff.transpose_rules import TRANSPOSE_FORMS
 from tangrad.core import RuleKind, Transformation
 
 jvp = RuleKind(
@@ -12,6 +14,7 @@ jvp = RuleKind(
     signature="(primals, tangents, **params) -> (primals_out, tangents_out)",
     doc="the derivative in a direction",
     derive=jvp_by_decomposition,
+    forms=JVP_FORMS,
     adapt=adapt_jvp_rule,
 )
 transpose = RuleKind(
@@ -20,6 +23,7 @@ transpose = RuleKind(
     signature="(cotangents, *args, **params) -> a tuple with a cotangent or None per argument",
     doc="the transpose of a primitive that is linear in some arguments, which are Linear(aval) placeholders",
     derive=transpose_by_decomposition,
+    forms=TRANSPOSE_FORMS,
 )
 linearize = RuleKind(
     "linearize",

@@ -39,8 +39,15 @@ def is_linear(arg: Any) -> bool:
 
 def linear_transpose_rule(transpose: RuleSet, primitive: Primitive, rule: Callable[..., Any]) -> None:
     """Register `rule(cotangent, operand_aval, **params) -> cotangent` of a primitive of one operand."""
+    transpose.add(primitive, linear(primitive, rule))
 
+
+def linear(primitive: Primitive, rule: Callable[..., Any]) -> Callable[..., Any]:
     def apply(cotangent: Any, operand: Any, **params: Any) -> tuple[Any]:
         return (rule(cotangent, operand.aval, **params),)
 
-    transpose.add(primitive, apply)
+    return apply
+
+
+# The forms by their names, which need no import: `transpose.form("linear", neg_p, using=[lambda ct, aval: neg(ct)])`.
+TRANSPOSE_FORMS: dict[str, Callable[..., Any]] = {"linear": linear}

@@ -33,6 +33,10 @@ class AxisInfo:
         """The name, and the size that a function of one example sees."""
         return self.name, self.size
 
+    def place(self, value: Any, dim: int | None, destination: int) -> Any:
+        """`value` with its mapped axis at `destination`; repeated along one there if it has none."""
+        return place_axis(value, dim, destination, self.size)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AxisInfo) and self._key() == other._key()
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tangrad._batching.rule_helpers import FORMS
 from tangrad._batching.split import split_by_names
-from tangrad._batching.trace import batch_by_decomposition
+from tangrad._batching.trace import batch_by_decomposition, batch_call
 from tangrad.core import RuleKind, Transformation
 
 batch = RuleKind(
@@ -12,6 +13,7 @@ batch = RuleKind(
     signature="(args, dims, *, axis_info, **params) -> (outs, out_dims)",
     doc="a primitive applied along a mapped axis of some operands",
     derive=batch_by_decomposition,
+    forms={**FORMS, "call": batch_call},
 )
 split_axis = RuleKind(
     "split_axis",

@@ -15,10 +15,10 @@ Rule = Callable[..., Any]
 def elementwise_batch(batch: RuleSet, *primitives: Primitive) -> None:
     """Register primitives that act element by element on operands of one shape, scalars beside them included."""
     for primitive in primitives:
-        batch.add(primitive, _elementwise(primitive))
+        batch.add(primitive, elementwise(primitive))
 
 
-def _elementwise(primitive: Primitive) -> Rule:
+def elementwise(primitive: Primitive) -> Rule:
     def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
         if len(args) == 1:
             operands, dim = args, dims[0]
@@ -71,10 +71,10 @@ def _at_front(arg: Any, dim: int | None, size: Any, shape: tuple[Any, ...]) -> A
 def reduction_batch(batch: RuleSet, *primitives: Primitive, param: str = "axes") -> None:
     """Register primitives of one operand that remove the axes named by the tuple parameter `param`."""
     for primitive in primitives:
-        batch.add(primitive, _reduction(primitive, param))
+        batch.add(primitive, reduction(primitive, param))
 
 
-def _reduction(primitive: Primitive, param: str) -> Rule:
+def reduction(primitive: Primitive, param: str = "axes") -> Rule:
     def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
         (operand,), (dim,) = args, dims
         axes = tuple([a if a < dim else a + 1 for a in params[param]])
@@ -88,10 +88,10 @@ def _reduction(primitive: Primitive, param: str) -> Rule:
 def axis_batch(batch: RuleSet, *primitives: Primitive, param: str) -> None:
     """Register primitives that work along the axis of the integer parameter `param` and keep the rank."""
     for primitive in primitives:
-        batch.add(primitive, _axis(primitive, param))
+        batch.add(primitive, along_axis(primitive, param))
 
 
-def _axis(primitive: Primitive, param: str) -> Rule:
+def along_axis(primitive: Primitive, param: str) -> Rule:
     def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
         operands = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args, dims, strict=True)]
         out = primitive.bind(*operands, **{**params, param: params[param] + 1})
@@ -106,6 +106,11 @@ def front_batch(batch: RuleSet, primitive: Primitive, function: Rule, *, broadca
 
     With `broadcast=False` operands that are not mapped stay as they are, and the function gets `mapped=(bool, …)` too.
     """
+    batch.add(primitive, front(primitive, function, broadcast))
+
+
+def front(primitive: Primitive, function: Rule | None = None, broadcast: bool = True) -> Rule:
+    function = function or primitive.bind
 
     def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
         if broadcast:
@@ -116,7 +121,7 @@ def front_batch(batch: RuleSet, primitive: Primitive, function: Rule, *, broadca
             out = function(*operands, mapped=tuple([dim is not None for dim in dims]), **params)
         return (out, (0,) * len(out)) if primitive.multiple_results else (out, 0)
 
-    batch.add(primitive, rule)
+    return rule
 
 
 def operand_of_call(arg: Any, dim: int | None, size: Any, vmap_method: str) -> Any:
@@ -130,3 +135,12 @@ def operand_of_call(arg: Any, dim: int | None, size: Any, vmap_method: str) -> A
     if vmap_method == "legacy_vectorized":
         return arg
     return broadcast_axis(arg, size if vmap_method == "broadcast_all" else 1, 0)
+
+
+# The forms by their names, which need no import: `batch.form("elementwise", sin_p)`.
+FORMS: dict[str, Callable[..., Rule]] = {
+    "elementwise": elementwise,
+    "reduction": reduction,
+    "axis": along_axis,
+    "front": front,
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad._batching.axes import AxisInfo, place_axis
+from tangrad._batching.axes import AxisInfo, place_axis, to_front
 from tangrad.core import (
     ClosedJaxpr,
     DerivedRule,
@@ -238,6 +238,18 @@ def batch_by_decomposition(primitive: Any) -> Callable[..., Any]:
         if primitive.multiple_results:
             return tuple(outs), tuple(out_dims)
         return outs[0], out_dims[0]
+
+    return rule
+
+
+def batch_call(primitive: Any) -> Callable[..., Any]:
+    """The rule of a call of the program `jaxpr`: the program is mapped."""
+
+    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+        program, out_mapped = batch_jaxpr(jaxpr, tuple([dim is not None for dim in dims]), axis_info)
+        operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
+        outs = primitive.bind(*operands, jaxpr=program, **params)
+        return outs, tuple([0 if is_mapped else None for is_mapped in out_mapped])
 
     return rule
 

@@ -3,7 +3,7 @@
 from tangrad._checkify.arithmetic import any_true, first_true
 from tangrad._checkify.failures import DivisionByZeroError, FailedCheckError, Failure, NaNError, OOBError
 from tangrad._checkify.programs import CheckedProgram, checked_flat, checked_program
-from tangrad._checkify.rules import handed_on
+from tangrad._checkify.rule_helpers import handed_on
 from tangrad._checkify.state import Checks
 
 __all__ = [

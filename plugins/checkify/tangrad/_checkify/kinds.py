@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tangrad._checkify.rules import by_decomposition, default_rule
+from tangrad._checkify.programs import checked_call
+from tangrad._checkify.rule_helpers import by_decomposition, default_rule, unchecked
 from tangrad.core import RuleKind
 
 checkify = RuleKind(
@@ -12,4 +13,5 @@ checkify = RuleKind(
     doc="a primitive applied to its operands, with what may fail noted in `checks`",
     derive=by_decomposition,
     default=default_rule,
+    forms={"call": checked_call, "handed on": unchecked},
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tangrad._checkify.failures import Failure
-from tangrad._checkify.state import Layout
+from tangrad._checkify.state import Checks, Layout
 from tangrad._checkify.trace import checked_flat as checked_flat
-from tangrad.core import ClosedJaxpr, jaxpr_as_function, keeps_alive, trace_to_closed_jaxpr
+from tangrad.core import ClosedJaxpr, Primitive, jaxpr_as_function, keeps_alive, trace_to_closed_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
 
 _programs = JaxprCache()
@@ -38,6 +39,16 @@ class CheckedProgram:
 def checked_program(closed: ClosedJaxpr, enabled: frozenset[type[Failure]]) -> CheckedProgram:
     """A program with its checks; it is made once."""
     return CheckedProgram(*_programs.get(closed, enabled, lambda: _make(closed, enabled)))
+
+
+def checked_call(primitive: Primitive) -> Callable[..., Any]:
+    """The rule of a call of the program `jaxpr`: the program returns its error too."""
+
+    def rule(args: Any, *, checks: Checks, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+        program = checked_program(jaxpr, checks.enabled)
+        return checks.take(program.layout, primitive.bind(*args, jaxpr=program.jaxpr, **params))
+
+    return rule
 
 
 def _make(closed: ClosedJaxpr, enabled: frozenset[type[Failure]]) -> tuple[ClosedJaxpr, Layout]:

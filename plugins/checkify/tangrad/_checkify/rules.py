@@ -1,50 +1,40 @@
-"""How an operation is checked that has no rule of its own, and the rule of those that cannot go wrong."""
+"""The rules of a check: it sees primals and whole batches, and gives nothing back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from tangrad._checkify.state import Checks
-from tangrad._checkify.trace import CheckifyTrace
-from tangrad.core import Primitive, RuleSet, current_trace, decomposed, holding
-from tangrad.core.backends import carried_program
+from tangrad._checkify.primitives import check_p
+from tangrad._checkify.state import Checks, Layout, only
+from tangrad.core import RuleSet
 
-CheckifyRule = Callable[..., Any]
+jvp = RuleSet("jvp", api=1)
+jvp.form("primals", check_p)
 
+batch = RuleSet("batch", api=1)
+batch.form("front", check_p)
 
-def default_rule(primitive: Primitive) -> CheckifyRule:
-    """The rule of an operation that may give NaN."""
+mask = RuleSet("mask", api=1)
+mask.not_applicable("the values in its message may be padded, and cannot be cut when it is made", check_p)
 
-    def rule(args: Any, *, checks: Checks, **params: Any) -> Any:
-        out = primitive.bind(*args, **params)
-        checks.check_nan(primitive, out if primitive.multiple_results else (out,))
-        return out
-
-    return rule
+transpose = RuleSet("transpose", api=1)
 
 
-def by_decomposition(primitive: Primitive) -> CheckifyRule:
-    """The rule of an operation with a decomposition: where it carries a program, the checks go into that."""
-    whole = default_rule(primitive)
-
-    def rule(args: Any, *, checks: Checks, **params: Any) -> Any:
-        if carried_program(params) is None:
-            return whole(args, checks=checks, **params)
-        with holding(trace=CheckifyTrace(current_trace(), checks)):
-            return decomposed(primitive, args, params)
-
-    return rule
+@transpose.rule(check_p)
+def _(cotangents: Any, *args: Any, **params: Any) -> Any:
+    return (None,) * len(args)
 
 
-def handed_on(rules: RuleSet, *primitives: Primitive) -> None:
-    """Give a rule to operations that make no failure of their own: NaN that they return was there before."""
-    for primitive in primitives:
-        rules.add(primitive, _unchecked(primitive))
+checkify = RuleSet("checkify", api=1)
 
 
-def _unchecked(primitive: Primitive) -> CheckifyRule:
-    def rule(args: Any, *, checks: Checks, **params: Any) -> Any:
-        return primitive.bind(*args, **params)
-
-    return rule
+@checkify.rule(check_p)
+def _(args: Any, *, checks: Checks, layout: Layout, debug: bool) -> Any:
+    """Its error is noted, where failures of its class are looked for; else it stays a check that need not be taken."""
+    wanted = [type(failure) in checks.enabled for failure in layout.failures]
+    code, *payloads = args
+    if any(wanted):
+        checks.add(layout, [only(wanted, code), *payloads])
+    if not all(wanted):  # a function that is checked around this one may look for it
+        check_p.bind(only([not one for one in wanted], code), *payloads, layout=layout, debug=True)
+    return ()

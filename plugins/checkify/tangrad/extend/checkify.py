@@ -8,7 +8,7 @@ __getattr__, __dir__ = door(
         "tangrad._checkify.arithmetic": "any_true first_true",
         "tangrad._checkify.failures": "DivisionByZeroError OOBError",
         "tangrad._checkify.programs": "CheckedProgram checked_program",
-        "tangrad._checkify.rules": "handed_on",
+        "tangrad._checkify.rule_helpers": "handed_on",
         "tangrad._checkify.state": "Checks Layout earlier placed",
         "tangrad._checkify.trace": "checked_flat",
     },

@@ -12,7 +12,7 @@ from tangrad._checkify.programs import (
     CheckedProgram as CheckedProgram,
     checked_program as checked_program,
 )
-from tangrad._checkify.rules import handed_on as handed_on
+from tangrad._checkify.rule_helpers import handed_on as handed_on
 from tangrad._checkify.state import (
     Checks as Checks,
     Layout as Layout,

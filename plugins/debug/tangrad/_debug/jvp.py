@@ -9,18 +9,7 @@ from tangrad.autodiff import symbolic_zeros
 from tangrad.core import RuleSet
 
 jvp = RuleSet("jvp", api=1)
-
-
-def _on_primals(primitive: Any) -> Any:
-    @symbolic_zeros
-    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
-        primitive.bind(*primals, **params)
-        return (), ()
-
-    return rule
-
-
-jvp.table({primitive: _on_primals(primitive) for primitive in (debug_callback_p, debug_print_p)})
+jvp.form("primals", debug_callback_p, debug_print_p)
 
 
 @jvp.rule(pure_callback_p)

@@ -2,7 +2,7 @@
 
 from tangrad._ffi.calls import ffi_call as ffi_call
 from tangrad._ffi.errors import FfiError as FfiError
-from tangrad._ffi.rules import (
+from tangrad._ffi.lowering import (
     ffi_lowering as ffi_lowering,
     host_lowering as host_lowering,
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tangrad._masking.trace import mask_by_decomposition
+from tangrad._masking.rule_helpers import FORMS
+from tangrad._masking.trace import mask_by_decomposition, mask_call
 from tangrad.core import RuleKind
 
 mask = RuleKind(
@@ -11,4 +12,5 @@ mask = RuleKind(
     signature="(args, shapes, *, sizes, **params) -> results",
     doc="a primitive applied to padded arrays, of which a part counts",
     derive=mask_by_decomposition,
+    forms={**FORMS, "call": mask_call},
 )

@@ -27,10 +27,10 @@ def positionwise(mask: RuleSet, *primitives: Primitive) -> None:
     Operands without dimensions beside others are repeated first.
     """
     for primitive in primitives:
-        mask.add(primitive, _positionwise(primitive))
+        mask.add(primitive, positionwise_rule(primitive))
 
 
-def _positionwise(primitive: Primitive) -> Callable[..., Any]:
+def positionwise_rule(primitive: Primitive) -> Callable[..., Any]:
     def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
         shape = next((shape for shape in shapes if shape), ())
         operands = [
@@ -57,10 +57,10 @@ def repeated(x: Any, own_shape: Sequence[Any], shape: Sequence[Any], dimensions:
 def whole(mask: RuleSet, *primitives: Primitive) -> None:
     """Register the rule of primitives that take padded arrays as they are, each position by itself, in any layout."""
     for primitive in primitives:
-        mask.add(primitive, _whole(primitive))
+        mask.add(primitive, whole_rule(primitive))
 
 
-def _whole(primitive: Primitive) -> Callable[..., Any]:
+def whole_rule(primitive: Primitive) -> Callable[..., Any]:
     return lambda args, shapes, *, sizes, **params: primitive.bind(*args, **sizes.padded_params(params))
 
 
@@ -70,13 +70,16 @@ def filled(mask: RuleSet, primitive: Primitive, value: Callable[[Any], Any]) -> 
     Args:
         value: `dtype -> number`: what does not count is replaced by it, as it must change nothing.
     """
+    mask.add(primitive, filled_rule(primitive, value))
 
+
+def filled_rule(primitive: Primitive, value: Callable[[Any], Any]) -> Callable[..., Any]:
     def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
         (x,), (shape,) = args, shapes
         filled_x = sizes.fill(x, shape, value(x.aval.dtype))
         return primitive.bind(filled_x, **sizes.padded_params(params))
 
-    mask.add(primitive, rule)
+    return rule
 
 
 def stacked(mask: RuleSet, ranks: Mapping[Primitive, int | Sequence[int]]) -> None:
@@ -86,10 +89,10 @@ def stacked(mask: RuleSet, ranks: Mapping[Primitive, int | Sequence[int]]) -> No
         ranks: for each primitive the number of last dimensions that belong together; one for each operand, or for all.
     """
     for primitive, rank in ranks.items():
-        mask.add(primitive, _stacked(primitive, rank))
+        mask.add(primitive, stacked_rule(primitive, rank))
 
 
-def _stacked(primitive: Primitive, ranks: int | Sequence[int]) -> Callable[..., Any]:
+def stacked_rule(primitive: Primitive, ranks: int | Sequence[int]) -> Callable[..., Any]:
     def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
         counts = [ranks] * len(args) if isinstance(ranks, int) else ranks
         for shape, count in zip(shapes, counts):
@@ -112,3 +115,12 @@ def check_whole(primitive: Primitive, shape: Sequence[Any], dimensions: Iterable
             f"mask: {primitive.identity!r} over a dimension whose size is masked, of shape {tuple(shape)}; only other "
             "dimensions of it may be padded"
         )
+
+
+# The forms by their names, which need no import: `mask.form("whole", sort_p)`.
+FORMS: dict[str, Callable[..., Any]] = {
+    "positionwise": positionwise_rule,
+    "whole": whole_rule,
+    "filled": filled_rule,
+    "stacked": stacked_rule,
+}

@@ -183,3 +183,13 @@ def mask_by_decomposition(primitive: Any) -> Callable[..., Any]:
         return tuple(outs) if primitive.multiple_results else outs[0]
 
     return rule
+
+
+def mask_call(primitive: Any) -> Callable[..., Any]:
+    """The rule of a call of the program `jaxpr`: its steps, here."""
+
+    def rule(args: Any, shapes: Any, *, sizes: Sizes, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+        outs, _ = masked_flat(lambda *values: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *values), args, shapes, sizes)
+        return tuple(outs)
+
+    return rule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tangrad._sharding.propagation import missing_rule, rule_by_decomposition
+from tangrad._sharding.propagation import FORMS, missing_rule, rule_by_decomposition
 from tangrad.core import RuleKind
 
 sharding = RuleKind(
@@ -12,5 +12,6 @@ sharding = RuleKind(
     doc="the mesh axes that cut each dimension of the results, given those of the operands, where types have shardings",
     derive=rule_by_decomposition,
     default=missing_rule,
+    forms=FORMS,
     optional=True,
 )

@@ -196,36 +196,42 @@ def positionwise(rules: RuleSet[Any], *primitives: Primitive) -> None:
 
     Operands without dimensions are those of every position.
     """
-
-    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
-        rank = max([len(operand.axes) for operand in operands])
-        found = joined([operand.axes for operand in operands if len(operand.axes) == rank])
-        return (found,) * len(results)
-
     for primitive in primitives:
-        rules.add(primitive, rule)
+        rules.add(primitive, _positionwise)
+
+
+def _positionwise(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
+    rank = max([len(operand.axes) for operand in operands])
+    found = joined([operand.axes for operand in operands if len(operand.axes) == rank])
+    return (found,) * len(results)
 
 
 def along(name: str, rules: RuleSet[Any], *primitives: Primitive) -> None:
     """The same of primitives that need one dimension whole, whose number is their parameter `name`."""
+    for primitive in primitives:
+        rules.add(primitive, _along(primitive, name))
 
+
+def _along(primitive: Primitive, name: str) -> Any:
     def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
         for operand in operands:
             uncut_along(operand, (params[name],), name)
         return (joined([operand.axes for operand in operands]),) * len(results)
 
-    for primitive in primitives:
-        rules.add(primitive, rule)
+    return rule
 
 
 def dropping(name: str, rules: RuleSet[Any], *primitives: Primitive) -> None:
     """Register the rule of primitives of one operand that do without the dimensions of their parameter `name`."""
+    for primitive in primitives:
+        rules.add(primitive, _dropping(primitive, name))
 
+
+def _dropping(primitive: Primitive, name: str) -> Any:
     def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
         return (without(operands[0].axes, params[name]),) * len(results)
 
-    for primitive in primitives:
-        rules.add(primitive, rule)
+    return rule
 
 
 def stacked(rules: RuleSet[Any], whole: dict[Primitive, int | tuple[int, ...]]) -> None:
@@ -251,3 +257,12 @@ def _stack_rule(primitive: Primitive, whole: int | tuple[int, ...]) -> Any:
         return tuple([(*stack, *[()] * (len(out.shape) - len(stack))) for out in results])
 
     return rule
+
+
+# The forms by their names, which need no import: `sharding.form("along", sort_p, using=["dimension"])`.
+FORMS: dict[str, Callable[..., Any]] = {
+    "positionwise": lambda primitive: _positionwise,
+    "along": _along,
+    "dropping": _dropping,
+    "stacked": _stack_rule,
+}

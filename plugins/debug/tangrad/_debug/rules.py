@@ -1,0 +1,42 @@
+"""The rules of callbacks, but for those of tangents (`jvp`) and of mapped axes (`batch`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._debug.primitives import debug_callback_p, debug_print_p, io_callback_p, pure_callback_p
+from tangrad.core import RuleSet
+
+mask = RuleSet("mask", api=1)
+mask.not_applicable(
+    "a Python function would see the padding, and take it for what counts",
+    pure_callback_p,
+    io_callback_p,
+    debug_callback_p,
+    debug_print_p,
+)
+
+sharding = RuleSet("sharding", api=1)
+
+
+@sharding.rule(pure_callback_p, io_callback_p)
+def _(operands: Any, results: Any, params: Any) -> Any:
+    """A Python function sees whole operands, and returns whole arrays."""
+    return tuple([((),) * len(result.shape) for result in results])
+
+
+# Read backwards, those for debugging give nothing back; the others are linear in nothing.
+transpose = RuleSet("transpose", api=1)
+
+
+@transpose.rule(debug_callback_p, debug_print_p)
+def _(cotangents: Any, *args: Any, **params: Any) -> Any:
+    return (None,) * len(args)
+
+
+@transpose.rule(pure_callback_p, io_callback_p)
+def _not_linear(cotangents: Any, *args: Any, callback: Any, **params: Any) -> Any:
+    raise ValueError(
+        f"{callback.described()} cannot be transposed: nothing is known of what it computes. Where it stands for a "
+        "linear function, say how that is transposed: tangrad.custom_transpose, linear_call, or custom_vjp"
+    )

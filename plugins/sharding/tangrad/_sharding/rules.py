@@ -1,0 +1,66 @@
+"""The rules of sharding constraints: tangents and cotangents are sharded as the values are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._sharding.primitives import auto_axes_p, sharding_constraint_p
+from tangrad.core import RuleSet
+
+jvp = RuleSet("jvp", api=1)
+jvp.form("linear", sharding_constraint_p, auto_axes_p)
+
+transpose = RuleSet("transpose", api=1)
+
+
+def _constrain(ct: Any, aval: Any, *, sharding: Any) -> Any:
+    return sharding_constraint_p.bind(ct, sharding=sharding)
+
+
+transpose.form("linear", sharding_constraint_p, using=[_constrain])
+transpose.form("linear", auto_axes_p, using=[lambda ct, aval, *, axes: ct])
+
+# A padded array is sharded as a whole.
+mask = RuleSet("mask", api=1)
+mask.form("whole", sharding_constraint_p, auto_axes_p)
+
+# --- mapped axes ---------------------------------------------------------------------------------------------------
+
+batch = RuleSet("batch", api=1)
+
+
+@batch.rule(sharding_constraint_p)
+def _(args: Any, dims: Any, *, axis_info: Any, sharding: Any) -> Any:
+    """The mapped dimension is sharded along `spmd_axis_name`, else as its type says, else unconstrained."""
+    (x,), (dim,) = args, dims
+    axes = axis_info.spmd_name
+    if axes is None and x.aval.infer_types is not None and x.aval.axes[dim]:
+        axes = x.aval.axes[dim]
+    wider = sharding.with_dimension(dim, len(x.aval.shape) - 1, axes)
+    return sharding_constraint_p.bind(x, sharding=wider), dim
+
+
+@batch.rule(auto_axes_p)
+def _(args: Any, dims: Any, *, axis_info: Any, axes: Any) -> Any:
+    return auto_axes_p.bind(args[0], axes=axes), dims[0]
+
+
+# --- types: as the parameters say ----------------------------------------------------------------------------------
+
+sharding = RuleSet("sharding", api=1)
+
+
+@sharding.rule(sharding_constraint_p)
+def _(operands: Any, results: Any, params: Any) -> Any:
+    return results
+
+
+@sharding.rule(auto_axes_p)
+def _(operands: Any, results: Any, params: Any) -> Any:
+    forgotten = params["axes"]
+    return (
+        tuple([
+            tuple([axis for axis in cut if forgotten is not None and axis not in forgotten])
+            for cut in operands[0].axes
+        ]),
+    )  # fmt: skip

@@ -1,0 +1,74 @@
+"""The rules of Fourier transforms, which are linear; those of padded arrays are in `mask`.
+
+The matrix of a transform, w[jk] = exp(∓2πi jk/n), is symmetric. RFFT is FFT of a real operand, of which the results
+beyond the middle are dropped: back, these are zeros, and the real part is left. IRFFT of z is the real part of
+Σ μ[k] z[k] exp(2πi jk/n) / N, where μ counts the elements that z[k] stands for: one at k = 0 and, for even n, at
+k = n/2, two in between.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tangrad._fft.primitives import FftType, fft_p, point_count
+from tangrad.core import RuleSet, literal
+from tangrad.extend.lax import broadcast_in_dim_p, conj_p, mul_p, pad_p, real_p
+
+if TYPE_CHECKING:
+    from tangrad.batching import AxisInfo
+
+jvp = RuleSet("jvp", api=1)
+jvp.form("linear", fft_p)
+
+# As the operands are, along the dimensions that are transformed, too.
+sharding = RuleSet("sharding", api=1)
+sharding.form("positionwise", fft_p)
+
+batch = RuleSet("batch", api=1)
+
+
+@batch.rule(fft_p)
+def _(args: Any, dims: Any, *, axis_info: AxisInfo, fft_lengths: tuple[Any, ...], **params: Any) -> Any:
+    """A mapped axis is one of the dimensions in front of those that are transformed."""
+    (x,), (dim,) = args, dims
+    if dim >= x.aval.ndim - len(fft_lengths):
+        x, dim = axis_info.place(x, dim, 0), 0
+    return fft_p.bind(x, fft_lengths=fft_lengths, **params), dim
+
+
+# --- cotangents ----------------------------------------------------------------------------------------------------
+
+transpose = RuleSet("transpose", api=1)
+
+
+def _fft(ct: Any, operand: Any, *, fft_type: FftType, fft_lengths: tuple[Any, ...]) -> Any:
+    if fft_type.takes_real:
+        return _from_half(ct, fft_lengths)
+    if fft_type.gives_real:
+        return _to_half(ct, fft_lengths)
+    return fft_p.bind(ct, fft_type=fft_type, fft_lengths=fft_lengths)
+
+
+def _from_half(ct: Any, lengths: tuple[Any, ...]) -> Any:
+    rest = lengths[-1] - ct.aval.shape[-1]
+    config = ((0, 0, 0),) * (ct.aval.ndim - 1) + ((0, rest, 0),)
+    whole = pad_p.bind(ct, literal(0, ct.aval.dtype), padding_config=config)
+    return real_p.bind(fft_p.bind(whole, fft_type=FftType.FFT, fft_lengths=lengths))
+
+
+def _to_half(ct: Any, lengths: tuple[Any, ...]) -> Any:
+    half = conj_p.bind(fft_p.bind(ct, fft_type=FftType.RFFT, fft_lengths=lengths))
+    return mul_p.bind(half, _weights(half.aval, lengths))
+
+
+def _weights(aval: Any, lengths: tuple[Any, ...]) -> Any:
+    """μ / N, for each element of a half."""
+    scale = 1 / point_count(lengths)
+    middle = 1 - lengths[-1] % 2  # whether there is an element at n / 2, which stands for itself
+    inner = aval.shape[-1] - 1 - middle
+    twos = broadcast_in_dim_p.bind(literal(2 * scale, aval.dtype), shape=(inner,), broadcast_dimensions=())
+    weights = pad_p.bind(twos, literal(scale, aval.dtype), padding_config=((1, middle, 0),))
+    return broadcast_in_dim_p.bind(weights, shape=aval.shape, broadcast_dimensions=(aval.ndim - 1,))
+
+
+transpose.form("linear", fft_p, using=[_fft])

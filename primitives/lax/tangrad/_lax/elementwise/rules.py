@@ -1,0 +1,32 @@
+"""The rules of the elementwise primitives where all but one act element by element.
+
+The one is `bitcast_convert_type`: a change of width adds or consumes the last dimension. Derivatives are in `jvp` and
+`transpose`, and what may fail in `checkify`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._lax.elementwise.primitives import bitcast_convert_type_p, elementwise
+from tangrad.core import RuleSet
+
+_ALL_BUT_ONE = [primitive for primitive in elementwise.primitives.values() if primitive is not bitcast_convert_type_p]
+
+batch = RuleSet("batch", api=1)
+batch.form("elementwise", *_ALL_BUT_ONE)
+batch.form("front", bitcast_convert_type_p)  # so that the last dimension is not the mapped one
+
+mask = RuleSet("mask", api=1)
+mask.form("positionwise", *_ALL_BUT_ONE)
+mask.form("whole", bitcast_convert_type_p)
+
+sharding = RuleSet("sharding", api=1)
+sharding.form("positionwise", *_ALL_BUT_ONE)
+
+
+@sharding.rule(bitcast_convert_type_p)
+def _(operands: Any, results: Any, params: Any) -> Any:
+    """A last dimension of parts of numbers is whole in the memory of one device."""
+    rank = results[0].ndim
+    return ((*operands[0].axes, ())[:rank],)
