@@ -34,6 +34,7 @@ from tangrad.core import ClosedJaxpr, Jaxpr, Literal, calls_rules, rule_table
 from tangrad.core.backends import AbstractToken
 
 _create = ir.Operation.create
+_KEPT = '{inlineable = "false"}'  # XLA's inliner leaves such calls
 
 
 class Module:
@@ -78,6 +79,9 @@ class Module:
         self.host_callbacks: list[Any] = []
         self.keep_alive: list[Any] = []
         self.functions: dict[Any, str] = {}
+        # XLA's partitioner and its code for GPUs take calls apart by ways of their own: there nothing is asked of it.
+        self.keeps_calls = platform == "cpu" and layout is None and not (parts or axes.names or rules)
+        self.kept_calls = 0
         self.constants: list[Any] = []
         self._symbols: dict[str, int] = {}
         self.module = ir.Module.create(self.vocabulary.unknown)
@@ -312,16 +316,23 @@ class FunctionContext:
         self.eqn, self.location = eqn, location
         return outs
 
-    def call(self, closed: ClosedJaxpr, operands: Sequence[Any], name: str) -> list[Any]:
-        """Call a jaxpr as a function of the module, which has it once however often it is called; its results."""
+    def call(self, closed: ClosedJaxpr, operands: Sequence[Any], name: str, kept: bool = False) -> list[Any]:
+        """Call a jaxpr as a function of the module, which has it once however often it is called; its results.
+
+        `kept`: whether XLA is to keep the call, or else may put the steps in its place.
+        """
         symbol = self.lower_jaxpr_as_function(closed, name)
         effects = ordered_effects(closed.jaxpr)
         words = self.vocabulary
+        attributes = {"callee": ir.FlatSymbolRefAttr.get(symbol, words.context)}
+        if kept:
+            attributes["mhlo.frontend_attributes"] = words.parsed(_KEPT)
+            self.module.kept_calls += 1
         operation = self.ops(
             "func.call",
             [words.token] * len(effects) + [self.types[aval] for aval in closed.out_avals],
             [*self.sizes.values(), *[self.tokens[effect] for effect in effects], *operands],
-            {"callee": ir.FlatSymbolRefAttr.get(symbol, words.context)},
+            attributes,
         )
         results = list(operation.results)
         self.tokens.update(zip(effects, results, strict=False))

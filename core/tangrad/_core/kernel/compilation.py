@@ -151,7 +151,8 @@ def _prepare(
     """The program as the backend gets it, which of the arguments it takes (None: all), and how it is compiled."""
     if is_checking_values():
         donated = ()  # a program that is run again, to find where a NaN comes from, must not overwrite its arguments
-    context = HookContext(name, backend.name, backend.platform, {"device": device, "donated": tuple(donated)})
+    facts = {"device": device, "donated": tuple(donated), **(extra or {})}
+    context = HookContext(name, backend.name, backend.platform, facts)
     hooks.cache_miss(context, "memory", reason)
     closed = hooks.run_passes(closed, context)
     if hooks.observes(BEFORE_APPLY):

@@ -10,6 +10,7 @@ __getattr__, __dir__ = door(
         "tangrad._jit.donations": "taken_over",
         "tangrad._jit.function": "JitFunction jit",
         "tangrad._jit.primitives": "jit_p",
+        "tangrad._jit.regions.primitives": "region_p",
         "tangrad._jit.signature": "check_positions infer_other positions signature_of",
     },
 )

@@ -12,6 +12,7 @@ from tangrad._jit.function import (
     jit as jit,
 )
 from tangrad._jit.primitives import jit_p as jit_p
+from tangrad._jit.regions.primitives import region_p as region_p
 from tangrad._jit.signature import (
     check_positions as check_positions,
     infer_other as infer_other,
@@ -28,6 +29,7 @@ __all__ = [
     "jit",
     "jit_p",
     "positions",
+    "region_p",
     "signature_of",
     "struct_tree",
     "taken_over",

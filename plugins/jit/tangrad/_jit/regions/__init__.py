@@ -1,0 +1,1 @@
+"""Parts of a program that are equal are compiled once: a pass over jaxprs, before backends get them."""

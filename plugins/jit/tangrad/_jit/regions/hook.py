@@ -1,0 +1,25 @@
+"""The compile-time hook through which the pass sees every program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._jit.regions.limits import MEASURED, NONE
+from tangrad._jit.regions.program_pass import with_regions
+from tangrad._jit.regions.settings import compile_regions
+from tangrad.core import ClosedJaxpr, HookContext, Logger, hookimpl, is_checking_values
+
+logger = Logger("tangrad")
+
+
+@hookimpl(trylast=True)
+def tangrad_jaxpr_pass(closed_jaxpr: ClosedJaxpr, context: HookContext) -> ClosedJaxpr | None:
+    """Make calls of the parts that are equal: after other passes, which then see the program as it was written."""
+    chosen: Any = context.options.get("compile_regions")
+    if chosen is None:
+        chosen = compile_regions.value
+    limits = NONE if chosen == "always" else MEASURED
+    # A program whose values are checked is run again one by one: it stays as it was written.
+    if not chosen or is_checking_values():
+        return None
+    return with_regions(closed_jaxpr, limits, unmarked=chosen != "marked")

@@ -1,0 +1,49 @@
+"""From which sizes on regions pay. Sizes are counted in equations, those of nested programs included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from tangrad._jit.regions.structure import Contents
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is left as it is.
+
+    Attributes:
+        program: programs with fewer equations.
+        region: regions with fewer equations; a shorter period is repeated until it has as many.
+        saved: repetitions that spare fewer equations.
+        per_product: regions that have more equations for each contraction. What is computed element by element goes
+            through memory once where the whole is compiled, and once for each call where it is cut; where a
+            contraction reads or writes it, it goes through memory anyway.
+        windows: whether regions may have convolutions.
+    """
+
+    program: int
+    region: int
+    saved: int
+    per_product: float = 40
+    windows: bool = False
+
+    def fits(self, contents: Contents) -> bool:
+        """Whether a part with these contents may be a region."""
+        if contents.windows and not self.windows:
+            return False
+        return self.region <= contents.size <= self.per_product * contents.products or self.per_product == inf
+
+    def grouped(self, period: int, total: int) -> int:
+        """How many periods of `period` equations make one region, in a repetition of `total` equations.
+
+        The cost of a region grows with its size, that of its calls with their number: both are least at the root.
+        """
+        wanted = self.region if period >= self.region else max(self.region, min(int(total**0.5), 8 * self.region))
+        return max(1, -(-wanted // max(period, 1)))
+
+
+# Measured: see docs/compiling.md.
+MEASURED = Limits(program=160, region=20, saved=80)
+# For tests: every repetition becomes a region, whether it pays or not.
+NONE = Limits(program=2, region=1, saved=1, per_product=inf, windows=True)

@@ -1,0 +1,126 @@
+"""The pass: a program in which parts that are equal are calls of one program."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from tangrad._jit.regions.limits import Limits
+from tangrad._jit.regions.outlining import outline
+from tangrad._jit.regions.primitives import region_p
+from tangrad._jit.regions.structure import Structures
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, dce_jaxpr, is_symbolic
+
+# Primitives whose programs are lowered where they stand, and looked into. The others are left alone.
+LOOKED_INTO = frozenset(
+    {
+        "jit.jit",
+        "control_flow.scan",
+        "control_flow.while",
+        "control_flow.cond",
+        "checkpointing.remat",
+        "custom_rules.custom_jvp_call",
+        "custom_rules.custom_vjp_call",
+    }
+)
+
+
+def with_regions(closed: ClosedJaxpr, limits: Limits, unmarked: bool) -> ClosedJaxpr | None:
+    """The program with regions, None where it has none that pay.
+
+    Args:
+        unmarked: whether repetitions are looked for beside the calls of jitted functions.
+    """
+    structures = Structures()
+    if structures.contents_of_program(closed).size < limits.program or _has_symbolic_sizes(closed):
+        return None
+    thin, _ = dce_jaxpr(closed.jaxpr, [True] * len(closed.out_avals), instantiate=True)
+    found = _Pass(structures, limits, unmarked).run(thin)
+    return None if found is None else ClosedJaxpr(found, closed.consts)
+
+
+def _has_symbolic_sizes(closed: ClosedJaxpr) -> bool:
+    return any([is_symbolic(size) for aval in closed.in_avals for size in getattr(aval, "shape", ())])
+
+
+class _Pass:
+    """One run. `changes`: how many regions were made so far."""
+
+    def __init__(self, structures: Structures, limits: Limits, unmarked: bool) -> None:
+        self._structures = structures
+        self._limits = limits
+        self._unmarked = unmarked
+        self._calls: Counter[int] = Counter()  # structure of a program -> calls of it
+        self._regions: dict[int, ClosedJaxpr] = {}
+        self._programs: dict[int, ClosedJaxpr] = {}
+        self._seen: set[int] = set()
+        self.changes = 0
+
+    def run(self, jaxpr: Jaxpr) -> Jaxpr | None:
+        self._count(jaxpr)
+        found = self._jaxpr(jaxpr)
+        return found if self.changes else None
+
+    def _count(self, jaxpr: Jaxpr) -> None:
+        """Count the calls of equal programs, in each program once."""
+        for equation in jaxpr.eqns:
+            for program in _programs_of(equation):
+                number = self._structures.of_program(program)
+                self._calls[number] += equation.primitive.identity == "jit.jit"
+                if number not in self._seen:
+                    self._seen.add(number)
+                    self._count(program.jaxpr)
+
+    def _jaxpr(self, jaxpr: Jaxpr) -> Jaxpr:
+        equations = [self._equation(equation) for equation in jaxpr.eqns]
+        if self._unmarked:
+            outlined = outline(equations, jaxpr.outvars, self._structures, self._limits)
+            self.changes += len(outlined) != len(equations)
+            equations = outlined
+        return jaxpr.replace(eqns=equations)
+
+    def _equation(self, equation: JaxprEqn) -> JaxprEqn:
+        programs = _programs_of(equation)
+        if not programs:
+            return equation
+        if equation.primitive.identity == "jit.jit" and self._is_region(equation):
+            self.changes += 1
+            params = {"jaxpr": self._region(programs[0]), "name": equation.params["name"]}
+            return equation.replace(primitive=region_p, params=params)
+        return equation.replace(params={name: self._rewritten(value) for name, value in equation.params.items()})
+
+    def _is_region(self, equation: JaxprEqn) -> bool:
+        if equation.effects or not self._limits.fits(self._structures.contents(equation)):
+            return False
+        return self._calls[self._structures.of_program(equation.params["jaxpr"])] > 1
+
+    def _region(self, program: ClosedJaxpr) -> ClosedJaxpr:
+        """One program for all that are equal."""
+        number = self._structures.of_program(program)
+        found = self._regions.get(number)
+        if found is None:
+            found = self._regions[number] = self._program(program)
+        return found
+
+    def _rewritten(self, value: Any) -> Any:
+        if isinstance(value, ClosedJaxpr):
+            return self._program(value)
+        return tuple([self._rewritten(item) for item in value]) if type(value) is tuple else value
+
+    def _program(self, program: ClosedJaxpr) -> ClosedJaxpr:
+        """A program with its regions; itself, where it has none."""
+        found = self._programs.get(id(program))
+        if found is None:
+            before = self.changes
+            jaxpr = self._jaxpr(program.jaxpr)
+            found = program if self.changes == before else ClosedJaxpr(jaxpr, program.consts)
+            self._programs[id(program)] = found
+        return found
+
+
+def _programs_of(equation: JaxprEqn) -> list[ClosedJaxpr]:
+    """The programs in the parameters of an equation that are looked into."""
+    if not equation.params or equation.primitive.identity not in LOOKED_INTO:
+        return []
+    values = [item for value in equation.params.values() for item in (value if type(value) is tuple else (value,))]
+    return [value for value in values if isinstance(value, ClosedJaxpr)]

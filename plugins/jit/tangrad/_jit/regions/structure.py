@@ -1,0 +1,118 @@
+"""What equations and programs are, whatever their variables are called: numbers that are equal where the parts are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, sub_jaxprs, typed_key
+
+# Calls of functions with rules of their own: in a compiled program nothing is left of the rules.
+_RULES_OF_CALLS = {
+    "custom_rules.custom_jvp_call": ("rule", "name"),
+    "custom_rules.custom_vjp_call": ("fwd", "name"),
+}
+_NAMES_OF_CALLS = {"jit.jit": ("name",), "regions.region": ("name",)}
+UNREAD = {**_RULES_OF_CALLS, **_NAMES_OF_CALLS}  # parameters that say nothing of what is computed
+
+
+PRODUCTS = frozenset({"contractions.dot_general"})
+WINDOWS = frozenset({"windows.conv_general_dilated"})
+
+
+class Contents(NamedTuple):
+    """How many equations a part has, and how many of them are contractions and convolutions."""
+
+    size: int
+    products: int
+    windows: int
+
+
+class Structures:
+    """Numbers the structures that it is shown, in time linear in their size; equal ones have one number.
+
+    It keeps what it has seen alive: its tables are by identity.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+        self._programs: dict[int, int] = {}
+        self._contents: dict[int, Contents] = {}
+        self._seen: list[Any] = []
+
+    def _number(self, key: Any) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def of_equation(self, equation: JaxprEqn) -> int:
+        """The number of an equation: its primitive, parameters and types. One with effects is equal to no other."""
+        if equation.effects:
+            return self._number(("alone", len(self._numbers)))
+        primitive, params = equation.primitive, equation.params
+        try:
+            read = tuple([(name, self._value(value)) for name, value in params.items()] if params else ())
+            unread = UNREAD.get(primitive.identity)
+            if unread:
+                read = tuple([item for item in read if item[0] not in unread])
+            inputs = tuple([_literal(atom) if type(atom) is Literal else atom.aval for atom in equation.invars])
+            return self._number((primitive, read, inputs, tuple([var.aval for var in equation.outvars])))
+        except TypeError:  # a parameter that cannot be hashed
+            return self._number(("alone", len(self._numbers)))
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, (ClosedJaxpr, Jaxpr)):
+            return "program", self.of_program(value)
+        if type(value) is tuple:
+            return (tuple, *[self._value(item) for item in value])
+        return typed_key(value)
+
+    def of_program(self, program: ClosedJaxpr | Jaxpr) -> int:
+        """The number of a program: its equations, how they are connected, and the objects that its constants are."""
+        found = self._programs.get(id(program))
+        if found is None:
+            jaxpr, consts = (program.jaxpr, program.consts) if isinstance(program, ClosedJaxpr) else (program, ())
+            self._seen.append(program)
+            found = self._programs[id(program)] = self._number((*self._jaxpr(jaxpr), tuple(map(id, consts))))
+        return found
+
+    def _jaxpr(self, jaxpr: Jaxpr) -> tuple[Any, ...]:
+        places: dict[Any, int] = {}
+        for var in (*jaxpr.constvars, *jaxpr.invars):
+            places[var] = len(places)
+        inputs = tuple([var.aval for var in places])
+        equations = []
+        for equation in jaxpr.eqns:
+            reads = tuple([-1 if type(atom) is Literal else places[atom] for atom in equation.invars])
+            equations.append((self.of_equation(equation), reads))
+            for var in equation.outvars:
+                places[var] = len(places)
+        outputs = tuple([_literal(atom) if type(atom) is Literal else places[atom] for atom in jaxpr.outvars])
+        return inputs, len(jaxpr.constvars), tuple(equations), outputs
+
+    def contents(self, equation: JaxprEqn) -> Contents:
+        """What an equation stands for: the contents of its programs, or itself."""
+        if equation.params:
+            programs = [self.contents_of_program(program) for program in sub_jaxprs(equation.params)]
+            if programs:
+                return total(programs)
+        identity = equation.primitive.identity
+        return Contents(1, identity in PRODUCTS, identity in WINDOWS)
+
+    def contents_of_program(self, program: ClosedJaxpr | Jaxpr) -> Contents:
+        """The contents of all equations of a program."""
+        found = self._contents.get(id(program))
+        if found is None:
+            self._seen.append(program)
+            found = self._contents[id(program)] = total(map(self.contents, program.eqns))
+        return found
+
+
+def total(parts: Iterable[Contents]) -> Contents:
+    """The contents of several parts together."""
+    size = products = windows = 0
+    for part in parts:
+        size, products, windows = size + part[0], products + part[1], windows + part[2]
+    return Contents(size, products, windows)
+
+
+def _literal(literal: Literal) -> Any:
+    return "literal", literal.aval, literal.ndarray.tobytes()
