@@ -12,6 +12,7 @@ from tangrad._backend_xla.axes import AxisEnvironment
 from tangrad._backend_xla.calls import make_execute, wrapped
 from tangrad._backend_xla.compiler_options import explain, with_extra
 from tangrad._backend_xla.jaxlib_api import physical_aval
+from tangrad._backend_xla.kept_calls import warn_of_calls
 from tangrad._backend_xla.lowering import Module, lower_to_module
 from tangrad._backend_xla.mesh_words import Layout
 from tangrad._backend_xla.mlir import (
@@ -120,7 +121,12 @@ def _plan(backend: Any, closed: ClosedJaxpr, options: CompileOptions) -> Plan | 
 
 
 def _lower(
-    backend: Any, closed: ClosedJaxpr, options: CompileOptions, platform: str, plan: Plan | None = None
+    backend: Any,
+    closed: ClosedJaxpr,
+    options: CompileOptions,
+    platform: str,
+    plan: Plan | None = None,
+    keeps_calls: bool = True,
 ) -> Module:
     wanted = options.extra.get("export")
     if wanted is not None:
@@ -128,7 +134,7 @@ def _lower(
             raise NotImplementedError(f"{options.name} is for several devices, which exported programs are not")
         return lower_with_entry(closed, options.name, wanted["platforms"], wanted["dimensions"])
     donated = options.donated or (False,) * len(closed.in_avals)
-    more: dict[str, Any] = {"parts": options.extra.get("parts")}
+    more: dict[str, Any] = {"parts": options.extra.get("parts"), "keeps_calls": keeps_calls}
     replica_axes = options.extra.get("replica_axes")
     if replica_axes:
         more["axes"] = AxisEnvironment([name for name, _ in replica_axes], [size for _, size in replica_axes])
@@ -324,6 +330,7 @@ class Runner:
             if self._closed is None:
                 raise RuntimeError(f"{self.options.name} was compiled for one device, and cannot run on {device}")
             module = _lower(self.backend, self._closed, self.options, device.platform)
+        closed = self._closed
         options = jaxlib_api.make_compile_options(
             [[device.raw]],
             len(self.in_avals),
@@ -333,6 +340,13 @@ class Runner:
         )
         self._keep_alive.extend(module.keep_alive)
         self.calls_host = device.platform == "cpu" and bool(module.host_callbacks)
+        try:
+            return compile_module(module, [device], options, self.options)
+        except jaxlib_api.XlaRuntimeError as error:
+            if not module.kept_calls or closed is None:
+                raise
+            warn_of_calls(self.options.name, error)
+        module = _lower(self.backend, closed, self.options, device.platform, keeps_calls=False)
         return compile_module(module, [device], options, self.options)
 
 

@@ -55,6 +55,7 @@ class Module:
         functions: what has been lowered as a function: jaxpr -> symbol.
         has_unknown_sizes: whether sizes must be filled in before it is compiled.
         constants: the arrays that contexts remember by identity.
+        keeps_calls: whether XLA is asked to keep the calls of regions; kept_calls: how many there are.
     """
 
     def __init__(
@@ -481,8 +482,13 @@ def lower_to_module(
     axes: AxisEnvironment = no_axes,
     layout: Layout | None = None,
     parts: Parts | None = None,
+    keeps_calls: bool = True,
 ) -> Module:
-    """The StableHLO module of a program; `layout`: of one for several devices; `parts`: of one cut by numbers."""
+    """The StableHLO module of a program; `layout`: of one for several devices; `parts`: of one cut by numbers.
+
+    `keeps_calls`: whether regions stay calls, where they can.
+    """
     module = Module(name, platform, axes, layout, parts)
+    module.keeps_calls &= keeps_calls
     lower_function(module, closed, "main", f"jit({name})/", public=True, donated=donated)
     return module

@@ -46,10 +46,14 @@ class Options(NamedTuple):
     out_shardings: ShardingTree | None = None
     axes: Any = None  # an `AbstractedAxes`
     compiler_options: tuple[tuple[str, Any], ...] = ()
+    compile_regions: str | bool | None = None
 
     def extra(self) -> dict[str, Any] | None:
-        """What only the backend knows what to do with."""
-        return {"compiler_options": dict(self.compiler_options)} if self.compiler_options else None
+        """What only the backend and the passes know what to do with."""
+        found: dict[str, Any] = {"compiler_options": dict(self.compiler_options)} if self.compiler_options else {}
+        if self.compile_regions is not None:
+            found["compile_regions"] = self.compile_regions
+        return found or None
 
 
 class Traced:

@@ -35,6 +35,7 @@ from tangrad._jit.donations import refusing_shared, taken_over
 from tangrad._jit.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
 from tangrad._jit.placed import Placed
 from tangrad._jit.primitives import jit_p
+from tangrad._jit.regions.settings import chosen_regions
 from tangrad._jit.settings import no_tracing
 from tangrad._jit.signature import infer_other, signature_of
 from tangrad._jit.stages import Lowered, TracedFunction
@@ -107,6 +108,7 @@ def jit(
     out_shardings: Any = None,
     abstracted_axes: Any = None,
     compiler_options: Mapping[str, Any] | None = None,
+    compile_regions: str | bool | None = None,
 ) -> Any:
     """Compile `fun`: it is traced once per signature (types, structure, static values), and the program is run from
     then on.
@@ -130,6 +132,9 @@ def jit(
             in a tree that is a prefix of the arguments. Axes of one name have one size.
         compiler_options: options of XLA by name, such as `{"xla_cpu_enable_fast_math": True}`. They are those of a
             whole program: such a function cannot be called while another is traced. NumPy's backend has none.
+        compile_regions: which equal parts of the program are compiled once: "auto", "marked" (calls of jitted functions
+            alone), False (none); by default as the setting of that name says. Of jitted functions that call each other
+            the outermost decides.
 
     Returns:
         a function of the same arguments, with `lower(...)`, `eval_shape(...)` and `clear_cache()`.
@@ -158,6 +163,7 @@ def jit(
         "out_shardings": out_shardings,
         "abstracted_axes": abstracted_axes,
         "compiler_options": compiler_options,
+        "compile_regions": compile_regions,
     }
     if fun is None:
         return lambda function: jit(function, **options)  # type: ignore[arg-type]
@@ -183,6 +189,7 @@ class JitFunction:
         out_shardings: Any = None,
         abstracted_axes: Any = None,
         compiler_options: Any = None,
+        compile_regions: Any = None,
     ) -> None:
         if type(fun) is not FunctionType or fun.__code__.co_flags & CO_GENERATOR:
             check_function(fun)
@@ -211,6 +218,7 @@ class JitFunction:
             out_shardings,
             abstracted_axes,
             compiler_options,
+            compile_regions,
         )
         axes = self._axes = None if abstracted_axes is None else abstracted(abstracted_axes)
         keep_unused = bool(keep_unused) or axes is not None  # an argument may be there for its sizes
@@ -222,7 +230,8 @@ class JitFunction:
             donated = infer_other(signature, donate_argnums, donate_argnames, "donate")
             check_disjoint(static, donated)
         for_compiler = () if compiler_options is None else sorted_options(compiler_options, "jit: compiler_options")
-        options = Options(*static, *donated, keep_unused, device, backend, bool(inline), *layout, axes, for_compiler)
+        asked = (for_compiler, chosen_regions(compile_regions))
+        options = Options(*static, *donated, keep_unused, device, backend, bool(inline), *layout, axes, *asked)
         self._options = options
         self._name = getattr(fun, "__name__", type(fun).__name__)
         self._sharded = layout != (None, None)

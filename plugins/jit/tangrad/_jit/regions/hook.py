@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from tangrad._jit.regions.limits import MEASURED, NONE
 from tangrad._jit.regions.program_pass import with_regions
 from tangrad._jit.regions.settings import compile_regions
-from tangrad.core import ClosedJaxpr, HookContext, Logger, hookimpl, is_checking_values
-
-logger = Logger("tangrad")
+from tangrad.core import ClosedJaxpr, HookContext, hookimpl, is_checking_values
 
 
 @hookimpl(trylast=True)
@@ -22,4 +21,8 @@ def tangrad_jaxpr_pass(closed_jaxpr: ClosedJaxpr, context: HookContext) -> Close
     # A program whose values are checked is run again one by one: it stays as it was written.
     if not chosen or is_checking_values():
         return None
-    return with_regions(closed_jaxpr, limits, unmarked=chosen != "marked")
+    try:
+        return with_regions(closed_jaxpr, limits, unmarked=chosen != "marked")
+    except Exception as error:  # what is there to save time must not cost a program
+        warnings.warn(f"{context.function_name!r} is compiled whole: {error!r}", RuntimeWarning, stacklevel=2)
+        return None

@@ -14,7 +14,8 @@ from tangrad._jit.regions.repeats import Stretch, find_stretches
 from tangrad._jit.regions.structure import Structures, total
 from tangrad.core import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 
-MANY = 6  # from so many copies on, one may be given up for a better place to cut
+MANY = 6  # from so many copies on, one may be given up for a better place to cut,
+GIVEN_UP = 0.7  # where so much of what is handed on is left
 
 
 class Uses(NamedTuple):
@@ -25,15 +26,13 @@ class Uses(NamedTuple):
 
 
 def outline(
-    equations: Sequence[JaxprEqn], results: Sequence[Any], structures: Structures, limits: Limits
+    equations: list[JaxprEqn], results: Sequence[Any], structures: Structures, limits: Limits
 ) -> list[JaxprEqn]:
-    """The equations, with those that repeat themselves as calls of regions."""
+    """The equations, with those that repeat themselves as calls of regions; the same list where none do."""
     numbers = [structures.of_equation(equation) for equation in equations]
     contents = [structures.contents(equation) for equation in equations]
     weights = [1 if eqn.primitive is region_p else part.size for eqn, part in zip(equations, contents, strict=True)]
     stretches = find_stretches(numbers, weights, limits)
-    if not stretches:
-        return list(equations)
     uses = _uses(equations, results)
     made: list[JaxprEqn] = []
     done = 0
@@ -45,7 +44,7 @@ def outline(
         for start, call in calls.items():
             made += [*equations[done:start], call]
             done = start + stretch.period
-    return [*made, *equations[done:]]
+    return [*made, *equations[done:]] if made else equations
 
 
 def _uses(equations: Sequence[JaxprEqn], results: Sequence[Any]) -> Uses:
@@ -58,7 +57,7 @@ def _uses(equations: Sequence[JaxprEqn], results: Sequence[Any]) -> Uses:
     return Uses(made, last)
 
 
-# --- where to cut ------------------------------------------------------------------------------------------------------
+# --- where to cut -----------------------------------------------------------------------------------------------------
 
 
 def _starts(equations: Sequence[JaxprEqn], uses: Uses, stretch: Stretch) -> list[int]:
@@ -66,15 +65,16 @@ def _starts(equations: Sequence[JaxprEqn], uses: Uses, stretch: Stretch) -> list
     crossing = _crossing(equations, uses, stretch)
     copies = stretch.length // stretch.period
     fewest = copies - 1 if copies >= MANY else copies
-    best: tuple[float, int] | None = None
+    best: tuple[float, int] | None = None  # a shift that costs a copy must hand on that much less
     for shift in range(stretch.period):
         count = (stretch.length - shift) // stretch.period
         if count < fewest:
             break
         inner = crossing[shift + stretch.period : shift + count * stretch.period : stretch.period]
         cost = float(inner.mean()) if len(inner) else 0.0
-        if best is None or cost < best[0]:
-            best = (cost, shift)
+        worth = cost if count == copies else cost / GIVEN_UP
+        if best is None or worth < best[0]:
+            best = (worth, shift)
     shift = 0 if best is None else best[1]
     count = (stretch.length - shift) // stretch.period
     return [stretch.start + shift + copy * stretch.period for copy in range(count)]
@@ -94,7 +94,7 @@ def _crossing(equations: Sequence[JaxprEqn], uses: Uses, stretch: Stretch) -> An
     return np.cumsum(change)
 
 
-# --- what is cut out ---------------------------------------------------------------------------------------------------
+# --- what is cut out --------------------------------------------------------------------------------------------------
 
 
 def _calls(

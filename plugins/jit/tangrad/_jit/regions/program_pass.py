@@ -75,7 +75,7 @@ class _Pass:
         equations = [self._equation(equation) for equation in jaxpr.eqns]
         if self._unmarked:
             outlined = outline(equations, jaxpr.outvars, self._structures, self._limits)
-            self.changes += len(outlined) != len(equations)
+            self.changes += outlined is not equations
             equations = outlined
         return jaxpr.replace(eqns=equations)
 

@@ -17,6 +17,14 @@ def check_regions(value: Any) -> Any:
     raise ValueError(expected) if isinstance(value, (str, bool)) else TypeError(expected)
 
 
+def chosen_regions(value: Any) -> Any:
+    """The argument `compile_regions` of `jit`: None, or a value of the setting. Raises as `check_regions` does."""
+    try:
+        return None if value is None else check_regions(value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"jit: compile_regions: {error}, got {value!r}") from None
+
+
 def _parse(text: str) -> Any:
     word = text.strip().lower()
     return False if word in ("false", "0", "off", "no", "") else check_regions(word)

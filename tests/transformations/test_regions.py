@@ -1,0 +1,352 @@
+"""Equal parts of a program are compiled once: which, and that nothing else changes."""
+
+import warnings
+from collections import Counter
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tangrad
+import tangrad.numpy as np
+from tangrad import lax, nn, tree
+from tangrad._jit.regions.limits import MEASURED, NONE, Limits
+from tangrad._jit.regions.program_pass import with_regions
+from tangrad._jit.regions.settings import compile_regions
+from tangrad.core import ClosedJaxpr, Literal, backend_names, check_jaxpr
+from tangrad.extend.jit import region_p
+
+BACKENDS = backend_names()
+SIZE = 8
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request):
+    with tangrad.use_backend(request.param):
+        yield request.param
+
+
+def weights(count, seed=0):
+    numbers = numpy.random.default_rng(seed)
+    return [
+        {
+            "in": np.asarray(numbers.normal(0, 0.3, (SIZE, SIZE)).astype("float32")),
+            "out": np.asarray(numbers.normal(0, 0.3, (SIZE, SIZE)).astype("float32")),
+            "shift": np.asarray(numbers.normal(0, 0.3, SIZE).astype("float32")),
+        }
+        for _ in range(count)
+    ]
+
+
+def batch(seed=7):
+    return np.asarray(numpy.random.default_rng(seed).normal(0, 1, (3, SIZE)).astype("float32"))
+
+
+def layer(weight, x):
+    mean = x.mean(-1, keepdims=True)
+    spread = ((x - mean) ** 2).mean(-1, keepdims=True)
+    y = (x - mean) / np.sqrt(spread + 1e-5)
+    return x + nn.gelu(y @ weight["in"] + weight["shift"]) @ weight["out"]
+
+
+def deep(layer=layer):
+    def loss(weights, x):
+        for weight in weights:
+            x = layer(weight, x)
+        return (x**2).mean()
+
+    return loss
+
+
+SMALL = Limits(program=2, region=5, saved=1)  # as measured, for the small programs of these tests
+
+
+def regions_of(function, *args, limits=SMALL, unmarked=True):
+    """The programs of the calls of regions, one for each call."""
+    program = tangrad.jit(function).trace(*args).jaxpr
+    found = with_regions(program, limits, unmarked)
+    if found is None:
+        return []
+    check_jaxpr(found)
+    return list(calls_in(found))
+
+
+def calls_in(program):
+    for equation in program.eqns:
+        if equation.primitive is region_p:
+            yield equation.params["jaxpr"]
+        for value in equation.params.values():
+            for item in value if isinstance(value, tuple) else (value,):
+                if isinstance(item, ClosedJaxpr) and equation.primitive is not region_p:
+                    yield from calls_in(item)
+
+
+def sizes(calls):
+    """How often each region is called."""
+    return sorted(Counter(map(id, calls)).values())
+
+
+def assert_close(first, second):
+    for one, other in zip(tree.leaves(first), tree.leaves(second), strict=True):
+        assert numpy.allclose(one, other, rtol=2e-5, atol=1e-6), (one, other)
+
+
+# --- which parts are regions ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [4, 9])
+def test_the_layers_of_a_python_loop_are_one_region_and_their_gradients_another(count):
+    found = regions_of(tangrad.value_and_grad(deep()), weights(count), batch())
+    assert sizes(found) == [count - 1, count - 1]  # the first is not differentiated with respect to its input
+
+
+def test_calls_of_a_jitted_layer_are_regions_where_only_those_are_wanted():
+    program = tangrad.value_and_grad(deep(tangrad.jit(layer)))
+    assert sizes(regions_of(program, weights(6), batch(), unmarked=False)) == [5, 5]
+    assert regions_of(tangrad.value_and_grad(deep()), weights(6), batch(), unmarked=False) == []
+
+
+def test_equal_functions_that_were_jitted_apart_are_one_region():
+    def each(weights, x):
+        for weight in weights:
+            x = tangrad.jit(lambda weight, x: layer(weight, x))(weight, x)
+        return x
+
+    assert sizes(regions_of(each, weights(5), batch(), unmarked=False)) == [5]
+
+
+def test_the_gradient_of_a_mapped_and_of_a_recomputed_layer_is_a_region():
+    mapped = tangrad.vmap(tangrad.grad(deep()), (None, 0))
+    assert sizes(regions_of(mapped, weights(6), np.stack([batch(1), batch(2)]))) == [5, 5]
+    recomputed = tangrad.grad(deep(tangrad.checkpoint(layer)))
+    assert max(sizes(regions_of(recomputed, weights(6), batch()))) >= 5
+
+
+def test_layers_within_a_jitted_function_and_within_a_loop_are_found():
+    inner = tangrad.jit(lambda weights, x: deep()(weights, x))
+    assert sizes(regions_of(lambda weights, x: inner(weights, x) * 2, weights(8), batch())) == [8]
+
+    def looped(weights, x):
+        step = lambda x, _: (x + deep()(weights, x), None)
+        return lax.scan(step, x, None, length=3)[0]
+
+    assert sizes(regions_of(looped, weights(8), batch())) == [8]
+
+
+def test_small_programs_and_what_is_computed_element_by_element_are_left_alone():
+    assert regions_of(tangrad.grad(deep()), weights(2), batch(), limits=MEASURED) == []
+
+    def chain(x):
+        for _ in range(100):
+            x = np.sin(x) * 1.01 + 0.1
+        return x.sum()
+
+    assert regions_of(tangrad.grad(chain), batch()) == []
+    assert regions_of(tangrad.grad(chain), batch(), limits=NONE) != []
+
+
+def test_parts_with_effects_and_parts_that_differ_in_a_number_are_no_copies():
+    def noisy(weights, x):
+        for weight in weights:
+            tangrad.debug.callback(lambda value: None, x[0, 0])
+            x = layer(weight, x)
+        return x
+
+    for call in regions_of(noisy, weights(8), batch()):
+        assert not call.effects
+
+    def scaled(weights, x):
+        for number, weight in enumerate(weights):
+            x = layer(weight, x) * (1.0 + number)
+        return x
+
+    for program in regions_of(scaled, weights(8), batch()):
+        assert all(float(eqn.invars[1].val) != 3.0 for eqn in program.eqns if isinstance(eqn.invars[-1], Literal))
+
+
+def test_what_only_some_copies_hand_on_is_a_result_of_the_region():
+    def kept(weights, x):
+        middle = None
+        for number, weight in enumerate(weights):
+            y = x @ weight["in"]
+            middle = y if number == 4 else middle
+            x = layer(weight, y)
+        return x, middle
+
+    args = weights(8), batch()
+    assert sizes(regions_of(kept, *args)) == [8]
+    assert_close(tangrad.jit(kept, compile_regions="always")(*args), kept(*args))
+
+
+# --- that nothing else changes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("choice", ["auto", "marked", "always"])
+def test_results_are_those_of_the_whole_program(backend, choice):
+    args = weights(5), batch()
+    for function in (deep(), deep(tangrad.jit(layer)), deep(tangrad.checkpoint(layer))):
+        function = tangrad.value_and_grad(function)
+        whole = tangrad.jit(function, compile_regions=False)(*args)
+        assert_close(tangrad.jit(function, compile_regions=choice)(*args), whole)
+
+
+def test_the_argument_counts_before_the_setting_and_both_are_checked():
+    args = weights(6), batch()
+    function = tangrad.grad(deep())
+
+    def kept(**options):
+        with tangrad.use_backend("xla"):
+            return tangrad.jit(function, **options).lower(*args).as_text().count("inlineable")
+
+    if "xla" in BACKENDS:
+        assert kept() > 0 and kept(compile_regions=False) == 0 and kept(compile_regions="marked") == 0
+        with compile_regions(False):
+            assert kept() == 0 and kept(compile_regions="auto") > 0
+    with pytest.raises(ValueError, match=r"compile_regions: expected False or one of 'auto'.*got 'all'"):
+        tangrad.jit(function, compile_regions="all")
+    with pytest.raises(TypeError, match=r"compile_regions: expected False or one of 'auto'.*got 3"):
+        tangrad.jit(function, compile_regions=3)
+
+
+def test_donated_arguments_are_overwritten(backend):
+    def step(weights, x):
+        slopes = tangrad.grad(deep())(weights, x)
+        return tree.map(lambda weight, slope: weight - 0.1 * slope, weights, slopes)
+
+    whole = tangrad.jit(step, compile_regions=False)(weights(6), batch())
+    given = weights(6)
+    result = tangrad.jit(step, compile_regions="always", donate_argnums=0)(given, batch())
+    assert_close(result, whole)
+    assert all(leaf.is_deleted() for leaf in tree.leaves(given))
+
+
+def test_effects_happen_in_their_order(backend):
+    seen = []
+
+    def noisy(weights, x):
+        for number, weight in enumerate(weights):
+            tangrad.debug.callback(lambda value, number=number: seen.append(number), x[0, 0], ordered=True)
+            x = layer(weight, x)
+        return x
+
+    tangrad.block_until_ready(tangrad.jit(noisy, compile_regions="always")(weights(6), batch()))
+    tangrad.effects_barrier()
+    assert seen == list(range(6))
+
+
+def test_the_operation_that_makes_a_nan_is_named(backend):
+    def broken(weights, x):
+        for weight in weights:
+            x = np.log(layer(weight, x) - 100.0)
+        return x
+
+    with tangrad.debug_nans(True), pytest.raises(FloatingPointError, match="log"):
+        tangrad.jit(broken, compile_regions="always")(weights(6), batch())
+
+
+def test_a_program_that_does_not_compile_with_regions_is_compiled_whole_with_one_warning(monkeypatch):
+    if "xla" not in BACKENDS:
+        pytest.skip("regions are functions on XLA alone")
+    from tangrad._backend_xla import executable, jaxlib_api
+
+    compile_module = executable.compile_module
+
+    def refusing(module, *args):
+        if module.kept_calls:
+            raise jaxlib_api.XlaRuntimeError("INTERNAL: no calls here")
+        return compile_module(module, *args)
+
+    monkeypatch.setattr(executable, "compile_module", refusing)
+    args = weights(6), batch()
+    with tangrad.use_backend("xla"):
+        whole = tangrad.grad(deep())(*args)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = tangrad.jit(tangrad.grad(deep()))(*args)
+    assert_close(found, whole)
+    assert [str(warning.message)[:16] for warning in caught] == ["XLA does not com"]
+
+
+def test_a_pass_that_fails_leaves_the_program_whole_with_one_warning(monkeypatch):
+    from tangrad._jit.regions import hook
+
+    def fail(*args, **options):
+        raise RuntimeError("no regions today")
+
+    monkeypatch.setattr(hook, "with_regions", fail)
+    with pytest.warns(RuntimeWarning, match="compiled whole.*no regions today") as caught:
+        assert float(tangrad.jit(lambda x: x * 2)(3.0)) == 6.0
+    assert len(caught) == 1
+
+
+# --- programs of repeated parts ---------------------------------------------------------------------------------------
+
+STEPS = {
+    "layer": layer,
+    "tanh": lambda weight, x: np.tanh(x @ weight["in"] + weight["shift"]),
+    "gate": lambda weight, x: nn.sigmoid(x @ weight["in"]) * x + weight["shift"],
+    "sorted": lambda weight, x: np.sort(x, -1) * 0.5 + weight["shift"],
+    "choice": lambda weight, x: lax.cond(x.sum() > 0, lambda x: x * 0.5, lambda x: x @ weight["out"], x),
+    "scan": lambda weight, x: lax.scan(lambda x, _: (np.sin(x @ weight["in"]), x[0]), x, None, length=2)[0],
+    "columns": lambda weight, x: np.concatenate([x[:, 3:] * 2.0, x[:, :3]], -1),
+    "same": lambda weight, x: x,
+}
+
+
+@st.composite
+def programs(draw):
+    """A block of steps, how often it comes, what stands between, and what is marked and recomputed."""
+    block = draw(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=3))
+    copies = draw(st.integers(2, 5))
+    between = draw(st.sampled_from(["nothing", "index", "skip", "step"]))
+    wrap = draw(st.sampled_from(["plain", "jit", "checkpoint", "checkpoint of jit"]))
+    transformed = draw(st.sampled_from(["value", "grad", "vmap", "vmap of grad"]))
+    return block, copies, between, wrap, transformed
+
+
+def written(block, copies, between, wrap):
+    def run(weight, x):
+        for name in block:
+            x = STEPS[name](weight, x)
+        return x
+
+    if "jit" in wrap:
+        run = tangrad.jit(run)
+    if "checkpoint" in wrap:
+        run = tangrad.checkpoint(run)
+
+    def program(weights, x):
+        first = x
+        for number in range(copies):
+            x = run(weights[number], x)
+            if between == "index":
+                x = x + first[number % 3]
+            elif between == "skip" and number % 2:
+                x = x + first
+            elif between == "step" and number == 1:
+                x = np.cos(x)
+        return (x**2).mean()
+
+    return program
+
+
+def check_program(description):
+    block, copies, between, wrap, transformed = description
+    function = written(block, copies, between, wrap)
+    args = weights(copies), batch()
+    if "grad" in transformed:
+        function = tangrad.value_and_grad(function, argnums=(0, 1))
+    if "vmap" in transformed:
+        function = tangrad.vmap(function, (None, 0))
+        args = (args[0], np.stack([batch(1), batch(2)]))
+    whole = tangrad.jit(function, compile_regions=False)(*args)
+    assert_close(tangrad.jit(function, compile_regions="always")(*args), whole)
+
+
+@settings(max_examples=12, deadline=None)
+@given(programs())
+def test_random_programs_of_repeated_parts_compute_the_same(description):
+    for name in BACKENDS:
+        with tangrad.use_backend(name):
+            check_program(description)
