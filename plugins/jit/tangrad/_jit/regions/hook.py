@@ -8,7 +8,8 @@ from typing import Any
 from tangrad._jit.regions.limits import MEASURED, NONE
 from tangrad._jit.regions.program_pass import with_regions
 from tangrad._jit.regions.settings import compile_regions
-from tangrad.core import ClosedJaxpr, HookContext, hookimpl, is_checking_values
+from tangrad.core import ClosedJaxpr, HookContext, hookimpl
+from tangrad.core.settings import is_checking_values
 
 
 @hookimpl(trylast=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import PrimitiveSet, as_array, check_results, eval_jaxpr
+from tangrad.core import PrimitiveSet, as_array, eval_jaxpr
+from tangrad.core.programs import check_results
 
 regions = PrimitiveSet("regions", api=1)
 

@@ -9,7 +9,8 @@ from tangrad._jit.regions.limits import Limits
 from tangrad._jit.regions.outlining import outline
 from tangrad._jit.regions.primitives import region_p
 from tangrad._jit.regions.structure import Structures
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, dce_jaxpr, is_symbolic
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, dce_jaxpr
+from tangrad.core.arguments import is_symbolic
 
 # Primitives whose programs are lowered where they stand, and looked into. The others are left alone.
 LOOKED_INTO = frozenset(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import define_setting
+from tangrad.core.settings import define_setting
 
 CHOICES = ("auto", "marked", "always")
 

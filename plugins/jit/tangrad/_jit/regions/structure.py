@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, sub_jaxprs, typed_key
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from tangrad.core.caches import typed_key
+from tangrad.core.tools import sub_jaxprs
 
 # Calls of functions with rules of their own: in a compiled program nothing is left of the rules.
 _RULES_OF_CALLS = {
