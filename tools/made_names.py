@@ -9,7 +9,8 @@ it reads the entry points.
 
 A module of records (`norm = Distribution(...)`) states `MADE_FOR` alone. What is made of a record are its attributes,
 `norm.logpdf`; the record's method `made_functions` gives for each the typed signature and the summary, which are in the
-stub of the public package, `tangrad.scipy.stats.norm`.
+stub of the public package, `tangrad.scipy.stats.norm`. Functions that a decorator makes of a definition have it as their
+attribute `definition`, and need no stub: they are written with their types.
 """
 
 import re
@@ -43,7 +44,13 @@ def records(made: ModuleType) -> dict[str, Any]:
 def made_names(made: ModuleType) -> list[str]:
     """Return the names of the functions that a module makes, those of records as `record.name`."""
     of_records = [f"{name}.{part}" for name, record in records(made).items() for part in record.made_functions()]
-    return [*getattr(made, "MADE_NAMES", ()), *of_records]
+    defined = [name for name, value in vars(made).items() if _is_defined(value, made.__name__)]
+    return [*getattr(made, "MADE_NAMES", ()), *of_records, *defined]
+
+
+def _is_defined(value: Any, module: str) -> bool:
+    definition = getattr(value, "definition", None)
+    return definition is not None and getattr(definition, "module", "") == module
 
 
 def made_entries(part: Distribution) -> dict[str, dict[str, str]]:

@@ -10,7 +10,6 @@ stubs of the public modules, such as `tangrad.scipy.stats.norm`.
 
 from __future__ import annotations
 
-import inspect
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -18,11 +17,10 @@ from types import FunctionType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import tangrad.numpy as tnp
+from tangrad._scipy.definitions import Weakness, reals, written_out
 from tangrad._scipy.distributions.support import is_whole, log_complement
-from tangrad._scipy.special_functions.elementwise import Weakness, reals
 from tangrad.core import Array
 from tangrad.extend.numpy import as_one
-from tangrad.typing import ArrayLike
 
 Formula: TypeAlias = Callable[..., Array]
 Condition: TypeAlias = Callable[..., Any]
@@ -245,13 +243,9 @@ class Distribution:
     def _general(self, part: str) -> FunctionType:
         """The function as users would write it. To tools that look for its source it is where its formula is."""
         names = [one.name for one in self.arguments(part)]
-        text = f"def {part}{self.signature(part)}: return of_({{{', '.join([f'{name!r}: {name}' for name in names])}}})"
-        formula = inspect.unwrap(self._followed(part)).__code__
-        found: dict[str, Any] = {"__name__": self.module, "Array": Array, "ArrayLike": ArrayLike}
-        found["of_"] = lambda given: self._called(part, given)
-        exec(compile(f"from __future__ import annotations\n{text}", formula.co_filename, "exec"), found)
-        function: FunctionType = found[part]
-        function.__code__ = function.__code__.replace(co_firstlineno=formula.co_firstlineno)
+        called = lambda given: self._called(part, given)
+        function = written_out(part, names, self.signature(part), called, self._followed(part))
+        function.__module__ = self.module
         function.__qualname__, function.__doc__ = f"{self.name}.{part}", self.documentation(part)
         return function
 

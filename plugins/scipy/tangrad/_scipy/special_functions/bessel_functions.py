@@ -9,52 +9,28 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._scipy.special_functions.elementwise import polynomial, reals, with_derivatives
-from tangrad.core import as_array, dtypes
+from tangrad._scipy.definitions import defined, reals
+from tangrad._scipy.special_functions.elementwise import polynomial, with_derivatives
+from tangrad.core import Array, as_array, dtypes
 from tangrad.extend import lax as p
 from tangrad.extend.lax import complex as complex_of
 from tangrad.extend.lax import fori_loop, stop_gradient
-from tangrad.extend.numpy import as_one, asarray, broadcast_shape, broadcast_to, index_argument, is_kind
+from tangrad.extend.numpy import asarray, broadcast_shape, broadcast_to, index_argument, is_kind
+from tangrad.typing import ArrayLike
+
+MADE_FOR = "scipy.special"
 
 
-@as_one()
-def i0e(x: Any) -> Any:
-    """exp(-|x|) I₀(x): the modified Bessel function of order 0, scaled.
-
-    Args:
-        x: an array or number, real; integers become floats.
-
-    Returns:
-        An array of the shape of `x`.
-
-    Raises:
-        TypeError: for complex numbers.
-
-    >>> import tangrad.scipy.special as special
-    >>> special.i0e(0.0)
-    Array(1., dtype=float32, weak_type=True)
-    """
-    return p.bessel_i0e_p.bind(*reals("i0e", x))
+@defined(0.0, gives="Array(1., dtype=float32, weak_type=True)")
+def i0e(x: ArrayLike) -> Array:
+    """exp(-|x|) I₀(x): the modified Bessel function of order 0, scaled."""
+    return p.bessel_i0e_p.bind(x)
 
 
-@as_one()
-def i1e(x: Any) -> Any:
-    """exp(-|x|) I₁(x): the modified Bessel function of order 1, scaled.
-
-    Args:
-        x: an array or number, real; integers become floats.
-
-    Returns:
-        An array of the shape of `x`.
-
-    Raises:
-        TypeError: for complex numbers.
-
-    >>> import tangrad.scipy.special as special
-    >>> special.i1e(0.0)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return p.bessel_i1e_p.bind(*reals("i1e", x))
+@defined(0.0, gives="Array(0., dtype=float32, weak_type=True)")
+def i1e(x: ArrayLike) -> Array:
+    """exp(-|x|) I₁(x): the modified Bessel function of order 1, scaled."""
+    return p.bessel_i1e_p.bind(x)
 
 
 def _finite(x: Any) -> Any:
@@ -86,44 +62,16 @@ def _i1(x: Any) -> Any:
     return tnp.exp(abs(x)) * p.bessel_i1e_p.bind(_finite(x))
 
 
-@as_one()
-def i0(x: Any) -> Any:
-    """The modified Bessel function I₀.
-
-    Args:
-        x: an array or number, real; integers become floats.
-
-    Returns:
-        An array of the shape of `x`.
-
-    Raises:
-        TypeError: for complex numbers.
-
-    >>> import tangrad.scipy.special as special
-    >>> special.i0(0.0)
-    Array(1., dtype=float32, weak_type=True)
-    """
-    return _i0(*reals("i0", x))
+@defined(0.0, gives="Array(1., dtype=float32, weak_type=True)")
+def i0(x: ArrayLike) -> Array:
+    """The modified Bessel function I₀."""
+    return _i0(x)
 
 
-@as_one()
-def i1(x: Any) -> Any:
-    """The modified Bessel function I₁.
-
-    Args:
-        x: an array or number, real; integers become floats.
-
-    Returns:
-        An array of the shape of `x`.
-
-    Raises:
-        TypeError: for complex numbers.
-
-    >>> import tangrad.scipy.special as special
-    >>> special.i1(0.0)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return _i1(*reals("i1", x))
+@defined(0.0, gives="Array(0., dtype=float32, weak_type=True)")
+def i1(x: ArrayLike) -> Array:
+    """The modified Bessel function I₁."""
+    return _i1(x)
 
 
 # --- J of orders 0, …, v -------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._scipy.special_functions.elementwise import reals, with_derivatives
+from tangrad._scipy.definitions import defined, reals
+from tangrad._scipy.special_functions.elementwise import with_derivatives
 from tangrad._scipy.special_functions.gamma_functions import (
     HALF_LOG_2PI,
     STIRLING_FROM,
@@ -14,9 +15,13 @@ from tangrad._scipy.special_functions.gamma_functions import (
     sign_of_gamma,
     stirling_remainder,
 )
+from tangrad.core import Array
 from tangrad.extend import lax as p
 from tangrad.extend.lax import stop_gradient
 from tangrad.extend.numpy import as_one
+from tangrad.typing import ArrayLike
+
+MADE_FOR = "scipy.special"
 
 
 def _betaln_slope(t: Any, one: Any, other: Any) -> Any:
@@ -62,46 +67,15 @@ def _regular_betaln(a: Any, b: Any) -> Any:
     return tnp.where(far, tnp.where(low >= STIRLING_FROM, both, one), plain)
 
 
-@as_one()
-def betaln(a: Any, b: Any) -> Any:
-    """log |B(a, b)|, with B(a, b) = Γ(a) Γ(b) / Γ(a + b).
-
-    Args:
-        a, b: arrays or numbers, real, broadcast against each other.
-
-    Returns:
-        An array of their common shape.
-
-    Raises:
-        TypeError: for complex numbers.
-        ValueError: for shapes that do not fit.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.betaln(2.0, 3.0):.4f}"
-    '-2.4849'
-    """
-    return _betaln(*reals("betaln", a, b))
+@defined(2.0, 3.0, gives="-2.4849", weak="as promoted")
+def betaln(a: ArrayLike, b: ArrayLike) -> Array:
+    """log |B(a, b)|, with B(a, b) = Γ(a) Γ(b) / Γ(a + b)."""
+    return _betaln(a, b)
 
 
-@as_one()
-def beta(a: Any, b: Any) -> Any:
-    """The beta function, Γ(a) Γ(b) / Γ(a + b).
-
-    Args:
-        a, b: arrays or numbers, real, broadcast against each other.
-
-    Returns:
-        An array of their common shape.
-
-    Raises:
-        TypeError: for complex numbers.
-        ValueError: for shapes that do not fit.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.beta(2.0, 3.0):.4f}"
-    '0.0833'
-    """
-    a, b = reals("beta", a, b)
+@defined(2.0, 3.0, gives="0.0833")
+def beta(a: ArrayLike, b: ArrayLike) -> Array:
+    """The beta function, Γ(a) Γ(b) / Γ(a + b)."""
     return _sign_of_beta(stop_gradient(a), stop_gradient(b)) * tnp.exp(_betaln(a, b))
 
 
@@ -117,25 +91,10 @@ def _sign_of_beta(a: Any, b: Any) -> Any:
     return tnp.where(poles[0] | poles[1], at_poles, alone)
 
 
-@as_one()
-def betainc(a: Any, b: Any, x: Any) -> Any:
-    """The regularised incomplete beta function Iₓ(a, b).
-
-    Args:
-        a, b, x: arrays or numbers, real, broadcast against each other. Derivatives are known with respect to x.
-
-    Returns:
-        An array of their common shape.
-
-    Raises:
-        TypeError: for complex numbers.
-        ValueError: for shapes that do not fit.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.betainc(1.0, 2.0, 0.5):.4f}"
-    '0.7500'
-    """
-    return p.regularized_incomplete_beta_p.bind(*reals("betainc", a, b, x))
+@defined(1.0, 2.0, 0.5, gives="0.7500", weak="as promoted", returns="derivatives are known with respect to x")
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
+    """The regularised incomplete beta function Iₓ(a, b)."""
+    return p.regularized_incomplete_beta_p.bind(a, b, x)
 
 
 @as_one("repetition")
@@ -157,7 +116,7 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
     >>> f"{special.comb(5, 2):.3f}"
     '10.000'
     """
-    total, chosen = reals("comb", N, k)
+    total, chosen = reals("comb", N, k, weak="as promoted")
     if repetition:
         total = tnp.where((total == 0) & (chosen == 0), 0.0, total + chosen - 1)
     inside = (chosen >= 0) & (total >= chosen) & (total >= 0)

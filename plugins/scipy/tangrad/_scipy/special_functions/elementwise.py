@@ -1,67 +1,17 @@
-"""How the special functions are made: what they take, and the derivatives that are known in closed form."""
+"""What special functions are computed with: derivatives that are known in closed form, polynomials, series."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from tangrad.core import as_array, dtypes
+from tangrad.core import dtypes
 from tangrad.extend.custom_rules import custom_jvp
 from tangrad.extend.lax import fori_loop, while_loop
-from tangrad.extend.numpy import broadcast_all, check_rank_promotion, is_complex, promote_inexact, strong
 
 Function = Callable[..., Any]
-
-# Of these a Python number gives an array that is not weakly typed, as in JAX; of the others a weakly typed one.
-_NEVER_WEAK = {"dawsn", "erfcx", "gamma", "log_ndtr", "multigammaln", "ndtr", "ndtri", "spence"}
-# These, too, are weakly typed of an array of booleans beside Python numbers.
-_WEAK_AS_PROMOTED = {
-    "betainc",
-    "betaln",
-    "boxcox",
-    "boxcox1p",
-    "comb",
-    "gammainc",
-    "gammaincc",
-    "polygamma",
-    "xlog1py",
-    "xlogy",
-    "zeta",
-}
-# Which of these a function is; one that is not said is looked up by its name.
-Weakness: TypeAlias = Literal["never", "as promoted", "usual"]
-
-
-def numbers(name: str, *values: Any, weak: Weakness | None = None) -> list[Any]:
-    """The arguments as arrays of one shape and one dtype, real or complex; integers become floats.
-
-    They are weakly typed only if all arguments are, or the first has no dimensions.
-    Raises TypeError for what is no array, ValueError for shapes that do not fit.
-    """
-    weak = weak or ("never" if name in _NEVER_WEAK else "as promoted" if name in _WEAK_AS_PROMOTED else "usual")
-    promoted = promote_inexact(name, *values)
-    known = [strong(value) for value in promoted] if _is_known(weak, values, promoted) else promoted
-    check_rank_promotion(name, [value.aval.shape for value in known if value.aval.shape])
-    return [as_array(value) for value in broadcast_all(name, known)]
-
-
-def _is_known(weak: Weakness, values: Any, promoted: Any) -> bool:
-    """Whether what a function computes has a dtype of its own, not a weak one that takes that of its neighbour."""
-    if weak == "never" or not all([value.aval.weak_type for value in promoted]):
-        return True
-    if weak == "as promoted" or not promoted[0].aval.shape:
-        return False
-    return not all([dtypes.is_weakly_typed(value) for value in values])
-
-
-def reals(name: str, *values: Any, weak: Weakness | None = None) -> list[Any]:
-    """As `numbers`. Raises TypeError for complex numbers."""
-    made = numbers(name, *values, weak=weak)
-    if is_complex(made[0]):
-        raise TypeError(f"{name} does not accept complex numbers, got {made[0].aval.str_short()}")
-    return made
 
 
 def with_derivatives(*derivatives: Function | None) -> Callable[[Function], Function]:

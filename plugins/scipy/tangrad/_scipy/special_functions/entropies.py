@@ -7,10 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._scipy.special_functions.elementwise import numbers, polynomial, reals, with_derivatives
+from tangrad._scipy.definitions import defined
+from tangrad._scipy.special_functions.elementwise import polynomial, with_derivatives
+from tangrad.core import Array
 from tangrad.extend import nn
 from tangrad.extend.lax import logistic
-from tangrad.extend.numpy import as_one, asarray, strong
+from tangrad.extend.numpy import asarray, strong
+from tangrad.typing import ArrayLike
+
+MADE_FOR = "scipy.special"
 
 
 def _times_log(x: Any, y: Any) -> Any:
@@ -28,44 +33,16 @@ def _xlog1py(x: Any, y: Any) -> Any:
     return tnp.where(tnp.isnan(y), y, tnp.where(x == 0, tnp.zeros_like(x), x * tnp.log1p(tnp.where(x == 0, 1.0, y))))
 
 
-@as_one()
-def xlogy(x: Any, y: Any) -> Any:
-    """x log(y), and 0 where x is 0.
-
-    Args:
-        x, y: arrays or numbers, broadcast against each other.
-
-    Returns:
-        An array of their common shape.
-
-    Raises:
-        ValueError: for shapes that do not fit.
-
-    >>> import tangrad.scipy.special as special
-    >>> special.xlogy(0.0, 0.0)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return _xlogy(*numbers("xlogy", x, y))
+@defined(0.0, 0.0, gives="Array(0., dtype=float32, weak_type=True)", weak="as promoted", complex_too=True)
+def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
+    """x log(y), and 0 where x is 0."""
+    return _xlogy(x, y)
 
 
-@as_one()
-def xlog1py(x: Any, y: Any) -> Any:
-    """x log(1 + y), and 0 where x is 0.
-
-    Args:
-        x, y: arrays or numbers, broadcast against each other.
-
-    Returns:
-        An array of their common shape.
-
-    Raises:
-        ValueError: for shapes that do not fit.
-
-    >>> import tangrad.scipy.special as special
-    >>> special.xlog1py(0.0, -1.0)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return _xlog1py(*numbers("xlog1py", x, y))
+@defined(0.0, -1.0, gives="Array(0., dtype=float32, weak_type=True)", weak="as promoted", complex_too=True)
+def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
+    """x log(1 + y), and 0 where x is 0."""
+    return _xlog1py(x, y)
 
 
 @with_derivatives(lambda t, ans, x: t * tnp.where(x < 0, 0.0, -1 - tnp.log(tnp.where(x < 0, 1.0, x))))
@@ -74,25 +51,10 @@ def _entropy(x: Any) -> Any:
     return tnp.where(x < 0, -math.inf, -_xlogy(safe, safe))
 
 
-@as_one()
-def entr(x: Any) -> Any:
-    """-x log(x): the part of one outcome in an entropy; 0 at 0, -inf below.
-
-    Args:
-        x: an array or number, real; integers become floats.
-
-    Returns:
-        An array of the shape of `x`.
-
-    Raises:
-        TypeError: for complex numbers.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.entr(0.5):.4f}"
-    '0.3466'
-    """
-    (made,) = reals("entr", x)
-    return _entropy(made)
+@defined(0.5, gives="0.3466")
+def entr(x: ArrayLike) -> Array:
+    """-x log(x): the part of one outcome in an entropy; 0 at 0, -inf below."""
+    return _entropy(x)
 
 
 def _relative(p: Any, q: Any) -> Any:
@@ -104,82 +66,38 @@ def _relative(p: Any, q: Any) -> Any:
     return tnp.where(tnp.isnan(p) | tnp.isnan(q), math.nan, value)
 
 
-@as_one()
-def rel_entr(p: Any, q: Any) -> Any:
-    """p log(p / q): the part of one outcome in a relative entropy; inf for negative numbers, and where only q is 0.
-
-    Args:
-        p, q: arrays or numbers, real, broadcast against each other.
-
-    Returns:
-        An array of their common shape.
-
-    Raises:
-        TypeError: for complex numbers.
-        ValueError: for shapes that do not fit.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.rel_entr(2.0, 1.0):.4f}"
-    '1.3863'
-    """
-    return _relative(*reals("rel_entr", p, q))
+@defined(2.0, 1.0, gives="1.3863")
+def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
+    """p log(p / q): the part of one outcome in a relative entropy; inf for negative numbers, and where only q is 0."""
+    return _relative(p, q)
 
 
-@as_one()
-def kl_div(p: Any, q: Any) -> Any:
-    """p log(p / q) - p + q, which is nowhere negative; inf for negative numbers, and where only q is 0.
-
-    Args:
-        p, q: arrays or numbers, real, broadcast against each other.
-
-    Returns:
-        An array of their common shape.
-
-    Raises:
-        TypeError: for complex numbers.
-        ValueError: for shapes that do not fit.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.kl_div(2.0, 1.0):.4f}"
-    '0.3863'
-    """
-    p, q = reals("kl_div", p, q)
+def _divergence(p: Any, q: Any) -> Any:
     relative = _relative(p, q)
     return tnp.where((relative == math.inf) & (p < math.inf), math.inf, relative - p + q)
 
 
-@as_one()
-def expit(x: Any) -> Any:
-    """The logistic function, 1 / (1 + exp(-x)).
-
-    Args:
-        x: an array or number, real or complex; integers become floats.
-
-    Returns:
-        An array of the shape of `x`.
-
-    >>> import tangrad.scipy.special as special
-    >>> special.expit(0.0)
-    Array(0.5, dtype=float32, weak_type=True)
-    """
-    return logistic(*numbers("expit", x))
+@defined(2.0, 1.0, gives="0.3863")
+def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
+    """p log(p / q) - p + q, which is nowhere negative; inf for negative numbers, and where only q is 0."""
+    return _divergence(p, q)
 
 
-@as_one()
-def logit(x: Any) -> Any:
-    """log(x / (1 - x)), the inverse of `expit`.
+@defined(0.0, gives="Array(0.5, dtype=float32, weak_type=True)", complex_too=True)
+def expit(x: ArrayLike) -> Array:
+    """The logistic function, 1 / (1 + exp(-x))."""
+    return logistic(x)
 
-    Args:
-        x: an array or number, real or complex; integers become floats.
 
-    Returns:
-        An array of the shape of `x`; NaN of real numbers outside of [0, 1].
-
-    >>> import tangrad.scipy.special as special
-    >>> special.logit(0.5)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return _logit(*numbers("logit", x))
+@defined(
+    0.5,
+    gives="Array(0., dtype=float32, weak_type=True)",
+    complex_too=True,
+    returns="NaN of real numbers outside of [0, 1]",
+)
+def logit(x: ArrayLike) -> Array:
+    """log(x / (1 - x)), the inverse of `expit`."""
+    return _logit(x)
 
 
 # As a sum of two quotients: the product of small numbers would underflow, and its inverse be differentiated.
@@ -212,48 +130,16 @@ def _power_less_one(logarithm: Any, exponent: Any) -> Any:
     return tnp.where(flat, logarithm, value)
 
 
-@as_one()
-def boxcox(x: Any, lmbda: Any) -> Any:
-    """The transformation of Box and Cox, (xᵏ - 1) / k with k = lmbda; log(x) where that is 0.
-
-    Args:
-        x, lmbda: arrays or numbers, real, broadcast against each other.
-
-    Returns:
-        An array of their common shape; NaN for negative `x`.
-
-    Raises:
-        TypeError: for complex numbers.
-        ValueError: for shapes that do not fit.
-
-    >>> import tangrad.scipy.special as special
-    >>> special.boxcox(2.0, 1.0)
-    Array(1., dtype=float32, weak_type=True)
-    """
-    made, exponent = reals("boxcox", x, lmbda)
-    return _power_less_one(tnp.log(made), exponent)
+@defined(2.0, 1.0, gives="Array(1., dtype=float32, weak_type=True)", weak="as promoted", returns="NaN for negative `x`")
+def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
+    """The transformation of Box and Cox, (xᵏ - 1) / k with k = lmbda; log(x) where that is 0."""
+    return _power_less_one(tnp.log(x), lmbda)
 
 
-@as_one()
-def boxcox1p(x: Any, lmbda: Any) -> Any:
-    """The transformation of Box and Cox of 1 + x, accurate near 0.
-
-    Args:
-        x, lmbda: arrays or numbers, real, broadcast against each other.
-
-    Returns:
-        An array of their common shape; NaN for `x` below -1.
-
-    Raises:
-        TypeError: for complex numbers.
-        ValueError: for shapes that do not fit.
-
-    >>> import tangrad.scipy.special as special
-    >>> special.boxcox1p(1.0, 1.0)
-    Array(1., dtype=float32, weak_type=True)
-    """
-    made, exponent = reals("boxcox1p", x, lmbda)
-    return _power_less_one(tnp.log1p(made), exponent)
+@defined(1.0, 1.0, gives="Array(1., dtype=float32, weak_type=True)", weak="as promoted", returns="NaN for `x` below -1")
+def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
+    """The transformation of Box and Cox of 1 + x, accurate near 0."""
+    return _power_less_one(tnp.log1p(x), lmbda)
 
 
 # --- along an axis -------------------------------------------------------------------------------------------------

@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._scipy.special_functions.elementwise import (
-    backward,
-    polynomial,
-    reals,
-    sum_of_terms,
-    with_derivatives,
-)
+from tangrad._scipy.definitions import defined, reals
+from tangrad._scipy.special_functions.elementwise import backward, polynomial, sum_of_terms, with_derivatives
+from tangrad.core import Array
 from tangrad.extend import lax as p
 from tangrad.extend.lax import complex as complex_of
 from tangrad.extend.lax import stop_gradient
-from tangrad.extend.numpy import Fused, as_one
+from tangrad.extend.numpy import Fused
+from tangrad.typing import ArrayLike
+
+MADE_FOR = "scipy.special"
 
 _EULER = 0.5772156649015329
 _DEPTH = 90  # of the continued fraction: at x = 1 its error is about exp(-4 √90) = 3e-17
@@ -98,44 +97,16 @@ def _expi(x: Any) -> Any:
     return _by_sign(_ei, _e1, x)
 
 
-@as_one()
-def exp1(x: Any) -> Any:
-    """The exponential integral E₁(x) = ∫₁^∞ exp(-x t) / t dt; its real part, -Ei(-x), below 0.
-
-    Args:
-        x: an array or number, real; integers become floats.
-
-    Returns:
-        An array of the shape of `x`.
-
-    Raises:
-        TypeError: for complex numbers.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.exp1(1.0):.4f}"
-    '0.2194'
-    """
-    return _exp1(*reals("exp1", x))
+@defined(1.0, gives="0.2194")
+def exp1(x: ArrayLike) -> Array:
+    """The exponential integral E₁(x) = ∫₁^∞ exp(-x t) / t dt; its real part, -Ei(-x), below 0."""
+    return _exp1(x)
 
 
-@as_one()
-def expi(x: Any) -> Any:
-    """The exponential integral Ei(x), the principal value of ∫₋∞ˣ exp(t) / t dt.
-
-    Args:
-        x: an array or number, real; integers become floats.
-
-    Returns:
-        An array of the shape of `x`.
-
-    Raises:
-        TypeError: for complex numbers.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.expi(1.0):.4f}"
-    '1.8951'
-    """
-    return _expi(*reals("expi", x))
+@defined(1.0, gives="1.8951")
+def expi(x: ArrayLike) -> Array:
+    """The exponential integral Ei(x), the principal value of ∫₋∞ˣ exp(t) / t dt."""
+    return _expi(x)
 
 
 def _expn_series(n: Any, x: Any) -> Any:
@@ -165,27 +136,17 @@ def _expn(n: Any, x: Any) -> Any:
     return tnp.where(valid, tnp.where(x == 0, at_zero, value), math.nan)
 
 
-@as_one()
-def expn(n: Any, x: Any) -> Any:
-    """The generalised exponential integral Eₙ(x) = ∫₁^∞ exp(-x t) / tⁿ dt.
-
-    Args:
-        n: the order: whole numbers, 0, 1, …, held fixed in derivatives.
-        x: an array or number, real, not negative; broadcast against `n`.
-
-    Returns:
-        An array of their common shape; NaN for other orders and negative `x`.
-
-    Raises:
-        TypeError: for complex numbers.
-        ValueError: for shapes that do not fit.
-
-    >>> import tangrad.scipy.special as special
-    >>> special.expn(2, 0.0)
-    Array(1., dtype=float32)
-    """
-    order, made = reals("expn", n, x)
-    return _expn(stop_gradient(order), made)
+@defined(
+    2,
+    0.0,
+    gives="Array(1., dtype=float32)",
+    returns="NaN for other orders and negative `x`",
+    n="the order: whole numbers, 0, 1, …, held fixed in derivatives",
+    x="an array or number, real, not negative; broadcast against `n`",
+)
+def expn(n: ArrayLike, x: ArrayLike) -> Array:
+    """The generalised exponential integral Eₙ(x) = ∫₁^∞ exp(-x t) / tⁿ dt."""
+    return _expn(stop_gradient(n), x)
 
 
 # --- sine and cosine integrals -------------------------------------------------------------------------------------
@@ -303,21 +264,7 @@ def _spence(x: Any) -> Any:
     return tnp.where(x >= 0, value, math.nan)
 
 
-@as_one()
-def spence(x: Any) -> Any:
-    """Spence's function, the dilogarithm of 1 - x: -∫₁ˣ log(t) / (t - 1) dt.
-
-    Args:
-        x: an array or number, real; integers become floats. NaN below 0.
-
-    Returns:
-        An array of the shape of `x`.
-
-    Raises:
-        TypeError: for complex numbers.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.spence(0.0):.4f}"
-    '1.6449'
-    """
-    return _spence(*reals("spence", x))
+@defined(0.0, gives="1.6449", weak="never", returns="NaN below 0")
+def spence(x: ArrayLike) -> Array:
+    """Spence's function, the dilogarithm of 1 - x: -∫₁ˣ log(t) / (t - 1) dt."""
+    return _spence(x)

@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._scipy.special_functions.elementwise import numbers, polynomial, reals, with_derivatives
+from tangrad._scipy.definitions import defined, reals
+from tangrad._scipy.special_functions.elementwise import polynomial, with_derivatives
+from tangrad.core import Array
 from tangrad.extend import lax as p
 from tangrad.extend.lax import complex as complex_of
 from tangrad.extend.lax import stop_gradient
 from tangrad.extend.numpy import as_one, index_argument, is_complex
+from tangrad.typing import ArrayLike
+
+MADE_FOR = "scipy.special"
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 STIRLING_FROM = 10
@@ -32,24 +37,10 @@ def stirling_remainder(z: Any) -> Any:
 # --- of one argument -----------------------------------------------------------------------------------------------
 
 
-@as_one()
-def gammaln(x: Any) -> Any:
-    """log |Γ(x)|; infinite at 0, -1, -2, …
-
-    Args:
-        x: an array or number, real; integers become floats.
-
-    Returns:
-        An array of the shape of `x`.
-
-    Raises:
-        TypeError: for complex numbers.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.gammaln(4.0):.4f}"
-    '1.7918'
-    """
-    return p.lgamma_p.bind(*reals("gammaln", x))
+@defined(4.0, gives="1.7918")
+def gammaln(x: ArrayLike) -> Array:
+    """log |Γ(x)|; infinite at 0, -1, -2, …"""
+    return p.lgamma_p.bind(x)
 
 
 def _complex_digamma(z: Any) -> Any:
@@ -83,24 +74,16 @@ def _complex_loggamma(z: Any) -> Any:
     return tnp.where(lower, tnp.conj(value), value)
 
 
-@as_one()
-def loggamma(x: Any) -> Any:
-    """The principal branch of the logarithm of Γ: analytic but for the negative real axis.
+def _loggamma(x: Any) -> Any:
+    if is_complex(x):
+        return _complex_loggamma(x)
+    return tnp.where(x < 0, math.nan, p.lgamma_p.bind(x))
 
-    Args:
-        x: an array or number, real or complex.
 
-    Returns:
-        An array of the shape of `x`; of real numbers below 0 NaN, since Γ changes its sign there.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.loggamma(0.5):.4f}"
-    '0.5724'
-    """
-    (made,) = numbers("loggamma", x)
-    if is_complex(made):
-        return _complex_loggamma(made)
-    return tnp.where(made < 0, math.nan, p.lgamma_p.bind(made))
+@defined(0.5, gives="0.5724", complex_too=True, returns="of real numbers below 0 NaN, since Γ changes its sign there")
+def loggamma(x: ArrayLike) -> Array:
+    """The principal branch of the logarithm of Γ: analytic but for the negative real axis."""
+    return _loggamma(x)
 
 
 def sign_of_gamma(x: Any) -> Any:
@@ -110,24 +93,10 @@ def sign_of_gamma(x: Any) -> Any:
     return tnp.where(tnp.isnan(x) | ((x < 0) & (x == below)), math.nan, sign)
 
 
-@as_one()
-def gammasgn(x: Any) -> Any:
-    """The sign of Γ(x): 1 or -1, NaN at -1, -2, … and of NaN.
-
-    Args:
-        x: an array or number, real; integers become floats.
-
-    Returns:
-        An array of the shape of `x`.
-
-    Raises:
-        TypeError: for complex numbers.
-
-    >>> import tangrad.scipy.special as special
-    >>> special.gammasgn(-0.5)
-    Array(-1., dtype=float32)
-    """
-    return sign_of_gamma(stop_gradient(reals("gammasgn", x)[0]))
+@defined(-0.5, gives="Array(-1., dtype=float32)")
+def gammasgn(x: ArrayLike) -> Array:
+    """The sign of Γ(x): 1 or -1, NaN at -1, -2, … and of NaN."""
+    return sign_of_gamma(stop_gradient(x))
 
 
 def _gamma_slope(t: Any, ans: Any, x: Any) -> Any:
@@ -142,46 +111,19 @@ def _real_gamma(x: Any) -> Any:
     return sign_of_gamma(stop_gradient(x)) * tnp.exp(p.lgamma_p.bind(x))
 
 
-@as_one()
-def gamma(x: Any) -> Any:
-    """The gamma function.
-
-    Args:
-        x: an array or number, real or complex; integers become floats.
-
-    Returns:
-        An array of the shape of `x`; NaN at -1, -2, …
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.gamma(4.0):.4f}"
-    '6.0000'
-    """
-    (made,) = numbers("gamma", x)
-    if is_complex(made):
-        return tnp.exp(_complex_loggamma(made))
-    return _real_gamma(made)
+@defined(4.0, gives="6.0000", weak="never", complex_too=True, returns="NaN at -1, -2, …")
+def gamma(x: ArrayLike) -> Array:
+    """The gamma function."""
+    if is_complex(x):
+        return tnp.exp(_complex_loggamma(x))
+    return _real_gamma(x)
 
 
-@as_one()
-def digamma(x: Any) -> Any:
-    """The derivative of log Γ.
-
-    Args:
-        x: an array or number, real; integers become floats.
-
-    Returns:
-        An array of the shape of `x`; infinite at 0, NaN at -1, -2, …
-
-    Raises:
-        TypeError: for complex numbers.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.digamma(1.0):.4f}"
-    '-0.5772'
-    """
-    (made,) = reals("digamma", x)
-    zero = made == 0
-    return tnp.where(zero, -1 / tnp.where(zero, made, 1.0), p.digamma_p.bind(tnp.where(zero, 1.0, made)))
+@defined(1.0, gives="-0.5772", returns="infinite at 0, NaN at -1, -2, …")
+def digamma(x: ArrayLike) -> Array:
+    """The derivative of log Γ."""
+    zero = x == 0
+    return tnp.where(zero, -1 / tnp.where(zero, x, 1.0), p.digamma_p.bind(tnp.where(zero, 1.0, x)))
 
 
 @as_one("exact")
@@ -216,46 +158,16 @@ def is_pole(x: Any) -> Any:
     return (x <= 0) & (x == tnp.floor(x))
 
 
-@as_one()
-def gammainc(a: Any, x: Any) -> Any:
-    """The regularised lower incomplete gamma function P(a, x).
-
-    Args:
-        a, x: arrays or numbers, real, broadcast against each other.
-
-    Returns:
-        An array of their common shape.
-
-    Raises:
-        TypeError: for complex numbers.
-        ValueError: for shapes that do not fit.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.gammainc(1.0, 1.0):.4f}"
-    '0.6321'
-    """
-    return p.igamma_p.bind(*reals("gammainc", a, x))
+@defined(1.0, 1.0, gives="0.6321", weak="as promoted")
+def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
+    """The regularised lower incomplete gamma function P(a, x)."""
+    return p.igamma_p.bind(a, x)
 
 
-@as_one()
-def gammaincc(a: Any, x: Any) -> Any:
-    """The regularised upper incomplete gamma function, 1 - P(a, x).
-
-    Args:
-        a, x: arrays or numbers, real, broadcast against each other.
-
-    Returns:
-        An array of their common shape.
-
-    Raises:
-        TypeError: for complex numbers.
-        ValueError: for shapes that do not fit.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.gammaincc(1.0, 1.0):.4f}"
-    '0.3679'
-    """
-    return p.igammac_p.bind(*reals("gammaincc", a, x))
+@defined(1.0, 1.0, gives="0.3679", weak="as promoted")
+def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
+    """The regularised upper incomplete gamma function, 1 - P(a, x)."""
+    return p.igammac_p.bind(a, x)
 
 
 @with_derivatives(
@@ -277,51 +189,27 @@ def _poch(z: Any, m: Any) -> Any:
     return tnp.where(m == 0, 1.0, tnp.where(unknown, math.nan, value))
 
 
-@as_one()
-def poch(z: Any, m: Any) -> Any:
-    """Pochhammer's symbol, Γ(z + m) / Γ(z).
-
-    Args:
-        z, m: arrays or numbers, real, broadcast against each other.
-
-    Returns:
-        An array of their common shape.
-
-    Raises:
-        TypeError: for complex numbers.
-        ValueError: for shapes that do not fit.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.poch(2.0, 3.0):.3f}"
-    '24.000'
-    """
-    return _poch(*reals("poch", z, m))
+@defined(2.0, 3.0, gives="24.000")
+def poch(z: ArrayLike, m: ArrayLike) -> Array:
+    """Pochhammer's symbol, Γ(z + m) / Γ(z)."""
+    return _poch(z, m)
 
 
-@as_one()
-def polygamma(n: Any, x: Any) -> Any:
-    """The derivative of order n of digamma.
-
-    Args:
-        n: the order: whole numbers, 0, 1, …
-        x: an array or number, real; broadcast against `n`.
-
-    Returns:
-        An array of their common shape; NaN for other orders.
-
-    Raises:
-        TypeError: for complex numbers.
-        ValueError: for shapes that do not fit.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.polygamma(1, 1.0):.4f}"
-    '1.6449'
-    """
-    order, made = reals("polygamma", n, x)
-    order, endless = stop_gradient(order), made == math.inf
-    inner = tnp.where(endless, 1.0, made)
-    value = tnp.where((order == 0) & (made == 0), -1 / inner, p.polygamma_p.bind(order, inner))
-    return tnp.where(endless, tnp.where(order == 0, math.inf, 0 * value), value)
+@defined(
+    1,
+    1.0,
+    gives="1.6449",
+    weak="as promoted",
+    returns="NaN for other orders",
+    n="the order: whole numbers, 0, 1, …",
+    x="an array or number, real; broadcast against `n`",
+)
+def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
+    """The derivative of order n of digamma."""
+    n, endless = stop_gradient(n), x == math.inf
+    inner = tnp.where(endless, 1.0, x)
+    value = tnp.where((n == 0) & (x == 0), -1 / inner, p.polygamma_p.bind(n, inner))
+    return tnp.where(endless, tnp.where(n == 0, math.inf, 0 * value), value)
 
 
 @as_one("d")
@@ -343,7 +231,7 @@ def multigammaln(a: Any, d: Any) -> Any:
     '1.5502'
     """
     dimension = index_argument("multigammaln", d, "d")
-    (made,) = reals("multigammaln", a)
+    (made,) = reals("multigammaln", a, weak="never")
     constant = 0.25 * dimension * (dimension - 1) * math.log(math.pi)
     return constant + sum([p.lgamma_p.bind(made - 0.5 * j) for j in range(dimension)])
 

@@ -12,12 +12,19 @@ import math
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._scipy.special_functions.elementwise import Function, reals, until_small, with_derivatives
+from tangrad._scipy.definitions import defined
+from tangrad._scipy.special_functions.elementwise import Function, until_small, with_derivatives
 from tangrad._scipy.special_functions.gamma_functions import sign_of_gamma
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend import lax as p
 from tangrad.extend.lax import stop_gradient
-from tangrad.extend.numpy import as_one
+from tangrad.typing import ArrayLike
+
+MADE_FOR = "scipy.special"
+_SOURCE = (
+    "Pearson, Olver and Porter, Numerical methods for the computation of the confluent and Gauss hypergeometric "
+    "functions, Numer. Algorithms 74 (2017)"
+)
 
 _LIMIT = 5000  # terms
 
@@ -99,28 +106,7 @@ def _kummer_large(a: Any, b: Any, size: Any) -> Any:
     return _gamma(b) * _reciprocal_gamma(b - a) * tnp.exp(-a * tnp.log(size)) * total
 
 
-@as_one()
-def hyp1f1(a: Any, b: Any, x: Any) -> Any:
-    """Kummer's confluent hypergeometric function ₁F₁(a; b; x).
-
-    Args:
-        a, b, x: arrays or numbers, real, broadcast against each other.
-
-    Returns:
-        An array of their common shape.
-
-    Raises:
-        TypeError: for complex numbers.
-        ValueError: for shapes that do not fit.
-
-    Source: Pearson, Olver and Porter, Numerical methods for the computation of the confluent and Gauss hypergeometric
-        functions, Numer. Algorithms 74 (2017).
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.hyp1f1(1.0, 1.0, 1.0):.4f}"
-    '2.7183'
-    """
-    a, b, x = reals("hyp1f1", a, b, x)
+def _confluent(a: Any, b: Any, x: Any) -> Any:
     # exp(x) ₁F₁(b - a; b; -x) has terms of one sign where x is negative (DLMF 13.2.39); a polynomial has them itself.
     fixed = stop_gradient(x)
     turned = (fixed < 0) & ~_is_pole(stop_gradient(a))
@@ -129,6 +115,12 @@ def hyp1f1(a: Any, b: Any, x: Any) -> Any:
     value = _kummer(tnp.where(turned, b - a, a), b, tnp.where(turned, -moderate, moderate))
     value = tnp.where(turned, tnp.exp(tnp.where(turned, moderate, 0.0)) * value, value)
     return tnp.where(far, _kummer_large(a, b, tnp.where(far, -x, 1000.0)), value)
+
+
+@defined(1.0, 1.0, 1.0, gives="2.7183", source=_SOURCE)
+def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
+    """Kummer's confluent hypergeometric function ₁F₁(a; b; x)."""
+    return _confluent(a, b, x)
 
 
 # --- ₂F₁ -----------------------------------------------------------------------------------------------------------
@@ -163,29 +155,7 @@ def _near_one(a: Any, b: Any, c: Any, x: Any) -> Any:
     return tnp.where(close, total, regular)
 
 
-@as_one()
-def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
-    """Gauss's hypergeometric function ₂F₁(a, b; c; x) for x ≤ 1; infinite beyond, unless it is a polynomial.
-
-    Args:
-        a, b, c, x: arrays or numbers, real, broadcast against each other.
-
-    Returns:
-        An array of their common shape.
-
-    Raises:
-        TypeError: for complex numbers.
-        ValueError: for shapes that do not fit.
-
-    Source: Pearson, Olver and Porter, Numerical methods for the computation of the confluent and Gauss hypergeometric
-        functions, Numer. Algorithms 74 (2017). Where c - a - b is a whole number, values for x near 1 are interpolated
-        in c, and have 11 or 4 digits.
-
-    >>> import tangrad.scipy.special as special
-    >>> f"{special.hyp2f1(1.0, 1.0, 2.0, 0.5):.4f}"
-    '1.3863'
-    """
-    a, b, c, x = reals("hyp2f1", a, b, c, x)
+def _hypergeometric(a: Any, b: Any, c: Any, x: Any) -> Any:
     swapped = _is_pole(stop_gradient(b)) & ~_is_pole(stop_gradient(a))
     a, b = tnp.where(swapped, b, a), tnp.where(swapped, a, b)
     fixed, polynomial = stop_gradient(x), _is_pole(stop_gradient(a))
@@ -207,3 +177,17 @@ def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
     closed = _gamma(c) * _gamma(tnp.where(rest > 0, rest, 1.0)) * _reciprocal_gamma(c - a) * _reciprocal_gamma(c - b)
     value = tnp.where(at_one, tnp.where(rest > 0, closed, math.inf), value)
     return tnp.where(~polynomial & ~below & (fixed > 1), math.inf, tnp.where(tnp.isnan(fixed), math.nan, value))
+
+
+@defined(
+    1.0,
+    1.0,
+    2.0,
+    0.5,
+    gives="1.3863",
+    returns="where c - a - b is a whole number, those for x near 1 are interpolated in c, and have 11 or 4 digits",
+    source=_SOURCE,
+)
+def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
+    """Gauss's hypergeometric function ₂F₁(a, b; c; x) for x ≤ 1; infinite beyond, unless it is a polynomial."""
+    return _hypergeometric(a, b, c, x)

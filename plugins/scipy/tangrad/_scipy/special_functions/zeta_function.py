@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._scipy.special_functions.elementwise import reals, with_derivatives
+from tangrad._scipy.definitions import reals
+from tangrad._scipy.special_functions.elementwise import with_derivatives
 from tangrad.extend import lax as p
 from tangrad.extend.numpy import as_one
 
@@ -84,7 +85,7 @@ def zeta(x: Any, q: Any = None) -> Any:
     '1.6449 0.3949'
     """
     function = _riemann if q is None else _hurwitz
-    operands = reals("zeta", *([x] if q is None else [x, q]))
+    operands = reals("zeta", *([x] if q is None else [x, q]), weak="as promoted")
     kind = operands[0].dtype
     if kind.itemsize > 2:
         return function(*operands)
