@@ -9,8 +9,8 @@ it reads the entry points.
 
 A module of records (`norm = Distribution(...)`) states `MADE_FOR` alone. What is made of a record are its attributes,
 `norm.logpdf`; the record's method `made_functions` gives for each the typed signature and the summary, which are in the
-stub of the public package, `tangrad.scipy.stats.norm`. Functions that a decorator makes of a definition have it as their
-attribute `definition`, and need no stub: they are written with their types.
+stub of the public package, `tangrad.scipy.stats.norm`. Functions that a decorator makes of a definition have that as
+their attribute `definition`, and need no stub: they are written with their types.
 """
 
 import re
