@@ -133,6 +133,18 @@ def test_the_kernel_alone_says_less_of_rules_and_leaks():
     assert "FakeTrace has ended and 1 of its tracers" in Explanations().leak(FakeTrace(), [None])
 
 
+def test_the_kernel_alone_does_not_say_whose_rule_failed():
+    family = PrimitiveSet("explained_family", api=1)
+    wrong = family.primitive(lambda x: 3, name="wrong")
+    with register(family):
+        with pytest.raises(TypeError, match=r"must return one aval, got 3.*It is from"):
+            wrong(1.0)
+        plain = register(Explanations(), group="tangrad.explanations", name="missing", override=True)
+        with plain, pytest.raises(TypeError) as raised:
+            wrong(1.0)
+    assert str(raised.value).endswith("must return one aval, got 3")
+
+
 def test_a_decomposition_that_does_not_help_is_not_denied():
     family = PrimitiveSet("decomposed_family", api=1)
     doubled = family.primitive(lambda x: x, name="doubled", decompose=lambda x: x + x)

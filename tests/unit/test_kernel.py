@@ -10,6 +10,7 @@ import weakref
 import numpy as np
 import pytest
 
+import tangrad.core
 from tangrad._core.diagnostics import errors
 from tangrad._core.kernel import aval as aval_module
 from tangrad._core.kernel.keys import params_key, typed_key
@@ -287,6 +288,18 @@ def test_dead_code_goes_and_effects_stay():
     assert len(jaxpr.eqns) == 1 and used == [True, False] and len(jaxpr.invars) == 1
     _, used = dce_jaxpr(pure.jaxpr, [True, False], instantiate=True)
     assert used == [True, True]
+
+
+def test_former_ways_to_hold_and_to_end_a_trace_work_and_warn():
+    with pytest.warns(DeprecationWarning, match=r"write tangrad\.core\.holding\(trace=\.\.\.\)"):
+        hold = tangrad.core.set_current_trace
+    before, trace = current_trace(), Trace()
+    with hold(trace) as held:
+        assert held is trace is current_trace()
+    assert current_trace() is before
+    with pytest.warns(DeprecationWarning, match=r"write tangrad\.core\.run_traced"):
+        end = tangrad.core.close_trace
+    assert end(trace)() is trace and not trace.alive
 
 
 def test_the_current_trace_is_restored_after_an_error():

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tangrad._core.tree import deep
 from tangrad._core.tree.builtin_nodes import TUPLE
-from tangrad._core.tree.definition import LEAF, Leaf, PyTreeDef, define, kind_of
+from tangrad._core.tree.definition import LEAF, Leaf, NodeKind, PyTreeDef, define, kind_of
 from tangrad._core.tree.dispatch import flatteners
 from tangrad._core.tree.mismatches import flatten_rest, with_article
 from tangrad._core.tree.predicates import IsLeaf, answers_yes, flatten_until
@@ -313,9 +313,7 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
     >>> flatten_one_level({"b": [1], "a": 2})
     ([2, [1]], ('a', 'b'))
     """
-    kind = kind_of(type(tree))
-    if kind is None:
-        raise ValueError(f"{with_article(type(tree).__name__)} is a leaf, it has no children: {tree!r}")
+    kind = _kind_of_node(tree)
     children, data = kind.flatten_node(tree)
     return children, kind.metadata(data)
 
@@ -330,11 +328,16 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], A
     >>> flatten_one_level_with_keys(["a"])
     ([(SequenceKey(idx=0), 'a')], None)
     """
+    kind = _kind_of_node(tree)
+    keys, children, data = kind.entries(tree)
+    return list(zip(keys, children)), kind.metadata(data)
+
+
+def _kind_of_node(tree: Any) -> NodeKind:
     kind = kind_of(type(tree))
     if kind is None:
         raise ValueError(f"{with_article(type(tree).__name__)} is a leaf, it has no children: {tree!r}")
-    keys, children, data = kind.entries(tree)
-    return list(zip(keys, children)), kind.metadata(data)
+    return kind
 
 
 def _check_structure(function: str, argument: str, value: Any) -> None:
