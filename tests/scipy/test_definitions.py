@@ -96,4 +96,4 @@ def test_a_definition_makes_a_function():
     text = inspect.getdoc(plus_one)
     for line in ("2x + y.", "    x: an array or number, real; ", "    y: what is added.", "shape; as it should be."):
         assert line in text
-    assert text.rstrip().endswith(">>> f\"{special.plus_one(2.0, 3.0):.2f}\"\n'7.00'")
+    assert text.rstrip().endswith(">>> f\"{plus_one(2.0, 3.0):.2f}\"\n'7.00'")

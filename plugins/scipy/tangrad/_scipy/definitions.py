@@ -44,7 +44,7 @@ class Definition(NamedTuple):
         source = f"Source: {self.source}.\n\n" if self.source else ""
         return (
             f"{summary}\n\nArgs:\n{self._meanings()}\nReturns:\n    {self._returned()}\n\nRaises:\n{raises}\n{source}"
-            f">>> import tangrad.scipy.special as special\n{self.example()}\n"
+            f"{self.example()}\n"
         )
 
     def _meanings(self) -> str:
@@ -61,12 +61,14 @@ class Definition(NamedTuple):
 
     def example(self) -> str:
         """The example, as a docstring has it: printed as an array, or to as many digits as are stated."""
-        call = f"special.{self.name}({', '.join(map(repr, self.at))})"
+        ours = self.module.startswith("tangrad._")
+        found = ">>> import tangrad.scipy.special as special" if ours else f">>> from {self.module} import {self.name}"
+        call = f"{'special.' if ours else ''}{self.name}({', '.join(map(repr, self.at))})"
         if self.gives.startswith("Array"):
-            return f">>> {call}\n{self.gives}"
+            return f"{found}\n>>> {call}\n{self.gives}"
         digits = len(self.gives.partition("e")[0].partition(".")[2])
         form = f".{digits}{'e' if 'e' in self.gives else 'f'}"
-        return f'>>> f"{{{call}:{form}}}"\n{self.gives!r}'
+        return f'{found}\n>>> f"{{{call}:{form}}}"\n{self.gives!r}'
 
 
 def defined(

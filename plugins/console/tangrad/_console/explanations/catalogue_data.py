@@ -352,7 +352,10 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-profiler": "tangrad._profiler tangrad.monitoring tangrad.profiler",
     "tangrad-random": "tangrad._random tangrad.extend.random tangrad.random",
     "tangrad-runtime": "tangrad._runtime tangrad.extend.runtime tangrad.runtime",
-    "tangrad-scipy": "tangrad._scipy tangrad.example_libraries tangrad.experimental.ode tangrad.image tangrad.scipy",
+    "tangrad-scipy": (
+        "tangrad._scipy tangrad.example_libraries tangrad.experimental.ode tangrad.extend.scipy tangrad.image "
+        "tangrad.scipy"
+    ),
     "tangrad-sharding": (
         "tangrad._sharding tangrad.experimental.mesh_utils tangrad.experimental.pjit "
         "tangrad.experimental.shard_map tangrad.extend.sharding tangrad.sharding"

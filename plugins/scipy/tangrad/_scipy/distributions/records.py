@@ -346,11 +346,9 @@ class Distribution:
         kept = {one.name for one in self.arguments(part)}
         shapes = [value for one, value in zip(self.shapes, self.at[1:]) if one.name in kept]
         call = f"{self.name}.{part}({', '.join(map(str, [*place, *shapes]))})"
+        home = "tangrad.scipy.stats" if self.module.startswith("tangrad._") else self.module
         arrays = ">>> import tangrad.numpy as np\n" if "np." in call else ""
-        return (
-            f"{arrays}>>> from tangrad.scipy.stats import {self.name}\n"
-            f">>> f\"{{{call}:.4f}}\"\n'{self.results[part]:.4f}'\n"
-        )
+        return f"{arrays}>>> from {home} import {self.name}\n>>> f\"{{{call}:.4f}}\"\n'{self.results[part]:.4f}'\n"
 
 
 _EFFECTS: dict[Effect, Callable[[Distribution, Formula, dict[str, Array]], Array]] = {

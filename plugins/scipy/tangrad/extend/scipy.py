@@ -1,0 +1,14 @@
+"""What other distributions may use of tangrad-scipy, under the policy of the extension API."""
+
+from tangrad.core import door
+
+__getattr__, __dir__ = door(
+    __name__,
+    {
+        "tangrad._scipy.definitions": "Definition defined",
+        "tangrad._scipy.distributions.records": (
+            "ANY CHANCE COUNT Distribution Domain FRACTION NOT_NEGATIVE POSITIVE PROBABILITY Parameter Support "
+            "Unstandardised complement_of exp_of location log_complement_of log_of scale"
+        ),
+    },
+)
