@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import and_
 from types import FunctionType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -266,26 +268,29 @@ class Distribution:
 
     def _value(self, part: str, given: dict[str, Array]) -> Array:
         """A function, of arrays of one shape and dtype; NaN where parameters are none, or a number is NaN."""
-        value, valid = self._formula(part, given), self._is_distribution(given)
         effect = PARTS[part].effect
+        place = self._place(effect, given)
+        conditions = self._conditions(given)
         if effect == "quantile":  # comparisons with NaN give False, so that the others need no look
-            numbers = [given["loc"]] if "loc" in given else []
-        else:
-            numbers = [] if effect == "entropy" else [self._standardised(given)]
-        for number in numbers:
-            valid = valid & (number == number)
-        return tnp.where(valid, value, math.nan)
+            conditions += [given["loc"] == given["loc"]] if "loc" in given else []
+        elif effect != "entropy":
+            conditions.append(place == place)
+        value = self._formula(part, given, place)
+        return tnp.where(reduce(and_, conditions), value, math.nan) if conditions else value
 
-    def _formula(self, part: str, given: dict[str, Array]) -> Array:
+    def _formula(self, part: str, given: dict[str, Array], place: Array) -> Array:
         formula = self.formulas[part]
         if isinstance(formula, Derived):
-            return formula.way(self._formula(formula.source, given))
+            return formula.way(self._formula(formula.source, given, place))
         if isinstance(formula, Unstandardised):
             return formula.formula(**given)
-        return _EFFECTS[PARTS[part].effect](self, formula, given)
+        return _EFFECTS[PARTS[part].effect](self, formula, given, place)
 
-    def _standardised(self, given: dict[str, Array]) -> Array:
+    def _place(self, effect: Effect, given: dict[str, Array]) -> Array:
+        """The first argument: standardised, unless it is a probability."""
         x = next(iter(given.values()))
+        if effect in ("quantile", "entropy"):
+            return x
         if "loc" in given:
             x = x - given["loc"]
         return x / given["scale"] if "scale" in given else x
@@ -293,32 +298,29 @@ class Distribution:
     def _shapes(self, given: dict[str, Array]) -> list[Array]:
         return [given[one.name] for one in self.shapes]
 
-    def _is_distribution(self, given: dict[str, Array]) -> Any:
-        """Whether the parameters are in their domains."""
-        valid: Any = True
-        for one in self.parameters:
-            if one.name in given and one.domain.contains is not None:
-                valid = valid & one.domain.contains(given[one.name])
-        return valid if self.together is None else valid & self.together(*self._shapes(given))
+    def _conditions(self, given: dict[str, Array]) -> list[Any]:
+        """What is true of parameters that are in their domains."""
+        known = [one for one in self.parameters if one.name in given and one.domain.contains is not None]
+        found = [one.domain.contains(given[one.name]) for one in known if one.domain.contains is not None]
+        return found if self.together is None else [*found, self.together(*self._shapes(given))]
 
-    def _log_density(self, formula: Formula, given: dict[str, Array]) -> Array:
-        z, shapes = self._standardised(given), self._shapes(given)
-        inside = True if self.support is None else self.support.contains(z, *shapes)
-        value = formula(z if self.support is None else tnp.where(inside, z, self.support.inner), *shapes)
+    def _log_density(self, formula: Formula, given: dict[str, Array], z: Array) -> Array:
+        shapes, support = self._shapes(given), self.support
+        inside = True if support is None else support.contains(z, *shapes)
+        value = formula(z if support is None else tnp.where(inside, z, support.inner), *shapes)
         value = value - tnp.log(given["scale"]) if "scale" in given else value
-        return value if self.support is None else tnp.where(inside, value, -math.inf)
+        return value if support is None else tnp.where(inside, value, -math.inf)
 
-    def _probability(self, formula: Formula, given: dict[str, Array]) -> Array:
-        return formula(self._standardised(given), *self._shapes(given))
+    def _probability(self, formula: Formula, given: dict[str, Array], z: Array) -> Array:
+        return formula(z, *self._shapes(given))
 
-    def _quantile(self, formula: Formula, given: dict[str, Array]) -> Array:
-        q = next(iter(given.values()))
+    def _quantile(self, formula: Formula, given: dict[str, Array], q: Array) -> Array:
         value = formula(q, *self._shapes(given))
         value = given["scale"] * value if "scale" in given else value
         value = given["loc"] + value if "loc" in given else value
         return tnp.where((q >= 0) & (q <= 1), value, math.nan)
 
-    def _entropy(self, formula: Formula, given: dict[str, Array]) -> Array:
+    def _entropy(self, formula: Formula, given: dict[str, Array], _: Array) -> Array:
         value = formula(*self._shapes(given))
         return value + tnp.log(given["scale"]) if "scale" in given else value
 
@@ -351,7 +353,7 @@ class Distribution:
         return f"{arrays}>>> from {home} import {self.name}\n>>> f\"{{{call}:.4f}}\"\n'{self.results[part]:.4f}'\n"
 
 
-_EFFECTS: dict[Effect, Callable[[Distribution, Formula, dict[str, Array]], Array]] = {
+_EFFECTS: dict[Effect, Callable[[Distribution, Formula, dict[str, Array], Array], Array]] = {
     "log density": Distribution._log_density,
     "probability": Distribution._probability,
     "quantile": Distribution._quantile,

@@ -25,7 +25,7 @@ class DistributionOfVectors(Distribution):
     _raises = "    TypeError: for what is no array or number.\n"
 
     def _called(self, part: str, given: dict[str, Any]) -> Array:
-        return self._formula(part, given)
+        return self._formula(part, given, given[self.first])
 
 
 def _normal(x: Any, mean: Any, cov: Any, allow_singular: Any = None) -> Array:
