@@ -20,28 +20,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tangrad._console.stubs import import_line
-from tangrad._core.kernel.array import BINARY_OPERATORS
+from tools.array_stub import MODULE as MEMBERS
+from tools.array_stub import definition, members_stub
+from tools.made_functions import beside, made_functions
 from tools.made_names import record_functions, rewritten, stubs, type_imports
 from tools.workspace import ROOT, Distribution, distributions, owners, requirement_name
 
-REFLECTED = frozenset([f"__{name}__" for name in BINARY_OPERATORS])
-
 CATALOGUE = "plugins/console/tangrad/_console/explanations/catalogue_data.py"
-WIDTH = 120  # of a line
 DOOR = "__getattr__, __dir__ = door("  # a module that hands on names of inner modules
 COMPOSED = "public_package("  # a module whose names come from the entry points calls this
 MEANS = "tangrad._core.composition.api"  # and this one defines it
-MEMBERS = "tangrad._core.kernel.array_members"  # the base of arrays
-MEMBERS_HEAD = """\
-# Written by `python -m tools.generate_api` from the entry points of `tangrad.array`: do not edit.
-
-from typing import Any
-
-class MembersOnClass(type):
-    def __getattr__(cls, name: str) -> Any: ...
-
-class ArrayMembers(metaclass=MembersOnClass):
-"""
 CATALOGUE_HEAD = '"""Data of `catalogue.py`. Written by `python -m tools.generate_api`: do not edit."""\n'
 DOOR_STUB_HEAD = "# Written by `python -m tools.generate_api` from the table of the door: do not edit.\n"
 STUB_HEAD = "# Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.\n"
@@ -129,14 +117,14 @@ def stub(
 ) -> str:
     """Return the stub of `package`: `names` maps each public name in it to its `module:attribute`.
 
-    `made`: signature and summary of those values that are functions of records.
+    `made`: signature and summary of those values that are made: of records, or by factories.
     """
     made = {name: made[value] for name, value in names.items() if value in made} if made else {}
-    functions = "".join(_made_function(name, *described) for name, described in sorted(made.items()))
+    functions = "".join(_made_function(name, beside(one[0], names), one[1]) for name, one in sorted(made.items()))
     exported, names = sorted({*names, *submodules}), {name: names[name] for name in names.keys() - made.keys()}
     lines = [f"from {package} import {leaf} as {leaf}" for leaf in sorted(submodules) if leaf not in names]
     lines += _grouped([import_line(name, value) for name, value in sorted(names.items())])
-    lines += [line.rstrip() for line in type_imports(functions)]
+    lines += [line.rstrip() for line in type_imports(functions) if line.split()[-1] not in names]
     listing = "".join(f'    "{name}",\n' for name in exported)
     version = "\n\n__version__: str" if package == "tangrad" else ""
     text = "\n".join(sorted(lines)) + f"{version}\n\n{functions}"
@@ -144,11 +132,9 @@ def stub(
 
 
 def _made_function(name: str, signature: str, summary: str) -> str:
-    """A function of a record, as the formatter has it in a stub."""
-    line = f"def {name}{signature}:"
-    if len(line) > WIDTH:
-        line = line.replace("(", "(\n    ", 1).replace(") ->", "\n) ->")
-    return f'{line}\n    """{summary}"""\n\n'
+    """A function that is made, as the formatter has it in a stub."""
+    lines = definition(name, signature)
+    return "\n".join([*lines[:-1], lines[-1].removesuffix(" ...")]) + f'\n    """{summary}"""\n\n'
 
 
 def _grouped(lines: Iterable[str]) -> list[str]:
@@ -168,57 +154,6 @@ def _grouped(lines: Iterable[str]) -> list[str]:
         for module, these in names.items()
     ]
     return statements + others
-
-
-def members_stub(parts: Iterable[Distribution], files: dict[str, Path]) -> str:
-    """Return the stub of the base of arrays: methods with the parameters of their functions, all else as Any.
-
-    It imports nothing: the modules behind the entries import the kernel.
-    """
-    entries: dict[str, str] = {}
-    for part in parts:
-        entries |= part.entry_points.get("tangrad.array", {})
-    body = []
-    for name, value in sorted(entries.items()):
-        module, _, attribute = value.partition(":")
-        parameters = None if name.startswith("__") else _parameters(files[module], attribute)
-        if parameters is not None:
-            body += _method(name, parameters)
-            continue
-        body.append(f"    {name}: Any")
-        if name in REFLECTED:
-            body.append(f"    __r{name[2:]}: Any")
-    return MEMBERS_HEAD + "\n".join(body) + "\n"
-
-
-def _method(name: str, parameters: str) -> list[str]:
-    """Return the lines of a method in a stub, broken as the formatter breaks them."""
-    parameters = parameters.replace("=...", " = ...")
-    for lines in ([f"def {name}({parameters}) -> Any: ..."], [f"def {name}(", f"    {parameters}", ") -> Any: ..."]):
-        if all(len(line) <= WIDTH - 4 for line in lines):
-            break
-    else:
-        each = [f"    {parameter}," for parameter in parameters.split(", ")]
-        lines = [f"def {name}(", *each, ") -> Any: ..."]
-    return [f"    {line}" for line in lines]
-
-
-def _parameters(path: Path, name: str) -> str | None:
-    """Return the parameters of the function `name` of a module as a method's; None where no `def` says them."""
-    for statement in ast.parse(path.read_text()).body:
-        if isinstance(statement, ast.FunctionDef) and statement.name == name:
-            if any(isinstance(decorator, ast.Name) for decorator in statement.decorator_list):
-                return None  # a property
-            found = statement.args
-            for one in [*found.posonlyargs, *found.args, *found.kwonlyargs, found.vararg, found.kwarg]:
-                if one is not None:
-                    one.annotation = ast.Name("Any")
-            own = (found.posonlyargs or found.args)[0]
-            own.arg, own.annotation = "self", None
-            found.defaults = [ast.Constant(...) for _ in found.defaults]
-            found.kw_defaults = [None if default is None else ast.Constant(...) for default in found.kw_defaults]
-            return ast.unparse(found)
-    return None
 
 
 def door_names(path: Path) -> dict[str, str]:
@@ -266,6 +201,8 @@ def generate(root: Path = ROOT) -> dict[Path, str]:
             raise ApiError(f"{distribution}: {package} does not compose its names, so {name!r} cannot be found in it")
         by_package[package][leaf] = value
     result, made = {root / CATALOGUE: catalogue(parts, modules)}, record_functions(root)
+    values = {value for names in by_package.values() for value in names.values()}
+    made |= made_functions(values - made.keys(), files)
     for package in sorted(composed):
         text = stub(package, by_package[package], _submodules(package, modules, composed), made)
         result[files[package].with_suffix(".pyi")] = text

@@ -129,16 +129,21 @@ def rewritten(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
 
 STUB_HEAD = "# Written by `python -m tools.generate_api` from what the module makes: do not edit.\n\n"
 TYPES = {
+    "AccuracyMode": "tangrad.lax",
+    "Any": "typing",
     "Array": "tangrad.core",
     "ArrayLike": "tangrad.typing",
-    "AccuracyMode": "tangrad.lax",
+    "Layer": "tangrad._scipy.example_libraries.activations",
+    "ScatterDimensionNumbers": "tangrad.lax",
+    "Sequence": "collections.abc",
     "Tolerance": "tangrad.lax",
 }
 
 
 def type_imports(signature: str) -> list[str]:
     """Return the lines that import the types which a signature has."""
-    return [f"from {home} import {word}\n" for word, home in TYPES.items() if re.search(rf"\b{word}\b", signature)]
+    imports = [f"from {home} import {word}\n" for word, home in TYPES.items() if re.search(rf"\b{word}\b", signature)]
+    return ["import builtins\n", *imports] if "builtins." in signature else imports
 
 
 def stub(module: str) -> str:

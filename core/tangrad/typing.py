@@ -1,4 +1,4 @@
-"""Types for annotations: what functions take as an array, and as a dtype. `isinstance` takes `ArrayLike` as well.
+"""Types for annotations. `isinstance` takes `ArrayLike` as well.
 
 >>> import tangrad
 >>> from tangrad.typing import ArrayLike
@@ -10,7 +10,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -22,6 +23,17 @@ class _HasDType(Protocol):
     def dtype(self) -> np.dtype[Any]: ...
 
 
-# NumPy's generic classes stand without their parameters: isinstance refuses those.
-ArrayLike: TypeAlias = Array | np.ndarray | np.bool_ | np.number | bool | int | float | complex  # type: ignore[type-arg]
+@runtime_checkable
+class SupportsArray(Protocol):  # what says which array it stands for
+    def __tangrad_array__(self) -> Array: ...
+
+
+if TYPE_CHECKING:  # for whom `complex` stands for all numbers of Python
+    ArrayLike: TypeAlias = Array | SupportsArray | np.ndarray[Any, Any] | np.bool_ | np.number[Any] | complex
+else:  # isinstance refuses generic classes with parameters
+    ArrayLike = Array | SupportsArray | np.ndarray | np.bool_ | np.number | bool | int | float | complex
 DTypeLike: TypeAlias = str | type[Any] | np.dtype[Any] | _HasDType
+Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
+Axis: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None  # one, several or all
+PyTree: TypeAlias = Any  # a tree of arrays, whose kind its maker alone knows
+Key: TypeAlias = Array

@@ -152,25 +152,42 @@ def test_a_library_is_bounded_above_and_in_one_way():
 
 def test_the_stub_of_arrays_has_methods_properties_and_operators(tmp_path):
     long = ", ".join(f"argument_{number}=None" for number in range(8))
-    entries = ("__add__", "T", "reshape", "long", "made")
+    entries = ("__add__", "T", "reshape", "long", "made", "at")
     groups = {"tangrad.array": "\n".join(f'{name} = "tangrad.core.methods:{name.strip("_")}"' for name in entries)}
     write(tmp_path, "core/pyproject.toml", project("tangrad-core", "numpy", groups))
     write(tmp_path, "core/tangrad/__init__.py", COMPOSED)
     write(tmp_path, "core/tangrad/core/__init__.py")
     write(tmp_path, "core/tangrad/_core/kernel/array_members.py")
     functions = (
-        "def reshape(x: int, /, *shape: int, order: str = 'C') -> int: ...",
-        "@property\ndef T(self): ...",
+        "def reshape(x: int, /, *shape: int, order: str = 'C', size: Any = SIZE) -> Array: ...",
+        "@property\ndef T(self) -> Array: ...",
         "def add(x, y): ...",
         f"def long(self, {long}): ...",
-        "made = reshape",
+        "made = unary('made')",
+        "class Places:\n    def __init__(self, array: Any) -> None: self._array = array",
+        "    def set(self, values: ArrayLike, **options: Any) -> Array: ...",
+        "at = property(places)",
+        "def places(x: Any) -> Places: ...",
     )
     write(tmp_path, "core/tangrad/core/methods.py", "\n".join(functions))
     stub = generated(tmp_path)["core/tangrad/_core/kernel/array_members.pyi"]
-    assert "    def reshape(self, /, *shape: Any, order: Any = ...) -> Any: ...\n" in stub
-    assert "    T: Any\n" in stub and "    made: Any\n" in stub
-    assert "    __add__: Any\n    __radd__: Any\n" in stub
-    assert "    def long(\n        self,\n        argument_0: Any = ...,\n" in stub
+    assert '    def reshape(self, *shape: int, order: str = "C", size: Any = ...) -> Array: ...\n' in stub
+    assert "    @property\n    def T(self) -> Array: ...\n" in stub and "    def made(self) -> Array: ...\n" in stub
+    assert "    def __add__(self, other: ArrayLike, /) -> Array: ...\n" in stub and "    def __radd__(" in stub
+    assert "    def long(\n        self,\n        argument_0=None,\n" in stub
+    assert "class Places:\n    def set(self, values: ArrayLike, **options: Any) -> Array: ...\n" in stub
+    assert "    @property\n    def at(self) -> Places: ...\n" in stub
+
+
+def test_a_type_that_the_stub_of_arrays_does_not_know_is_refused(tmp_path):
+    groups = {"tangrad.array": 'view = "tangrad.core.methods:view"'}
+    write(tmp_path, "core/pyproject.toml", project("tangrad-core", "numpy", groups))
+    write(tmp_path, "core/tangrad/__init__.py", COMPOSED)
+    write(tmp_path, "core/tangrad/core/__init__.py")
+    write(tmp_path, "core/tangrad/_core/kernel/array_members.py")
+    write(tmp_path, "core/tangrad/core/methods.py", "def view(x: Any) -> View: ...")
+    with pytest.raises(ValueError, match="does not know where the type View in methods.py is from"):
+        generated(tmp_path)
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="the Makefile is read by make")

@@ -7,6 +7,8 @@ names: each forwards to what is registered for it, found at first use, which the
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,30 +24,27 @@ from tangrad._core.kernel.keys import exact_equality
 
 
 class ArrayOperators(ArrayMembers):
-    """What arrays, tracers and literals share: shape, dtype, operators, methods.
-
-    A subclass has `aval`. NumPy must not take over mixed expressions, hence `__array_priority__`.
-    """
+    """What arrays, tracers and literals share: shape, dtype, operators, methods. A subclass has `aval`."""
 
     __slots__ = ()
-    __array_priority__ = 100
+    __array_priority__ = 100  # NumPy must not take over mixed expressions
     aval: Any
 
     @property
-    def shape(self) -> Any:
-        return self.aval.shape
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape  # type: ignore[no-any-return]
 
     @property
-    def dtype(self) -> Any:
-        return self.aval.dtype
+    def dtype(self) -> np.dtype[Any]:
+        return self.aval.dtype  # type: ignore[no-any-return]
 
     @property
     def ndim(self) -> int:
         return len(self.aval.shape)
 
     @property
-    def size(self) -> Any:
-        return self.aval.size
+    def size(self) -> int:
+        return self.aval.size  # type: ignore[no-any-return]
 
     @property
     def weak_type(self) -> bool:
@@ -56,16 +55,16 @@ class ArrayOperators(ArrayMembers):
         return int(self.aval.dtype.itemsize)
 
     @property
-    def nbytes(self) -> Any:
-        return self.aval.size * self.aval.dtype.itemsize
+    def nbytes(self) -> int:
+        return self.aval.size * self.aval.dtype.itemsize  # type: ignore[no-any-return]
 
     def __len__(self) -> int:
         return len(self.aval)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Array]:
         if not self.aval.shape:
             raise TypeError("iteration over an array without dimensions")
-        return attributes["__iter__"](self)
+        return attributes["__iter__"](self)  # type: ignore[no-any-return]
 
     def __contains__(self, item: Any) -> bool:
         return bool(attributes["__contains__"](self, item))
@@ -197,7 +196,7 @@ class Array(ArrayOperators):
     def _looked_at(self) -> np.ndarray[Any, Any]:
         return self._numbers()
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         contents = self._numbers()
         if dtype is not None and np.dtype(dtype) != contents.dtype:
             if copy is False:
@@ -267,9 +266,7 @@ method_boundaries(Array, [*CONVERSIONS, *CONTAINER, "__buffer__", "block_until_r
 class Literal(ArrayOperators):
     """A scalar that is written into jaxprs. It passes through `bind` as a value, so staging need not look at it.
 
-    Attributes:
-        val: the number, as a NumPy scalar of the aval's dtype.
-        ndarray: the same as a read-only NumPy array without dimensions.
+    `val` is the number as a NumPy scalar of the aval's dtype, `ndarray` a read-only NumPy array without dimensions.
     """
 
     __slots__ = ("__weakref__", "_hash", "aval", "ndarray", "val")

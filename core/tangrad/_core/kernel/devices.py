@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from tangrad._core.kernel.backends import devices_of
 from tangrad._core.kernel.trace import Tracer
 from tangrad._core.kernel.transfers import copies_explicitly, read
 from tangrad._core.tree.operations import tree_leaves, tree_map
+
+T = TypeVar("T")
 
 
 def devices(backend: str | None = None) -> list[Device]:
@@ -110,7 +112,7 @@ def _to_host(leaf: Any) -> Any:
     return np.asarray(leaf) if isinstance(leaf, np.generic) else leaf
 
 
-def block_until_ready(x: Any) -> Any:
+def block_until_ready(x: T) -> T:
     """Wait until all arrays of a tree are computed; returns the tree.
 
     >>> import tangrad

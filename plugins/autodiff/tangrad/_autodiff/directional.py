@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar, TypeVarTuple, Unpack, overload
 
 import numpy as np
 
@@ -30,7 +30,21 @@ from tangrad.core import (
 )
 from tangrad.tree_util import Partial
 
+R = TypeVar("R")
+Aux = TypeVar("Aux")
+Primals = TypeVarTuple("Primals")
 
+
+@overload
+def jvp(
+    fun: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[False] = False
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    fun: Callable[..., tuple[R, Aux]], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[True]
+) -> tuple[R, R, Aux]: ...
+@overload
+def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool) -> tuple[Any, ...]: ...
 @api_boundary
 def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
     """The value of `fun` at `primals`, and its derivative in the direction `tangents`.
@@ -74,7 +88,23 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     return (result, derivative, call.aux(outs[count:])) if has_aux else (result, derivative)
 
 
-@api_boundary
+@overload
+def linearize(
+    fun: Callable[[Unpack[Primals]], R], *primals: *Primals, has_aux: Literal[False] = False
+) -> tuple[R, Callable[[Unpack[Primals]], R]]: ...
+@overload
+def linearize(
+    fun: Callable[[Unpack[Primals]], tuple[R, Aux]], *primals: *Primals, has_aux: Literal[True]
+) -> tuple[R, Callable[[Unpack[Primals]], R], Aux]: ...
+@overload
+def linearize(fun: Callable[..., R], *primals: Any, has_aux: Literal[False] = False) -> tuple[R, Callable[..., R]]: ...
+@overload
+def linearize(
+    fun: Callable[..., tuple[R, Aux]], *primals: Any, has_aux: Literal[True]
+) -> tuple[R, Callable[..., R], Aux]: ...
+@overload
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
+@api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` at `primals`, and its derivative there as a linear function of tangents.
 
@@ -109,7 +139,33 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     return (result, function, call.aux(outs[count:])) if has_aux else (result, function)
 
 
-@api_boundary
+@overload
+def vjp(
+    fun: Callable[[Unpack[Primals]], R],
+    *primals: *Primals,
+    has_aux: Literal[False] = False,
+    reduce_axes: str | Sequence[Any] = (),
+) -> tuple[R, Callable[[R], tuple[*Primals]]]: ...
+@overload
+def vjp(
+    fun: Callable[[Unpack[Primals]], tuple[R, Aux]],
+    *primals: *Primals,
+    has_aux: Literal[True],
+    reduce_axes: str | Sequence[Any] = (),
+) -> tuple[R, Callable[[R], tuple[*Primals]], Aux]: ...
+@overload
+def vjp(
+    fun: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, reduce_axes: str | Sequence[Any] = ()
+) -> tuple[R, Callable[[R], tuple[Any, ...]]]: ...
+@overload
+def vjp(
+    fun: Callable[..., tuple[R, Aux]], *primals: Any, has_aux: Literal[True], reduce_axes: str | Sequence[Any] = ()
+) -> tuple[R, Callable[[R], tuple[Any, ...]], Aux]: ...
+@overload
+def vjp(
+    fun: Callable[..., Any], *primals: Any, has_aux: bool, reduce_axes: str | Sequence[Any] = ()
+) -> tuple[Any, ...]: ...
+@api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: str | Sequence[Any] = ()) -> Any:
     """The value of `fun` at `primals`, and the function that maps cotangents of its output to those of its arguments.
 

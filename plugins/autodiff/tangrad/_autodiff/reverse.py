@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -36,10 +36,51 @@ from tangrad.core.programs import check_results
 from tangrad.core.settings import is_checking_values
 from tangrad.errors import UnexpectedTracerError
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tangrad._autodiff.typed import GradientOptions
+
+P = ParamSpec("P")
+A = TypeVar("A")
+B = TypeVar("B")
+R = TypeVar("R")
+Aux = TypeVar("Aux")
 # Of what transfer guards ask: the cotangent of the result is the number 1.
 COPIES_FROM_HOST = dict.fromkeys(["grad_of", "value_and_grad_of"], True)
 
 
+@overload
+def grad(
+    fun: Callable[Concatenate[A, P], Any], argnums: Literal[0] = 0, **options: Unpack[GradientOptions]
+) -> Callable[Concatenate[A, P], A]: ...
+@overload
+def grad(
+    fun: Callable[Concatenate[A, P], tuple[Any, Aux]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+    **options: Unpack[GradientOptions],
+) -> Callable[Concatenate[A, P], tuple[A, Aux]]: ...
+@overload
+def grad(
+    fun: Callable[Concatenate[A, B, P], Any], argnums: Literal[1], **options: Unpack[GradientOptions]
+) -> Callable[Concatenate[A, B, P], B]: ...
+@overload
+def grad(
+    fun: Callable[Concatenate[A, B, P], Any],
+    argnums: tuple[Literal[0], Literal[1]],
+    **options: Unpack[GradientOptions],
+) -> Callable[Concatenate[A, B, P], tuple[A, B]]: ...
+@overload
+def grad(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: str | Sequence[Any] = (),
+) -> Callable[P, Any]: ...
 def grad(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -90,6 +131,38 @@ def grad(
     return _like(grad_of, fun, "grad")
 
 
+@overload
+def value_and_grad(
+    fun: Callable[Concatenate[A, P], R], argnums: Literal[0] = 0, **options: Unpack[GradientOptions]
+) -> Callable[Concatenate[A, P], tuple[R, A]]: ...
+@overload
+def value_and_grad(
+    fun: Callable[Concatenate[A, P], tuple[R, Aux]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+    **options: Unpack[GradientOptions],
+) -> Callable[Concatenate[A, P], tuple[tuple[R, Aux], A]]: ...
+@overload
+def value_and_grad(
+    fun: Callable[Concatenate[A, B, P], R], argnums: Literal[1], **options: Unpack[GradientOptions]
+) -> Callable[Concatenate[A, B, P], tuple[R, B]]: ...
+@overload
+def value_and_grad(
+    fun: Callable[Concatenate[A, B, P], R],
+    argnums: tuple[Literal[0], Literal[1]],
+    **options: Unpack[GradientOptions],
+) -> Callable[Concatenate[A, B, P], tuple[R, tuple[A, B]]]: ...
+@overload
+def value_and_grad(
+    fun: Callable[P, R],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: str | Sequence[Any] = (),
+    _name: str = ...,
+) -> Callable[P, tuple[R, Any]]: ...
 def value_and_grad(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from tangrad import tree
 from tangrad._custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
@@ -17,9 +17,14 @@ from tangrad.core.programs import computes_at_once
 from tangrad.errors import UnexpectedTracerError
 from tangrad.extend.lax import stop_gradient_p
 
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R", covariant=True)
+S = TypeVar("S")
+
 
 @class_boundary
-class custom_jvp(Stackable):  # noqa: N801 - a decorator, named as the field knows it
+class custom_jvp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named as the field knows it
     """A function with a jvp rule of its own, which serves forward and reverse mode.
 
     Args:
@@ -47,7 +52,7 @@ class custom_jvp(Stackable):  # noqa: N801 - a decorator, named as the field kno
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         nondiff_argnums: int | Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
@@ -58,7 +63,7 @@ class custom_jvp(Stackable):  # noqa: N801 - a decorator, named as the field kno
         self.symbolic_zeros = False
         copy_identity(self, fun)
 
-    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+    def defjvp(self, jvp: Callable[Q, S], symbolic_zeros: bool = False) -> Callable[Q, S]:
         """Give the rule, `(*nondiff, primals, tangents) -> (output, output tangent)`; returns it.
 
         With `symbolic_zeros` tangents that are known to be zero are `SymbolicZero` objects, and Python numbers among
@@ -78,16 +83,16 @@ class custom_jvp(Stackable):  # noqa: N801 - a decorator, named as the field kno
             raise TypeError(f"defjvps expects functions or None, got {jvps!r}")
         self.defjvp(_SumOfRules(self, jvps), symbolic_zeros=True)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         arguments = self._arguments
         if self.jvp is None:
             raise AttributeError(
                 f"custom_jvp function {arguments.name} has no rule; give it one: @{arguments.name}.defjvp"
             )
-        args = arguments.resolve(args, kwargs)
-        flat = FlatCall(arguments, args)
-        if computes_at_once(args):
-            return self.fun(*args)
+        positional: Any = arguments.resolve(args, kwargs)
+        flat = FlatCall(arguments, positional)
+        if computes_at_once(positional):
+            return self.fun(*positional)
         if flat.nondiff:  # they are constants to all derivatives
             flat.nondiff = [(position, _constant(value)) for position, value in flat.nondiff]
         operands = flat.operands()
@@ -99,6 +104,10 @@ class custom_jvp(Stackable):  # noqa: N801 - a decorator, named as the field kno
         )
         return flat.out_tree.unflatten([as_array(out) for out in outs])
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> custom_jvp[P, R]: ...
+    @overload
+    def __get__(self: custom_jvp[Concatenate[Any, Q], S], instance: object, owner: Any = None) -> Callable[Q, S]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
@@ -111,7 +120,7 @@ def _constant(value: Any) -> Any:
 class _SumOfRules:
     """The rule that `defjvps` makes."""
 
-    def __init__(self, function: custom_jvp, rules: Sequence[Any]) -> None:
+    def __init__(self, function: custom_jvp[..., Any], rules: Sequence[Any]) -> None:
         self._function = function
         self._rules = rules
         self.__name__ = "defjvps"

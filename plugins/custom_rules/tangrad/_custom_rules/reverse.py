@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from tangrad import tree
 from tangrad._custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
@@ -51,8 +51,14 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
     return tree_map(value, tree)
 
 
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R", covariant=True)
+S = TypeVar("S")
+
+
 @class_boundary
-class custom_vjp(Stackable):  # noqa: N801 - a decorator, named as the field knows it
+class custom_vjp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named as the field knows it
     """A function with a vjp rule of its own, for reverse mode.
 
     Args:
@@ -78,7 +84,7 @@ class custom_vjp(Stackable):  # noqa: N801 - a decorator, named as the field kno
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         nondiff_argnums: int | Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
@@ -115,14 +121,14 @@ class custom_vjp(Stackable):  # noqa: N801 - a decorator, named as the field kno
         self.symbolic_zeros = bool(symbolic_zeros)
         self.optimize_remat = bool(optimize_remat)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         arguments = self._arguments
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
                 f"custom_vjp function {arguments.name} has no rule; give it one: {arguments.name}.defvjp(fwd, bwd)"
             )
-        args = arguments.resolve(args, kwargs)
-        flat = FlatCall(arguments, args)
+        positional: Any = arguments.resolve(args, kwargs)
+        flat = FlatCall(arguments, positional)
         for position, value in flat.nondiff:
             if any([isinstance(leaf, Tracer) for leaf in tree.leaves(value)]):
                 raise UnexpectedTracerError(
@@ -130,13 +136,17 @@ class custom_vjp(Stackable):  # noqa: N801 - a decorator, named as the field kno
                     "tracer; nondiff_argnums is for what cannot be an array, such as functions: leave the argument out "
                     "of it, and let bwd return None for it"
                 )
-        if computes_at_once(args):
-            return self.fun(*args)
+        if computes_at_once(positional):
+            return self.fun(*positional)
         operands = flat.operands()
         rules = self.fwd, self.bwd, self.symbolic_zeros, self.optimize_remat
         outs = call(custom_vjp_call_p, flat, operands, lambda avals: {"fwd": FwdRule(flat, *rules, avals)})
         return flat.out_tree.unflatten([as_array(out) for out in outs])
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> custom_vjp[P, R]: ...
+    @overload
+    def __get__(self: custom_vjp[Concatenate[Any, Q], S], instance: object, owner: Any = None) -> Callable[Q, S]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from tangrad import tree
+from tangrad.core import Array
 from tangrad.core.backends import as_sharding
 from tangrad.extend.sharding import global_array, local_array
 from tangrad.sharding import Mesh, NamedSharding
 from tangrad.tree_util import flatten_axes
+from tangrad.typing import ArrayLike
+
+T = TypeVar("T")
 
 
+@overload
+def host_local_array_to_global_array(local_inputs: ArrayLike, global_mesh: Mesh, pspecs: Any) -> Array: ...
+@overload
+def host_local_array_to_global_array(local_inputs: T, global_mesh: Mesh, pspecs: Any) -> T: ...
 def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
     """Arrays over a mesh of all processes, of what each process has of them.
 
@@ -35,6 +43,10 @@ def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspec
     return _mapped("host_local_array_to_global_array", global_array, local_inputs, global_mesh, pspecs)
 
 
+@overload
+def global_array_to_host_local_array(global_inputs: ArrayLike, global_mesh: Mesh, pspecs: Any) -> Array: ...
+@overload
+def global_array_to_host_local_array(global_inputs: T, global_mesh: Mesh, pspecs: Any) -> T: ...
 def global_array_to_host_local_array(global_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
     """What this process has of arrays over a mesh of all processes, as arrays over its own part of the mesh.
 

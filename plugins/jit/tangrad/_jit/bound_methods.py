@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
 
 
-class BoundMethod:
+class BoundMethod(Generic[P, R]):
     """A jitted method of one instance. The instance is an argument like any other: a pytree, or static."""
 
     __slots__ = ("_instance", "_jitted")
@@ -14,8 +17,8 @@ class BoundMethod:
         self._jitted = jitted
         self._instance = instance
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._jitted(self._instance, *args, **kwargs)
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._jitted(self._instance, *args, **kwargs)  # type: ignore[no-any-return]
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._jitted, name)

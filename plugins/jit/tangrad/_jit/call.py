@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from tangrad.core import (
     trace_to_jaxpr,
     transfers,
 )
-from tangrad.core.caches import typed_key
+from tangrad.core.caches import after_fork, free_after_fork, register_cache, typed_key
 from tangrad.core.programs import backend_of
 from tangrad.core.tools import mixed_backends
 from tangrad.tree_util import keystr
@@ -315,3 +316,34 @@ class Tables:
         """Forget what was traced and compiled."""
         self.programs.clear()
         self.traced.clear()
+
+
+# Function -> options -> tables. Weak in the function: after `del` its programs go.
+_tables: weakref.WeakKeyDictionary[Any, dict[Any, Tables]] = weakref.WeakKeyDictionary()
+_tables_lock = free_after_fork(threading.RLock())
+
+
+def _every_table() -> list[Tables]:
+    with _tables_lock:
+        return [tables for by_options in _tables.values() for tables in by_options.values()]
+
+
+@register_cache
+def _clear_all() -> None:
+    for tables in _every_table():
+        tables.clear()
+
+
+@after_fork
+def _free_all() -> None:
+    for tables in _every_table():
+        tables.free()
+
+
+def tables_of(function: Any, key: Any) -> Tables:
+    """The caches of a function under one set of options."""
+    try:
+        with _tables_lock:
+            return _tables.setdefault(function, {}).setdefault(key, Tables())
+    except TypeError:  # not weakly referable or not hashable: caches of its own
+        return Tables()

@@ -7,13 +7,11 @@ several devices are each taken care of off that path.
 
 from __future__ import annotations
 
-import threading
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from inspect import CO_GENERATOR
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overload
 
 from tangrad import tree
 from tangrad._jit.abstract import struct_tree
@@ -22,11 +20,11 @@ from tangrad._jit.bound_methods import BoundMethod
 from tangrad._jit.call import (
     Call,
     Options,
-    Tables,
     Traced,
     arrays_for,
     run_backend,
     split_static,
+    tables_of,
     trace_call,
     why_new,
 )
@@ -51,48 +49,36 @@ from tangrad.core import (
     thread,
 )
 from tangrad.core.backends import Logger, types_by_shardings
-from tangrad.core.caches import after_fork, free_after_fork, register_cache
 from tangrad.core.programs import compile_program, one_at_a_time, report_hit
 from tangrad.core.settings import cache_context, is_checking_values, shared
 from tangrad.core.tools import hooks
 
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from tangrad._jit.typed import JitOptions
+
+    class Jit(Protocol):  # `jit` without a function
+        def __call__(self, fun: Callable[P, R], /) -> JitFunction[P, R]: ...
+
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+Q = ParamSpec("Q")
+S = TypeVar("S")
 logger = Logger("tangrad")
 _LEAF = tree.structure(0)
 SIGNATURE_LIMIT = 4096  # signatures kept per function, traced and compiled; the oldest go first
 
 
-# Function -> options -> tables. Weak in the function: after `del` its programs go.
-_tables: weakref.WeakKeyDictionary[Any, dict[Any, Tables]] = weakref.WeakKeyDictionary()
-_tables_lock = free_after_fork(threading.RLock())
 # The backends' array types: distinguished from trees by their type, at a tenth of what a missing attribute costs.
 _array_types: set[type] = set()
 
 
-def _every_table() -> list[Tables]:
-    with _tables_lock:
-        return [tables for by_options in _tables.values() for tables in by_options.values()]
-
-
-@register_cache
-def _clear_all() -> None:
-    for tables in _every_table():
-        tables.clear()
-
-
-@after_fork
-def _free_all() -> None:
-    for tables in _every_table():
-        tables.free()
-
-
-def _tables_of(function: Any, key: Any) -> Tables:
-    try:
-        with _tables_lock:
-            return _tables.setdefault(function, {}).setdefault(key, Tables())
-    except TypeError:  # not weakly referable or not hashable: caches of its own
-        return Tables()
-
-
+@overload
+def jit(fun: Callable[P, R], **options: Unpack[JitOptions]) -> JitFunction[P, R]: ...
+@overload
+def jit(fun: None = None, **options: Unpack[JitOptions]) -> Jit: ...
 def jit(
     fun: Callable[..., Any] | None = None,
     *,
@@ -171,12 +157,12 @@ def jit(
 
 
 @class_boundary
-class JitFunction:
+class JitFunction(Generic[P, R]):
     """A jitted function; see `jit`."""
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         static_argnums: Any = None,
         static_argnames: Any = None,
         donate_argnums: Any = None,
@@ -238,16 +224,17 @@ class JitFunction:
         self._plain = not (
             options.static_argnums or options.static_argnames or device is not None or backend is not None
         )
-        self._tables = _tables_of(fun, options)
+        self._tables = tables_of(fun, options)
         self._programs = self._tables.programs
         copy_identity(self, fun)  # type: ignore[arg-type]
 
     @own_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         # The common paths: positional arrays or trees of them, no static arguments, not inside another trace.
         if thread.trace is EVAL_TRACE and args and not kwargs:
             kind = type(args[0])
             if len(args) == 1 and kind in _array_types:
+                array: Any
                 (array,) = args
                 try:
                     execute, out_tree = self._programs[array.aval, kind, shared.context, thread.overrides]
@@ -280,6 +267,12 @@ class JitFunction:
             filter_traceback(error)
             raise
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> JitFunction[P, R]: ...
+    @overload
+    def __get__(
+        self: JitFunction[Concatenate[Any, Q], S], instance: object, owner: Any = None
+    ) -> BoundMethod[Q, S]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Jitted functions in a class body are methods."""
         return self if instance is None else BoundMethod(self, instance)
@@ -287,10 +280,10 @@ class JitFunction:
     def __repr__(self) -> str:
         return f"<jitted {self._name}>"
 
-    def __copy__(self) -> JitFunction:
+    def __copy__(self) -> JitFunction[P, R]:
         return self
 
-    def __deepcopy__(self, memo: Any) -> JitFunction:  # as functions are
+    def __deepcopy__(self, memo: Any) -> JitFunction[P, R]:  # as functions are
         return self
 
     def __reduce__(self) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad._nn.primitives import gelu_p, gelu_tanh_p, log1mexp_p, mish_p, relu6_p, relu_p, silu_p, softplus_p
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend import lax
 from tangrad.extend.numpy import array_operand, as_one, check_promotion, promote_inexact, strong
 
@@ -29,7 +29,7 @@ def _is_floating(x: Any) -> bool:
 # --- as they are, or 0 ---------------------------------------------------------------------------------------------
 
 
-def identity(x: Any) -> Any:
+def identity(x: Any) -> Array:
     """The argument itself.
 
     Args:
@@ -45,7 +45,7 @@ def identity(x: Any) -> Any:
     return array_operand("identity", x)
 
 
-def relu(x: Any) -> Any:
+def relu(x: Any) -> Array:
     """max(x, 0), with the derivative 0 at 0.
 
     Args:
@@ -68,7 +68,7 @@ def relu(x: Any) -> Any:
     return relu_p.bind(array_operand("relu", x)) if isinstance(x, float) else tnp.maximum(x, 0)
 
 
-def relu6(x: Any) -> Any:
+def relu6(x: Any) -> Array:
     """min(max(x, 0), 6), with the derivative 0 at 0 and at 6.
 
     Args:
@@ -87,7 +87,7 @@ def relu6(x: Any) -> Any:
 
 
 @as_one()
-def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
+def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Array:
     """x where it is not negative, `negative_slope` · x elsewhere.
 
     Args:
@@ -106,7 +106,7 @@ def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
     return tnp.where(made >= 0, made, negative_slope * made)
 
 
-def hard_tanh(x: Any) -> Any:
+def hard_tanh(x: Any) -> Array:
     """x, but not below -1 and not above 1.
 
     Args:
@@ -128,7 +128,7 @@ def hard_tanh(x: Any) -> Any:
 # --- between 0 and 1 -----------------------------------------------------------------------------------------------
 
 
-def sigmoid(x: Any) -> Any:
+def sigmoid(x: Any) -> Array:
     """1 / (1 + exp(-x)).
 
     Args:
@@ -147,7 +147,7 @@ def sigmoid(x: Any) -> Any:
     return lax.logistic(x)
 
 
-def hard_sigmoid(x: Any) -> Any:
+def hard_sigmoid(x: Any) -> Array:
     """relu6(x + 3) / 6: straight lines in place of sigmoid's curve.
 
     Args:
@@ -163,7 +163,7 @@ def hard_sigmoid(x: Any) -> Any:
     return relu6(array_operand("hard_sigmoid", x) + 3.0) / 6.0
 
 
-def sparse_sigmoid(x: Any) -> Any:
+def sparse_sigmoid(x: Any) -> Array:
     """(x + 1) / 2, but not below 0 and not above 1.
 
     Args:
@@ -179,7 +179,7 @@ def sparse_sigmoid(x: Any) -> Any:
     return 0.5 * tnp.clip(array_operand("sparse_sigmoid", x) + 1.0, 0.0, 2.0)
 
 
-def log_sigmoid(x: Any) -> Any:
+def log_sigmoid(x: Any) -> Array:
     """log(sigmoid(x)), for any x.
 
     Args:
@@ -196,7 +196,7 @@ def log_sigmoid(x: Any) -> Any:
 
 
 @as_one()
-def soft_sign(x: Any) -> Any:
+def soft_sign(x: Any) -> Array:
     """x / (|x| + 1).
 
     Args:
@@ -222,7 +222,7 @@ def soft_sign(x: Any) -> Any:
 # --- x times a gate ------------------------------------------------------------------------------------------------
 
 
-def silu(x: Any) -> Any:
+def silu(x: Any) -> Array:
     """x · sigmoid(x), also called swish.
 
     Args:
@@ -246,7 +246,7 @@ swish = silu
 
 
 @as_one()
-def hard_silu(x: Any) -> Any:
+def hard_silu(x: Any) -> Array:
     """x · hard_sigmoid(x), also called hard_swish.
 
     Args:
@@ -267,7 +267,7 @@ def hard_silu(x: Any) -> Any:
 hard_swish = hard_silu
 
 
-def mish(x: Any) -> Any:
+def mish(x: Any) -> Array:
     """x · tanh(softplus(x)).
 
     Args:
@@ -286,7 +286,7 @@ def mish(x: Any) -> Any:
     return mish_p.bind(made) if _is_floating(made) else made * tnp.tanh(softplus(made))
 
 
-def gelu(x: Any, approximate: bool = True) -> Any:
+def gelu(x: Any, approximate: bool = True) -> Array:
     """x · Φ(x), where Φ is the distribution function of the normal distribution.
 
     Args:
@@ -310,7 +310,7 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     return made * (0.5 * (1.0 + tnp.tanh(math.sqrt(2 / math.pi) * (made + 0.044715 * (made**3)))))
 
 
-def glu(x: Any, axis: int = -1) -> Any:
+def glu(x: Any, axis: int = -1) -> Array:
     """The first half along an axis, times the sigmoid of the second.
 
     Args:
@@ -341,7 +341,7 @@ def glu(x: Any, axis: int = -1) -> Any:
 # --- soft corners --------------------------------------------------------------------------------------------------
 
 
-def softplus(x: Any) -> Any:
+def softplus(x: Any) -> Array:
     """log(1 + exp(x)).
 
     Args:
@@ -360,7 +360,7 @@ def softplus(x: Any) -> Any:
 
 
 @as_one()
-def squareplus(x: Any, b: Any = 4) -> Any:
+def squareplus(x: Any, b: Any = 4) -> Array:
     """(x + √(x² + b)) / 2.
 
     Args:
@@ -391,7 +391,7 @@ def squareplus(x: Any, b: Any = 4) -> Any:
 
 
 @as_one()
-def sparse_plus(x: Any) -> Any:
+def sparse_plus(x: Any) -> Array:
     """0 up to -1, x from 1 on, (x + 1)² / 4 between.
 
     Args:
@@ -412,7 +412,7 @@ def sparse_plus(x: Any) -> Any:
 # --- exponential for negative x ------------------------------------------------------------------------------------
 
 
-def elu(x: Any, alpha: Any = 1.0) -> Any:
+def elu(x: Any, alpha: Any = 1.0) -> Array:
     """x where it is positive, `alpha` · (exp(x) - 1) elsewhere.
 
     Args:
@@ -433,7 +433,7 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
     return tnp.where(positive, made, alpha * tnp.expm1(tnp.where(positive, 0.0, made)))
 
 
-def celu(x: Any, alpha: Any = 1.0) -> Any:
+def celu(x: Any, alpha: Any = 1.0) -> Array:
     """max(x, 0) + `alpha` · (exp(min(x, 0) / `alpha`) - 1).
 
     Args:
@@ -455,7 +455,7 @@ SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE = 1.0507009873554804934193349852946
 
 
-def selu(x: Any) -> Any:
+def selu(x: Any) -> Array:
     """1.0507 · elu(x, 1.6733), which keeps mean 0 and variance 1 from layer to layer.
 
     Args:
@@ -473,7 +473,7 @@ def selu(x: Any) -> Any:
     return SELU_SCALE * elu(x, SELU_ALPHA)
 
 
-def log1mexp(x: Any) -> Any:
+def log1mexp(x: Any) -> Array:
     """log(1 - exp(-x)) for x > 0, accurate for small and for large x.
 
     Args:

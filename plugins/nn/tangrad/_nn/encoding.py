@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad.core import concrete_or_error, dtypes
+from tangrad.core import Array, concrete_or_error, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend import lax
 from tangrad.extend.lax import broadcasted_iota, expand_dims
 from tangrad.extend.numpy import as_one, index_argument
 
 
-def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> Any:
+def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> Array:
     """Vectors that are 1 at the positions that `x` names, and 0 elsewhere; all 0 where there is no such position.
 
     Args:

@@ -9,7 +9,7 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad._nn.primitives import repeated, softmax_p
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend import lax
 from tangrad.extend.lax import expand_dims, full_like, reduce_max, reduce_sum, stop_gradient
 from tangrad.extend.numpy import array_operand, canonical_axes, promote_inexact, split_names
@@ -20,7 +20,7 @@ COPIES_FROM_HOST = dict.fromkeys(["logsumexp", "softmax"], True)
 Axis = int | Sequence[int] | None
 
 
-def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
+def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Array:
     """exp(x) / sum(exp(x)): numbers between 0 and 1 whose sum along the axis is 1.
 
     Args:
@@ -61,7 +61,7 @@ def _masked_softmax(x: Any, axis: Axis, where: Any) -> Any:
     return tnp.where(where, powers / tnp.sum(powers, axis, where=where, keepdims=True), 0)
 
 
-def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
+def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Array:
     """log(softmax(x)), without the zeros that softmax rounds to.
 
     Args:
@@ -146,7 +146,7 @@ def logsumexp(
     return result
 
 
-def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = False) -> Any:
+def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = False) -> Array:
     """log(mean(exp(x))), without overflow.
 
     Args:
@@ -186,7 +186,7 @@ def standardize(
     where: Any = None,
     *,
     algorithm: str = "fast",
-) -> Any:
+) -> Array:
     """(x - mean) / √(variance + epsilon).
 
     Args:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend.lax import dot_general
 from tangrad.extend.numpy import asarray, repeat
 
@@ -16,7 +16,7 @@ _ROWS_WITH_ROWS = (((2,), (2,)), ((0,), (0,)))
 
 def scaled_matmul(
     lhs: Any, rhs: Any, lhs_scales: Any, rhs_scales: Any, preferred_element_type: Any = np.float32
-) -> Any:
+) -> Array:
     """The products of rows of two batches of matrices, each times the scales of its blocks.
 
     Computed in float32, on every platform.

@@ -8,7 +8,7 @@ import numpy as np
 
 from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import fused, fused_pair
-from tangrad._numpy.makers import binary_pair, fast, general_form, operator_form, public_form, unary
+from tangrad._numpy.makers import OfTwoToPair, binary_pair, fast, general_form, operator_form, public_form, unary
 from tangrad._numpy.operands import (
     align,
     align_inexact,
@@ -324,7 +324,7 @@ fmod = public_form(
     "The remainder of x / y with the sign of x, as in C.",
     "tangrad.numpy.fmod(-7, 2)\nArray(-1, dtype=int32, weak_type=True)",
 )
-divmod = public_form(
+divmod: OfTwoToPair = public_form(
     "divmod",
     _divmod,
     "The quotient rounded down and the remainder: `(x // y, x % y)`.",

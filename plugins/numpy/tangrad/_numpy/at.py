@@ -71,6 +71,7 @@ from tangrad.extend.lax import (
     squeeze_p,
     sub_p,
 )
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(METHODS, True)
@@ -133,10 +134,10 @@ class IndexUpdate(NeedsMethod):
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Any = None,
-        fill_value: Any = None,
+        fill_value: ArrayLike | None = None,
         wrap_negative_indices: bool = True,
         out_sharding: Any = None,
-    ) -> Any:
+    ) -> Array:
         """The part; with mode "fill" what is out of bounds is `fill_value`, by default NaN or the least integer."""
         options = (parsed_mode(mode), fill_value, indices_are_sorted, unique_indices, wrap_negative_indices)
         if out_sharding is not None:
@@ -144,44 +145,44 @@ class IndexUpdate(NeedsMethod):
         return take_index(self._array, self._index, *options)
 
     @api_boundary
-    def set(self, values: Any, **options: Any) -> Any:
+    def set(self, values: ArrayLike, **options: Any) -> Array:
         """The array with the part replaced."""
         return updated("set", self._array, self._index, values, **options)
 
     @api_boundary
-    def add(self, values: Any, **options: Any) -> Any:
+    def add(self, values: ArrayLike, **options: Any) -> Array:
         """The array with values added to the part, once for each time that an index names an element."""
         return updated("add", self._array, self._index, values, **options)
 
     @api_boundary
-    def subtract(self, values: Any, **options: Any) -> Any:
+    def subtract(self, values: ArrayLike, **options: Any) -> Array:
         """The array with values subtracted from the part, once for each time that an index names an element."""
         return updated("subtract", self._array, self._index, values, **options)
 
     @api_boundary
-    def multiply(self, values: Any, **options: Any) -> Any:
+    def multiply(self, values: ArrayLike, **options: Any) -> Array:
         """The array with the part multiplied, once for each time that an index names an element."""
         return updated("multiply", self._array, self._index, values, **options)
 
     mul = multiply
 
     @api_boundary
-    def min(self, values: Any, **options: Any) -> Any:
+    def min(self, values: ArrayLike, **options: Any) -> Array:
         """The array with the lesser of the part and the values."""
         return updated("min", self._array, self._index, values, **options)
 
     @api_boundary
-    def max(self, values: Any, **options: Any) -> Any:
+    def max(self, values: ArrayLike, **options: Any) -> Array:
         """The array with the greater of the part and the values."""
         return updated("max", self._array, self._index, values, **options)
 
     @api_boundary
-    def divide(self, values: Any, **options: Any) -> Any:
+    def divide(self, values: ArrayLike, **options: Any) -> Array:
         """The array with the part divided, once for each time that an index names an element."""
         return divide(self._array, self._factors(values, options))
 
     @api_boundary
-    def power(self, values: Any, **options: Any) -> Any:
+    def power(self, values: ArrayLike, **options: Any) -> Array:
         """The array with the part raised to a power, once for each time that an index names an element."""
         return power(self._array, self._factors(values, options))
 
@@ -191,7 +192,7 @@ class IndexUpdate(NeedsMethod):
         return updated("multiply", _spread(one, self._array.aval.shape), self._index, values, **options)
 
     @api_boundary
-    def apply(self, func: Callable[[Any], Any], **options: Any) -> Any:
+    def apply(self, func: Callable[[Array], Any], **options: Any) -> Array:
         """The array with a function applied to each element of the part, once for each time that an index names it."""
 
         def once(x: Any, index: Any) -> Any:

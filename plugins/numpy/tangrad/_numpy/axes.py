@@ -15,7 +15,7 @@ def _array(name: str, value: Any) -> Any:
     return value if isinstance(value, Array) else array_operand(name, value)
 
 
-def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+def transpose(a: Any, axes: Sequence[int] | None = None) -> Array:
     """Reorder the dimensions.
 
     Args:
@@ -57,7 +57,7 @@ def permuted(x: Any, permutation: tuple[int, ...]) -> Any:
 _permutations = DirectCalls()
 
 
-def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
+def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Array:
     """Reorder the dimensions.
 
     Args:
@@ -78,7 +78,7 @@ def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
     return transpose(a, axes)
 
 
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: Any, /) -> Array:
     """Exchange the last two dimensions.
 
     Args:
@@ -102,7 +102,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return transpose_p.bind(made, permutation=(*range(rank - 2), rank - 1, rank - 2))
 
 
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     """Exchange two dimensions.
 
     Args:
@@ -129,7 +129,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return permuted(x, tuple(order))
 
 
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     """Move dimensions to other places; the others keep their order.
 
     Args:
@@ -160,7 +160,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return permuted(x, tuple(order))
 
 
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     """Move a dimension before another one.
 
     Args:

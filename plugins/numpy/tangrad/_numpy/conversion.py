@@ -36,7 +36,7 @@ def array(
     *,
     device: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Make an array of a number, a NumPy array, an array, or nested sequences of them.
 
     Args:
@@ -83,7 +83,7 @@ def asarray(
     copy: bool | None = None,
     device: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Make an array of a number, a NumPy array, an array, or nested sequences of them; an array stays itself.
 
     Args:
@@ -115,7 +115,7 @@ def asarray(
     return array(a, dtype=dtype, copy=copy, order=order, device=device)
 
 
-def copy(a: Any, order: str | None = None) -> Any:
+def copy(a: Any, order: str | None = None) -> Array:
     """Copy an array.
 
     Args:
@@ -135,7 +135,7 @@ def copy(a: Any, order: str | None = None) -> Any:
     return array(operand("copy", a), copy=True, order=order)
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Array:
     """Convert the elements to another dtype.
 
     Floats become integers by truncation and saturation; complex numbers lose their imaginary part, with a warning;

@@ -24,7 +24,7 @@ from tangrad._numpy.rounding import conjugate, real
 from tangrad._numpy.selection import clip, where
 from tangrad._numpy.shapes import atleast_2d, expand_dims, squeeze
 from tangrad._numpy.statistics import average
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 
 
 @as_one("rowvar", "bias", "ddof", "dtype")
@@ -37,7 +37,7 @@ def cov(
     fweights: Any = None,
     aweights: Any = None,
     dtype: Any = None,
-) -> Any:
+) -> Array:
     """Estimate the covariances of variables.
 
     Args:
@@ -122,7 +122,7 @@ def _normalizer(sums: Any, weights: Any, aweights: Any, ddof: int) -> Any:
 
 
 @as_one("rowvar", "dtype")
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Array:
     """Estimate the correlation coefficients of variables.
 
     Args:

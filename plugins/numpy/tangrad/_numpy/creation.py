@@ -100,7 +100,7 @@ COPIES_FROM_HOST = dict.fromkeys(
 ) | {"full_like": lambda given: transfers.is_from_host(given["fill_value"])}
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Make an array of zeros.
 
     Args:
@@ -128,7 +128,7 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
     return filled(sizes, 0, wanted, device=device)
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Make an array of ones.
 
     Args:
@@ -155,7 +155,7 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any
     return filled(sizes, 1, wanted, device=device)
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Make an array; its elements are zeros, since uninitialised memory has no place in pure functions.
 
     Args:
@@ -182,7 +182,7 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
     return filled(sizes, 0, wanted, device=device)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Make an array filled with a value.
 
     Args:
@@ -273,7 +273,7 @@ def _place_like(name: str, value: Any, shape: Any, device: Any, out_sharding: An
     return device_beside(value) if place is None else place
 
 
-def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Make an array of zeros like another array.
 
     Args:
@@ -296,7 +296,7 @@ def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = No
     return filled(sizes, 0, wanted, weak, _place_like("zeros_like", a, shape, device, out_sharding))
 
 
-def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Make an array of ones like another array.
 
     Args:
@@ -319,7 +319,7 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = Non
     return filled(sizes, 1, wanted, weak, _place_like("ones_like", a, shape, device, out_sharding))
 
 
-def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Array:
     """Make an array of zeros like another array; see `empty`.
 
     Args:
@@ -349,7 +349,7 @@ def full_like(
     *,
     device: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Make an array like another one, filled with a value.
 
     Args:
@@ -397,7 +397,7 @@ def _diagonal(name: str, k: Any) -> Any:
     return index_argument(name, k, "k")
 
 
-def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
+def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Array:
     """Make a matrix with ones on a diagonal and zeros elsewhere.
 
     Args:
@@ -428,7 +428,7 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = N
     return placed(convert(diagonal_mask(rows, columns, offset, eq_p), wanted), device)
 
 
-def identity(n: Any, dtype: Any = None) -> Any:
+def identity(n: Any, dtype: Any = None) -> Array:
     """Make an identity matrix.
 
     Args:
@@ -450,7 +450,7 @@ def identity(n: Any, dtype: Any = None) -> Any:
     return eye(n, dtype=dtype)
 
 
-def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -> Any:
+def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -> Array:
     """Make a matrix with ones at and below a diagonal, zeros above it.
 
     Args:

@@ -19,7 +19,7 @@ from tangrad._numpy.operands import (
     user_dtype,
 )
 from tangrad._numpy.shapes import ravel
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, cumprod_p, cumsum_p
 
 
@@ -46,7 +46,7 @@ def _as_one(name: str, primitive: Any) -> Any:
 _sums, _products = _as_one("cumsum", cumsum_p), _as_one("cumprod", cumprod_p)
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
     """Take the sums up to each element of an axis.
 
     Args:
@@ -69,7 +69,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     return _sums(a, axis) if dtype is None and out is None else _running("cumsum", cumsum_p, a, axis, dtype, out)
 
 
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
     """Take the products up to each element of an axis.
 
     Args:
@@ -92,7 +92,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     return _products(a, axis) if dtype is None and out is None else _running("cumprod", cumprod_p, a, axis, dtype, out)
 
 
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
     """Take the sums up to each element of an axis, NaN counted as 0.
 
     Args:
@@ -115,7 +115,7 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = No
     return _running("nancumsum", cumsum_p, a, axis, dtype, out, 0)
 
 
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
     """Take the products up to each element of an axis, NaN counted as 1.
 
     Args:
@@ -157,7 +157,7 @@ def _cumulative(name: str, primitive: Any, x: Any, axis: Any, dtype: Any, includ
     return concatenate_p.bind(first, result, dimension=dimension)
 
 
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
     """Take the sums up to each element of an axis.
 
     Args:
@@ -180,7 +180,7 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, inc
     return _cumulative("cumulative_sum", cumsum_p, x, axis, dtype, include_initial, 0)
 
 
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
     """Take the products up to each element of an axis.
 
     Args:

@@ -14,7 +14,7 @@ ndarray = Array
 ComplexWarning = np.exceptions.ComplexWarning
 
 
-def result_type(*args: Any) -> Any:
+def result_type(*args: Any) -> np.dtype[Any]:
     """Find the dtype in which values and dtypes meet.
 
     Args:
@@ -34,7 +34,7 @@ def result_type(*args: Any) -> Any:
     return dtypes.result_type(*args)
 
 
-def promote_types(a: Any, b: Any) -> Any:
+def promote_types(a: Any, b: Any) -> np.dtype[Any]:
     """Find the dtype in which two dtypes meet.
 
     Args:

@@ -21,7 +21,7 @@ from tangrad._numpy.operands import (
 )
 from tangrad._numpy.shapes import expand_dims, ravel
 from tangrad._numpy.taking import integer_operand
-from tangrad.core import concrete_or_error, is_concrete
+from tangrad.core import Array, concrete_or_error, is_concrete
 from tangrad.extend.lax import iota_p
 
 # Of what transfer guards ask: these bring numbers of their own.
@@ -44,7 +44,7 @@ def _known_positions(name: str, obj: Any, size: int) -> np.ndarray[Any, Any]:
     return found.astype(np.int64)
 
 
-def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
+def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Array:
     """Leave out slices along an axis.
 
     Args:
@@ -99,7 +99,7 @@ def _kept_positions(gone: Any, size: int) -> Any:
     return getitem(order, slice(0, size - gone.aval.size))
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     """Insert slices along an axis.
 
     Args:

@@ -16,6 +16,7 @@ from tangrad._numpy.axes import permuted
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.named_subscripts import positional_subscripts
 from tangrad._numpy.operands import BOOL, INT32, array_operand, literal_like, promote, refuse_out, user_dtype
+from tangrad.core import Array
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import (
     DotDimensionNumbers,
@@ -302,7 +303,7 @@ def einsum(
     precision: Any = None,
     preferred_element_type: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Sum products over dimensions that are named by letters.
 
     Args:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,8 @@ KNOWN_LIMIT = 512  # combinations of options, for each function
 LITERAL_LIMIT = 4096
 SEQUENCE_LIMIT = 64  # arrays in a list: no program is as long as an axis
 _INT32 = range(-(1 << 31), 1 << 31)
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Fused:
@@ -138,7 +140,7 @@ def checks_operands() -> bool:
 
 def as_one(
     *static: str, sequence: str = "", name: str | None = None, several: bool = False, family: str = "numpy"
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[F], F]:
     """Decorator of a public function: outside of transformations a call on arrays and numbers is one operation.
 
     Args:
@@ -153,7 +155,7 @@ def as_one(
     The result has the operation as its attribute `fused`.
     """
 
-    def decorate(general: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(general: Any) -> Any:
         parameters_of = inspect.signature(general).parameters
         names = tuple(parameters_of)
         by_position = [name for name, one in parameters_of.items() if one.kind is one.POSITIONAL_ONLY]

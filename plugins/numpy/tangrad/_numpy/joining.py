@@ -51,7 +51,7 @@ def _common(name: str, arrays: Sequence[Any], dtype: Any) -> list[Any]:
     return promote(name, *arrays)
 
 
-def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Array:
     """Join arrays along a dimension that they have.
 
     Args:
@@ -99,7 +99,7 @@ _SEQUENCES = (list, tuple)
 _joins = DirectCalls()  # by the axis and the types of the arrays, where these are joined as they are
 
 
-def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
+def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
     """Join arrays along a dimension that they have.
 
     Args:
@@ -121,7 +121,7 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
 
 
 @as_one("axis", "out", "dtype", sequence="arrays")
-def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Array:
     """Join arrays of one shape along a new dimension.
 
     Args:
@@ -191,7 +191,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 @as_one("dtype", sequence="tup")
-def vstack(tup: Any, dtype: Any = None) -> Any:
+def vstack(tup: Any, dtype: Any = None) -> Array:
     """Join arrays along their first dimension; vectors count as rows.
 
     Args:
@@ -213,7 +213,7 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
 
 
 @as_one("dtype", sequence="tup")
-def hstack(tup: Any, dtype: Any = None) -> Any:
+def hstack(tup: Any, dtype: Any = None) -> Array:
     """Join arrays along their second dimension; vectors along their only one.
 
     Args:
@@ -236,7 +236,7 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
 
 
 @as_one("dtype", sequence="tup")
-def dstack(tup: Any, dtype: Any = None) -> Any:
+def dstack(tup: Any, dtype: Any = None) -> Array:
     """Join arrays along their third dimension.
 
     Args:
@@ -258,7 +258,7 @@ def dstack(tup: Any, dtype: Any = None) -> Any:
 
 
 @as_one(sequence="tup")
-def column_stack(tup: Any) -> Any:
+def column_stack(tup: Any) -> Array:
     """Join vectors and matrices as columns.
 
     Args:
@@ -280,7 +280,7 @@ def column_stack(tup: Any) -> Any:
 
 
 @as_one("axis")
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     """Join an array and further values.
 
     Args:
@@ -307,7 +307,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 # --- blocks --------------------------------------------------------------------------------------------------------
 
 
-def block(arrays: Any) -> Any:
+def block(arrays: Any) -> Array:
     """Assemble an array from nested lists of blocks.
 
     Args:

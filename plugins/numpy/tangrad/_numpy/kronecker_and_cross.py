@@ -10,11 +10,12 @@ from tangrad._numpy.axes import moveaxis
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.operands import array_operand, broadcast_shape, broadcast_to_shape, canonical_axis, promote
 from tangrad._numpy.shapes import expand_dims, reshaped
+from tangrad.core import Array
 from tangrad.extend.lax import concatenate_p, mul_p, sub_p
 
 
 @as_one()
-def kron(a: Any, b: Any) -> Any:
+def kron(a: Any, b: Any) -> Array:
     """Take the Kronecker product: each element of the first array times the whole second one.
 
     Args:
@@ -44,7 +45,7 @@ def _pairs(first: Sequence[Any], second: Sequence[Any]) -> tuple[Any, ...]:
 
 
 @as_one("axisa", "axisb", "axisc", "axis")
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
     """Take the cross products of vectors of three components.
 
     Args:

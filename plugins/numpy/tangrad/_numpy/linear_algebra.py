@@ -18,9 +18,10 @@ from tangrad._numpy.matrices import trace as trace_of
 from tangrad._numpy.products import dot, matmul
 from tangrad._numpy.products import outer as outer_of
 from tangrad._numpy.shapes import expand_dims
+from tangrad.core import Array
 
 
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: Any, /) -> Array:
     """The matrices in the last two dimensions, transposed.
 
     Raises ValueError for fewer than two dimensions.
@@ -35,7 +36,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return swapaxes(array, -1, -2)
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     """The cross products of vectors of three components along an axis.
 
     Args:
@@ -53,7 +54,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 @as_one("n")
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: Any, n: int) -> Array:
     """The matrix multiplied with itself `n` times.
 
     With n < 0 the inverse is: infinite or NaN where there is none.
@@ -86,7 +87,7 @@ def matrix_power(a: Any, n: int) -> Any:
     return result
 
 
-def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
+def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Array:
     """The product of several matrices, in the order of multiplication that needs the least work.
 
     Raises ValueError for fewer than two arrays, and for shapes that do not fit: all but the first and the last have two
@@ -146,7 +147,7 @@ def _product(items: Sequence[Any], start: int, end: int, cuts: dict[tuple[int, i
     return dot(*parts, precision=precision)
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal(x: Any, /, *, offset: int = 0) -> Array:
     """A diagonal of each of the matrices in the last two dimensions.
 
     >>> import tangrad
@@ -156,7 +157,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return diagonal_of(x, offset, -2, -1)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
     """The sum of a diagonal of each of the matrices in the last two dimensions.
 
     >>> import tangrad
@@ -166,7 +167,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     return trace_of(x, offset, -2, -1, dtype)
 
 
-def outer(x1: Any, x2: Any, /) -> Any:
+def outer(x1: Any, x2: Any, /) -> Array:
     """Each element of one vector times each of another. Raises ValueError for other numbers of dimensions.
 
     >>> import tangrad

@@ -26,7 +26,7 @@ from tangrad._numpy.reductions import sum as sum_of
 from tangrad._numpy.refusals import check_dtypes, check_rank_promotion
 from tangrad._numpy.selection import where
 from tangrad._numpy.shapes import broadcast_to
-from tangrad.core import dtypes, transfers
+from tangrad.core import Array, dtypes, transfers
 from tangrad.extend import lax
 from tangrad.extend.lax import determinant_p, pseudoinverse_p, signs_of, solve_p
 from tangrad.extend.lax import sign as sign_of
@@ -43,7 +43,7 @@ class SlogdetResult(NamedTuple):
 
 
 @as_one()
-def solve(a: Any, b: Any) -> Any:
+def solve(a: Any, b: Any) -> Array:
     """The solution x of a x = b.
 
     Args:
@@ -93,7 +93,7 @@ def _solve_for_all(matrix: Any, right: Any) -> Any:
 
 
 @as_one()
-def inv(a: Any) -> Any:
+def inv(a: Any) -> Array:
     """The inverse of square matrices; infinities or NaN where there is none.
 
     Args:
@@ -112,7 +112,7 @@ def inv(a: Any) -> Any:
     return solve_p.bind(matrix, broadcast_to(eye(matrix.shape[-1], dtype=matrix.dtype), matrix.shape))
 
 
-def det(a: Any) -> Any:
+def det(a: Any) -> Array:
     """The determinants of square matrices.
 
     Args:
@@ -172,7 +172,7 @@ def _slogdet(a: Any, method: str | None) -> tuple[Any, Any]:
     return sign * signs, sum_of(log(absolute(factors)), axis=-1)
 
 
-def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
+def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Array:
     """Moore and Penrose's inverse.
 
     Args:
@@ -212,7 +212,7 @@ def _matrix(name: str, x: Any, argument: str = "a") -> Any:
     return array
 
 
-def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
+def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Array:
     """How many singular values are not 0.
 
     Args:
@@ -250,7 +250,7 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
     return sum_of(values > asarray(tol)[..., None], axis=-1)
 
 
-def cond(x: Any, p: Any = None) -> Any:
+def cond(x: Any, p: Any = None) -> Array:
     """The condition number: the norm of a matrix times that of its inverse.
 
     Args:
@@ -359,7 +359,7 @@ def _least_squares(matrix: Any, right: Any, limit: Any) -> tuple[Any, Any, Any]:
     return x, values, sum_of(kept)
 
 
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: Any, ind: int = 2) -> Array:
     """The inverse of `tensordot(a, x, ind)`.
 
     Args:
@@ -389,7 +389,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     return inv(array.reshape(prod(rows), prod(columns))).reshape(*columns, *rows)
 
 
-def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
+def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Array:
     """The x with tensordot(a, x, x.ndim) = b.
 
     Args:

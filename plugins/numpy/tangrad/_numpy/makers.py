@@ -10,7 +10,7 @@ look-ups, without the 0.1 µs of `bind`. (Promotion and broadcasting in general 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import Fused, fused_pair
@@ -29,10 +29,12 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.weak_types import strong
 from tangrad.core import EVAL_TRACE, Array, api_boundary, filter_traceback, own_boundary, thread
 from tangrad.core.arguments import can_represent_array
+from tangrad.typing import ArrayLike
 
 PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for others
 
 Binary = Callable[[Any, Any], Any]
+OfTwoToPair: TypeAlias = Callable[[ArrayLike, ArrayLike], tuple[Array, Array]]
 
 _SEQUENCES = (list, tuple, set, dict)
 _NUMBERS = frozenset({int, float})
@@ -59,7 +61,7 @@ def unary(
     fused = Fused(name, general, fuse > 1, family) if fuse else None
     run: Any = general if fused is None else fused.of_one
 
-    def function(x: Any) -> Any:
+    def function(x: ArrayLike) -> Array:
         try:
             return run(x if hasattr(type(x), "aval") else operand(name, x))
         except Exception as error:
@@ -177,13 +179,19 @@ def public_form(name: str, general: Binary, summary: str, example: str, **option
     elif options.get("written") is not None:
         function = api_boundary(options["written"])
     elif options.get("by_name"):
-        function = lambda x1, x2: general(x1, x2)
-        function = api_boundary(function)
+
+        def named(x1: ArrayLike, x2: ArrayLike) -> Array:
+            return general(x1, x2)
+
+        function = api_boundary(named)
         documentation = binary_documentation(summary, _of_named(returns), example, "x1, x2")
         return _with_operation(_documented(function, name, documentation), general)
     else:
-        function = lambda x, y, /: general(x, y)
-        function = api_boundary(function)
+
+        def of_two(x: ArrayLike, y: ArrayLike, /) -> Array:
+            return general(x, y)
+
+        function = api_boundary(of_two)
     return _with_operation(_documented(function, name, binary_documentation(summary, returns, example)), general)
 
 

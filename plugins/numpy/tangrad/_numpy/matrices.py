@@ -25,7 +25,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.reductions import sum as total
 from tangrad._numpy.selection import nonzero
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
-from tangrad.core import ShapedArray, dtypes, put
+from tangrad.core import Array, ShapedArray, dtypes, put
 from tangrad.core.arguments import max_size, min_size
 from tangrad.extend.lax import broadcast_in_dim_p, eq_p, ge_p, pad_p, slice_p
 
@@ -37,7 +37,7 @@ COPIES_FROM_HOST = dict.fromkeys(
 # --- diagonals -----------------------------------------------------------------------------------------------------
 
 
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """Take a diagonal of matrices.
 
     Args:
@@ -81,7 +81,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 @as_one("k")
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: Any, k: int = 0) -> Array:
     """Take a diagonal of a matrix, or make a matrix with a given diagonal.
 
     Args:
@@ -114,7 +114,7 @@ def diag(v: Any, k: int = 0) -> Any:
     return select(diagonal_mask(size, size, shift, eq_p), rows, zero)
 
 
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: Any, k: int = 0) -> Array:
     """Make a matrix with all elements of an array on a diagonal.
 
     Args:
@@ -136,7 +136,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 
 @as_one("offset", "axis1", "axis2", "dtype", "out")
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Array:
     """Add up a diagonal of matrices.
 
     Args:
@@ -217,7 +217,7 @@ def _triangle(name: str, m: Any, k: Any, lower: bool) -> Any:
 
 
 @as_one("k")
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: Any, k: int = 0) -> Array:
     """Keep the lower triangle of matrices; zeros elsewhere.
 
     Args:
@@ -240,7 +240,7 @@ def tril(m: Any, k: int = 0) -> Any:
 
 
 @as_one("k")
-def triu(m: Any, k: int = 0) -> Any:
+def triu(m: Any, k: int = 0) -> Array:
     """Keep the upper triangle of matrices; zeros elsewhere.
 
     Args:
@@ -435,7 +435,7 @@ def mask_indices(
     return nonzero(mask_func(ones((rows, rows)), k), size=size)  # type: ignore[return-value]
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     """Make a Vandermonde matrix: the powers of numbers, a row for each.
 
     Args:

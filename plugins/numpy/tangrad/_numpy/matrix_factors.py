@@ -11,6 +11,7 @@ from tangrad._numpy.matrix_operands import inexact_matrix
 from tangrad._numpy.selection import where
 from tangrad._numpy.sorting import argsort
 from tangrad._numpy.taking import take_along_axis
+from tangrad.core import Array
 from tangrad.extend import lax
 from tangrad.extend.lax import geqrf_p
 
@@ -45,7 +46,7 @@ class EighResult(NamedTuple):
 
 
 @as_one("upper", "symmetrize_input")
-def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
+def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """The triangular factor L of a positive definite matrix L Lᴴ; NaN where it is not positive definite.
 
     Args:
@@ -140,7 +141,7 @@ def _svd_of_hermitian(array: Any, compute_uv: bool) -> Any:
     return SVDResult(left, sizes, swapaxes(right.conj(), -1, -2))
 
 
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: Any, /) -> Array:
     """The singular values, in descending order.
 
     >>> import tangrad.numpy as np
@@ -171,7 +172,7 @@ def eig(a: Any) -> EigResult:
     return EigResult(*lax.eig(inexact_matrix("eig", a), compute_left_eigenvectors=False))
 
 
-def eigvals(a: Any) -> Any:
+def eigvals(a: Any) -> Array:
     """The eigenvalues of square matrices, a complex array.
 
     >>> import tangrad.numpy as np
@@ -218,7 +219,7 @@ def _eigh(a: Any, UPLO: str | None, symmetrize_input: bool) -> tuple[Any, Any]:
 
 
 @as_one("UPLO", "symmetrize_input")
-def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
+def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
     """The eigenvalues of symmetric or Hermitian matrices, in ascending order. See `eigh`.
 
     >>> import tangrad.numpy as np

@@ -8,13 +8,13 @@ import numpy as np
 
 from tangrad._numpy.conversion import array, asarray
 from tangrad._numpy.operands import convert
-from tangrad.core import dtypes, get_backend
+from tangrad.core import Array, dtypes, get_backend
 
 # Of what transfer guards ask: bytes are on the host.
 COPIES_FROM_HOST = {"frombuffer": True}
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Array:
     """Copy an array of one dimension out of a buffer of bytes.
 
     Args:
@@ -66,7 +66,7 @@ def fromiter(*args: Any, **kwargs: Any) -> Any:
     )
 
 
-def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Array:
     """Read numbers from text.
 
     Args:
@@ -88,7 +88,7 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
     return asarray(np.fromstring(string, dtype=np.dtype(dtype), count=count, sep=sep))
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """Take over an array of another library by the DLPack protocol.
 
     Args:

@@ -14,9 +14,10 @@ import numpy as np
 import tangrad.numpy as public
 from tangrad._numpy.indexing import getitem, is_eager
 from tangrad._numpy.operands import user_dtype
-from tangrad.core import EVAL_TRACE, Tracer, dtypes, thread, transfers
+from tangrad.core import EVAL_TRACE, Array, Tracer, dtypes, thread, transfers
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import bitcast_convert_type_p, complex_p
+from tangrad.typing import ArrayLike, DTypeLike
 
 _CHUNK = 64
 _API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -29,35 +30,35 @@ def _sizes(given: tuple[Any, ...]) -> Any:
     return given
 
 
-def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None) -> Any:
+def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None) -> Array:
     """Give the elements another shape: `x.reshape(2, -1)` or `x.reshape((2, -1))`."""
     if not shape:
         raise TypeError("reshape() takes a shape")
     return public.reshape(self, _sizes(shape), order, copy=copy, out_sharding=out_sharding)
 
 
-def transpose(self: Any, *axes: Any) -> Any:
+def transpose(self: Any, *axes: Any) -> Array:
     """Reorder the dimensions: `x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
     order = None if not axes or (len(axes) == 1 and axes[0] is None) else _sizes(axes)
     return public.transpose(self, order)
 
 
-def flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+def flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Array:
     """Give the elements one dimension."""
     return public.ravel(self, order, out_sharding=out_sharding)
 
 
-def clip(self: Any, min: Any = None, max: Any = None) -> Any:
+def clip(self: Any, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
     """Move elements that are beyond bounds to the bounds."""
     return public.clip(self, min, max)
 
 
-def compress(self: Any, condition: Any, axis: int | None = None, **options: Any) -> Any:
+def compress(self: Any, condition: ArrayLike, axis: int | None = None, **options: Any) -> Array:
     """Take the elements, or the slices along an axis, where a condition holds."""
     return public.compress(condition, self, axis, **options)
 
 
-def view(self: Any, dtype: Any = None, type: None = None) -> Any:
+def view(self: Any, dtype: DTypeLike | None = None, type: None = None) -> Array:
     """Read the same bits as another dtype; the last dimension changes with its width."""
     if type is not None:
         raise NotImplementedError("view: the argument type is not supported: there is one class of arrays")
@@ -106,7 +107,7 @@ def _read_bits(x: Any, dtype: Any) -> Any:
     return bitcast_convert_type_p.bind(x, new_dtype=dtype)
 
 
-def astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+def astype(self: Any, dtype: DTypeLike | None, copy: bool = False, device: Any = None) -> Array:
     """Convert the elements to another dtype; `numpy.astype` with the array before the dot.
 
     Args:
@@ -117,7 +118,7 @@ def astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any
     return public.astype(self, dtype, copy=copy, device=device)
 
 
-def byteswap(self: Any) -> Any:
+def byteswap(self: Any) -> Array:
     """Reverse the order of the bytes of each element, of each part of a complex one."""
     own = self.dtype
     if isinstance(own, dtypes.ExtendedDType) or dtypes.bit_width(own) < 8:
@@ -129,7 +130,7 @@ def byteswap(self: Any) -> Any:
     return _read_bits(public.flip(_read_bits(self, dtypes.as_dtype("uint8")), -1), own)
 
 
-def to_device(self: Any, device: Any, *, stream: None = None) -> Any:
+def to_device(self: Any, device: Any, *, stream: None = None) -> Array:
     """Put the array on a device."""
     if stream is not None:
         raise NotImplementedError("to_device: the argument stream is not supported")
@@ -153,31 +154,31 @@ def tobytes(self: Any, order: str = "C") -> bytes:
 
 
 @property  # type: ignore[misc]  # a property of arrays: the kernel binds it
-def transposed(self: Any) -> Any:
+def transposed(self: Any) -> Array:
     """`x.T`: the dimensions in reverse order."""
     return public.transpose(self)
 
 
 @property  # type: ignore[misc]
-def matrix_transposed(self: Any) -> Any:
+def matrix_transposed(self: Any) -> Array:
     """`x.mT`: the last two dimensions exchanged."""
     return public.matrix_transpose(self)
 
 
 @property  # type: ignore[misc]
-def real(self: Any) -> Any:
+def real(self: Any) -> Array:
     """The real part."""
     return public.real(self)
 
 
 @property  # type: ignore[misc]
-def imag(self: Any) -> Any:
+def imag(self: Any) -> Array:
     """The imaginary part."""
     return public.imag(self)
 
 
 @property  # type: ignore[misc]
-def flat(self: Any) -> Any:
+def flat(self: Any) -> Array:
     """`x.flat`: the elements in one dimension, to iterate over and to index."""
     return public.ravel(self)
 
@@ -185,7 +186,7 @@ def flat(self: Any) -> Any:
 # --- operators -----------------------------------------------------------------------------------------------------
 
 
-def iterate(x: Any) -> Iterator[Any]:
+def iterate(x: Any) -> Iterator[Array]:
     """`iter(x)`: the slices along the first dimension, made as they are asked for.
 
     No program is as long as the dimension: XLA compiles a hundredth of a second for each result.
@@ -218,7 +219,7 @@ def contains(x: Any, item: Any) -> Any:
     return public.any(public.equal(x, item))
 
 
-def round_operator(x: Any, digits: int | None = None) -> Any:
+def round_operator(x: Any, digits: int | None = None) -> Array:
     """`round(x)` is an integer, as in Python; `round(x, digits)` keeps the dtype."""
     rounded = public.round(x, 0 if digits is None else digits)
     return public.astype(rounded, int) if digits is None else rounded

@@ -13,7 +13,7 @@ from tangrad._numpy.reductions import all as all_of
 from tangrad._numpy.reductions import max, min, position_of, prod, sum
 from tangrad._numpy.selection import where as where_between
 from tangrad._numpy.statistics import mean, var
-from tangrad.core import dtypes, literal
+from tangrad.core import Array, dtypes, literal
 from tangrad.extend.lax import and_p, argmax_p, argmin_p, not_p, sqrt_p
 
 
@@ -56,7 +56,7 @@ def nansum(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
-) -> Any:
+) -> Array:
     refuse_out("nansum", out)
     return sum(_without_nan("nansum", a, 0), axis, dtype, None, keepdims, initial, where)
 
@@ -70,7 +70,7 @@ def nanprod(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
-) -> Any:
+) -> Array:
     refuse_out("nanprod", out)
     return prod(_without_nan("nanprod", a, 1), axis, dtype, None, keepdims, initial, where)
 
@@ -90,7 +90,7 @@ def _extreme(
 @as_one("axis", "out", "keepdims", family=whole_arrays.name)
 def nanmax(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
-) -> Any:
+) -> Array:
     refuse_out("nanmax", out)
     return _extreme("nanmax", max, -math.inf, a, axis, keepdims, initial, where)
 
@@ -98,7 +98,7 @@ def nanmax(
 @as_one("axis", "out", "keepdims", family=whole_arrays.name)
 def nanmin(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
-) -> Any:
+) -> Array:
     refuse_out("nanmin", out)
     return _extreme("nanmin", min, math.inf, a, axis, keepdims, initial, where)
 
@@ -106,7 +106,7 @@ def nanmin(
 @as_one("axis", "dtype", "out", "keepdims")
 def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, where: Any = None
-) -> Any:
+) -> Array:
     refuse_out("nanmean", out)
     return mean(_without_nan("nanmean", a, 0), axis, dtype, None, keepdims, where=_counted("nanmean", a, where))
 
@@ -121,7 +121,7 @@ def nanvar(
     keepdims: bool = False,
     where: Any = None,
     mean: Any = None,
-) -> Any:
+) -> Array:
     refuse_out("nanvar", out)
     counted = _counted("nanvar", a, where)
     return var(_without_nan("nanvar", a, 0), axis, dtype, None, ddof, keepdims, where=counted, mean=mean)
@@ -137,7 +137,7 @@ def nanstd(
     keepdims: bool = False,
     where: Any = None,
     mean: Any = None,
-) -> Any:
+) -> Array:
     refuse_out("nanstd", out)
     return sqrt_p.bind(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))
 
@@ -154,13 +154,13 @@ def _position(name: str, primitive: Any, start: float, a: Any, axis: Any, keepdi
 
 
 @as_one("axis", "out", "keepdims")
-def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     refuse_out("nanargmax", out)
     return _position("nanargmax", argmax_p, -math.inf, a, axis, keepdims)
 
 
 @as_one("axis", "out", "keepdims")
-def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     refuse_out("nanargmin", out)
     return _position("nanargmin", argmin_p, math.inf, a, axis, keepdims)
 

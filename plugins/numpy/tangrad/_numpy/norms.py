@@ -21,11 +21,11 @@ from tangrad._numpy.reductions import sum as sum_of
 from tangrad._numpy.rounding import real
 from tangrad._numpy.selection import where
 from tangrad._numpy.shapes import expand_dims
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 
 
 @as_one("ord", "axis", "keepdims", family=whole_arrays.name)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
     """The norm of vectors or matrices.
 
     Args:
@@ -86,7 +86,7 @@ def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
 
 def _greatest(x: Any, axis: Any, keepdims: bool) -> Any:
     """The greatest of sizes: 0 of none, as in NumPy."""
-    initial = {"initial": 0} if 0 in x.shape else {}
+    initial: dict[str, Any] = {"initial": 0} if 0 in x.shape else {}
     return maximum_of(x, axis=axis, keepdims=keepdims, **initial)
 
 
@@ -117,7 +117,7 @@ def _norm_of_singular_values(x: Any, ord: Any, axes: tuple[int, ...], keepdims: 
 
 
 @as_one("axis", "keepdims", "ord")
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:
     """The norm of vectors; with `axis=None` of all elements.
 
     >>> import tangrad
@@ -133,7 +133,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 
 @as_one("keepdims", "ord")
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """The norm of the matrices in the last two dimensions.
 
     >>> import tangrad

@@ -36,7 +36,7 @@ from tangrad._numpy.selection import clip, where
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped, squeeze
 from tangrad._numpy.sorting import argsort
 from tangrad._numpy.tiling import flip
-from tangrad.core import dtypes, literal
+from tangrad.core import Array, dtypes, literal
 from tangrad.extend.lax import sub_p
 
 
@@ -48,7 +48,7 @@ def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
 
 
 @as_one("n", "axis")
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
     """Take the differences of neighbours along an axis.
 
     Args:
@@ -96,7 +96,7 @@ def _edge(value: Any, x: Any, axis: int) -> Any:
 
 
 @as_one()
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     """Take the differences of neighbours in an array as one dimension.
 
     Args:
@@ -197,7 +197,7 @@ def _gradient_uneven(x: Any, axis: int, coordinates: Any) -> Any:
 
 
 @as_one("axis")
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     """Integrate along an axis by the trapezoidal rule.
 
     Args:
@@ -233,7 +233,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 @as_one("discont", "axis", "period")
-def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
+def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Array:
     """Undo jumps of angles by whole turns along an axis.
 
     Args:
@@ -279,7 +279,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.p
 # --- interpolation -------------------------------------------------------------------------------------------------
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
     """Interpolate linearly between points.
 
     Args:
@@ -406,7 +406,7 @@ def _partial_products(x: Any, factors: Any, positions: Any, options: dict[str, A
 
 
 @as_one("mode", "precision", "preferred_element_type", family=operations.name)
-def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Array:
     """Convolve two vectors.
 
     Args:
@@ -430,7 +430,9 @@ def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, prefe
 
 
 @as_one("mode", "precision", "preferred_element_type", family=operations.name)
-def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def correlate(
+    a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None
+) -> Array:
     """Correlate two vectors: the sums of products of one with the other shifted, and conjugated.
 
     Args:

@@ -13,7 +13,7 @@ from tangrad._numpy.logic import truth
 from tangrad._numpy.operands import array_operand, broadcast_to_shape, canonical_axis, index_argument, literal
 from tangrad._numpy.reductions import sum as total
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.core.arguments import is_symbolic
 
 _BYTE = dtypes.as_dtype("uint8")
@@ -26,7 +26,7 @@ def _places(bitorder: str, name: str) -> Any:
     return asarray(places[::-1] if bitorder == "big" else places)
 
 
-def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Array:
     """Pack eight truth values into a byte each.
 
     Args:
@@ -62,7 +62,7 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     return moveaxis(packed, -1, dimension)
 
 
-def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
+def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
     """Unpack the bits of bytes.
 
     Args:

@@ -17,11 +17,12 @@ from tangrad._numpy.operands import (
     operand,
     select,
 )
+from tangrad.core import Array
 from tangrad.core.programs import without_value_checks
 from tangrad.extend.lax import and_p, not_p, or_p, stop_gradient_p
 
 
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
     """Apply, to each element, the function that belongs to the last condition that holds.
 
     Args:
@@ -52,7 +53,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
             f"piecewise takes as many functions as conditions, or one more, got {len(functions)} and {len(conditions)}"
         )
     masks = [broadcast_to_shape(truth(condition), made.aval.shape) for condition in conditions]
-    result, taken = None, None
+    result: Any = None
+    taken = None
     for mask, function in zip([*reversed(masks), None], [*reversed(functions[:-1]), functions[-1]]):
         chosen = _first_of(mask, taken)
         value = _piece(_held_fixed_unless(chosen, made), function, args, kw)

@@ -15,7 +15,7 @@ from tangrad._numpy.linear_systems import inv, lstsq
 from tangrad._numpy.matrices import vander
 from tangrad._numpy.matrix_factors import eigvals
 from tangrad._numpy.operands import check_array_like, index_argument, promote_inexact
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["roots"], True)
@@ -100,7 +100,7 @@ def _fit_alone(x: Any, y: Any, deg: int, rcond: float | None, full: bool, w: Any
     return _fit(x, y, deg, rcond, full, w, cov)[0]
 
 
-def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+def roots(p: Any, *, strip_zeros: bool = True) -> Array:
     """The roots of a polynomial: the eigenvalues of its companion matrix.
 
     Args:

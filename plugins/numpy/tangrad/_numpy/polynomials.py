@@ -22,7 +22,7 @@ from tangrad._numpy.operands import (
 )
 from tangrad._numpy.shapes import atleast_1d
 from tangrad._numpy.tiling import trim_zeros
-from tangrad.core import transfers
+from tangrad.core import Array, transfers
 from tangrad.extend.lax import add_p, mul_p, neg_p
 
 # Of what transfer guards ask: how often is no operand.
@@ -41,7 +41,7 @@ def _coefficients(name: str, value: Any, position: int = 0) -> Any:
 
 
 @as_one("unroll")
-def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
+def polyval(p: Any, x: Any, *, unroll: int = 16) -> Array:
     """Evaluate a polynomial by Horner's rule.
 
     Args:
@@ -81,7 +81,7 @@ def _padded(name: str, a1: Any, a2: Any) -> tuple[Any, Any]:
 
 
 @as_one()
-def polyadd(a1: Any, a2: Any) -> Any:
+def polyadd(a1: Any, a2: Any) -> Array:
     """Add polynomials.
 
     Args:
@@ -102,7 +102,7 @@ def polyadd(a1: Any, a2: Any) -> Any:
 
 
 @as_one()
-def polysub(a1: Any, a2: Any) -> Any:
+def polysub(a1: Any, a2: Any) -> Array:
     """Subtract polynomials.
 
     Args:
@@ -122,7 +122,7 @@ def polysub(a1: Any, a2: Any) -> Any:
     return add_p.bind(first, neg_p.bind(second))
 
 
-def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Array:
     """Multiply polynomials.
 
     Args:
@@ -181,7 +181,7 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
 
 
 @as_one("m")
-def polyder(p: Any, m: int = 1) -> Any:
+def polyder(p: Any, m: int = 1) -> Array:
     """Differentiate a polynomial.
 
     Args:
@@ -210,7 +210,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 @as_one("m")
-def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
     """Integrate a polynomial.
 
     Args:
@@ -245,7 +245,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return x
 
 
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros: Any) -> Array:
     """Find the polynomial with given roots.
 
     Args:

@@ -21,7 +21,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.operations import numerical
 from tangrad._numpy.selection import clip
 from tangrad._numpy.taking import integer_operand
-from tangrad.core import concrete_or_error, dtypes, literal
+from tangrad.core import Array, concrete_or_error, dtypes, literal
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["unravel_index"], True)
@@ -67,7 +67,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
 
 def ravel_multi_index(
     multi_index: Sequence[Any], dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype: Any = None
-) -> Any:
+) -> Array:
     """Turn positions along each dimension into positions in the array as one dimension.
 
     Args:

@@ -21,6 +21,7 @@ from tangrad._numpy.plain_products import MATMUL, note_plain, plain_product
 from tangrad._numpy.refusals import check_dtypes, check_promotion, check_rank_promotion
 from tangrad._numpy.rounding import conjugate
 from tangrad._numpy.shapes import expand_dims, ravel
+from tangrad.core import Array
 from tangrad.extend.lax import (
     DotDimensionNumbers,
     canonicalize_precision,
@@ -60,7 +61,7 @@ def _check_contraction(name: str, left: Any, right: Any, left_shape: Any, right_
 
 def matmul(
     a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Multiply matrices; leading dimensions are batches, broadcast against each other.
 
     Args:
@@ -166,7 +167,9 @@ matmul_operator = operator_form("matmul", "@", matmul)
 # --- dot and its kin -----------------------------------------------------------------------------------------------
 
 
-def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
+def dot(
+    a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
+) -> Array:
     """Multiply, summing over the last dimension of the first array and the last but one of the second.
 
     Args:
@@ -210,7 +213,7 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
 
 
 @as_one("precision", "preferred_element_type")
-def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
     """Take the scalar product of two arrays as vectors; the first is conjugated.
 
     Args:
@@ -236,7 +239,7 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
     return dot(left, right, precision=precision, preferred_element_type=preferred_element_type)
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Array:
     """Take the scalar products of vectors along an axis; the first are conjugated, the other dimensions broadcast.
 
     Args:
@@ -272,7 +275,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     return squeeze_p.bind(products, dimensions=(products.ndim - 2, products.ndim - 1))
 
 
-def matvec(x1: Any, x2: Any, /) -> Any:
+def matvec(x1: Any, x2: Any, /) -> Array:
     """Multiply matrices by vectors; leading dimensions are batches.
 
     Args:
@@ -297,7 +300,7 @@ def matvec(x1: Any, x2: Any, /) -> Any:
     return squeeze_p.bind(result, dimensions=(result.ndim - 1,))
 
 
-def vecmat(x1: Any, x2: Any, /) -> Any:
+def vecmat(x1: Any, x2: Any, /) -> Array:
     """Multiply vectors, conjugated, by matrices; leading dimensions are batches.
 
     Args:
@@ -330,7 +333,7 @@ def _of_rank(name: str, value: Any, position: int, rank: int) -> Any:
 
 
 @as_one("precision", "preferred_element_type")
-def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
     """Multiply, summing over the last dimension of both arrays.
 
     Args:
@@ -356,7 +359,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 
 
 @as_one("out")
-def outer(a: Any, b: Any, out: None = None) -> Any:
+def outer(a: Any, b: Any, out: None = None) -> Array:
     """Multiply each element of one array by each of another.
 
     Args:
@@ -388,7 +391,7 @@ def tensordot(
     precision: Any = None,
     preferred_element_type: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Multiply, summing over any dimensions.
 
     Args:

@@ -27,7 +27,7 @@ from tangrad._numpy.rounding import ceil, floor
 from tangrad._numpy.selection import clip, where
 from tangrad._numpy.shapes import broadcast_to, expand_dims, reshaped
 from tangrad._numpy.taking import take_along_axis
-from tangrad.core import literal
+from tangrad.core import Array, literal
 from tangrad.extend.lax import add_p, convert_element_type_p, mul_p, sharded_call, sort_p, sub_p
 
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -48,7 +48,7 @@ def quantile(
     keepdims: bool = False,
     *,
     weights: Any = None,
-) -> Any:
+) -> Array:
     """Find the values below which given shares of the elements are.
 
     Args:
@@ -89,7 +89,7 @@ def percentile(
     *,
     weights: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Find the values below which given percentages of the elements are.
 
     Args:
@@ -132,7 +132,7 @@ def nanquantile(
     keepdims: bool = False,
     *,
     weights: Any = None,
-) -> Any:
+) -> Array:
     """Find the values below which given shares of the elements are that are not NaN.
 
     Args:
@@ -171,7 +171,7 @@ def nanpercentile(
     keepdims: bool = False,
     *,
     weights: Any = None,
-) -> Any:
+) -> Array:
     """Find the values below which given percentages of the elements are that are not NaN.
 
     Args:
@@ -200,7 +200,7 @@ def nanpercentile(
 
 
 @as_one("axis", "out", "overwrite_input", "keepdims")
-def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Array:
     """Find the middle of the sorted elements, or the mean of the middle two.
 
     Args:
@@ -226,7 +226,9 @@ def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = F
 
 
 @as_one("axis", "out", "overwrite_input", "keepdims")
-def nanmedian(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+def nanmedian(
+    a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Array:
     """Find the middle of the sorted elements that are not NaN, or the mean of the middle two.
 
     Args:

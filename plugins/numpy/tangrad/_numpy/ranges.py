@@ -10,7 +10,7 @@ import numpy as np
 from tangrad._numpy.conversion import placed
 from tangrad._numpy.new_arrays import HOST_LIMIT, array_of
 from tangrad._numpy.operands import INT32, check_array_like, shape_of, user_dtype
-from tangrad.core import EVAL_TRACE, Tracer, concrete_or_error, dtypes, literal, thread, transfers
+from tangrad.core import EVAL_TRACE, Array, Tracer, concrete_or_error, dtypes, literal, thread, transfers
 from tangrad.core.arguments import is_symbolic, max_size
 from tangrad.extend.lax import add_p, iota_p, mul_p, place_of, size_operand
 
@@ -37,7 +37,7 @@ def arange(
     *,
     device: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Make evenly spaced numbers within an interval, of a given step.
 
     Args:

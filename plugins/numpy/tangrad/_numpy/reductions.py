@@ -138,7 +138,7 @@ def sum(
     initial: Any = None,
     where: Any = None,
     promote_integers: bool = True,
-) -> Any:
+) -> Array:
     """Add up the elements along axes.
 
     Args:
@@ -200,7 +200,7 @@ def prod(
     initial: Any = None,
     where: Any = None,
     promote_integers: bool = True,
-) -> Any:
+) -> Array:
     """Multiply the elements along axes.
 
     Args:
@@ -258,7 +258,7 @@ def _extreme(reduction: _Reduction, a: Any, axis: Any, out: Any, keepdims: bool,
 @as_one("axis", "out", "keepdims")
 def max(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
-) -> Any:
+) -> Array:
     """Find the greatest element along axes; NaN if there is one.
 
     Args:
@@ -286,7 +286,7 @@ def max(
 @as_one("axis", "out", "keepdims")
 def min(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
-) -> Any:
+) -> Array:
     """Find the least element along axes; NaN if there is one.
 
     Args:
@@ -314,7 +314,7 @@ def min(
 amax, amin = max, min
 
 
-def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Array:
     """Find the difference between the greatest and the least element along axes.
 
     Args:
@@ -342,7 +342,7 @@ def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> A
 
 
 @as_one("axis", "out", "keepdims")
-def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Array:
     """Return whether any element along axes is true, that is not zero.
 
     Args:
@@ -368,7 +368,7 @@ def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, w
 
 
 @as_one("axis", "out", "keepdims")
-def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Array:
     """Return whether all elements along axes are true, that is not zero.
 
     Args:
@@ -394,7 +394,7 @@ def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, w
 
 
 @as_one("axis", "keepdims")
-def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Array:
     """Count the elements that are not zero.
 
     Args:
@@ -437,7 +437,7 @@ def position_of(name: str, primitive: Any, a: Any, axis: Any, out: Any, keepdims
 
 
 @as_one("axis", "out", "keepdims")
-def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """Find where the greatest element of an axis is: the first of equal ones, or the first NaN.
 
     Args:
@@ -461,7 +461,7 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
 
 
 @as_one("axis", "out", "keepdims")
-def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """Find where the least element of an axis is: the first of equal ones, or the first NaN.
 
     Args:

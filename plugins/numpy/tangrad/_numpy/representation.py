@@ -6,6 +6,7 @@ Bits are read only to find exponents. The results are products with powers of tw
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from tangrad._numpy.logic import signbit
@@ -23,7 +24,7 @@ from tangrad._numpy.operands import (
     select,
 )
 from tangrad._numpy.weak_types import strong
-from tangrad.core import dtypes, literal
+from tangrad.core import Array, dtypes, literal
 from tangrad.extend.lax import (
     add_p,
     and_p,
@@ -47,6 +48,7 @@ from tangrad.extend.lax import (
     stop_gradient_p,
     sub_p,
 )
+from tangrad.typing import ArrayLike
 
 
 def _real_floats(name: str, x: Any) -> Any:
@@ -141,7 +143,7 @@ def _frexp(x: Any) -> Any:
     return mantissa, convert(sub_p.bind(exponent, select(was_lifted, layout.number(layout.lift), zero)), INT32)
 
 
-frexp = unary(
+frexp: Callable[[ArrayLike], tuple[Array, Array]] = unary(
     "frexp",
     _frexp,
     "Mantissa and exponent: x = m * 2**e with |m| in [0.5, 1), and (x, 0) for 0, infinities and NaN.",
@@ -151,7 +153,7 @@ frexp = unary(
 )
 
 
-def ldexp(x1: Any, x2: Any, /) -> Any:
+def ldexp(x1: Any, x2: Any, /) -> Array:
     """x1 * 2**x2, element by element.
 
     Args:
@@ -188,7 +190,7 @@ def _modf(x: Any) -> Any:
     return sub_p.bind(made, whole), whole
 
 
-modf = unary(
+modf: Callable[[ArrayLike], tuple[Array, Array]] = unary(
     "modf",
     _modf,
     "The fraction and the whole part, both with the sign of x.",

@@ -28,7 +28,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.operations import numerical
 from tangrad._numpy.transcendental import rad2deg
 from tangrad._numpy.weak_types import of_known_type, strong, strong_if_converted
-from tangrad.core import EVAL_TRACE, as_array, dtypes, thread
+from tangrad.core import EVAL_TRACE, Array, as_array, dtypes, thread
 from tangrad.core.caches import register_cache
 from tangrad.extend.lax import (
     RoundingMethod,
@@ -127,7 +127,7 @@ rint = unary(
 )
 
 
-def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+def round(a: Any, decimals: int = 0, out: None = None) -> Array:
     """Round to a number of decimals; of two numbers as near, to the even one.
 
     Args:
@@ -230,7 +230,7 @@ conjugate = unary(
 conj = conjugate
 
 
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: Any, deg: bool = False) -> Array:
     """The angle of complex numbers to the positive real axis, in (-π, π].
 
     Args:
@@ -338,7 +338,7 @@ fmin = public_form(
 
 
 @as_one("copy")
-def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
     """Replace NaN and infinities by numbers.
 
     Args:

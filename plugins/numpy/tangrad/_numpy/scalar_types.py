@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._numpy.conversion import asarray
-from tangrad.core import api_boundary, dtypes
+from tangrad.core import Array, api_boundary, dtypes
 
 
 class ScalarType(type):
@@ -19,12 +19,12 @@ class ScalarType(type):
     name: str
 
     @property
-    def dtype(cls) -> Any:
+    def dtype(cls) -> np.dtype[Any]:
         """The dtype that the type stands for, whatever the setting enable_x64 says."""
         return dtypes.as_dtype(cls.name)
 
     @api_boundary
-    def __call__(cls, x: Any = 0) -> Any:
+    def __call__(cls, x: Any = 0) -> Array:  # type: ignore[override]
         return asarray(x, dtype=cls.dtype)
 
     def __eq__(cls, other: object) -> Any:
@@ -44,7 +44,7 @@ class ScalarType(type):
         return f"<scalar type tangrad.numpy.{cls.__name__}>"
 
 
-def _scalar_type(name: str) -> Any:
+def _scalar_type(name: str) -> ScalarType:
     documentation = f"The scalar type of {name}: makes an array of that dtype from a number, and names the dtype."
     label = "bool_" if name == "bool" else name
     return ScalarType(label, (), {"name": name, "__doc__": documentation, "__module__": "tangrad.numpy"})

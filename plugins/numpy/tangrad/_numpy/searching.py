@@ -24,7 +24,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.refusals import check_dtypes
 from tangrad._numpy.selection import clip, where
 from tangrad._numpy.tiling import flip
-from tangrad.core import concrete_or_error, dtypes, literal
+from tangrad.core import Array, concrete_or_error, dtypes, literal
 from tangrad.extend.lax import broadcast_in_dim_p, search_sorted_p, sharded_call
 
 # Of what transfer guards ask: these bring numbers of their own.
@@ -34,7 +34,7 @@ _METHODS = ("default", "scan", "scan_unrolled", "sort", "compare_all")
 
 
 @as_one("side", "method")
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Array:
     """Find where values go in a sorted vector so that it stays sorted.
 
     Args:
@@ -71,7 +71,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
 
 
 @as_one("right", "method")
-def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Array:
     """Find the interval of each value.
 
     Args:
@@ -107,7 +107,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
 
 def bincount(
     x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Count how often each integer occurs.
 
     Args:

@@ -126,7 +126,7 @@ def _choose(condition: Any, x: Any, y: Any) -> Any:
 _fused_where = Fused("where", _choose)
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
     """Choose, for each element, from the array that belongs to the first condition that holds.
 
     Args:
@@ -158,7 +158,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return result
 
 
-def clip(arr: Any, /, min: Any = None, max: Any = None) -> Any:
+def clip(arr: Any, /, min: Any = None, max: Any = None) -> Array:
     """Move elements that are beyond bounds to the bounds.
 
     Args:
@@ -291,7 +291,7 @@ def _flat_positions(mask: Any, count: int) -> Any:
     )
 
 
-def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Array:
     """Find the positions of the elements that are not zero, in the array as one dimension.
 
     Args:
@@ -311,7 +311,7 @@ def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> A
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
-def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Array:
     """Find the positions of the elements that are not zero, a row for each.
 
     Args:
@@ -342,7 +342,7 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
 # --- parts of arrays -----------------------------------------------------------------------------------------------
 
 
-def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Array:
     """Take the elements where a condition holds.
 
     Args:
@@ -373,7 +373,7 @@ def compress(
     size: int | None = None,
     fill_value: Any = 0,
     out: None = None,
-) -> Any:
+) -> Array:
     """Take the slices along an axis where a condition holds.
 
     Args:
@@ -419,7 +419,7 @@ def _first(name: str, mask: Any, length: int) -> Any:
     return getitem(mask, slice(0, length))
 
 
-def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
+def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array:
     """Choose, for each element, from the array that it numbers.
 
     Args:

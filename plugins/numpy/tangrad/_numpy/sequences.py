@@ -30,7 +30,7 @@ from tangrad._numpy.rounding import real
 from tangrad._numpy.selection import where
 from tangrad._numpy.shapes import expand_dims
 from tangrad._numpy.transcendental import log10
-from tangrad.core import dtypes, literal
+from tangrad.core import Array, dtypes, literal
 from tangrad.core.arguments import is_symbolic, max_size
 from tangrad.extend.lax import (
     add_p,
@@ -183,7 +183,7 @@ def _between_symbolic(first: Any, last: Any, count: Any, endpoint: bool, interva
 @as_one("num", "endpoint", "dtype", "axis")
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
-) -> Any:
+) -> Array:
     """Make a number of numbers whose logarithms are evenly spaced.
 
     Args:
@@ -212,7 +212,7 @@ def logspace(
 
 
 @as_one("num", "endpoint", "dtype", "axis")
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Array:
     """Make a number of numbers each of which is the same multiple of the one before.
 
     Args:
@@ -242,8 +242,8 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
         array_operand("geomspace", convert(cast(value, computed, False), computed)) for value in (start, stop)
     ]
     sign = _sign_of(first, last)
-    ends = [log10(end * sign) for end in (first, last)]
-    inner = logspace(*ends, num, endpoint, 10.0, computed, 0)
+    ends = log10(first * sign), log10(last * sign)
+    inner = logspace(ends[0], ends[1], num, endpoint, 10.0, computed, 0)
     numbers = broadcast_to_shape(sign, inner.aval.shape) * inner
     count = index_argument("geomspace", num, "num")
     # The ends exactly; but there is no such sequence from or to 0, nor through it.

@@ -34,7 +34,7 @@ from tangrad._numpy.searching import searchsorted
 from tangrad._numpy.selection import nonzero, where
 from tangrad._numpy.set_orders import first_ones, order_of, starts_of
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
-from tangrad.core import concrete_or_error, dtypes
+from tangrad.core import Array, concrete_or_error, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import and_p, eq_p, not_p, or_p, size_operand, sort_p
 
@@ -217,7 +217,7 @@ def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None
     return _UniqueInverse(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Array:
     """Find the different elements.
 
     Args:
@@ -243,7 +243,7 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 @as_one("assume_unique", "invert", "method", family=whole_arrays.name)
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
-) -> Any:
+) -> Array:
     """Find which elements of an array are in another one.
 
     Args:
@@ -299,7 +299,7 @@ def _check_known(name: str, *arrays: Any) -> None:
         concrete_or_error(x, f"the number of results of {name}, which size= would fix")
 
 
-def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Array:
     """Find the elements of either array, in order.
 
     Args:
@@ -322,7 +322,7 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
 
 def setdiff1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
-) -> Any:
+) -> Array:
     """Find the elements of one array that are not in another, in order.
 
     Args:
@@ -373,7 +373,7 @@ def _selected(x: Any, mask: Any, size: int, fill_value: Any) -> Any:
 
 def setxor1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
-) -> Any:
+) -> Array:
     """Find the elements that are in exactly one of two arrays, in order.
 
     Args:

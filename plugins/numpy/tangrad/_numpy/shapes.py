@@ -34,7 +34,7 @@ def _array(name: str, value: Any) -> Any:
 # --- reshape -------------------------------------------------------------------------------------------------------
 
 
-def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None) -> Any:
+def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None) -> Array:
     """Give the elements another shape.
 
     Args:
@@ -132,7 +132,7 @@ def _is_minus_one(size: Any) -> bool:
     return not is_symbolic(size) and not isinstance(size, Array) and size == -1
 
 
-def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Array:
     """Give the elements one dimension.
 
     Args:
@@ -161,7 +161,7 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
 # --- dimensions of size 1 ------------------------------------------------------------------------------------------
 
 
-def expand_dims(a: Any, axis: Any) -> Any:
+def expand_dims(a: Any, axis: Any) -> Array:
     """Add dimensions of size 1.
 
     Args:
@@ -189,7 +189,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
     return broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=kept) if new else x
 
 
-def squeeze(a: Any, axis: Any = None) -> Any:
+def squeeze(a: Any, axis: Any = None) -> Array:
     """Remove dimensions of size 1.
 
     Args:
@@ -295,7 +295,7 @@ def atleast_3d(*arys: Any) -> Any:
 # --- broadcasting --------------------------------------------------------------------------------------------------
 
 
-def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
+def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Array:
     """Repeat an array so that it fills a shape.
 
     Args:
@@ -415,7 +415,7 @@ def ndim(a: Any) -> int:
     return len(_shape("ndim", a))
 
 
-def size(a: Any, axis: Any = None) -> Any:
+def size(a: Any, axis: Any = None) -> int:
     """Return the number of elements of an array, or its size along axes.
 
     Args:

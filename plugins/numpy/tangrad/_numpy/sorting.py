@@ -38,7 +38,7 @@ def sort(
     order: None = None,
     stable: bool = True,
     descending: bool = False,
-) -> Any:
+) -> Array:
     """Sort the elements along an axis; NaN comes last.
 
     Args:
@@ -78,7 +78,7 @@ def argsort(
     stable: bool = True,
     descending: bool = False,
     dtype: Any = None,
-) -> Any:
+) -> Array:
     """Find the positions that sort the elements along an axis; NaN comes last.
 
     Args:
@@ -114,7 +114,7 @@ def argsort(
 
 
 @as_one("axis", sequence="keys")
-def lexsort(keys: Any, axis: int = -1) -> Any:
+def lexsort(keys: Any, axis: int = -1) -> Array:
     """Find the positions that sort by several keys, the last of which counts most.
 
     Args:
@@ -156,7 +156,7 @@ def _checked_kth(name: str, x: Array, kth: Any, axis: int) -> None:
         raise ValueError(f"{name}: kth {kth} is out of bounds for axis {axis} of shape {x.aval.shape}")
 
 
-def partition(a: Any, kth: int, axis: int = -1) -> Any:
+def partition(a: Any, kth: int, axis: int = -1) -> Array:
     """Arrange elements so that one of them stands where sorting would put it, smaller ones before, greater ones after.
 
     Args:
@@ -180,7 +180,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
     return sort(x, dimension)
 
 
-def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+def argpartition(a: Any, kth: int, axis: int = -1) -> Array:
     """Find the positions that arrange elements as `partition` does.
 
     Args:
@@ -204,7 +204,7 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     return argsort(x, dimension, dtype="int32")
 
 
-def sort_complex(a: Any) -> Any:
+def sort_complex(a: Any) -> Array:
     """Sort along the last axis, as complex numbers: by real part, then imaginary.
 
     Args:

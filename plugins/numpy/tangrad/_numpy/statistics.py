@@ -26,7 +26,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.reduced_axes import split_names
 from tangrad._numpy.reductions import element_count, reduction_axes, sum
 from tangrad._numpy.shapes import reshaped
-from tangrad.core import as_array, dtypes
+from tangrad.core import Array, as_array, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import conj_p, div_p, mul_p, real_p, size_operand, sqrt_p, square_p, sub_p
 
@@ -40,7 +40,7 @@ def _mean_dtype(name: str, x: Any, dtype: Any) -> Any:
 
 def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
-) -> Any:
+) -> Array:
     """Take the mean of the elements along axes.
 
     Args:
@@ -105,7 +105,7 @@ def var(
     where: Any = None,
     mean: Any = None,
     correction: Any = None,
-) -> Any:
+) -> Array:
     """Take the variance of the elements along axes.
 
     Args:
@@ -219,7 +219,7 @@ def std(
     where: Any = None,
     mean: Any = None,
     correction: Any = None,
-) -> Any:
+) -> Array:
     """Take the standard deviation of the elements along axes: the root of the variance.
 
     Args:

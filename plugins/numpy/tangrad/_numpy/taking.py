@@ -25,7 +25,7 @@ from tangrad._numpy.operands import (
 )
 from tangrad._numpy.selection import clip
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
-from tangrad.core import EVAL_TRACE, concrete_or_error, dtypes, is_concrete, thread
+from tangrad.core import EVAL_TRACE, Array, concrete_or_error, dtypes, is_concrete, thread
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import GatherDimensionNumbers, GatherScatterMode, broadcast_in_dim_p, iota_p
 
@@ -52,7 +52,7 @@ def take(
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
     fill_value: Any = None,
-) -> Any:
+) -> Array:
     """Take the slices of an array at positions along an axis.
 
     Args:
@@ -127,7 +127,7 @@ def take_along_axis(
     fill_value: Any = None,
     *,
     wrap_negative_indices: bool | None = None,
-) -> Any:
+) -> Array:
     """Take elements at positions along an axis, with positions of their own for each vector.
 
     Args:
@@ -233,7 +233,7 @@ def _refuse_in_place(name: str, inplace: bool) -> None:
         raise NotImplementedError(f"{name}: arrays are immutable; pass inplace=False to get a changed copy")
 
 
-def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
+def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Array:
     """Return a copy of an array with elements replaced, at positions in the array as one dimension.
 
     Args:
@@ -276,7 +276,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
 
 def put_along_axis(
     arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *, mode: str | None = None
-) -> Any:
+) -> Array:
     """Return a copy of an array with elements replaced, at positions along an axis of their own for each vector.
 
     Args:
@@ -317,7 +317,7 @@ def put_along_axis(
     return reshaped(at(x)[tuple(index)].set(values, mode=mode), shape)
 
 
-def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Array:
     """Return a copy of an array with the elements under a mask replaced by the first values, repeated if they are few.
 
     Args:

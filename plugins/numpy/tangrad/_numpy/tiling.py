@@ -25,7 +25,7 @@ from tangrad._numpy.operands import (
     shape_of,
 )
 from tangrad._numpy.shapes import ravel, reshaped
-from tangrad.core import concrete_or_error, dtypes, is_concrete, transfers
+from tangrad.core import Array, concrete_or_error, dtypes, is_concrete, transfers
 from tangrad.core.arguments import is_symbolic, product
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, dynamic_slice_p, rev_p, sharded_call, slice_p
 
@@ -37,7 +37,7 @@ COPIES_FROM_HOST = {
 
 
 @as_one("reps")
-def tile(A: Any, reps: Any) -> Any:
+def tile(A: Any, reps: Any) -> Array:
     """Repeat a whole array along its dimensions.
 
     Args:
@@ -70,7 +70,7 @@ def tile(A: Any, reps: Any) -> Any:
 @as_one("repeats", "axis", "total_repeat_length", "out_sharding")
 def repeat(
     a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Repeat the elements of an axis, each one beside itself.
 
     Args:
@@ -156,7 +156,7 @@ def _sources(x: Any, repeats: Any, axis: int, length: int) -> Any:
 # --- mirrored and rotated ------------------------------------------------------------------------------------------
 
 
-def flip(m: Any, axis: Any = None) -> Any:
+def flip(m: Any, axis: Any = None) -> Array:
     """Reverse the order of the elements along axes.
 
     Args:
@@ -179,7 +179,7 @@ def flip(m: Any, axis: Any = None) -> Any:
     return rev_p.bind(x, dimensions=tuple(sorted(axes))) if axes else x
 
 
-def fliplr(m: Any) -> Any:
+def fliplr(m: Any) -> Array:
     """Reverse the order of the columns: the second dimension.
 
     Args:
@@ -199,7 +199,7 @@ def fliplr(m: Any) -> Any:
     return flip(m, 1)
 
 
-def flipud(m: Any) -> Any:
+def flipud(m: Any) -> Array:
     """Reverse the order of the rows: the first dimension.
 
     Args:
@@ -219,7 +219,7 @@ def flipud(m: Any) -> Any:
     return flip(m, 0)
 
 
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """Rotate by right angles, from the first axis towards the second.
 
     Args:
@@ -256,7 +256,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 # --- rolled --------------------------------------------------------------------------------------------------------
 
 
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     """Shift the elements along axes; what leaves at one end comes in at the other.
 
     Args:
@@ -338,7 +338,7 @@ def _doubled_from(x: Any, start: Any, *, axis: int) -> Any:
 _rolled_whole = Fused("roll", _doubled_from)
 
 
-def resize(a: Any, new_shape: Any) -> Any:
+def resize(a: Any, new_shape: Any) -> Array:
     """Give an array another shape, repeating its elements or leaving some out.
 
     Args:
@@ -370,7 +370,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     return reshaped(getitem(repeated, slice(0, total)), shape)
 
 
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
     """Leave out the zeros at the ends of an array, whose contents must be known.
 
     Args:

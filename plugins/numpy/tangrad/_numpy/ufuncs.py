@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,8 +22,11 @@ from tangrad._numpy.ranges import arange
 from tangrad._numpy.selection import where as choose
 from tangrad._numpy.shapes import broadcast_to, expand_dims
 from tangrad._numpy.vectorization import vectorize
-from tangrad.core import class_boundary, dtypes
+from tangrad.core import Array, class_boundary, dtypes
 from tangrad.extend.lax import cumlogsumexp_p, fori_loop, scan
+
+if TYPE_CHECKING:
+    from tangrad._numpy.typed import BinaryUfunc, UnaryUfunc
 
 
 class _Kind(type):
@@ -100,7 +103,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         keepdims: bool = False,
         initial: Any = None,
         where: Any = None,
-    ) -> Any:
+    ) -> Array:
         """Put the elements along an axis together, from the first to the last.
 
         Args:
@@ -144,7 +147,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         result = scan(step, start, (rows, chosen))[0]
         return expand_dims(result, axes) if keepdims else result
 
-    def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
+    def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
         """All results on the way of `reduce` along one axis.
 
         Args:
@@ -174,7 +177,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         rest = scan(step, rows[0], rows[1:])[1]
         return moveaxis(concatenate([rows[:1], rest]), 0, place)
 
-    def reduceat(self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
+    def reduceat(self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
         """Reduce stretches of an axis: from each index to the next, the last one to the end.
 
         Args:
@@ -209,7 +212,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
 
         return moveaxis(fori_loop(0, size, step, rows.at[starts].get(mode="fill")), 0, place)
 
-    def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
+    def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Array:
         """A copy of an array in which some elements are replaced by results; one named twice, twice.
 
         Args:
@@ -243,7 +246,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
 
         return fori_loop(0, flat.size, step, x.ravel()).reshape(x.shape)
 
-    def outer(self, A: Any, B: Any, /) -> Any:
+    def outer(self, A: Any, B: Any, /) -> Array:
         """The function of each element of one array with each of another: an array of shape A.shape + B.shape."""
         self._binary("outer")
         check_array_like(f"{self.__name__}.outer", A, B)
@@ -350,19 +353,27 @@ def _floats(a: Any, dtype: Any) -> Any:
     return x if dtypes.issubdtype(x.dtype, np.inexact) else x.astype(dtypes.to_inexact_dtype(x.dtype))
 
 
-add: Any = _with_methods(arithmetic.add, identity=0, reduce=reductions.sum, accumulate=cumulative.cumsum)
-multiply: Any = _with_methods(arithmetic.multiply, identity=1, reduce=reductions.prod, accumulate=cumulative.cumprod)
-subtract: Any = _with_methods(arithmetic.subtract)
-negative: Any = _with_methods(arithmetic.negative, 1)
-maximum: Any = _with_methods(arithmetic.maximum, reduce=_extreme(reductions.amax))
-minimum: Any = _with_methods(arithmetic.minimum, reduce=_extreme(reductions.amin))
-logaddexp: Any = _with_methods(transcendental.logaddexp, identity=-np.inf, **_log_sums(transcendental.logaddexp, 1.0))
-logaddexp2: Any = _with_methods(
+add: BinaryUfunc = _with_methods(arithmetic.add, identity=0, reduce=reductions.sum, accumulate=cumulative.cumsum)
+multiply: BinaryUfunc = _with_methods(
+    arithmetic.multiply, identity=1, reduce=reductions.prod, accumulate=cumulative.cumprod
+)
+subtract: BinaryUfunc = _with_methods(arithmetic.subtract)
+negative: UnaryUfunc = _with_methods(arithmetic.negative, 1)
+maximum: BinaryUfunc = _with_methods(arithmetic.maximum, reduce=_extreme(reductions.amax))
+minimum: BinaryUfunc = _with_methods(arithmetic.minimum, reduce=_extreme(reductions.amin))
+logaddexp: BinaryUfunc = _with_methods(
+    transcendental.logaddexp, identity=-np.inf, **_log_sums(transcendental.logaddexp, 1.0)
+)
+logaddexp2: BinaryUfunc = _with_methods(
     transcendental.logaddexp2, identity=-np.inf, **_log_sums(transcendental.logaddexp2, math.log(2))
 )
-logical_and: Any = _with_methods(logic.logical_and, identity=True, reduce=_logical(reductions.all, logic.logical_and))
-logical_or: Any = _with_methods(logic.logical_or, identity=False, reduce=_logical(reductions.any, logic.logical_or))
-logical_xor: Any = _with_methods(logic.logical_xor, identity=False)
-bitwise_and: Any = _with_methods(logic.bitwise_and, identity=-1)
-bitwise_or: Any = _with_methods(logic.bitwise_or, identity=0)
-bitwise_xor: Any = _with_methods(logic.bitwise_xor, identity=0)
+logical_and: BinaryUfunc = _with_methods(
+    logic.logical_and, identity=True, reduce=_logical(reductions.all, logic.logical_and)
+)
+logical_or: BinaryUfunc = _with_methods(
+    logic.logical_or, identity=False, reduce=_logical(reductions.any, logic.logical_or)
+)
+logical_xor: BinaryUfunc = _with_methods(logic.logical_xor, identity=False)
+bitwise_and: BinaryUfunc = _with_methods(logic.bitwise_and, identity=-1)
+bitwise_or: BinaryUfunc = _with_methods(logic.bitwise_or, identity=0)
+bitwise_xor: BinaryUfunc = _with_methods(logic.bitwise_xor, identity=0)

@@ -17,7 +17,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.refusals import check_rank_promotion
 from tangrad._numpy.shapes import expand_dims, reshaped
 from tangrad.batching import vmap
-from tangrad.core import class_boundary
+from tangrad.core import Array, class_boundary
 
 Signature = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
 
@@ -202,7 +202,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     return function(x)
 
 
-def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Any:
+def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Array:
     """Apply a function to one axis after the other; axes that it removes are put back with size 1.
 
     Args:
@@ -233,7 +233,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Any:
     return x
 
 
-def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Array:
     """Make an array by applying a function to the positions of its elements.
 
     Args:

@@ -10,7 +10,7 @@ from tangrad._numpy.creation import ones
 from tangrad._numpy.operands import array_operand, index_argument
 from tangrad._numpy.ranges import arange
 from tangrad._numpy.transcendental import i0
-from tangrad.core import dtypes, literal
+from tangrad.core import Array, dtypes, literal
 from tangrad.extend.lax import select_n_p
 
 # Of what transfer guards ask: these bring numbers of their own.
@@ -41,7 +41,7 @@ def _cosines(name: str, M: Any, *factors: float) -> Any:
     return result
 
 
-def bartlett(M: int) -> Any:
+def bartlett(M: int) -> Array:
     """Make a triangular window.
 
     Args:
@@ -61,7 +61,7 @@ def bartlett(M: int) -> Any:
     return _short(length) if n is None else 1 - abs(2 * n + 1 - length) / (length - 1)
 
 
-def blackman(M: int) -> Any:
+def blackman(M: int) -> Array:
     """Make a Blackman window.
 
     Args:
@@ -80,7 +80,7 @@ def blackman(M: int) -> Any:
     return _cosines("blackman", M, 0.42, -0.5, 0.08)
 
 
-def hamming(M: int) -> Any:
+def hamming(M: int) -> Array:
     """Make a Hamming window.
 
     Args:
@@ -99,7 +99,7 @@ def hamming(M: int) -> Any:
     return _cosines("hamming", M, 0.54, -0.46)
 
 
-def hanning(M: int) -> Any:
+def hanning(M: int) -> Array:
     """Make a Hann window.
 
     Args:
@@ -118,7 +118,7 @@ def hanning(M: int) -> Any:
     return _cosines("hanning", M, 0.5, -0.5)
 
 
-def kaiser(M: int, beta: Any) -> Any:
+def kaiser(M: int, beta: Any) -> Array:
     """Make a Kaiser window.
 
     Args:

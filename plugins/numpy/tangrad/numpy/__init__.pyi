@@ -25,27 +25,7 @@ from tangrad._numpy.analytic import (
     tan as tan,
     tanh as tanh,
 )
-from tangrad._numpy.arithmetic import (
-    abs as abs,
-    absolute as absolute,
-    divide as divide,
-    divmod as divmod,
-    fabs as fabs,
-    float_power as float_power,
-    floor_divide as floor_divide,
-    fmod as fmod,
-    gcd as gcd,
-    lcm as lcm,
-    mod as mod,
-    positive as positive,
-    pow as pow,
-    power as power,
-    reciprocal as reciprocal,
-    remainder as remainder,
-    sign as sign,
-    square as square,
-    true_divide as true_divide,
-)
+from tangrad._numpy.arithmetic import divmod as divmod
 from tangrad._numpy.axes import (
     matrix_transpose as matrix_transpose,
     moveaxis as moveaxis,
@@ -156,31 +136,6 @@ from tangrad._numpy.kronecker_and_cross import (
     cross as cross,
     kron as kron,
 )
-from tangrad._numpy.logic import (
-    bitwise_count as bitwise_count,
-    bitwise_invert as bitwise_invert,
-    bitwise_left_shift as bitwise_left_shift,
-    bitwise_not as bitwise_not,
-    bitwise_right_shift as bitwise_right_shift,
-    equal as equal,
-    greater as greater,
-    greater_equal as greater_equal,
-    invert as invert,
-    iscomplex as iscomplex,
-    isfinite as isfinite,
-    isinf as isinf,
-    isnan as isnan,
-    isneginf as isneginf,
-    isposinf as isposinf,
-    isreal as isreal,
-    left_shift as left_shift,
-    less as less,
-    less_equal as less_equal,
-    logical_not as logical_not,
-    not_equal as not_equal,
-    right_shift as right_shift,
-    signbit as signbit,
-)
 from tangrad._numpy.matrices import (
     diag as diag,
     diag_indices as diag_indices,
@@ -204,17 +159,6 @@ from tangrad._numpy.memory_and_files import (
     fromfile as fromfile,
     fromiter as fromiter,
     fromstring as fromstring,
-)
-from tangrad._numpy.nan_reductions import (
-    nanargmax as nanargmax,
-    nanargmin as nanargmin,
-    nanmax as nanmax,
-    nanmean as nanmean,
-    nanmin as nanmin,
-    nanprod as nanprod,
-    nanstd as nanstd,
-    nansum as nansum,
-    nanvar as nanvar,
 )
 from tangrad._numpy.numerical import (
     convolve as convolve,
@@ -298,26 +242,12 @@ from tangrad._numpy.representation import (
     frexp as frexp,
     ldexp as ldexp,
     modf as modf,
-    spacing as spacing,
 )
 from tangrad._numpy.rounding import (
     angle as angle,
     around as around,
-    ceil as ceil,
-    conj as conj,
-    conjugate as conjugate,
-    copysign as copysign,
-    floor as floor,
-    fmax as fmax,
-    fmin as fmin,
-    heaviside as heaviside,
-    imag as imag,
     nan_to_num as nan_to_num,
-    nextafter as nextafter,
-    real as real,
-    rint as rint,
     round as round,
-    trunc as trunc,
 )
 from tangrad._numpy.scalar_types import (
     bfloat16 as bfloat16,
@@ -460,21 +390,6 @@ from tangrad._numpy.tiling import (
     tile as tile,
     trim_zeros as trim_zeros,
 )
-from tangrad._numpy.transcendental import (
-    acosh as acosh,
-    arccosh as arccosh,
-    arctan2 as arctan2,
-    atan2 as atan2,
-    deg2rad as deg2rad,
-    degrees as degrees,
-    hypot as hypot,
-    i0 as i0,
-    log10 as log10,
-    log2 as log2,
-    rad2deg as rad2deg,
-    radians as radians,
-    sinc as sinc,
-)
 from tangrad._numpy.ufuncs import (
     add as add,
     bitwise_and as bitwise_and,
@@ -506,8 +421,283 @@ from tangrad._numpy.window_functions import (
     hanning as hanning,
     kaiser as kaiser,
 )
+from tangrad.core import Array
 from tangrad.numpy import fft as fft
 from tangrad.numpy import linalg as linalg
+from tangrad.typing import ArrayLike
+from typing import Any
+import builtins
+
+def abs(x: ArrayLike) -> Array:
+    """The absolute value of each element."""
+
+def absolute(x: ArrayLike) -> Array:
+    """The absolute value of each element."""
+
+def acosh(x: ArrayLike) -> Array:
+    """Inverse hyperbolic cosine; NaN below 1."""
+
+def arccosh(x: ArrayLike) -> Array:
+    """Inverse hyperbolic cosine; NaN below 1."""
+
+def arctan2(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """The angle of a point to the first axis, in (-π, π], from its second and its first coordinate, which may be complex."""
+
+def atan2(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """The angle of a point to the first axis, in (-π, π], from its second and its first coordinate, which may be complex."""
+
+def bitwise_count(x: ArrayLike) -> Array:
+    """How many bits of |x| are set; of integers."""
+
+def bitwise_invert(x: ArrayLike) -> Array:
+    """The complement of each bit, or of each truth value."""
+
+def bitwise_left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """x * 2**y: the bits of integers shifted to the left."""
+
+def bitwise_not(x: ArrayLike) -> Array:
+    """The complement of each bit, or of each truth value."""
+
+def bitwise_right_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """x // 2**y: the bits of integers shifted to the right; the sign stays."""
+
+def ceil(x: ArrayLike) -> Array:
+    """The least whole number not below x."""
+
+def conj(x: ArrayLike) -> Array:
+    """The complex conjugate."""
+
+def conjugate(x: ArrayLike) -> Array:
+    """The complex conjugate."""
+
+def copysign(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """x with the sign of y, element by element."""
+
+def deg2rad(x: ArrayLike) -> Array:
+    """Degrees into radians."""
+
+def degrees(x: ArrayLike) -> Array:
+    """Radians into degrees."""
+
+def divide(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """The quotient x / y, element by element, of floats: integers are converted."""
+
+def equal(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """x == y, element by element; False if either is NaN."""
+
+def fabs(x: ArrayLike) -> Array:
+    """The absolute value of each element, in floats."""
+
+def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """x to the power y, in floats."""
+
+def floor(x: ArrayLike) -> Array:
+    """The greatest whole number not above x."""
+
+def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """The quotient x / y rounded down, element by element."""
+
+def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """The greater of x1 and x2, element by element; of a number and a NaN the number."""
+
+def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """The lesser of x1 and x2, element by element; of a number and a NaN the number."""
+
+def fmod(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """The remainder of x / y with the sign of x, as in C."""
+
+def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """The greatest common divisor of integers, not negative; 0 of 0 and 0."""
+
+def greater(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """x > y, element by element; False if either is NaN."""
+
+def greater_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """x >= y, element by element; False with NaN."""
+
+def heaviside(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """0 where x is below 0, 1 where it is above, y where it is 0."""
+
+def hypot(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """The length √(x² + y²) without overflow on the way; real numbers."""
+
+def i0(x: ArrayLike) -> Array:
+    """The modified Bessel function of the first kind, order 0."""
+
+def imag(x: ArrayLike) -> Array:
+    """The imaginary part, 0 for real numbers."""
+
+def invert(x: ArrayLike) -> Array:
+    """The complement of each bit, or of each truth value."""
+
+def iscomplex(x: ArrayLike) -> Array:
+    """Whether each element has an imaginary part other than 0."""
+
+def isfinite(x: ArrayLike) -> Array:
+    """Whether each element is neither infinite nor NaN."""
+
+def isinf(x: ArrayLike) -> Array:
+    """Whether each element is infinite, of either sign."""
+
+def isnan(x: ArrayLike) -> Array:
+    """Whether each element is NaN."""
+
+def isneginf(x: ArrayLike) -> Array:
+    """Whether each element is -inf; of real numbers."""
+
+def isposinf(x: ArrayLike) -> Array:
+    """Whether each element is +inf; of real numbers."""
+
+def isreal(x: ArrayLike) -> Array:
+    """Whether each element has no imaginary part other than 0."""
+
+def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """The least common multiple of integers, not negative; 0 if either is 0."""
+
+def left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """x * 2**y: the bits of integers shifted to the left."""
+
+def less(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """x < y, element by element; False if either is NaN."""
+
+def less_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """x <= y, element by element; False with a NaN."""
+
+def log10(x: ArrayLike, /) -> Array:
+    """The logarithm to base 10; a whole number of each power of 10."""
+
+def log2(x: ArrayLike, /) -> Array:
+    """The logarithm to base 2; a whole number of each power of 2."""
+
+def logical_not(x: ArrayLike) -> Array:
+    """Whether each element is zero."""
+
+def mod(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """The remainder of x / y with the sign of y, as of Python's %; 0 for integers and y = 0."""
+
+def nanargmax(a: ArrayLike, axis: int | None = ..., out: None = ..., keepdims: builtins.bool | None = ...) -> Array:
+    """Find where the greatest element of an axis is, leaving out NaN."""
+
+def nanargmin(a: ArrayLike, axis: int | None = ..., out: None = ..., keepdims: builtins.bool | None = ...) -> Array:
+    """Find where the least element of an axis is, leaving out NaN."""
+
+def nanmax(
+    a: ArrayLike, axis: Any = ..., out: None = ..., keepdims: builtins.bool = ..., initial: Any = ..., where: Any = ...
+) -> Array:
+    """Find the greatest element along axes, leaving out NaN."""
+
+def nanmean(
+    a: ArrayLike, axis: Any = ..., dtype: Any = ..., out: None = ..., keepdims: builtins.bool = ..., where: Any = ...
+) -> Array:
+    """Take the mean of the elements along axes, leaving out NaN."""
+
+def nanmin(
+    a: ArrayLike, axis: Any = ..., out: None = ..., keepdims: builtins.bool = ..., initial: Any = ..., where: Any = ...
+) -> Array:
+    """Find the least element along axes, leaving out NaN."""
+
+def nanprod(
+    a: ArrayLike,
+    axis: Any = ...,
+    dtype: Any = ...,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    initial: Any = ...,
+    where: Any = ...,
+) -> Array:
+    """Multiply the elements along axes, leaving out NaN."""
+
+def nanstd(
+    a: ArrayLike,
+    axis: Any = ...,
+    dtype: Any = ...,
+    out: None = ...,
+    ddof: Any = ...,
+    keepdims: builtins.bool = ...,
+    where: Any = ...,
+    mean: Any = ...,
+) -> Array:
+    """Take the standard deviation of the elements along axes, leaving out NaN."""
+
+def nansum(
+    a: ArrayLike,
+    axis: Any = ...,
+    dtype: Any = ...,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    initial: Any = ...,
+    where: Any = ...,
+) -> Array:
+    """Add up the elements along axes, leaving out NaN."""
+
+def nanvar(
+    a: ArrayLike,
+    axis: Any = ...,
+    dtype: Any = ...,
+    out: None = ...,
+    ddof: Any = ...,
+    keepdims: builtins.bool = ...,
+    where: Any = ...,
+    mean: Any = ...,
+) -> Array:
+    """Take the variance of the elements along axes, leaving out NaN."""
+
+def nextafter(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """The next float after x in the direction of y."""
+
+def not_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """x != y, element by element; True with a NaN."""
+
+def positive(x: ArrayLike) -> Array:
+    """The elements as they are."""
+
+def pow(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """x to the power y, element by element; negative powers of integers are refused."""
+
+def power(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """x to the power y, element by element; negative powers of integers are refused."""
+
+def rad2deg(x: ArrayLike) -> Array:
+    """Radians into degrees."""
+
+def radians(x: ArrayLike) -> Array:
+    """Degrees into radians."""
+
+def real(x: ArrayLike) -> Array:
+    """The real part."""
+
+def reciprocal(x: ArrayLike) -> Array:
+    """1 / x, element by element, in floats."""
+
+def remainder(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """The remainder of x / y with the sign of y, as of Python's %; 0 for integers and y = 0."""
+
+def right_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """x // 2**y: the bits of integers shifted to the right; the sign stays."""
+
+def rint(x: ArrayLike) -> Array:
+    """The nearest whole number; of two the even one."""
+
+def sign(x: ArrayLike) -> Array:
+    """The sign of each element: -1, 0 or 1; x / |x| for complex x; booleans are refused."""
+
+def signbit(x: ArrayLike) -> Array:
+    """Whether the sign bit is set: below zero, and -0.0."""
+
+def sinc(x: ArrayLike) -> Array:
+    """sin(πx) / (πx), and 1 at 0."""
+
+def spacing(x: ArrayLike) -> Array:
+    """The distance to the next float away from 0, with the sign of x."""
+
+def square(x: ArrayLike) -> Array:
+    """The square of each element."""
+
+def true_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """The quotient x / y, element by element, of floats: integers are converted."""
+
+def trunc(x: ArrayLike) -> Array:
+    """The whole part, rounded towards 0."""
 
 __all__ = [
     "ComplexWarning",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend.fft import fft, irfft, rfft
 from tangrad.extend.lax import complex as complex_of
 from tangrad.extend.numpy import (
@@ -132,7 +132,7 @@ def _many(name: str, x: Any, type: int, s: Any, axes: Any, norm: Any, inverse: b
     return made
 
 
-def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The discrete cosine transform along an axis.
 
     Args:
@@ -158,7 +158,7 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
     return _one("dct", x, type, n, axis, norm, False)
 
 
-def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of `dct`.
 
     Args:
@@ -189,7 +189,7 @@ def dctn(
     s: Sequence[int] | None = None,
     axes: int | Sequence[int] | None = None,
     norm: str | None = None,
-) -> Any:
+) -> Array:
     """The discrete cosine transform along several axes.
 
     Args:
@@ -220,7 +220,7 @@ def idctn(
     s: Sequence[int] | None = None,
     axes: int | Sequence[int] | None = None,
     norm: str | None = None,
-) -> Any:
+) -> Array:
     """The inverse of `dctn`.
 
     Args:

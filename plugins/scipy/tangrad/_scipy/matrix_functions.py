@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from tangrad._scipy.matrix_factors import complex_of, schur
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend import numpy
 from tangrad.extend.lax import fori_loop, triangular_solve
 from tangrad.extend.numpy import abs as absolute
@@ -35,6 +35,7 @@ from tangrad.extend.numpy import (
 )
 from tangrad.extend.numpy import max as maximum_of
 from tangrad.extend.numpy import sum as sum_of
+from tangrad.typing import ArrayLike
 
 # Of the (13, 13) approximant, and the 1-norm up to which it is good to double precision: Higham, The scaling and
 # squaring method for the matrix exponential revisited, SIAM J. Matrix Anal. Appl. 26, 2005, (2.3) and table 2.3.
@@ -50,7 +51,7 @@ def _pade_coefficients() -> list[float]:
     return found
 
 
-def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
+def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Array:
     """The exponential of square matrices, by scaling, Padé's approximant and squaring.
 
     Args:
@@ -106,6 +107,12 @@ def _pade_parts(x: Any) -> tuple[Any, Any]:
     return part(0), matmul(x, part(1), precision="highest")
 
 
+@overload
+def expm_frechet(
+    A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: Literal[True] = True
+) -> tuple[Array, Array]: ...
+@overload
+def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: Literal[False]) -> Array: ...
 def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:
     """The exponential of a matrix, and its derivative in a direction.
 
@@ -140,7 +147,7 @@ def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: boo
     return (whole[..., :size, :size], derivative) if compute_expm else derivative
 
 
-def sqrtm(A: Any, blocksize: int = 1) -> Any:
+def sqrtm(A: Any, blocksize: int = 1) -> Array:
     """The principal square root of a matrix, by its Schur form (Björck and Hammarling, 1983).
 
     Args:
@@ -252,7 +259,7 @@ def _funm_error(triangular: Any) -> Any:
     return minimum(estimate, 1.0)
 
 
-def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Any:
+def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Array:
     """The X with A X + X B = C: Bartels and Stewart's algorithm, 1972.
 
     Args:

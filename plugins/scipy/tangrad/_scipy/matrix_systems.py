@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend import lax, numpy
 from tangrad.extend.lax import adjoint, lu_p, lu_pivots_to_permutation, solve_by_factors, triangular_solve
 from tangrad.extend.numpy import asarray, broadcast_to, inexact_matrix, square_matrix
@@ -63,7 +63,7 @@ def solve(
     debug: bool = False,
     check_finite: bool = True,
     assume_a: str = "gen",
-) -> Any:
+) -> Array:
     """The solution x of a x = b.
 
     Args:
@@ -96,7 +96,7 @@ def solve_triangular(
     overwrite_b: bool = False,
     debug: Any = None,
     check_finite: bool = True,
-) -> Any:
+) -> Array:
     """The solution x of op(a) x = b, for a triangular matrix.
 
     Args:
@@ -121,7 +121,7 @@ def solve_triangular(
     return out[..., 0] if is_vector else out
 
 
-def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """Cholesky's factor: the upper triangular Lᴴ, or with `lower` L; NaN where there is none.
 
     Only the triangle of `a` where the factor stands is read.
@@ -152,7 +152,7 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
     return _factor("cho_factor", a, lower), bool(lower)
 
 
-def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Array:
     """The solution x of a x = b, for the result of `cho_factor(a)`.
 
     Raises ValueError for shapes that do not fit.
@@ -185,7 +185,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
 
 def lu_solve(
     lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
+) -> Array:
     """The solution x of op(a) x = b, for the result of `lu_factor(a)`; `trans` as for `solve_triangular`.
 
     Raises ValueError for shapes that do not fit, and another `trans`.
@@ -207,7 +207,7 @@ def lu_solve(
     return out[..., 0] if is_vector else out
 
 
-def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The inverse: `tangrad.numpy.linalg.inv`.
 
     >>> import tangrad.numpy as np
@@ -218,7 +218,7 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     return numpy.inv(a)
 
 
-def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The determinant: `tangrad.numpy.linalg.det`.
 
     >>> import tangrad.numpy as np

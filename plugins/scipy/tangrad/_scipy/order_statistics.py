@@ -6,6 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 import tangrad.numpy as tnp
+from tangrad.core import Array
 from tangrad.extend.lax import cummax, cummin
 from tangrad.extend.numpy import asarray, canonical_axis, check_array_like, promote_inexact, shape_of
 
@@ -77,11 +78,11 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
         result = tnp.take_along_axis(ordered, best, -1)[..., 0], tnp.take_along_axis(length, best, -1)[..., 0]
     if keepdims:
         axes = tuple(range(len(shape_of(a)))) if axis is None else place
-        result = tuple([tnp.expand_dims(part, axes) for part in result])
+        result = tnp.expand_dims(result[0], axes), tnp.expand_dims(result[1], axes)
     return ModeResult(*result)
 
 
-def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Any:
+def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Array:
     """The rank of each element, from 1 on.
 
     Args:
@@ -131,7 +132,7 @@ def _ranks_in_order(ordered: Any, method: str) -> Any:
     return {"min": least, "max": greatest, "average": 0.5 * (least + greatest)}[method]
 
 
-def sem(a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
+def sem(a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Array:
     """The standard error of the mean: the standard deviation by the root of the number of elements.
 
     Args:

@@ -11,7 +11,7 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import tree_util
-from tangrad.core import class_boundary, dtypes
+from tangrad.core import Array, class_boundary, dtypes
 from tangrad.extend.numpy import asarray, broadcast_all, check_array_like, is_complex, promote_inexact, searchsorted
 
 
@@ -39,7 +39,9 @@ _BEYOND: dict[str, Callable[[Any, int], Any]] = {
 }
 
 
-def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: Any = 0.0) -> Any:
+def map_coordinates(
+    input: Any, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: Any = 0.0
+) -> Array:
     """The values of an array at places between its elements.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend.numpy import abs as absolute
 from tangrad.extend.numpy import (
     asarray,
@@ -51,7 +51,7 @@ def _of_one_batch(name: str, *arrays: Any) -> list[Any]:
     return [broadcast_to(array, (*lead, array.shape[-1])) for array in _common(*arrays)]
 
 
-def block_diag(*arrs: Any) -> Any:
+def block_diag(*arrs: Any) -> Array:
     """The matrix with others along its diagonal.
 
     Args:
@@ -79,7 +79,7 @@ def block_diag(*arrs: Any) -> Any:
     return concatenate(rows, axis=0)
 
 
-def toeplitz(c: Any, r: Any = None) -> Any:
+def toeplitz(c: Any, r: Any = None) -> Array:
     """The matrix whose diagonals are constant.
 
     Args:
@@ -102,7 +102,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return values[..., np.arange(rows)[::-1, None] + np.arange(columns)]
 
 
-def hankel(c: Any, r: Any = None) -> Any:
+def hankel(c: Any, r: Any = None) -> Array:
     """The matrix whose antidiagonals are constant.
 
     Args:
@@ -123,7 +123,7 @@ def hankel(c: Any, r: Any = None) -> Any:
     return values[..., np.arange(column.shape[-1])[:, None] + np.arange(row.shape[-1])]
 
 
-def circulant(c: Any) -> Any:
+def circulant(c: Any) -> Array:
     """The matrix whose columns are the first one, turned.
 
     >>> import tangrad.numpy as np
@@ -137,7 +137,7 @@ def circulant(c: Any) -> Any:
     return column[..., (places[:, None] - places) % max(len(places), 1)]
 
 
-def companion(a: Any) -> Any:
+def companion(a: Any) -> Array:
     """The companion matrix of a polynomial, by its coefficients from the highest power down.
 
     Raises ValueError for fewer than two coefficients.
@@ -157,7 +157,7 @@ def companion(a: Any) -> Any:
     return concatenate([first[..., None, :], below], axis=-2)
 
 
-def fiedler(a: Any) -> Any:
+def fiedler(a: Any) -> Array:
     """The matrix of the distances |a_i - a_j|.
 
     >>> import tangrad.numpy as np
@@ -170,7 +170,7 @@ def fiedler(a: Any) -> Any:
     return absolute(values[..., :, None] - values[..., None, :])
 
 
-def fiedler_companion(a: Any) -> Any:
+def fiedler_companion(a: Any) -> Array:
     """Fiedler's companion matrix of a polynomial, which has five diagonals (Fiedler, 2003).
 
     Args:
@@ -199,7 +199,7 @@ def fiedler_companion(a: Any) -> Any:
     return out
 
 
-def leslie(f: Any, s: Any) -> Any:
+def leslie(f: Any, s: Any) -> Array:
     """Leslie's matrix of a population: birth rates in the first row, rates of survival below the diagonal.
 
     Raises ValueError unless there is one birth rate more.
@@ -223,7 +223,7 @@ def _pad_last(x: Any) -> Any:
     return concatenate([x, zeros_like(x[..., :1])], axis=-1) if x.shape[-1] else zeros((*x.shape[:-1], 1), x.dtype)
 
 
-def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+def convolution_matrix(a: Any, n: int, mode: str = "full") -> Array:
     """The matrix whose product with a vector of n elements is its convolution with `a`.
 
     Args:
@@ -260,7 +260,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     return whole
 
 
-def hilbert(n: int) -> Any:
+def hilbert(n: int) -> Array:
     """The matrix of 1 / (i + j + 1).
 
     >>> import tangrad.scipy.linalg
@@ -272,7 +272,7 @@ def hilbert(n: int) -> Any:
     return asarray(1.0 / (places[:, None] + places + 1))
 
 
-def invhilbert(n: int) -> Any:
+def invhilbert(n: int) -> Array:
     """The inverse of `hilbert(n)`, whose elements are integers.
 
     >>> import tangrad.scipy.linalg
@@ -301,7 +301,7 @@ def _symmetric_kind(name: str, kind: str | None) -> str:
     return kind or "symmetric"
 
 
-def pascal(n: int, kind: str | None = None) -> Any:
+def pascal(n: int, kind: str | None = None) -> Array:
     """Pascal's triangle as a matrix: "symmetric", "upper" or "lower".
 
     >>> import tangrad.scipy.linalg
@@ -315,7 +315,7 @@ def pascal(n: int, kind: str | None = None) -> Any:
     return asarray({"symmetric": lower @ lower.T, "lower": lower, "upper": lower.T}[form])
 
 
-def invpascal(n: int, kind: str | None = None) -> Any:
+def invpascal(n: int, kind: str | None = None) -> Array:
     """The inverse of `pascal(n, kind)`, whose elements are integers.
 
     >>> import tangrad.scipy.linalg
@@ -328,7 +328,7 @@ def invpascal(n: int, kind: str | None = None) -> Any:
     return asarray({"symmetric": lower.T @ lower, "lower": lower, "upper": lower.T}[form])
 
 
-def hadamard(n: int, dtype: Any = int) -> Any:
+def hadamard(n: int, dtype: Any = int) -> Array:
     """Sylvester's matrix of ones and minus ones, with orthogonal rows.
 
     Raises ValueError unless n is a power of 2.
@@ -347,7 +347,7 @@ def hadamard(n: int, dtype: Any = int) -> Any:
     return asarray(found).astype(dtype)
 
 
-def helmert(n: int, full: bool = False) -> Any:
+def helmert(n: int, full: bool = False) -> Array:
     """Helmert's matrix, whose rows are orthonormal and, without the first, add up to 0.
 
     Args:
@@ -368,7 +368,7 @@ def helmert(n: int, full: bool = False) -> Any:
     return asarray(found if full else found[1:])
 
 
-def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
+def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Array:
     """The matrix of the discrete Fourier transform.
 
     Args:

@@ -14,6 +14,7 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad._scipy.tapers import taper
+from tangrad.core import Array
 from tangrad.extend.fft import fft, fftfreq, ifft, irfft, rfft, rfftfreq
 from tangrad.extend.numpy import (
     asarray,
@@ -44,7 +45,7 @@ def detrend(
     type: str = "linear",
     bp: int | Sequence[int] | Any = 0,
     overwrite_data: None = None,
-) -> Any:
+) -> Array:
     """The data less its mean, or less the line that fits it best.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from tangrad import tree
 from tangrad._sharding.abstract import AbstractMesh
@@ -12,10 +12,17 @@ from tangrad._sharding.functions import placed_by
 from tangrad._sharding.mesh import Mesh, mesh_in_use
 from tangrad._sharding.mesh_axes import AxisType
 from tangrad._sharding.primitives import auto_axes_p
-from tangrad.core import as_operand, copy_identity, get_aval, is_array_value
+from tangrad.core import Array, as_operand, copy_identity, get_aval, is_array_value
 from tangrad.tree_util import flatten_axes
+from tangrad.typing import ArrayLike
+
+T = TypeVar("T")
 
 
+@overload
+def reshard(xs: ArrayLike, out_shardings: Any) -> Array: ...
+@overload
+def reshard(xs: T, out_shardings: Any) -> T: ...
 def reshard(xs: Any, out_shardings: Any) -> Any:
     """The arrays of a tree, moved to the given shardings; along explicit axes of meshes these are part of their types.
 

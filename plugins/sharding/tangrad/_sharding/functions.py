@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from tangrad import tree
 from tangrad._sharding.propagation import ShardingTypeError
-from tangrad.core import get_aval, is_array_value
+from tangrad.core import Array, get_aval, is_array_value
 from tangrad.core.backends import as_sharding
 from tangrad.tree_util import flatten_axes, keystr
+from tangrad.typing import ArrayLike
+
+T = TypeVar("T")
 
 
+@overload
+def with_sharding_constraint(x: ArrayLike, shardings: Any) -> Array: ...
+@overload
+def with_sharding_constraint(x: T, shardings: Any) -> T: ...
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     """The arrays of a tree, constrained to shardings: a hint to the compiler that binds it.
 

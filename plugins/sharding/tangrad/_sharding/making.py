@@ -13,7 +13,7 @@ from tangrad.core.backends import as_sharding, is_addressable
 
 def make_array_from_callback(
     shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any], dtype: Any = None
-) -> Any:
+) -> Array:
     """An array of which a function makes the parts: it is asked for those of this process alone, each once.
 
     Args:
@@ -152,7 +152,7 @@ class _Block:
 
 def make_array_from_single_device_arrays(
     shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: Any = None
-) -> Any:
+) -> Array:
     """An array of its parts, which are on the devices already; nothing is copied.
 
     Args:

@@ -94,7 +94,7 @@ def eye(
     """
     M = N if M is None else M
     if n_batch or n_dense:
-        dense = np.eye(N, M, k)
+        dense: Any = np.eye(N, M, k)
         there = dense.any(tuple(range(2 - n_dense, 2))).reshape(product(dense.shape[:n_batch]), -1)
         nse = int(there.sum(1).max(initial=0))
         dense = tnp.asarray(dense, tnp.zeros(0, dtype).dtype)

@@ -105,7 +105,11 @@ class COO(_Matrix):
         super().__init__(args, shape=shape, unique_indices=unique_indices)
         self.indices_sorted: Any = (bool(rows_sorted), bool(cols_sorted))  # each for itself, unlike those of a BCOO
 
-    indices = property(lambda self: tnp.stack([self.row, self.col], -1), doc="The coordinates, as those of a `BCOO`.")
+    @property
+    def indices(self) -> Array:
+        """The coordinates, as those of a `BCOO`."""
+        return tnp.stack([self.row, self.col], -1)
+
     rows_sorted = property(lambda self: self.indices_sorted[0], doc="Whether the rows are known to be in order.")
     cols_sorted = property(lambda self: self.indices_sorted[1], doc="Whether the columns are known to be in order.")
     nse = property(lambda self: self.data.shape[0], doc="How many elements are kept.")

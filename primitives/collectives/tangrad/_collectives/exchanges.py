@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from tangrad._collectives.axes import checked_axes, size_of_axes
 from tangrad._collectives.groups import checked_groups, group_size
 from tangrad._collectives.leaves import apply_checked, on_leaves
 from tangrad._collectives.primitives import all_gather_p, all_to_all_p, pbroadcast_p, ppermute_p, reduce_scatter_p
 from tangrad._collectives.varying import differing
+from tangrad.core import Array
 from tangrad.extend.lax import canonical_axis, expand_dims, squeeze
+from tangrad.typing import ArrayLike
+
+T = TypeVar("T")
 
 
+@overload
+def all_gather(
+    x: ArrayLike,
+    axis_name: Any,
+    *,
+    axis_index_groups: Any = None,
+    axis: int = 0,
+    tiled: bool = False,
+    to: str = "varying",
+) -> Array: ...
+@overload
+def all_gather(
+    x: T, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False, to: str = "varying"
+) -> T: ...
 def all_gather(
     x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False, to: str = "varying"
 ) -> Any:
@@ -65,6 +83,14 @@ def all_gather(
     return on_leaves("all_gather", x, gathered)
 
 
+@overload
+def psum_scatter(
+    x: ArrayLike, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: Any = None, tiled: bool = False
+) -> Array: ...
+@overload
+def psum_scatter(
+    x: T, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: Any = None, tiled: bool = False
+) -> T: ...
 def psum_scatter(
     x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: Any = None, tiled: bool = False
 ) -> Any:
@@ -112,6 +138,20 @@ def psum_scatter(
     return on_leaves("psum_scatter", x, scattered)
 
 
+@overload
+def all_to_all(
+    x: ArrayLike,
+    axis_name: Any,
+    split_axis: int,
+    concat_axis: int,
+    *,
+    axis_index_groups: Any = None,
+    tiled: bool = False,
+) -> Array: ...
+@overload
+def all_to_all(
+    x: T, axis_name: Any, split_axis: int, concat_axis: int, *, axis_index_groups: Any = None, tiled: bool = False
+) -> T: ...
 def all_to_all(
     x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, axis_index_groups: Any = None, tiled: bool = False
 ) -> Any:
@@ -147,6 +187,10 @@ def all_to_all(
     return _all_to_all("all_to_all", x, axis_name, split_axis, concat_axis, axis_index_groups, tiled)
 
 
+@overload
+def pswapaxes(x: ArrayLike, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Array: ...
+@overload
+def pswapaxes(x: T, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> T: ...
 def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
     """A dimension of `x` and a mapped axis of the same size, swapped: `all_to_all(x, axis_name, axis, axis)`.
 
@@ -191,6 +235,10 @@ def _all_to_all(
     return on_leaves(function, x, exchanged) if names else x
 
 
+@overload
+def ppermute(x: ArrayLike, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Array: ...
+@overload
+def ppermute(x: T, axis_name: Any, perm: Sequence[tuple[int, int]]) -> T: ...
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """Values sent along a mapped axis, from one example to another.
 
@@ -237,6 +285,10 @@ def _checked_permutation(perm: Any, size: Any) -> tuple[tuple[int, int], ...]:
     return pairs
 
 
+@overload
+def pshuffle(x: ArrayLike, axis_name: Any, perm: Sequence[int]) -> Array: ...
+@overload
+def pshuffle(x: T, axis_name: Any, perm: Sequence[int]) -> T: ...
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
     """Values in another order along a mapped axis: the example with index i gets that of index `perm[i]`.
 
@@ -262,6 +314,10 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
     return ppermute(x, axis_name, [(source, destination) for destination, source in enumerate(sources)])
 
 
+@overload
+def pbroadcast(x: ArrayLike, axis_name: Any, source: int) -> Array: ...
+@overload
+def pbroadcast(x: T, axis_name: Any, source: int) -> T: ...
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     """The value of one example, for all examples along mapped axes.
 

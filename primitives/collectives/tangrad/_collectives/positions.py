@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from tangrad._collectives.axes import as_tuple, axes_in_type, checked_axes, size_of_axes
 from tangrad._collectives.leaves import checked_leaves
 from tangrad._collectives.varying import differing, index_along, joint_index
-from tangrad.core import as_array, as_operand
+from tangrad.core import Array, as_array, as_operand
+from tangrad.typing import ArrayLike
+
+T = TypeVar("T")
 
 
-def axis_index(axis_name: Any) -> Any:
+def axis_index(axis_name: Any) -> Array:
     """The index of the example along a mapped axis.
 
     Args:
@@ -53,6 +56,10 @@ def axis_size(axis_name: Any) -> int:
     return size_of_axes("axis_size", checked_axes("axis_size", axis_name))  # type: ignore[no-any-return]
 
 
+@overload
+def pvary(x: ArrayLike, axis_name: Any) -> Array: ...
+@overload
+def pvary(x: T, axis_name: Any) -> T: ...
 def pvary(x: Any, axis_name: Any) -> Any:
     """`x`, marked as differing along mapped axes; along which it is marked already, it stays. See `pcast`.
 
@@ -67,6 +74,10 @@ def pvary(x: Any, axis_name: Any) -> Any:
     return _marked("pvary", x, axis_name)[0]
 
 
+@overload
+def pcast(x: ArrayLike, axis_name: Any, *, to: str) -> Array: ...
+@overload
+def pcast(x: T, axis_name: Any, *, to: str) -> T: ...
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     """`x`, marked as differing along mapped axes. Its values stay, and the mark is only seen by derivatives.
 

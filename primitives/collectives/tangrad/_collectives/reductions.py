@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -12,12 +12,19 @@ from tangrad._collectives.leaves import apply_checked, checked_leaves, on_leaves
 from tangrad._collectives.positions import axis_index
 from tangrad._collectives.primitives import pmax_p, pmin_p, psum_p
 from tangrad._collectives.varying import differing
-from tangrad.core import Primitive, Tracer, as_array, as_operand, dtypes
+from tangrad.core import Array, Primitive, Tracer, as_array, as_operand, dtypes
 from tangrad.extend.lax import canonical_axis, convert_element_type, div, dynamic_index_in_dim, mul, reduce_sum_p
+from tangrad.typing import ArrayLike
+
+T = TypeVar("T")
 
 _INT32 = np.dtype(np.int32)
 
 
+@overload
+def psum(x: ArrayLike, axis_name: Any, *, axis_index_groups: Any = None) -> Array: ...
+@overload
+def psum(x: T, axis_name: Any, *, axis_index_groups: Any = None) -> T: ...
 def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The sum of `x` over all examples along mapped axes.
 
@@ -53,6 +60,10 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     return structure.unflatten([as_array(_reduced(psum_p, _number(leaf), axes, groups)) for leaf in leaves])
 
 
+@overload
+def pmean(x: ArrayLike, axis_name: Any, *, axis_index_groups: Any = None) -> Array: ...
+@overload
+def pmean(x: T, axis_name: Any, *, axis_index_groups: Any = None) -> T: ...
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The mean of `x` over all examples along mapped axes; arguments as for `psum`. The mean of integers is float.
 
@@ -69,6 +80,10 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     return structure.unflatten([_quotient(total, leaf, axes, count) for total, leaf in zip(sums, leaves)])
 
 
+@overload
+def pmax(x: ArrayLike, axis_name: Any, *, axis_index_groups: Any = None) -> Array: ...
+@overload
+def pmax(x: T, axis_name: Any, *, axis_index_groups: Any = None) -> T: ...
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The greatest value of `x` among all examples along mapped axes; arguments as for `psum`. NaN if there is one.
 
@@ -81,6 +96,10 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     return _extreme("pmax", pmax_p, x, axis_name, axis_index_groups)
 
 
+@overload
+def pmin(x: ArrayLike, axis_name: Any, *, axis_index_groups: Any = None) -> Array: ...
+@overload
+def pmin(x: T, axis_name: Any, *, axis_index_groups: Any = None) -> T: ...
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The least value of `x` among all examples along mapped axes; arguments as for `psum`. NaN if there is one.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from tangrad._fft.primitives import FftType
 from tangrad._fft.transforms import size_argument, transform_operand, transformed
+from tangrad.core import Array
 from tangrad.extend.numpy import as_one, canonical_axes
 
 
@@ -42,7 +43,7 @@ def _sequence(name: str, value: Any, argument: str) -> Sequence[Any]:
 
 
 @as_one("s", "axes", "norm")
-def fft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+def fft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
     """The discrete Fourier transform along two axes.
 
     Args:
@@ -68,7 +69,7 @@ def fft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1),
 
 
 @as_one("s", "axes", "norm")
-def ifft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+def ifft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
     """The inverse of `fft2`.
 
     Args:
@@ -94,7 +95,7 @@ def ifft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1)
 
 
 @as_one("s", "axes", "norm")
-def rfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+def rfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
     """The transform of a real array along two axes: `rfft` along the last one, `fft` along the others.
 
     Args:
@@ -119,7 +120,7 @@ def rfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1)
 
 
 @as_one("s", "axes", "norm")
-def irfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+def irfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
     """The inverse of `rfft2`: `ifft` along all axes but the last, then `irfft` along that.
 
     Args:
@@ -144,7 +145,7 @@ def irfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1
 
 
 @as_one("s", "axes", "norm")
-def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
     """The discrete Fourier transform along several axes.
 
     Args:
@@ -170,7 +171,7 @@ def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = No
 
 
 @as_one("s", "axes", "norm")
-def ifftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def ifftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
     """The inverse of `fftn`.
 
     Args:
@@ -196,7 +197,7 @@ def ifftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = N
 
 
 @as_one("s", "axes", "norm")
-def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
     """The transform of a real array along several axes: `rfft` along the last one, `fft` along the others.
 
     Args:
@@ -221,7 +222,7 @@ def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = N
 
 
 @as_one("s", "axes", "norm")
-def irfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+def irfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
     """The inverse of `rfftn`: `ifft` along all axes but the last, then `irfft` along that.
 
     Args:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tangrad._fft.primitives import FftType
 from tangrad._fft.transforms import conjugated, opposite, size_argument, transform_operand, transformed
-from tangrad.core import transfers
+from tangrad.core import Array, transfers
 from tangrad.extend.numpy import as_one, canonical_axis
 
 # Of what transfer guards ask: what fills an axis up, or comes of conjugates, is made of numbers.
@@ -25,7 +25,7 @@ def _along(name: str, fft_type: FftType, x: Any, n: Any, axis: Any, norm: Any) -
 
 
 @as_one("n", "axis", "norm")
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The discrete Fourier transform along an axis: y[k] = Σ a[j] exp(-2πi jk/n).
 
     Args:
@@ -50,7 +50,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -
 
 
 @as_one("n", "axis", "norm")
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of `fft`: y[j] = Σ a[k] exp(2πi jk/n) / n.
 
     Args:
@@ -75,7 +75,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 @as_one("n", "axis", "norm")
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The transform of a real array along an axis: the first n // 2 + 1 elements of `fft`.
 
     The others are their conjugates.
@@ -102,7 +102,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 @as_one("n", "axis", "norm")
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of `rfft`: a real array from the first n // 2 + 1 elements of its transform.
 
     The imaginary parts of the first element, and of the last one for even n, are taken for 0.
@@ -130,7 +130,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 
 
 @as_one("n", "axis", "norm")
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The transform, which is real, of an array whose second half is the conjugate of its first, reversed.
 
     Args:
@@ -158,7 +158,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 @as_one("n", "axis", "norm")
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real array.
 
     Args:

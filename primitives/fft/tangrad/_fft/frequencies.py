@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import as_operand, dtypes
+from tangrad.core import Array, as_operand, dtypes
 from tangrad.extend.numpy import (
     arange,
     array_operand,
@@ -26,7 +26,7 @@ from tangrad.extend.numpy import (
 COPIES_FROM_HOST = dict.fromkeys(["fftfreq", "rfftfreq"], True)
 
 
-def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
     """The frequencies of the elements of `fft`: [0, 1, …, -2, -1] / (d n), the negative ones last.
 
     Args:
@@ -55,7 +55,7 @@ def _of_fft(n: int, d: Any, dtype: Any) -> Any:
     return _frequencies("fftfreq", ifftshift(arange(-(size // 2), (size + 1) // 2)), size, d, dtype)
 
 
-def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
     """The frequencies of the elements of `rfft`: [0, 1, …, n // 2] / (d n).
 
     Args:
@@ -102,7 +102,7 @@ def _frequencies(name: str, multiples: Any, size: int, d: Any, dtype: Any) -> An
     return convert(divide(convert(multiples, computed), length), wanted)
 
 
-def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
+def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     """Move the element of frequency 0 from the front to the middle, the negative frequencies before it.
 
     Args:
@@ -123,7 +123,7 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
     return _shifted("fftshift", x, axes, lambda size: size // 2)
 
 
-def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
+def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     """The inverse of `fftshift`: the element in the middle comes to the front.
 
     Args:

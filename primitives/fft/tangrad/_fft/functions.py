@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._fft.primitives import FftType, fft_p
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend.lax import check_int, operand
 from tangrad.extend.numpy import convert
 
 
-def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
+def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
     """The discrete Fourier transform along the last dimensions.
 
     Args:

@@ -142,12 +142,6 @@ from tangrad._lax.indexing.dimension_numbers import (
 from tangrad._lax.indexing.functions import (
     gather as gather,
     index_take as index_take,
-    scatter as scatter,
-    scatter_add as scatter_add,
-    scatter_max as scatter_max,
-    scatter_min as scatter_min,
-    scatter_mul as scatter_mul,
-    scatter_sub as scatter_sub,
 )
 from tangrad._lax.reductions.functions import (
     argmax as argmax,
@@ -257,7 +251,82 @@ from tangrad._random.generators import (
     rng_bit_generator as rng_bit_generator,
 )
 from tangrad._sharding.functions import with_sharding_constraint as with_sharding_constraint
+from tangrad.core import Array
 from tangrad.lax import linalg as linalg
+from tangrad.typing import ArrayLike
+from typing import Any
+
+def scatter(
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = ...,
+    unique_indices: bool = ...,
+    mode: Any = ...,
+) -> Array:
+    """A copy of `operand` with windows replaced by `updates`."""
+
+def scatter_add(
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = ...,
+    unique_indices: bool = ...,
+    mode: Any = ...,
+) -> Array:
+    """A copy with `updates` added to windows."""
+
+def scatter_max(
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = ...,
+    unique_indices: bool = ...,
+    mode: Any = ...,
+) -> Array:
+    """A copy with the greater of windows and `updates`."""
+
+def scatter_min(
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = ...,
+    unique_indices: bool = ...,
+    mode: Any = ...,
+) -> Array:
+    """A copy with the lesser of windows and `updates`."""
+
+def scatter_mul(
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = ...,
+    unique_indices: bool = ...,
+    mode: Any = ...,
+) -> Array:
+    """A copy with windows multiplied by `updates`."""
+
+def scatter_sub(
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = ...,
+    unique_indices: bool = ...,
+    mode: Any = ...,
+) -> Array:
+    """A copy with `updates` subtracted from windows."""
 
 __all__ = [
     "AccuracyMode",

@@ -40,8 +40,11 @@ def random_wrap_p(words: Any, *, impl: KeyType) -> Any:
     return ShapedArray(words.shape[: len(words.shape) - rank], impl)
 
 
-# `keys` knows no primitives: it is imported by this module.
-KeyType.of_physical = lambda self, contents: random_wrap_p.bind(contents, impl=self)  # type: ignore[method-assign]
+def _of_physical(self: Any, contents: Any) -> Any:
+    return random_wrap_p.bind(contents, impl=self)
+
+
+KeyType.of_physical = _of_physical  # type: ignore[method-assign]  # `keys`, imported here, knows no primitives
 
 
 @random.primitive(name="random_unwrap", weak_type="never")

@@ -19,13 +19,13 @@ from tangrad._random.primitives import (
     random_wrap_p,
 )
 from tangrad._random.settings import threefry_partitionable
-from tangrad.core import Tracer, as_array, as_operand, dtypes, literal, thread
+from tangrad.core import Array, Tracer, as_array, as_operand, dtypes, literal, thread
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.errors import TracerIntegerConversionError
 from tangrad.extend.lax import add_p, convert_element_type_p
 
 
-def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Array:
     """A random key, of dtype `key<fry>` or that of another generator, from an integer.
 
     Args:
@@ -81,7 +81,7 @@ def _seed_literal(seed: int) -> Any:
     return literal(low - (1 << 32) if low >> 31 else low, np.dtype(np.int32))
 
 
-def PRNGKey(seed: Any, *, impl: str | None = None) -> Any:
+def PRNGKey(seed: Any, *, impl: str | None = None) -> Array:
     """A key as its words, uint32 of shape (2,), or (4,) of other generators than the default; `key` is the newer way.
     With `enable_custom_prng` it is that.
 
@@ -148,7 +148,7 @@ def stated_shape(name: str, shape: Any, argument: str = "shape") -> tuple[Any, .
         raise
 
 
-def split(key: Any, num: int | Sequence[int] = 2) -> Any:
+def split(key: Any, num: int | Sequence[int] = 2) -> Array:
     """New keys, independent of each other and of `key`, which must not be used again.
 
     Args:
@@ -169,7 +169,7 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     return random_unwrap_p.bind(out) if words else out
 
 
-def fold_in(key: Any, data: Any) -> Any:
+def fold_in(key: Any, data: Any) -> Array:
     """A new key from a key and an integer, such as the number of a step.
 
     Of an array of integers the low 32 bits count; a Python number must be one of them. Floats lose their fraction.
@@ -197,7 +197,7 @@ def fold_in(key: Any, data: Any) -> Any:
     return random_unwrap_p.bind(out) if words else out
 
 
-def key_data(keys: Any) -> Any:
+def key_data(keys: Any) -> Array:
     """The words of keys: uint32, with a last dimension more.
 
     >>> import tangrad
@@ -208,7 +208,7 @@ def key_data(keys: Any) -> Any:
     return as_array(keys) if words else random_unwrap_p.bind(found)
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Array:
     """Keys of their words.
 
     >>> import tangrad

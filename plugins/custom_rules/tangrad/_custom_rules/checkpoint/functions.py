@@ -7,7 +7,7 @@ import operator
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from tangrad._custom_rules.checkpoint.concrete import known_value, with_values
 from tangrad._custom_rules.checkpoint.primitives import remat_p
@@ -27,6 +27,8 @@ from tangrad.core.caches import free_after_fork, register_cache, typed_key
 from tangrad.core.settings import cache_context
 from tangrad.tree_util import broadcast_prefix
 
+P = ParamSpec("P")
+R = TypeVar("R")
 SIGNATURE_LIMIT = 64  # programs kept for one function
 
 
@@ -105,6 +107,22 @@ def leaves_of(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[l
     return [as_operand(leaf) for leaf in leaves], treedef
 
 
+class CheckpointOptions(TypedDict, total=False):
+    prevent_cse: bool | Sequence[Any]
+    policy: Callable[..., Any] | None
+    static_argnums: int | Sequence[int]
+    static_argnames: str | Iterable[str]
+    concrete: bool
+
+
+class _Checkpoint(Protocol):
+    def __call__(self, fun: Callable[P, R], /) -> Callable[P, R]: ...
+
+
+@overload
+def checkpoint(fun: Callable[P, R], **options: Unpack[CheckpointOptions]) -> Callable[P, R]: ...
+@overload
+def checkpoint(fun: None = None, **options: Unpack[CheckpointOptions]) -> _Checkpoint: ...
 def checkpoint(
     fun: Callable[..., Any] | None = None,
     *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Concatenate, Literal, ParamSpec, overload
 
 import numpy as np
 
@@ -11,13 +11,29 @@ from tangrad import tree
 from tangrad._custom_rules.jacobians.reshape import unravel_first, unravel_last
 from tangrad.autodiff import check_argnums, jvp, vjp
 from tangrad.batching import vmap
-from tangrad.core import api_boundary, as_array, copy_identity, dtypes, get_aval, is_array_value, put
+from tangrad.core import Array, api_boundary, as_array, copy_identity, dtypes, get_aval, is_array_value, put
 from tangrad.core.transformations import device_beside
 
 # Of what transfer guards ask: the unit vectors are made of numbers.
 COPIES_FROM_HOST = dict.fromkeys(["jacobian_of"], True)
 
+P = ParamSpec("P")
 
+
+@overload
+def jacfwd(
+    fun: Callable[Concatenate[Array, P], Array],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+) -> Callable[Concatenate[Array, P], Array]: ...
+@overload
+def jacfwd(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[P, Any]: ...
 def jacfwd(
     fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
@@ -64,6 +80,22 @@ def jacfwd(
     return copy_identity(api_boundary(jacobian_of), fun)
 
 
+@overload
+def jacrev(
+    fun: Callable[Concatenate[Array, P], Array],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[Concatenate[Array, P], Array]: ...
+@overload
+def jacrev(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[P, Any]: ...
 def jacrev(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -106,6 +138,20 @@ def jacrev(
 jacobian = jacrev
 
 
+@overload
+def hessian(
+    fun: Callable[Concatenate[Array, P], Array],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+) -> Callable[Concatenate[Array, P], Array]: ...
+@overload
+def hessian(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[P, Any]: ...
 def hessian(
     fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:

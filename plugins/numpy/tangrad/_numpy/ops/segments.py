@@ -12,7 +12,7 @@ from tangrad._numpy.creation import full
 from tangrad._numpy.operands import array_operand, broadcast_to_shape, index_argument, is_kind
 from tangrad._numpy.ranges import arange
 from tangrad._numpy.reductions import amax, amin, prod, sum
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend.lax import sharded_call
 
 # Of what transfer guards ask: these bring numbers of their own.
@@ -101,7 +101,7 @@ def segment_sum(
     bucket_size: int | None = None,
     mode: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """The sums of the elements that bear the same number.
 
     Args:
@@ -154,7 +154,7 @@ def segment_prod(
     bucket_size: int | None = None,
     mode: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """The products of the elements that bear the same number.
 
     Args:
@@ -207,7 +207,7 @@ def segment_max(
     bucket_size: int | None = None,
     mode: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """The maxima of the elements that bear the same number.
 
     Args:
@@ -260,7 +260,7 @@ def segment_min(
     bucket_size: int | None = None,
     mode: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """The minima of the elements that bear the same number.
 
     Args:

@@ -48,6 +48,6 @@ Softmax = elementwise(nn.softmax, axis=-1)
 Softplus = elementwise(nn.softplus)
 Sigmoid = elementwise(nn.sigmoid)
 Elu = elementwise(nn.elu)
-LeakyRelu = elementwise(nn.leaky_relu)
+LeakyRelu = elementwise(nn.leaky_relu)  # type: ignore[has-type]  # a cycle, as mypy sees it
 Selu = elementwise(nn.selu)
 Gelu = elementwise(nn.gelu)

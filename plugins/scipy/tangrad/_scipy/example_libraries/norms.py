@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import tangrad.numpy as tnp
 from tangrad import tree
-from tangrad.core import api_boundary
+from tangrad.core import Array, api_boundary
+from tangrad.typing import ArrayLike
+
+T = TypeVar("T")
 
 
 @api_boundary
-def l2_norm(tree_: Any) -> Any:
+def l2_norm(tree_: Any) -> Array:
     """The Euclidean norm of all arrays of a tree together.
 
     >>> from tangrad.example_libraries import optimizers
@@ -20,6 +23,10 @@ def l2_norm(tree_: Any) -> Any:
     return tnp.sqrt(sum([tnp.vdot(leaf, leaf) for leaf in tree.leaves(tree_)]))
 
 
+@overload
+def clip_grads(grad_tree: ArrayLike, max_norm: Any) -> Array: ...
+@overload
+def clip_grads(grad_tree: T, max_norm: Any) -> T: ...
 @api_boundary
 def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
     """A tree scaled down, where its norm is greater than `max_norm`, so that it is that.

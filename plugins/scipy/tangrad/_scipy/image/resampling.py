@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad.core import class_boundary, dtypes
+from tangrad.core import Array, class_boundary, dtypes
 from tangrad.extend.lax import Precision
 from tangrad.extend.numpy import as_one, asarray, canonical_axes, canonical_shape, check_array_like, promote_inexact
 
@@ -159,7 +159,7 @@ def resize(
     method: str | ResizeMethod,
     antialias: bool = True,
     precision: Any = Precision.HIGHEST,
-) -> Any:
+) -> Array:
     """An image of another shape.
 
     Args:
@@ -210,7 +210,7 @@ def scale_and_translate(
     method: str | ResizeMethod,
     antialias: bool = True,
     precision: Any = Precision.HIGHEST,
-) -> Any:
+) -> Array:
     """An image scaled, then moved, on a grid of another shape; what is outside of it is 0.
 
     Args:

@@ -1,5 +1,6 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
+from collections.abc import Sequence
 from tangrad._scipy.example_libraries.activations import (
     Elu as Elu,
     Exp as Exp,
@@ -14,6 +15,7 @@ from tangrad._scipy.example_libraries.activations import (
     Tanh as Tanh,
     elementwise as elementwise,
 )
+from tangrad._scipy.example_libraries.activations import Layer
 from tangrad._scipy.example_libraries.combinators import (
     FanInConcat as FanInConcat,
     FanInSum as FanInSum,
@@ -34,11 +36,16 @@ from tangrad._scipy.example_libraries.layers import (
     GeneralConvTranspose as GeneralConvTranspose,
     Identity as Identity,
 )
-from tangrad._scipy.example_libraries.pooling import (
-    AvgPool as AvgPool,
-    MaxPool as MaxPool,
-    SumPool as SumPool,
-)
+from typing import Any
+
+def AvgPool(window_shape: Sequence[int], strides: Any = ..., padding: Any = ..., spec: str | None = ...) -> Layer:
+    """A layer of the mean of each window."""
+
+def MaxPool(window_shape: Sequence[int], strides: Any = ..., padding: Any = ..., spec: str | None = ...) -> Layer:
+    """A layer of the greatest element of each window."""
+
+def SumPool(window_shape: Sequence[int], strides: Any = ..., padding: Any = ..., spec: str | None = ...) -> Layer:
+    """A layer of the sum of each window."""
 
 __all__ = [
     "AvgPool",

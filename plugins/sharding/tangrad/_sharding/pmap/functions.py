@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from tangrad import tree
 from tangrad._sharding.local_views import global_array, local_array
@@ -39,6 +39,9 @@ from tangrad.extend.jit import jit, positions
 from tangrad.extend.lax import reshape_p
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
 
 class _Unnamed:
     """The name of a mapped axis that has none: a private object."""
@@ -49,6 +52,24 @@ class _Unnamed:
         return "unnamed"
 
 
+class PmapOptions(TypedDict, total=False):
+    in_axes: Any
+    out_axes: Any
+    static_broadcasted_argnums: int | Sequence[int]
+    devices: Sequence[Any] | None
+    backend: str | None
+    axis_size: int | None
+    donate_argnums: int | Sequence[int]
+
+
+class _Pmap(Protocol):
+    def __call__(self, fun: Callable[P, R], /) -> PmapFunction[P, R]: ...
+
+
+@overload
+def pmap(fun: Callable[P, R], axis_name: Any = None, **options: Unpack[PmapOptions]) -> PmapFunction[P, R]: ...
+@overload
+def pmap(fun: None = None, axis_name: Any = None, **options: Unpack[PmapOptions]) -> _Pmap: ...
 def pmap(
     fun: Callable[..., Any] | None = None,
     axis_name: Any = None,
@@ -114,12 +135,12 @@ def pmap(
     return PmapFunction(fun, axis_name, in_axes, out_axes, static, devices, backend, axis_size, donated)
 
 
-class PmapFunction:
+class PmapFunction(Generic[P, R]):
     """A function made by `pmap`."""
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         axis_name: Any,
         in_axes: Any,
         out_axes: Any,
@@ -143,7 +164,7 @@ class PmapFunction:
         self.call = api_boundary(self._call)
         copy_identity(self, fun)  # type: ignore[arg-type]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.call(args, kwargs)
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from tangrad._lax.contractions.primitives import DotDimensionNumbers, dot_genera
 from tangrad._lax.contractions.ragged import RaggedDotDimensionNumbers, ragged_dot_general_p, ragged_numbers
 from tangrad._lax.operands import operand
 from tangrad._lax.placement.out_sharding import sharded_call
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 
 _SIMPLE = {(left, right): DotDimensionNumbers((((left - 1,), (0,)), ((), ()))) for left in (1, 2) for right in (1, 2)}
 
@@ -22,7 +22,7 @@ def dot_general(
     preferred_element_type: Any = None,
     *,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """The products of two arrays, summed over some dimensions and paired along others.
 
     Args:
@@ -59,7 +59,7 @@ def dot(
     precision: Any = None,
     preferred_element_type: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """The product of vectors and matrices; with `dimension_numbers`, any contraction.
 
     Args:
@@ -95,7 +95,7 @@ def dot(
     return _dot(lhs, rhs, *options) if out_sharding is None else sharded_call(out_sharding, _dot, lhs, rhs, *options)
 
 
-def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Array:
     """The matrix products of the last two dimensions, paired along all dimensions before them.
 
     Args:
@@ -153,7 +153,7 @@ def ragged_dot(
     preferred_element_type: Any = None,
     group_offset: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """The product of a matrix whose rows are in groups, with a matrix for each group.
 
     Args:
@@ -203,7 +203,7 @@ def ragged_dot_general(
     preferred_element_type: Any = None,
     group_offset: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """A contraction in which one dimension of `lhs` is divided into groups.
 
     Where that dimension is left over, each group meets its own part of `rhs`, which has a dimension that counts the

@@ -10,7 +10,7 @@ from tangrad._lax.contractions.primitives import DotDimensionNumbers, dot_genera
 from tangrad._lax.elementwise.primitives import convert_element_type_p, mul_p
 from tangrad._lax.operands import operand
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, reshape_p
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 
 # Rank of both operands -> the dimensions where none are given: matrices, and batches of them.
 _USUAL = {
@@ -27,7 +27,7 @@ def scaled_dot(
     rhs_scale: Any = None,
     dimension_numbers: Any = None,
     preferred_element_type: Any = None,
-) -> Any:
+) -> Array:
     """The contraction of two arrays, each times the scales of its blocks.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from tangrad import tree
 from tangrad._lax.control_flow.bodies import flat_operands
@@ -16,8 +16,11 @@ from tangrad.core import api_boundary, literal
 COPIES_FROM_HOST = dict.fromkeys(["associative_scan"], True)
 
 
+T = TypeVar("T")
+
+
 @api_boundary
-def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+def associative_scan(fn: Callable[[T, T], T], elems: T, reverse: bool = False, axis: int = 0) -> T:
     """Combine each element with all before it, by a function that is associative.
 
     Element i of the result is `fn(…fn(fn(x[0], x[1]), x[2])…, x[i])`. Pairs are combined side by side: the depth

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple, Unpack, overload
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from tangrad.core import (
     literal,
     thread,
 )
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["switch"], True)
@@ -35,7 +36,37 @@ _BOOL = dtypes.as_dtype("bool")
 _MISSING = object()
 
 
-@api_boundary
+R = TypeVar("R")
+Operands = TypeVarTuple("Operands")
+
+
+@overload
+def cond(
+    pred: ArrayLike,
+    true_fun: Callable[[Unpack[Operands]], R],
+    false_fun: Callable[[Unpack[Operands]], R],
+    *operands: *Operands,
+    linear: Any = None,
+) -> R: ...
+@overload
+def cond(
+    pred: ArrayLike,
+    true_fun: Callable[..., R],
+    false_fun: Callable[..., R],
+    *operands: Any,
+    operand: Any = ...,
+    linear: Any = None,
+) -> R: ...
+@overload
+def cond(
+    pred: ArrayLike,
+    true_operand: Any,
+    true_fun: Callable[[Any], R],
+    false_operand: Any,
+    false_fun: Callable[[Any], R],
+    /,
+) -> R: ...
+@api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
 def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, operand: Any = _MISSING, linear: Any = None) -> Any:
     """`true_fun(*operands)` where `pred` holds, else `false_fun(*operands)`.
 
@@ -105,7 +136,15 @@ def _predicate(pred: Any) -> Any:
     return ne_p.bind(operand, literal(0, aval.dtype, False))
 
 
-@api_boundary
+@overload
+def switch(
+    index: ArrayLike,
+    branches: Sequence[Callable[[Unpack[Operands]], R]],
+    *operands: *Operands,
+) -> R: ...
+@overload
+def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: Any, operand: Any = ...) -> R: ...
+@api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _MISSING) -> Any:
     """`branches[index](*operands)`; an index outside the range means the nearest branch.
 
@@ -159,9 +198,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
 
 
 @api_boundary
-def platform_dependent(
-    *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
-) -> Any:
+def platform_dependent(*args: Any, default: Callable[..., R] | None = None, **per_platform: Callable[..., R]) -> R:
     """One of several functions of the same arguments: the one for the platform that the program runs on.
 
     In a compiled function all of them are traced; which one is taken is decided when the program is lowered, and the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -12,13 +12,21 @@ from tangrad._lax.control_flow.bodies import Body, flat_operands, function_name,
 from tangrad._lax.control_flow.primitives import while_p
 from tangrad._lax.control_flow.scans import check_carry, fixed_types, run_scan
 from tangrad._lax.elementwise.primitives import add_p, convert_element_type_p, lt_p
-from tangrad.core import ClosedJaxpr, api_boundary, as_array, as_operand, dtypes, is_concrete, literal, thread
+from tangrad.core import Array, ClosedJaxpr, api_boundary, as_array, as_operand, dtypes, is_concrete, literal, thread
 from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["fori_loop"], True)
 
 
+T = TypeVar("T")
+
+
+@overload
+def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_val: T) -> T: ...
+@overload
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], T], init_val: Any) -> T: ...
 @api_boundary
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
     """Run `value = body_fun(value)` as long as `cond_fun(value)` holds.
@@ -139,6 +147,24 @@ _LEAF = tree.structure(0)
 # --- counting -------------------------------------------------------------------------------------------------------
 
 
+@overload
+def fori_loop(
+    lower: ArrayLike,
+    upper: ArrayLike,
+    body_fun: Callable[[Array, T], T],
+    init_val: T,
+    *,
+    unroll: int | bool | None = None,
+) -> T: ...
+@overload
+def fori_loop(
+    lower: ArrayLike,
+    upper: ArrayLike,
+    body_fun: Callable[[Any, Any], T],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
+) -> T: ...
 @api_boundary
 def fori_loop(
     lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None

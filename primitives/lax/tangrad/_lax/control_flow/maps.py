@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from tangrad import tree
 from tangrad._lax.control_flow.scans import run_scan
@@ -11,9 +11,12 @@ from tangrad._lax.structure.functions import concatenate, reshape, slice_in_dim
 from tangrad.core import api_boundary, as_operand, composition
 from tangrad.errors import MissingDistributionError
 
+X = TypeVar("X")
+Y = TypeVar("Y")
+
 
 @api_boundary
-def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     """Run `f` on each slice of `xs` along its first axis, one after the other, and stack the results.
 
     Unlike `vmap` it needs memory for one run of `f` only.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from tangrad import tree
 from tangrad._lax.control_flow.bodies import Body, flat_operands, function_name, trace_body
@@ -18,7 +18,41 @@ from tangrad.core.transformations import join_named_shapes
 from tangrad.errors import ConcretizationTypeError
 from tangrad.tree_util import keystr
 
+Carry = TypeVar("Carry")
+X = TypeVar("X")
+Y = TypeVar("Y")
 
+
+@overload
+def scan(
+    f: Callable[[Carry, X], tuple[Carry, Y]],
+    init: Carry,
+    xs: X,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    _split_transpose: bool = False,
+) -> tuple[Carry, Y]: ...
+@overload
+def scan(
+    f: Callable[[Carry, None], tuple[Carry, Y]],
+    init: Carry,
+    xs: None = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    _split_transpose: bool = False,
+) -> tuple[Carry, Y]: ...
+@overload
+def scan(
+    f: Callable[[Any, Any], tuple[Carry, Y]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    _split_transpose: bool = False,
+) -> tuple[Carry, Y]: ...
 @api_boundary
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],

@@ -14,6 +14,7 @@ from tangrad._lax.linalg.checks import check_ranks
 from tangrad._lax.linalg.matrices import adjoint, lower_triangle, product, symmetrized, transposed
 from tangrad._lax.operands import operand
 from tangrad._lax.structure import functions as s
+from tangrad.core import Array
 
 
 def lu(x: Any) -> tuple[Any, Any, Any]:
@@ -43,7 +44,7 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
     return tuple(p.lu_p.bind(operand("lu", x, "x")))  # type: ignore[return-value]
 
 
-def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
+def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Array:
     """The permutation that the pivots of `lu` stand for.
 
     Args:
@@ -93,7 +94,7 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True) -> tuple[A
     return tuple(p.qr_p.bind(operand("qr", x, "x"), pivoting=bool(pivoting), full_matrices=bool(full_matrices)))
 
 
-def householder_product(a: Any, taus: Any) -> Any:
+def householder_product(a: Any, taus: Any) -> Array:
     """The first n columns of the product of k reflections I - τ v vᴴ.
 
     Args:
@@ -117,7 +118,7 @@ def householder_product(a: Any, taus: Any) -> Any:
     return p.householder_product_p.bind(operand(name, a, "a"), operand(name, taus, "taus"))
 
 
-def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
+def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Array:
     """Q C or C Q, without making Q, the product of the reflections that `householder_product` takes.
 
     Args:
@@ -318,7 +319,7 @@ def eig(
 
 def symmetric_product(
     a_matrix: Any, c_matrix: Any, *, alpha: float = 1.0, beta: float = 0.0, symmetrize_output: bool = False
-) -> Any:
+) -> Array:
     """alpha A Aᵀ + beta C, for a symmetric C.
 
     Args:

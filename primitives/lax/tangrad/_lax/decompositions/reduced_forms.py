@@ -7,6 +7,7 @@ from typing import Any
 from tangrad._lax.decompositions import primitives as p
 from tangrad._lax.decompositions.systems import tridiagonal_solve_p
 from tangrad._lax.operands import operand
+from tangrad.core import Array
 
 
 def schur(x: Any, *, compute_schur_vectors: bool = True) -> tuple[Any, ...]:
@@ -81,7 +82,7 @@ def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
     return tuple(p.tridiagonal_p.bind(operand("tridiagonal", a, "a"), lower=bool(lower)))  # type: ignore[return-value]
 
 
-def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any) -> Any:
+def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any) -> Array:
     """The solution X of T X = B, for a tridiagonal T.
 
     Args:

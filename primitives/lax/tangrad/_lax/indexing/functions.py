@@ -16,8 +16,9 @@ from tangrad._lax.indexing.dimension_numbers import (
 )
 from tangrad._lax.operands import operand as as_named_operand
 from tangrad._lax.structure.primitives import concatenate_p, reshape_p
-from tangrad.core import Primitive, as_operand, dtypes, literal
+from tangrad.core import Array, Primitive, as_operand, dtypes, literal
 from tangrad.core.arguments import canonicalize_shape
+from tangrad.typing import ArrayLike
 
 
 def gather(
@@ -30,7 +31,7 @@ def gather(
     indices_are_sorted: bool = False,
     mode: Any = None,
     fill_value: Any = None,
-) -> Any:
+) -> Array:
     """Slices of `operand` that begin at the given indices, in one array.
 
     Args:
@@ -91,22 +92,22 @@ def _scalar(value: Any, dtype: Any) -> Any:
 
 def _scatter_function(primitive: Primitive, does: str, example: str) -> Callable[..., Any]:
     def scatter_like(
-        operand: Any,
-        scatter_indices: Any,
-        updates: Any,
+        operand: ArrayLike,
+        scatter_indices: ArrayLike,
+        updates: ArrayLike,
         dimension_numbers: ScatterDimensionNumbers,
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Any = None,
-    ) -> Any:
-        operand, updates = as_named_operand(primitive.name, operand, "operand"), as_operand(updates)
-        if updates.aval.dtype != operand.aval.dtype and updates.aval.weak_type and not updates.aval.shape:
-            updates = literal(np.asarray(updates).item(), operand.aval.dtype, True)
+    ) -> Array:
+        x, new = as_named_operand(primitive.name, operand, "operand"), as_operand(updates)
+        if new.aval.dtype != x.aval.dtype and new.aval.weak_type and not new.aval.shape:
+            new = literal(np.asarray(new).item(), x.aval.dtype, True)
         return primitive.bind(
-            operand,
+            x,
             as_operand(scatter_indices),
-            updates,
+            new,
             dimension_numbers=dimension_numbers,
             indices_are_sorted=bool(indices_are_sorted),
             unique_indices=bool(unique_indices),
@@ -154,7 +155,7 @@ scatter_max = _scatter_function(
 )
 
 
-def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
     """Slices of `src` of size 1 along `axes`, at the vectors of indices `idxs`, one for each axis.
 
     Returns an array with the vectors' dimension in front, followed by the other dimensions of `src`.

@@ -9,9 +9,10 @@ from tangrad._lax.linalg.matrices import symmetrized
 from tangrad._lax.linalg.primitives import cholesky_p, cholesky_update_p, triangular_solve_p
 from tangrad._lax.operands import operand
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, squeeze_p
+from tangrad.core import Array
 
 
-def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
+def cholesky(x: Any, *, symmetrize_input: bool = True) -> Array:
     """Cholesky's factor of positive definite matrices: the lower triangular L with L Lᴴ = x.
 
     Args:
@@ -40,7 +41,7 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     return cholesky_p.bind(matrix)
 
 
-def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
+def cholesky_update(r_matrix: Any, w_vector: Any) -> Array:
     """The factor of RᵀR + wwᵀ from that of RᵀR, with a number of operations that grows as the square of the size.
 
     Args:
@@ -74,7 +75,7 @@ def triangular_solve(
     transpose_a: bool = False,
     conjugate_a: bool = False,
     unit_diagonal: bool = False,
-) -> Any:
+) -> Array:
     """The solution X of op(A) X = B or X op(A) = B, for triangular A.
 
     Args:

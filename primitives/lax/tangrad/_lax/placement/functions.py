@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from tangrad import tree
 from tangrad._lax.placement.primitives import Target, device_put_p
 from tangrad.core import Array, Device, Sharding, Tracer, as_array, as_operand, get_aval, is_array_value, transfers
 from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import flatten_axes
+from tangrad.typing import ArrayLike
+
+T = TypeVar("T")
 
 
+@overload
+def device_put(
+    x: ArrayLike, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
+) -> Array: ...
+@overload
+def device_put(
+    x: T, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
+) -> T: ...
 @transfers.copies_explicitly
 def device_put(
     x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None

@@ -13,7 +13,7 @@ from tangrad._lax.operands import operand as _as_operand
 from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad._lax.reductions import primitives as p
 from tangrad._lax.reductions.generic import reduce as reduce
-from tangrad.core import dtypes, find_primitive, thread
+from tangrad.core import Array, dtypes, find_primitive, thread
 
 
 def _operand(name: str, value: Any) -> Any:
@@ -41,7 +41,7 @@ def _names_among(axes: Any) -> bool:
     return any([not isinstance(axis, int) and axis in scope for axis in axes])
 
 
-def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
     """The sum of the elements along axes; integers wrap.
 
     Args:
@@ -69,7 +69,7 @@ def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
     return p.reduce_sum_p.bind(operand, axes=_axes("reduce_sum", axes))
 
 
-def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_prod(operand: Any, axes: Sequence[int]) -> Array:
     """The product of the elements along axes; integers wrap.
 
     Args:
@@ -93,7 +93,7 @@ def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
     )
 
 
-def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_max(operand: Any, axes: Sequence[int]) -> Array:
     """The greatest element along axes; NaN if there is one. Complex numbers go by their real parts first.
 
     Args:
@@ -119,7 +119,7 @@ def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
     return p.reduce_max_p.bind(operand, axes=_axes("reduce_max", axes))
 
 
-def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_min(operand: Any, axes: Sequence[int]) -> Array:
     """The least element along axes; NaN if there is one. Complex numbers go by their real parts first.
 
     Args:
@@ -145,7 +145,7 @@ def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
     return p.reduce_min_p.bind(operand, axes=_axes("reduce_min", axes))
 
 
-def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_and(operand: Any, axes: Sequence[int]) -> Array:
     """All bits that every element along axes has set; of booleans, whether all are true.
 
     Args:
@@ -169,7 +169,7 @@ def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
     )
 
 
-def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_or(operand: Any, axes: Sequence[int]) -> Array:
     """All bits that some element along axes has set; of booleans, whether any is true.
 
     Args:
@@ -193,7 +193,7 @@ def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
     )
 
 
-def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_xor(operand: Any, axes: Sequence[int]) -> Array:
     """All bits that an odd number of elements along axes have set; of booleans, the parity.
 
     Args:
@@ -217,7 +217,7 @@ def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
     )
 
 
-def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
+def argmax(operand: Any, axis: int, index_dtype: Any) -> Array:
     """The position of the greatest element along an axis: of equal ones the first, or of the first NaN.
 
     Args:
@@ -244,7 +244,7 @@ def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
     )
 
 
-def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
+def argmin(operand: Any, axis: int, index_dtype: Any) -> Array:
     """The position of the least element along an axis: of equal ones the first, or of the first NaN.
 
     Args:
@@ -271,7 +271,7 @@ def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
     )
 
 
-def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
     """The sums of all elements up to each one along an axis; integers wrap.
 
     Args:
@@ -298,7 +298,7 @@ def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     )
 
 
-def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
     """The products of all elements up to each one along an axis; integers wrap.
 
     Args:
@@ -325,7 +325,7 @@ def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     )
 
 
-def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
     """The greatest of all elements up to each one along an axis; NaN from the first NaN on.
 
     Args:
@@ -352,7 +352,7 @@ def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     )
 
 
-def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
     """The least of all elements up to each one along an axis; NaN from the first NaN on.
 
     Args:
@@ -379,7 +379,7 @@ def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     )
 
 
-def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
     """The logarithms of the sums of the exponentials of all elements up to each one along an axis, without overflow.
 
     Args:

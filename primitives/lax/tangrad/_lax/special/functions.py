@@ -6,9 +6,10 @@ from typing import Any
 
 from tangrad._lax.operands import align, operand, pair
 from tangrad._lax.special import primitives as p
+from tangrad.core import Array
 
 
-def erf(x: Any) -> Any:
+def erf(x: Any) -> Array:
     """The error function of each element.
 
     Args:
@@ -27,7 +28,7 @@ def erf(x: Any) -> Any:
     return p.erf_p.bind(x if hasattr(type(x), "aval") else operand("erf", x))
 
 
-def erfc(x: Any) -> Any:
+def erfc(x: Any) -> Array:
     """The complementary error function 1 - erf(x) of each element, accurate where it is small.
 
     Args:
@@ -46,7 +47,7 @@ def erfc(x: Any) -> Any:
     return p.erfc_p.bind(x if hasattr(type(x), "aval") else operand("erfc", x))
 
 
-def erf_inv(x: Any) -> Any:
+def erf_inv(x: Any) -> Array:
     """The inverse of the error function at each element; infinite at -1 and 1, NaN beyond.
 
     Args:
@@ -65,7 +66,7 @@ def erf_inv(x: Any) -> Any:
     return p.erf_inv_p.bind(x if hasattr(type(x), "aval") else operand("erf_inv", x))
 
 
-def lgamma(x: Any) -> Any:
+def lgamma(x: Any) -> Array:
     """log |Γ(x)| of each element; infinite at 0, -1, -2, …
 
     Args:
@@ -84,7 +85,7 @@ def lgamma(x: Any) -> Any:
     return p.lgamma_p.bind(x if hasattr(type(x), "aval") else operand("lgamma", x))
 
 
-def digamma(x: Any) -> Any:
+def digamma(x: Any) -> Array:
     """The derivative of log Γ at each element; NaN at -1, -2, …
 
     Args:
@@ -103,7 +104,7 @@ def digamma(x: Any) -> Any:
     return p.digamma_p.bind(x if hasattr(type(x), "aval") else operand("digamma", x))
 
 
-def bessel_i0e(x: Any) -> Any:
+def bessel_i0e(x: Any) -> Array:
     """exp(-|x|) I₀(x) of each element: the modified Bessel function of order 0, scaled.
 
     Args:
@@ -122,7 +123,7 @@ def bessel_i0e(x: Any) -> Any:
     return p.bessel_i0e_p.bind(x if hasattr(type(x), "aval") else operand("bessel_i0e", x))
 
 
-def bessel_i1e(x: Any) -> Any:
+def bessel_i1e(x: Any) -> Array:
     """exp(-|x|) I₁(x) of each element: the modified Bessel function of order 1, scaled.
 
     Args:
@@ -141,7 +142,7 @@ def bessel_i1e(x: Any) -> Any:
     return p.bessel_i1e_p.bind(x if hasattr(type(x), "aval") else operand("bessel_i1e", x))
 
 
-def polygamma(m: Any, x: Any) -> Any:
+def polygamma(m: Any, x: Any) -> Array:
     """The derivative of order m of the digamma function at x, element by element.
 
     Args:
@@ -163,7 +164,7 @@ def polygamma(m: Any, x: Any) -> Any:
     return p.polygamma_p.bind(m, x)
 
 
-def zeta(x: Any, q: Any) -> Any:
+def zeta(x: Any, q: Any) -> Array:
     """The Hurwitz zeta function, the sum over k = 0, 1, … of (k + q)⁻ˣ, element by element.
 
     Args:
@@ -185,7 +186,7 @@ def zeta(x: Any, q: Any) -> Any:
     return p.zeta_p.bind(x, q)
 
 
-def igamma(a: Any, x: Any) -> Any:
+def igamma(a: Any, x: Any) -> Array:
     """The regularised lower incomplete gamma function P(a, x), element by element.
 
     Args:
@@ -207,7 +208,7 @@ def igamma(a: Any, x: Any) -> Any:
     return p.igamma_p.bind(a, x)
 
 
-def igammac(a: Any, x: Any) -> Any:
+def igammac(a: Any, x: Any) -> Array:
     """The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x), element by element.
 
     Args:
@@ -229,7 +230,7 @@ def igammac(a: Any, x: Any) -> Any:
     return p.igammac_p.bind(a, x)
 
 
-def igamma_grad_a(a: Any, x: Any) -> Any:
+def igamma_grad_a(a: Any, x: Any) -> Array:
     """The derivative of igamma(a, x) with respect to a, element by element.
 
     Args:
@@ -251,7 +252,7 @@ def igamma_grad_a(a: Any, x: Any) -> Any:
     return p.igamma_grad_a_p.bind(a, x)
 
 
-def random_gamma_grad(a: Any, x: Any) -> Any:
+def random_gamma_grad(a: Any, x: Any) -> Array:
     """How a gamma-distributed sample x moves with the shape parameter a, its rank held fixed.
 
     Args:
@@ -273,7 +274,7 @@ def random_gamma_grad(a: Any, x: Any) -> Any:
     return p.random_gamma_grad_p.bind(a, x)
 
 
-def betainc(a: Any, b: Any, x: Any) -> Any:
+def betainc(a: Any, b: Any, x: Any) -> Array:
     """The regularised incomplete beta function Iₓ(a, b), element by element.
 
     Args:

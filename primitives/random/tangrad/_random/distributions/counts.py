@@ -20,7 +20,7 @@ from tangrad._random.distributions.stream import Stream, draw, sampler
 from tangrad._random.distributions.trials import Arrivals, Hat, count_arrivals, transformed_rejection
 from tangrad._random.functions import one_key
 from tangrad._random.functions import split as split_key
-from tangrad.core import as_operand, dtypes
+from tangrad.core import Array, as_operand, dtypes
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, cumsum, full_like, lgamma, scan, takes_out_sharding
@@ -77,7 +77,7 @@ random_poisson_p = sampler("random_poisson", _poisson, "Numbers k with probabili
 @takes_out_sharding
 def poisson(
     key: Any, lam: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Numbers of Poisson's distribution: k with probability λ^k exp(-λ) / k!.
 
     Args:
@@ -188,7 +188,7 @@ def _correction(k: Any) -> Any:
 random_binomial_p = sampler("random_binomial", _binomial, "How many of n trials succeed.", accepts=FLOATING)
 
 
-def binomial(key: Any, n: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any = None) -> Any:
+def binomial(key: Any, n: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any = None) -> Array:
     """Numbers of the binomial distribution: how many of `n` trials succeed.
 
     Args:
@@ -219,7 +219,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Sequence[int] | None = None, dtype
 
 def multinomial(
     key: Any, n: Any, p: Any, *, shape: Sequence[int] | None = None, dtype: Any = None, unroll: int | bool = 1
-) -> Any:
+) -> Array:
     """Numbers of the multinomial distribution: how often each outcome comes up in `n` trials.
 
     Args:

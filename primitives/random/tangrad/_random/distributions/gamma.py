@@ -23,7 +23,7 @@ from tangrad._random.distributions.normal import random_normal_p
 from tangrad._random.distributions.stream import Stream, draw, draw_broadcast, random_uniform_p, sampler
 from tangrad._random.distributions.uniform import random_bernoulli_p
 from tangrad._random.primitives import random_split_p
-from tangrad.core import ShapedArray, as_operand, dtypes, literal
+from tangrad.core import Array, ShapedArray, as_operand, dtypes, literal
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import (
@@ -131,7 +131,9 @@ def random_gamma_p(keys: Any, a: Any, *, log_space: bool, partitionable: bool) -
 
 
 @takes_out_sharding
-def gamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def gamma(
+    key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Array:
     """Numbers of the gamma distribution, of density ∝ x^(a - 1) exp(-x) for x ≥ 0.
 
     Args:
@@ -157,7 +159,7 @@ def gamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = Non
 @takes_out_sharding
 def loggamma(
     key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """The logarithms of the numbers that `gamma` draws: they do not underflow where `a` is small.
 
     Args:
@@ -213,7 +215,7 @@ random_beta_p = sampler("random_beta", _beta, "Numbers of density ∝ x^(a - 1) 
 @takes_out_sharding
 def beta(
     key: Any, a: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Numbers of the beta distribution, of density ∝ x^(a - 1) (1 - x)^(b - 1) between 0 and 1.
 
     Args:
@@ -247,7 +249,7 @@ random_dirichlet_p = sampler("random_dirichlet", _dirichlet, "Positive numbers w
 @takes_out_sharding
 def dirichlet(
     key: Any, alpha: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Vectors of Dirichlet's distribution: positive numbers whose sum is 1, of density ∝ ∏ xᵢ^(αᵢ - 1).
 
     Args:
@@ -288,7 +290,7 @@ random_chisquare_p = sampler("random_chisquare", _chisquare, "Sums of the square
 @takes_out_sharding
 def chisquare(
     key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Numbers of the χ² distribution: sums of the squares of `df` normal numbers.
 
     Args:
@@ -326,7 +328,7 @@ def f(
     dtype: Any = None,
     *,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Numbers of the F distribution: ratios of two χ² numbers, each divided by its degrees of freedom.
 
     Args:
@@ -358,7 +360,7 @@ random_t_p = sampler("random_t", _t, "Student's numbers with df degrees of freed
 
 
 @takes_out_sharding
-def t(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def t(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Array:
     """Numbers of Student's t distribution.
 
     Args:
@@ -408,7 +410,7 @@ random_ball_p = sampler("random_ball", _ball, "Points in the unit ball of the p-
 @takes_out_sharding
 def generalized_normal(
     key: Any, p: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Numbers of density ∝ exp(-|x|^p).
 
     Args:
@@ -442,7 +444,7 @@ def generalized_normal(
 @takes_out_sharding
 def ball(
     key: Any, d: int, p: Any = 2, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Points uniformly distributed in a ball of radius 1: vectors whose p-norm is at most 1.
 
     Args:

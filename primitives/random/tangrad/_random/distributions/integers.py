@@ -12,7 +12,7 @@ from tangrad._random.distributions.stream import Stream, draw, sampler
 from tangrad._random.functions import stated_shape
 from tangrad._random.named_shapes import takes_named_shapes
 from tangrad._random.threefry import BIT_WIDTHS
-from tangrad.core import as_operand, dtypes, literal
+from tangrad.core import Array, as_operand, dtypes, literal
 from tangrad.extend import lax
 from tangrad.extend.lax import INTEGER, full_like, takes_out_sharding
 
@@ -61,7 +61,7 @@ def randint(
     dtype: Any = None,
     *,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Integers in [minval, maxval), equally likely as far as 64 bits allow.
 
     Args:

@@ -12,7 +12,7 @@ from tangrad._random.distributions.stream import Stream, draw, random_uniform_p,
 from tangrad._random.distributions.uniform import between
 from tangrad._random.functions import stated_shape
 from tangrad._random.named_shapes import takes_named_shapes
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend import lax
 from tangrad.extend.lax import index_in_dim, takes_out_sharding
 
@@ -40,7 +40,7 @@ random_exponential_p = sampler("random_exponential", _exponential, "Numbers of d
 
 @takes_named_shapes
 @takes_out_sharding
-def exponential(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def exponential(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
     """Exponentially distributed numbers, of density exp(-x) for x ≥ 0.
 
     Args:
@@ -125,7 +125,7 @@ MODES = ("highest", "high", "low")
 @takes_out_sharding
 def gumbel(
     key: Any, shape: Sequence[int] = (), dtype: Any = None, mode: str | None = None, *, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Numbers of Gumbel's distribution, of density exp(-(x + exp(-x))).
 
     Args:
@@ -172,7 +172,7 @@ random_laplace_p = sampler("random_laplace", _laplace, "Numbers of density exp(-
 
 @takes_named_shapes
 @takes_out_sharding
-def laplace(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def laplace(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
     """Numbers of Laplace's distribution, of density exp(-|x|) / 2.
 
     Args:
@@ -201,7 +201,7 @@ random_logistic_p = sampler("random_logistic", _logistic, "Numbers of density ex
 
 @takes_named_shapes
 @takes_out_sharding
-def logistic(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def logistic(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
     """Numbers of the logistic distribution, of density exp(-x) / (1 + exp(-x))².
 
     Args:
@@ -230,7 +230,7 @@ random_cauchy_p = sampler("random_cauchy", _cauchy, "Numbers of density 1 / (π 
 
 @takes_named_shapes
 @takes_out_sharding
-def cauchy(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def cauchy(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
     """Numbers of Cauchy's distribution, of density 1 / (π (1 + x²)).
 
     Args:

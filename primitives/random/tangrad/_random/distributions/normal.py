@@ -20,7 +20,7 @@ from tangrad._random.distributions.uniform import between, random_bernoulli_p
 from tangrad._random.functions import one_key, stated_shape
 from tangrad._random.named_shapes import takes_named_shapes
 from tangrad._random.settings import threefry_partitionable
-from tangrad.core import as_operand, dtypes, literal
+from tangrad.core import Array, as_operand, dtypes, literal
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import (
@@ -62,7 +62,7 @@ random_normal_p = sampler("random_normal", _normal, "Standard normal numbers; co
 
 @takes_named_shapes
 @takes_out_sharding
-def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
     """Standard normal numbers, of mean 0 and variance 1.
 
     Args:
@@ -117,7 +117,7 @@ def truncated_normal(
     dtype: Any = None,
     *,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Standard normal numbers, given that they are in the open interval (lower, upper).
 
     Args:
@@ -157,7 +157,7 @@ random_lognormal_p = sampler("random_lognormal", _lognormal, "exp of normal numb
 @takes_out_sharding
 def lognormal(
     key: Any, sigma: Any = 1.0, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Numbers whose logarithm is normal, with mean 0 and standard deviation `sigma`.
 
     Args:
@@ -190,7 +190,7 @@ random_maxwell_p = sampler("random_maxwell", _maxwell, "The length of a vector o
 
 
 @takes_out_sharding
-def maxwell(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def maxwell(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
     """Numbers of the Maxwell distribution: lengths of vectors of three standard normal numbers.
 
     Args:
@@ -224,7 +224,7 @@ random_double_sided_maxwell_p = sampler(
 )
 
 
-def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Sequence[int] = (), dtype: Any = None) -> Any:
+def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Sequence[int] = (), dtype: Any = None) -> Array:
     """Numbers of the Maxwell distribution with random signs, times `scale`, plus `loc`.
 
     Args:
@@ -271,7 +271,7 @@ def multivariate_normal(
     method: str = "cholesky",
     *,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Normal vectors with a mean and a covariance.
 
     Args:

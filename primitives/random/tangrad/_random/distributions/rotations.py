@@ -9,6 +9,7 @@ import numpy as np
 
 from tangrad._random.distributions.arguments import float_dtype
 from tangrad._random.distributions.normal import normal
+from tangrad.core import Array
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend.lax import takes_out_sharding
 from tangrad.extend.numpy import diagonal, index_argument, matrix_transpose, qr, sign
@@ -17,7 +18,7 @@ from tangrad.extend.numpy import diagonal, index_argument, matrix_transpose, qr,
 @takes_out_sharding
 def orthogonal(
     key: Any, n: int, shape: Sequence[int] = (), dtype: Any = None, m: int | None = None, *, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Orthogonal matrices, all alike (by the measure of Haar); unitary ones of a complex dtype.
 
     Args:

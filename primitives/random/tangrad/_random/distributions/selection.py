@@ -16,7 +16,7 @@ from tangrad._random.distributions.integers import randint
 from tangrad._random.distributions.inversion import gumbel
 from tangrad._random.distributions.stream import Stream, draw
 from tangrad._random.distributions.uniform import uniform
-from tangrad.core import Tracer, as_array, as_operand, dtypes, transfers
+from tangrad.core import Array, Tracer, as_array, as_operand, dtypes, transfers
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import (
@@ -67,7 +67,7 @@ def random_shuffle_p(keys: Any, x: Any, *, axis: int, partitionable: bool) -> An
 
 
 @takes_out_sharding
-def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Any:
+def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Array:
     """The elements of an array, or the integers below `x`, in random order.
 
     Args:
@@ -142,7 +142,7 @@ def choice(
     p: Any = None,
     axis: int = 0,
     mode: str | None = None,
-) -> Any:
+) -> Array:
     """Elements chosen from an array, or from the integers below `a`.
 
     Args:
@@ -237,7 +237,7 @@ def categorical(
     mode: str | None = None,
     *,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Indices drawn with the probabilities softmax(logits, axis).
 
     Args:

@@ -14,7 +14,7 @@ from tangrad._random.distributions.arguments import (
 from tangrad._random.distributions.inversion import exponential, random_exponential_p
 from tangrad._random.distributions.normal import random_normal_p
 from tangrad._random.distributions.stream import Stream, draw, draw_broadcast, random_uniform_p, sampler
-from tangrad.core import as_operand, dtypes
+from tangrad.core import Array, as_operand, dtypes
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, full_like, takes_out_sharding
 from tangrad.extend.numpy import power
@@ -30,7 +30,9 @@ random_pareto_p = sampler("random_pareto", _pareto, "Numbers of density b / x^(b
 
 
 @takes_out_sharding
-def pareto(key: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def pareto(
+    key: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Array:
     """Numbers of Pareto's distribution, of density b / x^(b + 1) for x ≥ 1.
 
     Args:
@@ -61,7 +63,7 @@ random_rayleigh_p = sampler("random_rayleigh", _rayleigh, "Numbers of density x 
 @takes_out_sharding
 def rayleigh(
     key: Any, scale: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Numbers of Rayleigh's distribution, of density x / σ² exp(-x² / 2σ²) for x ≥ 0.
 
     Args:
@@ -81,7 +83,7 @@ def rayleigh(
     return draw_broadcast("random.rayleigh", random_rayleigh_p, key, shape, dtype, scale=scale)
 
 
-def weibull_min(key: Any, scale: Any, concentration: Any, shape: Sequence[int] = (), dtype: Any = None) -> Any:
+def weibull_min(key: Any, scale: Any, concentration: Any, shape: Sequence[int] = (), dtype: Any = None) -> Array:
     """Numbers of Weibull's distribution, of density ∝ x^(c - 1) exp(-(x / σ)^c) for x ≥ 0.
 
     Args:
@@ -135,7 +137,7 @@ random_wald_p = sampler("random_wald", _wald, "Wald's (inverse Gaussian) numbers
 @takes_out_sharding
 def wald(
     key: Any, mean: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Numbers of Wald's distribution (the inverse Gaussian), of density (2π x³)^(-1/2) exp(-(x - μ)² / (2 μ² x)).
 
     Args:
@@ -170,7 +172,7 @@ random_geometric_p = sampler(
 @takes_out_sharding
 def geometric(
     key: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Numbers of trials until the first success: k with probability p (1 - p)^(k - 1).
 
     Args:
@@ -223,7 +225,7 @@ def triangular(
     dtype: Any = None,
     *,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Numbers whose density rises in a line from `left` to `mode`, and falls in a line to `right`.
 
     Args:

@@ -17,7 +17,7 @@ from tangrad._random.distributions.stream import Stream, random_uniform_p, sampl
 from tangrad._random.functions import one_key, stated_shape
 from tangrad._random.named_shapes import takes_named_shapes
 from tangrad._random.settings import threefry_partitionable
-from tangrad.core import as_operand, dtypes, transfers
+from tangrad.core import Array, as_operand, dtypes, transfers
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, index_in_dim, nary, takes_out_sharding
@@ -62,7 +62,7 @@ def uniform(
     maxval: Any = 1.0,
     *,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Floats uniformly distributed in [minval, maxval).
 
     Args:
@@ -124,7 +124,7 @@ random_fine_bernoulli_p = sampler(
 @takes_out_sharding
 def bernoulli(
     key: Any, p: Any = 0.5, shape: Sequence[int] | None = None, mode: str = "low", *, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """Truth values that are true with probability `p`.
 
     Args:
@@ -163,7 +163,7 @@ def bernoulli(
 
 @takes_named_shapes
 @takes_out_sharding
-def rademacher(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def rademacher(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
     """-1 or 1, equally likely.
 
     Args:

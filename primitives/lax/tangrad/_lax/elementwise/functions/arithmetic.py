@@ -7,10 +7,10 @@ from typing import Any
 from tangrad._lax.checks import check_int
 from tangrad._lax.elementwise import primitives as p
 from tangrad._lax.operands import operand, pair
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 
 
-def neg(x: Any) -> Any:
+def neg(x: Any) -> Array:
     """The negative of each element; unsigned integers wrap.
 
     Args:
@@ -29,7 +29,7 @@ def neg(x: Any) -> Any:
     return p.neg_p.bind(x if hasattr(type(x), "aval") else operand("neg", x))
 
 
-def sign(x: Any) -> Any:
+def sign(x: Any) -> Array:
     """The sign of each element: -1, 0 or 1, NaN for NaN; for complex numbers x / |x|, and 0 at 0.
 
     Args:
@@ -48,7 +48,7 @@ def sign(x: Any) -> Any:
     return p.sign_p.bind(x if hasattr(type(x), "aval") else operand("sign", x))
 
 
-def abs(x: Any) -> Any:
+def abs(x: Any) -> Array:
     """The absolute value of each element.
 
     Args:
@@ -67,7 +67,7 @@ def abs(x: Any) -> Any:
     return p.abs_p.bind(x if hasattr(type(x), "aval") else operand("abs", x))
 
 
-def square(x: Any) -> Any:
+def square(x: Any) -> Array:
     """The square of each element.
 
     Args:
@@ -86,7 +86,7 @@ def square(x: Any) -> Any:
     return p.square_p.bind(x if hasattr(type(x), "aval") else operand("square", x))
 
 
-def add(x: Any, y: Any) -> Any:
+def add(x: Any, y: Any) -> Array:
     """The sum x + y, element by element; integers wrap.
 
     Args:
@@ -109,7 +109,7 @@ def add(x: Any, y: Any) -> Any:
     return p.add_p.bind(x, y)
 
 
-def sub(x: Any, y: Any) -> Any:
+def sub(x: Any, y: Any) -> Array:
     """The difference x - y, element by element; integers wrap.
 
     Args:
@@ -132,7 +132,7 @@ def sub(x: Any, y: Any) -> Any:
     return p.sub_p.bind(x, y)
 
 
-def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Array:
     """The product x * y, element by element; integers wrap.
 
     Args:
@@ -161,7 +161,7 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
     return p.mul_p.bind(x, y)
 
 
-def div(x: Any, y: Any) -> Any:
+def div(x: Any, y: Any) -> Array:
     """The quotient x / y, element by element; integers round towards zero, x / 0 is -1.
 
     Args:
@@ -184,7 +184,7 @@ def div(x: Any, y: Any) -> Any:
     return p.div_p.bind(x, y)
 
 
-def rem(x: Any, y: Any) -> Any:
+def rem(x: Any, y: Any) -> Array:
     """The remainder of x / y, element by element, with the sign of x; x itself for integers and y = 0.
 
     Args:
@@ -207,7 +207,7 @@ def rem(x: Any, y: Any) -> Any:
     return p.rem_p.bind(x, y)
 
 
-def max(x: Any, y: Any) -> Any:
+def max(x: Any, y: Any) -> Array:
     """The greater of x and y, element by element; NaN if either is. Complex numbers go by real part, then imaginary.
 
     Args:
@@ -230,7 +230,7 @@ def max(x: Any, y: Any) -> Any:
     return p.max_p.bind(x, y)
 
 
-def min(x: Any, y: Any) -> Any:
+def min(x: Any, y: Any) -> Array:
     """The lesser of x and y, element by element; NaN if either is. Complex numbers go by real part, then imaginary.
 
     Args:
@@ -253,7 +253,7 @@ def min(x: Any, y: Any) -> Any:
     return p.min_p.bind(x, y)
 
 
-def mulhi(x: Any, y: Any) -> Any:
+def mulhi(x: Any, y: Any) -> Array:
     """The upper half of the bits of the product x * y, element by element.
 
     Args:
@@ -275,7 +275,7 @@ def mulhi(x: Any, y: Any) -> Any:
     return p.mulhi_p.bind(x, y)
 
 
-def pow(x: Any, y: Any) -> Any:
+def pow(x: Any, y: Any) -> Array:
     """x to the power y, element by element.
 
     Args:
@@ -299,7 +299,7 @@ def pow(x: Any, y: Any) -> Any:
     return p.pow_p.bind(x, y)
 
 
-def integer_pow(x: Any, y: int) -> Any:
+def integer_pow(x: Any, y: int) -> Array:
     """x to the power of a fixed integer, by repeated multiplication.
 
     Args:
@@ -320,7 +320,7 @@ def integer_pow(x: Any, y: int) -> Any:
     return p.integer_pow_p.bind(x if hasattr(type(x), "aval") else operand("integer_pow", x), y=exponent)
 
 
-def reciprocal(x: Any) -> Any:
+def reciprocal(x: Any) -> Array:
     """1 / x, element by element.
 
     Args:
@@ -339,7 +339,7 @@ def reciprocal(x: Any) -> Any:
     return p.integer_pow_p.bind(x if hasattr(type(x), "aval") else operand("reciprocal", x), y=-1)
 
 
-def atan2(x: Any, y: Any) -> Any:
+def atan2(x: Any, y: Any) -> Array:
     """The angle of the point (y, x), element by element, in radians, in (-π, π].
 
     Args:

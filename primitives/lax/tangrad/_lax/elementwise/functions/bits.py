@@ -6,9 +6,10 @@ from typing import Any
 
 from tangrad._lax.elementwise import primitives as p
 from tangrad._lax.operands import operand, pair
+from tangrad.core import Array
 
 
-def bitwise_not(x: Any) -> Any:
+def bitwise_not(x: Any) -> Array:
     """The complement of each element: of a truth value, or of each bit.
 
     Args:
@@ -27,7 +28,7 @@ def bitwise_not(x: Any) -> Any:
     return p.not_p.bind(x if hasattr(type(x), "aval") else operand("bitwise_not", x))
 
 
-def bitwise_and(x: Any, y: Any) -> Any:
+def bitwise_and(x: Any, y: Any) -> Array:
     """x and y, bit by bit, element by element.
 
     Args:
@@ -50,7 +51,7 @@ def bitwise_and(x: Any, y: Any) -> Any:
     return p.and_p.bind(x, y)
 
 
-def bitwise_or(x: Any, y: Any) -> Any:
+def bitwise_or(x: Any, y: Any) -> Array:
     """x or y, bit by bit, element by element.
 
     Args:
@@ -73,7 +74,7 @@ def bitwise_or(x: Any, y: Any) -> Any:
     return p.or_p.bind(x, y)
 
 
-def bitwise_xor(x: Any, y: Any) -> Any:
+def bitwise_xor(x: Any, y: Any) -> Array:
     """Exclusive or of x and y, bit by bit, element by element.
 
     Args:
@@ -96,7 +97,7 @@ def bitwise_xor(x: Any, y: Any) -> Any:
     return p.xor_p.bind(x, y)
 
 
-def population_count(x: Any) -> Any:
+def population_count(x: Any) -> Array:
     """The number of bits that are set in each element.
 
     Args:
@@ -115,7 +116,7 @@ def population_count(x: Any) -> Any:
     return p.population_count_p.bind(x if hasattr(type(x), "aval") else operand("population_count", x))
 
 
-def clz(x: Any) -> Any:
+def clz(x: Any) -> Array:
     """The number of zeros before the highest bit that is set in each element.
 
     Args:
@@ -134,7 +135,7 @@ def clz(x: Any) -> Any:
     return p.clz_p.bind(x if hasattr(type(x), "aval") else operand("clz", x))
 
 
-def shift_left(x: Any, y: Any) -> Any:
+def shift_left(x: Any, y: Any) -> Array:
     """x shifted left by y bits, element by element; 0 where y is negative or at least the width.
 
     Args:
@@ -156,7 +157,7 @@ def shift_left(x: Any, y: Any) -> Any:
     return p.shift_left_p.bind(x, y)
 
 
-def shift_right_logical(x: Any, y: Any) -> Any:
+def shift_right_logical(x: Any, y: Any) -> Array:
     """x shifted right by y bits with zeros entering; 0 where y is negative or at least the width.
 
     Args:
@@ -178,7 +179,7 @@ def shift_right_logical(x: Any, y: Any) -> Any:
     return p.shift_right_logical_p.bind(x, y)
 
 
-def shift_right_arithmetic(x: Any, y: Any) -> Any:
+def shift_right_arithmetic(x: Any, y: Any) -> Array:
     """x shifted right by y bits with copies of the sign entering; all sign where y is out of range.
 
     Args:
@@ -200,7 +201,7 @@ def shift_right_arithmetic(x: Any, y: Any) -> Any:
     return p.shift_right_arithmetic_p.bind(x, y)
 
 
-def eq(x: Any, y: Any) -> Any:
+def eq(x: Any, y: Any) -> Array:
     """Whether x == y, element by element; False where either is NaN.
 
     Args:
@@ -223,7 +224,7 @@ def eq(x: Any, y: Any) -> Any:
     return p.eq_p.bind(x, y)
 
 
-def ne(x: Any, y: Any) -> Any:
+def ne(x: Any, y: Any) -> Array:
     """Whether x != y, element by element; True where either is NaN.
 
     Args:
@@ -246,7 +247,7 @@ def ne(x: Any, y: Any) -> Any:
     return p.ne_p.bind(x, y)
 
 
-def lt(x: Any, y: Any) -> Any:
+def lt(x: Any, y: Any) -> Array:
     """Whether x < y, element by element; False where either is NaN.
 
     Args:
@@ -269,7 +270,7 @@ def lt(x: Any, y: Any) -> Any:
     return p.lt_p.bind(x, y)
 
 
-def le(x: Any, y: Any) -> Any:
+def le(x: Any, y: Any) -> Array:
     """Whether x <= y, element by element; False where either is NaN.
 
     Args:
@@ -292,7 +293,7 @@ def le(x: Any, y: Any) -> Any:
     return p.le_p.bind(x, y)
 
 
-def gt(x: Any, y: Any) -> Any:
+def gt(x: Any, y: Any) -> Array:
     """Whether x > y, element by element; False where either is NaN.
 
     Args:
@@ -315,7 +316,7 @@ def gt(x: Any, y: Any) -> Any:
     return p.gt_p.bind(x, y)
 
 
-def ge(x: Any, y: Any) -> Any:
+def ge(x: Any, y: Any) -> Array:
     """Whether x >= y, element by element; False where either is NaN.
 
     Args:

@@ -6,9 +6,10 @@ from typing import Any
 
 from tangrad._lax.elementwise import primitives as p
 from tangrad._lax.operands import operand, pair
+from tangrad.core import Array
 
 
-def floor(x: Any) -> Any:
+def floor(x: Any) -> Array:
     """Each element rounded down to an integer.
 
     Args:
@@ -27,7 +28,7 @@ def floor(x: Any) -> Any:
     return p.floor_p.bind(x if hasattr(type(x), "aval") else operand("floor", x))
 
 
-def ceil(x: Any) -> Any:
+def ceil(x: Any) -> Array:
     """Each element rounded up to an integer.
 
     Args:
@@ -46,7 +47,7 @@ def ceil(x: Any) -> Any:
     return p.ceil_p.bind(x if hasattr(type(x), "aval") else operand("ceil", x))
 
 
-def is_finite(x: Any) -> Any:
+def is_finite(x: Any) -> Array:
     """Whether each element is neither infinite nor NaN.
 
     Args:
@@ -65,7 +66,7 @@ def is_finite(x: Any) -> Any:
     return p.is_finite_p.bind(x if hasattr(type(x), "aval") else operand("is_finite", x))
 
 
-def real(x: Any) -> Any:
+def real(x: Any) -> Array:
     """The real part of each element.
 
     Args:
@@ -84,7 +85,7 @@ def real(x: Any) -> Any:
     return p.real_p.bind(x if hasattr(type(x), "aval") else operand("real", x))
 
 
-def imag(x: Any) -> Any:
+def imag(x: Any) -> Array:
     """The imaginary part of each element.
 
     Args:
@@ -103,7 +104,7 @@ def imag(x: Any) -> Any:
     return p.imag_p.bind(x if hasattr(type(x), "aval") else operand("imag", x))
 
 
-def conj(x: Any) -> Any:
+def conj(x: Any) -> Array:
     """The complex conjugate of each element.
 
     Args:
@@ -122,7 +123,7 @@ def conj(x: Any) -> Any:
     return p.conj_p.bind(x if hasattr(type(x), "aval") else operand("conj", x))
 
 
-def complex(x: Any, y: Any) -> Any:
+def complex(x: Any, y: Any) -> Array:
     """The complex numbers x + iy.
 
     Args:
@@ -145,7 +146,7 @@ def complex(x: Any, y: Any) -> Any:
     return p.complex_p.bind(x, y)
 
 
-def nextafter(x1: Any, x2: Any) -> Any:
+def nextafter(x1: Any, x2: Any) -> Array:
     """The next representable number after x1 in the direction of x2, element by element.
 
     Args:
@@ -167,7 +168,7 @@ def nextafter(x1: Any, x2: Any) -> Any:
     return p.nextafter_p.bind(x1, x2)
 
 
-def round(x: Any, rounding_method: p.RoundingMethod = p.RoundingMethod.AWAY_FROM_ZERO) -> Any:
+def round(x: Any, rounding_method: p.RoundingMethod = p.RoundingMethod.AWAY_FROM_ZERO) -> Array:
     """Each element rounded to the nearest integer.
 
     Args:

@@ -19,7 +19,7 @@ from tangrad._lax.operands import align, operand
 from tangrad.core import Array, dtypes, literal
 
 
-def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+def select(pred: Any, on_true: Any, on_false: Any) -> Array:
     """The elements of `on_true` where `pred` holds, those of `on_false` elsewhere.
 
     Args:
@@ -40,7 +40,7 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
     return select_n(pred, on_false, on_true)
 
 
-def select_n(which: Any, *cases: Any) -> Any:
+def select_n(which: Any, *cases: Any) -> Array:
     """For each element, that of the case which `which` names.
 
     Args:
@@ -67,7 +67,7 @@ def select_n(which: Any, *cases: Any) -> Any:
     return select_n_p.bind(which, *cases)
 
 
-def clamp(min: Any, x: Any, max: Any) -> Any:
+def clamp(min: Any, x: Any, max: Any) -> Array:
     """Each element of `x`, or the bound that it passes; `max` where the bounds cross.
 
     Args:
@@ -89,7 +89,7 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
     return clamp_p.bind(*align("clamp", min, x, max))
 
 
-def convert_element_type(operand: Any, new_dtype: Any) -> Any:
+def convert_element_type(operand: Any, new_dtype: Any) -> Array:
     """The elements in another dtype.
 
     Floats become integers by truncation and saturation, NaN becomes 0; wider integers wrap; numbers become booleans by
@@ -154,7 +154,7 @@ def _host_operand(value: Any, dtype: Any) -> Any:
     return operand("convert_element_type", value, "operand")
 
 
-def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Array:
     """The same bits read as another dtype.
 
     Args:
@@ -182,7 +182,7 @@ def _operand(value: Any) -> Any:
     return operand("bitcast_convert_type", value, "operand")
 
 
-def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Array:
     """Each element rounded to what a float with fewer bits can hold, in the dtype that it has.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -15,12 +15,15 @@ from tangrad._lax.placement.functions import device_put
 from tangrad._lax.placement.out_sharding import constrained
 from tangrad._lax.structure.functions.shapes import operand_of
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p, optimization_barrier_p, stop_gradient_p
-from tangrad.core import ShapedArray, Tracer, dtypes
+from tangrad.core import Array, ShapedArray, Tracer, dtypes
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.core.transformations import device_beside
+from tangrad.typing import ArrayLike
+
+T = TypeVar("T")
 
 
-def iota(dtype: Any, size: Any) -> Any:
+def iota(dtype: Any, size: Any) -> Array:
     """The numbers 0, 1, 2, …
 
     Args:
@@ -41,7 +44,7 @@ def iota(dtype: Any, size: Any) -> Any:
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def broadcasted_iota(dtype: Any, shape: Sequence[Any], dimension: int, *, out_sharding: Any = None) -> Any:
+def broadcasted_iota(dtype: Any, shape: Sequence[Any], dimension: int, *, out_sharding: Any = None) -> Array:
     """The numbers 0, 1, 2, … along one dimension, the same along the others.
 
     Args:
@@ -70,7 +73,7 @@ def broadcasted_iota(dtype: Any, shape: Sequence[Any], dimension: int, *, out_sh
     return made if out_sharding is None else constrained(made, out_sharding)
 
 
-def full(shape: Sequence[Any], fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
+def full(shape: Sequence[Any], fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Array:
     """An array of one value.
 
     Args:
@@ -119,7 +122,7 @@ def _scalar(name: str, value: Any, dtype: Any, weak_type: bool) -> Any:
 
 def full_like(
     x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[Any] | None = None, sharding: Any = None
-) -> Any:
+) -> Array:
     """An array of one value with the shape and dtype of another.
 
     Args:
@@ -153,7 +156,7 @@ def full_like(
     return made if device is None or isinstance(made, Tracer) else device_put(made, device)
 
 
-def zeros_like_array(x: Any) -> Any:
+def zeros_like_array(x: Any) -> Array:
     """An array of zeros with the shape and dtype of another.
 
     Args:
@@ -169,7 +172,7 @@ def zeros_like_array(x: Any) -> Any:
     return full_like(x, 0)
 
 
-def empty(shape: Sequence[Any], dtype: Any, *, out_sharding: Any = None) -> Any:
+def empty(shape: Sequence[Any], dtype: Any, *, out_sharding: Any = None) -> Array:
     """An array whose contents do not matter; they are zeros.
 
     Args:
@@ -191,6 +194,10 @@ def empty(shape: Sequence[Any], dtype: Any, *, out_sharding: Any = None) -> Any:
     return full(shape, 0, dtype, sharding=out_sharding)
 
 
+@overload
+def stop_gradient(x: ArrayLike) -> Array: ...
+@overload
+def stop_gradient(x: T) -> T: ...
 def stop_gradient(x: Any) -> Any:
     """The same values, which differentiation takes for constants.
 
@@ -219,6 +226,10 @@ def _stop(leaf: Any) -> Any:
     return stop_gradient_p.bind(made)
 
 
+@overload
+def optimization_barrier(operand: ArrayLike, /) -> Array: ...
+@overload
+def optimization_barrier(operand: T, /) -> T: ...
 def optimization_barrier(operand: Any, /) -> Any:
     """The same values; a compiler moves no computation across, and removes none before.
 

@@ -14,7 +14,7 @@ from tangrad.core import Array
 from tangrad.core.arguments import is_symbolic
 
 
-def concatenate(operands: Sequence[Any], dimension: int) -> Any:
+def concatenate(operands: Sequence[Any], dimension: int) -> Array:
     """Arrays one after the other along a dimension.
 
     Args:
@@ -41,7 +41,7 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     return concatenate_p.bind(*made, dimension=check_int("concatenate", dimension, "dimension"))
 
 
-def stack(operands: Sequence[Any], axis: int = 0) -> Any:
+def stack(operands: Sequence[Any], axis: int = 0) -> Array:
     """Arrays of one shape along a new axis.
 
     Args:
@@ -68,7 +68,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
     return concatenate([expand_dims(value, (axis,)) for value in made], axis)
 
 
-def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Array:
     """An array with padding before, after and between its elements.
 
     Args:
@@ -104,7 +104,7 @@ def _padding(config: Any) -> tuple[tuple[Any, ...], ...]:
         raise TypeError(f"pad: padding_config must hold three integers for each dimension, got {config!r}") from None
 
 
-def tile(operand: Any, reps: Sequence[int]) -> Any:
+def tile(operand: Any, reps: Sequence[int]) -> Array:
     """An array repeated as a whole along its dimensions.
 
     Args:

@@ -13,7 +13,7 @@ from tangrad._lax.operands import operand as as_operand
 from tangrad._lax.operands import size_operand
 from tangrad._lax.structure.functions.shapes import int_tuple, operand_of, reshape, squeeze
 from tangrad._lax.structure.primitives import dynamic_slice_p, dynamic_update_slice_p, slice_p, split_p
-from tangrad.core import dtypes, literal
+from tangrad.core import Array, dtypes, literal
 from tangrad.core.arguments import is_symbolic
 
 # Of what transfer guards ask: these bring numbers of their own.
@@ -25,7 +25,7 @@ _INT32_MAX = 2**31 - 1
 
 def slice(
     operand: Any, start_indices: Sequence[Any], limit_indices: Sequence[Any], strides: Sequence[int] | None = None
-) -> Any:
+) -> Array:
     """The part of an array between fixed limits.
 
     Args:
@@ -68,7 +68,7 @@ def size_tuple(name: str, values: Any, argument: str) -> tuple[Any, ...]:
         raise TypeError(f"{name}: {argument} must be a sequence of integers, got {values!r}") from None
 
 
-def slice_in_dim(operand: Any, start_index: Any, limit_index: Any, stride: int = 1, axis: int = 0) -> Any:
+def slice_in_dim(operand: Any, start_index: Any, limit_index: Any, stride: int = 1, axis: int = 0) -> Array:
     """The part of an array between limits along one axis.
 
     Args:
@@ -107,7 +107,7 @@ def _from_front(name: str, index: Any, size: Any, argument: str) -> Any:
     return size + index if index < 0 else index
 
 
-def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """The part of an array at one fixed index along an axis.
 
     Args:
@@ -148,7 +148,7 @@ def dynamic_slice(
     slice_sizes: Sequence[Any],
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
-) -> Any:
+) -> Array:
     """The part of a fixed size from a position that is computed.
 
     Args:
@@ -260,7 +260,7 @@ def _start_operand(name: str, start: Any, size: Any, negative: bool, dtype: Any)
 
 def dynamic_slice_in_dim(
     operand: Any, start_index: Any, slice_size: Any, axis: int = 0, *, allow_negative_indices: bool = True
-) -> Any:
+) -> Array:
     """The part of a fixed size along one axis, from a position that is computed.
 
     Args:
@@ -297,7 +297,7 @@ def _starts_on_axis(operand: Any, start: Any, axis: int, negative: bool) -> tupl
 
 def dynamic_index_in_dim(
     operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
-) -> Any:
+) -> Array:
     """The part of an array at one index along an axis, where the index is computed.
 
     Args:
@@ -326,7 +326,7 @@ def dynamic_index_in_dim(
 
 def dynamic_update_slice(
     operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: bool | Sequence[bool] = True
-) -> Any:
+) -> Array:
     """A copy of an array with another written over it, at a position that is computed.
 
     Args:
@@ -355,7 +355,7 @@ def dynamic_update_slice(
 
 def dynamic_update_slice_in_dim(
     operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
-) -> Any:
+) -> Array:
     """A copy of an array with another written over it along one axis, at a position that is computed.
 
     Args:
@@ -384,7 +384,7 @@ def dynamic_update_slice_in_dim(
 
 def dynamic_update_index_in_dim(
     operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
-) -> Any:
+) -> Array:
     """A copy of an array with the part at one index along an axis replaced, where the index is computed.
 
     Args:

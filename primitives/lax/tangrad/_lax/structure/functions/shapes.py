@@ -13,7 +13,7 @@ from tangrad.core import Array
 from tangrad.core.arguments import canonicalize_shape
 
 
-def broadcast(operand: Any, sizes: Sequence[Any], *, out_sharding: Any = None) -> Any:
+def broadcast(operand: Any, sizes: Sequence[Any], *, out_sharding: Any = None) -> Array:
     """The array repeated along new leading dimensions.
 
     Args:
@@ -39,7 +39,7 @@ def broadcast(operand: Any, sizes: Sequence[Any], *, out_sharding: Any = None) -
 
 def broadcast_in_dim(
     operand: Any, shape: Sequence[Any], broadcast_dimensions: Sequence[int], *, out_sharding: Any = None
-) -> Any:
+) -> Array:
     """The array repeated to fill `shape`.
 
     Args:
@@ -116,7 +116,7 @@ def broadcast_shapes(*shapes: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(out)
 
 
-def broadcast_like(arr: Any, like_arr: Any) -> Any:
+def broadcast_like(arr: Any, like_arr: Any) -> Array:
     """`arr` repeated, by NumPy's rules, to the shape of `like_arr`.
 
     Args:
@@ -145,7 +145,7 @@ def operand_of(name: str, value: Any, argument: str) -> Any:
     return value if hasattr(type(value), "aval") else as_operand(name, value, argument)
 
 
-def broadcast_to_rank(x: Any, rank: int) -> Any:
+def broadcast_to_rank(x: Any, rank: int) -> Array:
     """The array with leading dimensions of size 1, as many as give it that rank.
 
     Args:
@@ -175,7 +175,7 @@ def reshape(
     dimensions: Sequence[int] | None = None,
     *,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """The same elements in another shape, in row-major order.
 
     Args:
@@ -209,7 +209,7 @@ def reshape(
     return reshape_p.bind(made, new_sizes=sizes, dimensions=dimensions)
 
 
-def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Array:
     """The array with a range of its dimensions made into one.
 
     Args:
@@ -241,7 +241,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
     return reshape(made, (*shape[:start], size, *shape[stop:]))
 
 
-def transpose(operand: Any, permutation: Sequence[int]) -> Any:
+def transpose(operand: Any, permutation: Sequence[int]) -> Array:
     """The array with its dimensions reordered.
 
     Args:
@@ -266,7 +266,7 @@ def transpose(operand: Any, permutation: Sequence[int]) -> Any:
     return transpose_p.bind(made, permutation=order)
 
 
-def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
+def squeeze(array: Any, dimensions: Sequence[int]) -> Array:
     """The array without some of its dimensions of size 1.
 
     Args:
@@ -291,7 +291,7 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     return squeeze_p.bind(made, dimensions=axes)
 
 
-def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
+def expand_dims(array: Any, dimensions: Sequence[int]) -> Array:
     """The array with new dimensions of size 1.
 
     Args:
@@ -324,7 +324,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     return broadcast_in_dim_p.bind(made, shape=tuple(shape), broadcast_dimensions=old)
 
 
-def rev(operand: Any, dimensions: Sequence[int]) -> Any:
+def rev(operand: Any, dimensions: Sequence[int]) -> Array:
     """The array with the order of its elements reversed along some dimensions.
 
     Args:

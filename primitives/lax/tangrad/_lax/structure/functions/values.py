@@ -10,13 +10,13 @@ import numpy as np
 from tangrad._lax.operands import operand, size_operand
 from tangrad._lax.structure.functions.joining import concatenate
 from tangrad._lax.structure.primitives import copy_p, reshape_p
-from tangrad.core import Tracer, as_array, as_operand, thread
+from tangrad.core import Array, Tracer, as_array, as_operand, thread
 from tangrad.core.arguments import canonicalize_shape
 
 INT32 = np.dtype(np.int32)
 
 
-def dtype(x: Any) -> Any:
+def dtype(x: Any) -> np.dtype[Any]:
     """The dtype of an array or number, as operations take it.
 
     Raises TypeError for what is neither.
@@ -28,7 +28,7 @@ def dtype(x: Any) -> Any:
     return operand("dtype", x).aval.dtype
 
 
-def shape_as_value(shape: Sequence[Any]) -> Any:
+def shape_as_value(shape: Sequence[Any]) -> Array:
     """The sizes of a shape as a vector of int32; those of symbolic dimensions are computed when the program runs.
 
     Raises TypeError for sizes that are no integers.

@@ -13,7 +13,7 @@ from tangrad._lax.structure.primitives import rev_p, transpose_p
 from tangrad._lax.windows.dimensions import conv_dimension_numbers
 from tangrad._lax.windows.primitives import conv_general_dilated_p
 from tangrad._lax.windows.shapes import dilated, dilated_shape, padtype_to_pads, permuted, transposed_pads
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.core.arguments import is_symbolic
 
 # For conv_transpose: the dimension numbers of arrays of a rank.
@@ -38,7 +38,7 @@ def conv_general_dilated(
     precision: Any = None,
     preferred_element_type: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """The convolution with n spatial dimensions (as neural networks have it: the kernel is not reversed).
 
     Args:
@@ -116,7 +116,7 @@ def conv(
     padding: Any,
     precision: Any = None,
     preferred_element_type: Any = None,
-) -> Any:
+) -> Array:
     """`lax.conv_general_dilated` without dilation, groups or dimension numbers.
 
     Args:
@@ -149,7 +149,7 @@ def conv_with_general_padding(
     rhs_dilation: Sequence[int] | None,
     precision: Any = None,
     preferred_element_type: Any = None,
-) -> Any:
+) -> Array:
     """`lax.conv_general_dilated` without groups or dimension numbers.
 
     Args:
@@ -193,7 +193,7 @@ def conv_transpose(
     precision: Any = None,
     preferred_element_type: Any = None,
     use_consistent_padding: bool = False,
-) -> Any:
+) -> Array:
     """A convolution with fractional strides: the input is dilated.
 
     Args:

@@ -13,7 +13,7 @@ from tangrad._lax.operands import operand
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p, reshape_p, transpose_p
 from tangrad._lax.windows.dimensions import conv_dimension_numbers
 from tangrad._lax.windows.functions.convolution import conv_general_dilated, integers
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 
 INDEX = dtypes.as_dtype("int32")
 
@@ -28,7 +28,7 @@ def conv_general_dilated_patches(
     dimension_numbers: Any = None,
     precision: Any = None,
     preferred_element_type: Any = None,
-) -> Any:
+) -> Array:
     """What a convolution sees of its input at each place: the elements of the window become features.
 
     Args:
@@ -96,7 +96,7 @@ def conv_general_dilated_local(
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: Any = None,
     precision: Any = None,
-) -> Any:
+) -> Array:
     """A convolution with another kernel at each place: a locally connected layer.
 
     Args:
