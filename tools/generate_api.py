@@ -201,8 +201,8 @@ def generate(root: Path = ROOT) -> dict[Path, str]:
             raise ApiError(f"{distribution}: {package} does not compose its names, so {name!r} cannot be found in it")
         by_package[package][leaf] = value
     result, made = {root / CATALOGUE: catalogue(parts, modules)}, record_functions(root)
-    values = {value for names in by_package.values() for value in names.values()}
-    made |= made_functions(values - made.keys(), files)
+    public = {value for values in by_package.values() for value in values.values()}
+    made |= made_functions(public - made.keys(), files)
     for package in sorted(composed):
         text = stub(package, by_package[package], _submodules(package, modules, composed), made)
         result[files[package].with_suffix(".pyi")] = text

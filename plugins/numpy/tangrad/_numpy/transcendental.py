@@ -117,8 +117,7 @@ def _arctan2(x: Any, y: Any) -> Any:
 arctan2 = public_form(
     "arctan2",
     _arctan2,
-    "The angle of a point to the first axis, in (-π, π], from its second and its first coordinate, which may "
-    "be complex.",
+    "The angle of a point to the first axis, in (-π, π], by its second and first coordinate; they may be complex.",
     _example("arctan2", "0, 1", "0."),
 )
 atan2 = arctan2

@@ -441,10 +441,10 @@ def arccosh(x: ArrayLike) -> Array:
     """Inverse hyperbolic cosine; NaN below 1."""
 
 def arctan2(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """The angle of a point to the first axis, in (-π, π], from its second and its first coordinate, which may be complex."""
+    """The angle of a point to the first axis, in (-π, π], by its second and first coordinate; they may be complex."""
 
 def atan2(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """The angle of a point to the first axis, in (-π, π], from its second and its first coordinate, which may be complex."""
+    """The angle of a point to the first axis, in (-π, π], by its second and first coordinate; they may be complex."""
 
 def bitwise_count(x: ArrayLike) -> Array:
     """How many bits of |x| are set; of integers."""
