@@ -7,7 +7,6 @@ names: each forwards to what is registered for it, found at first use, which the
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -163,10 +162,10 @@ attributes.serve(ArrayOperators)
 class Array(ArrayOperators):
     """A concrete, immutable array on a device of some backend.
 
-    Each backend has its own subclass, with a slot for its buffer. `isinstance(x, tangrad.Array)` holds for tracers too,
-    so that checks written for arrays pass inside transformations.
+    `isinstance(x, tangrad.Array)` holds for tracers too: checks written for arrays pass inside transformations.
     """
 
+    # Each backend has its own subclass, with a slot for its buffer.
     __slots__ = ("__weakref__", "aval")
     aval: ShapedArray
 
@@ -264,11 +263,9 @@ method_boundaries(Array, [*CONVERSIONS, *CONTAINER, "__buffer__", "block_until_r
 
 @exact_equality
 class Literal(ArrayOperators):
-    """A scalar that is written into jaxprs. It passes through `bind` as a value, so staging need not look at it.
+    """A scalar that is written into jaxprs. It passes through `bind` as a value, so staging need not look at it."""
 
-    `val` is the number as a NumPy scalar of the aval's dtype, `ndarray` a read-only NumPy array without dimensions.
-    """
-
+    # `val`: the number, a NumPy scalar of the aval's dtype; `ndarray`: a read-only NumPy array without dimensions.
     __slots__ = ("__weakref__", "_hash", "aval", "ndarray", "val")
     backend = None  # the backend of the other operands takes it
 
