@@ -152,7 +152,7 @@ def _is_that_dtype(own: Any, item: Any) -> bool:
         raise ValueError(f"isdtype: {item!r} is neither a dtype nor one of the kinds {kinds}") from None
 
 
-def finfo(dtype: Any) -> Any:
+def finfo(dtype: Any) -> np.finfo[Any]:
     """Look up the limits of a floating or complex dtype.
 
     Args:
@@ -171,7 +171,7 @@ def finfo(dtype: Any) -> Any:
     return dtypes.finfo(_of(dtype))
 
 
-def iinfo(int_type: Any) -> Any:
+def iinfo(int_type: Any) -> np.iinfo[Any]:
     """Look up the limits of an integer dtype.
 
     Args:

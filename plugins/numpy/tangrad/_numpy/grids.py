@@ -31,7 +31,7 @@ s_ = np.s_
 index_exp = np.index_exp
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
     """Make the coordinates of a grid from those along each axis.
 
     Args:
@@ -102,7 +102,7 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
     return stack(grids) if grids else asarray(np.zeros((0,), wanted))
 
 
-def ix_(*args: Any) -> tuple[Any, ...]:
+def ix_(*args: Any) -> tuple[Array, ...]:
     """Make index arrays that select the product of positions along each axis: `x[ix_([0, 2], [1])]`.
 
     Args:

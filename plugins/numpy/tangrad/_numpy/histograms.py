@@ -36,7 +36,7 @@ from tangrad.extend.lax import convert_element_type_p
 COPIES_FROM_HOST = dict.fromkeys(["histogram", "histogram2d", "histogramdd", "histogram_bin_edges"], True)
 
 
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Array:
     """Find the boundaries of the intervals of a histogram.
 
     Args:
@@ -103,7 +103,7 @@ def histogram(
     range: Any = None,
     weights: Any = None,
     density: bool | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """Count values in intervals.
 
     Args:
@@ -152,7 +152,7 @@ def histogram2d(
     range: Any = None,
     weights: Any = None,
     density: bool | None = None,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Array, Array, Array]:
     """Count pairs of values in rectangles.
 
     Args:
@@ -192,7 +192,7 @@ def histogramdd(
     range: Any = None,
     weights: Any = None,
     density: bool | None = None,
-) -> tuple[Any, list[Any]]:
+) -> tuple[Array, list[Array]]:
     """Count points in boxes.
 
     Args:

@@ -156,7 +156,7 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Ar
     return widened[0] if len(widened) == 1 else concatenate_p.bind(*widened, dimension=dimension)
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Take an array apart along a dimension.
 
     Args:

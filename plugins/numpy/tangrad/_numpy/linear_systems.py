@@ -282,7 +282,9 @@ def cond(x: Any, p: Any = None) -> Array:
     return where((result != result) & ~has_nan, np.inf, result)
 
 
-def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False) -> tuple[Any, Any, Any, Any]:
+def lstsq(
+    a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False
+) -> tuple[Array, Array, Array, Array]:
     """The x for which |a x - b| is least, and of those the shortest.
 
     Args:

@@ -161,7 +161,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     return total(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Array:
     """Return a copy of an array with its main diagonal replaced.
 
     Args:
@@ -270,7 +270,7 @@ def _positions(mask: Any) -> tuple[Any, ...]:
     return tuple([put(np.asarray(place, kind), ShapedArray(place.shape, kind)) for place in np.nonzero(mask)])
 
 
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """Find the positions of the lower triangle of a matrix.
 
     Args:
@@ -292,7 +292,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     return _positions(np.tri(rows, columns, index_argument("tril_indices", k, "k"), bool))  # type: ignore[return-value]
 
 
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """Find the positions of the upper triangle of a matrix.
 
     Args:
@@ -321,7 +321,7 @@ def _matrix_shape(name: str, arr: Any) -> tuple[Any, ...]:
     return shape
 
 
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, Array]:
     """Find the positions of the lower triangle of a matrix like another one.
 
     Args:
@@ -342,7 +342,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
     return tril_indices(rows, k, columns)
 
 
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, Array]:
     """Find the positions of the upper triangle of a matrix like another one.
 
     Args:
@@ -363,7 +363,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
     return triu_indices(rows, k, columns)
 
 
-def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """Find the positions of the main diagonal.
 
     Args:
@@ -387,7 +387,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     return (asarray(np.arange(size, dtype=dtypes.default_int_dtype())),) * rank
 
 
-def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+def diag_indices_from(arr: Any) -> tuple[Array, ...]:
     """Find the positions of the main diagonal of an array.
 
     Args:
@@ -412,7 +412,7 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 
 def mask_indices(
     n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *, size: int | None = None
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """Find the positions that a function such as `triu` keeps.
 
     Args:

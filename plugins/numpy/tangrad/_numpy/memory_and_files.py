@@ -36,7 +36,7 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     return array(np.frombuffer(buffer, dtype=np.dtype(dtype), count=count, offset=offset))
 
 
-def fromfile(*args: Any, **kwargs: Any) -> Any:
+def fromfile(*args: Any, **kwargs: Any) -> Array:
     """Not provided: read the file with NumPy, then convert.
 
     Raises:
@@ -50,7 +50,7 @@ def fromfile(*args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError("fromfile is not provided: tangrad.numpy.asarray(numpy.fromfile(...)) reads a file")
 
 
-def fromiter(*args: Any, **kwargs: Any) -> Any:
+def fromiter(*args: Any, **kwargs: Any) -> Array:
     """Not provided: gather the items in a list, then convert.
 
     Raises:

@@ -28,7 +28,7 @@ COPIES_FROM_HOST = dict.fromkeys(["unravel_index"], True)
 
 
 @as_one("shape", several=True, family=numerical.name)
-def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+def unravel_index(indices: Any, shape: Any) -> tuple[Array, ...]:
     """Turn positions in an array as one dimension into positions along each dimension.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -64,6 +64,7 @@ from tangrad.extend.lax import (
     size_operand,
     sub_p,
 )
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = {
@@ -74,6 +75,12 @@ COPIES_FROM_HOST = {
 # --- where ---------------------------------------------------------------------------------------------------------
 
 
+@overload
+def where(
+    condition: ArrayLike, x: ArrayLike, y: ArrayLike, /, *, size: None = None, fill_value: None = None
+) -> Array: ...
+@overload
+def where(condition: ArrayLike, /, *, size: int | None = None, fill_value: Any = None) -> tuple[Array, ...]: ...
 def where(condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, fill_value: Any = None) -> Any:
     """Choose the elements of one array where a condition holds, those of another elsewhere.
 

@@ -157,7 +157,7 @@ def _inverse(starts: Any, order: Any) -> Any:
     return at(zeros(order.aval.shape[0], int))[order].set(starts.astype(INT32).cumsum() - 1, unique_indices=True)
 
 
-def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueAll:
     """Find the different elements, where each is first, the positions that rebuild the array, and the counts.
 
     Args:
@@ -177,7 +177,7 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
     return _UniqueAll(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueCounts:
     """Find the different elements, and how often each occurs.
 
     Args:
@@ -197,7 +197,7 @@ def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None)
     return _UniqueCounts(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueInverse:
     """Find the different elements, and the positions that rebuild the array.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from tangrad._numpy.operands import (
 from tangrad.core import EVAL_TRACE, Array, thread
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import broadcast_in_dim_p, copy_p, reshape_p, sharded_call, squeeze_p
+from tangrad.typing import ArrayLike
 
 
 def _array(name: str, value: Any) -> Any:
@@ -235,6 +236,10 @@ def _padded_rank(x: Any, rank: int) -> Any:
     return reshaped(x, (1,) * (rank - len(shape)) + shape)
 
 
+@overload
+def atleast_1d(arys: ArrayLike, /) -> Array: ...
+@overload
+def atleast_1d(*arys: ArrayLike) -> list[Array]: ...
 def atleast_1d(*arys: Any) -> Any:
     """Give arrays at least one dimension.
 
@@ -254,6 +259,10 @@ def atleast_1d(*arys: Any) -> Any:
     return _at_least("atleast_1d", 1, arys)
 
 
+@overload
+def atleast_2d(arys: ArrayLike, /) -> Array: ...
+@overload
+def atleast_2d(*arys: ArrayLike) -> list[Array]: ...
 def atleast_2d(*arys: Any) -> Any:
     """Give arrays at least two dimensions, new ones first.
 
@@ -273,6 +282,10 @@ def atleast_2d(*arys: Any) -> Any:
     return _at_least("atleast_2d", 2, arys)
 
 
+@overload
+def atleast_3d(arys: ArrayLike, /) -> Array: ...
+@overload
+def atleast_3d(*arys: ArrayLike) -> list[Array]: ...
 def atleast_3d(*arys: Any) -> Any:
     """Give arrays at least three dimensions; of a vector the middle one is its own, of a matrix the first two.
 
@@ -324,7 +337,7 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Array:
     return broadcast_to_shape(x, sizes)
 
 
-def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
+def broadcast_arrays(*args: Any) -> tuple[Array, ...]:
     """Broadcast arrays against each other.
 
     Args:
@@ -347,7 +360,7 @@ def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
     return tuple([broadcast_to_shape(x, shape) for x in arrays])
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """Find the shape that shapes broadcast to.
 
     Args:
@@ -377,7 +390,7 @@ def _shape(name: str, a: Any) -> tuple[Any, ...]:
     return shape_of(a)
 
 
-def shape(a: Any) -> tuple[Any, ...]:
+def shape(a: Any) -> tuple[int, ...]:
     """Return the shape of an array.
 
     Args:

@@ -54,7 +54,7 @@ def _part(x: Any, axis: int, start: int, stop: int) -> Any:
     return slice_p.bind(x, start_indices=tuple(starts), limit_indices=tuple(stops), strides=None)
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Take an array apart along a dimension.
 
     Args:
@@ -76,7 +76,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split("split", ary, indices_or_sections, axis, True)
 
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Take an array apart along a dimension, into parts as equal as possible.
 
     Args:
@@ -98,7 +98,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split("array_split", ary, indices_or_sections, axis, False)
 
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """Take an array apart along its first dimension.
 
     Args:
@@ -119,7 +119,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return _split("vsplit", _of_rank("vsplit", ary, 2), indices_or_sections, 0, True)
 
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """Take an array apart along its second dimension, a vector along its only one.
 
     Args:
@@ -141,7 +141,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return _split("hsplit", x, indices_or_sections, min(1, x.ndim - 1), True)
 
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """Take an array apart along its third dimension.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from tangrad._numpy.shapes import reshaped
 from tangrad.core import Array, as_array, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import conj_p, div_p, mul_p, real_p, size_operand, sqrt_p, square_p, sub_p
+from tangrad.typing import ArrayLike, Axis
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["std", "var"], True)
@@ -253,6 +254,23 @@ def std(
 # --- averages ------------------------------------------------------------------------------------------------------
 
 
+@overload
+def average(
+    a: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike | None = None,
+    returned: Literal[False] = False,
+    keepdims: bool = False,
+) -> Array: ...
+@overload
+def average(
+    a: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike | None = None,
+    *,
+    returned: Literal[True],
+    keepdims: bool = False,
+) -> tuple[Array, Array]: ...
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
     """Take a weighted mean along axes.
 

@@ -168,7 +168,7 @@ def vectorize(pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signat
     return _Vectorized(pyfunc, frozenset(excluded), signature)
 
 
-def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Array:
     """Apply a function of vectors along an axis.
 
     Args:

@@ -23,6 +23,7 @@ from tangrad.core import Array, Tracer, as_array, as_operand, dtypes, literal, t
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.errors import TracerIntegerConversionError
 from tangrad.extend.lax import add_p, convert_element_type_p
+from tangrad.typing import Key
 
 
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Array:
@@ -241,7 +242,7 @@ def key_dtype(impl_spec: Any = None) -> KeyType:
     return key_type(impl_spec)
 
 
-def clone(key: Any) -> Any:
+def clone(key: Key) -> Key:
     """The same key again, for where its reuse is meant."""
     as_keys("random.clone", key)
     return as_array(key)

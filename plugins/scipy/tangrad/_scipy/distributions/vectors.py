@@ -112,8 +112,8 @@ dirichlet = DistributionOfVectors(
 def _multinomial(x: Any, n: Any, p: Any) -> Array:
     check_array_like("multinomial", x, n, p)
     (p,) = promote_inexact("multinomial", p)
-    counts = [x if dtypes.issubdtype(dtypes.dtype_of(x), np.inexact) else asarray(x, p.aval.dtype) for x in (x, n)]
-    x, n, p = [asarray(value) for value in promote_inexact("multinomial", *counts, p)]
+    given = [x if dtypes.issubdtype(dtypes.dtype_of(x), np.inexact) else asarray(x, p.aval.dtype) for x in (x, n)]
+    x, n, p = [asarray(value) for value in promote_inexact("multinomial", *given, p)]
     inside = (x.sum(-1) == n) & (x >= 0).all(-1) & (x == tnp.floor(x)).all(-1)
     counts = tnp.where(inside[..., None], x, 0.0)
     value = gammaln(n + 1) + (xlogy(counts, p) - gammaln(counts + 1)).sum(-1)
