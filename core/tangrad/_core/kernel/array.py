@@ -160,10 +160,7 @@ attributes.serve(ArrayOperators)
 
 
 class Array(ArrayOperators):
-    """A concrete, immutable array on a device of some backend.
-
-    `isinstance(x, tangrad.Array)` holds for tracers too: checks written for arrays pass inside transformations.
-    """
+    """A concrete, immutable array on a device of some backend. `isinstance(x, tangrad.Array)` holds for tracers."""
 
     # Each backend has its own subclass, with a slot for its buffer.
     __slots__ = ("__weakref__", "aval")

@@ -135,7 +135,7 @@ def _erfcx(x: Any) -> Any:
 @defined(100.0, gives="0.005642", weak="never", complex_too=True)
 def erfcx(x: ArrayLike) -> Array:
     """The scaled complementary error function exp(x²) erfc(x)."""
-    return _wofz(1j * x) if is_complex(x) else _erfcx(x)
+    return _wofz(tnp.multiply(1j, x)) if is_complex(x) else _erfcx(x)
 
 
 def _dawsn_slope(t: Any, ans: Any, x: Any) -> Any:
@@ -233,7 +233,7 @@ def fresnel(x: Any) -> Any:
 @defined(1.96, gives="0.9750", weak="never")
 def ndtr(x: ArrayLike) -> Array:
     """The probability that a normal variable is below x."""
-    return 0.5 * p.erfc_p.bind(x * -math.sqrt(0.5))
+    return 0.5 * p.erfc_p.bind(tnp.multiply(x, -math.sqrt(0.5)))
 
 
 def _hazard(x: Any) -> Any:
