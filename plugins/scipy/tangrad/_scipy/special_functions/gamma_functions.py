@@ -127,7 +127,7 @@ def digamma(x: ArrayLike) -> Array:
 
 
 @as_one("exact")
-def factorial(n: Any, exact: bool = False) -> Any:
+def factorial(n: Any, exact: bool = False) -> Array:
     """n!, which is Γ(n + 1); 0 below 0.
 
     Args:
@@ -213,7 +213,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
 
 
 @as_one("d")
-def multigammaln(a: Any, d: Any) -> Any:
+def multigammaln(a: Any, d: Any) -> Array:
     """The logarithm of the multivariate gamma function, π^(d (d - 1) / 4) Π Γ(a + (1 - j) / 2), j = 1, …, d.
 
     Args:
@@ -236,7 +236,7 @@ def multigammaln(a: Any, d: Any) -> Any:
     return constant + sum([p.lgamma_p.bind(made - 0.5 * j) for j in range(dimension)])
 
 
-def bernoulli(n: int) -> Any:
+def bernoulli(n: int) -> Array:
     """The Bernoulli numbers B₀, …, Bₙ, with B₁ = -1/2.
 
     Args:

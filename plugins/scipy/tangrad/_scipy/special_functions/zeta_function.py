@@ -8,6 +8,7 @@ from typing import Any
 import tangrad.numpy as tnp
 from tangrad._scipy.definitions import reals
 from tangrad._scipy.special_functions.elementwise import with_derivatives
+from tangrad.core import Array
 from tangrad.extend import lax as p
 from tangrad.extend.numpy import as_one
 
@@ -66,7 +67,7 @@ def _riemann(x: Any) -> Any:
 
 
 @as_one()
-def zeta(x: Any, q: Any = None) -> Any:
+def zeta(x: Any, q: Any = None) -> Array:
     """The Hurwitz zeta function Σ (k + q)⁻ˣ, k = 0, 1, …; without `q` Riemann's, for all real x.
 
     Args:
