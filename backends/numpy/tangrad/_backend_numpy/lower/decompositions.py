@@ -1,11 +1,15 @@
-"""How decompositions become NumPy."""
+"""How decompositions, linear systems and determinants become NumPy."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from tangrad._backend_numpy.decompositions import condensed, orthogonal_factors, schur_form, spectra, triangular_factors
+from tangrad._backend_numpy.decompositions.general_systems import solve
+from tangrad._backend_numpy.decompositions.tridiagonal_systems import tridiagonal_solve
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import kernel
 from tangrad.core import RuleSet
@@ -74,3 +78,21 @@ def _hessenberg(ctx: Any) -> Any:
 @kernel(lower, p.tridiagonal_p, nature=FRESH)
 def _tridiagonal(ctx: Any, *, lower: bool) -> Any:
     return partial(condensed.tridiagonal, lower=lower)
+
+
+# --- systems: a family of its own ----------------------------------------------------------------------------------
+
+
+@kernel(lower, p.solve_p, nature=FRESH)
+def _solve(ctx: Any) -> Any:
+    return solve
+
+
+@kernel(lower, p.determinant_p, nature=FRESH)
+def _determinant(ctx: Any) -> Any:
+    return np.linalg.det
+
+
+@kernel(lower, p.tridiagonal_solve_p, nature=FRESH)
+def _tridiagonal_solve(ctx: Any) -> Any:
+    return tridiagonal_solve

@@ -1,10 +1,11 @@
-"""Collectives with other names for the axes that they act along."""
+"""The rules of collectives of names: other names for axes, and along which axes results differ."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tangrad._collectives import primitives as p
+from tangrad._collectives.axes import as_tuple, names_among
 from tangrad._collectives.named_axes import as_substitution, renamed_axes
 from tangrad.core import RuleSet
 
@@ -34,3 +35,30 @@ def _(params: Any, subst: Any) -> Any:
 @axis_subst.rule(p.all_gather_p, p.reduce_scatter_p, p.all_to_all_p, p.ppermute_p, p.pbroadcast_p, p.axis_index_p)
 def _(params: Any, subst: Any) -> Any:
     return {**params, "axis_name": renamed_axes(params["axis_name"], subst, "a collective")}
+
+
+# Along which mapped axes results differ: reductions make them equal, most others do not.
+replication = RuleSet("replication", api=1)
+
+
+@replication.rule(p.psum_p, p.pmax_p, p.pmin_p)
+def _(varying: Any, params: Any) -> Any:
+    if params["axis_index_groups"] is not None:  # each group has a value of its own
+        return varying[0] | frozenset(names_among(params["axes"]))
+    return varying[0] - frozenset(names_among(params["axes"]))
+
+
+@replication.rule(p.all_gather_p)
+def _(varying: Any, params: Any) -> Any:
+    names = frozenset(as_tuple(params["axis_name"]))
+    return varying[0] | names if params["axis_index_groups"] is not None else varying[0] - names
+
+
+@replication.rule(p.pvary_p)
+def _(varying: Any, params: Any) -> Any:
+    return varying[0] | frozenset([name for name, _ in params["axes"]])
+
+
+@replication.rule(p.pbroadcast_p)
+def _(varying: Any, params: Any) -> Any:
+    return varying[0] - frozenset(as_tuple(params["axis_name"]))
