@@ -102,6 +102,21 @@ def test_the_layers_of_a_python_loop_are_one_region_and_their_gradients_another(
     assert sizes(found) == [count - 1, count - 1]  # the first is not differentiated with respect to its input
 
 
+def test_the_steps_of_an_unrolled_recurrence_are_regions_though_each_reads_a_place_of_its_own():
+    def unrolled(weight, xs):
+        state = np.zeros((3, SIZE))
+        for step in range(10):
+            state = layer(weight, state + xs[step])
+        return (state**2).mean()
+
+    args = weights(1)[0], np.stack([batch(seed) for seed in range(10)])
+    assert all(count >= 9 for count in sizes(regions_of(unrolled, *args)))
+    assert len(sizes(regions_of(tangrad.grad(unrolled), *args))) == 2  # forward, and back
+    function = tangrad.value_and_grad(unrolled, argnums=(0, 1))
+    whole = tangrad.jit(function, compile_regions=False)(*args)
+    assert_close(tangrad.jit(function, compile_regions="always")(*args), whole)
+
+
 def test_calls_of_a_jitted_layer_are_regions_where_only_those_are_wanted():
     program = tangrad.value_and_grad(deep(tangrad.jit(layer)))
     assert sizes(regions_of(program, weights(6), batch(), unmarked=False)) == [5, 5]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tangrad._jit.regions.limits import MEASURED, NONE
+from tangrad._jit.regions.limits import MEASURED, MEASURED_ON_NUMPY, NONE
 from tangrad._jit.regions.program_pass import with_regions
 from tangrad._jit.regions.settings import compile_regions
 from tangrad.core import ClosedJaxpr, HookContext, hookimpl
@@ -18,7 +18,8 @@ def tangrad_jaxpr_pass(closed_jaxpr: ClosedJaxpr, context: HookContext) -> Close
     chosen: Any = context.options.get("compile_regions")
     if chosen is None:
         chosen = compile_regions.value
-    limits = NONE if chosen == "always" else MEASURED
+    usual = MEASURED_ON_NUMPY if context.backend == "numpy" else MEASURED
+    limits = NONE if chosen == "always" else usual
     # A program whose values are checked is run again one by one: it stays as it was written.
     if not chosen or is_checking_values():
         return None

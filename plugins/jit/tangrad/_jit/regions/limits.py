@@ -20,6 +20,7 @@ class Limits:
             through memory once where the whole is compiled, and once for each call where it is cut; where a
             contraction reads or writes it, it goes through memory anyway.
         windows: whether regions may have convolutions.
+        groups: whether several short periods may make one region.
     """
 
     program: int
@@ -27,6 +28,7 @@ class Limits:
     saved: int
     per_product: float = 40
     windows: bool = False
+    groups: bool = True
 
     def fits(self, contents: Contents) -> bool:
         """Whether a part with these contents may be a region."""
@@ -39,11 +41,16 @@ class Limits:
 
         The cost of a region grows with its size, that of its calls with their number: both are least at the root.
         """
+        if not self.groups:
+            return 1
         wanted = self.region if period >= self.region else max(self.region, min(int(total**0.5), 8 * self.region))
         return max(1, -(-wanted // max(period, 1)))
 
 
 # Measured: see docs/compiling.md.
 MEASURED = Limits(program=160, region=20, saved=80)
+# A function of NumPy's calls makes arrays for all that it returns, where the whole program overwrites: 48 small blocks
+# took 1.4 times as long, layers of 80 equations no longer.
+MEASURED_ON_NUMPY = Limits(program=160, region=60, saved=80, groups=False)
 # For tests: every repetition becomes a region, whether it pays or not.
 NONE = Limits(program=2, region=1, saved=1, per_product=inf, windows=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from tangrad._jit.regions.limits import Limits
 from tangrad._jit.regions.primitives import region_p
+from tangrad._jit.regions.reordering import parts_first
 from tangrad._jit.regions.repeats import Stretch, find_stretches
 from tangrad._jit.regions.structure import Structures, total
 from tangrad.core import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
@@ -29,6 +30,8 @@ def outline(
     equations: list[JaxprEqn], results: Sequence[Any], structures: Structures, limits: Limits
 ) -> list[JaxprEqn]:
     """The equations, with those that repeat themselves as calls of regions; the same list where none do."""
+    written = equations
+    equations = parts_first(written, [structures.of_equation(equation) for equation in written])
     numbers = [structures.of_equation(equation) for equation in equations]
     contents = [structures.contents(equation) for equation in equations]
     weights = [1 if eqn.primitive is region_p else part.size for eqn, part in zip(equations, contents, strict=True)]
@@ -44,7 +47,7 @@ def outline(
         for start, call in calls.items():
             made += [*equations[done:start], call]
             done = start + stretch.period
-    return [*made, *equations[done:]] if made else equations
+    return [*made, *equations[done:]] if made else written
 
 
 def _uses(equations: Sequence[JaxprEqn], results: Sequence[Any]) -> Uses:
