@@ -43,7 +43,7 @@ editable = $(foreach project,$(1),-e $(patsubst %/pyproject.toml,%,$(project)))
 DEMO_PROJECTS := $(if $(filter numpy,$(BACKEND)),$(filter-out backends/xla/%,$(PROJECTS)),$(PROJECTS))
 SOURCES := core plugins primitives backends contrib tools tests docs
 
-.PHONY: help install dev-refresh test test-all test-matrix array-api contrib lint typecheck contracts house docs bench demo changelog wheels clean
+.PHONY: help install dev-refresh test test-all test-matrix array-api contrib lint typecheck contracts house docs bench demo changelog wheels sdists clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -63,12 +63,12 @@ $(VENV)/.uv: | $(BIN)/python
 	@touch $@
 
 $(INSTALLED): pyproject.toml $(PROJECTS) $(VENV)/.uv
-	$(UV) --group dev . $(call editable,$(PROJECTS))
+	$(UV) --group dev -e . $(call editable,$(PROJECTS))
 	@touch $@
 
 dev-refresh: $(VENV)/.uv ## after a change of entry points or declarations: metadata, catalogue, stubs
 	@$(BIN)/python -m tools.generate_api
-	@$(UV) --quiet --no-deps --no-build-isolation --reinstall . $(call editable,$(PROJECTS))
+	@$(UV) --quiet --no-deps --no-build-isolation --reinstall -e . $(call editable,$(PROJECTS))
 
 test: install ## the tests, without those marked slow, long or sweep
 	$(BIN)/python -m pytest -n 2 -m "not slow and not long and not sweep" $(PYTEST_ARGS)
@@ -112,7 +112,7 @@ bench: install ## the budgets, beside JAX and autograd
 	$(BIN)/python -m tests.benchmarks $(BENCH_ARGS)
 
 $(VENV)/.demo-$(BACKEND): pyproject.toml $(PROJECTS) $(VENV)/.uv
-	$(UV) --group demo . $(call editable,$(DEMO_PROJECTS))
+	$(UV) --group demo -e . $(call editable,$(DEMO_PROJECTS))
 	@touch $@
 
 demo: $(VENV)/.demo-$(BACKEND) ## train a convolutional network on digits; BACKEND=numpy or xla
@@ -124,6 +124,9 @@ changelog: install ## what the next release would say, from the fragments of cha
 
 wheels: install ## all wheels, into dist/
 	$(BIN)/python -m tools.build_wheels dist
+
+sdists: install ## all source distributions, into dist/
+	$(BIN)/python -m tools.build_wheels dist --sdists
 
 clean: ## remove what is built (not .venv)
 	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

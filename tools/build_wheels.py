@@ -1,35 +1,27 @@
-"""Builds the wheels of all distributions of the workspace into one folder: `python -m tools.build_wheels dist`."""
+"""Builds the wheels of all distributions of the workspace into one folder: `python -m tools.build_wheels dist`.
+
+With `--sdists` it builds their source distributions instead, each of which builds and installs by itself.
+"""
 
 import argparse
 import hashlib
-import tomllib
+import shutil
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
+from tools.metadata import SHARED, complete_text, configuration
 from tools.workspace import ROOT, distributions, umbrella
 
-SHARED = ROOT / "tools" / "shared_metadata.toml"
+NOT_SHIPPED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", "build", "dist", ".*_cache")
 
 
 def folders(root: Path = ROOT) -> list[Path]:
     """Return the folder of every distribution, the umbrella included."""
     return [umbrella(root).folder, *(part.folder for part in distributions(root).values())]
-
-
-def configuration(folder: Path) -> dict[str, Any]:
-    """Return the `pyproject.toml` of a distribution, with what all of them have in common.
-
-    What it states itself comes first; the umbrella, which has a README, states everything.
-    """
-    own = tomllib.loads((folder / "pyproject.toml").read_text())
-    if "readme" in own["project"]:
-        return own
-    shared = tomllib.loads(SHARED.read_text())
-    text = shared["readme"].format_map(own["project"]).lstrip()
-    project = {**shared["project"], "readme": {"text": text, "content-type": "text/markdown"}, **own["project"]}
-    return {**own, "project": project}
 
 
 def build_one(folder: Path, target: Path) -> Path:
@@ -38,19 +30,42 @@ def build_one(folder: Path, target: Path) -> Path:
     return Path(next(builder.build(directory=str(target), versions=["standard"])))
 
 
-def build(target: Path, root: Path = ROOT) -> list[Path]:
+def build_source(folder: Path, target: Path) -> Path:
+    """Build the source distribution of one distribution into `target`, and return its path."""
+    project = configuration(folder)["project"]
+    with tempfile.TemporaryDirectory() as work:
+        alone = Path(work) / "it"
+        if folder == ROOT:
+            alone.mkdir()
+            for name in ("LICENSE", "NOTICE", "CHANGELOG.md"):
+                shutil.copy(folder / name, alone)
+        else:
+            shutil.copytree(folder, alone, ignore=NOT_SHIPPED)
+        (alone / "pyproject.toml").write_text(complete_text(folder))
+        (alone / "README.md").write_text(project["readme"]["text"])
+        return Path(next(SdistBuilder(str(alone)).build(directory=str(target), versions=["standard"])))
+
+
+def build(target: Path, root: Path = ROOT, one: Callable[[Path, Path], Path] = build_one) -> list[Path]:
     """Build every wheel into `target`, which must be a folder or absent, and return their paths."""
     target.mkdir(parents=True, exist_ok=True)
-    return [build_one(folder, target) for folder in folders(root)]
+    return [one(folder, target) for folder in folders(root)]
 
 
 def tree_state(root: Path = ROOT) -> str:
     """Return a digest of everything that goes into the wheels: it names a cache of them."""
     digest = hashlib.sha256(SHARED.read_bytes())
     for folder in folders(root):
-        shipped = sorted(path for path in folder.glob("tangrad*/**/*") if path.is_file() and path.suffix != ".pyc")
-        for path in [folder / "pyproject.toml", *shipped]:
-            digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
+        digest.update(folder_state(folder, root).encode())
+    return digest.hexdigest()[:16]
+
+
+def folder_state(folder: Path, root: Path = ROOT) -> str:
+    """Return a digest of what goes into the wheel of one distribution."""
+    digest = hashlib.sha256()
+    shipped = sorted(path for path in folder.glob("tangrad*/**/*") if path.is_file() and path.suffix != ".pyc")
+    for path in [folder / "pyproject.toml", *shipped]:
+        digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
@@ -58,8 +73,10 @@ def main() -> None:
     """Build into the folder given on the command line, and print what was built."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", type=Path)
-    for wheel in build(parser.parse_args().target):
-        print(f"{wheel}  {wheel.stat().st_size / 1024:.1f} kB")
+    parser.add_argument("--sdists", action="store_true", help="source distributions instead of wheels")
+    arguments = parser.parse_args()
+    for path in build(arguments.target, one=build_source if arguments.sdists else build_one):
+        print(f"{path}  {path.stat().st_size / 1024:.1f} kB")
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ from tangrad._conformance.scaffold import KINDS, names_for, render
 from tangrad._core.composition.versioning import DEPRECATED
 from tests.install.environments import unpack
 from tools import contracts
-from tools.build_wheels import configuration
 from tools.docs.rooms import code_lines
 from tools.import_graph import cycles, read_imports
+from tools.metadata import configuration
 from tools.versions import range_of
 from tools.workspace import ROOT, distributions, owners
 

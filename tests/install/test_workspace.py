@@ -12,7 +12,8 @@ import pytest
 
 from tests.install.test_contracts import COMPOSED, project, write
 from tools import generate_api
-from tools.build_wheels import configuration, tree_state
+from tools.build_wheels import tree_state
+from tools.metadata import configuration
 from tools.workspace import ROOT, distributions, owners, requirement_name, supported_pythons, umbrella
 
 

@@ -1,0 +1,101 @@
+"""What is built to be installed: a checkout, source distributions, releases; and what the pages say of it."""
+
+import re
+import tarfile
+import zipfile
+from email import message_from_bytes
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+from tests.docs.examples import blocks
+from tests.install.environments import run
+from tools.build_wheels import build_source, folders
+from tools.checkout import WHEELS, build_wheel
+from tools.metadata import portable, urls
+from tools.release import notes
+from tools.workspace import ROOT, umbrella
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXTRAS = set(umbrella().project["optional-dependencies"])
+IN_A_CHECKOUT = [ROOT / "README.md", *(ROOT / "docs" / name for name in ("index.md", "tutorial.md", "gpus.md"))]
+REQUIREMENT = re.compile(r"pip install (?P<lines>[^`\n#]*)")
+
+
+def metadata_of(wheel: Path) -> list[tuple[str, str]]:
+    """Return the fields of a wheel's metadata, the long description last."""
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        message = message_from_bytes(archive.read(name))
+    return sorted(message.items()) + [("", message.get_payload())]
+
+
+def test_a_checkout_requires_the_wheels_of_its_own_parts(tmp_path):
+    wheel = tmp_path / build_wheel(str(tmp_path))
+    required = [value for name, value in metadata_of(wheel) if name == "Requires-Dist"]
+    paths = re.findall(r"@ file://(.+?\.whl)", unquote("\n".join(required)))
+    assert len(paths) == len(required) - sum(line.startswith("tangrad[") for line in required)
+    assert {Path(path).parent for path in paths} == {WHEELS}
+    assert all((WHEELS / Path(path).name).exists() for path in paths)
+    assert {re.match(r"[\w-]+", line)[0] for line in required if "extra" not in line} >= {"tangrad-core", "tangrad-lax"}
+
+
+@pytest.mark.parametrize("folder", folders(), ids=lambda folder: folder.name)
+def test_a_source_distribution_builds_the_same_wheel_by_itself(folder, tmp_path, wheels):
+    with tarfile.open(build_source(folder, tmp_path)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    alone = next(path for path in tmp_path.iterdir() if path.is_dir())
+    built = Path(next(WheelBuilder(str(alone)).build(directory=str(tmp_path), versions=["standard"])))
+    direct = wheels / built.name
+    assert metadata_of(built) == metadata_of(direct)
+    with zipfile.ZipFile(built) as one, zipfile.ZipFile(direct) as other:
+        assert sorted(one.namelist()) == sorted(other.namelist())
+
+
+@pytest.mark.parametrize("page", IN_A_CHECKOUT, ids=lambda page: page.name)
+def test_what_works_today_stands_first(page):
+    first = REQUIREMENT.search(page.read_text())["lines"]
+    assert re.fullmatch(r"(\.|\"\.\[\w+\]\") *", first), first
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_installations_name_extras_that_exist(page):
+    for line in REQUIREMENT.findall(page.read_text()):
+        for name, extras in re.findall(r"(?<![\w/-])(tangrad|\.)\[([\w,]+)\]", line):
+            known = EXTRAS | ({"test"} if name == "." else set())  # the scaffold's packages have `test`
+            assert set(extras.split(",")) <= known, line
+
+
+@pytest.mark.slow
+def test_the_first_line_of_the_tutorial_installs_it(tmp_path):
+    """With pip itself, from the checkout as it stands."""
+    typed = next(block.text for block in blocks(ROOT / "docs/tutorial.md") if "pip install" in block.text)
+    commands = [line for line in typed.splitlines() if "-m venv" in line or "pip install" in line]
+    assert len(commands) == 2
+    environment = str(tmp_path / "env")
+    for command in commands:
+        parts = [part.replace("env", environment, 1) if part.startswith("env") else part for part in command.split()]
+        run(parts, cwd=ROOT)
+    program = "import tangrad; print(tangrad.grad(lambda x: x * x)(3.0))"
+    assert run([f"{tmp_path}/env/bin/python", "-c", program], cwd=tmp_path).stdout == "6.0\n"
+
+
+def test_a_page_is_read_outside_of_the_repository():
+    page = "![a](b.png)\n[c](docs/d.md#e) [f](https://g.org)"
+    assert portable(page, "") == "\nc [f](https://g.org)"
+    assert portable(page, "https://h.org/x").splitlines() == [
+        "![a](https://h.org/x/raw/main/b.png)",
+        "[c](https://h.org/x/blob/main/docs/d.md#e) [f](https://g.org)",
+    ]
+    assert urls("https://h.org/x")["Issues"] == "https://h.org/x/issues"
+
+
+def test_a_release_has_the_section_of_its_tag():
+    changelog = "# C\n\n## 0.2.0 (2026)\n\nNew.\n\n## 0.1.0 (2025)\n\nFirst.\n"
+    assert notes("v0.1.0", {"tangrad": "0.1.0"}, changelog) == "First.\n"
+    with pytest.raises(ValueError, match="tangrad-core"):
+        notes("v0.1.0", {"tangrad": "0.1.0", "tangrad-core": "0.2.0"}, changelog)
+    with pytest.raises(ValueError, match=r"no section 0\.3\.0"):
+        notes("v0.3.0", {"tangrad": "0.3.0"}, changelog)
