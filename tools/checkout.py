@@ -12,13 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from hatchling.build import (
-    build_editable,
-    build_sdist,
-    get_requires_for_build_editable,
-    get_requires_for_build_sdist,
-    get_requires_for_build_wheel,
-)
+from hatchling.build import build_sdist, get_requires_for_build_sdist, get_requires_for_build_wheel
 from hatchling.builders.wheel import WheelBuilder
 
 from tools.build_wheels import folder_state
@@ -29,7 +23,6 @@ __all__ = [
     "build_editable",
     "build_sdist",
     "build_wheel",
-    "get_requires_for_build_editable",
     "get_requires_for_build_sdist",
     "get_requires_for_build_wheel",
 ]
@@ -48,6 +41,12 @@ def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_dire
         extra: list(_by_path(lines, parts, wheels)) for extra, lines in project["optional-dependencies"].items()
     }
     builder = WheelBuilder(str(ROOT), config=config)
+    return os.path.basename(next(builder.build(directory=wheel_directory, versions=["standard"])))
+
+
+def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
+    """Build the editable wheel of `tangrad` into a folder, and return its name (PEP 660): it has no modules to link."""
+    builder = WheelBuilder(str(ROOT), config=configuration(ROOT))
     return os.path.basename(next(builder.build(directory=wheel_directory, versions=["standard"])))
 
 

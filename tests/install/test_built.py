@@ -1,6 +1,7 @@
 """What is built to be installed: a checkout, source distributions, releases; and what the pages say of it."""
 
 import re
+import sys
 import tarfile
 import zipfile
 from email import message_from_bytes
@@ -13,7 +14,7 @@ from hatchling.builders.wheel import WheelBuilder
 from tests.docs.examples import blocks
 from tests.install.environments import run
 from tools.build_wheels import build_source, folders
-from tools.checkout import WHEELS, build_wheel
+from tools.checkout import WHEELS, build_editable, build_wheel
 from tools.metadata import portable, urls
 from tools.release import notes
 from tools.workspace import ROOT, umbrella
@@ -40,6 +41,14 @@ def test_a_checkout_requires_the_wheels_of_its_own_parts(tmp_path):
     assert {Path(path).parent for path in paths} == {WHEELS}
     assert all((WHEELS / Path(path).name).exists() for path in paths)
     assert {re.match(r"[\w-]+", line)[0] for line in required if "extra" not in line} >= {"tangrad-core", "tangrad-lax"}
+
+
+def test_an_editable_one_requires_versions_and_nothing_that_builds_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "editables", None)  # `make dev-refresh` builds without isolation
+    required = [
+        value for name, value in metadata_of(tmp_path / build_editable(str(tmp_path))) if name == "Requires-Dist"
+    ]
+    assert "tangrad-core<0.3,>=0.1" in required and not [line for line in required if "@" in line]
 
 
 @pytest.mark.parametrize("folder", folders(), ids=lambda folder: folder.name)
