@@ -234,7 +234,7 @@ _said: dict[str, Any] = {}
 
 
 def read(name: str, setting: Callable[[str], Setting]) -> Any:
-    """The value of JAX's setting `name`. Raises AttributeError for a name that JAX 0.10 does not have.
+    """The value of JAX's setting `name`. Raises AttributeError for a name that no release of JAX from 0.10 on has.
 
     `setting`: finds those of Tangrad.
     """
@@ -269,7 +269,7 @@ def update(name: str, value: Any, setting: Callable[[str], Setting]) -> None:
 def _known(name: str) -> Alias | Fixed | Ignored:
     known = NAMES.get(name)
     if known is None:
-        raise AttributeError(f"there is no setting {name!r}, in Tangrad or in JAX 0.10")
+        raise AttributeError(f"there is no setting {name!r}, in Tangrad or in JAX")
     return known
 
 
