@@ -179,11 +179,10 @@ def composes(module: str, path: Path) -> bool:
     return module != MEANS and COMPOSED in path.read_text()
 
 
-def _submodules(package: str, modules: Iterable[str], composed: set[str]) -> set[str]:
-    """Return the public submodules: all direct parts of `tangrad`; elsewhere those that are composed themselves."""
+def _submodules(package: str, modules: Iterable[str]) -> set[str]:
+    """Return the public submodules: all direct parts of a package whose names are composed."""
     prefix = package + "."
-    direct = {module[len(prefix) :].split(".")[0] for module in modules if module.startswith(prefix)} - {"__main__"}
-    return direct if package == "tangrad" else {leaf for leaf in direct if prefix + leaf in composed}
+    return {module[len(prefix) :].split(".")[0] for module in modules if module.startswith(prefix)} - {"__main__"}
 
 
 def generate(root: Path = ROOT) -> dict[Path, str]:
@@ -204,7 +203,7 @@ def generate(root: Path = ROOT) -> dict[Path, str]:
     public = {value for values in by_package.values() for value in values.values()}
     made |= made_functions(public - made.keys(), files)
     for package in sorted(composed):
-        text = stub(package, by_package[package], _submodules(package, modules, composed), made)
+        text = stub(package, by_package[package], _submodules(package, modules), made)
         result[files[package].with_suffix(".pyi")] = text
     for name, path in files.items():
         names = door_names(path)

@@ -14,12 +14,14 @@ compared with each other, by split R-hat (Gelman et al., Bayesian Data Analysis,
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as onp
 import pictures
+from numpy.typing import NDArray
 
 import tangrad as jax
 import tangrad.numpy as jnp
@@ -41,35 +43,43 @@ class Parameters(NamedTuple):
     offsets: jax.Array  # (schools,)
 
 
-def log_normal(x, mean, width):
+def log_normal(x: jax.Array, mean: jax.typing.ArrayLike, width: jax.typing.ArrayLike) -> jax.Array:
     """The logarithm of a normal density, without its constant."""
     return -0.5 * jnp.square((x - mean) / width) - jnp.log(width)
 
 
-def school_effects(parameters: Parameters):
+def school_effects(parameters: Parameters) -> jax.Array:
     """The effects (schools,) that parameters stand for."""
     return parameters.mean + jnp.exp(parameters.log_width) * parameters.offsets
 
 
-def log_density(parameters: Parameters):
+def log_density(parameters: Parameters) -> jax.Array:
     """The logarithm of the posterior density, without its constant."""
     width = jnp.exp(parameters.log_width)
     prior = log_normal(parameters.mean, 0.0, 20.0)
     prior += -jnp.log1p(jnp.square(width / 10.0)) + parameters.log_width  # half-Cauchy, and the change of variables
     prior += jnp.sum(log_normal(parameters.offsets, 0.0, 1.0))
-    return prior + jnp.sum(log_normal(EFFECTS, school_effects(parameters), ERRORS))
+    return prior + jnp.sum(log_normal(jnp.asarray(EFFECTS), school_effects(parameters), ERRORS))
 
 
 # --- Hamiltonian Monte Carlo ---------------------------------------------------------------------------------------
 
 
-def leapfrog(gradient, position, momentum, step, scales, count):
+def leapfrog(
+    gradient: Callable[[Parameters], Parameters],
+    position: Parameters,
+    momentum: Parameters,
+    step: jax.Array,
+    scales: Parameters,
+    count: int,
+) -> tuple[Parameters, Parameters]:
     """Follow the equations of motion for `count` steps: half a step of the momentum at either end."""
 
-    def kick(position, momentum, part):
-        return jax.tree.map(lambda p, g: p + part * step * g, momentum, gradient(position))
+    def kick(position: Parameters, momentum: Parameters, part: float | jax.Array) -> Parameters:
+        kicked: Parameters = jax.tree.map(lambda p, g: p + part * step * g, momentum, gradient(position))
+        return kicked
 
-    def move(state, part):
+    def move(state: tuple[Parameters, Parameters], part: jax.Array) -> tuple[tuple[Parameters, Parameters], None]:
         position, momentum = state
         position = jax.tree.map(lambda q, p, s: q + step * s**2 * p, position, momentum, scales)
         return (position, kick(position, momentum, part)), None
@@ -79,12 +89,15 @@ def leapfrog(gradient, position, momentum, step, scales, count):
     return position, momentum
 
 
-def kinetic_energy(momentum, scales):
+def kinetic_energy(momentum: Parameters, scales: Parameters) -> jax.Array:
     """Half the square of the momenta, each by the scale of its parameter."""
-    return sum(jax.tree.leaves(jax.tree.map(lambda p, s: 0.5 * jnp.sum((s * p) ** 2), momentum, scales)))
+    energies: Parameters = jax.tree.map(lambda p, s: 0.5 * jnp.sum((s * p) ** 2), momentum, scales)
+    return energies.mean + energies.log_width + jnp.sum(energies.offsets)
 
 
-def hmc_step(key, position, step, scales, count):
+def hmc_step(
+    key: jax.Array, position: Parameters, step: jax.Array, scales: Parameters, count: int
+) -> tuple[Parameters, jax.Array]:
     """One proposal, taken or not. Returns the position after it, and the probability of taking it."""
     for_momentum, for_length, for_choice = jax.random.split(key, 3)
     leaves, structure = jax.tree.flatten(position)
@@ -107,7 +120,7 @@ class Adaptation(NamedTuple):
     average: jax.Array
 
 
-def adapt(state: Adaptation, time, probability, log_first):
+def adapt(state: Adaptation, time: jax.Array, probability: jax.Array, log_first: jax.Array) -> Adaptation:
     """The next state of dual averaging, after a proposal that was taken with `probability`."""
     weight = 1.0 / (time + 10.0)
     error = (1 - weight) * state.error + weight * (WANTED - probability)
@@ -116,12 +129,16 @@ def adapt(state: Adaptation, time, probability, log_first):
     return Adaptation(error, log_step, share * log_step + (1 - share) * state.average)
 
 
-def warm_up(key, position, scales, draws, count, first_step=0.1):
+def warm_up(
+    key: jax.Array, position: Parameters, scales: Parameters, draws: int, count: int, first_step: float = 0.1
+) -> tuple[jax.Array, Parameters, Parameters]:
     """Find a step size. Returns it, the position at the end, and the positions on the way."""
     log_first = jnp.log(10 * first_step)
     start = Adaptation(jnp.zeros(()), jnp.log(jnp.asarray(first_step)), jnp.zeros(()))
 
-    def draw(carry, inputs):
+    def draw(
+        carry: tuple[Parameters, Adaptation], inputs: tuple[jax.Array, jax.Array]
+    ) -> tuple[tuple[Parameters, Adaptation], Parameters]:
         position, state = carry
         key, time = inputs
         position, probability = hmc_step(key, position, jnp.exp(state.log_step), scales, count)
@@ -133,7 +150,7 @@ def warm_up(key, position, scales, draws, count, first_step=0.1):
 
 
 @partial(jax.jit, static_argnames=("draws", "warm", "count"))
-def run_chain(key, draws, warm, count):
+def run_chain(key: jax.Array, draws: int, warm: int, count: int) -> tuple[Parameters, jax.Array]:
     """One chain from a random start. Returns its positions after the warm-up, and the mean rate of acceptance."""
     keys = jax.random.split(key, 4)
     position = Parameters(
@@ -145,7 +162,7 @@ def run_chain(key, draws, warm, count):
     scales = jax.tree.map(lambda x: jnp.std(x, axis=0) + 1e-3, later)
     step, position, _ = warm_up(keys[2], position, scales, warm - warm // 2, count)
 
-    def draw(position, key):
+    def draw(position: Parameters, key: jax.Array) -> tuple[Parameters, tuple[Parameters, jax.Array]]:
         position, probability = hmc_step(key, position, step, scales, count)
         return position, (position, probability)
 
@@ -156,7 +173,7 @@ def run_chain(key, draws, warm, count):
 # --- what comes out ------------------------------------------------------------------------------------------------
 
 
-def split_r_hat(values):
+def split_r_hat(values: jax.Array) -> jax.Array:
     """By how much the halves of the chains (chains, draws, ...) differ: 1 where they agree."""
     chains, draws = values.shape[0], values.shape[1] // 2
     halves = values[:, : 2 * draws].reshape(2 * chains, draws, *values.shape[2:])
@@ -165,7 +182,9 @@ def split_r_hat(values):
     return jnp.sqrt(((draws - 1) / draws * within + between / draws) / within)
 
 
-def draw_picture(path: Path, effects, mean, widths) -> None:
+def draw_picture(
+    path: Path, effects: NDArray[onp.float32], mean: NDArray[onp.float32], widths: NDArray[onp.float32]
+) -> None:
     """The measured effect of each school beside what the model makes of it, and the two parameters of the schools."""
     schools = pictures.Panel("effects: measured, and by the model", (0, 9), (-40, 60), ("school", "points of the test"))
     for index, name in enumerate(SCHOOLS):

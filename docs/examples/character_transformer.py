@@ -10,12 +10,14 @@ Text is written by a `scan` over characters, each drawn from what the network sa
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as onp
 import pictures
+from numpy.typing import NDArray
 
 import tangrad as jax
 import tangrad.numpy as jnp
@@ -34,12 +36,32 @@ class Sizes(NamedTuple):
     layers: int
 
 
-def initialize(key, sizes: Sizes):
+class Layer(TypedDict):
+    """The parameters of a layer, or of all: attention, and a pair of dense layers."""
+
+    norm1: jax.Array
+    attention: jax.Array
+    joined: jax.Array
+    norm2: jax.Array
+    wide: jax.Array
+    narrow: jax.Array
+
+
+class Params(TypedDict):
+    """Of the network."""
+
+    characters: jax.Array
+    places: jax.Array
+    layers: Layer
+    norm: jax.Array
+
+
+def initialize(key: jax.Array, sizes: Sizes) -> Params:
     """Random parameters; those of the layers have a first axis of layers."""
     keys = jax.random.split(key, 6)
     width, layers = sizes.width, sizes.layers
 
-    def normal(key, *shape, scale=0.02):
+    def normal(key: jax.Array, *shape: int, scale: float = 0.02) -> jax.Array:
         return scale * jax.random.normal(key, shape)
 
     shrunk = 0.02 / (2 * layers) ** 0.5  # of what is added to the stream
@@ -58,12 +80,12 @@ def initialize(key, sizes: Sizes):
     }
 
 
-def normalized(x, scale):
+def normalized(x: jax.Array, scale: jax.Array) -> jax.Array:
     """With mean square 1 (Zhang and Sennrich 2019), scaled."""
     return x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-6) * scale
 
 
-def attend(x, layer):
+def attend(x: jax.Array, layer: Layer) -> jax.Array:
     """Causal attention: each place (time, width) takes from those up to it."""
     query, key, value = jnp.einsum("tw,wkhd->khtd", x, layer["attention"])
     scores = jnp.einsum("htd,hsd->hts", query, key) / query.shape[-1] ** 0.5
@@ -72,10 +94,10 @@ def attend(x, layer):
     return jnp.einsum("hts,hsd,hdw->tw", shares, value, layer["joined"])
 
 
-def scores(params, text):
+def scores(params: Params, text: jax.Array) -> jax.Array:
     """For each place of a text (time,), unnormalised log probabilities (time, characters) of the next character."""
 
-    def run_layer(x, layer):
+    def run_layer(x: jax.Array, layer: Layer) -> tuple[jax.Array, None]:
         x = x + attend(normalized(x, layer["norm1"]), layer)
         return x + jax.nn.gelu(normalized(x, layer["norm2"]) @ layer["wide"]) @ layer["narrow"], None
 
@@ -84,20 +106,22 @@ def scores(params, text):
     return normalized(x, params["norm"]) @ params["characters"].T
 
 
-def loss(params, batch):
+def loss(params: Params, batch: jax.Array) -> jax.Array:
     """The mean cross-entropy, in nats a character, of texts (batch, context + 1)."""
     predicted = jax.nn.log_softmax(jax.vmap(scores, (None, 0))(params, batch[:, :-1]))
     return -jnp.mean(jnp.take_along_axis(predicted, batch[:, 1:, None], axis=-1))
 
 
-def rate(step, steps):
+def rate(step: float, steps: int) -> jax.Array:
     """The learning rate: it rises for a tenth of the steps, then falls as a cosine."""
     rising = 10 * step / steps
     return PEAK * jnp.where(rising < 1, rising, 0.5 * (1 + jnp.cos(jnp.pi * step / steps)))
 
 
 @partial(jax.jit, static_argnames="steps")
-def train_step(params, moments, step, batch, steps):
+def train_step(
+    params: Params, moments: tuple[Params, Params], step: float, batch: jax.Array, steps: int
+) -> tuple[Params, tuple[Params, Params], jax.Array]:
     """A step of Adam with clipped gradients. Returns the new parameters and moments, and the loss before."""
     value, gradient = jax.value_and_grad(loss)(params, batch)
     norm = jnp.sqrt(sum(jnp.sum(jnp.square(leaf)) for leaf in jax.tree.leaves(gradient)))
@@ -110,27 +134,34 @@ def train_step(params, moments, step, batch, steps):
 
 
 @partial(jax.jit, static_argnames=("count", "temperature"))
-def write(key, params, start, count, temperature):
+def write(key: jax.Array, params: Params, start: jax.Array, count: int, temperature: float) -> jax.Array:
     """Continue a text `start` (context,) by `count` characters."""
 
-    def next_character(window, key):
+    def next_character(window: jax.Array, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         drawn = jax.random.categorical(key, scores(params, window)[-1] / temperature)
         return jnp.append(window[1:], drawn), drawn
 
     return jax.lax.scan(next_character, start, jax.random.split(key, count))[1]
 
 
-def batches(text, count: int, context: int, steps: int):
+def batches(text: NDArray[onp.int32], count: int, context: int, steps: int) -> Iterator[jax.Array]:
     """Random pieces (count, context + 1) of the text, for each step."""
     draw = onp.random.default_rng(0)
     for _ in range(steps):
         starts = draw.integers(0, len(text) - context, size=count)
-        yield text[starts[:, None] + onp.arange(context + 1)]
+        yield jnp.asarray(text[starts[:, None] + onp.arange(context + 1)])
 
 
-def draw_picture(path: Path, losses, held_out, written: str, shares, piece: str) -> None:
+def draw_picture(
+    path: Path,
+    losses: list[float],
+    held_out: list[tuple[int, float]],
+    written: str,
+    shares: NDArray[onp.float32],
+    piece: str,
+) -> None:
     curve = pictures.curve("training; dots: held-out text", losses, ("step", "nats a character"))
-    curve.points(*zip(*held_out, strict=True), 1)
+    curve.points([step for step, _ in held_out], [value for _, value in held_out], 1)
     text = pictures.Panel("what it writes")
     lines = [written[start : start + 34].replace("\n", "⏎") for start in range(0, len(written), 34)]
     for number, line in enumerate(lines[:12]):
@@ -159,18 +190,20 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     learned, held = text[: -len(text) // 10], text[-len(text) // 10 :]
     sizes = Sizes(len(characters), options.context, options.width, 4, options.layers)
     params = initialize(jax.random.key(0), sizes)
-    moments = (jax.tree.map(jnp.zeros_like, params),) * 2
+    zeros = jax.tree.map(jnp.zeros_like, params)
+    moments = (zeros, zeros)
 
-    test = held[: len(held) // (options.context + 1) * (options.context + 1)].reshape(-1, options.context + 1)
+    pieces = len(held) // (options.context + 1)
+    test = jnp.asarray(held[: pieces * (options.context + 1)].reshape(pieces, -1))
     evaluate = jax.jit(loss)
-    losses, held_out = [], []
+    losses, held_out = list[float](), list[tuple[int, float]]()
     for step, batch in enumerate(batches(learned, options.batch, options.context, options.steps), 1):
         params, moments, value = train_step(params, moments, float(step), batch, options.steps)
         losses.append(float(value))
         if step % max(options.steps // 8, 1) == 0:
             held_out.append((step, float(evaluate(params, test))))
 
-    start = held[: options.context]
+    start = jnp.asarray(held[: options.context])
     written = write(jax.random.key(1), params, start, 400, 0.7)
     continued = "".join(characters[index] for index in onp.asarray(written))
     probabilities = jax.nn.softmax(scores(params, start))

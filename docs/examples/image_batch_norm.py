@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as onp
 import pictures
+from numpy.typing import NDArray
 
 import tangrad as jax
 import tangrad.numpy as jnp
@@ -24,11 +26,13 @@ WIDTHS = (12, 24)  # channels of the two stages; the second has half the resolut
 KEPT = 0.9  # of the running statistics, in each step
 NHWC = ("NHWC", "HWIO", "NHWC")
 
+Part = TypeVar("Part")
+
 
 # --- images --------------------------------------------------------------------------------------------------------
 
 
-def draw_shape(key, kind):
+def draw_shape(key: jax.Array, kind: jax.Array) -> jax.Array:
     """One image (SIZE, SIZE, 1) of a shape, by its number."""
     for_place, for_size, for_angle, for_light, for_noise = jax.random.split(key, 5)
     centre = jax.random.uniform(for_place, (2,), minval=-0.35, maxval=0.35)
@@ -52,11 +56,11 @@ def draw_shape(key, kind):
 
 
 @jax.jit
-def draw_images(keys, kinds):
+def draw_images(keys: jax.Array, kinds: jax.Array) -> jax.Array:
     return jax.vmap(draw_shape)(keys, kinds)
 
 
-def make_batch(key, count: int):
+def make_batch(key: jax.Array, count: int) -> tuple[jax.Array, jax.Array]:
     """Images (count, SIZE, SIZE, 1), and the numbers of their shapes (count,)."""
     for_kinds, for_images = jax.random.split(key)
     kinds = jax.random.randint(for_kinds, (count,), 0, len(SHAPES))
@@ -66,70 +70,102 @@ def make_batch(key, count: int):
 # --- the network ---------------------------------------------------------------------------------------------------
 
 
-def initialize(key):
+class Layer(NamedTuple):
+    """A convolution without bias, and the normalisation after it, by channels."""
+
+    w: jax.Array
+    scale: jax.Array
+    shift: jax.Array
+
+
+class Statistics(NamedTuple):
+    """The running statistics of a normalisation, by channels."""
+
+    mean: jax.Array
+    variance: jax.Array
+
+
+class Block(NamedTuple, Generic[Part]):
+    """What belongs to the convolutions of a residual block: two after each other, and one beside them."""
+
+    a: Part
+    b: Part
+    skip: Part
+
+
+class Params(NamedTuple):
+    """Of the network."""
+
+    first: Layer
+    blocks: list[Block[Layer]]
+    weights: jax.Array  # of the last, linear layer
+    bias: jax.Array
+
+
+class State(NamedTuple):
+    """Of the normalisations."""
+
+    first: Statistics
+    blocks: list[Block[Statistics]]
+
+
+def initialize(key: jax.Array) -> tuple[Params, State]:
     """Parameters, and the state of the normalisations."""
     keys = iter(jax.random.split(key, 8))
     he = jax.nn.initializers.he_normal()
 
-    def convolution(size, inputs, outputs):
-        return {
-            "w": he(next(keys), (size, size, inputs, outputs)),
-            "scale": jnp.ones(outputs),
-            "shift": jnp.zeros(outputs),
-        }
+    def convolution(size: int, inputs: int, outputs: int) -> Layer:
+        return Layer(he(next(keys), (size, size, inputs, outputs)), jnp.ones(outputs), jnp.zeros(outputs))
 
-    params, channels = {"first": convolution(3, 1, WIDTHS[0])}, WIDTHS[0]
-    for number, width in enumerate(WIDTHS):
-        params[f"block{number}"] = {
-            "a": convolution(3, channels, width),
-            "b": convolution(3, width, width),
-            "skip": convolution(1, channels, width),
-        }
+    def statistics(layer: Layer) -> Statistics:
+        return Statistics(jnp.zeros_like(layer.scale), jnp.ones_like(layer.scale))
+
+    first, channels = convolution(3, 1, WIDTHS[0]), WIDTHS[0]
+    blocks: list[Block[Layer]] = []
+    for width in WIDTHS:
+        a, b, skip = convolution(3, channels, width), convolution(3, width, width), convolution(1, channels, width)
+        blocks.append(Block(a, b, skip))
         channels = width
-    statistics = {"mean": None, "variance": None}
-    is_layer = lambda node: isinstance(node, dict) and "scale" in node
-    state = jax.tree.map(
-        lambda layer: {name: jnp.zeros_like(layer["scale"]) + (name == "variance") for name in statistics},
-        params,
-        is_leaf=is_layer,
-    )
-    params["out"] = {"w": 0.1 * he(next(keys), (channels, len(SHAPES))), "b": jnp.zeros(len(SHAPES))}
-    return params, state
+    weights = 0.1 * he(next(keys), (channels, len(SHAPES)))
+    state = State(statistics(first), [Block(*map(statistics, block)) for block in blocks])
+    return Params(first, blocks, weights, jnp.zeros(len(SHAPES))), state
 
 
-def normalize(x, layer, state, training: bool):
+def normalize(x: jax.Array, layer: Layer, state: Statistics, training: bool) -> tuple[jax.Array, Statistics]:
     """Batch normalisation of (n, height, width, channels). Returns the result, and the state after it."""
     if training:
         mean, variance = jnp.mean(x, axis=(0, 1, 2)), jnp.var(x, axis=(0, 1, 2))
-        seen = {"mean": mean, "variance": variance}
+        seen = Statistics(mean, variance)
         state = jax.tree.map(lambda old, new: KEPT * old + (1 - KEPT) * new, state, seen)
     else:
-        mean, variance = state["mean"], state["variance"]
-    return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * layer["scale"] + layer["shift"], state
+        mean, variance = state
+    return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * layer.scale + layer.shift, state
 
 
-def convolve(x, layer, state, training: bool, stride: int = 1):
+def convolve(
+    x: jax.Array, layer: Layer, state: Statistics, training: bool, stride: int = 1
+) -> tuple[jax.Array, Statistics]:
     """A convolution without bias, normalised."""
-    x = jax.lax.conv_general_dilated(x, layer["w"], (stride, stride), "SAME", dimension_numbers=NHWC)
+    x = jax.lax.conv_general_dilated(x, layer.w, (stride, stride), "SAME", dimension_numbers=NHWC)
     return normalize(x, layer, state, training)
 
 
-def apply(params, state, images, training: bool):
+def apply(params: Params, state: State, images: jax.Array, training: bool) -> tuple[jax.Array, State]:
     """Unnormalised log probabilities (n, shapes) of images (n, SIZE, SIZE, 1), and the state after them."""
-    new = {}
-    x, new["first"] = convolve(images, params["first"], state["first"], training)
+    x, first = convolve(images, params.first, state.first, training)
     x = jax.nn.relu(x)
-    for number in range(len(WIDTHS)):
-        name, stride = f"block{number}", 1 if number == 0 else 2
-        layer, of_block, after = params[name], state[name], {}
-        y, after["a"] = convolve(x, layer["a"], of_block["a"], training, stride)
-        y, after["b"] = convolve(jax.nn.relu(y), layer["b"], of_block["b"], training)
-        skip, after["skip"] = convolve(x, layer["skip"], of_block["skip"], training, stride)
-        x, new[name] = jax.nn.relu(y + skip), after
-    return jnp.mean(x, axis=(1, 2)) @ params["out"]["w"] + params["out"]["b"], new
+    blocks: list[Block[Statistics]] = []
+    for number, (layer, of_block) in enumerate(zip(params.blocks, state.blocks, strict=True)):
+        stride = 1 if number == 0 else 2
+        y, after_a = convolve(x, layer.a, of_block.a, training, stride)
+        y, after_b = convolve(jax.nn.relu(y), layer.b, of_block.b, training)
+        skip, after_skip = convolve(x, layer.skip, of_block.skip, training, stride)
+        x = jax.nn.relu(y + skip)
+        blocks.append(Block(after_a, after_b, after_skip))
+    return jnp.mean(x, axis=(1, 2)) @ params.weights + params.bias, State(first, blocks)
 
 
-def loss(params, state, images, kinds):
+def loss(params: Params, state: State, images: jax.Array, kinds: jax.Array) -> tuple[jax.Array, State]:
     """The mean cross-entropy, with the state after the batch."""
     scores, state = apply(params, state, images, training=True)
     wanted = jax.nn.one_hot(kinds, len(SHAPES))
@@ -137,7 +173,9 @@ def loss(params, state, images, kinds):
 
 
 @jax.jit
-def train_step(params, state, momentum, rate, images, kinds):
+def train_step(
+    params: Params, state: State, momentum: Params, rate: float, images: jax.Array, kinds: jax.Array
+) -> tuple[Params, State, Params, jax.Array]:
     """A step of gradient descent with momentum. Returns parameters, state, momentum, and the loss before it."""
     (value, state), gradient = jax.value_and_grad(loss, has_aux=True)(params, state, images, kinds)
     momentum = jax.tree.map(lambda m, g: 0.9 * m + g, momentum, gradient)
@@ -146,18 +184,20 @@ def train_step(params, state, momentum, rate, images, kinds):
 
 
 @jax.jit
-def predict(params, state, images):
+def predict(params: Params, state: State, images: jax.Array) -> jax.Array:
     """The number of the likeliest shape of each image."""
     return jnp.argmax(apply(params, state, images, training=False)[0], axis=-1)
 
 
-def draw_picture(path: Path, losses, images, kinds, predicted) -> None:
+def draw_picture(
+    path: Path, losses: list[float], images: NDArray[Any], kinds: NDArray[Any], predicted: NDArray[Any]
+) -> None:
     gallery = pictures.Panel("held-out images, and what they are taken for", (0, 5), (0, 3))
     for index in range(15):
         left, bottom = index % 5, 2 - index // 5
         gallery.image(1 - images[index, ..., 0], -0.2, 2.2, (left + 0.05, bottom + 0.3, left + 0.95, bottom + 1.0))
         gallery.text(
-            left + 0.5, bottom + 0.02, SHAPES[predicted[index]], int(predicted[index] != kinds[index]), "middle"
+            left + 0.5, bottom + 0.02, SHAPES[int(predicted[index])], int(predicted[index] != kinds[index]), "middle"
         )
     table = onp.zeros((len(SHAPES), len(SHAPES)))
     onp.add.at(table, (kinds, predicted), 1)
@@ -180,7 +220,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     for_params, for_images, for_test = jax.random.split(jax.random.key(0), 3)
     params, state = initialize(for_params)
     momentum = jax.tree.map(jnp.zeros_like, params)
-    losses = []
+    losses: list[float] = []
     for step in range(options.steps):
         images, kinds = make_batch(jax.random.fold_in(for_images, step), options.batch)
         rate = options.rate * 0.5 * (1 + onp.cos(onp.pi * step / options.steps))

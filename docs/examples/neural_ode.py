@@ -11,11 +11,14 @@ number of steps it took. `custom_vjp` puts that in the place of what differentia
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias, TypeVar
 
 import numpy as onp
 import pictures
+from numpy.typing import NDArray
 
 import tangrad as jax
 import tangrad.numpy as jnp
@@ -36,20 +39,29 @@ STAGES = (
 NODES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
 ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
 
+Params: TypeAlias = dict[str, jax.Array]
+Args: TypeAlias = tuple[Params, ...]
+State = TypeVar("State")  # a tree of arrays
+Field: TypeAlias = Callable[..., State]  # the derivative, of a state, a time and args
+Kept: TypeAlias = tuple[jax.Array, jax.Array, Args]  # states, times, args
+Augmented: TypeAlias = tuple[jax.Array, jax.Array, Args]  # a state, its adjoint, the cotangents of args
+
 
 # --- the solver ----------------------------------------------------------------------------------------------------
 
 
-def combine(weights, slopes):
+def combine(weights: Sequence[float], slopes: Sequence[State]) -> State:
     """The sum of slopes, which are trees, by weights."""
-    return jax.tree.map(lambda *leaves: sum(w * leaf for w, leaf in zip(weights, leaves, strict=True)), *slopes)
+    mixed: State = jax.tree.map(lambda *leaves: sum(w * leaf for w, leaf in zip(weights, leaves, strict=True)), *slopes)
+    return mixed
 
 
-def advance(y, step, direction):
-    return jax.tree.map(lambda a, b: a + step * b, y, direction)
+def advance(y: State, step: jax.Array, direction: State) -> State:
+    advanced: State = jax.tree.map(lambda a, b: a + step * b, y, direction)
+    return advanced
 
 
-def attempt(field, y, time, step, args):
+def attempt(field: Field[State], y: State, time: jax.Array, step: jax.Array, args: Args) -> tuple[State, State]:
     """One step. Returns the new state, and an estimate of its error."""
     slopes = [field(y, time, *args)]
     for weights, node in zip(STAGES, NODES, strict=True):
@@ -58,24 +70,24 @@ def attempt(field, y, time, step, args):
     return new, jax.tree.map(lambda error: step * error, combine(ERROR, slopes))
 
 
-def error_ratio(error, y, new, tolerance):
+def error_ratio(error: State, y: State, new: State, tolerance: float) -> jax.Array:
     """The root mean square of the error, by what is tolerated: up to 1 the step is taken."""
 
-    def squares(e, a, b):
+    def squares(e: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
         return jnp.square(e / (tolerance * (1 + jnp.maximum(jnp.abs(a), jnp.abs(b))))).ravel()
 
     return jnp.sqrt(jnp.mean(jnp.concatenate(jax.tree.leaves(jax.tree.map(squares, error, y, new)))))
 
 
-def integrate(field, y, start, end, args, tolerance):
+def integrate(field: Field[State], y: State, start: jax.Array, end: jax.Array, args: Args, tolerance: float) -> State:
     """The state at `end`, forwards or backwards in time, in as many steps as the tolerance asks for."""
     sign = jnp.where(end >= start, 1.0, -1.0)
 
-    def unfinished(state):
+    def unfinished(state: tuple[State, jax.Array, jax.Array]) -> jax.Array:
         _, time, _ = state
         return sign * (end - time) > 1e-6
 
-    def one_step(state):
+    def one_step(state: tuple[State, jax.Array, jax.Array]) -> tuple[State, jax.Array, jax.Array]:
         y, time, size = state
         step = sign * jnp.minimum(size, jnp.abs(end - time))
         new, error = attempt(field, y, time, step, args)
@@ -88,11 +100,10 @@ def integrate(field, y, start, end, args, tolerance):
     return jax.lax.while_loop(unfinished, one_step, (y, start, jnp.abs(end - start) / 4 + 1e-6))[0]
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0, 4))
-def odeint(field, y, times, args, tolerance):
+def states_at(field: Field[jax.Array], y: jax.Array, times: jax.Array, args: Args, tolerance: float) -> jax.Array:
     """The states at `times` (count,) of dy/dt = field(y, t, *args), from y at the first of them: (count, *y.shape)."""
 
-    def next_state(y, interval):
+    def next_state(y: jax.Array, interval: jax.Array) -> tuple[jax.Array, jax.Array]:
         y = integrate(field, y, interval[0], interval[1], args, tolerance)
         return y, y
 
@@ -100,22 +111,31 @@ def odeint(field, y, times, args, tolerance):
     return jnp.concatenate([y[None], jax.lax.scan(next_state, y, intervals)[1]])
 
 
-def odeint_forward(field, y, times, args, tolerance):
+odeint = jax.custom_vjp(states_at, nondiff_argnums=(0, 4))
+
+
+def odeint_forward(
+    field: Field[jax.Array], y: jax.Array, times: jax.Array, args: Args, tolerance: float
+) -> tuple[jax.Array, Kept]:
     states = odeint(field, y, times, args, tolerance)
     return states, (states, times, args)
 
 
-def odeint_backward(field, tolerance, kept, cotangents):
+def odeint_backward(
+    field: Field[jax.Array], tolerance: float, kept: Kept, cotangents: jax.Array
+) -> tuple[jax.Array, jax.Array, Args]:
     """The adjoint equation, from the last time to the first, and what each seen state adds to it on the way."""
     states, times, args = kept
 
-    def augmented(state, time, *args):
+    def augmented(state: Augmented, time: jax.Array, *args: Params) -> Augmented:
         y, adjoint, _ = state
         slope, pull = jax.vjp(lambda y, args: field(y, time, *args), y, args)
         of_state, of_args = pull(adjoint)
         return slope, -of_state, jax.tree.map(jnp.negative, of_args)
 
-    def back(carry, seen):
+    def back(
+        carry: tuple[jax.Array, Args], seen: tuple[jax.Array, jax.Array, jax.Array]
+    ) -> tuple[tuple[jax.Array, Args], None]:
         adjoint, of_args = carry
         y, cotangent, (start, end) = seen
         state = (y, adjoint + cotangent, of_args)
@@ -134,18 +154,18 @@ odeint.defvjp(odeint_forward, odeint_backward)
 # --- what moves, and what is learned -------------------------------------------------------------------------------
 
 
-def spiral(y, time):
+def spiral(y: jax.Array, time: jax.Array) -> jax.Array:
     """The true velocity: of the cubes of the coordinates, turned and drawn inwards."""
     return jnp.stack([-0.1 * y[0] ** 3 + 2.0 * y[1] ** 3, -2.0 * y[0] ** 3 - 0.1 * y[1] ** 3])
 
 
-def network(y, time, params):
+def network(y: jax.Array, time: jax.Array, params: Params) -> jax.Array:
     """The learned velocity: a network of one hidden layer, of the cubes of the coordinates."""
     hidden = jnp.tanh(y**3 @ params["in"] + params["bias"])
     return hidden @ params["out"]
 
 
-def initialize(key):
+def initialize(key: jax.Array) -> Params:
     first, second = jax.random.split(key)
     return {
         "in": jax.random.normal(first, (2, WIDTH)) * 0.5,
@@ -154,20 +174,35 @@ def initialize(key):
     }
 
 
-def pieces(key, seen, times, count, length):
+def pieces(key: jax.Array, seen: jax.Array, times: jax.Array, count: int, length: int) -> jax.Array:
     """Random pieces of what was seen: their first points (count, 2), and all points (count, length, 2)."""
     starts = jax.random.randint(key, (count,), 0, len(times) - length)
-    return jax.vmap(lambda start: jax.lax.dynamic_slice_in_dim(seen, start, length))(starts)
+
+    def piece(start: jax.Array) -> jax.Array:
+        return jax.lax.dynamic_slice_in_dim(seen, start, length)
+
+    return jax.vmap(piece)(starts)
 
 
-def loss(params, batch, times, tolerance):
+def loss(params: Params, batch: jax.Array, times: jax.Array, tolerance: float) -> jax.Array:
     """The mean absolute distance of integrated pieces from what was seen."""
-    follow = jax.vmap(lambda y: odeint(network, y, times, (params,), tolerance))
-    return jnp.mean(jnp.abs(follow(batch[:, 0]) - batch))
+
+    def follow(y: jax.Array) -> jax.Array:
+        return odeint(network, y, times, (params,), tolerance)
+
+    return jnp.mean(jnp.abs(jax.vmap(follow)(batch[:, 0]) - batch))
 
 
 @partial(jax.jit, static_argnames=("tolerance", "steps"))
-def train_step(params, moments, count, batch, times, tolerance, steps):
+def train_step(
+    params: Params,
+    moments: tuple[Params, Params],
+    count: float,
+    batch: jax.Array,
+    times: jax.Array,
+    tolerance: float,
+    steps: int,
+) -> tuple[Params, tuple[Params, Params], jax.Array]:
     """A step of Adam. Returns the parameters and moments after it, and the loss before."""
     value, gradient = jax.value_and_grad(loss)(params, batch, times, tolerance)
     first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, moments[0], gradient)
@@ -178,7 +213,13 @@ def train_step(params, moments, count, batch, times, tolerance, steps):
     return params, (first, second), value
 
 
-def draw_picture(path: Path, seen, truth, learned, losses) -> None:
+def draw_picture(
+    path: Path,
+    seen: NDArray[onp.float32],
+    truth: NDArray[onp.float32],
+    learned: NDArray[onp.float32],
+    losses: list[float],
+) -> None:
     plane = pictures.Panel("seen, true and learned paths", (-2.2, 2.2), (-2.2, 2.2), ("x", "y"))
     plane.points(seen[:, 0], seen[:, 1], 1, 2)
     plane.line(truth[:, 0], truth[:, 1], 2, 1)
@@ -206,8 +247,9 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     places = solve(spiral, start, times, (), 1e-6)
     seen = places + NOISE * jax.random.normal(for_noise, places.shape)
     params = initialize(for_params)
-    moments = (jax.tree.map(jnp.zeros_like, params),) * 2
-    losses = []
+    zeros = jax.tree.map(jnp.zeros_like, params)
+    moments = (zeros, zeros)
+    losses: list[float] = []
     for count in range(1, options.steps + 1):
         key = jax.random.fold_in(for_pieces, count)
         batch = pieces(key, seen, times, options.batch, options.length)

@@ -11,11 +11,15 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as onp
+from numpy.typing import ArrayLike, NDArray
 
 COLOURS = ("#4269d0", "#ff725c", "#3ca951", "#a463f2", "#9c6b4e", "#6cc5b0")
 WIDTH, HEIGHT, MARGIN = 300, 240, 44
+
+Numbers: TypeAlias = Sequence[float] | NDArray[onp.floating | onp.integer]
 
 
 class Panel:
@@ -40,14 +44,14 @@ class Panel:
         self.y = tuple(onp.log10(y)) if logarithmic else y
         self.marks: list[str] = []
 
-    def place(self, x, y) -> tuple[onp.ndarray, onp.ndarray]:
+    def place(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[onp.float64], NDArray[onp.float64]]:
         """Coordinates in the panel of points in the units of the axes."""
         heights = onp.log10(y) if self.logarithmic else onp.asarray(y, float)
         across = (onp.asarray(x, float) - self.x[0]) / (self.x[1] - self.x[0])
         up = (heights - self.y[0]) / (self.y[1] - self.y[0])
         return MARGIN + across * (WIDTH - 2 * MARGIN), HEIGHT - MARGIN - up * (HEIGHT - 2 * MARGIN)
 
-    def line(self, x, y, colour: int = 0, width: float = 1.5, name: str = "") -> None:
+    def line(self, x: Numbers, y: Numbers, colour: int = 0, width: float = 1.5, name: str = "") -> None:
         """A line through points; with a name, that stands at its end."""
         across, down = self.place(x, y)
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, down, strict=True))
@@ -57,12 +61,14 @@ class Panel:
         if name:
             self.text(x[-1], y[-1], name, colour, anchor="end")
 
-    def points(self, x, y, colour: int = 0, radius: float = 2.5) -> None:
+    def points(self, x: Numbers, y: Numbers, colour: int = 0, radius: float = 2.5) -> None:
         """A dot for each point."""
         for a, b in zip(*self.place(x, y), strict=True):
             self.marks.append(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{radius}" fill="{COLOURS[colour]}"/>')
 
-    def text(self, x, y, text: str, colour: int | None = None, anchor: str = "start", size: int = 10) -> None:
+    def text(
+        self, x: float, y: float, text: str, colour: int | None = None, anchor: str = "start", size: int = 10
+    ) -> None:
         """Words at a point."""
         a, b = self.place(x, y)
         fill = "#222" if colour is None else COLOURS[colour]
@@ -71,7 +77,9 @@ class Panel:
             f'xml:space="preserve">{html.escape(text)}</text>'
         )
 
-    def image(self, values, low: float, high: float, box: tuple[float, float, float, float] = (0, 0, 1, 1)) -> None:
+    def image(
+        self, values: ArrayLike, low: float, high: float, box: tuple[float, float, float, float] = (0, 0, 1, 1)
+    ) -> None:
         """A matrix as shades from blue (`low`) over white to red (`high`), its first row on top, in a box of the panel.
 
         `box`: left, bottom, right, top, in the units of the axes.
@@ -110,7 +118,7 @@ class Panel:
         return parts
 
 
-def png(pixels: onp.ndarray) -> bytes:
+def png(pixels: NDArray[onp.uint8]) -> bytes:
     """Bytes (rows, columns, 3) of red, green and blue as a PNG file (ISO/IEC 15948), no row filtered."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:

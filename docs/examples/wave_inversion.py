@@ -17,10 +17,11 @@ from __future__ import annotations
 import argparse
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as onp
 import pictures
+from numpy.typing import NDArray
 
 import tangrad as jax
 import tangrad.numpy as jnp
@@ -32,13 +33,16 @@ STEP = 0.3  # in microseconds
 FREQUENCY = 0.16  # of the pulses, in megahertz
 UPDATE = 0.02  # of the speeds in a step of descent, in millimetres per microsecond
 
+Places: TypeAlias = tuple[NDArray[onp.intp], NDArray[onp.intp]]  # rows and columns of the grid
+State: TypeAlias = tuple[jax.Array, jax.Array]  # the pressure now, and a step before
+
 
 class Setting(NamedTuple):
     """Where sources and sensors are, as rows and columns of the grid, and how long is recorded."""
 
     size: int
-    sources: tuple
-    sensors: tuple
+    sources: Places
+    sensors: Places
     times: int
 
 
@@ -55,7 +59,7 @@ def make_setting(size: int, sources: int, times: int) -> Setting:
     return Setting(size, tuple(chosen.T), tuple(around.T), times)
 
 
-def true_speeds(size: int):
+def true_speeds(size: int) -> jax.Array:
     """The map to be found: a slow disc and a fast bar in water, with soft edges."""
     row, column = onp.mgrid[-1 : 1 : size * 1j, -1 : 1 : size * 1j]
     disc = 1 / (1 + onp.exp((onp.hypot(row + 0.25, column + 0.3) - 0.28) * 25))
@@ -63,24 +67,24 @@ def true_speeds(size: int):
     return jnp.asarray(SPEED * (1 - 0.12 * disc + 0.1 * bar), jnp.float32)
 
 
-def pulse(times: int):
+def pulse(times: int) -> jax.Array:
     """A Ricker wavelet, the second derivative of a Gaussian, over time."""
     argument = (onp.pi * FREQUENCY * (onp.arange(times) * STEP - 1.3 / FREQUENCY)) ** 2
     return jnp.asarray((1 - 2 * argument) * onp.exp(-argument), jnp.float32)
 
 
-def damping(size: int):
+def damping(size: int) -> jax.Array:
     """How much of the motion the layer takes away in a step, for each cell."""
     outside = onp.maximum(BORDER - onp.arange(size + 2 * BORDER), 0)
     depth = (outside + outside[::-1]) / BORDER
     return jnp.asarray(0.35 * onp.maximum.outer(depth, depth) ** 2, jnp.float32)
 
 
-def laplacian(field):
+def laplacian(field: jax.Array) -> jax.Array:
     """Of the fourth order; the field is zero outside."""
     padded = jnp.pad(field, 2)
 
-    def shifted(rows, columns):
+    def shifted(rows: int, columns: int) -> jax.Array:
         return jax.lax.slice(padded, (2 + rows, 2 + columns), (2 + rows + field.shape[0], 2 + columns + field.shape[1]))
 
     near = shifted(1, 0) + shifted(-1, 0) + shifted(0, 1) + shifted(0, -1)
@@ -88,19 +92,19 @@ def laplacian(field):
     return (16 * near - far - 60 * field) / (12 * SPACING**2)
 
 
-def record(speeds, source, setting: Setting, block: int = 20):
+def record(speeds: jax.Array, source: jax.Array, setting: Setting, block: int = 20) -> jax.Array:
     """What the sensors record, (times, sensors), of a pulse from `source` (2,) in a body of `speeds` (size, size)."""
     courant = (jnp.pad(speeds, BORDER, mode="edge") * STEP) ** 2
     loss = damping(setting.size)
 
-    def step(state, amplitude):
+    def step(state: State, amplitude: jax.Array) -> tuple[State, jax.Array]:
         now, before = state
         after = (2 * now - (1 - loss) * before + courant * laplacian(now)) / (1 + loss)
         after = after.at[source[0], source[1]].add(amplitude)
         return (after, now), now[setting.sensors]
 
     @jax.checkpoint
-    def steps(state, amplitudes):
+    def steps(state: State, amplitudes: jax.Array) -> tuple[State, jax.Array]:
         return jax.lax.scan(step, state, amplitudes)
 
     still = jnp.zeros_like(courant)
@@ -108,18 +112,22 @@ def record(speeds, source, setting: Setting, block: int = 20):
     return traces.reshape(setting.times, -1)
 
 
-def misfit(speeds, recorded, setting: Setting):
+def misfit(speeds: jax.Array, recorded: jax.Array, setting: Setting) -> jax.Array:
     """Half the mean square of what a simulation with `speeds` has otherwise than what was recorded."""
-    simulated = jax.vmap(lambda source: record(speeds, source, setting))(jnp.stack(setting.sources, axis=1))
+
+    def simulate(source: jax.Array) -> jax.Array:
+        return record(speeds, source, setting)
+
+    simulated = jax.vmap(simulate)(jnp.stack(setting.sources, axis=1))
     return 0.5 * jnp.mean(jnp.square(simulated - recorded)) / jnp.mean(jnp.square(recorded))
 
 
-def invert(recorded, setting: Setting, steps: int):
+def invert(recorded: jax.Array, setting: Setting, steps: int) -> tuple[list[jax.Array], list[float]]:
     """Descend from water alone, by the gradient over its running mean square. Returns maps and misfits of all steps."""
     evaluate = jax.jit(jax.value_and_grad(partial(misfit, setting=setting)))
     speeds = jnp.full((setting.size, setting.size), SPEED)
-    mean, square = jnp.zeros_like(speeds), 0.0
-    maps, misfits = [speeds], []
+    mean, square = jnp.zeros_like(speeds), jnp.zeros(())
+    maps, misfits = [speeds], list[float]()
     for count in range(1, steps + 1):
         value, gradient = evaluate(speeds, recorded)
         gradient = smoothed(gradient)
@@ -132,7 +140,7 @@ def invert(recorded, setting: Setting, steps: int):
     return maps, misfits
 
 
-def smoothed(x):
+def smoothed(x: jax.Array) -> jax.Array:
     """Without what is smaller than waves can resolve: means with the neighbours, twice."""
     for _ in range(2):
         x = jnp.pad(x, 1, mode="edge")
@@ -141,9 +149,15 @@ def smoothed(x):
     return x
 
 
-def draw_picture(path: Path, truth, found, traces, misfits) -> None:
+def draw_picture(
+    path: Path,
+    truth: NDArray[onp.float32],
+    found: NDArray[onp.float32],
+    traces: NDArray[onp.float32],
+    misfits: list[float],
+) -> None:
     limits = (0.87 * SPEED, 1.13 * SPEED)
-    panels = []
+    panels: list[pictures.Panel] = []
     for title, speeds in (("true speeds", truth), ("found after all steps", found)):
         panel = pictures.Panel(title)
         panel.image(speeds, *limits)
@@ -165,8 +179,11 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
 
     setting = make_setting(options.size, options.sources, options.times)
     truth = true_speeds(options.size)
-    observe = jax.jit(jax.vmap(lambda source: record(truth, source, setting)))
-    recorded = observe(jnp.stack(setting.sources, axis=1))
+
+    def observe(source: jax.Array) -> jax.Array:
+        return record(truth, source, setting)
+
+    recorded = jax.jit(jax.vmap(observe))(jnp.stack(setting.sources, axis=1))
     maps, misfits = invert(recorded, setting, options.steps)
     errors = [float(jnp.sqrt(jnp.mean(jnp.square(speeds - truth)))) for speeds in (maps[0], maps[-1])]
     print(f"misfit {misfits[0]:.4f} with water alone, {misfits[-1]:.4f} in the end")

@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tools.generate_api import public_api
-from tools.workspace import distributions
+from tools.workspace import ROOT, distributions
 
 PROGRAM = Path(__file__).parent / "typed" / "user.py"
 MODULES = re.compile(r"\b(?:[a-z_]\w*\.)+(?=\w)")
@@ -37,30 +38,58 @@ def site(tmp_path_factory):
     return folder
 
 
+# Libraries without types that programs use, for pictures and for data, are not a fault of the programs.
+MYPY = ["--strict", "--config-file=", "--follow-imports=silent"]
+PYRIGHT = {"typeCheckingMode": "strict", "reportMissingTypeStubs": False}
+
+
+def mypy_says(site: Path, folder: Path, programs: list[str]) -> list[str]:
+    """All that mypy says of programs in a folder, line by line."""
+    command = [sys.executable, "-m", "mypy", *MYPY, f"--cache-dir={folder / 'cache'}", *programs]
+    environment = {**os.environ, "MYPYPATH": str(site)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == int(": error:" in done.stdout), done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+def pyright_says(site: Path, folder: Path, programs: list[str]) -> list[dict[str, Any]]:
+    """All that pyright says of programs in a folder, as records."""
+    (folder / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(site)], **PYRIGHT}))
+    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable, *programs]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    found = json.loads(done.stdout)
+    assert found["summary"]["filesAnalyzed"] == len(programs), done.stdout
+    return list(found["generalDiagnostics"])
+
+
+def mypy_errors(site: Path, folder: Path, programs: list[str]) -> list[str]:
+    return [line for line in mypy_says(site, folder, programs) if ": error:" in line]
+
+
+def pyright_errors(site: Path, folder: Path, programs: list[str]) -> list[str]:
+    return [
+        f"{Path(one['file']).name}:{one['range']['start']['line'] + 1}: {one['message']}"
+        for one in pyright_says(site, folder, programs)
+        if one["severity"] != "information"
+    ]
+
+
 def by_mypy(site: Path, folder: Path, program: str) -> dict[int, str]:
     """Line -> type. Fails for anything but revealed types."""
     (folder / "program.py").write_text(program)
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent"]
-    command += [f"--cache-dir={folder / 'cache'}", "program.py"]
-    done = subprocess.run(
-        command, cwd=folder, env={**os.environ, "MYPYPATH": str(site)}, capture_output=True, text=True, timeout=300
-    )
-    assert ": error:" not in done.stdout and done.returncode == 0, done.stdout + done.stderr
-    found = re.findall(r'program\.py:(\d+): note: Revealed type is "(.*)"', done.stdout)
+    lines = mypy_says(site, folder, ["program.py"])
+    assert not any(": error:" in line for line in lines), "\n".join(lines)
+    found = re.findall(r'program\.py:(\d+): note: Revealed type is "(.*)"', "\n".join(lines))
     return {int(number): MODULES.sub("", text) for number, text in found}
 
 
 def by_pyright(site: Path, folder: Path, program: str) -> dict[int, str]:
     """Line -> type. Fails for anything but revealed types."""
     (folder / "program.py").write_text(program)
-    settings = {"extraPaths": [str(site)], "typeCheckingMode": "strict"}
-    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
-    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable, "program.py"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
-    reported = json.loads(done.stdout)["generalDiagnostics"]
-    errors = [one["message"] for one in reported if one["severity"] != "information"]
+    said = pyright_says(site, folder, ["program.py"])
+    errors = [one["message"] for one in said if one["severity"] != "information"]
     assert not errors, "\n".join(errors)
-    texts = {one["range"]["start"]["line"] + 1: one["message"] for one in reported}
+    texts = {one["range"]["start"]["line"] + 1: one["message"] for one in said}
     return {number: text.rpartition('" is "')[2].rstrip('"') for number, text in texts.items()}
 
 
@@ -89,6 +118,35 @@ def test_a_wrong_program_is_reported(checker, words, site, tmp_path):
         checker(site, tmp_path, program)
     reported = str(caught.value)
     assert all(word in reported for word in words), reported
+
+
+# The programs of the documentation.
+EXAMPLES = ("bayesian_model", "character_transformer", "image_batch_norm", "neural_ode", "pictures", "wave_inversion")
+
+
+@pytest.fixture
+def programs(tmp_path):
+    """The examples in a folder of their own, and their names."""
+    for name in EXAMPLES:
+        shutil.copy(ROOT / "docs" / "examples" / f"{name}.py", tmp_path)
+    return [f"{name}.py" for name in EXAMPLES]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checker", [mypy_errors, pyright_errors])
+def test_the_examples_have_types(checker, site, programs, tmp_path):
+    assert checker(site, tmp_path, programs) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checker", [mypy_errors, pyright_errors])
+def test_a_wrong_call_in_an_example_is_reported(checker, site, programs, tmp_path):
+    path = tmp_path / "neural_ode.py"
+    text = path.read_text().replace("pieces(key, seen, times,", 'pieces(key, seen, "times",')
+    assert text != path.read_text()
+    path.write_text(text)
+    (fault,) = checker(site, tmp_path, programs)
+    assert "neural_ode.py" in fault and '"pieces"' in fault
 
 
 # Packages whose functions all state what they return, but for those of the table.

@@ -7,6 +7,7 @@ from tangrad._core.settings.config import (
 from tangrad._custom_rules.dead_code import custom_dce as custom_dce
 from tangrad._debug.functions import io_callback as io_callback
 from tangrad.experimental import checkify as checkify
+from tangrad.experimental import maps as maps
 from tangrad.experimental import mesh_utils as mesh_utils
 from tangrad.experimental import multihost_utils as multihost_utils
 from tangrad.experimental import ode as ode
@@ -20,6 +21,7 @@ __all__ = [
     "disable_x64",
     "enable_x64",
     "io_callback",
+    "maps",
     "mesh_utils",
     "multihost_utils",
     "ode",

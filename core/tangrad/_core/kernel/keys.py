@@ -7,13 +7,15 @@ another's result. `typed_key` makes a hashable key that does.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeVar
+
+C = TypeVar("C", bound=type)
 
 # Types whose equality is already exact, so that the value is its own key.
 _EXACT: set[type] = {str, type(None), bytes}
 
 
-def exact_equality(kind: type) -> type:
+def exact_equality(kind: C) -> C:
     """Declare that equal values of `kind` are interchangeable, as parts of cache keys. A decorator of classes.
 
     For types that compare by identity, as jaxprs do, and for those whose equality distinguishes all that matters.
@@ -95,7 +97,6 @@ class FixedParams(dict[str, Any]):
     """
 
     __slots__ = ("key",)
-    key: FixedKey
 
     def __init__(self, **params: Any) -> None:
         super().__init__(params)

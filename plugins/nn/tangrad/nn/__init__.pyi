@@ -37,6 +37,7 @@ from tangrad._nn.normalization import (
 )
 from tangrad._nn.scaled_products import scaled_matmul as scaled_matmul
 from tangrad._numpy.analytic import tanh as tanh
+from tangrad.nn import initializers as initializers
 
 __all__ = [
     "celu",
@@ -49,6 +50,7 @@ __all__ = [
     "hard_swish",
     "hard_tanh",
     "identity",
+    "initializers",
     "leaky_relu",
     "log1mexp",
     "log_sigmoid",

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import random
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend.lax import takes_out_sharding
 from tangrad.extend.numpy import canonical_axes, canonical_axis
+from tangrad.typing import DTypeLike, Key
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["init", "ones", "zeros"], True)
@@ -28,6 +29,7 @@ __all__ = [
 ]  # fmt: skip
 
 Axes = int | Sequence[int]
+Kind: TypeAlias = DTypeLike | None  # by default that of floating numbers
 
 
 @runtime_checkable
@@ -39,7 +41,7 @@ class Initializer(Protocol):
     True
     """
 
-    def __call__(self, key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+    def __call__(self, key: Key, shape: Sequence[int], dtype: Kind = None, out_sharding: Any = None) -> Array:
         """An array of `shape` and `dtype`, drawn with `key`."""
         raise NotImplementedError
 
@@ -52,7 +54,7 @@ def _kind(dtype: Any) -> Any:
 
 
 @takes_out_sharding
-def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+def zeros(key: Key, shape: Sequence[int], dtype: Kind = None, out_sharding: Any = None) -> Array:
     """Zeros: an initializer itself.
 
     Args:
@@ -72,7 +74,7 @@ def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any =
 
 
 @takes_out_sharding
-def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+def ones(key: Key, shape: Sequence[int], dtype: Kind = None, out_sharding: Any = None) -> Array:
     """Ones: an initializer itself.
 
     Args:
@@ -91,7 +93,7 @@ def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = 
     return tnp.ones(shape, _kind(dtype))
 
 
-def constant(value: Any, dtype: Any = None) -> Initializer:
+def constant(value: Any, dtype: Kind = None) -> Initializer:
     """An initializer of arrays that are full of a value.
 
     Args:
@@ -107,7 +109,7 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
     """
 
     @takes_out_sharding
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: Any = None) -> Array:
         return tnp.full(shape, value, _kind(dtype))
 
     return init
@@ -116,7 +118,7 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
 # --- of a fixed scale ----------------------------------------------------------------------------------------------
 
 
-def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
+def uniform(scale: Any = 1e-2, dtype: Kind = None) -> Initializer:
     """An initializer of numbers uniform in [0, scale).
 
     Args:
@@ -132,14 +134,14 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     """
 
     @takes_out_sharding
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: Any = None) -> Array:
         kind = _kind(dtype)
         return random.uniform(key, shape, kind) * tnp.array(scale, kind)
 
     return init
 
 
-def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
+def normal(stddev: Any = 1e-2, dtype: Kind = None) -> Initializer:
     """An initializer of normal numbers.
 
     Args:
@@ -155,14 +157,14 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     """
 
     @takes_out_sharding
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: Any = None) -> Array:
         kind = _kind(dtype)
         return random.normal(key, shape, kind) * tnp.array(stddev, kind)
 
     return init
 
 
-def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
+def truncated_normal(stddev: Any = 1e-2, dtype: Kind = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
     """An initializer of normal numbers, cut off at `lower` and `upper` standard deviations.
 
     Args:
@@ -179,7 +181,7 @@ def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, u
     """
 
     @takes_out_sharding
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: Any = None) -> Array:
         kind = _kind(dtype)
         drawn = random.truncated_normal(key, lower, upper, shape, kind)
         return drawn * tnp.array(stddev, kind)
@@ -228,7 +230,7 @@ def variance_scaling(
     in_axis: Axes = -2,
     out_axis: Axes = -1,
     batch_axis: Axes = (),
-    dtype: Any = None,
+    dtype: Kind = None,
 ) -> Initializer:
     """An initializer of numbers of variance `scale` / fan.
 
@@ -256,7 +258,7 @@ def variance_scaling(
         raise ValueError(f"variance_scaling: distribution must be one of {_DISTRIBUTIONS}, got {distribution!r}")
 
     @takes_out_sharding
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: Any = None) -> Array:
         sizes, kind = canonicalize_shape(shape), _kind(dtype)
         if not dtypes.issubdtype(kind, np.inexact):
             raise ValueError(f"variance_scaling draws floating or complex numbers, got dtype {dtypes.dtype_name(kind)}")
@@ -299,7 +301,7 @@ def _complex_truncated_normal(key: Any, upper: float, shape: tuple[int, ...], dt
 # --- orthogonal ----------------------------------------------------------------------------------------------------
 
 
-def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Kind = None) -> Initializer:
     """An initializer of matrices whose rows or columns are orthogonal, whichever there are fewer of.
 
     Args:
@@ -321,7 +323,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
     """
 
     @takes_out_sharding
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: Any = None) -> Array:
         sizes, kind = canonicalize_shape(shape), _kind(dtype)
         if len(sizes) < 2:
             raise ValueError(f"orthogonal: weights need two dimensions or more, got shape {sizes}")
@@ -333,7 +335,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
     return init
 
 
-def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Kind = None) -> Initializer:
     """An initializer of kernels of convolutions that keep lengths: orthogonal at the centre, 0 elsewhere.
 
     Args:
@@ -353,7 +355,7 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
     centre = orthogonal(scale, column_axis, dtype)
 
     @takes_out_sharding
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: Any = None) -> Array:
         sizes, kind = canonicalize_shape(shape), _kind(dtype)
         if len(sizes) not in (3, 4, 5):
             raise ValueError(f"delta_orthogonal: weights need three to five dimensions, got shape {sizes}")
@@ -369,7 +371,7 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
 # --- by name -------------------------------------------------------------------------------------------------------
 
 
-def glorot_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
+def glorot_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Kind = None) -> Initializer:
     """Glorot's initializer with uniform numbers: variance 1 / (mean of fan in and fan out).
 
     Args:
@@ -388,7 +390,7 @@ def glorot_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (
     return variance_scaling(1.0, "fan_avg", "uniform", in_axis, out_axis, batch_axis, dtype)
 
 
-def glorot_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
+def glorot_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Kind = None) -> Initializer:
     """Glorot's initializer with truncated normal numbers: variance 1 / (mean of fan in and fan out).
 
     Args:
@@ -407,7 +409,7 @@ def glorot_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = ()
     return variance_scaling(1.0, "fan_avg", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
 
-def lecun_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
+def lecun_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Kind = None) -> Initializer:
     """LeCun's initializer with uniform numbers: variance 1 / fan in.
 
     Args:
@@ -426,7 +428,7 @@ def lecun_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = ()
     return variance_scaling(1.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
 
 
-def lecun_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
+def lecun_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Kind = None) -> Initializer:
     """LeCun's initializer with truncated normal numbers: variance 1 / fan in.
 
     Args:
@@ -445,7 +447,7 @@ def lecun_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (),
     return variance_scaling(1.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
 
-def he_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
+def he_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Kind = None) -> Initializer:
     """He's initializer with uniform numbers: variance 2 / fan in.
 
     Args:
@@ -464,7 +466,7 @@ def he_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), d
     return variance_scaling(2.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
 
 
-def he_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
+def he_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Kind = None) -> Initializer:
     """He's initializer with truncated normal numbers: variance 2 / fan in.
 
     Args:
