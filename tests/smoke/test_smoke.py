@@ -168,6 +168,12 @@ def plane(x):
     return SQUARE + tnp.outer(x[:2], x[2:4])
 
 
+def in_regions(x):
+    for factor in (1.0, 2.0, 3.0):
+        x = tnp.sin(x) * factor
+    return x
+
+
 def checked(x):
     def positive(x):
         checkify.check(tnp.all(x > 0), "{} is not positive", x)
@@ -209,6 +215,7 @@ PROGRAMS = {
     "random": (drawn, True),
     "reductions": (lambda x: tnp.cumsum(x) / tnp.max(x) + tnp.argmax(x), True),
     "shard_map": (shared, True),
+    "regions": (tangrad.jit(in_regions, compile_regions="always"), True),
     "runtime_checks": (checked, True),
     "sharding": (constrained, True),
     "solves": (solved, True),

@@ -6,10 +6,10 @@ import warnings
 from typing import Any
 
 from tangrad._jit.regions.limits import MEASURED, MEASURED_ON_NUMPY, NONE
-from tangrad._jit.regions.program_pass import with_regions
 from tangrad._jit.regions.settings import compile_regions
 from tangrad.core import ClosedJaxpr, HookContext, hookimpl
 from tangrad.core.settings import is_checking_values
+from tangrad.core.tools import sub_jaxprs
 
 
 @hookimpl(trylast=True)
@@ -21,10 +21,18 @@ def tangrad_jaxpr_pass(closed_jaxpr: ClosedJaxpr, context: HookContext) -> Close
     usual = MEASURED_ON_NUMPY if context.backend == "numpy" else MEASURED
     limits = NONE if chosen == "always" else usual
     # A program whose values are checked is run again one by one: it stays as it was written.
-    if not chosen or is_checking_values():
+    if not chosen or is_checking_values() or _is_short(closed_jaxpr, limits.program):
         return None
     try:
-        return with_regions(closed_jaxpr, limits, unmarked=chosen != "marked")
+        from tangrad._jit.regions import program_pass  # six files, which programs that are short do without
+
+        return program_pass.with_regions(closed_jaxpr, limits, unmarked=chosen != "marked")
     except Exception as error:  # what is there to save time must not cost a program
         warnings.warn(f"{context.function_name!r} is compiled whole: {error!r}", RuntimeWarning, stacklevel=2)
         return None
+
+
+def _is_short(closed: ClosedJaxpr, limit: int) -> bool:
+    """Whether a program has few equations, none of which has programs of its own: most have, and are done with here."""
+    equations = closed.jaxpr.eqns
+    return len(equations) < limit and not any(True for eqn in equations for _ in sub_jaxprs(eqn.params))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
+from typing import TYPE_CHECKING
 
-from tangrad._jit.regions.structure import Contents
+if TYPE_CHECKING:
+    from tangrad._jit.regions.structure import Contents
 
 
 @dataclass(frozen=True, slots=True)
