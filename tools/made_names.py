@@ -133,9 +133,14 @@ TYPES = {
     "Any": "typing",
     "Array": "tangrad.core",
     "ArrayLike": "tangrad.typing",
+    "Axis": "tangrad.typing",
+    "DTypeLike": "tangrad.typing",
+    "Key": "tangrad.typing",
     "Layer": "tangrad._scipy.example_libraries.activations",
     "ScatterDimensionNumbers": "tangrad.lax",
     "Sequence": "collections.abc",
+    "Shape": "tangrad.typing",
+    "SupportsIndex": "typing",
     "Tolerance": "tangrad.lax",
 }
 

@@ -1,11 +1,11 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.array`: do not edit.
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TYPE_CHECKING
 
 from tangrad._core.kernel.array import Array
 from tangrad._core.kernel.sharding import Sharding
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, Axis, DTypeLike
 
 class Shard:
     device: Any
@@ -116,8 +116,12 @@ class ArrayMembers(metaclass=MembersOnClass):
     def addressable_data(self, index: int) -> Any: ...
     @property
     def addressable_shards(self) -> list[Shard]: ...
-    def all(self, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Array: ...
-    def any(self, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Array: ...
+    def all(
+        self, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None
+    ) -> Array: ...
+    def any(
+        self, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None
+    ) -> Array: ...
     def argmax(self, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array: ...
     def argmin(self, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array: ...
     def argpartition(self, kth: int, axis: int = -1) -> Array: ...
@@ -129,13 +133,13 @@ class ArrayMembers(metaclass=MembersOnClass):
         order: None = None,
         stable: bool = True,
         descending: bool = False,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> Array: ...
     def astype(self, dtype: DTypeLike | None, copy: bool = False, device: Any = None) -> Array: ...
     @property
     def at(self) -> IndexUpdates: ...
     def byteswap(self) -> Array: ...
-    def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Array: ...
+    def choose(self, choices: ArrayLike | Sequence[ArrayLike], out: None = None, mode: str = "raise") -> Array: ...
     def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array: ...
     def compress(self, condition: ArrayLike, axis: int | None = None, **options: Any) -> Array: ...
     def conj(self) -> Array: ...
@@ -143,15 +147,20 @@ class ArrayMembers(metaclass=MembersOnClass):
     def copy(self, order: str | None = None) -> Array: ...
     @property
     def ctypes(self) -> Any: ...
-    def cumprod(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Array: ...
-    def cumsum(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Array: ...
+    def cumprod(self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array: ...
+    def cumsum(self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array: ...
     @property
     def device_buffer(self) -> Any: ...
     @property
     def device_buffers(self) -> list[Any]: ...
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array: ...
     def dot(
-        self, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
+        self,
+        b: ArrayLike,
+        *,
+        precision: Any = None,
+        preferred_element_type: DTypeLike | None = None,
+        out_sharding: Any = None,
     ) -> Array: ...
     @property
     def flat(self) -> Array: ...
@@ -163,35 +172,58 @@ class ArrayMembers(metaclass=MembersOnClass):
     @property
     def mT(self) -> Array: ...
     def max(
-        self, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
-    ) -> Array: ...
-    def mean(
-        self, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
-    ) -> Array: ...
-    def min(
-        self, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
-    ) -> Array: ...
-    def nonzero(self, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]: ...
-    def prod(
         self,
-        axis: Any = None,
-        dtype: Any = None,
+        axis: Axis = None,
         out: None = None,
         keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
+    ) -> Array: ...
+    def mean(
+        self,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+        keepdims: bool = False,
+        *,
+        where: ArrayLike | None = None,
+    ) -> Array: ...
+    def min(
+        self,
+        axis: Axis = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
+    ) -> Array: ...
+    def nonzero(self, *, size: int | None = None, fill_value: ArrayLike | None = None) -> tuple[Any, ...]: ...
+    def prod(
+        self,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
         promote_integers: bool = True,
     ) -> Array: ...
-    def ptp(self, axis: Any = None, out: None = None, keepdims: bool = False) -> Array: ...
+    def ptp(self, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array: ...
     def ravel(self, order: str = "C", *, out_sharding: Any = None) -> Array: ...
     @property
     def real(self) -> Array: ...
     def repeat(
-        self, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None, out_sharding: Any = None
+        self,
+        repeats: ArrayLike | Sequence[int],
+        axis: int | None = None,
+        *,
+        total_repeat_length: int | None = None,
+        out_sharding: Any = None,
     ) -> Array: ...
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None) -> Array: ...
     def round(self, decimals: int = 0, out: None = None) -> Array: ...
-    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Array: ...
+    def searchsorted(
+        self, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None, *, method: str = "scan"
+    ) -> Array: ...
     @property
     def sharding(self) -> Sharding: ...
     def sort(
@@ -203,54 +235,56 @@ class ArrayMembers(metaclass=MembersOnClass):
         stable: bool = True,
         descending: bool = False,
     ) -> Array: ...
-    def squeeze(self, axis: Any = None) -> Array: ...
+    def squeeze(self, axis: Axis = None) -> Array: ...
     def std(
         self,
-        axis: Any = None,
-        dtype: Any = None,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
         out: None = None,
         ddof: Any = 0,
         keepdims: bool = False,
         *,
-        where: Any = None,
-        mean: Any = None,
+        where: ArrayLike | None = None,
+        mean: ArrayLike | None = None,
         correction: Any = None,
     ) -> Array: ...
     def sum(
         self,
-        axis: Any = None,
-        dtype: Any = None,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
         out: None = None,
         keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
         promote_integers: bool = True,
     ) -> Array: ...
     def swapaxes(self, axis1: int, axis2: int) -> Array: ...
     def take(
         self,
-        indices: Any,
+        indices: ArrayLike,
         axis: int | None = None,
         out: None = None,
         mode: str | None = None,
         unique_indices: bool = False,
         indices_are_sorted: bool = False,
-        fill_value: Any = None,
+        fill_value: ArrayLike | None = None,
     ) -> Array: ...
     def to_device(self, device: Any, *, stream: None = None) -> Array: ...
     def tobytes(self, order: str = "C") -> bytes: ...
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Array: ...
+    def trace(
+        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None, out: None = None
+    ) -> Array: ...
     def transpose(self, *axes: Any) -> Array: ...
     def var(
         self,
-        axis: Any = None,
-        dtype: Any = None,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
         out: None = None,
         ddof: Any = 0,
         keepdims: bool = False,
         *,
-        where: Any = None,
-        mean: Any = None,
+        where: ArrayLike | None = None,
+        mean: ArrayLike | None = None,
         correction: Any = None,
     ) -> Array: ...
     def view(self, dtype: DTypeLike | None = None, type: None = None) -> Array: ...

@@ -25,6 +25,7 @@ from tangrad.core import (
     is_array_value,
     returned_leaves,
 )
+from tangrad.typing import ArrayLike, PyTree
 
 
 @api_boundary
@@ -92,7 +93,7 @@ def _categories(errors: Any) -> frozenset[type[Failure]]:
 
 
 @api_boundary
-def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
+def check(pred: ArrayLike, msg: str, *fmt_args: PyTree, debug: bool = False, **fmt_kwargs: Any) -> None:
     """Say that a condition must hold.
 
     Within a function that `checkify` checks, a failure becomes part of the error that it returns. Where nothing is
@@ -145,7 +146,7 @@ def _example(shape: Any, dtype: Any) -> Any:
 
 
 @api_boundary
-def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
+def debug_check(pred: ArrayLike, msg: str, *fmt_args: PyTree, **fmt_kwargs: Any) -> None:
     """As `check`, for debugging: it is left out where no `checkify` takes its error.
 
     Args:

@@ -23,6 +23,7 @@ from tangrad.core import (
     trace_to_jaxpr,
 )
 from tangrad.tree_util import broadcast_prefix
+from tangrad.typing import PyTree
 
 linear_calls = PrimitiveSet("linear_calls", api=1)
 
@@ -71,7 +72,7 @@ def linear_call_p(*avals: Any, jaxpr: Any, transposed: Any, num_res: int) -> Any
 
 
 def linear_call(
-    fun: Callable[[Any, Any], Any], fun_transpose: Callable[[Any, Any], Any], residual_args: Any, linear_args: Any
+    fun: Callable[[Any, Any], Any], fun_transpose: Callable[[Any, Any], Any], residual_args: PyTree, linear_args: PyTree
 ) -> Any:
     """Call a linear function with a transpose of its own.
 

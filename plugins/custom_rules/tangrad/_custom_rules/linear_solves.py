@@ -18,6 +18,7 @@ from tangrad._custom_rules.solve_programs import (
 from tangrad._custom_rules.solves import call, custom_linear_solve_p
 from tangrad.autodiff import linear_transpose
 from tangrad.core import api_boundary
+from tangrad.typing import PyTree
 
 WHAT = "custom_linear_solve"
 PROGRAMS = ("matvec", "vecmat", "solve", "transpose_solve")
@@ -26,7 +27,7 @@ PROGRAMS = ("matvec", "vecmat", "solve", "transpose_solve")
 @api_boundary
 def custom_linear_solve(
     matvec: Callable[[Any], Any],
-    b: Any,
+    b: PyTree,
     solve: Callable[[Callable[[Any], Any], Any], Any],
     transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
     symmetric: bool = False,

@@ -24,6 +24,7 @@ from tangrad.autodiff import linearize
 from tangrad.core import Tracer, api_boundary, dtypes, thread
 from tangrad.core.caches import free_after_fork, register_cache
 from tangrad.core.settings import cache_context
+from tangrad.typing import PyTree
 
 ROOT = "custom_root"
 IMPLICIT = "custom_implicit_solve"
@@ -35,7 +36,7 @@ Programs = tuple[Program, Program, Program]
 @api_boundary
 def custom_root(
     f: Callable[[Any], Any],
-    initial_guess: Any,
+    initial_guess: PyTree,
     solve: Callable[[Callable[[Any], Any], Any], Any],
     tangent_solve: Callable[[Callable[[Any], Any], Any], Any],
     has_aux: bool = False,
@@ -133,8 +134,8 @@ def _bind(
 @api_boundary
 def custom_implicit_solve(
     residual: Callable[[Any, Any], Any],
-    operands: Any,
-    initial_guess: Any,
+    operands: PyTree,
+    initial_guess: PyTree,
     solve: Callable[[Callable[[Any, Any], Any], Any, Any], Any],
     tangent_solve: Callable[[Callable[[Any], Any], Any], Any],
     transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,

@@ -11,6 +11,7 @@ from tangrad._debug.host import current_overrides
 from tangrad._debug.primitives import debug_callback_p, io_callback_p, pure_callback_p
 from tangrad.core import ShapedArray, api_boundary, as_operand, current_source, dtypes, is_array_value
 from tangrad.tree_util import keystr
+from tangrad.typing import PyTree
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized", None)
 
@@ -18,7 +19,7 @@ VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_a
 @api_boundary
 def pure_callback(
     callback: Callable[..., Any],
-    result_shape_dtypes: Any,
+    result_shape_dtypes: PyTree,
     *args: Any,
     sharding: Any = None,
     vmap_method: str | None = None,
@@ -64,7 +65,7 @@ def pure_callback(
 @api_boundary
 def io_callback(
     callback: Callable[..., Any],
-    result_shape_dtypes: Any,
+    result_shape_dtypes: PyTree,
     *args: Any,
     sharding: Any = None,
     ordered: bool = False,

@@ -16,11 +16,12 @@ from tangrad import lax, tree
 from tangrad.core import Array, Tracer, dtypes, get_aval, get_backend, put
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 from tangrad.tree_util import keystr
+from tangrad.typing import PyTree
 
 DIGEST_WORDS = 4
 
 
-def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
+def process_allgather(in_tree: PyTree, tiled: bool = False) -> Any:
     """The arrays that each process has, in all of them.
 
     Args:
@@ -48,7 +49,7 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
     return tree.map(lambda leaf: _whole(leaf) if _is_of_several(leaf) else _stacked(leaf, tiled), in_tree)
 
 
-def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
+def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> Any:
     """The arrays of one process, in all of them.
 
     Args:
@@ -72,7 +73,7 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
     return tree.map(lambda leaf: _sent(_contents(leaf), mine), in_tree)
 
 
-def assert_equal(in_tree: Any, fail_message: str = "") -> None:
+def assert_equal(in_tree: PyTree, fail_message: str = "") -> None:
     """Check that all processes have the same arrays, to the last bit.
 
     Args:

@@ -11,7 +11,7 @@ from tangrad.core.backends import as_sharding
 from tangrad.extend.sharding import global_array, local_array
 from tangrad.sharding import Mesh, NamedSharding
 from tangrad.tree_util import flatten_axes
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, PyTree
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 def host_local_array_to_global_array(local_inputs: ArrayLike, global_mesh: Mesh, pspecs: Any) -> Array: ...
 @overload
 def host_local_array_to_global_array(local_inputs: T, global_mesh: Mesh, pspecs: Any) -> T: ...
-def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
+def host_local_array_to_global_array(local_inputs: PyTree, global_mesh: Mesh, pspecs: Any) -> Any:
     """Arrays over a mesh of all processes, of what each process has of them.
 
     Args:
@@ -47,7 +47,7 @@ def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspec
 def global_array_to_host_local_array(global_inputs: ArrayLike, global_mesh: Mesh, pspecs: Any) -> Array: ...
 @overload
 def global_array_to_host_local_array(global_inputs: T, global_mesh: Mesh, pspecs: Any) -> T: ...
-def global_array_to_host_local_array(global_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
+def global_array_to_host_local_array(global_inputs: PyTree, global_mesh: Mesh, pspecs: Any) -> Any:
     """What this process has of arrays over a mesh of all processes, as arrays over its own part of the mesh.
 
     Args:

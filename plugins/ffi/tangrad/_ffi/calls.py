@@ -9,6 +9,7 @@ from typing import Any
 from tangrad._ffi.attributes import normalized
 from tangrad._ffi.primitives import ffi_call_p
 from tangrad.core import ShapedArray, api_boundary, as_operand, dtypes, is_array_value
+from tangrad.typing import PyTree
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized", None)
 
@@ -16,7 +17,7 @@ VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_a
 @api_boundary
 def ffi_call(
     target_name: str,
-    result_shape_dtypes: Any,
+    result_shape_dtypes: PyTree,
     *,
     has_side_effect: bool = False,
     vmap_method: str | None = None,

@@ -21,6 +21,7 @@ from tangrad.core import (
     holding,
     thread,
 )
+from tangrad.typing import PyTree
 
 
 @class_boundary
@@ -165,7 +166,7 @@ def make_jaxpr(
     return copy_identity(api_boundary(jaxpr_of), fun)
 
 
-def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def eval_shape(fun: Callable[..., Any], *args: PyTree, **kwargs: Any) -> Any:
     """Shapes and dtypes of `fun(*args, **kwargs)`, without computing anything.
 
     Args:

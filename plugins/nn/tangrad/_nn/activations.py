@@ -15,6 +15,7 @@ from tangrad._nn.primitives import gelu_p, gelu_tanh_p, log1mexp_p, mish_p, relu
 from tangrad.core import Array, dtypes
 from tangrad.extend import lax
 from tangrad.extend.numpy import array_operand, as_one, check_promotion, promote_inexact, strong
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["gelu"], True)
@@ -29,7 +30,7 @@ def _is_floating(x: Any) -> bool:
 # --- as they are, or 0 ---------------------------------------------------------------------------------------------
 
 
-def identity(x: Any) -> Array:
+def identity(x: ArrayLike) -> Array:
     """The argument itself.
 
     Args:
@@ -45,7 +46,7 @@ def identity(x: Any) -> Array:
     return array_operand("identity", x)
 
 
-def relu(x: Any) -> Array:
+def relu(x: ArrayLike) -> Array:
     """max(x, 0), with the derivative 0 at 0.
 
     Args:
@@ -68,7 +69,7 @@ def relu(x: Any) -> Array:
     return relu_p.bind(array_operand("relu", x)) if isinstance(x, float) else tnp.maximum(x, 0)
 
 
-def relu6(x: Any) -> Array:
+def relu6(x: ArrayLike) -> Array:
     """min(max(x, 0), 6), with the derivative 0 at 0 and at 6.
 
     Args:
@@ -87,7 +88,7 @@ def relu6(x: Any) -> Array:
 
 
 @as_one()
-def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Array:
+def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
     """x where it is not negative, `negative_slope` · x elsewhere.
 
     Args:
@@ -106,7 +107,7 @@ def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Array:
     return tnp.where(made >= 0, made, negative_slope * made)
 
 
-def hard_tanh(x: Any) -> Array:
+def hard_tanh(x: ArrayLike) -> Array:
     """x, but not below -1 and not above 1.
 
     Args:
@@ -128,7 +129,7 @@ def hard_tanh(x: Any) -> Array:
 # --- between 0 and 1 -----------------------------------------------------------------------------------------------
 
 
-def sigmoid(x: Any) -> Array:
+def sigmoid(x: ArrayLike) -> Array:
     """1 / (1 + exp(-x)).
 
     Args:
@@ -147,7 +148,7 @@ def sigmoid(x: Any) -> Array:
     return lax.logistic(x)
 
 
-def hard_sigmoid(x: Any) -> Array:
+def hard_sigmoid(x: ArrayLike) -> Array:
     """relu6(x + 3) / 6: straight lines in place of sigmoid's curve.
 
     Args:
@@ -163,7 +164,7 @@ def hard_sigmoid(x: Any) -> Array:
     return relu6(array_operand("hard_sigmoid", x) + 3.0) / 6.0
 
 
-def sparse_sigmoid(x: Any) -> Array:
+def sparse_sigmoid(x: ArrayLike) -> Array:
     """(x + 1) / 2, but not below 0 and not above 1.
 
     Args:
@@ -179,7 +180,7 @@ def sparse_sigmoid(x: Any) -> Array:
     return 0.5 * tnp.clip(array_operand("sparse_sigmoid", x) + 1.0, 0.0, 2.0)
 
 
-def log_sigmoid(x: Any) -> Array:
+def log_sigmoid(x: ArrayLike) -> Array:
     """log(sigmoid(x)), for any x.
 
     Args:
@@ -196,7 +197,7 @@ def log_sigmoid(x: Any) -> Array:
 
 
 @as_one()
-def soft_sign(x: Any) -> Array:
+def soft_sign(x: ArrayLike) -> Array:
     """x / (|x| + 1).
 
     Args:
@@ -222,7 +223,7 @@ def soft_sign(x: Any) -> Array:
 # --- x times a gate ------------------------------------------------------------------------------------------------
 
 
-def silu(x: Any) -> Array:
+def silu(x: ArrayLike) -> Array:
     """x · sigmoid(x), also called swish.
 
     Args:
@@ -246,7 +247,7 @@ swish = silu
 
 
 @as_one()
-def hard_silu(x: Any) -> Array:
+def hard_silu(x: ArrayLike) -> Array:
     """x · hard_sigmoid(x), also called hard_swish.
 
     Args:
@@ -267,7 +268,7 @@ def hard_silu(x: Any) -> Array:
 hard_swish = hard_silu
 
 
-def mish(x: Any) -> Array:
+def mish(x: ArrayLike) -> Array:
     """x · tanh(softplus(x)).
 
     Args:
@@ -286,7 +287,7 @@ def mish(x: Any) -> Array:
     return mish_p.bind(made) if _is_floating(made) else made * tnp.tanh(softplus(made))
 
 
-def gelu(x: Any, approximate: bool = True) -> Array:
+def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """x · Φ(x), where Φ is the distribution function of the normal distribution.
 
     Args:
@@ -310,7 +311,7 @@ def gelu(x: Any, approximate: bool = True) -> Array:
     return made * (0.5 * (1.0 + tnp.tanh(math.sqrt(2 / math.pi) * (made + 0.044715 * (made**3)))))
 
 
-def glu(x: Any, axis: int = -1) -> Array:
+def glu(x: ArrayLike, axis: int = -1) -> Array:
     """The first half along an axis, times the sigmoid of the second.
 
     Args:
@@ -341,7 +342,7 @@ def glu(x: Any, axis: int = -1) -> Array:
 # --- soft corners --------------------------------------------------------------------------------------------------
 
 
-def softplus(x: Any) -> Array:
+def softplus(x: ArrayLike) -> Array:
     """log(1 + exp(x)).
 
     Args:
@@ -360,7 +361,7 @@ def softplus(x: Any) -> Array:
 
 
 @as_one()
-def squareplus(x: Any, b: Any = 4) -> Array:
+def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     """(x + √(x² + b)) / 2.
 
     Args:
@@ -378,7 +379,7 @@ def squareplus(x: Any, b: Any = 4) -> Array:
     """
     check_promotion("squareplus", x, b)
     made = array_operand("squareplus", x)
-    roundness = b if type(b) in (int, float) else array_operand("squareplus", b, 1)  # a number is beside any array
+    roundness: Any = b if type(b) in (int, float) else array_operand("squareplus", b, 1)  # a number is beside any array
     if not _is_floating(made):
         return (made + tnp.sqrt(tnp.square(made) + roundness)) / 2
     size = tnp.abs(made)
@@ -391,7 +392,7 @@ def squareplus(x: Any, b: Any = 4) -> Array:
 
 
 @as_one()
-def sparse_plus(x: Any) -> Array:
+def sparse_plus(x: ArrayLike) -> Array:
     """0 up to -1, x from 1 on, (x + 1)² / 4 between.
 
     Args:
@@ -412,7 +413,7 @@ def sparse_plus(x: Any) -> Array:
 # --- exponential for negative x ------------------------------------------------------------------------------------
 
 
-def elu(x: Any, alpha: Any = 1.0) -> Array:
+def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """x where it is positive, `alpha` · (exp(x) - 1) elsewhere.
 
     Args:
@@ -433,7 +434,7 @@ def elu(x: Any, alpha: Any = 1.0) -> Array:
     return tnp.where(positive, made, alpha * tnp.expm1(tnp.where(positive, 0.0, made)))
 
 
-def celu(x: Any, alpha: Any = 1.0) -> Array:
+def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """max(x, 0) + `alpha` · (exp(min(x, 0) / `alpha`) - 1).
 
     Args:
@@ -455,7 +456,7 @@ SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE = 1.0507009873554804934193349852946
 
 
-def selu(x: Any) -> Array:
+def selu(x: ArrayLike) -> Array:
     """1.0507 · elu(x, 1.6733), which keeps mean 0 and variance 1 from layer to layer.
 
     Args:
@@ -473,7 +474,7 @@ def selu(x: Any) -> Array:
     return SELU_SCALE * elu(x, SELU_ALPHA)
 
 
-def log1mexp(x: Any) -> Array:
+def log1mexp(x: ArrayLike) -> Array:
     """log(1 - exp(-x)) for x > 0, accurate for small and for large x.
 
     Args:

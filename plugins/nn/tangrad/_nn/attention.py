@@ -12,8 +12,9 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad._nn.normalization import logsumexp, softmax
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend.lax import stop_gradient
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["dot_product_attention"], True)
@@ -22,16 +23,16 @@ HIDDEN = -0.7 * float(np.finfo(np.float32).max)  # where a mask hides: finite, a
 
 
 def dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    bias: Any = None,
-    mask: Any = None,
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    bias: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
     *,
     scale: float | None = None,
     is_causal: bool = False,
-    query_seq_lengths: Any = None,
-    key_value_seq_lengths: Any = None,
+    query_seq_lengths: ArrayLike | None = None,
+    key_value_seq_lengths: ArrayLike | None = None,
     local_window_size: int | tuple[int, int] | None = None,
     implementation: str | None = None,
     return_residual: bool = False,
@@ -86,7 +87,7 @@ def dot_product_attention(
     return encoded, stop_gradient(tnp.reshape(residual, shape[:-1]))
 
 
-def _with_batch(x: Any) -> Any:
+def _with_batch(x: Any) -> Array:
     made = tnp.asarray(x)
     return made if made.ndim >= 4 else tnp.expand_dims(made, tuple(range(4 - made.ndim)))
 

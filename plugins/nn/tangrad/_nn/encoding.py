@@ -14,9 +14,10 @@ from tangrad.core.arguments import is_symbolic
 from tangrad.extend import lax
 from tangrad.extend.lax import broadcasted_iota, expand_dims
 from tangrad.extend.numpy import as_one, index_argument
+from tangrad.typing import ArrayLike, DTypeLike
 
 
-def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> Array:
+def one_hot(x: ArrayLike, num_classes: Any, *, dtype: DTypeLike | None = None, axis: int = -1) -> Array:
     """Vectors that are 1 at the positions that `x` names, and 0 elsewhere; all 0 where there is no such position.
 
     Args:

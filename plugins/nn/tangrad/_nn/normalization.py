@@ -13,6 +13,7 @@ from tangrad.core import Array, dtypes
 from tangrad.extend import lax
 from tangrad.extend.lax import expand_dims, full_like, reduce_max, reduce_sum, stop_gradient
 from tangrad.extend.numpy import array_operand, canonical_axes, promote_inexact, split_names
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["logsumexp", "softmax"], True)
@@ -20,7 +21,7 @@ COPIES_FROM_HOST = dict.fromkeys(["logsumexp", "softmax"], True)
 Axis = int | Sequence[int] | None
 
 
-def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Array:
+def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
     """exp(x) / sum(exp(x)): numbers between 0 and 1 whose sum along the axis is 1.
 
     Args:
@@ -61,7 +62,7 @@ def _masked_softmax(x: Any, axis: Axis, where: Any) -> Any:
     return tnp.where(where, powers / tnp.sum(powers, axis, where=where, keepdims=True), 0)
 
 
-def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Array:
+def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
     """log(softmax(x)), without the zeros that softmax rounds to.
 
     Args:
@@ -98,7 +99,12 @@ def _log_softmax(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def logsumexp(
-    a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None
+    a: ArrayLike,
+    axis: Axis = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: ArrayLike | None = None,
 ) -> Any:
     """log(sum(b · exp(a))), without overflow.
 
@@ -146,7 +152,7 @@ def logsumexp(
     return result
 
 
-def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = False) -> Array:
+def logmeanexp(x: ArrayLike, axis: Axis = None, where: ArrayLike | None = None, keepdims: bool = False) -> Array:
     """log(mean(exp(x))), without overflow.
 
     Args:
@@ -178,12 +184,12 @@ def _count(x: Any, axis: Axis, where: Any, keepdims: bool, dtype: Any) -> Any:
 
 
 def standardize(
-    x: Any,
+    x: ArrayLike,
     axis: Axis = -1,
-    mean: Any = None,
-    variance: Any = None,
-    epsilon: Any = 1e-5,
-    where: Any = None,
+    mean: ArrayLike | None = None,
+    variance: Array | float | None = None,
+    epsilon: float = 1e-5,
+    where: ArrayLike | None = None,
     *,
     algorithm: str = "fast",
 ) -> Array:

@@ -9,13 +9,18 @@ import numpy as np
 from tangrad.core import Array, dtypes
 from tangrad.extend.lax import dot_general
 from tangrad.extend.numpy import asarray, repeat
+from tangrad.typing import ArrayLike, DTypeLike
 
 FLOAT32 = np.dtype(np.float32)
 _ROWS_WITH_ROWS = (((2,), (2,)), ((0,), (0,)))
 
 
 def scaled_matmul(
-    lhs: Any, rhs: Any, lhs_scales: Any, rhs_scales: Any, preferred_element_type: Any = np.float32
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    lhs_scales: ArrayLike,
+    rhs_scales: ArrayLike,
+    preferred_element_type: DTypeLike = np.float32,
 ) -> Array:
     """The products of rows of two batches of matrices, each times the scales of its blocks.
 

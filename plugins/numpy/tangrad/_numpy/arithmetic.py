@@ -55,6 +55,7 @@ from tangrad.extend.lax import (
     stop_gradient_p,
     sub_p,
 )
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: a whole exponent is part of the operation.
 COPIES_FROM_HOST = dict.fromkeys(
@@ -405,7 +406,7 @@ def _power_of_fast(x: Any, y: Any) -> Any:
     return _power(x, y)
 
 
-def power_of(x: Any, y: Any, /) -> Any:
+def power_of(x: ArrayLike, y: ArrayLike, /) -> Any:
     """As the operator, for users."""
     return _power_of_fast(x, y)
 

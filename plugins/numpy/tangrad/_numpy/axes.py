@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.operands import array_operand, canonical_axes, canonical_axis, index_argument
 from tangrad.core import EVAL_TRACE, Array, thread
 from tangrad.extend.lax import transpose_p
+from tangrad.typing import ArrayLike
 
 
 def _array(name: str, value: Any) -> Any:
     return value if isinstance(value, Array) else array_operand(name, value)
 
 
-def transpose(a: Any, axes: Sequence[int] | None = None) -> Array:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Reorder the dimensions.
 
     Args:
@@ -57,7 +58,7 @@ def permuted(x: Any, permutation: tuple[int, ...]) -> Any:
 _permutations = DirectCalls()
 
 
-def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Array:
+def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:
     """Reorder the dimensions.
 
     Args:
@@ -78,7 +79,7 @@ def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Array:
     return transpose(a, axes)
 
 
-def matrix_transpose(x: Any, /) -> Array:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """Exchange the last two dimensions.
 
     Args:
@@ -102,7 +103,7 @@ def matrix_transpose(x: Any, /) -> Array:
     return transpose_p.bind(made, permutation=(*range(rank - 2), rank - 1, rank - 2))
 
 
-def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """Exchange two dimensions.
 
     Args:
@@ -129,7 +130,9 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     return permuted(x, tuple(order))
 
 
-def moveaxis(a: Any, source: Any, destination: Any) -> Array:
+def moveaxis(
+    a: ArrayLike, source: SupportsIndex | Sequence[SupportsIndex], destination: SupportsIndex | Sequence[SupportsIndex]
+) -> Array:
     """Move dimensions to other places; the others keep their order.
 
     Args:
@@ -160,7 +163,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     return permuted(x, tuple(order))
 
 
-def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """Move a dimension before another one.
 
     Args:

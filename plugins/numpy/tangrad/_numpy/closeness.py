@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,13 @@ from tangrad._numpy.reductions import all as all_of
 from tangrad._numpy.refusals import check_promotion
 from tangrad.core import Array, dtypes
 from tangrad.extend.lax import abs_p, and_p, eq_p, le_p, mul_p, or_p, sub_p
+from tangrad.typing import ArrayLike
 
 
 @as_one("equal_nan")
-def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Array:
+def isclose(
+    a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08, equal_nan: bool = False
+) -> Array:
     """Return where two arrays are nearly equal: |a - b| <= atol + rtol * |b|, or both are the same infinity.
 
     Args:
@@ -82,7 +86,9 @@ def _integers_close(a: Any, b: Any, rtol: Any, atol: Any) -> Any:
 
 
 @as_one("equal_nan")
-def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Array:
+def allclose(
+    a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08, equal_nan: bool = False
+) -> Array:
     """Return whether two arrays are nearly equal everywhere; see `isclose`.
 
     Args:
@@ -113,7 +119,7 @@ def _as_arrays(a1: Any, a2: Any) -> tuple[Any, Any] | None:
 
 
 @as_one("equal_nan")
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:
+def array_equal(a1: ArrayLike | Sequence[Any], a2: ArrayLike | Sequence[Any], equal_nan: bool = False) -> Array:
     """Return whether two arrays have one shape and equal elements.
 
     Args:
@@ -137,7 +143,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:
     return all_of(_strong(same))
 
 
-def array_equiv(a1: Any, a2: Any) -> Array:
+def array_equiv(a1: ArrayLike | Sequence[Any], a2: ArrayLike | Sequence[Any]) -> Array:
     """Return whether two arrays have equal elements once they are broadcast against each other.
 
     Args:

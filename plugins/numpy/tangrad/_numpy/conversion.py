@@ -18,6 +18,7 @@ from tangrad._numpy.operations import numerical
 from tangrad.core import EVAL_TRACE, Array, Literal, ShapedArray, Tracer, as_array, dtypes, get_aval, put, thread
 from tangrad.core.arguments import can_represent_array, represented_array
 from tangrad.extend.lax import concatenate_p, constrained, convert_element_type_p, copy_p, is_device, place_of
+from tangrad.typing import ArrayLike, DTypeLike
 
 _PYTHON_NUMBERS = frozenset({bool, int, float, complex})
 _SMALL, _LARGE = 1e-4, 65504.0  # between them are numbers of all floating dtypes of NumPy's
@@ -29,7 +30,7 @@ _WEAK = frozenset({int, float, complex})
 
 def array(
     object: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     copy: bool | None = True,
     order: str | None = "K",
     ndmin: int = 0,
@@ -77,7 +78,7 @@ def array(
 
 def asarray(
     a: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str | None = None,
     *,
     copy: bool | None = None,
@@ -115,7 +116,7 @@ def asarray(
     return array(a, dtype=dtype, copy=copy, order=order, device=device)
 
 
-def copy(a: Any, order: str | None = None) -> Array:
+def copy(a: ArrayLike, order: str | None = None) -> Array:
     """Copy an array.
 
     Args:
@@ -135,7 +136,7 @@ def copy(a: Any, order: str | None = None) -> Array:
     return array(operand("copy", a), copy=True, order=order)
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Array:
+def astype(x: ArrayLike, dtype: DTypeLike | None, /, *, copy: bool = False, device: Any = None) -> Array:
     """Convert the elements to another dtype.
 
     Floats become integers by truncation and saturation; complex numbers lose their imaginary part, with a warning;

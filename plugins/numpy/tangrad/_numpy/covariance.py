@@ -25,18 +25,19 @@ from tangrad._numpy.selection import clip, where
 from tangrad._numpy.shapes import atleast_2d, expand_dims, squeeze
 from tangrad._numpy.statistics import average
 from tangrad.core import Array, dtypes
+from tangrad.typing import ArrayLike, DTypeLike
 
 
 @as_one("rowvar", "bias", "ddof", "dtype")
 def cov(
-    m: Any,
-    y: Any = None,
+    m: ArrayLike,
+    y: ArrayLike | None = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    dtype: Any = None,
+    fweights: ArrayLike | None = None,
+    aweights: ArrayLike | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Array:
     """Estimate the covariances of variables.
 
@@ -122,7 +123,7 @@ def _normalizer(sums: Any, weights: Any, aweights: Any, ddof: int) -> Any:
 
 
 @as_one("rowvar", "dtype")
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Array:
+def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None) -> Array:
     """Estimate the correlation coefficients of variables.
 
     Args:

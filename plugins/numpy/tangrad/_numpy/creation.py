@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from tangrad.extend.lax import (
     is_device,
     place_of,
 )
+from tangrad.typing import ArrayLike, DTypeLike, Shape
 
 
 def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = False, device: Any = None) -> Any:
@@ -100,7 +101,7 @@ COPIES_FROM_HOST = dict.fromkeys(
 ) | {"full_like": lambda given: transfers.is_from_host(given["fill_value"])}
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
+def zeros(shape: Shape, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Make an array of zeros.
 
     Args:
@@ -128,7 +129,7 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
     return filled(sizes, 0, wanted, device=device)
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
+def ones(shape: Shape, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Make an array of ones.
 
     Args:
@@ -155,7 +156,7 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any
     return filled(sizes, 1, wanted, device=device)
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
+def empty(shape: Shape, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Make an array; its elements are zeros, since uninitialised memory has no place in pure functions.
 
     Args:
@@ -182,7 +183,9 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
     return filled(sizes, 0, wanted, device=device)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
+def full(
+    shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None
+) -> Array:
     """Make an array filled with a value.
 
     Args:
@@ -273,7 +276,9 @@ def _place_like(name: str, value: Any, shape: Any, device: Any, out_sharding: An
     return device_beside(value) if place is None else place
 
 
-def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
+def zeros_like(
+    a: Any, dtype: DTypeLike | None = None, shape: Shape | None = None, *, device: Any = None, out_sharding: Any = None
+) -> Array:
     """Make an array of zeros like another array.
 
     Args:
@@ -296,7 +301,9 @@ def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = No
     return filled(sizes, 0, wanted, weak, _place_like("zeros_like", a, shape, device, out_sharding))
 
 
-def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
+def ones_like(
+    a: Any, dtype: DTypeLike | None = None, shape: Shape | None = None, *, device: Any = None, out_sharding: Any = None
+) -> Array:
     """Make an array of ones like another array.
 
     Args:
@@ -319,7 +326,9 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = Non
     return filled(sizes, 1, wanted, weak, _place_like("ones_like", a, shape, device, out_sharding))
 
 
-def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Array:
+def empty_like(
+    prototype: Any, dtype: DTypeLike | None = None, shape: Shape | None = None, *, device: Any = None
+) -> Array:
     """Make an array of zeros like another array; see `empty`.
 
     Args:
@@ -343,9 +352,9 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
 
 def full_like(
     a: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    shape: Any = None,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
     *,
     device: Any = None,
     out_sharding: Any = None,
@@ -397,7 +406,14 @@ def _diagonal(name: str, k: Any) -> Any:
     return index_argument(name, k, "k")
 
 
-def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Array:
+def eye(
+    N: SupportsIndex,
+    M: SupportsIndex | None = None,
+    k: ArrayLike = 0,
+    dtype: DTypeLike | None = None,
+    *,
+    device: Any = None,
+) -> Array:
     """Make a matrix with ones on a diagonal and zeros elsewhere.
 
     Args:
@@ -428,7 +444,7 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = N
     return placed(convert(diagonal_mask(rows, columns, offset, eq_p), wanted), device)
 
 
-def identity(n: Any, dtype: Any = None) -> Array:
+def identity(n: SupportsIndex, dtype: DTypeLike | None = None) -> Array:
     """Make an identity matrix.
 
     Args:
@@ -450,7 +466,7 @@ def identity(n: Any, dtype: Any = None) -> Array:
     return eye(n, dtype=dtype)
 
 
-def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -> Array:
+def tri(N: SupportsIndex, M: SupportsIndex | None = None, k: ArrayLike = 0, dtype: DTypeLike | None = None) -> Array:
     """Make a matrix with ones at and below a diagonal, zeros above it.
 
     Args:

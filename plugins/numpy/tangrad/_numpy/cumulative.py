@@ -21,6 +21,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.shapes import ravel
 from tangrad.core import Array, dtypes
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, cumprod_p, cumsum_p
+from tangrad.typing import ArrayLike, DTypeLike
 
 
 def _running(name: str, primitive: Any, a: Any, axis: Any, dtype: Any, out: Any, start: Any = None) -> Any:
@@ -46,7 +47,7 @@ def _as_one(name: str, primitive: Any) -> Any:
 _sums, _products = _as_one("cumsum", cumsum_p), _as_one("cumprod", cumprod_p)
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
+def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
     """Take the sums up to each element of an axis.
 
     Args:
@@ -69,7 +70,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     return _sums(a, axis) if dtype is None and out is None else _running("cumsum", cumsum_p, a, axis, dtype, out)
 
 
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
+def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
     """Take the products up to each element of an axis.
 
     Args:
@@ -92,7 +93,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     return _products(a, axis) if dtype is None and out is None else _running("cumprod", cumprod_p, a, axis, dtype, out)
 
 
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
+def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
     """Take the sums up to each element of an axis, NaN counted as 0.
 
     Args:
@@ -115,7 +116,7 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = No
     return _running("nancumsum", cumsum_p, a, axis, dtype, out, 0)
 
 
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
+def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
     """Take the products up to each element of an axis, NaN counted as 1.
 
     Args:
@@ -157,7 +158,9 @@ def _cumulative(name: str, primitive: Any, x: Any, axis: Any, dtype: Any, includ
     return concatenate_p.bind(first, result, dimension=dimension)
 
 
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
+def cumulative_sum(
+    x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+) -> Array:
     """Take the sums up to each element of an axis.
 
     Args:
@@ -180,7 +183,9 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, inc
     return _cumulative("cumulative_sum", cumsum_p, x, axis, dtype, include_initial, 0)
 
 
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
+def cumulative_prod(
+    x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+) -> Array:
     """Take the products up to each element of an axis.
 
     Args:

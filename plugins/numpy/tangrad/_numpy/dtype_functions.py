@@ -8,6 +8,7 @@ import numpy as np
 
 from tangrad._numpy.operands import is_array_like, shape_of
 from tangrad.core import Array, Literal, dtypes
+from tangrad.typing import ArrayLike, DTypeLike
 
 dtype = np.dtype
 ndarray = Array
@@ -34,7 +35,7 @@ def result_type(*args: Any) -> np.dtype[Any]:
     return dtypes.result_type(*args)
 
 
-def promote_types(a: Any, b: Any) -> np.dtype[Any]:
+def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
     """Find the dtype in which two dtypes meet.
 
     Args:
@@ -54,7 +55,7 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
     return dtypes.promote_types(a, b)
 
 
-def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+def can_cast(from_: ArrayLike | DTypeLike, to: DTypeLike, casting: str = "safe") -> bool:
     """Return whether values of a dtype can be converted to another one under a rule.
 
     Args:
@@ -78,7 +79,7 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     return bool(np.can_cast(own, dtypes.as_dtype(to), casting=casting))  # type: ignore[arg-type]
 
 
-def issubdtype(arg1: Any, arg2: Any) -> bool:
+def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     """Return whether a dtype is another one or below it.
 
     Args:
@@ -115,7 +116,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def isdtype(dtype: Any, kind: Any) -> bool:
+def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     """Return whether a dtype is of a kind of the Array API standard.
 
     Args:
@@ -152,7 +153,7 @@ def _is_that_dtype(own: Any, item: Any) -> bool:
         raise ValueError(f"isdtype: {item!r} is neither a dtype nor one of the kinds {kinds}") from None
 
 
-def finfo(dtype: Any) -> np.finfo[Any]:
+def finfo(dtype: DTypeLike) -> np.finfo[Any]:
     """Look up the limits of a floating or complex dtype.
 
     Args:
@@ -199,7 +200,7 @@ def _of(value: Any) -> Any:
 # --- values --------------------------------------------------------------------------------------------------------
 
 
-def isscalar(element: Any) -> bool:
+def isscalar(element: object) -> bool:
     """Return whether a value is a number: of Python, of NumPy, or an array without dimensions.
 
     Args:
@@ -217,7 +218,7 @@ def isscalar(element: Any) -> bool:
     return bool(np.isscalar(element))
 
 
-def iscomplexobj(x: Any) -> bool:
+def iscomplexobj(x: ArrayLike) -> bool:
     """Return whether a value has a complex dtype.
 
     Args:
@@ -235,7 +236,7 @@ def iscomplexobj(x: Any) -> bool:
     return dtypes.issubdtype(dtypes.dtype_of(x) if is_array_like(x) else np.asarray(x).dtype, np.complexfloating)
 
 
-def isrealobj(x: Any) -> bool:
+def isrealobj(x: ArrayLike) -> bool:
     """Return whether a value has a dtype that is not complex.
 
     Args:
@@ -251,7 +252,7 @@ def isrealobj(x: Any) -> bool:
     return not iscomplexobj(x)
 
 
-def iterable(y: Any) -> bool:
+def iterable(y: object) -> bool:
     """Return whether a value can be iterated over.
 
     Args:

@@ -23,6 +23,7 @@ from tangrad._numpy.shapes import expand_dims, ravel
 from tangrad._numpy.taking import integer_operand
 from tangrad.core import Array, concrete_or_error, is_concrete
 from tangrad.extend.lax import iota_p
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["delete", "insert"], True)
@@ -44,7 +45,7 @@ def _known_positions(name: str, obj: Any, size: int) -> np.ndarray[Any, Any]:
     return found.astype(np.int64)
 
 
-def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Array:
+def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Array:
     """Leave out slices along an axis.
 
     Args:
@@ -99,7 +100,7 @@ def _kept_positions(gone: Any, size: int) -> Any:
     return getitem(order, slice(0, size - gone.aval.size))
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
     """Insert slices along an axis.
 
     Args:

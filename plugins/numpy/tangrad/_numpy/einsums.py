@@ -30,6 +30,7 @@ from tangrad.extend.lax import (
     sharded_call,
     squeeze_p,
 )
+from tangrad.typing import DTypeLike
 
 Labels = tuple[Any, ...]
 Term = tuple[Any, Labels]  # an array, and a label for each of its dimensions
@@ -301,7 +302,7 @@ def einsum(
     out: None = None,
     optimize: Any = "auto",
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
     out_sharding: Any = None,
 ) -> Array:
     """Sum products over dimensions that are named by letters.

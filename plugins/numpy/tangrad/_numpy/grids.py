@@ -22,6 +22,7 @@ from tangrad._numpy.sequences import linspace
 from tangrad._numpy.shapes import broadcast_arrays, expand_dims, ravel, reshaped
 from tangrad.core import Array, class_boundary, concrete_or_error, dtypes, transfers
 from tangrad.extend.lax import iota_p
+from tangrad.typing import ArrayLike, DTypeLike
 
 # Of what transfer guards ask: ranges between the brackets are made of numbers.
 COPIES_FROM_HOST = {"__getitem__": lambda given: transfers.is_from_host(given["key"]) or _has_slices(given["key"])}
@@ -31,7 +32,7 @@ s_ = np.s_
 index_exp = np.index_exp
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
     """Make the coordinates of a grid from those along each axis.
 
     Args:
@@ -71,7 +72,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return tuple(placed) if sparse else broadcast_arrays(*placed)
 
 
-def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
+def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False) -> Any:
     """Make the positions of the elements of an array.
 
     Args:
@@ -102,7 +103,7 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
     return stack(grids) if grids else asarray(np.zeros((0,), wanted))
 
 
-def ix_(*args: Any) -> tuple[Array, ...]:
+def ix_(*args: ArrayLike) -> tuple[Array, ...]:
     """Make index arrays that select the product of positions along each axis: `x[ix_([0, 2], [1])]`.
 
     Args:

@@ -31,12 +31,13 @@ from tangrad._numpy.shapes import ravel, reshaped
 from tangrad.core import Array, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import convert_element_type_p
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["histogram", "histogram2d", "histogramdd", "histogram_bin_edges"], True)
 
 
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Array:
+def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike | None = None) -> Array:
     """Find the boundaries of the intervals of a histogram.
 
     Args:
@@ -98,10 +99,10 @@ def _interval_numbers(values: Any, edges: Any) -> Any:
 
 
 def histogram(
-    a: Any,
+    a: ArrayLike,
     bins: Any = 10,
     range: Any = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array]:
     """Count values in intervals.
@@ -146,11 +147,11 @@ def _sums(values: Any, edges: Any, added: Any, density: bool) -> Any:
 
 
 def histogram2d(
-    x: Any,
-    y: Any,
+    x: ArrayLike,
+    y: ArrayLike,
     bins: Any = 10,
     range: Any = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array, Array]:
     """Count pairs of values in rectangles.
@@ -190,7 +191,7 @@ def histogramdd(
     sample: Any,
     bins: Any = 10,
     range: Any = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, list[Array]]:
     """Count points in boxes.

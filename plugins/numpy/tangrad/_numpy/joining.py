@@ -25,6 +25,7 @@ from tangrad._numpy.refusals import check_dtypes
 from tangrad._numpy.shapes import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel
 from tangrad.core import EVAL_TRACE, Array, Tracer, thread
 from tangrad.extend.lax import concatenate_p, split_p, squeeze_p
+from tangrad.typing import ArrayLike, DTypeLike
 
 
 def _sequence(name: str, arrays: Any) -> Sequence[Any]:
@@ -51,7 +52,7 @@ def _common(name: str, arrays: Sequence[Any], dtype: Any) -> list[Any]:
     return promote(name, *arrays)
 
 
-def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Array:
+def concatenate(arrays: ArrayLike | Sequence[ArrayLike], axis: int | None = 0, dtype: DTypeLike | None = None) -> Array:
     """Join arrays along a dimension that they have.
 
     Args:
@@ -71,12 +72,13 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Array:
     Array([0., 0., 1.], dtype=float32)
     """
     if thread.trace is EVAL_TRACE and type(axis) is int and dtype is None and type(arrays) in _SEQUENCES:
+        known: Any = arrays
         try:
-            call = _joins[(axis, *[x.aval for x in arrays])]
+            call = _joins[(axis, *[x.aval for x in known])]
         except (AttributeError, KeyError):
             pass  # no arrays, or types that were not met before
         else:
-            return call(*arrays)
+            return call(*known)
     parts = _sequence("concatenate", arrays)
     if axis is None:
         parts, axis = [ravel(x) for x in parts], 0
@@ -121,7 +123,9 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
 
 
 @as_one("axis", "out", "dtype", sequence="arrays")
-def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Array:
+def stack(
+    arrays: ArrayLike | Sequence[ArrayLike], axis: int = 0, out: None = None, dtype: DTypeLike | None = None
+) -> Array:
     """Join arrays of one shape along a new dimension.
 
     Args:
@@ -156,7 +160,7 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Ar
     return widened[0] if len(widened) == 1 else concatenate_p.bind(*widened, dimension=dimension)
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Take an array apart along a dimension.
 
     Args:
@@ -191,7 +195,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 
 @as_one("dtype", sequence="tup")
-def vstack(tup: Any, dtype: Any = None) -> Array:
+def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Join arrays along their first dimension; vectors count as rows.
 
     Args:
@@ -213,7 +217,7 @@ def vstack(tup: Any, dtype: Any = None) -> Array:
 
 
 @as_one("dtype", sequence="tup")
-def hstack(tup: Any, dtype: Any = None) -> Array:
+def hstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Join arrays along their second dimension; vectors along their only one.
 
     Args:
@@ -236,7 +240,7 @@ def hstack(tup: Any, dtype: Any = None) -> Array:
 
 
 @as_one("dtype", sequence="tup")
-def dstack(tup: Any, dtype: Any = None) -> Array:
+def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Join arrays along their third dimension.
 
     Args:
@@ -258,7 +262,7 @@ def dstack(tup: Any, dtype: Any = None) -> Array:
 
 
 @as_one(sequence="tup")
-def column_stack(tup: Any) -> Array:
+def column_stack(tup: ArrayLike | Sequence[ArrayLike]) -> Array:
     """Join vectors and matrices as columns.
 
     Args:
@@ -280,7 +284,7 @@ def column_stack(tup: Any) -> Array:
 
 
 @as_one("axis")
-def append(arr: Any, values: Any, axis: int | None = None) -> Array:
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """Join an array and further values.
 
     Args:

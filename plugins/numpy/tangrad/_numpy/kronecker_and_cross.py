@@ -12,10 +12,11 @@ from tangrad._numpy.operands import array_operand, broadcast_shape, broadcast_to
 from tangrad._numpy.shapes import expand_dims, reshaped
 from tangrad.core import Array
 from tangrad.extend.lax import concatenate_p, mul_p, sub_p
+from tangrad.typing import ArrayLike
 
 
 @as_one()
-def kron(a: Any, b: Any) -> Array:
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
     """Take the Kronecker product: each element of the first array times the whole second one.
 
     Args:
@@ -45,7 +46,9 @@ def _pairs(first: Sequence[Any], second: Sequence[Any]) -> tuple[Any, ...]:
 
 
 @as_one("axisa", "axisb", "axisc", "axis")
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
+def cross(
+    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Array:
     """Take the cross products of vectors of three components.
 
     Args:

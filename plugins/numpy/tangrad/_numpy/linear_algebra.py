@@ -19,9 +19,10 @@ from tangrad._numpy.products import dot, matmul
 from tangrad._numpy.products import outer as outer_of
 from tangrad._numpy.shapes import expand_dims
 from tangrad.core import Array
+from tangrad.typing import ArrayLike, DTypeLike
 
 
-def matrix_transpose(x: Any, /) -> Array:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """The matrices in the last two dimensions, transposed.
 
     Raises ValueError for fewer than two dimensions.
@@ -36,7 +37,7 @@ def matrix_transpose(x: Any, /) -> Array:
     return swapaxes(array, -1, -2)
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """The cross products of vectors of three components along an axis.
 
     Args:
@@ -54,7 +55,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
 
 
 @as_one("n")
-def matrix_power(a: Any, n: int) -> Array:
+def matrix_power(a: ArrayLike, n: int) -> Array:
     """The matrix multiplied with itself `n` times.
 
     With n < 0 the inverse is: infinite or NaN where there is none.
@@ -147,7 +148,7 @@ def _product(items: Sequence[Any], start: int, end: int, cuts: dict[tuple[int, i
     return dot(*parts, precision=precision)
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Array:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     """A diagonal of each of the matrices in the last two dimensions.
 
     >>> import tangrad
@@ -157,7 +158,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Array:
     return diagonal_of(x, offset, -2, -1)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
     """The sum of a diagonal of each of the matrices in the last two dimensions.
 
     >>> import tangrad
@@ -167,7 +168,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
     return trace_of(x, offset, -2, -1, dtype)
 
 
-def outer(x1: Any, x2: Any, /) -> Array:
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Each element of one vector times each of another. Raises ValueError for other numbers of dimensions.
 
     >>> import tangrad

@@ -30,6 +30,7 @@ from tangrad.core import Array, dtypes, transfers
 from tangrad.extend import lax
 from tangrad.extend.lax import determinant_p, pseudoinverse_p, signs_of, solve_p
 from tangrad.extend.lax import sign as sign_of
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: which norm is no operand.
 COPIES_FROM_HOST = {"cond": lambda given: transfers.is_from_host(given["x"])}
@@ -43,7 +44,7 @@ class SlogdetResult(NamedTuple):
 
 
 @as_one()
-def solve(a: Any, b: Any) -> Array:
+def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """The solution x of a x = b.
 
     Args:
@@ -93,7 +94,7 @@ def _solve_for_all(matrix: Any, right: Any) -> Any:
 
 
 @as_one()
-def inv(a: Any) -> Array:
+def inv(a: ArrayLike) -> Array:
     """The inverse of square matrices; infinities or NaN where there is none.
 
     Args:
@@ -112,7 +113,7 @@ def inv(a: Any) -> Array:
     return solve_p.bind(matrix, broadcast_to(eye(matrix.shape[-1], dtype=matrix.dtype), matrix.shape))
 
 
-def det(a: Any) -> Array:
+def det(a: ArrayLike) -> Array:
     """The determinants of square matrices.
 
     Args:
@@ -135,7 +136,7 @@ def det(a: Any) -> Array:
     return determinant_p.bind(matrix.astype("float32")).astype(matrix.dtype)  # there is no factoring of narrow floats
 
 
-def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
+def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     """The signs of determinants and the logarithms of their sizes, which do not overflow.
 
     Args:
@@ -172,7 +173,9 @@ def _slogdet(a: Any, method: str | None) -> tuple[Any, Any]:
     return sign * signs, sum_of(log(absolute(factors)), axis=-1)
 
 
-def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Array:
+def pinv(
+    a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False, *, rcond: ArrayLike | None = None
+) -> Array:
     """Moore and Penrose's inverse.
 
     Args:
@@ -212,7 +215,9 @@ def _matrix(name: str, x: Any, argument: str = "a") -> Any:
     return array
 
 
-def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Array:
+def matrix_rank(
+    M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool = False, tol: ArrayLike | None = None
+) -> Array:
     """How many singular values are not 0.
 
     Args:
@@ -250,7 +255,7 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
     return sum_of(values > asarray(tol)[..., None], axis=-1)
 
 
-def cond(x: Any, p: Any = None) -> Array:
+def cond(x: ArrayLike, p: Any = None) -> Array:
     """The condition number: the norm of a matrix times that of its inverse.
 
     Args:
@@ -283,7 +288,7 @@ def cond(x: Any, p: Any = None) -> Array:
 
 
 def lstsq(
-    a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False
+    a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
 ) -> tuple[Array, Array, Array, Array]:
     """The x for which |a x - b| is least, and of those the shortest.
 
@@ -314,7 +319,7 @@ def lstsq(
         if shape_of(rcond):
             raise ValueError(f"lstsq: rcond must be a number, got shape {shape_of(rcond)}")
     x, squares, rank, values = _solved(a, b, rcond)
-    if numpy_resid and (len(a) <= x.shape[0] or int(rank) < x.shape[0]):
+    if numpy_resid and (shape_of(a)[0] <= x.shape[0] or int(rank) < x.shape[0]):
         squares = zeros((0,), squares.dtype)
     return x, squares, rank, values
 
@@ -361,7 +366,7 @@ def _least_squares(matrix: Any, right: Any, limit: Any) -> tuple[Any, Any, Any]:
     return x, values, sum_of(kept)
 
 
-def tensorinv(a: Any, ind: int = 2) -> Array:
+def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """The inverse of `tensordot(a, x, ind)`.
 
     Args:
@@ -391,7 +396,7 @@ def tensorinv(a: Any, ind: int = 2) -> Array:
     return inv(array.reshape(prod(rows), prod(columns))).reshape(*columns, *rows)
 
 
-def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Array:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None) -> Array:
     """The x with tensordot(a, x, x.ndim) = b.
 
     Args:

@@ -28,6 +28,7 @@ from tangrad._numpy.shapes import expand_dims, ravel, reshaped
 from tangrad.core import Array, ShapedArray, dtypes, put
 from tangrad.core.arguments import max_size, min_size
 from tangrad.extend.lax import broadcast_in_dim_p, eq_p, ge_p, pad_p, slice_p
+from tangrad.typing import ArrayLike, DTypeLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(
@@ -37,7 +38,7 @@ COPIES_FROM_HOST = dict.fromkeys(
 # --- diagonals -----------------------------------------------------------------------------------------------------
 
 
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """Take a diagonal of matrices.
 
     Args:
@@ -81,7 +82,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
 
 
 @as_one("k")
-def diag(v: Any, k: int = 0) -> Array:
+def diag(v: ArrayLike, k: int = 0) -> Array:
     """Take a diagonal of a matrix, or make a matrix with a given diagonal.
 
     Args:
@@ -114,7 +115,7 @@ def diag(v: Any, k: int = 0) -> Array:
     return select(diagonal_mask(size, size, shift, eq_p), rows, zero)
 
 
-def diagflat(v: Any, k: int = 0) -> Array:
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """Make a matrix with all elements of an array on a diagonal.
 
     Args:
@@ -136,7 +137,9 @@ def diagflat(v: Any, k: int = 0) -> Array:
 
 
 @as_one("offset", "axis1", "axis2", "dtype", "out")
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Array:
+def trace(
+    a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
     """Add up a diagonal of matrices.
 
     Args:
@@ -161,7 +164,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     return total(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Array:
+def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
     """Return a copy of an array with its main diagonal replaced.
 
     Args:
@@ -217,7 +220,7 @@ def _triangle(name: str, m: Any, k: Any, lower: bool) -> Any:
 
 
 @as_one("k")
-def tril(m: Any, k: int = 0) -> Array:
+def tril(m: ArrayLike, k: int = 0) -> Array:
     """Keep the lower triangle of matrices; zeros elsewhere.
 
     Args:
@@ -240,7 +243,7 @@ def tril(m: Any, k: int = 0) -> Array:
 
 
 @as_one("k")
-def triu(m: Any, k: int = 0) -> Array:
+def triu(m: ArrayLike, k: int = 0) -> Array:
     """Keep the upper triangle of matrices; zeros elsewhere.
 
     Args:
@@ -321,7 +324,7 @@ def _matrix_shape(name: str, arr: Any) -> tuple[Any, ...]:
     return shape
 
 
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, Array]:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """Find the positions of the lower triangle of a matrix like another one.
 
     Args:
@@ -342,7 +345,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, Array]:
     return tril_indices(rows, k, columns)
 
 
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, Array]:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """Find the positions of the upper triangle of a matrix like another one.
 
     Args:
@@ -387,7 +390,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     return (asarray(np.arange(size, dtype=dtypes.default_int_dtype())),) * rank
 
 
-def diag_indices_from(arr: Any) -> tuple[Array, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """Find the positions of the main diagonal of an array.
 
     Args:
@@ -435,7 +438,7 @@ def mask_indices(
     return nonzero(mask_func(ones((rows, rows)), k), size=size)  # type: ignore[return-value]
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
     """Make a Vandermonde matrix: the powers of numbers, a row for each.
 
     Args:

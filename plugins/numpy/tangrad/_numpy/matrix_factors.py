@@ -14,6 +14,7 @@ from tangrad._numpy.taking import take_along_axis
 from tangrad.core import Array
 from tangrad.extend import lax
 from tangrad.extend.lax import geqrf_p
+from tangrad.typing import ArrayLike
 
 
 class QRResult(NamedTuple):
@@ -46,7 +47,7 @@ class EighResult(NamedTuple):
 
 
 @as_one("upper", "symmetrize_input")
-def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
+def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """The triangular factor L of a positive definite matrix L Lᴴ; NaN where it is not positive definite.
 
     Args:
@@ -62,7 +63,7 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
     return swapaxes(factor, -1, -2).conj() if upper else factor
 
 
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """The factors a = Q R, where Q has orthonormal columns and R is upper triangular.
 
     Args:
@@ -92,7 +93,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 
 def svd(
-    a: Any,
+    a: ArrayLike,
     full_matrices: bool = True,
     compute_uv: bool = True,
     hermitian: bool = False,
@@ -141,7 +142,7 @@ def _svd_of_hermitian(array: Any, compute_uv: bool) -> Any:
     return SVDResult(left, sizes, swapaxes(right.conj(), -1, -2))
 
 
-def svdvals(x: Any, /) -> Array:
+def svdvals(x: ArrayLike, /) -> Array:
     """The singular values, in descending order.
 
     >>> import tangrad.numpy as np
@@ -151,7 +152,7 @@ def svdvals(x: Any, /) -> Array:
     return lax.svd(inexact_matrix("svdvals", x), full_matrices=False, compute_uv=False)
 
 
-def eig(a: Any) -> EigResult:
+def eig(a: ArrayLike) -> EigResult:
     """The eigenvalues and right eigenvectors of square matrices.
 
     Args:
@@ -172,7 +173,7 @@ def eig(a: Any) -> EigResult:
     return EigResult(*lax.eig(inexact_matrix("eig", a), compute_left_eigenvectors=False))
 
 
-def eigvals(a: Any) -> Array:
+def eigvals(a: ArrayLike) -> Array:
     """The eigenvalues of square matrices, a complex array.
 
     >>> import tangrad.numpy as np
@@ -189,7 +190,7 @@ def _is_lower(name: str, triangle: str | None) -> bool:
     return triangle != "U"
 
 
-def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
+def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """The eigenvalues and eigenvectors of symmetric or Hermitian matrices.
 
     Args:
@@ -219,7 +220,7 @@ def _eigh(a: Any, UPLO: str | None, symmetrize_input: bool) -> tuple[Any, Any]:
 
 
 @as_one("UPLO", "symmetrize_input")
-def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
+def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
     """The eigenvalues of symmetric or Hermitian matrices, in ascending order. See `eigh`.
 
     >>> import tangrad.numpy as np

@@ -9,12 +9,13 @@ import numpy as np
 from tangrad._numpy.conversion import array, asarray
 from tangrad._numpy.operands import convert
 from tangrad.core import Array, dtypes, get_backend
+from tangrad.typing import DTypeLike
 
 # Of what transfer guards ask: bytes are on the host.
 COPIES_FROM_HOST = {"frombuffer": True}
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Array:
+def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
     """Copy an array of one dimension out of a buffer of bytes.
 
     Args:
@@ -66,7 +67,7 @@ def fromiter(*args: Any, **kwargs: Any) -> Array:
     )
 
 
-def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Array:
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
     """Read numbers from text.
 
     Args:

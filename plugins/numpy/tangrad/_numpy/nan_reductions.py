@@ -9,12 +9,14 @@ from tangrad._numpy.fusing import as_one
 from tangrad._numpy.logic import isnan, truth
 from tangrad._numpy.operands import array_operand, broadcast_all, is_complex, is_inexact, operand, refuse_out
 from tangrad._numpy.operations import whole_arrays
+from tangrad._numpy.reduced_axes import position_of
 from tangrad._numpy.reductions import all as all_of
-from tangrad._numpy.reductions import max, min, position_of, prod, sum
+from tangrad._numpy.reductions import max, min, prod, sum
 from tangrad._numpy.selection import where as where_between
 from tangrad._numpy.statistics import mean, var
 from tangrad.core import Array, dtypes, literal
 from tangrad.extend.lax import and_p, argmax_p, argmin_p, not_p, sqrt_p
+from tangrad.typing import ArrayLike, Axis, DTypeLike
 
 
 def _without_nan(name: str, a: Any, value: Any) -> Any:
@@ -49,13 +51,13 @@ _VALUES = 'tangrad.numpy.array([1.0, float("nan"), 3.0])'
 
 @as_one("axis", "dtype", "out", "keepdims")
 def nansum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
 ) -> Array:
     refuse_out("nansum", out)
     return sum(_without_nan("nansum", a, 0), axis, dtype, None, keepdims, initial, where)
@@ -63,13 +65,13 @@ def nansum(
 
 @as_one("axis", "dtype", "out", "keepdims")
 def nanprod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
 ) -> Array:
     refuse_out("nanprod", out)
     return prod(_without_nan("nanprod", a, 1), axis, dtype, None, keepdims, initial, where)
@@ -89,7 +91,12 @@ def _extreme(
 
 @as_one("axis", "out", "keepdims", family=whole_arrays.name)
 def nanmax(
-    a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
 ) -> Array:
     refuse_out("nanmax", out)
     return _extreme("nanmax", max, -math.inf, a, axis, keepdims, initial, where)
@@ -97,7 +104,12 @@ def nanmax(
 
 @as_one("axis", "out", "keepdims", family=whole_arrays.name)
 def nanmin(
-    a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
 ) -> Array:
     refuse_out("nanmin", out)
     return _extreme("nanmin", min, math.inf, a, axis, keepdims, initial, where)
@@ -105,7 +117,12 @@ def nanmin(
 
 @as_one("axis", "dtype", "out", "keepdims")
 def nanmean(
-    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, where: Any = None
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    keepdims: bool = False,
+    where: ArrayLike | None = None,
 ) -> Array:
     refuse_out("nanmean", out)
     return mean(_without_nan("nanmean", a, 0), axis, dtype, None, keepdims, where=_counted("nanmean", a, where))
@@ -113,14 +130,14 @@ def nanmean(
 
 @as_one("axis", "dtype", "out", "ddof", "keepdims")
 def nanvar(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     ddof: Any = 0,
     keepdims: bool = False,
-    where: Any = None,
-    mean: Any = None,
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
 ) -> Array:
     refuse_out("nanvar", out)
     counted = _counted("nanvar", a, where)
@@ -129,14 +146,14 @@ def nanvar(
 
 @as_one("axis", "dtype", "out", "ddof", "keepdims")
 def nanstd(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     ddof: Any = 0,
     keepdims: bool = False,
-    where: Any = None,
-    mean: Any = None,
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
 ) -> Array:
     refuse_out("nanstd", out)
     return sqrt_p.bind(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))
@@ -154,13 +171,13 @@ def _position(name: str, primitive: Any, start: float, a: Any, axis: Any, keepdi
 
 
 @as_one("axis", "out", "keepdims")
-def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
+def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     refuse_out("nanargmax", out)
     return _position("nanargmax", argmax_p, -math.inf, a, axis, keepdims)
 
 
 @as_one("axis", "out", "keepdims")
-def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
+def nanargmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     refuse_out("nanargmin", out)
     return _position("nanargmin", argmin_p, math.inf, a, axis, keepdims)
 

@@ -22,10 +22,11 @@ from tangrad._numpy.rounding import real
 from tangrad._numpy.selection import where
 from tangrad._numpy.shapes import expand_dims
 from tangrad.core import Array, dtypes
+from tangrad.typing import ArrayLike
 
 
 @as_one("ord", "axis", "keepdims", family=whole_arrays.name)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
+def norm(x: ArrayLike, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
     """The norm of vectors or matrices.
 
     Args:
@@ -117,7 +118,7 @@ def _norm_of_singular_values(x: Any, ord: Any, axes: tuple[int, ...], keepdims: 
 
 
 @as_one("axis", "keepdims", "ord")
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:
+def vector_norm(x: ArrayLike, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:
     """The norm of vectors; with `axis=None` of all elements.
 
     >>> import tangrad
@@ -133,7 +134,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 
 @as_one("keepdims", "ord")
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """The norm of the matrices in the last two dimensions.
 
     >>> import tangrad

@@ -38,6 +38,7 @@ from tangrad._numpy.sorting import argsort
 from tangrad._numpy.tiling import flip
 from tangrad.core import Array, dtypes, literal
 from tangrad.extend.lax import sub_p
+from tangrad.typing import ArrayLike, Axis, DTypeLike
 
 
 def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
@@ -48,7 +49,9 @@ def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
 
 
 @as_one("n", "axis")
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
+def diff(
+    a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None, append: ArrayLike | None = None
+) -> Array:
     """Take the differences of neighbours along an axis.
 
     Args:
@@ -96,7 +99,7 @@ def _edge(value: Any, x: Any, axis: int) -> Any:
 
 
 @as_one()
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
+def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Array:
     """Take the differences of neighbours in an array as one dimension.
 
     Args:
@@ -122,7 +125,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     return concatenate(parts)
 
 
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
+def gradient(f: ArrayLike, *varargs: Any, axis: Axis = None, edge_order: int | None = None) -> Any:
     """Estimate derivatives by central differences, one-sided at the edges.
 
     Args:
@@ -197,7 +200,7 @@ def _gradient_uneven(x: Any, axis: int, coordinates: Any) -> Any:
 
 
 @as_one("axis")
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1) -> Array:
     """Integrate along an axis by the trapezoidal rule.
 
     Args:
@@ -233,7 +236,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
 
 
 @as_one("discont", "axis", "period")
-def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Array:
+def unwrap(
+    p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, period: Array | float = 2 * math.pi
+) -> Array:
     """Undo jumps of angles by whole turns along an axis.
 
     Args:
@@ -279,7 +284,9 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.p
 # --- interpolation -------------------------------------------------------------------------------------------------
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
+def interp(
+    x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: Any = None, period: ArrayLike | None = None
+) -> Array:
     """Interpolate linearly between points.
 
     Args:
@@ -406,7 +413,14 @@ def _partial_products(x: Any, factors: Any, positions: Any, options: dict[str, A
 
 
 @as_one("mode", "precision", "preferred_element_type", family=operations.name)
-def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Array:
+def convolve(
+    a: ArrayLike,
+    v: ArrayLike,
+    mode: str = "full",
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
     """Convolve two vectors.
 
     Args:
@@ -431,7 +445,12 @@ def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, prefe
 
 @as_one("mode", "precision", "preferred_element_type", family=operations.name)
 def correlate(
-    a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None
+    a: ArrayLike,
+    v: ArrayLike,
+    mode: str = "valid",
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Correlate two vectors: the sums of products of one with the other shifted, and conjugated.
 

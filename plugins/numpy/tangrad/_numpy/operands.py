@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -98,7 +98,7 @@ def not_array_like(name: str, value: Any, position: int) -> str:
     return f"{name} requires arrays or numbers, got {value!r} of type {kind} for argument {position}{cure}"
 
 
-def operand(name: str, value: Any, position: int = 0) -> Any:
+def operand(name: str, value: Any, position: int = 0) -> Array:
     """`value` as traces take it: an array, tracer or literal. Raises TypeError for what is no array or number."""
     if hasattr(type(value), "aval"):
         return value
@@ -107,7 +107,7 @@ def operand(name: str, value: Any, position: int = 0) -> Any:
     return as_operand(value)
 
 
-def array_operand(name: str, value: Any, position: int = 0) -> Any:
+def array_operand(name: str, value: Any, position: int = 0) -> Array:
     """As `operand`, but never a literal: what functions that may return their argument work on."""
     if isinstance(value, Array):
         return value
@@ -303,7 +303,7 @@ def canonical_axis(name: str, axis: Any, rank: int, argument: str = "axis") -> i
     return axis + rank if axis < 0 else axis
 
 
-def is_sequence(axes: Any) -> bool:
+def is_sequence(axes: Any) -> TypeGuard[Sequence[Any]]:
     """Whether several axes are meant: a tuple or list, a range, or NumPy's vector."""
     return isinstance(axes, (tuple, list, range)) or (isinstance(axes, np.ndarray) and axes.ndim == 1)
 

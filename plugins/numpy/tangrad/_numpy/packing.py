@@ -15,6 +15,7 @@ from tangrad._numpy.reductions import sum as total
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
 from tangrad.core import Array, dtypes
 from tangrad.core.arguments import is_symbolic
+from tangrad.typing import ArrayLike
 
 _BYTE = dtypes.as_dtype("uint8")
 
@@ -26,7 +27,7 @@ def _places(bitorder: str, name: str) -> Any:
     return asarray(places[::-1] if bitorder == "big" else places)
 
 
-def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Array:
+def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
     """Pack eight truth values into a byte each.
 
     Args:
@@ -62,7 +63,7 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Array:
     return moveaxis(packed, -1, dimension)
 
 
-def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
+def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
     """Unpack the bits of bytes.
 
     Args:

@@ -22,6 +22,7 @@ from tangrad._numpy.statistics import mean
 from tangrad._numpy.vectorization import apply_along_axis
 from tangrad.core import Array
 from tangrad.extend.lax import concatenate_p, pad_p, rev_p, slice_p
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["pad"], True)
@@ -31,7 +32,7 @@ Widths = list[tuple[int, int]]
 _MODES = "constant, edge, linear_ramp, maximum, mean, median, minimum, reflect, symmetric, wrap, empty"
 
 
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
+def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
     """Add elements before and after those of an array, along each dimension.
 
     Args:

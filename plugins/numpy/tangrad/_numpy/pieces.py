@@ -20,9 +20,10 @@ from tangrad._numpy.operands import (
 from tangrad.core import Array
 from tangrad.core.programs import without_value_checks
 from tangrad.extend.lax import and_p, not_p, or_p, stop_gradient_p
+from tangrad.typing import ArrayLike
 
 
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
+def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
     """Apply, to each element, the function that belongs to the last condition that holds.
 
     Args:

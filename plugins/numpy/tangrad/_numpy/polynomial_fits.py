@@ -16,13 +16,20 @@ from tangrad._numpy.matrices import vander
 from tangrad._numpy.matrix_factors import eigvals
 from tangrad._numpy.operands import check_array_like, index_argument, promote_inexact
 from tangrad.core import Array, dtypes
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["roots"], True)
 
 
 def polyfit(
-    x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: ArrayLike | None = None,
+    cov: Any = False,
 ) -> Any:
     """The polynomial of a degree that fits points best, by least squares.
 
@@ -100,7 +107,7 @@ def _fit_alone(x: Any, y: Any, deg: int, rcond: float | None, full: bool, w: Any
     return _fit(x, y, deg, rcond, full, w, cov)[0]
 
 
-def roots(p: Any, *, strip_zeros: bool = True) -> Array:
+def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     """The roots of a polynomial: the eigenvalues of its companion matrix.
 
     Args:

@@ -24,6 +24,7 @@ from tangrad._numpy.shapes import atleast_1d
 from tangrad._numpy.tiling import trim_zeros
 from tangrad.core import Array, transfers
 from tangrad.extend.lax import add_p, mul_p, neg_p
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: how often is no operand.
 COPIES_FROM_HOST = {
@@ -41,7 +42,7 @@ def _coefficients(name: str, value: Any, position: int = 0) -> Any:
 
 
 @as_one("unroll")
-def polyval(p: Any, x: Any, *, unroll: int = 16) -> Array:
+def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     """Evaluate a polynomial by Horner's rule.
 
     Args:
@@ -81,7 +82,7 @@ def _padded(name: str, a1: Any, a2: Any) -> tuple[Any, Any]:
 
 
 @as_one()
-def polyadd(a1: Any, a2: Any) -> Array:
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Add polynomials.
 
     Args:
@@ -102,7 +103,7 @@ def polyadd(a1: Any, a2: Any) -> Array:
 
 
 @as_one()
-def polysub(a1: Any, a2: Any) -> Array:
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Subtract polynomials.
 
     Args:
@@ -122,7 +123,7 @@ def polysub(a1: Any, a2: Any) -> Array:
     return add_p.bind(first, neg_p.bind(second))
 
 
-def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Array:
+def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -> Array:
     """Multiply polynomials.
 
     Args:
@@ -148,7 +149,7 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Array:
     return convolve(first, second, mode="full")
 
 
-def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Array, Array]:
+def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Array, Array]:
     """Divide polynomials.
 
     Args:
@@ -181,7 +182,7 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Array,
 
 
 @as_one("m")
-def polyder(p: Any, m: int = 1) -> Array:
+def polyder(p: ArrayLike, m: int = 1) -> Array:
     """Differentiate a polynomial.
 
     Args:
@@ -210,7 +211,7 @@ def polyder(p: Any, m: int = 1) -> Array:
 
 
 @as_one("m")
-def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
+def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     """Integrate a polynomial.
 
     Args:
@@ -245,7 +246,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
     return x
 
 
-def poly(seq_of_zeros: Any) -> Array:
+def poly(seq_of_zeros: ArrayLike) -> Array:
     """Find the polynomial with given roots.
 
     Args:

@@ -22,13 +22,14 @@ from tangrad._numpy.operations import numerical
 from tangrad._numpy.selection import clip
 from tangrad._numpy.taking import integer_operand
 from tangrad.core import Array, concrete_or_error, dtypes, literal
+from tangrad.typing import ArrayLike, DTypeLike, Shape
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["unravel_index"], True)
 
 
 @as_one("shape", several=True, family=numerical.name)
-def unravel_index(indices: Any, shape: Any) -> tuple[Array, ...]:
+def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
     """Turn positions in an array as one dimension into positions along each dimension.
 
     Args:
@@ -66,7 +67,12 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Array, ...]:
 
 
 def ravel_multi_index(
-    multi_index: Sequence[Any], dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype: Any = None
+    multi_index: Sequence[Any],
+    dims: Sequence[int],
+    mode: str = "raise",
+    order: str = "C",
+    *,
+    dtype: DTypeLike | None = None,
 ) -> Array:
     """Turn positions along each dimension into positions in the array as one dimension.
 

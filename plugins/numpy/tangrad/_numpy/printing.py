@@ -8,9 +8,10 @@ import numpy as np
 
 from tangrad._numpy.conversion import asarray
 from tangrad.core import dtypes
+from tangrad.typing import ArrayLike
 
 
-def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
+def array_repr(arr: ArrayLike, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
     """Write an array as NumPy's `array_repr` does.
 
     Args:
@@ -27,7 +28,7 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
     return str(np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small))
 
 
-def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
+def array_str(a: ArrayLike, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
     """Write the contents of an array as NumPy's `array_str` does.
 
     Args:
@@ -86,7 +87,7 @@ def printoptions(*args: Any, **kwargs: Any) -> Any:
     return np.printoptions(*args, **kwargs)
 
 
-def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:
+def save(file: Any, arr: ArrayLike, allow_pickle: bool = False) -> None:
     """Write an array to a file in NumPy's format.
 
     Args:
@@ -101,7 +102,7 @@ def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:
     np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
 
 
-def savez(file: Any, *args: Any, allow_pickle: bool = False, **kwds: Any) -> None:
+def savez(file: Any, *args: ArrayLike, allow_pickle: bool = False, **kwds: Any) -> None:
     """Write several arrays to one file in NumPy's format.
 
     Args:

@@ -30,6 +30,7 @@ from tangrad.extend.lax import (
     squeeze_p,
     transpose_p,
 )
+from tangrad.typing import ArrayLike, DTypeLike
 
 
 def _prepared(name: str, *values: Any) -> list[Any]:
@@ -60,7 +61,12 @@ def _check_contraction(name: str, left: Any, right: Any, left_shape: Any, right_
 
 
 def matmul(
-    a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: Any = None,
 ) -> Array:
     """Multiply matrices; leading dimensions are batches, broadcast against each other.
 
@@ -168,7 +174,12 @@ matmul_operator = operator_form("matmul", "@", matmul)
 
 
 def dot(
-    a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: Any = None,
 ) -> Array:
     """Multiply, summing over the last dimension of the first array and the last but one of the second.
 
@@ -213,7 +224,9 @@ def dot(
 
 
 @as_one("precision", "preferred_element_type")
-def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
+def vdot(
+    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike | None = None
+) -> Array:
     """Take the scalar product of two arrays as vectors; the first is conjugated.
 
     Args:
@@ -239,7 +252,15 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
     return dot(left, right, precision=precision, preferred_element_type=preferred_element_type)
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Array:
+def vecdot(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    axis: int = -1,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
     """Take the scalar products of vectors along an axis; the first are conjugated, the other dimensions broadcast.
 
     Args:
@@ -275,7 +296,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     return squeeze_p.bind(products, dimensions=(products.ndim - 2, products.ndim - 1))
 
 
-def matvec(x1: Any, x2: Any, /) -> Array:
+def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Multiply matrices by vectors; leading dimensions are batches.
 
     Args:
@@ -300,7 +321,7 @@ def matvec(x1: Any, x2: Any, /) -> Array:
     return squeeze_p.bind(result, dimensions=(result.ndim - 1,))
 
 
-def vecmat(x1: Any, x2: Any, /) -> Array:
+def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Multiply vectors, conjugated, by matrices; leading dimensions are batches.
 
     Args:
@@ -333,7 +354,9 @@ def _of_rank(name: str, value: Any, position: int, rank: int) -> Any:
 
 
 @as_one("precision", "preferred_element_type")
-def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
+def inner(
+    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike | None = None
+) -> Array:
     """Multiply, summing over the last dimension of both arrays.
 
     Args:
@@ -359,7 +382,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 
 
 @as_one("out")
-def outer(a: Any, b: Any, out: None = None) -> Array:
+def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """Multiply each element of one array by each of another.
 
     Args:
@@ -384,12 +407,12 @@ def outer(a: Any, b: Any, out: None = None) -> Array:
 
 
 def tensordot(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     axes: Any = 2,
     *,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
     out_sharding: Any = None,
 ) -> Array:
     """Multiply, summing over any dimensions.

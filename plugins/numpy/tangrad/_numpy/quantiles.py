@@ -29,6 +29,7 @@ from tangrad._numpy.shapes import broadcast_to, expand_dims, reshaped
 from tangrad._numpy.taking import take_along_axis
 from tangrad.core import Array, literal
 from tangrad.extend.lax import add_p, convert_element_type_p, mul_p, sharded_call, sort_p, sub_p
+from tangrad.typing import ArrayLike, Axis
 
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 _WEIGHTED_METHOD = "inverted_cdf"
@@ -39,15 +40,15 @@ _WEIGHTED_METHOD = "inverted_cdf"
 
 @as_one("axis", "out", "overwrite_input", "method", "keepdims")
 def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Array:
     """Find the values below which given shares of the elements are.
 
@@ -79,15 +80,15 @@ def quantile(
 
 @as_one("axis", "out", "overwrite_input", "method", "keepdims", "out_sharding")
 def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     out_sharding: Any = None,
 ) -> Array:
     """Find the values below which given percentages of the elements are.
@@ -123,15 +124,15 @@ def percentile(
 
 @as_one("axis", "out", "overwrite_input", "method", "keepdims")
 def nanquantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Array:
     """Find the values below which given shares of the elements are that are not NaN.
 
@@ -162,15 +163,15 @@ def nanquantile(
 
 @as_one("axis", "out", "overwrite_input", "method", "keepdims")
 def nanpercentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Array:
     """Find the values below which given percentages of the elements are that are not NaN.
 
@@ -200,7 +201,9 @@ def nanpercentile(
 
 
 @as_one("axis", "out", "overwrite_input", "keepdims")
-def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Array:
+def median(
+    a: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Array:
     """Find the middle of the sorted elements, or the mean of the middle two.
 
     Args:
@@ -227,7 +230,7 @@ def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = F
 
 @as_one("axis", "out", "overwrite_input", "keepdims")
 def nanmedian(
-    a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+    a: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
     """Find the middle of the sorted elements that are not NaN, or the mean of the middle two.
 

@@ -13,6 +13,7 @@ from tangrad._numpy.operands import INT32, check_array_like, shape_of, user_dtyp
 from tangrad.core import EVAL_TRACE, Array, Tracer, concrete_or_error, dtypes, literal, thread, transfers
 from tangrad.core.arguments import is_symbolic, max_size
 from tangrad.extend.lax import add_p, iota_p, mul_p, place_of, size_operand
+from tangrad.typing import ArrayLike, DTypeLike
 
 # Of what transfer guards ask: ranges from 0 by 1 are counted on the device.
 COPIES_FROM_HOST = {
@@ -30,10 +31,10 @@ _PYTHON_NUMBERS = frozenset({int, float, NoneType})
 
 
 def arange(
-    start: Any,
-    stop: Any = None,
-    step: Any = None,
-    dtype: Any = None,
+    start: ArrayLike,
+    stop: ArrayLike | None = None,
+    step: ArrayLike | None = None,
+    dtype: DTypeLike | None = None,
     *,
     device: Any = None,
     out_sharding: Any = None,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._numpy.operands import canonical_axes, is_sequence
-from tangrad.core import find_primitive, thread
+from tangrad._numpy.operands import array_operand, canonical_axes, canonical_axis, is_sequence, refuse_out
+from tangrad._numpy.shapes import reshaped
+from tangrad.core import dtypes, find_primitive, thread
 from tangrad.core.arguments import is_symbolic
 from tangrad.core.caches import FixedParams
 from tangrad.extend.lax import broadcast_in_dim_p, reduce_prod_p
@@ -110,3 +111,21 @@ def check_not_empty(name: str, shape: tuple[Any, ...], axes: tuple[int, ...]) ->
             raise ValueError(
                 f"{name}: axis {axis} of shape {shape} is empty, and {name} of nothing is nothing; pass initial"
             )
+
+
+def position_of(name: str, primitive: Any, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+    """Where a reduction along one axis, or over all elements, finds what it looks for."""
+    refuse_out(name, out)
+    x = array_operand(name, a)
+    shape = x.aval.shape
+    flat = axis is None
+    if flat:
+        x, dimension = reshaped(x, (x.aval.size,)), 0
+    else:
+        dimension = canonical_axis(name, axis, len(shape))
+    if not is_symbolic(x.aval.shape[dimension]) and x.aval.shape[dimension] == 0:
+        raise ValueError(f"{name}: the axis is empty: nothing has a position in shape {shape}")
+    result = primitive.bind(x, axes=(dimension,), index_dtype=dtypes.default_int_dtype())
+    if not keepdims:
+        return result
+    return with_kept_axes(result, shape, all_axes(len(shape)) if flat else (dimension,))

@@ -19,9 +19,7 @@ from tangrad._numpy.masks import masked, where_mask
 from tangrad._numpy.operands import (
     BOOL,
     INT32,
-    array_operand,
     broadcast_all,
-    canonical_axis,
     convert,
     operand,
     refuse_out,
@@ -32,15 +30,14 @@ from tangrad._numpy.reduced_axes import (
     all_axes,
     axes_params,
     check_not_empty,
+    position_of,
     reduced_along_names,
     reduction_axes,
     size_of_names,
     split_names,
     with_kept_axes,
 )
-from tangrad._numpy.shapes import reshaped
 from tangrad.core import EVAL_TRACE, Array, dtypes, thread
-from tangrad.core.arguments import is_symbolic
 from tangrad.core.caches import register_cache
 from tangrad.extend.lax import (
     add_p,
@@ -60,6 +57,7 @@ from tangrad.extend.lax import (
     reduce_prod_p,
     reduce_sum_p,
 )
+from tangrad.typing import ArrayLike, Axis, DTypeLike
 
 # Reduced in their own precision, and to their own dtype.
 _DIRECT = {dtypes.as_dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
@@ -130,13 +128,13 @@ def _result_dtype(name: str, a: Any, dtype: Any, promote_integers: bool) -> Any:
 
 
 def sum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
     promote_integers: bool = True,
 ) -> Array:
     """Add up the elements along axes.
@@ -162,7 +160,7 @@ def sum(
     >>> tangrad.numpy.sum(tangrad.numpy.ones((2, 3)), axis=0)
     Array([2., 2., 2.], dtype=float32)
     """
-    aval: Any = a.aval if hasattr(type(a), "aval") else None
+    aval: Any = a.aval if isinstance(a, Array) else None
     params = whole_sums.get(aval)
     if params is not None and dtype is None and initial is None and where is None and out is None:
         if axis is None and not keepdims:
@@ -192,13 +190,13 @@ _whole_sum = as_one(name="sum")(lambda a: _sum(a, None, _result_dtype("sum", a, 
 
 @as_one("axis", "dtype", "out", "keepdims", "promote_integers")
 def prod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
     promote_integers: bool = True,
 ) -> Array:
     """Multiply the elements along axes.
@@ -233,7 +231,7 @@ def prod(
 
 def _extreme(reduction: _Reduction, a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     name = reduction.name
-    aval: Any = a.aval if hasattr(type(a), "aval") else None
+    aval: Any = a.aval if isinstance(a, Array) else None
     if (
         aval is not None
         and initial is None
@@ -257,7 +255,12 @@ def _extreme(reduction: _Reduction, a: Any, axis: Any, out: Any, keepdims: bool,
 
 @as_one("axis", "out", "keepdims")
 def max(
-    a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
 ) -> Array:
     """Find the greatest element along axes; NaN if there is one.
 
@@ -285,7 +288,12 @@ def max(
 
 @as_one("axis", "out", "keepdims")
 def min(
-    a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
 ) -> Array:
     """Find the least element along axes; NaN if there is one.
 
@@ -314,7 +322,7 @@ def min(
 amax, amin = max, min
 
 
-def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Array:
+def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
     """Find the difference between the greatest and the least element along axes.
 
     Args:
@@ -342,7 +350,9 @@ def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> A
 
 
 @as_one("axis", "out", "keepdims")
-def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Array:
+def any(
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None
+) -> Array:
     """Return whether any element along axes is true, that is not zero.
 
     Args:
@@ -368,7 +378,9 @@ def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, w
 
 
 @as_one("axis", "out", "keepdims")
-def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Array:
+def all(
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None
+) -> Array:
     """Return whether all elements along axes are true, that is not zero.
 
     Args:
@@ -394,7 +406,7 @@ def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, w
 
 
 @as_one("axis", "keepdims")
-def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Array:
+def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Array:
     """Count the elements that are not zero.
 
     Args:
@@ -419,25 +431,8 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Array:
 # --- positions -----------------------------------------------------------------------------------------------------
 
 
-def position_of(name: str, primitive: Any, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
-    refuse_out(name, out)
-    x = array_operand(name, a)
-    shape = x.aval.shape
-    flat = axis is None
-    if flat:
-        x, dimension = reshaped(x, (x.aval.size,)), 0
-    else:
-        dimension = canonical_axis(name, axis, len(shape))
-    if not is_symbolic(x.aval.shape[dimension]) and x.aval.shape[dimension] == 0:
-        raise ValueError(f"{name}: the axis is empty: nothing has a position in shape {shape}")
-    result = primitive.bind(x, axes=(dimension,), index_dtype=dtypes.default_int_dtype())
-    if not keepdims:
-        return result
-    return with_kept_axes(result, shape, all_axes(len(shape)) if flat else (dimension,))
-
-
 @as_one("axis", "out", "keepdims")
-def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
+def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """Find where the greatest element of an axis is: the first of equal ones, or the first NaN.
 
     Args:
@@ -461,7 +456,7 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
 
 
 @as_one("axis", "out", "keepdims")
-def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
+def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """Find where the least element of an axis is: the first of equal ones, or the first NaN.
 
     Args:

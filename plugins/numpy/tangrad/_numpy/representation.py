@@ -153,7 +153,7 @@ frexp: Callable[[ArrayLike], tuple[Array, Array]] = unary(
 )
 
 
-def ldexp(x1: Any, x2: Any, /) -> Array:
+def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """x1 * 2**x2, element by element.
 
     Args:

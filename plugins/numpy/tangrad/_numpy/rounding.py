@@ -53,6 +53,7 @@ from tangrad.extend.lax import (
     real_p,
     round_p,
 )
+from tangrad.typing import ArrayLike
 
 _SAME = "An array of the shape and dtype of `x`."
 _REAL = "An array of the shape of `x`; for complex `x` floating."
@@ -127,7 +128,7 @@ rint = unary(
 )
 
 
-def round(a: Any, decimals: int = 0, out: None = None) -> Array:
+def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """Round to a number of decimals; of two numbers as near, to the even one.
 
     Args:
@@ -230,7 +231,7 @@ conjugate = unary(
 conj = conjugate
 
 
-def angle(z: Any, deg: bool = False) -> Array:
+def angle(z: ArrayLike, deg: bool = False) -> Array:
     """The angle of complex numbers to the positive real axis, in (-π, π].
 
     Args:
@@ -338,7 +339,13 @@ fmin = public_form(
 
 
 @as_one("copy")
-def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
+def nan_to_num(
+    x: ArrayLike,
+    copy: bool = True,
+    nan: ArrayLike = 0.0,
+    posinf: ArrayLike | None = None,
+    neginf: ArrayLike | None = None,
+) -> Array:
     """Replace NaN and infinities by numbers.
 
     Args:

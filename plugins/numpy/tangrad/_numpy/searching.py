@@ -26,6 +26,7 @@ from tangrad._numpy.selection import clip, where
 from tangrad._numpy.tiling import flip
 from tangrad.core import Array, concrete_or_error, dtypes, literal
 from tangrad.extend.lax import broadcast_in_dim_p, search_sorted_p, sharded_call
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["bincount"], True)
@@ -34,7 +35,9 @@ _METHODS = ("default", "scan", "scan_unrolled", "sort", "compare_all")
 
 
 @as_one("side", "method")
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Array:
+def searchsorted(
+    a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None, *, method: str = "scan"
+) -> Array:
     """Find where values go in a sorted vector so that it stays sorted.
 
     Args:
@@ -71,7 +74,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
 
 
 @as_one("right", "method")
-def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Array:
+def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None) -> Array:
     """Find the interval of each value.
 
     Args:
@@ -106,7 +109,12 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
 
 
 def bincount(
-    x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None, out_sharding: Any = None
+    x: ArrayLike,
+    weights: ArrayLike | None = None,
+    minlength: int = 0,
+    *,
+    length: int | None = None,
+    out_sharding: Any = None,
 ) -> Array:
     """Count how often each integer occurs.
 

@@ -81,7 +81,15 @@ def where(
 ) -> Array: ...
 @overload
 def where(condition: ArrayLike, /, *, size: int | None = None, fill_value: Any = None) -> tuple[Array, ...]: ...
-def where(condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, fill_value: Any = None) -> Any:
+def where(
+    condition: ArrayLike,
+    x: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    /,
+    *,
+    size: Any = None,
+    fill_value: ArrayLike | None = None,
+) -> Any:
     """Choose the elements of one array where a condition holds, those of another elsewhere.
 
     Args:
@@ -100,9 +108,9 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, 
     >>> tangrad.numpy.where(tangrad.numpy.array([True, False]), 1.0, tangrad.numpy.zeros(2))
     Array([1., 0.], dtype=float32)
     """
-    aval = x.aval if hasattr(type(x), "aval") else None
-    if hasattr(type(y), "aval") and aval is y.aval and size is None and fill_value is None:
-        mask = condition.aval if hasattr(type(condition), "aval") else None
+    aval = x.aval if isinstance(x, Array) else None
+    if isinstance(y, Array) and aval is y.aval and size is None and fill_value is None:
+        mask = condition.aval if isinstance(condition, Array) else None
         if mask is not None and mask.dtype is BOOL and mask.shape == aval.shape:  # type: ignore[union-attr]
             return select_n_p.bind(condition, y, x)
     if x is None and y is None:
@@ -133,7 +141,7 @@ def _choose(condition: Any, x: Any, y: Any) -> Any:
 _fused_where = Fused("where", _choose)
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:
     """Choose, for each element, from the array that belongs to the first condition that holds.
 
     Args:
@@ -165,7 +173,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return result
 
 
-def clip(arr: Any, /, min: Any = None, max: Any = None) -> Array:
+def clip(arr: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
     """Move elements that are beyond bounds to the bounds.
 
     Args:
@@ -183,9 +191,10 @@ def clip(arr: Any, /, min: Any = None, max: Any = None) -> Array:
     >>> tangrad.numpy.clip(tangrad.numpy.arange(4), 1, 2)
     Array([1, 1, 2, 2], dtype=int32)
     """
-    ordered = isinstance(arr, Array) and (arr.aval.dtype in floating_dtypes or arr.aval.dtype in integer_dtypes)
+    aval = arr.aval if isinstance(arr, Array) else None
+    ordered = aval is not None and (aval.dtype in floating_dtypes or aval.dtype in integer_dtypes)
     if ordered and thread.trace is EVAL_TRACE:
-        lower, upper = number_beside(arr.aval, min), number_beside(arr.aval, max)
+        lower, upper = number_beside(aval, min), number_beside(aval, max)
         if lower is not None and upper is not None:  # one operation, where programs keep the two
             return clamp_p.bind(lower, arr, upper)
     bounds = [bound for bound in (min, max) if bound is not None]
@@ -203,7 +212,7 @@ def clip(arr: Any, /, min: Any = None, max: Any = None) -> Array:
 # --- positions of what is not zero ---------------------------------------------------------------------------------
 
 
-def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> tuple[Any, ...]:
     """Find the positions of the elements that are not zero.
 
     Args:
@@ -298,7 +307,7 @@ def _flat_positions(mask: Any, count: int) -> Any:
     )
 
 
-def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Array:
+def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """Find the positions of the elements that are not zero, in the array as one dimension.
 
     Args:
@@ -318,7 +327,7 @@ def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> A
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
-def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Array:
+def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """Find the positions of the elements that are not zero, a row for each.
 
     Args:
@@ -349,7 +358,7 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Arra
 # --- parts of arrays -----------------------------------------------------------------------------------------------
 
 
-def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Array:
+def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0) -> Array:
     """Take the elements where a condition holds.
 
     Args:
@@ -373,12 +382,12 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
 
 
 def compress(
-    condition: Any,
-    a: Any,
+    condition: ArrayLike,
+    a: ArrayLike,
     axis: int | None = None,
     *,
     size: int | None = None,
-    fill_value: Any = 0,
+    fill_value: ArrayLike = 0,
     out: None = None,
 ) -> Array:
     """Take the slices along an axis where a condition holds.
@@ -426,7 +435,7 @@ def _first(name: str, mask: Any, length: int) -> Any:
     return getitem(mask, slice(0, length))
 
 
-def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array:
+def choose(a: ArrayLike, choices: ArrayLike | Sequence[ArrayLike], out: None = None, mode: str = "raise") -> Array:
     """Choose, for each element, from the array that it numbers.
 
     Args:

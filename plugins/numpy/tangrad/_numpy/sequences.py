@@ -75,12 +75,12 @@ def linspace(
     device: Any = None,
 ) -> tuple[Array, Array]: ...
 def linspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     axis: int = 0,
     *,
     device: Any = None,
@@ -207,7 +207,13 @@ def _between_symbolic(first: Any, last: Any, count: Any, endpoint: bool, interva
 
 @as_one("num", "endpoint", "dtype", "axis")
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    base: ArrayLike = 10.0,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
 ) -> Array:
     """Make a number of numbers whose logarithms are evenly spaced.
 
@@ -237,7 +243,14 @@ def logspace(
 
 
 @as_one("num", "endpoint", "dtype", "axis")
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Array:
+def geomspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Array:
     """Make a number of numbers each of which is the same multiple of the one before.
 
     Args:

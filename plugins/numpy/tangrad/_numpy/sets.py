@@ -37,6 +37,7 @@ from tangrad._numpy.shapes import expand_dims, ravel, reshaped
 from tangrad.core import Array, concrete_or_error, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import and_p, eq_p, not_p, or_p, size_operand, sort_p
+from tangrad.typing import ArrayLike
 
 _UniqueAll = namedtuple("_UniqueAll", ("values", "indices", "inverse_indices", "counts"))
 _UniqueCounts = namedtuple("_UniqueCounts", ("values", "counts"))
@@ -47,7 +48,7 @@ COPIES_FROM_HOST = {"unique": True}  # transfer guards ask it
 
 
 def unique(
-    ar: Any,
+    ar: ArrayLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -55,7 +56,7 @@ def unique(
     *,
     equal_nan: bool = True,
     size: int | None = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
     sorted: bool = True,
 ) -> Any:
     """Find the different elements of an array, in order.
@@ -157,7 +158,7 @@ def _inverse(starts: Any, order: Any) -> Any:
     return at(zeros(order.aval.shape[0], int))[order].set(starts.astype(INT32).cumsum() - 1, unique_indices=True)
 
 
-def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueAll:
+def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> _UniqueAll:
     """Find the different elements, where each is first, the positions that rebuild the array, and the counts.
 
     Args:
@@ -177,7 +178,7 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
     return _UniqueAll(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueCounts:
+def unique_counts(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> _UniqueCounts:
     """Find the different elements, and how often each occurs.
 
     Args:
@@ -197,7 +198,7 @@ def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None)
     return _UniqueCounts(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueInverse:
+def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> _UniqueInverse:
     """Find the different elements, and the positions that rebuild the array.
 
     Args:
@@ -217,7 +218,7 @@ def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None
     return _UniqueInverse(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Array:
+def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """Find the different elements.
 
     Args:
@@ -242,7 +243,12 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 
 @as_one("assume_unique", "invert", "method", family=whole_arrays.name)
 def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
+    element: ArrayLike,
+    test_elements: ArrayLike,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    method: str = "auto",
 ) -> Array:
     """Find which elements of an array are in another one.
 
@@ -299,7 +305,7 @@ def _check_known(name: str, *arrays: Any) -> None:
         concrete_or_error(x, f"the number of results of {name}, which size= would fix")
 
 
-def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Array:
+def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """Find the elements of either array, in order.
 
     Args:
@@ -321,7 +327,12 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
 
 
 def setdiff1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
 ) -> Array:
     """Find the elements of one array that are not in another, in order.
 
@@ -372,7 +383,12 @@ def _selected(x: Any, mask: Any, size: int, fill_value: Any) -> Any:
 
 
 def setxor1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
 ) -> Array:
     """Find the elements that are in exactly one of two arrays, in order.
 
@@ -410,13 +426,13 @@ def setxor1d(
 
 
 def intersect1d(
-    ar1: Any,
-    ar2: Any,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     return_indices: bool = False,
     *,
     size: int | None = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
 ) -> Any:
     """Find the elements that are in both of two arrays, in order.
 

@@ -25,7 +25,7 @@ from tangrad._numpy.operands import (
 from tangrad.core import EVAL_TRACE, Array, thread
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import broadcast_in_dim_p, copy_p, reshape_p, sharded_call, squeeze_p
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Axis, Shape
 
 
 def _array(name: str, value: Any) -> Any:
@@ -35,7 +35,9 @@ def _array(name: str, value: Any) -> Any:
 # --- reshape -------------------------------------------------------------------------------------------------------
 
 
-def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None) -> Array:
+def reshape(
+    a: ArrayLike, shape: Shape, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None
+) -> Array:
     """Give the elements another shape.
 
     Args:
@@ -133,7 +135,7 @@ def _is_minus_one(size: Any) -> bool:
     return not is_symbolic(size) and not isinstance(size, Array) and size == -1
 
 
-def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Array:
+def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
     """Give the elements one dimension.
 
     Args:
@@ -162,7 +164,7 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Array:
 # --- dimensions of size 1 ------------------------------------------------------------------------------------------
 
 
-def expand_dims(a: Any, axis: Any) -> Array:
+def expand_dims(a: ArrayLike, axis: Axis) -> Array:
     """Add dimensions of size 1.
 
     Args:
@@ -190,7 +192,7 @@ def expand_dims(a: Any, axis: Any) -> Array:
     return broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=kept) if new else x
 
 
-def squeeze(a: Any, axis: Any = None) -> Array:
+def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     """Remove dimensions of size 1.
 
     Args:
@@ -240,7 +242,7 @@ def _padded_rank(x: Any, rank: int) -> Any:
 def atleast_1d(arys: ArrayLike, /) -> Array: ...
 @overload
 def atleast_1d(*arys: ArrayLike) -> list[Array]: ...
-def atleast_1d(*arys: Any) -> Any:
+def atleast_1d(*arys: ArrayLike) -> Any:
     """Give arrays at least one dimension.
 
     Args:
@@ -263,7 +265,7 @@ def atleast_1d(*arys: Any) -> Any:
 def atleast_2d(arys: ArrayLike, /) -> Array: ...
 @overload
 def atleast_2d(*arys: ArrayLike) -> list[Array]: ...
-def atleast_2d(*arys: Any) -> Any:
+def atleast_2d(*arys: ArrayLike) -> Any:
     """Give arrays at least two dimensions, new ones first.
 
     Args:
@@ -286,7 +288,7 @@ def atleast_2d(*arys: Any) -> Any:
 def atleast_3d(arys: ArrayLike, /) -> Array: ...
 @overload
 def atleast_3d(*arys: ArrayLike) -> list[Array]: ...
-def atleast_3d(*arys: Any) -> Any:
+def atleast_3d(*arys: ArrayLike) -> Any:
     """Give arrays at least three dimensions; of a vector the middle one is its own, of a matrix the first two.
 
     Args:
@@ -308,7 +310,7 @@ def atleast_3d(*arys: Any) -> Any:
 # --- broadcasting --------------------------------------------------------------------------------------------------
 
 
-def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Array:
+def broadcast_to(array: ArrayLike, shape: Shape, *, out_sharding: Any = None) -> Array:
     """Repeat an array so that it fills a shape.
 
     Args:
@@ -337,7 +339,7 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Array:
     return broadcast_to_shape(x, sizes)
 
 
-def broadcast_arrays(*args: Any) -> tuple[Array, ...]:
+def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     """Broadcast arrays against each other.
 
     Args:
@@ -390,7 +392,7 @@ def _shape(name: str, a: Any) -> tuple[Any, ...]:
     return shape_of(a)
 
 
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: ArrayLike) -> tuple[int, ...]:
     """Return the shape of an array.
 
     Args:
@@ -409,7 +411,7 @@ def shape(a: Any) -> tuple[int, ...]:
     return _shape("shape", a)
 
 
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike) -> int:
     """Return the number of dimensions of an array.
 
     Args:
@@ -428,7 +430,7 @@ def ndim(a: Any) -> int:
     return len(_shape("ndim", a))
 
 
-def size(a: Any, axis: Any = None) -> int:
+def size(a: ArrayLike, axis: Axis = None) -> int:
     """Return the number of elements of an array, or its size along axes.
 
     Args:

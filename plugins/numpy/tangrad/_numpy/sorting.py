@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from tangrad._numpy.operands import array_operand, canonical_axis, check_array_l
 from tangrad._numpy.shapes import ravel
 from tangrad.core import Array, dtypes
 from tangrad.extend.lax import iota_p, rev_p, sort_p
+from tangrad.typing import ArrayLike, DTypeLike
 
 
 def _prepared(name: str, a: Any, axis: Any, kind: Any, order: Any) -> tuple[Any, int]:
@@ -31,7 +33,7 @@ def _reversed(x: Any, axis: int) -> Any:
 
 @as_one("axis", "kind", "order", "stable", "descending")
 def sort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     *,
     kind: None = None,
@@ -70,14 +72,14 @@ def _positions(x: Any, axis: int, dtype: Any) -> Any:
 
 @as_one("axis", "kind", "order", "stable", "descending", "dtype")
 def argsort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     *,
     kind: None = None,
     order: None = None,
     stable: bool = True,
     descending: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Array:
     """Find the positions that sort the elements along an axis; NaN comes last.
 
@@ -114,7 +116,7 @@ def argsort(
 
 
 @as_one("axis", sequence="keys")
-def lexsort(keys: Any, axis: int = -1) -> Array:
+def lexsort(keys: Array | Sequence[ArrayLike], axis: int = -1) -> Array:
     """Find the positions that sort by several keys, the last of which counts most.
 
     Args:
@@ -156,7 +158,7 @@ def _checked_kth(name: str, x: Array, kth: Any, axis: int) -> None:
         raise ValueError(f"{name}: kth {kth} is out of bounds for axis {axis} of shape {x.aval.shape}")
 
 
-def partition(a: Any, kth: int, axis: int = -1) -> Array:
+def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """Arrange elements so that one of them stands where sorting would put it, smaller ones before, greater ones after.
 
     Args:
@@ -180,7 +182,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Array:
     return sort(x, dimension)
 
 
-def argpartition(a: Any, kth: int, axis: int = -1) -> Array:
+def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """Find the positions that arrange elements as `partition` does.
 
     Args:
@@ -204,7 +206,7 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Array:
     return argsort(x, dimension, dtype="int32")
 
 
-def sort_complex(a: Any) -> Array:
+def sort_complex(a: ArrayLike) -> Array:
     """Sort along the last axis, as complex numbers: by real part, then imaginary.
 
     Args:

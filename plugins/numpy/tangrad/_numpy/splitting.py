@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from tangrad._numpy.operands import array_operand, canonical_axis, index_argumen
 from tangrad.core import EVAL_TRACE, Array, thread
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import slice_p, split_p
+from tangrad.typing import ArrayLike
 
 
 def _boundaries(name: str, size: Any, given: Any, exact: bool) -> list[tuple[int, int]]:
@@ -54,7 +56,7 @@ def _part(x: Any, axis: int, start: int, stop: int) -> Any:
     return slice_p.bind(x, start_indices=tuple(starts), limit_indices=tuple(stops), strides=None)
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+def split(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[ArrayLike], axis: int = 0) -> list[Array]:
     """Take an array apart along a dimension.
 
     Args:
@@ -76,7 +78,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     return _split("split", ary, indices_or_sections, axis, True)
 
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+def array_split(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[ArrayLike], axis: int = 0) -> list[Array]:
     """Take an array apart along a dimension, into parts as equal as possible.
 
     Args:
@@ -98,7 +100,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
     return _split("array_split", ary, indices_or_sections, axis, False)
 
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[ArrayLike]) -> list[Array]:
     """Take an array apart along its first dimension.
 
     Args:
@@ -119,7 +121,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     return _split("vsplit", _of_rank("vsplit", ary, 2), indices_or_sections, 0, True)
 
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[ArrayLike]) -> list[Array]:
     """Take an array apart along its second dimension, a vector along its only one.
 
     Args:
@@ -141,7 +143,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     return _split("hsplit", x, indices_or_sections, min(1, x.ndim - 1), True)
 
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[ArrayLike]) -> list[Array]:
     """Take an array apart along its third dimension.
 
     Args:

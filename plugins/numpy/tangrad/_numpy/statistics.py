@@ -29,7 +29,7 @@ from tangrad._numpy.shapes import reshaped
 from tangrad.core import Array, as_array, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import conj_p, div_p, mul_p, real_p, size_operand, sqrt_p, square_p, sub_p
-from tangrad.typing import ArrayLike, Axis
+from tangrad.typing import ArrayLike, Axis, DTypeLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["std", "var"], True)
@@ -40,7 +40,13 @@ def _mean_dtype(name: str, x: Any, dtype: Any) -> Any:
 
 
 def mean(
-    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
 ) -> Array:
     """Take the mean of the elements along axes.
 
@@ -96,15 +102,15 @@ def _quotient(total: Any, count: Any) -> Any:
 
 
 def var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     ddof: Any = 0,
     keepdims: bool = False,
     *,
-    where: Any = None,
-    mean: Any = None,
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
     correction: Any = None,
 ) -> Array:
     """Take the variance of the elements along axes.
@@ -210,15 +216,15 @@ def _variance_dtypes(name: str, x: Any, dtype: Any) -> tuple[Any, Any]:
 
 
 def std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     ddof: Any = 0,
     keepdims: bool = False,
     *,
-    where: Any = None,
-    mean: Any = None,
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
     correction: Any = None,
 ) -> Array:
     """Take the standard deviation of the elements along axes: the root of the variance.
@@ -271,7 +277,9 @@ def average(
     returned: Literal[True],
     keepdims: bool = False,
 ) -> tuple[Array, Array]: ...
-def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
+def average(
+    a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, returned: bool = False, keepdims: bool = False
+) -> Any:
     """Take a weighted mean along axes.
 
     Args:

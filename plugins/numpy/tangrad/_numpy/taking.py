@@ -28,6 +28,7 @@ from tangrad._numpy.shapes import expand_dims, ravel, reshaped
 from tangrad.core import EVAL_TRACE, Array, concrete_or_error, dtypes, is_concrete, thread
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import GatherDimensionNumbers, GatherScatterMode, broadcast_in_dim_p, iota_p
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["put"], True)
@@ -44,14 +45,14 @@ def integer_operand(name: str, indices: Any, position: int = 1) -> Any:
 
 
 def take(
-    a: Any,
-    indices: Any,
+    a: ArrayLike,
+    indices: ArrayLike,
     axis: int | None = None,
     out: None = None,
     mode: str | None = None,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
 ) -> Array:
     """Take the slices of an array at positions along an axis.
 
@@ -77,7 +78,7 @@ def take(
     >>> tangrad.numpy.take(tangrad.numpy.array([10, 20, 30]), tangrad.numpy.array([2, 0]))
     Array([30, 10], dtype=int32)
     """
-    aval = a.aval if hasattr(type(a), "aval") else None
+    aval = a.aval if isinstance(a, Array) else None
     if type(indices) is int and aval is not None and len(aval.shape) == 1 and axis in (None, 0) and mode is None:
         size = aval.shape[0]
         if out is None and not is_symbolic(size) and -size <= indices < size and thread.trace is EVAL_TRACE:
@@ -120,11 +121,11 @@ def _take(
 
 @as_one("axis", "mode", "wrap_negative_indices")
 def take_along_axis(
-    arr: Any,
-    indices: Any,
+    arr: ArrayLike,
+    indices: ArrayLike,
     axis: int | None = -1,
     mode: Any = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
     *,
     wrap_negative_indices: bool | None = None,
 ) -> Array:
@@ -233,7 +234,7 @@ def _refuse_in_place(name: str, inplace: bool) -> None:
         raise NotImplementedError(f"{name}: arrays are immutable; pass inplace=False to get a changed copy")
 
 
-def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Array:
+def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True) -> Array:
     """Return a copy of an array with elements replaced, at positions in the array as one dimension.
 
     Args:
@@ -275,7 +276,13 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
 
 
 def put_along_axis(
-    arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *, mode: str | None = None
+    arr: ArrayLike,
+    indices: ArrayLike,
+    values: ArrayLike,
+    axis: int | None,
+    inplace: bool = True,
+    *,
+    mode: str | None = None,
 ) -> Array:
     """Return a copy of an array with elements replaced, at positions along an axis of their own for each vector.
 
@@ -317,7 +324,7 @@ def put_along_axis(
     return reshaped(at(x)[tuple(index)].set(values, mode=mode), shape)
 
 
-def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Array:
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
     """Return a copy of an array with the elements under a mask replaced by the first values, repeated if they are few.
 
     Args:

@@ -28,6 +28,7 @@ from tangrad._numpy.shapes import ravel, reshaped
 from tangrad.core import Array, concrete_or_error, dtypes, is_concrete, transfers
 from tangrad.core.arguments import is_symbolic, product
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, dynamic_slice_p, rev_p, sharded_call, slice_p
+from tangrad.typing import ArrayLike, Axis, Shape
 
 # Of what transfer guards ask: a number of repetitions is no operand, several are positions.
 COPIES_FROM_HOST = {
@@ -37,7 +38,7 @@ COPIES_FROM_HOST = {
 
 
 @as_one("reps")
-def tile(A: Any, reps: Any) -> Array:
+def tile(A: ArrayLike, reps: Any) -> Array:
     """Repeat a whole array along its dimensions.
 
     Args:
@@ -69,7 +70,12 @@ def tile(A: Any, reps: Any) -> Array:
 
 @as_one("repeats", "axis", "total_repeat_length", "out_sharding")
 def repeat(
-    a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None, out_sharding: Any = None
+    a: ArrayLike,
+    repeats: ArrayLike | Sequence[int],
+    axis: int | None = None,
+    *,
+    total_repeat_length: int | None = None,
+    out_sharding: Any = None,
 ) -> Array:
     """Repeat the elements of an axis, each one beside itself.
 
@@ -156,7 +162,7 @@ def _sources(x: Any, repeats: Any, axis: int, length: int) -> Any:
 # --- mirrored and rotated ------------------------------------------------------------------------------------------
 
 
-def flip(m: Any, axis: Any = None) -> Array:
+def flip(m: ArrayLike, axis: Axis = None) -> Array:
     """Reverse the order of the elements along axes.
 
     Args:
@@ -179,7 +185,7 @@ def flip(m: Any, axis: Any = None) -> Array:
     return rev_p.bind(x, dimensions=tuple(sorted(axes))) if axes else x
 
 
-def fliplr(m: Any) -> Array:
+def fliplr(m: ArrayLike) -> Array:
     """Reverse the order of the columns: the second dimension.
 
     Args:
@@ -199,7 +205,7 @@ def fliplr(m: Any) -> Array:
     return flip(m, 1)
 
 
-def flipud(m: Any) -> Array:
+def flipud(m: ArrayLike) -> Array:
     """Reverse the order of the rows: the first dimension.
 
     Args:
@@ -219,7 +225,7 @@ def flipud(m: Any) -> Array:
     return flip(m, 0)
 
 
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """Rotate by right angles, from the first axis towards the second.
 
     Args:
@@ -256,7 +262,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 # --- rolled --------------------------------------------------------------------------------------------------------
 
 
-def roll(a: Any, shift: Any, axis: Any = None) -> Array:
+def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> Array:
     """Shift the elements along axes; what leaves at one end comes in at the other.
 
     Args:
@@ -338,7 +344,7 @@ def _doubled_from(x: Any, start: Any, *, axis: int) -> Any:
 _rolled_whole = Fused("roll", _doubled_from)
 
 
-def resize(a: Any, new_shape: Any) -> Array:
+def resize(a: ArrayLike, new_shape: Shape) -> Array:
     """Give an array another shape, repeating its elements or leaving some out.
 
     Args:
@@ -370,7 +376,7 @@ def resize(a: Any, new_shape: Any) -> Array:
     return reshaped(getitem(repeated, slice(0, total)), shape)
 
 
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
+def trim_zeros(filt: Any, trim: str = "fb", axis: Axis = None) -> Array:
     """Leave out the zeros at the ends of an array, whose contents must be known.
 
     Args:

@@ -18,6 +18,7 @@ from tangrad._numpy.refusals import check_rank_promotion
 from tangrad._numpy.shapes import expand_dims, reshaped
 from tangrad.batching import vmap
 from tangrad.core import Array, class_boundary
+from tangrad.typing import ArrayLike, Axis, DTypeLike, Shape
 
 Signature = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
 
@@ -168,7 +169,7 @@ def vectorize(pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signat
     return _Vectorized(pyfunc, frozenset(excluded), signature)
 
 
-def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Array:
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> Array:
     """Apply a function of vectors along an axis.
 
     Args:
@@ -202,7 +203,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     return function(x)
 
 
-def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Array:
+def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: Axis) -> Array:
     """Apply a function to one axis after the other; axes that it removes are put back with size 1.
 
     Args:
@@ -233,7 +234,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Array
     return x
 
 
-def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Array:
+def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike = float, **kwargs: Any) -> Array:
     """Make an array by applying a function to the positions of its elements.
 
     Args:

@@ -12,6 +12,7 @@ from tangrad._numpy.ranges import arange
 from tangrad._numpy.transcendental import i0
 from tangrad.core import Array, dtypes, literal
 from tangrad.extend.lax import select_n_p
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["bartlett", "blackman", "hamming", "hanning", "kaiser"], True)
@@ -118,7 +119,7 @@ def hanning(M: int) -> Array:
     return _cosines("hanning", M, 0.5, -0.5)
 
 
-def kaiser(M: int, beta: Any) -> Array:
+def kaiser(M: int, beta: ArrayLike) -> Array:
     """Make a Kaiser window.
 
     Args:

@@ -425,6 +425,8 @@ from tangrad.core import Array
 from tangrad.numpy import fft as fft
 from tangrad.numpy import linalg as linalg
 from tangrad.typing import ArrayLike
+from tangrad.typing import Axis
+from tangrad.typing import DTypeLike
 from typing import Any
 import builtins
 
@@ -582,63 +584,78 @@ def nanargmin(a: ArrayLike, axis: int | None = ..., out: None = ..., keepdims: b
     """Find where the least element of an axis is, leaving out NaN."""
 
 def nanmax(
-    a: ArrayLike, axis: Any = ..., out: None = ..., keepdims: builtins.bool = ..., initial: Any = ..., where: Any = ...
+    a: ArrayLike,
+    axis: Axis = ...,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    initial: ArrayLike | None = ...,
+    where: ArrayLike | None = ...,
 ) -> Array:
     """Find the greatest element along axes, leaving out NaN."""
 
 def nanmean(
-    a: ArrayLike, axis: Any = ..., dtype: Any = ..., out: None = ..., keepdims: builtins.bool = ..., where: Any = ...
+    a: ArrayLike,
+    axis: Axis = ...,
+    dtype: DTypeLike | None = ...,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    where: ArrayLike | None = ...,
 ) -> Array:
     """Take the mean of the elements along axes, leaving out NaN."""
 
 def nanmin(
-    a: ArrayLike, axis: Any = ..., out: None = ..., keepdims: builtins.bool = ..., initial: Any = ..., where: Any = ...
+    a: ArrayLike,
+    axis: Axis = ...,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    initial: ArrayLike | None = ...,
+    where: ArrayLike | None = ...,
 ) -> Array:
     """Find the least element along axes, leaving out NaN."""
 
 def nanprod(
     a: ArrayLike,
-    axis: Any = ...,
-    dtype: Any = ...,
+    axis: Axis = ...,
+    dtype: DTypeLike | None = ...,
     out: None = ...,
     keepdims: builtins.bool = ...,
-    initial: Any = ...,
-    where: Any = ...,
+    initial: ArrayLike | None = ...,
+    where: ArrayLike | None = ...,
 ) -> Array:
     """Multiply the elements along axes, leaving out NaN."""
 
 def nanstd(
     a: ArrayLike,
-    axis: Any = ...,
-    dtype: Any = ...,
+    axis: Axis = ...,
+    dtype: DTypeLike | None = ...,
     out: None = ...,
     ddof: Any = ...,
     keepdims: builtins.bool = ...,
-    where: Any = ...,
-    mean: Any = ...,
+    where: ArrayLike | None = ...,
+    mean: ArrayLike | None = ...,
 ) -> Array:
     """Take the standard deviation of the elements along axes, leaving out NaN."""
 
 def nansum(
     a: ArrayLike,
-    axis: Any = ...,
-    dtype: Any = ...,
+    axis: Axis = ...,
+    dtype: DTypeLike | None = ...,
     out: None = ...,
     keepdims: builtins.bool = ...,
-    initial: Any = ...,
-    where: Any = ...,
+    initial: ArrayLike | None = ...,
+    where: ArrayLike | None = ...,
 ) -> Array:
     """Add up the elements along axes, leaving out NaN."""
 
 def nanvar(
     a: ArrayLike,
-    axis: Any = ...,
-    dtype: Any = ...,
+    axis: Axis = ...,
+    dtype: DTypeLike | None = ...,
     out: None = ...,
     ddof: Any = ...,
     keepdims: builtins.bool = ...,
-    where: Any = ...,
-    mean: Any = ...,
+    where: ArrayLike | None = ...,
+    mean: ArrayLike | None = ...,
 ) -> Array:
     """Take the variance of the elements along axes, leaving out NaN."""
 

@@ -10,6 +10,7 @@ from tangrad.core import Array
 from tangrad.extend.fft import fftn, ifftn, irfftn, rfftn
 from tangrad.extend.lax import conv_general_dilated
 from tangrad.extend.numpy import asarray, canonical_axes, check_array_like, is_complex, promote_inexact
+from tangrad.typing import ArrayLike
 
 _MODES = ("full", "same", "valid")
 _BOUNDARIES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
@@ -78,7 +79,7 @@ def _by_method(name: str, first: Any, second: Any, mode: str, method: str, preci
     return _direct(name, first, second, mode, precision)
 
 
-def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto", precision: Any = None) -> Array:
+def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: Any = None) -> Array:
     """The convolution of two arrays of any number of dimensions.
 
     Args:
@@ -102,7 +103,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto", preci
     return _by_method("convolve", first, second, mode, method, precision)
 
 
-def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto", precision: Any = None) -> Array:
+def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: Any = None) -> Array:
     """The correlation of two arrays: the convolution with the second one reversed and conjugated.
 
     Args:
@@ -148,7 +149,12 @@ def _plane(name: str, in1: Any, in2: Any, mode: str, boundary: str, fillvalue: A
 
 
 def convolve2d(
-    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0, precision: Any = None
+    in1: ArrayLike,
+    in2: ArrayLike,
+    mode: str = "full",
+    boundary: str = "fill",
+    fillvalue: ArrayLike = 0,
+    precision: Any = None,
 ) -> Array:
     """The convolution of two arrays of two dimensions.
 
@@ -174,7 +180,12 @@ def convolve2d(
 
 
 def correlate2d(
-    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0, precision: Any = None
+    in1: ArrayLike,
+    in2: ArrayLike,
+    mode: str = "full",
+    boundary: str = "fill",
+    fillvalue: ArrayLike = 0,
+    precision: Any = None,
 ) -> Array:
     """The correlation of two arrays of two dimensions.
 
@@ -199,7 +210,7 @@ def correlate2d(
     return _plane("correlate2d", in1, in2, mode, boundary, fillvalue, precision, True)
 
 
-def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: int | Sequence[int] | None = None) -> Array:
+def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: int | Sequence[int] | None = None) -> Array:
     """The convolution through Fourier's transform, along some axes.
 
     Args:

@@ -17,6 +17,7 @@ from tangrad.core import dtypes
 from tangrad.extend.custom_rules import custom_linear_solve
 from tangrad.extend.lax import fori_loop, stop_gradient, while_loop
 from tangrad.extend.numpy import asarray, index_argument
+from tangrad.typing import ArrayLike, PyTree
 
 Operator = Callable[[Any], Any]
 
@@ -204,11 +205,11 @@ def _minimal_residuals(
 
 def cg(
     A: Any,
-    b: Any,
-    x0: Any = None,
+    b: PyTree,
+    x0: PyTree = None,
     *,
-    tol: Any = 1e-5,
-    atol: Any = 0.0,
+    tol: ArrayLike = 1e-5,
+    atol: ArrayLike = 0.0,
     maxiter: int | None = None,
     M: Any = None,
 ) -> tuple[Any, None]:
@@ -242,11 +243,11 @@ def cg(
 
 def bicgstab(
     A: Any,
-    b: Any,
-    x0: Any = None,
+    b: PyTree,
+    x0: PyTree = None,
     *,
-    tol: Any = 1e-5,
-    atol: Any = 0.0,
+    tol: ArrayLike = 1e-5,
+    atol: ArrayLike = 0.0,
     maxiter: int | None = None,
     M: Any = None,
 ) -> tuple[Any, None]:
@@ -280,11 +281,11 @@ def bicgstab(
 
 def gmres(
     A: Any,
-    b: Any,
-    x0: Any = None,
+    b: PyTree,
+    x0: PyTree = None,
     *,
-    tol: Any = 1e-5,
-    atol: Any = 0.0,
+    tol: ArrayLike = 1e-5,
+    atol: ArrayLike = 0.0,
     restart: int = 20,
     maxiter: int | None = None,
     M: Any = None,

@@ -25,6 +25,7 @@ from tangrad.extend.numpy import (
     triu,
     zeros,
 )
+from tangrad.typing import ArrayLike
 
 
 def _adjoint(x: Any) -> Any:
@@ -32,7 +33,7 @@ def _adjoint(x: Any) -> Any:
 
 
 def svd(
-    a: Any,
+    a: ArrayLike,
     full_matrices: bool = True,
     compute_uv: bool = True,
     overwrite_a: bool = False,
@@ -49,7 +50,7 @@ def svd(
     return lax.svd(inexact_matrix("svd", a), full_matrices=full_matrices, compute_uv=compute_uv)
 
 
-def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, ...]:
+def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, ...]:
     """The factors a = P L U, of a permutation, a lower triangular matrix with ones on its diagonal and an upper one.
 
     Args:
@@ -82,7 +83,7 @@ def _indices(order: Any) -> Any:
 
 
 def qr(
-    a: Any,
+    a: ArrayLike,
     overwrite_a: bool = False,
     lwork: Any = None,
     mode: str = "full",
@@ -114,8 +115,8 @@ def qr(
 
 
 def qr_multiply(
-    a: Any,
-    c: Any,
+    a: ArrayLike,
+    c: ArrayLike,
     mode: str = "right",
     pivoting: bool = False,
     conjugate: bool = False,
@@ -168,8 +169,8 @@ def qr_multiply(
 
 
 def eigh(
-    a: Any,
-    b: Any = None,
+    a: ArrayLike,
+    b: ArrayLike | None = None,
     lower: bool = True,
     eigvals_only: bool = False,
     overwrite_a: bool = False,
@@ -232,7 +233,7 @@ def _mirrored(matrix: Any, lower: bool) -> Any:
     return kept + _adjoint(kept) + tril(triu(matrix))
 
 
-def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def hessenberg(a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The Hessenberg form H with a = Q H Qᴴ.
 
     Args:
@@ -260,7 +261,7 @@ def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check
     return form, unitary
 
 
-def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
+def schur(a: ArrayLike, output: str = "real") -> tuple[Any, Any]:
     """The Schur form a = Z T Zᴴ.
 
     Args:
@@ -290,7 +291,7 @@ def complex_of(x: Any) -> Any:
     return x if x.dtype.kind == "c" else x + zeros((), dtypes.result_type(x.dtype, "complex64"))
 
 
-def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
+def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Any, Any]:
     """The complex Schur form from a real one.
 
     >>> import tangrad.numpy as np
@@ -305,7 +306,12 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
 
 
 def polar(
-    a: Any, side: str = "right", *, method: str = "qdwh", eps: float | None = None, max_iterations: int | None = None
+    a: ArrayLike,
+    side: str = "right",
+    *,
+    method: str = "qdwh",
+    eps: float | None = None,
+    max_iterations: int | None = None,
 ) -> tuple[Any, Any]:
     """The factors a = U P, or with `side="left"` a = P U, where U has orthonormal columns or rows.
 
@@ -337,8 +343,8 @@ def polar(
 
 
 def eigh_tridiagonal(
-    d: Any,
-    e: Any,
+    d: ArrayLike,
+    e: ArrayLike,
     *,
     eigvals_only: bool = False,
     select: str = "a",

@@ -51,7 +51,7 @@ def _pade_coefficients() -> list[float]:
     return found
 
 
-def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Array:
+def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 16) -> Array:
     """The exponential of square matrices, by scaling, Padé's approximant and squaring.
 
     Args:
@@ -113,7 +113,7 @@ def expm_frechet(
 ) -> tuple[Array, Array]: ...
 @overload
 def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: Literal[False]) -> Array: ...
-def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:
+def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True) -> Any:
     """The exponential of a matrix, and its derivative in a direction.
 
     Args:
@@ -147,7 +147,7 @@ def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: boo
     return (whole[..., :size, :size], derivative) if compute_expm else derivative
 
 
-def sqrtm(A: Any, blocksize: int = 1) -> Array:
+def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     """The principal square root of a matrix, by its Schur form (Björck and Hammarling, 1983).
 
     Args:
@@ -210,7 +210,7 @@ def _filled(found: Any, matrix: Any, shift: Any, right: Any, j: Any, free: Any =
     return found.at[:, j].set(where(above, solution, found[:, j]))
 
 
-def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
+def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Any:
     """A function of a matrix that is given by what it does to numbers: Parlett's recurrence on the Schur form.
 
     It is accurate where eigenvalues are well apart, and NaN where they coincide and the matrix has no basis of
@@ -259,7 +259,7 @@ def _funm_error(triangular: Any) -> Any:
     return minimum(estimate, 1.0)
 
 
-def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Array:
+def solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "schur", tol: float = 1e-8) -> Array:
     """The X with A X + X B = C: Bartels and Stewart's algorithm, 1972.
 
     Args:

@@ -12,6 +12,7 @@ from tangrad.core import Array, dtypes
 from tangrad.extend import lax, numpy
 from tangrad.extend.lax import adjoint, lu_p, lu_pivots_to_permutation, solve_by_factors, triangular_solve
 from tangrad.extend.numpy import asarray, broadcast_to, inexact_matrix, square_matrix
+from tangrad.typing import ArrayLike
 
 _TRANSPOSES = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
@@ -55,8 +56,8 @@ def _batch_of(name: str, a: Any, b: Any) -> tuple[Any, ...]:
 
 
 def solve(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     lower: bool = False,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
@@ -88,8 +89,8 @@ def solve(
 
 
 def solve_triangular(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     trans: int | str = 0,
     lower: bool = False,
     unit_diagonal: bool = False,
@@ -121,7 +122,7 @@ def solve_triangular(
     return out[..., 0] if is_vector else out
 
 
-def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """Cholesky's factor: the upper triangular Lᴴ, or with `lower` L; NaN where there is none.
 
     Only the triangle of `a` where the factor stands is read.
@@ -141,7 +142,9 @@ def _factor(name: str, a: Any, lower: bool) -> Any:
     return adjoint(lax.cholesky(adjoint(matrix), symmetrize_input=False))
 
 
-def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
+def cho_factor(
+    a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Any, bool]:
     """Cholesky's factor and which it is, as `cho_solve` takes them. Only that triangle of `a` is read.
 
     >>> import tangrad.numpy as np
@@ -152,7 +155,9 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
     return _factor("cho_factor", a, lower), bool(lower)
 
 
-def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Array:
+def cho_solve(
+    c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
+) -> Array:
     """The solution x of a x = b, for the result of `cho_factor(a)`.
 
     Raises ValueError for shapes that do not fit.
@@ -171,7 +176,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     return right[..., 0] if is_vector else right
 
 
-def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """L and U in one matrix, and the pivots, as `lu_solve` takes them.
 
     >>> import tangrad.numpy as np
@@ -184,7 +189,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
 
 
 def lu_solve(
-    lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+    lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Array:
     """The solution x of op(a) x = b, for the result of `lu_factor(a)`; `trans` as for `solve_triangular`.
 
@@ -207,7 +212,7 @@ def lu_solve(
     return out[..., 0] if is_vector else out
 
 
-def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The inverse: `tangrad.numpy.linalg.inv`.
 
     >>> import tangrad.numpy as np
@@ -218,7 +223,7 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     return numpy.inv(a)
 
 
-def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The determinant: `tangrad.numpy.linalg.det`.
 
     >>> import tangrad.numpy as np

@@ -16,6 +16,7 @@ from tangrad.autodiff import value_and_grad
 from tangrad.core import dtypes
 from tangrad.extend.lax import cond, fori_loop, while_loop
 from tangrad.extend.numpy import asarray, is_complex
+from tangrad.typing import ArrayLike
 
 Function = Callable[[Any], tuple[Any, Any]]  # x -> value and gradient
 
@@ -244,7 +245,7 @@ def _options(method: str, known: Mapping[str, Any], given: Mapping[str, Any] | N
 
 def minimize(
     fun: Callable[..., Any],
-    x0: Any,
+    x0: ArrayLike,
     args: tuple[Any, ...] = (),
     *,
     method: str,

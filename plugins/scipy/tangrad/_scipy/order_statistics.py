@@ -9,6 +9,7 @@ import tangrad.numpy as tnp
 from tangrad.core import Array
 from tangrad.extend.lax import cummax, cummin
 from tangrad.extend.numpy import asarray, canonical_axis, check_array_like, promote_inexact, shape_of
+from tangrad.typing import ArrayLike
 
 
 class ModeResult(NamedTuple):
@@ -42,7 +43,7 @@ def _starts_of_runs(ordered: Any) -> Any:
     return tnp.concatenate([tnp.ones_like(ordered[..., :1], bool), differs], -1)
 
 
-def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
+def mode(a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
     """The commonest value along an axis, the least of them where several are.
 
     Args:
@@ -82,7 +83,7 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
     return ModeResult(*result)
 
 
-def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Array:
+def rankdata(a: ArrayLike, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Array:
     """The rank of each element, from 1 on.
 
     Args:
@@ -132,7 +133,9 @@ def _ranks_in_order(ordered: Any, method: str) -> Any:
     return {"min": least, "max": greatest, "average": 0.5 * (least + greatest)}[method]
 
 
-def sem(a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Array:
+def sem(
+    a: ArrayLike, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False
+) -> Array:
     """The standard error of the mean: the standard deviation by the root of the number of elements.
 
     Args:

@@ -6,6 +6,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.extend.numpy import Fused, asarray, check_array_like, promote_inexact
+from tangrad.typing import ArrayLike
 
 
 def _nearest(obs: Any, code_book: Any) -> Any:
@@ -21,7 +22,7 @@ def _nearest(obs: Any, code_book: Any) -> Any:
 _nearest_pair = Fused("vq", _nearest, multiple_results=True)
 
 
-def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Any, Any]:
+def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Any, Any]:
     """The nearest vector of a code book for each observation.
 
     Args:

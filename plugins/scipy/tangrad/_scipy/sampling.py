@@ -13,6 +13,7 @@ import tangrad.numpy as tnp
 from tangrad import tree_util
 from tangrad.core import Array, class_boundary, dtypes
 from tangrad.extend.numpy import asarray, broadcast_all, check_array_like, is_complex, promote_inexact, searchsorted
+from tangrad.typing import ArrayLike
 
 
 def _reflected(index: Any, size: int) -> Any:
@@ -40,7 +41,7 @@ _BEYOND: dict[str, Callable[[Any, int], Any]] = {
 
 
 def map_coordinates(
-    input: Any, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: Any = 0.0
+    input: ArrayLike, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: ArrayLike = 0.0
 ) -> Array:
     """The values of an array at places between its elements.
 

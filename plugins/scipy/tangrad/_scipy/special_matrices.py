@@ -22,6 +22,7 @@ from tangrad.extend.numpy import (
     zeros,
     zeros_like,
 )
+from tangrad.typing import ArrayLike, DTypeLike
 
 
 def _vector(x: Any) -> Any:
@@ -51,7 +52,7 @@ def _of_one_batch(name: str, *arrays: Any) -> list[Any]:
     return [broadcast_to(array, (*lead, array.shape[-1])) for array in _common(*arrays)]
 
 
-def block_diag(*arrs: Any) -> Array:
+def block_diag(*arrs: ArrayLike) -> Array:
     """The matrix with others along its diagonal.
 
     Args:
@@ -79,7 +80,7 @@ def block_diag(*arrs: Any) -> Array:
     return concatenate(rows, axis=0)
 
 
-def toeplitz(c: Any, r: Any = None) -> Array:
+def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """The matrix whose diagonals are constant.
 
     Args:
@@ -102,7 +103,7 @@ def toeplitz(c: Any, r: Any = None) -> Array:
     return values[..., np.arange(rows)[::-1, None] + np.arange(columns)]
 
 
-def hankel(c: Any, r: Any = None) -> Array:
+def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """The matrix whose antidiagonals are constant.
 
     Args:
@@ -123,7 +124,7 @@ def hankel(c: Any, r: Any = None) -> Array:
     return values[..., np.arange(column.shape[-1])[:, None] + np.arange(row.shape[-1])]
 
 
-def circulant(c: Any) -> Array:
+def circulant(c: ArrayLike) -> Array:
     """The matrix whose columns are the first one, turned.
 
     >>> import tangrad.numpy as np
@@ -137,7 +138,7 @@ def circulant(c: Any) -> Array:
     return column[..., (places[:, None] - places) % max(len(places), 1)]
 
 
-def companion(a: Any) -> Array:
+def companion(a: ArrayLike) -> Array:
     """The companion matrix of a polynomial, by its coefficients from the highest power down.
 
     Raises ValueError for fewer than two coefficients.
@@ -157,7 +158,7 @@ def companion(a: Any) -> Array:
     return concatenate([first[..., None, :], below], axis=-2)
 
 
-def fiedler(a: Any) -> Array:
+def fiedler(a: ArrayLike) -> Array:
     """The matrix of the distances |a_i - a_j|.
 
     >>> import tangrad.numpy as np
@@ -170,7 +171,7 @@ def fiedler(a: Any) -> Array:
     return absolute(values[..., :, None] - values[..., None, :])
 
 
-def fiedler_companion(a: Any) -> Array:
+def fiedler_companion(a: ArrayLike) -> Array:
     """Fiedler's companion matrix of a polynomial, which has five diagonals (Fiedler, 2003).
 
     Args:
@@ -199,7 +200,7 @@ def fiedler_companion(a: Any) -> Array:
     return out
 
 
-def leslie(f: Any, s: Any) -> Array:
+def leslie(f: Any, s: ArrayLike) -> Array:
     """Leslie's matrix of a population: birth rates in the first row, rates of survival below the diagonal.
 
     Raises ValueError unless there is one birth rate more.
@@ -223,7 +224,7 @@ def _pad_last(x: Any) -> Any:
     return concatenate([x, zeros_like(x[..., :1])], axis=-1) if x.shape[-1] else zeros((*x.shape[:-1], 1), x.dtype)
 
 
-def convolution_matrix(a: Any, n: int, mode: str = "full") -> Array:
+def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     """The matrix whose product with a vector of n elements is its convolution with `a`.
 
     Args:
@@ -328,7 +329,7 @@ def invpascal(n: int, kind: str | None = None) -> Array:
     return asarray({"symmetric": lower.T @ lower, "lower": lower, "upper": lower.T}[form])
 
 
-def hadamard(n: int, dtype: Any = int) -> Array:
+def hadamard(n: int, dtype: DTypeLike = int) -> Array:
     """Sylvester's matrix of ones and minus ones, with orthogonal rows.
 
     Raises ValueError unless n is a power of 2.
@@ -368,7 +369,7 @@ def helmert(n: int, full: bool = False) -> Array:
     return asarray(found if full else found[1:])
 
 
-def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Array:
+def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> Array:
     """The matrix of the discrete Fourier transform.
 
     Args:

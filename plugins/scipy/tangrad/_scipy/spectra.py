@@ -26,6 +26,7 @@ from tangrad.extend.numpy import (
     is_complex,
     promote_inexact,
 )
+from tangrad.typing import ArrayLike
 
 _EDGES = {"even": "reflect", "constant": "edge", "zeros": "constant"}
 
@@ -40,7 +41,7 @@ class _Segments(NamedTuple):
 
 
 def detrend(
-    data: Any,
+    data: ArrayLike,
     axis: int = -1,
     type: str = "linear",
     bp: int | Sequence[int] | Any = 0,
@@ -209,8 +210,8 @@ def _signal(name: str, x: Any) -> Any:
 
 
 def stft(
-    x: Any,
-    fs: Any = 1.0,
+    x: ArrayLike,
+    fs: ArrayLike = 1.0,
     window: Any = "hann",
     nperseg: int = 256,
     noverlap: int | None = None,
@@ -257,9 +258,9 @@ def stft(
 
 
 def csd(
-    x: Any,
-    y: Any,
-    fs: Any = 1.0,
+    x: ArrayLike,
+    y: ArrayLike,
+    fs: ArrayLike = 1.0,
     window: Any = "hann",
     nperseg: int | None = None,
     noverlap: int | None = None,
@@ -339,8 +340,8 @@ def _cross(
 
 
 def welch(
-    x: Any,
-    fs: Any = 1.0,
+    x: ArrayLike,
+    fs: ArrayLike = 1.0,
     window: Any = "hann",
     nperseg: int | None = None,
     noverlap: int | None = None,
@@ -383,8 +384,8 @@ def welch(
 
 
 def istft(
-    Zxx: Any,
-    fs: Any = 1.0,
+    Zxx: ArrayLike,
+    fs: ArrayLike = 1.0,
     window: Any = "hann",
     nperseg: int | None = None,
     noverlap: int | None = None,

@@ -14,7 +14,7 @@ from tangrad._sharding.mesh_axes import AxisType
 from tangrad._sharding.primitives import auto_axes_p
 from tangrad.core import Array, as_operand, copy_identity, get_aval, is_array_value
 from tangrad.tree_util import flatten_axes
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, PyTree
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 def reshard(xs: ArrayLike, out_shardings: Any) -> Array: ...
 @overload
 def reshard(xs: T, out_shardings: Any) -> T: ...
-def reshard(xs: Any, out_shardings: Any) -> Any:
+def reshard(xs: PyTree, out_shardings: Any) -> Any:
     """The arrays of a tree, moved to the given shardings; along explicit axes of meshes these are part of their types.
 
     Args:

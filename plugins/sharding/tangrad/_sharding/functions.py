@@ -9,7 +9,7 @@ from tangrad._sharding.propagation import ShardingTypeError
 from tangrad.core import Array, get_aval, is_array_value
 from tangrad.core.backends import as_sharding
 from tangrad.tree_util import flatten_axes, keystr
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, PyTree
 
 T = TypeVar("T")
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 def with_sharding_constraint(x: ArrayLike, shardings: Any) -> Array: ...
 @overload
 def with_sharding_constraint(x: T, shardings: Any) -> T: ...
-def with_sharding_constraint(x: Any, shardings: Any) -> Any:
+def with_sharding_constraint(x: PyTree, shardings: Any) -> Any:
     """The arrays of a tree, constrained to shardings: a hint to the compiler that binds it.
 
     Outside of compiled functions the arrays are moved.

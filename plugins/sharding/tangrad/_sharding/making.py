@@ -9,10 +9,11 @@ import numpy as np
 
 from tangrad.core import Array, ShapedArray, Sharding, Tracer, as_array, dtypes, get_aval, put, transfers
 from tangrad.core.backends import as_sharding, is_addressable
+from tangrad.typing import DTypeLike
 
 
 def make_array_from_callback(
-    shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any], dtype: Any = None
+    shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any], dtype: DTypeLike | None = None
 ) -> Array:
     """An array of which a function makes the parts: it is asked for those of this process alone, each once.
 
@@ -151,7 +152,7 @@ class _Block:
 
 
 def make_array_from_single_device_arrays(
-    shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: Any = None
+    shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: DTypeLike | None = None
 ) -> Array:
     """An array of its parts, which are on the devices already; nothing is copied.
 

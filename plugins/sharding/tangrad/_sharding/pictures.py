@@ -10,9 +10,10 @@ from typing import Any
 from tangrad._sharding.drawing import drawing
 from tangrad.core import Array, Sharding, Tracer
 from tangrad.errors import ConcretizationTypeError
+from tangrad.typing import ArrayLike
 
 
-def visualize_array_sharding(arr: Any, *, file: str | PathLike[str] | None = None) -> None:
+def visualize_array_sharding(arr: ArrayLike, *, file: str | PathLike[str] | None = None) -> None:
     """Print a table of the parts of an array of one or two dimensions, with the devices that hold each.
 
     Args:

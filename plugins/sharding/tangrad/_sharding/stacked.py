@@ -13,6 +13,7 @@ from tangrad._sharding.mesh import Mesh
 from tangrad._sharding.named import NamedSharding, PartitionSpec
 from tangrad.core import Array, Device, Tracer, get_aval, is_array_value, put, transfers
 from tangrad.core.backends import is_addressable
+from tangrad.typing import PyTree
 
 
 @transfers.copies_explicitly
@@ -53,7 +54,7 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Device]) -> Any:
 
 
 @transfers.copies_explicitly
-def device_put_replicated(x: Any, devices: Sequence[Device]) -> Any:
+def device_put_replicated(x: PyTree, devices: Sequence[Device]) -> Any:
     """Copy a tree of arrays to each of several devices, as rows of arrays with a new first axis.
 
     Args:

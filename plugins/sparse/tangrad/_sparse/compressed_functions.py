@@ -13,6 +13,7 @@ from tangrad._sparse.compressed import BCSR
 from tangrad._sparse.products import placed_product
 from tangrad._sparse.structure import bcoo_broadcast_in_dim, bcoo_concatenate
 from tangrad.core import Array, api_boundary, as_array
+from tangrad.typing import ArrayLike, DTypeLike
 
 
 def _checked(name: str, mat: Any) -> BCSR:
@@ -23,7 +24,7 @@ def _checked(name: str, mat: Any) -> BCSR:
 
 @api_boundary
 def bcsr_fromdense(
-    mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32
+    mat: ArrayLike, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: DTypeLike = np.int32
 ) -> BCSR:
     """The elements of an array that are not 0, row by row.
 
@@ -96,7 +97,7 @@ def bcsr_dot_general(
     *,
     dimension_numbers: Any,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
     out_sharding: Any = None,
 ) -> Any:
     """A contraction as `lax.dot_general`, of arrays of which one or both are a `BCSR`; see `bcoo_dot_general`.

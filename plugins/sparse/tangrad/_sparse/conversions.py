@@ -13,11 +13,12 @@ from tangrad._sparse.base import JAXSparse
 from tangrad._sparse.bcoo import BCOO
 from tangrad._sparse.trace import dense_within
 from tangrad.core import Array, api_boundary, as_array
+from tangrad.typing import ArrayLike, DTypeLike
 
 
 @api_boundary
 def bcoo_fromdense(
-    mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32
+    mat: ArrayLike, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: DTypeLike = np.int32
 ) -> BCOO:
     """The elements of an array that are not 0, in order.
 

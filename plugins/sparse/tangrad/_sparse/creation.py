@@ -15,6 +15,7 @@ from tangrad._sparse.compressed import BCSR
 from tangrad._sparse.matrices import COO, CSC, CSR
 from tangrad.core import api_boundary
 from tangrad.core.arguments import product
+from tangrad.typing import DTypeLike, Key
 
 FORMATS = {
     "bcoo": lambda mat: mat,
@@ -34,8 +35,8 @@ def _of_format(name: str, mat: BCOO, sparse_format: str) -> Any:
 @api_boundary
 def empty(
     shape: Sequence[int],
-    dtype: Any = None,
-    index_dtype: Any = "int32",
+    dtype: DTypeLike | None = None,
+    index_dtype: DTypeLike = "int32",
     sparse_format: str = "bcoo",
     *,
     n_batch: int = 0,
@@ -71,8 +72,8 @@ def eye(
     N: int,
     M: int | None = None,
     k: int = 0,
-    dtype: Any = None,
-    index_dtype: Any = "int32",
+    dtype: DTypeLike | None = None,
+    index_dtype: DTypeLike = "int32",
     sparse_format: str = "bcoo",
     *,
     n_batch: int = 0,
@@ -108,10 +109,10 @@ def eye(
 
 @api_boundary
 def random_bcoo(
-    key: Any,
+    key: Key,
     shape: Sequence[int],
     *,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
     indices_dtype: Any = None,
     nse: float = 0.2,
     n_batch: int = 0,

@@ -15,6 +15,7 @@ from tangrad._sparse.base import JAXSparse
 from tangrad._sparse.bcoo import BCOO
 from tangrad._sparse.compressed import BCSR
 from tangrad.core import Array, api_boundary, as_array, class_boundary
+from tangrad.typing import ArrayLike, DTypeLike
 
 
 class _Matrix(JAXSparse):
@@ -248,7 +249,7 @@ def _product(name: str, mat: Any, kind: type[Any], other: Any, rank: int, transp
 
 
 @api_boundary
-def coo_fromdense(mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32) -> COO:
+def coo_fromdense(mat: ArrayLike, *, nse: int | None = None, index_dtype: DTypeLike = np.int32) -> COO:
     """The elements of a matrix that are not 0, as a `COO`.
 
     Args:
@@ -280,7 +281,7 @@ def coo_todense(mat: COO) -> Array:
 
 
 @api_boundary
-def coo_matvec(mat: COO, v: Any, transpose: bool = False) -> Array:
+def coo_matvec(mat: COO, v: ArrayLike, transpose: bool = False) -> Array:
     """The product of a matrix, or of its transpose, with a vector.
 
     Raises TypeError for what is no `COO`, ValueError for another rank, and sizes that do not fit.
@@ -294,7 +295,7 @@ def coo_matvec(mat: COO, v: Any, transpose: bool = False) -> Array:
 
 
 @api_boundary
-def coo_matmat(mat: COO, B: Any, *, transpose: bool = False) -> Array:
+def coo_matmat(mat: COO, B: ArrayLike, *, transpose: bool = False) -> Array:
     """The product of a matrix, or of its transpose, with a dense matrix.
 
     Raises TypeError for what is no `COO`, ValueError for another rank, and sizes that do not fit.
@@ -308,7 +309,7 @@ def coo_matmat(mat: COO, B: Any, *, transpose: bool = False) -> Array:
 
 
 @api_boundary
-def csr_fromdense(mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32) -> CSR:
+def csr_fromdense(mat: ArrayLike, *, nse: int | None = None, index_dtype: DTypeLike = np.int32) -> CSR:
     """The elements of a matrix that are not 0, as a `CSR`.
 
     Args:
@@ -340,7 +341,7 @@ def csr_todense(mat: CSR) -> Array:
 
 
 @api_boundary
-def csr_matvec(mat: CSR, v: Any, transpose: bool = False) -> Array:
+def csr_matvec(mat: CSR, v: ArrayLike, transpose: bool = False) -> Array:
     """The product of a matrix, or of its transpose, with a vector.
 
     Raises TypeError for what is no `CSR`, ValueError for another rank, and sizes that do not fit.
@@ -354,7 +355,7 @@ def csr_matvec(mat: CSR, v: Any, transpose: bool = False) -> Array:
 
 
 @api_boundary
-def csr_matmat(mat: CSR, B: Any, *, transpose: bool = False) -> Array:
+def csr_matmat(mat: CSR, B: ArrayLike, *, transpose: bool = False) -> Array:
     """The product of a matrix, or of its transpose, with a dense matrix.
 
     Raises TypeError for what is no `CSR`, ValueError for another rank, and sizes that do not fit.

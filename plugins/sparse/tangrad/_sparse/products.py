@@ -13,6 +13,7 @@ from tangrad._sparse.bcoo import BCOO
 from tangrad._sparse.conversions import checked
 from tangrad.core import Array, api_boundary, as_array, dtypes
 from tangrad.extend.lax import DotDimensionNumbers, canonicalize_precision, constrained, with_plain_type
+from tangrad.typing import ArrayLike, DTypeLike
 
 _KINDS = (np.bool_, np.integer, np.floating, np.complexfloating)
 
@@ -24,7 +25,7 @@ def bcoo_dot_general(
     *,
     dimension_numbers: Any,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
     out_sharding: Any = None,
 ) -> Any:
     """A contraction as `lax.dot_general`, of arrays of which one or both are sparse.
@@ -87,7 +88,7 @@ def _computed_in(own: Any, preferred: Any) -> Any:
 
 
 @api_boundary
-def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers: Any) -> Array:
+def bcoo_dot_general_sampled(A: ArrayLike, B: ArrayLike, indices: Any, *, dimension_numbers: Any) -> Array:
     """The elements at some coordinates of the contraction of two dense arrays, which alone are computed.
 
     Args:
@@ -109,7 +110,7 @@ def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers:
 
 
 @api_boundary
-def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> BCOO:
+def bcoo_multiply_dense(sp_mat: BCOO, v: ArrayLike) -> BCOO:
     """A sparse array times a dense one that can be repeated to its shape, element by element.
 
     >>> import tangrad.numpy as np

@@ -20,6 +20,7 @@ from tangrad.core import Array, ShapedArray, api_boundary, as_array, dtypes
 from tangrad.extend.custom_rules import custom_linear_solve
 from tangrad.extend.debug import pure_callback
 from tangrad.extend.lax import while_loop
+from tangrad.typing import ArrayLike
 
 # --- eigenvectors ---------------------------------------------------------------------------------------------------
 
@@ -46,7 +47,7 @@ class _State(NamedTuple):
 
 
 @api_boundary
-def lobpcg_standard(A: Any, X: Any, m: int = 100, tol: Any = None) -> tuple[Array, Array, Array]:
+def lobpcg_standard(A: Any, X: ArrayLike, m: int = 100, tol: Any = None) -> tuple[Array, Array, Array]:
     """The greatest eigenvalues of a Hermitian matrix and their vectors, by products with the matrix alone.
 
     Every iteration takes the best vectors from the span of the current ones, their residuals and the last step.
@@ -138,7 +139,9 @@ def _multiplication(A: Any, X: Any) -> Callable[[Any], Any]:
 
 
 @api_boundary
-def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reorder: int = 1) -> Array:
+def spsolve(
+    data: ArrayLike, indices: ArrayLike, indptr: ArrayLike, b: ArrayLike, tol: float = 1e-6, reorder: int = 1
+) -> Array:
     """The solution x of a sparse linear system A x = b, with derivatives with respect to `data` and `b`.
 
     SciPy's direct solver finds it where SciPy is installed, called from within programs; else the matrix is made dense.

@@ -11,6 +11,7 @@ from tangrad._symbolic.scopes import SymbolicScope
 from tangrad.core import get_aval
 from tangrad.core.arguments import is_symbolic
 from tangrad.tree_util import broadcast_prefix
+from tangrad.typing import PyTree
 
 
 def symbolic_shape(
@@ -86,7 +87,7 @@ def _entry(entry: Any, axis: int, spec: str, like: list[Any] | None) -> Any:
 
 
 def symbolic_args_specs(
-    args: Any,
+    args: PyTree,
     shapes_specs: Any,
     constraints: Iterable[str] = (),
     scope: SymbolicScope | None = None,

@@ -13,7 +13,7 @@ from tangrad._collectives.primitives import all_gather_p, all_to_all_p, pbroadca
 from tangrad._collectives.varying import differing
 from tangrad.core import Array
 from tangrad.extend.lax import canonical_axis, expand_dims, squeeze
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, PyTree
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ def all_gather(
     x: T, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False, to: str = "varying"
 ) -> T: ...
 def all_gather(
-    x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False, to: str = "varying"
+    x: PyTree, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False, to: str = "varying"
 ) -> Any:
     """The values of all examples along mapped axes, in one array that every example has.
 
@@ -92,7 +92,7 @@ def psum_scatter(
     x: T, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: Any = None, tiled: bool = False
 ) -> T: ...
 def psum_scatter(
-    x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: Any = None, tiled: bool = False
+    x: PyTree, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: Any = None, tiled: bool = False
 ) -> Any:
     """The sum of `x` over all examples along mapped axes, of which each example keeps its own part.
 
@@ -153,7 +153,7 @@ def all_to_all(
     x: T, axis_name: Any, split_axis: int, concat_axis: int, *, axis_index_groups: Any = None, tiled: bool = False
 ) -> T: ...
 def all_to_all(
-    x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, axis_index_groups: Any = None, tiled: bool = False
+    x: PyTree, axis_name: Any, split_axis: int, concat_axis: int, *, axis_index_groups: Any = None, tiled: bool = False
 ) -> Any:
     """A dimension of `x` becomes the mapped axis, and the mapped axis becomes a dimension.
 
@@ -191,7 +191,7 @@ def all_to_all(
 def pswapaxes(x: ArrayLike, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Array: ...
 @overload
 def pswapaxes(x: T, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> T: ...
-def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
+def pswapaxes(x: PyTree, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
     """A dimension of `x` and a mapped axis of the same size, swapped: `all_to_all(x, axis_name, axis, axis)`.
 
     >>> import tangrad
@@ -239,7 +239,7 @@ def _all_to_all(
 def ppermute(x: ArrayLike, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Array: ...
 @overload
 def ppermute(x: T, axis_name: Any, perm: Sequence[tuple[int, int]]) -> T: ...
-def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+def ppermute(x: PyTree, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """Values sent along a mapped axis, from one example to another.
 
     Args:
@@ -289,7 +289,7 @@ def _checked_permutation(perm: Any, size: Any) -> tuple[tuple[int, int], ...]:
 def pshuffle(x: ArrayLike, axis_name: Any, perm: Sequence[int]) -> Array: ...
 @overload
 def pshuffle(x: T, axis_name: Any, perm: Sequence[int]) -> T: ...
-def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
+def pshuffle(x: PyTree, axis_name: Any, perm: Sequence[int]) -> Any:
     """Values in another order along a mapped axis: the example with index i gets that of index `perm[i]`.
 
     Args:
@@ -318,7 +318,7 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
 def pbroadcast(x: ArrayLike, axis_name: Any, source: int) -> Array: ...
 @overload
 def pbroadcast(x: T, axis_name: Any, source: int) -> T: ...
-def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
+def pbroadcast(x: PyTree, axis_name: Any, source: int) -> Any:
     """The value of one example, for all examples along mapped axes.
 
     Args:

@@ -8,7 +8,7 @@ from tangrad._collectives.axes import as_tuple, axes_in_type, checked_axes, size
 from tangrad._collectives.leaves import checked_leaves
 from tangrad._collectives.varying import differing, index_along, joint_index
 from tangrad.core import Array, as_array, as_operand
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, PyTree
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ def axis_size(axis_name: Any) -> int:
 def pvary(x: ArrayLike, axis_name: Any) -> Array: ...
 @overload
 def pvary(x: T, axis_name: Any) -> T: ...
-def pvary(x: Any, axis_name: Any) -> Any:
+def pvary(x: PyTree, axis_name: Any) -> Any:
     """`x`, marked as differing along mapped axes; along which it is marked already, it stays. See `pcast`.
 
     Raises NameError for a name that no mapped axis in scope has, TypeError for leaves that are no arrays.
@@ -78,7 +78,7 @@ def pvary(x: Any, axis_name: Any) -> Any:
 def pcast(x: ArrayLike, axis_name: Any, *, to: str) -> Array: ...
 @overload
 def pcast(x: T, axis_name: Any, *, to: str) -> T: ...
-def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
+def pcast(x: PyTree, axis_name: Any, *, to: str) -> Any:
     """`x`, marked as differing along mapped axes. Its values stay, and the mark is only seen by derivatives.
 
     Types record along which axes values differ within a `shard_map` that checks them; elsewhere this is `x`. A

@@ -14,7 +14,7 @@ from tangrad._collectives.primitives import pmax_p, pmin_p, psum_p
 from tangrad._collectives.varying import differing
 from tangrad.core import Array, Primitive, Tracer, as_array, as_operand, dtypes
 from tangrad.extend.lax import canonical_axis, convert_element_type, div, dynamic_index_in_dim, mul, reduce_sum_p
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, PyTree
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ _INT32 = np.dtype(np.int32)
 def psum(x: ArrayLike, axis_name: Any, *, axis_index_groups: Any = None) -> Array: ...
 @overload
 def psum(x: T, axis_name: Any, *, axis_index_groups: Any = None) -> T: ...
-def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+def psum(x: PyTree, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The sum of `x` over all examples along mapped axes.
 
     Args:
@@ -64,7 +64,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 def pmean(x: ArrayLike, axis_name: Any, *, axis_index_groups: Any = None) -> Array: ...
 @overload
 def pmean(x: T, axis_name: Any, *, axis_index_groups: Any = None) -> T: ...
-def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+def pmean(x: PyTree, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The mean of `x` over all examples along mapped axes; arguments as for `psum`. The mean of integers is float.
 
     >>> import tangrad
@@ -84,7 +84,7 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 def pmax(x: ArrayLike, axis_name: Any, *, axis_index_groups: Any = None) -> Array: ...
 @overload
 def pmax(x: T, axis_name: Any, *, axis_index_groups: Any = None) -> T: ...
-def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+def pmax(x: PyTree, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The greatest value of `x` among all examples along mapped axes; arguments as for `psum`. NaN if there is one.
 
     >>> import tangrad
@@ -100,7 +100,7 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 def pmin(x: ArrayLike, axis_name: Any, *, axis_index_groups: Any = None) -> Array: ...
 @overload
 def pmin(x: T, axis_name: Any, *, axis_index_groups: Any = None) -> T: ...
-def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+def pmin(x: PyTree, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The least value of `x` among all examples along mapped axes; arguments as for `psum`. NaN if there is one.
 
     >>> import tangrad

@@ -9,6 +9,7 @@ from tangrad._fft.primitives import FftType
 from tangrad._fft.transforms import size_argument, transform_operand, transformed
 from tangrad.core import Array
 from tangrad.extend.numpy import as_one, canonical_axes
+from tangrad.typing import ArrayLike
 
 
 def _along(name: str, fft_type: FftType, a: Any, s: Any, axes: Any, norm: Any) -> Any:
@@ -43,7 +44,9 @@ def _sequence(name: str, value: Any, argument: str) -> Sequence[Any]:
 
 
 @as_one("s", "axes", "norm")
-def fft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
+def fft2(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+) -> Array:
     """The discrete Fourier transform along two axes.
 
     Args:
@@ -69,7 +72,9 @@ def fft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1),
 
 
 @as_one("s", "axes", "norm")
-def ifft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
+def ifft2(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+) -> Array:
     """The inverse of `fft2`.
 
     Args:
@@ -95,7 +100,9 @@ def ifft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1)
 
 
 @as_one("s", "axes", "norm")
-def rfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
+def rfft2(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+) -> Array:
     """The transform of a real array along two axes: `rfft` along the last one, `fft` along the others.
 
     Args:
@@ -120,7 +127,9 @@ def rfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1)
 
 
 @as_one("s", "axes", "norm")
-def irfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Array:
+def irfft2(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+) -> Array:
     """The inverse of `rfft2`: `ifft` along all axes but the last, then `irfft` along that.
 
     Args:
@@ -145,7 +154,9 @@ def irfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1
 
 
 @as_one("s", "axes", "norm")
-def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
+def fftn(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+) -> Array:
     """The discrete Fourier transform along several axes.
 
     Args:
@@ -171,7 +182,9 @@ def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = No
 
 
 @as_one("s", "axes", "norm")
-def ifftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
+def ifftn(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+) -> Array:
     """The inverse of `fftn`.
 
     Args:
@@ -197,7 +210,9 @@ def ifftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = N
 
 
 @as_one("s", "axes", "norm")
-def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
+def rfftn(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+) -> Array:
     """The transform of a real array along several axes: `rfft` along the last one, `fft` along the others.
 
     Args:
@@ -222,7 +237,9 @@ def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = N
 
 
 @as_one("s", "axes", "norm")
-def irfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Array:
+def irfftn(
+    a: ArrayLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+) -> Array:
     """The inverse of `rfftn`: `ifft` along all axes but the last, then `irfft` along that.
 
     Args:

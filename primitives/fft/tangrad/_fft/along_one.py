@@ -8,6 +8,7 @@ from tangrad._fft.primitives import FftType
 from tangrad._fft.transforms import conjugated, opposite, size_argument, transform_operand, transformed
 from tangrad.core import Array, transfers
 from tangrad.extend.numpy import as_one, canonical_axis
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: what fills an axis up, or comes of conjugates, is made of numbers.
 COPIES_FROM_HOST = {
@@ -25,7 +26,7 @@ def _along(name: str, fft_type: FftType, x: Any, n: Any, axis: Any, norm: Any) -
 
 
 @as_one("n", "axis", "norm")
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The discrete Fourier transform along an axis: y[k] = Σ a[j] exp(-2πi jk/n).
 
     Args:
@@ -50,7 +51,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -
 
 
 @as_one("n", "axis", "norm")
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of `fft`: y[j] = Σ a[k] exp(2πi jk/n) / n.
 
     Args:
@@ -75,7 +76,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 @as_one("n", "axis", "norm")
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The transform of a real array along an axis: the first n // 2 + 1 elements of `fft`.
 
     The others are their conjugates.
@@ -102,7 +103,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 @as_one("n", "axis", "norm")
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of `rfft`: a real array from the first n // 2 + 1 elements of its transform.
 
     The imaginary parts of the first element, and of the last one for even n, are taken for 0.
@@ -130,7 +131,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 
 
 @as_one("n", "axis", "norm")
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The transform, which is real, of an array whose second half is the conjugate of its first, reversed.
 
     Args:
@@ -158,7 +159,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 @as_one("n", "axis", "norm")
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real array.
 
     Args:

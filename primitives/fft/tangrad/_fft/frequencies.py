@@ -21,12 +21,13 @@ from tangrad.extend.numpy import (
     roll,
     user_dtype,
 )
+from tangrad.typing import ArrayLike, DTypeLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["fftfreq", "rfftfreq"], True)
 
 
-def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
+def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """The frequencies of the elements of `fft`: [0, 1, …, -2, -1] / (d n), the negative ones last.
 
     Args:
@@ -55,7 +56,7 @@ def _of_fft(n: int, d: Any, dtype: Any) -> Any:
     return _frequencies("fftfreq", ifftshift(arange(-(size // 2), (size + 1) // 2)), size, d, dtype)
 
 
-def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
+def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """The frequencies of the elements of `rfft`: [0, 1, …, n // 2] / (d n).
 
     Args:
@@ -102,7 +103,7 @@ def _frequencies(name: str, multiples: Any, size: int, d: Any, dtype: Any) -> An
     return convert(divide(convert(multiples, computed), length), wanted)
 
 
-def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """Move the element of frequency 0 from the front to the middle, the negative frequencies before it.
 
     Args:
@@ -123,7 +124,7 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     return _shifted("fftshift", x, axes, lambda size: size // 2)
 
 
-def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
+def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """The inverse of `fftshift`: the element in the middle comes to the front.
 
     Args:

@@ -9,9 +9,10 @@ from tangrad._fft.primitives import FftType, fft_p
 from tangrad.core import Array, dtypes
 from tangrad.extend.lax import check_int, operand
 from tangrad.extend.numpy import convert
+from tangrad.typing import ArrayLike
 
 
-def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
+def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
     """The discrete Fourier transform along the last dimensions.
 
     Args:

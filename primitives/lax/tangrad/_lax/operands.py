@@ -13,7 +13,7 @@ import numpy as np
 
 from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
-from tangrad.core import ShapedArray, as_operand, dtypes, literal, put
+from tangrad.core import Array, ShapedArray, as_operand, dtypes, literal, put
 from tangrad.core.arguments import is_symbolic
 
 # Python type -> the scalar classes whose dtypes a number of that type can take without losing what kind it is.
@@ -25,7 +25,7 @@ _TAKES: dict[type, tuple[type, ...]] = {
 }
 
 
-def operand(name: str, value: Any, argument: str = "x") -> Any:
+def operand(name: str, value: Any, argument: str = "x") -> Array:
     """An array, tracer or literal for `value`. Raises TypeError naming the function and the argument."""
     try:
         return as_operand(value)

@@ -23,10 +23,10 @@ from tangrad.core import Array, Tracer, as_array, as_operand, dtypes, literal, t
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.errors import TracerIntegerConversionError
 from tangrad.extend.lax import add_p, convert_element_type_p
-from tangrad.typing import Key
+from tangrad.typing import ArrayLike, DTypeLike, Key
 
 
-def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Array:
+def key(seed: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) -> Array:
     """A random key, of dtype `key<fry>` or that of another generator, from an integer.
 
     Args:
@@ -82,7 +82,7 @@ def _seed_literal(seed: int) -> Any:
     return literal(low - (1 << 32) if low >> 31 else low, np.dtype(np.int32))
 
 
-def PRNGKey(seed: Any, *, impl: str | None = None) -> Array:
+def PRNGKey(seed: ArrayLike, *, impl: str | None = None) -> Array:
     """A key as its words, uint32 of shape (2,), or (4,) of other generators than the default; `key` is the newer way.
     With `enable_custom_prng` it is that.
 
@@ -149,7 +149,7 @@ def stated_shape(name: str, shape: Any, argument: str = "shape") -> tuple[Any, .
         raise
 
 
-def split(key: Any, num: int | Sequence[int] = 2) -> Array:
+def split(key: Key, num: int | Sequence[int] = 2) -> Array:
     """New keys, independent of each other and of `key`, which must not be used again.
 
     Args:
@@ -170,7 +170,7 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Array:
     return random_unwrap_p.bind(out) if words else out
 
 
-def fold_in(key: Any, data: Any) -> Array:
+def fold_in(key: Key, data: ArrayLike) -> Array:
     """A new key from a key and an integer, such as the number of a step.
 
     Of an array of integers the low 32 bits count; a Python number must be one of them. Floats lose their fraction.
@@ -198,7 +198,7 @@ def fold_in(key: Any, data: Any) -> Array:
     return random_unwrap_p.bind(out) if words else out
 
 
-def key_data(keys: Any) -> Array:
+def key_data(keys: Key) -> Array:
     """The words of keys: uint32, with a last dimension more.
 
     >>> import tangrad
@@ -209,7 +209,7 @@ def key_data(keys: Any) -> Array:
     return as_array(keys) if words else random_unwrap_p.bind(found)
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Array:
+def wrap_key_data(key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) -> Array:
     """Keys of their words.
 
     >>> import tangrad
@@ -220,7 +220,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     return random_wrap_p.bind(as_operand(key_bits_array), impl=_kind("random.wrap_key_data", impl, dtype))
 
 
-def key_impl(keys: Any) -> str:
+def key_impl(keys: Key) -> str:
     """The name of the generator of keys.
 
     >>> import tangrad

@@ -23,6 +23,7 @@ from tangrad.extend.lax import (
     reshape_p,
     slice_p,
 )
+from tangrad.typing import DTypeLike
 
 UINT64 = np.dtype(np.uint64)
 WORDS = 4  # of a state: two of the key, two of the counter, low ones first
@@ -127,7 +128,7 @@ def rng_bit_generator_p(
 def rng_bit_generator(
     key: Any,
     shape: Sequence[int],
-    dtype: Any = np.uint32,
+    dtype: DTypeLike = np.uint32,
     algorithm: Any = RandomAlgorithm.RNG_DEFAULT,
     *,
     out_sharding: Any = None,

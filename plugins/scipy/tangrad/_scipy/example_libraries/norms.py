@@ -7,13 +7,13 @@ from typing import Any, TypeVar, overload
 import tangrad.numpy as tnp
 from tangrad import tree
 from tangrad.core import Array, api_boundary
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, PyTree
 
 T = TypeVar("T")
 
 
 @api_boundary
-def l2_norm(tree_: Any) -> Array:
+def l2_norm(tree_: PyTree) -> Array:
     """The Euclidean norm of all arrays of a tree together.
 
     >>> from tangrad.example_libraries import optimizers
@@ -28,7 +28,7 @@ def clip_grads(grad_tree: ArrayLike, max_norm: Any) -> Array: ...
 @overload
 def clip_grads(grad_tree: T, max_norm: Any) -> T: ...
 @api_boundary
-def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
+def clip_grads(grad_tree: PyTree, max_norm: Any) -> Any:
     """A tree scaled down, where its norm is greater than `max_norm`, so that it is that.
 
     >>> from tangrad.example_libraries import optimizers

@@ -7,6 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad.core import api_boundary
+from tangrad.typing import ArrayLike
 
 Schedule = Callable[[Any], Any]
 
@@ -67,7 +68,7 @@ def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, pow
 
 
 @api_boundary
-def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
+def piecewise_constant(boundaries: ArrayLike, values: Any) -> Schedule:
     """`values[k]` after `k` of the boundaries have been passed.
 
     Args:

@@ -17,6 +17,7 @@ import tangrad.numpy as tnp
 from tangrad.core import Array, class_boundary, dtypes
 from tangrad.extend.lax import Precision
 from tangrad.extend.numpy import as_one, asarray, canonical_axes, canonical_shape, check_array_like, promote_inexact
+from tangrad.typing import ArrayLike
 
 
 @class_boundary
@@ -154,7 +155,7 @@ def _image(name: str, image: Any, shape: Any) -> tuple[Any, tuple[int, ...]]:
 
 @as_one("shape", "method", "antialias", "precision", name="resize_image")
 def resize(
-    image: Any,
+    image: ArrayLike,
     shape: Sequence[int],
     method: str | ResizeMethod,
     antialias: bool = True,
@@ -202,11 +203,11 @@ def resize(
 
 
 def scale_and_translate(
-    image: Any,
+    image: ArrayLike,
     shape: Sequence[int],
     spatial_dims: Sequence[int],
-    scale: Any,
-    translation: Any,
+    scale: ArrayLike,
+    translation: ArrayLike,
     method: str | ResizeMethod,
     antialias: bool = True,
     precision: Any = Precision.HIGHEST,

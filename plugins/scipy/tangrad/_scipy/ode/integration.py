@@ -20,14 +20,15 @@ from tangrad._scipy.ode.dormand_prince import Dynamics, interpolate, step
 from tangrad._scipy.ode.step_sizes import first_size, next_size, norm, scale_of
 from tangrad.core import api_boundary, array_leaves, as_array, dtypes
 from tangrad.flatten_util import ravel_pytree
+from tangrad.typing import ArrayLike, PyTree
 
 
 @api_boundary
 def odeint(
     func: Callable[..., Any],
-    y0: Any,
-    t: Any,
-    *args: Any,
+    y0: PyTree,
+    t: ArrayLike,
+    *args: PyTree,
     rtol: float = 1.4e-8,
     atol: float = 1.4e-8,
     mxstep: float = math.inf,

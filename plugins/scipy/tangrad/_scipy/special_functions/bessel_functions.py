@@ -121,7 +121,7 @@ def _by_recurrence(z: Any, count: int, start: int) -> Any:
     return tnp.stack(values)
 
 
-def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Array:
+def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     """The Bessel functions of the first kind of the orders 0, …, v.
 
     Args:
@@ -151,7 +151,9 @@ def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Array:
 # --- spherical harmonics -------------------------------------------------------------------------------------------
 
 
-def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, diff_n: int | None = None, n_max: int | None = None) -> Array:
+def sph_harm_y(
+    n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, diff_n: int | None = None, n_max: int | None = None
+) -> Array:
     """The spherical harmonics Yₙᵐ(θ, φ), with the phase of Condon and Shortley.
 
     Args:

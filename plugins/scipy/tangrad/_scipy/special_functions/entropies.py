@@ -145,7 +145,7 @@ def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
 # --- along an axis -------------------------------------------------------------------------------------------------
 
 
-def softmax(x: Any, /, *, axis: int | Sequence[int] | None = None) -> Array:
+def softmax(x: ArrayLike, /, *, axis: int | Sequence[int] | None = None) -> Array:
     """exp(x) / sum(exp(x)), over all elements unless an axis is given.
 
     Args:
@@ -166,7 +166,7 @@ def softmax(x: Any, /, *, axis: int | Sequence[int] | None = None) -> Array:
     return nn.softmax(strong(asarray(x)), axis)
 
 
-def log_softmax(x: Any, /, *, axis: int | Sequence[int] | None = None) -> Array:
+def log_softmax(x: ArrayLike, /, *, axis: int | Sequence[int] | None = None) -> Array:
     """The logarithm of `softmax`, over all elements unless an axis is given.
 
     Args:

@@ -82,7 +82,7 @@ def _wofz(z: Any) -> Any:
 
 
 @as_one()
-def wofz(z: Any) -> Array:
+def wofz(z: ArrayLike) -> Array:
     """The Faddeeva function w(z) = exp(-z²) erfc(-iz).
 
     Args:
@@ -204,7 +204,7 @@ def _fresnel_pair(x: Any) -> Any:
 _fresnel_pair = Fused("fresnel", _fresnel_pair, multiple_results=True)  # type: ignore[assignment]
 
 
-def fresnel(x: Any) -> tuple[Array, Array]:
+def fresnel(x: ArrayLike) -> tuple[Array, Array]:
     """Fresnel's integrals S = ∫₀ˣ sin(π t² / 2) dt and C = ∫₀ˣ cos(π t² / 2) dt.
 
     Args:
@@ -265,7 +265,7 @@ def _log_ndtr(x: Any) -> Any:
 
 
 @as_one("series_order")
-def log_ndtr(x: Any, series_order: int = 3) -> Array:
+def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     """The logarithm of `ndtr`, accurate in both tails.
 
     Args:

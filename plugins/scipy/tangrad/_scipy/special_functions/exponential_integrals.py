@@ -190,7 +190,7 @@ def _sici_parts(x: Any) -> Any:
 _sici_pair = Fused("sici", _sici_parts, multiple_results=True)
 
 
-def sici(x: Any) -> tuple[Array, Array]:
+def sici(x: ArrayLike) -> tuple[Array, Array]:
     """The sine integral ∫₀ˣ sin(t) / t dt and the cosine integral γ + log x + ∫₀ˣ (cos(t) - 1) / t dt.
 
     Args:

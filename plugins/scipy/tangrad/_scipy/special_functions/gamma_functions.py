@@ -127,7 +127,7 @@ def digamma(x: ArrayLike) -> Array:
 
 
 @as_one("exact")
-def factorial(n: Any, exact: bool = False) -> Array:
+def factorial(n: ArrayLike, exact: bool = False) -> Array:
     """n!, which is Γ(n + 1); 0 below 0.
 
     Args:
@@ -213,7 +213,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
 
 
 @as_one("d")
-def multigammaln(a: Any, d: Any) -> Array:
+def multigammaln(a: ArrayLike, d: ArrayLike) -> Array:
     """The logarithm of the multivariate gamma function, π^(d (d - 1) / 4) Π Γ(a + (1 - j) / 2), j = 1, …, d.
 
     Args:

@@ -11,6 +11,7 @@ from tangrad._scipy.special_functions.elementwise import with_derivatives
 from tangrad.core import Array
 from tangrad.extend import lax as p
 from tangrad.extend.numpy import as_one
+from tangrad.typing import ArrayLike
 
 _TERMS = 10
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
@@ -67,7 +68,7 @@ def _riemann(x: Any) -> Any:
 
 
 @as_one()
-def zeta(x: Any, q: Any = None) -> Array:
+def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
     """The Hurwitz zeta function Σ (k + q)⁻ˣ, k = 0, 1, …; without `q` Riemann's, for all real x.
 
     Args:

@@ -10,16 +10,17 @@ from tangrad._lax.contractions.ragged import RaggedDotDimensionNumbers, ragged_d
 from tangrad._lax.operands import operand
 from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad.core import Array, dtypes
+from tangrad.typing import ArrayLike, DTypeLike
 
 _SIMPLE = {(left, right): DotDimensionNumbers((((left - 1,), (0,)), ((), ()))) for left in (1, 2) for right in (1, 2)}
 
 
 def dot_general(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     dimension_numbers: Any,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
     *,
     out_sharding: Any = None,
 ) -> Array:
@@ -52,12 +53,12 @@ def dot_general(
 
 
 def dot(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     *,
     dimension_numbers: Any = None,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
     out_sharding: Any = None,
 ) -> Array:
     """The product of vectors and matrices; with `dimension_numbers`, any contraction.
@@ -95,7 +96,7 @@ def dot(
     return _dot(lhs, rhs, *options) if out_sharding is None else sharded_call(out_sharding, _dot, lhs, rhs, *options)
 
 
-def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Array:
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: Any = None) -> Array:
     """The matrix products of the last two dimensions, paired along all dimensions before them.
 
     Args:
@@ -126,8 +127,8 @@ def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Array:
     return _dot(lhs, rhs, numbers, precision, None)
 
 
-def _operand(name: str, value: Any, argument: str) -> Any:
-    return value if hasattr(type(value), "aval") else operand(name, value, argument)
+def _operand(name: str, value: Any, argument: str) -> Array:
+    return value if isinstance(value, Array) else operand(name, value, argument)
 
 
 def _dot(lhs: Any, rhs: Any, numbers: DotDimensionNumbers, precision: Any, preferred: Any) -> Any:
@@ -146,11 +147,11 @@ _ROWS_IN_GROUPS = RaggedDotDimensionNumbers(DotDimensionNumbers((((1,), (1,)), (
 
 
 def ragged_dot(
-    lhs: Any,
-    rhs: Any,
-    group_sizes: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    group_sizes: ArrayLike,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
     group_offset: Any = None,
     out_sharding: Any = None,
 ) -> Array:
@@ -195,12 +196,12 @@ def ragged_dot(
 
 
 def ragged_dot_general(
-    lhs: Any,
-    rhs: Any,
-    group_sizes: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    group_sizes: ArrayLike,
     ragged_dot_dimension_numbers: Any,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
     group_offset: Any = None,
     out_sharding: Any = None,
 ) -> Array:

@@ -11,6 +11,7 @@ from tangrad._lax.elementwise.primitives import convert_element_type_p, mul_p
 from tangrad._lax.operands import operand
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, reshape_p
 from tangrad.core import Array, dtypes
+from tangrad.typing import ArrayLike, DTypeLike
 
 # Rank of both operands -> the dimensions where none are given: matrices, and batches of them.
 _USUAL = {
@@ -20,13 +21,13 @@ _USUAL = {
 
 
 def scaled_dot(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     *,
-    lhs_scale: Any = None,
-    rhs_scale: Any = None,
+    lhs_scale: ArrayLike | None = None,
+    rhs_scale: ArrayLike | None = None,
     dimension_numbers: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """The contraction of two arrays, each times the scales of its blocks.
 

@@ -26,7 +26,7 @@ from tangrad.core import (
     literal,
     thread,
 )
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, PyTree
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["switch"], True)
@@ -67,7 +67,9 @@ def cond(
     /,
 ) -> R: ...
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
-def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, operand: Any = _MISSING, linear: Any = None) -> Any:
+def cond(
+    pred: ArrayLike, true_fun: Any, false_fun: Any, *operands: PyTree, operand: Any = _MISSING, linear: Any = None
+) -> Any:
     """`true_fun(*operands)` where `pred` holds, else `false_fun(*operands)`.
 
     Inside a program both functions are part of it and one of them runs, except under `vmap` over `pred`, where both run
@@ -145,7 +147,7 @@ def switch(
 @overload
 def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: Any, operand: Any = ...) -> R: ...
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _MISSING) -> Any:
+def switch(index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: PyTree, operand: Any = _MISSING) -> Any:
     """`branches[index](*operands)`; an index outside the range means the nearest branch.
 
     Inside a program all functions are part of it and one of them runs, except under `vmap` over `index`, where all run
@@ -198,7 +200,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
 
 
 @api_boundary
-def platform_dependent(*args: Any, default: Callable[..., R] | None = None, **per_platform: Callable[..., R]) -> R:
+def platform_dependent(*args: PyTree, default: Callable[..., R] | None = None, **per_platform: Callable[..., R]) -> R:
     """One of several functions of the same arguments: the one for the platform that the program runs on.
 
     In a compiled function all of them are traced; which one is taken is decided when the program is lowered, and the

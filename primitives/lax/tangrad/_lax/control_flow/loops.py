@@ -14,7 +14,7 @@ from tangrad._lax.control_flow.scans import check_carry, fixed_types, run_scan
 from tangrad._lax.elementwise.primitives import add_p, convert_element_type_p, lt_p
 from tangrad.core import Array, ClosedJaxpr, api_boundary, as_array, as_operand, dtypes, is_concrete, literal, thread
 from tangrad.core.caches import JaxprCache, register_cache
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, PyTree
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["fori_loop"], True)
@@ -28,7 +28,7 @@ def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_va
 @overload
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], T], init_val: Any) -> T: ...
 @api_boundary
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: PyTree) -> Any:
     """Run `value = body_fun(value)` as long as `cond_fun(value)` holds.
 
     Forward-mode derivatives are defined; reverse-mode ones are not, because the number of iterations, and with it the
@@ -167,7 +167,12 @@ def fori_loop(
 ) -> T: ...
 @api_boundary
 def fori_loop(
-    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
+    lower: ArrayLike,
+    upper: ArrayLike,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: PyTree,
+    *,
+    unroll: int | bool | None = None,
 ) -> Any:
     """Run `value = body_fun(i, value)` for `i` from `lower` up to, not including, `upper`.
 

@@ -20,6 +20,7 @@ from tangrad._lax.operands import operand as as_named_operand
 from tangrad._lax.structure.functions.shapes import reshape, transpose
 from tangrad.core import Array, api_boundary, as_operand
 from tangrad.core.arguments import is_symbolic, product
+from tangrad.typing import ArrayLike
 
 # More rounds than this become a loop over all indices: each round is a few operations of the program.
 MOST_ROUNDS = 16
@@ -30,7 +31,7 @@ Update = Callable[[Any, Any], Any]
 @api_boundary
 def scatter_apply(
     operand: Array,
-    scatter_indices: Any,
+    scatter_indices: ArrayLike,
     func: Callable[[Array], Array],
     dimension_numbers: ScatterDimensionNumbers,
     *,

@@ -17,6 +17,7 @@ from tangrad.core import ClosedJaxpr, ShapedArray, api_boundary, as_array, dtype
 from tangrad.core.transformations import join_named_shapes
 from tangrad.errors import ConcretizationTypeError
 from tangrad.tree_util import keystr
+from tangrad.typing import PyTree
 
 Carry = TypeVar("Carry")
 X = TypeVar("X")
@@ -56,8 +57,8 @@ def scan(
 @api_boundary
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
-    init: Any,
-    xs: Any = None,
+    init: PyTree,
+    xs: PyTree = None,
     length: Any = None,
     reverse: bool = False,
     unroll: int | bool = 1,

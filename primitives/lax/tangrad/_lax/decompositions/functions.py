@@ -15,9 +15,10 @@ from tangrad._lax.linalg.matrices import adjoint, lower_triangle, product, symme
 from tangrad._lax.operands import operand
 from tangrad._lax.structure import functions as s
 from tangrad.core import Array
+from tangrad.typing import ArrayLike
 
 
-def lu(x: Any) -> tuple[Any, Any, Any]:
+def lu(x: ArrayLike) -> tuple[Any, Any, Any]:
     """The factors of matrices with rows exchanged: x[permutation] = L U.
 
     Args:
@@ -44,7 +45,7 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
     return tuple(p.lu_p.bind(operand("lu", x, "x")))  # type: ignore[return-value]
 
 
-def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Array:
+def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
     """The permutation that the pivots of `lu` stand for.
 
     Args:
@@ -69,7 +70,7 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Array:
     return p.lu_pivots_to_permutation_p.bind(operand(name, pivots, "pivots"), permutation_size=size)
 
 
-def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True) -> tuple[Any, ...]:
+def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True) -> tuple[Any, ...]:
     """The factors x = Q R, where Q has orthonormal columns and R is upper triangular.
 
     Args:
@@ -94,7 +95,7 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True) -> tuple[A
     return tuple(p.qr_p.bind(operand("qr", x, "x"), pivoting=bool(pivoting), full_matrices=bool(full_matrices)))
 
 
-def householder_product(a: Any, taus: Any) -> Array:
+def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     """The first n columns of the product of k reflections I - τ v vᴴ.
 
     Args:
@@ -118,7 +119,7 @@ def householder_product(a: Any, taus: Any) -> Array:
     return p.householder_product_p.bind(operand(name, a, "a"), operand(name, taus, "taus"))
 
 
-def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Array:
+def ormqr(a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, transpose: bool = False) -> Array:
     """Q C or C Q, without making Q, the product of the reflections that `householder_product` takes.
 
     Args:
@@ -172,7 +173,7 @@ def _range_of(name: str, subset: Any, count: int) -> tuple[int, int] | None:
 
 
 def svd(
-    x: Any,
+    x: ArrayLike,
     *,
     full_matrices: bool = True,
     compute_uv: bool = True,
@@ -222,7 +223,7 @@ def svd(
 
 
 def eigh(
-    x: Any,
+    x: ArrayLike,
     *,
     lower: bool = True,
     symmetrize_input: bool = True,
@@ -270,7 +271,7 @@ def eigh(
 
 
 def eig(
-    x: Any,
+    x: ArrayLike,
     *,
     compute_left_eigenvectors: bool = True,
     compute_right_eigenvectors: bool = True,
@@ -318,7 +319,7 @@ def eig(
 
 
 def symmetric_product(
-    a_matrix: Any, c_matrix: Any, *, alpha: float = 1.0, beta: float = 0.0, symmetrize_output: bool = False
+    a_matrix: ArrayLike, c_matrix: ArrayLike, *, alpha: float = 1.0, beta: float = 0.0, symmetrize_output: bool = False
 ) -> Array:
     """alpha A Aᵀ + beta C, for a symmetric C.
 

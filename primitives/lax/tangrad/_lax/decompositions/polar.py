@@ -21,6 +21,7 @@ from tangrad._lax.operands import operand
 from tangrad._lax.reductions import functions as r
 from tangrad._lax.structure import functions as s
 from tangrad.core import dtypes, literal
+from tangrad.typing import ArrayLike
 
 MOST_ITERATIONS = 10  # six are enough for any matrix of full rank in double precision
 LARGE_WEIGHT = 100  # from here on a Cholesky decomposition would lose digits
@@ -28,7 +29,7 @@ INT32 = np.dtype(np.int32)
 
 
 def qdwh(
-    x: Any,
+    x: ArrayLike,
     *,
     is_hermitian: bool = False,
     max_iterations: int | None = None,

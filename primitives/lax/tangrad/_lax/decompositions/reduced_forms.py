@@ -8,9 +8,10 @@ from tangrad._lax.decompositions import primitives as p
 from tangrad._lax.decompositions.systems import tridiagonal_solve_p
 from tangrad._lax.operands import operand
 from tangrad.core import Array
+from tangrad.typing import ArrayLike
 
 
-def schur(x: Any, *, compute_schur_vectors: bool = True) -> tuple[Any, ...]:
+def schur(x: ArrayLike, *, compute_schur_vectors: bool = True) -> tuple[Any, ...]:
     """The Schur form x = Z T Zᴴ.
 
     Args:
@@ -35,7 +36,7 @@ def schur(x: Any, *, compute_schur_vectors: bool = True) -> tuple[Any, ...]:
     return tuple(p.schur_p.bind(operand("schur", x, "x"), compute_schur_vectors=bool(compute_schur_vectors)))
 
 
-def hessenberg(a: Any) -> tuple[Any, Any]:
+def hessenberg(a: ArrayLike) -> tuple[Any, Any]:
     """The Hessenberg form a = Q H Qᴴ, as LAPACK keeps it.
 
     Args:
@@ -58,7 +59,7 @@ def hessenberg(a: Any) -> tuple[Any, Any]:
     return tuple(p.hessenberg_p.bind(operand("hessenberg", a, "a")))  # type: ignore[return-value]
 
 
-def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
+def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
     """The tridiagonal form a = Q T Qᴴ of symmetric or Hermitian matrices, as LAPACK keeps it.
 
     Args:
@@ -82,7 +83,7 @@ def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
     return tuple(p.tridiagonal_p.bind(operand("tridiagonal", a, "a"), lower=bool(lower)))  # type: ignore[return-value]
 
 
-def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any) -> Array:
+def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike) -> Array:
     """The solution X of T X = B, for a tridiagonal T.
 
     Args:

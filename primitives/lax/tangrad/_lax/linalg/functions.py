@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.checks import COMPLEX, is_kind
 from tangrad._lax.linalg.matrices import symmetrized
 from tangrad._lax.linalg.primitives import cholesky_p, cholesky_update_p, triangular_solve_p
 from tangrad._lax.operands import operand
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, squeeze_p
 from tangrad.core import Array
+from tangrad.typing import ArrayLike
 
 
-def cholesky(x: Any, *, symmetrize_input: bool = True) -> Array:
+def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     """Cholesky's factor of positive definite matrices: the lower triangular L with L Lᴴ = x.
 
     Args:
@@ -41,7 +40,7 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Array:
     return cholesky_p.bind(matrix)
 
 
-def cholesky_update(r_matrix: Any, w_vector: Any) -> Array:
+def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     """The factor of RᵀR + wwᵀ from that of RᵀR, with a number of operations that grows as the square of the size.
 
     Args:
@@ -67,8 +66,8 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Array:
 
 
 def triangular_solve(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     *,
     left_side: bool = False,
     lower: bool = False,

@@ -9,7 +9,7 @@ from tangrad._lax.placement.primitives import Target, device_put_p
 from tangrad.core import Array, Device, Sharding, Tracer, as_array, as_operand, get_aval, is_array_value, transfers
 from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import flatten_axes
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, PyTree
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ def device_put(
 ) -> T: ...
 @transfers.copies_explicitly
 def device_put(
-    x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
+    x: PyTree, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
 ) -> Any:
     """The arrays of a tree on a device, and committed to it: what is computed from them stays there.
 

@@ -14,9 +14,10 @@ from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad._lax.reductions import primitives as p
 from tangrad._lax.reductions.generic import reduce as reduce
 from tangrad.core import Array, dtypes, find_primitive, thread
+from tangrad.typing import ArrayLike, DTypeLike
 
 
-def _operand(name: str, value: Any) -> Any:
+def _operand(name: str, value: Any) -> Array:
     return _as_operand(name, value, "operand")
 
 
@@ -41,7 +42,7 @@ def _names_among(axes: Any) -> bool:
     return any([not isinstance(axis, int) and axis in scope for axis in axes])
 
 
-def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
+def reduce_sum(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
     """The sum of the elements along axes; integers wrap.
 
     Args:
@@ -63,13 +64,13 @@ def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
     """
     if out_sharding is not None:
         return sharded_call(out_sharding, reduce_sum, operand, axes)
-    operand = operand if hasattr(type(operand), "aval") else _operand("reduce_sum", operand)
+    operand = operand if isinstance(operand, Array) else _operand("reduce_sum", operand)
     if _names_among(axes):
         return find_primitive("collectives.psum").bind(operand, axes=tuple(axes), axis_index_groups=None)
     return p.reduce_sum_p.bind(operand, axes=_axes("reduce_sum", axes))
 
 
-def reduce_prod(operand: Any, axes: Sequence[int]) -> Array:
+def reduce_prod(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """The product of the elements along axes; integers wrap.
 
     Args:
@@ -89,11 +90,11 @@ def reduce_prod(operand: Any, axes: Sequence[int]) -> Array:
     Array([3., 8.], dtype=float32)
     """
     return p.reduce_prod_p.bind(
-        operand if hasattr(type(operand), "aval") else _operand("reduce_prod", operand), axes=_axes("reduce_prod", axes)
+        operand if isinstance(operand, Array) else _operand("reduce_prod", operand), axes=_axes("reduce_prod", axes)
     )
 
 
-def reduce_max(operand: Any, axes: Sequence[int]) -> Array:
+def reduce_max(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """The greatest element along axes; NaN if there is one. Complex numbers go by their real parts first.
 
     Args:
@@ -113,13 +114,13 @@ def reduce_max(operand: Any, axes: Sequence[int]) -> Array:
     >>> tangrad.lax.reduce_max(np.array([[1.0, 2.0], [3.0, 4.0]]), (1,))
     Array([2., 4.], dtype=float32)
     """
-    operand = operand if hasattr(type(operand), "aval") else _operand("reduce_max", operand)
+    operand = operand if isinstance(operand, Array) else _operand("reduce_max", operand)
     if _names_among(axes):
         return find_primitive("collectives.pmax").bind(operand, axes=tuple(axes), axis_index_groups=None)
     return p.reduce_max_p.bind(operand, axes=_axes("reduce_max", axes))
 
 
-def reduce_min(operand: Any, axes: Sequence[int]) -> Array:
+def reduce_min(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """The least element along axes; NaN if there is one. Complex numbers go by their real parts first.
 
     Args:
@@ -139,13 +140,13 @@ def reduce_min(operand: Any, axes: Sequence[int]) -> Array:
     >>> tangrad.lax.reduce_min(np.array([[1.0, 2.0], [3.0, 4.0]]), (1,))
     Array([1., 3.], dtype=float32)
     """
-    operand = operand if hasattr(type(operand), "aval") else _operand("reduce_min", operand)
+    operand = operand if isinstance(operand, Array) else _operand("reduce_min", operand)
     if _names_among(axes):
         return find_primitive("collectives.pmin").bind(operand, axes=tuple(axes), axis_index_groups=None)
     return p.reduce_min_p.bind(operand, axes=_axes("reduce_min", axes))
 
 
-def reduce_and(operand: Any, axes: Sequence[int]) -> Array:
+def reduce_and(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """All bits that every element along axes has set; of booleans, whether all are true.
 
     Args:
@@ -165,11 +166,11 @@ def reduce_and(operand: Any, axes: Sequence[int]) -> Array:
     Array([ True, False], dtype=bool)
     """
     return p.reduce_and_p.bind(
-        operand if hasattr(type(operand), "aval") else _operand("reduce_and", operand), axes=_axes("reduce_and", axes)
+        operand if isinstance(operand, Array) else _operand("reduce_and", operand), axes=_axes("reduce_and", axes)
     )
 
 
-def reduce_or(operand: Any, axes: Sequence[int]) -> Array:
+def reduce_or(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """All bits that some element along axes has set; of booleans, whether any is true.
 
     Args:
@@ -189,11 +190,11 @@ def reduce_or(operand: Any, axes: Sequence[int]) -> Array:
     Array([ True, False], dtype=bool)
     """
     return p.reduce_or_p.bind(
-        operand if hasattr(type(operand), "aval") else _operand("reduce_or", operand), axes=_axes("reduce_or", axes)
+        operand if isinstance(operand, Array) else _operand("reduce_or", operand), axes=_axes("reduce_or", axes)
     )
 
 
-def reduce_xor(operand: Any, axes: Sequence[int]) -> Array:
+def reduce_xor(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """All bits that an odd number of elements along axes have set; of booleans, the parity.
 
     Args:
@@ -213,11 +214,11 @@ def reduce_xor(operand: Any, axes: Sequence[int]) -> Array:
     Array(4, dtype=int32)
     """
     return p.reduce_xor_p.bind(
-        operand if hasattr(type(operand), "aval") else _operand("reduce_xor", operand), axes=_axes("reduce_xor", axes)
+        operand if isinstance(operand, Array) else _operand("reduce_xor", operand), axes=_axes("reduce_xor", axes)
     )
 
 
-def argmax(operand: Any, axis: int, index_dtype: Any) -> Array:
+def argmax(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
     """The position of the greatest element along an axis: of equal ones the first, or of the first NaN.
 
     Args:
@@ -238,13 +239,13 @@ def argmax(operand: Any, axis: int, index_dtype: Any) -> Array:
     Array(1, dtype=int32)
     """
     return p.argmax_p.bind(
-        operand if hasattr(type(operand), "aval") else _operand("argmax", operand),
+        operand if isinstance(operand, Array) else _operand("argmax", operand),
         axes=(axis if type(axis) is int else check_int("argmax", axis, "axis"),),
         index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmax"),
     )
 
 
-def argmin(operand: Any, axis: int, index_dtype: Any) -> Array:
+def argmin(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
     """The position of the least element along an axis: of equal ones the first, or of the first NaN.
 
     Args:
@@ -265,13 +266,13 @@ def argmin(operand: Any, axis: int, index_dtype: Any) -> Array:
     Array(2, dtype=int32)
     """
     return p.argmin_p.bind(
-        operand if hasattr(type(operand), "aval") else _operand("argmin", operand),
+        operand if isinstance(operand, Array) else _operand("argmin", operand),
         axes=(axis if type(axis) is int else check_int("argmin", axis, "axis"),),
         index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmin"),
     )
 
 
-def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
+def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The sums of all elements up to each one along an axis; integers wrap.
 
     Args:
@@ -292,13 +293,13 @@ def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
     Array([1., 3., 6.], dtype=float32)
     """
     return p.cumsum_p.bind(
-        operand if hasattr(type(operand), "aval") else _operand("cumsum", operand),
+        operand if isinstance(operand, Array) else _operand("cumsum", operand),
         axis=axis if type(axis) is int else check_int("cumsum", axis, "axis"),
         reverse=bool(reverse),
     )
 
 
-def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
+def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The products of all elements up to each one along an axis; integers wrap.
 
     Args:
@@ -319,13 +320,13 @@ def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
     Array([1., 2., 6.], dtype=float32)
     """
     return p.cumprod_p.bind(
-        operand if hasattr(type(operand), "aval") else _operand("cumprod", operand),
+        operand if isinstance(operand, Array) else _operand("cumprod", operand),
         axis=axis if type(axis) is int else check_int("cumprod", axis, "axis"),
         reverse=bool(reverse),
     )
 
 
-def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
+def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The greatest of all elements up to each one along an axis; NaN from the first NaN on.
 
     Args:
@@ -346,13 +347,13 @@ def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
     Array([1., 2., 3.], dtype=float32)
     """
     return p.cummax_p.bind(
-        operand if hasattr(type(operand), "aval") else _operand("cummax", operand),
+        operand if isinstance(operand, Array) else _operand("cummax", operand),
         axis=axis if type(axis) is int else check_int("cummax", axis, "axis"),
         reverse=bool(reverse),
     )
 
 
-def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
+def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The least of all elements up to each one along an axis; NaN from the first NaN on.
 
     Args:
@@ -373,13 +374,13 @@ def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
     Array([1., 1., 1.], dtype=float32)
     """
     return p.cummin_p.bind(
-        operand if hasattr(type(operand), "aval") else _operand("cummin", operand),
+        operand if isinstance(operand, Array) else _operand("cummin", operand),
         axis=axis if type(axis) is int else check_int("cummin", axis, "axis"),
         reverse=bool(reverse),
     )
 
 
-def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
+def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The logarithms of the sums of the exponentials of all elements up to each one along an axis, without overflow.
 
     Args:
@@ -400,7 +401,7 @@ def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
     Array([1.       , 2.3132617, 3.4076061], dtype=float32)
     """
     return p.cumlogsumexp_p.bind(
-        operand if hasattr(type(operand), "aval") else _operand("cumlogsumexp", operand),
+        operand if isinstance(operand, Array) else _operand("cumlogsumexp", operand),
         axis=axis if type(axis) is int else check_int("cumlogsumexp", axis, "axis"),
         reverse=bool(reverse),
     )

@@ -17,14 +17,15 @@ from tangrad._lax.reductions import primitives as p
 from tangrad._lax.reductions.tree import reduce_by_tree
 from tangrad.core import ClosedJaxpr, Tracer, trace_to_closed_jaxpr, without_boundary
 from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.typing import PyTree
 
 _programs = JaxprCache()
 register_cache(_programs.clear)
 
 
 def reduce(
-    operands: Any,
-    init_values: Any,
+    operands: PyTree,
+    init_values: PyTree,
     computation: Callable[[Any, Any], Any],
     dimensions: Sequence[int],
     out_sharding: Any = None,

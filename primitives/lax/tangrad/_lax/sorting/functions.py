@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -10,7 +10,9 @@ from tangrad._lax.checks import canonical_axis, check_int
 from tangrad._lax.operands import operand as as_lax_operand
 from tangrad._lax.sorting.approximate import approx_top_k_p, result_size
 from tangrad._lax.sorting.primitives import sort_p, top_k_p
+from tangrad.core import Array
 from tangrad.core.arguments import is_symbolic
+from tangrad.typing import ArrayLike
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -40,22 +42,20 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     Array([0.1, 0.2, 0.3], dtype=float32)
     """
     if not isinstance(operand, (list, tuple)):
-        made = operand if hasattr(type(operand), "aval") else as_lax_operand("sort", operand, "operand")
+        made = operand if isinstance(operand, Array) else as_lax_operand("sort", operand, "operand")
         if num_keys != 1:
             raise ValueError(f"sort: num_keys must be 1 for a single operand, got {num_keys}")
         axis = canonical_axis("sort", dimension, made.aval.ndim, "dimension")
         return sort_p.bind(made, dimension=axis, is_stable=bool(is_stable), num_keys=1)[0]
     if not operand:
         raise TypeError("sort requires at least one operand, got none")
-    operands = [
-        x if hasattr(type(x), "aval") else as_lax_operand("sort", x, f"operand {i}") for i, x in enumerate(operand)
-    ]
+    operands = [x if isinstance(x, Array) else as_lax_operand("sort", x, f"operand {i}") for i, x in enumerate(operand)]
     axis = canonical_axis("sort", dimension, operands[0].aval.ndim, "dimension")
     keys = check_int("sort", num_keys, "num_keys")
     return sort_p.bind(*operands, dimension=axis, is_stable=bool(is_stable), num_keys=keys)
 
 
-def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
+def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
     """Keys sorted along a dimension, and values permuted alike.
 
     Args:
@@ -75,13 +75,13 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
     >>> tangrad.lax.sort_key_val(np.array([3, 1, 2]), np.array([30, 10, 20]))
     (Array([1, 2, 3], dtype=int32), Array([10, 20, 30], dtype=int32))
     """
-    made = keys if hasattr(type(keys), "aval") else as_lax_operand("sort_key_val", keys, "keys")
-    others = values if hasattr(type(values), "aval") else as_lax_operand("sort_key_val", values, "values")
+    made = keys if isinstance(keys, Array) else as_lax_operand("sort_key_val", keys, "keys")
+    others = values if isinstance(values, Array) else as_lax_operand("sort_key_val", values, "values")
     axis = canonical_axis("sort_key_val", dimension, made.aval.ndim, "dimension")
     return sort_p.bind(made, others, dimension=axis, is_stable=bool(is_stable), num_keys=1)  # type: ignore[no-any-return]
 
 
-def top_k(operand: Any, k: Any, *, axis: int = -1) -> tuple[Any, Any]:
+def top_k(operand: ArrayLike, k: SupportsIndex, *, axis: int = -1) -> tuple[Any, Any]:
     """The greatest elements along an axis in descending order, and where they were.
 
     Args:
@@ -102,14 +102,14 @@ def top_k(operand: Any, k: Any, *, axis: int = -1) -> tuple[Any, Any]:
     >>> tangrad.lax.top_k(np.array([9.0, 3.0, 6.0, 4.0, 10.0]), 3)
     (Array([10.,  9.,  6.], dtype=float32), Array([4, 0, 2], dtype=int32))
     """
-    made = operand if hasattr(type(operand), "aval") else as_lax_operand("top_k", operand, "operand")
+    made = operand if isinstance(operand, Array) else as_lax_operand("top_k", operand, "operand")
     count = k if is_symbolic(k) else check_int("top_k", k, "k")
     return top_k_p.bind(made, k=count, axis=canonical_axis("top_k", axis, made.aval.ndim))  # type: ignore[no-any-return]
 
 
 def approx_max_k(
-    operand: Any,
-    k: Any,
+    operand: ArrayLike,
+    k: SupportsIndex,
     reduction_dimension: int = -1,
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
@@ -149,8 +149,8 @@ def approx_max_k(
 
 
 def approx_min_k(
-    operand: Any,
-    k: Any,
+    operand: ArrayLike,
+    k: SupportsIndex,
     reduction_dimension: int = -1,
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
@@ -191,7 +191,7 @@ def _approximate(
     what: tuple[str, bool], operand: Any, k: Any, dimension: Any, recall: Any, input_size: Any, aggregate: bool
 ) -> tuple[Any, Any]:
     name, is_max_k = what
-    made = operand if hasattr(type(operand), "aval") else as_lax_operand(name, operand, "operand")
+    made = operand if isinstance(operand, Array) else as_lax_operand(name, operand, "operand")
     shape = made.aval.shape
     axis = canonical_axis(name, dimension, len(shape), "reduction_dimension")
     count = k if is_symbolic(k) else check_int(name, k, "k")

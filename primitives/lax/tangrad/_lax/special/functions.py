@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.operands import align, operand, pair
 from tangrad._lax.special import primitives as p
 from tangrad.core import Array
+from tangrad.typing import ArrayLike
 
 
-def erf(x: Any) -> Array:
+def erf(x: ArrayLike) -> Array:
     """The error function of each element.
 
     Args:
@@ -25,10 +24,10 @@ def erf(x: Any) -> Array:
     >>> f"{float(tangrad.lax.erf(0.0)):.4f}"
     '0.0000'
     """
-    return p.erf_p.bind(x if hasattr(type(x), "aval") else operand("erf", x))
+    return p.erf_p.bind(x if isinstance(x, Array) else operand("erf", x))
 
 
-def erfc(x: Any) -> Array:
+def erfc(x: ArrayLike) -> Array:
     """The complementary error function 1 - erf(x) of each element, accurate where it is small.
 
     Args:
@@ -44,10 +43,10 @@ def erfc(x: Any) -> Array:
     >>> f"{float(tangrad.lax.erfc(0.0)):.4f}"
     '1.0000'
     """
-    return p.erfc_p.bind(x if hasattr(type(x), "aval") else operand("erfc", x))
+    return p.erfc_p.bind(x if isinstance(x, Array) else operand("erfc", x))
 
 
-def erf_inv(x: Any) -> Array:
+def erf_inv(x: ArrayLike) -> Array:
     """The inverse of the error function at each element; infinite at -1 and 1, NaN beyond.
 
     Args:
@@ -63,10 +62,10 @@ def erf_inv(x: Any) -> Array:
     >>> f"{float(tangrad.lax.erf_inv(0.0)):.4f}"
     '0.0000'
     """
-    return p.erf_inv_p.bind(x if hasattr(type(x), "aval") else operand("erf_inv", x))
+    return p.erf_inv_p.bind(x if isinstance(x, Array) else operand("erf_inv", x))
 
 
-def lgamma(x: Any) -> Array:
+def lgamma(x: ArrayLike) -> Array:
     """log |Γ(x)| of each element; infinite at 0, -1, -2, …
 
     Args:
@@ -82,10 +81,10 @@ def lgamma(x: Any) -> Array:
     >>> f"{float(tangrad.lax.lgamma(1.0)):.4f}"
     '0.0000'
     """
-    return p.lgamma_p.bind(x if hasattr(type(x), "aval") else operand("lgamma", x))
+    return p.lgamma_p.bind(x if isinstance(x, Array) else operand("lgamma", x))
 
 
-def digamma(x: Any) -> Array:
+def digamma(x: ArrayLike) -> Array:
     """The derivative of log Γ at each element; NaN at -1, -2, …
 
     Args:
@@ -101,10 +100,10 @@ def digamma(x: Any) -> Array:
     >>> f"{float(tangrad.lax.digamma(1.0)):.4f}"
     '-0.5772'
     """
-    return p.digamma_p.bind(x if hasattr(type(x), "aval") else operand("digamma", x))
+    return p.digamma_p.bind(x if isinstance(x, Array) else operand("digamma", x))
 
 
-def bessel_i0e(x: Any) -> Array:
+def bessel_i0e(x: ArrayLike) -> Array:
     """exp(-|x|) I₀(x) of each element: the modified Bessel function of order 0, scaled.
 
     Args:
@@ -120,10 +119,10 @@ def bessel_i0e(x: Any) -> Array:
     >>> f"{float(tangrad.lax.bessel_i0e(0.0)):.4f}"
     '1.0000'
     """
-    return p.bessel_i0e_p.bind(x if hasattr(type(x), "aval") else operand("bessel_i0e", x))
+    return p.bessel_i0e_p.bind(x if isinstance(x, Array) else operand("bessel_i0e", x))
 
 
-def bessel_i1e(x: Any) -> Array:
+def bessel_i1e(x: ArrayLike) -> Array:
     """exp(-|x|) I₁(x) of each element: the modified Bessel function of order 1, scaled.
 
     Args:
@@ -139,10 +138,10 @@ def bessel_i1e(x: Any) -> Array:
     >>> f"{float(tangrad.lax.bessel_i1e(0.0)):.4f}"
     '0.0000'
     """
-    return p.bessel_i1e_p.bind(x if hasattr(type(x), "aval") else operand("bessel_i1e", x))
+    return p.bessel_i1e_p.bind(x if isinstance(x, Array) else operand("bessel_i1e", x))
 
 
-def polygamma(m: Any, x: Any) -> Array:
+def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
     """The derivative of order m of the digamma function at x, element by element.
 
     Args:
@@ -164,7 +163,7 @@ def polygamma(m: Any, x: Any) -> Array:
     return p.polygamma_p.bind(m, x)
 
 
-def zeta(x: Any, q: Any) -> Array:
+def zeta(x: ArrayLike, q: ArrayLike) -> Array:
     """The Hurwitz zeta function, the sum over k = 0, 1, … of (k + q)⁻ˣ, element by element.
 
     Args:
@@ -186,7 +185,7 @@ def zeta(x: Any, q: Any) -> Array:
     return p.zeta_p.bind(x, q)
 
 
-def igamma(a: Any, x: Any) -> Array:
+def igamma(a: ArrayLike, x: ArrayLike) -> Array:
     """The regularised lower incomplete gamma function P(a, x), element by element.
 
     Args:
@@ -208,7 +207,7 @@ def igamma(a: Any, x: Any) -> Array:
     return p.igamma_p.bind(a, x)
 
 
-def igammac(a: Any, x: Any) -> Array:
+def igammac(a: ArrayLike, x: ArrayLike) -> Array:
     """The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x), element by element.
 
     Args:
@@ -230,7 +229,7 @@ def igammac(a: Any, x: Any) -> Array:
     return p.igammac_p.bind(a, x)
 
 
-def igamma_grad_a(a: Any, x: Any) -> Array:
+def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
     """The derivative of igamma(a, x) with respect to a, element by element.
 
     Args:
@@ -252,7 +251,7 @@ def igamma_grad_a(a: Any, x: Any) -> Array:
     return p.igamma_grad_a_p.bind(a, x)
 
 
-def random_gamma_grad(a: Any, x: Any) -> Array:
+def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
     """How a gamma-distributed sample x moves with the shape parameter a, its rank held fixed.
 
     Args:
@@ -274,7 +273,7 @@ def random_gamma_grad(a: Any, x: Any) -> Array:
     return p.random_gamma_grad_p.bind(a, x)
 
 
-def betainc(a: Any, b: Any, x: Any) -> Array:
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """The regularised incomplete beta function Iₓ(a, b), element by element.
 
     Args:

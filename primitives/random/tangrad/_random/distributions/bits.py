@@ -11,11 +11,12 @@ from tangrad._random.functions import draw_bits
 from tangrad._random.named_shapes import takes_named_shapes
 from tangrad.core import Array, dtypes
 from tangrad.extend.lax import takes_out_sharding
+from tangrad.typing import DTypeLike, Key
 
 
 @takes_named_shapes
 @takes_out_sharding
-def bits(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
+def bits(key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Uniformly distributed unsigned integers.
 
     Args:

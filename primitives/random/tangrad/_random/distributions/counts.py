@@ -24,6 +24,7 @@ from tangrad.core import Array, as_operand, dtypes
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, cumsum, full_like, lgamma, scan, takes_out_sharding
+from tangrad.typing import ArrayLike, DTypeLike, Key
 
 FEW = 10  # up to so many expected events counting them is cheaper, and the curves of the rejection do not hold
 
@@ -76,7 +77,12 @@ random_poisson_p = sampler("random_poisson", _poisson, "Numbers k with probabili
 
 @takes_out_sharding
 def poisson(
-    key: Any, lam: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Key,
+    lam: ArrayLike,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Array:
     """Numbers of Poisson's distribution: k with probability λ^k exp(-λ) / k!.
 
@@ -188,7 +194,9 @@ def _correction(k: Any) -> Any:
 random_binomial_p = sampler("random_binomial", _binomial, "How many of n trials succeed.", accepts=FLOATING)
 
 
-def binomial(key: Any, n: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any = None) -> Array:
+def binomial(
+    key: Key, n: ArrayLike, p: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None
+) -> Array:
     """Numbers of the binomial distribution: how many of `n` trials succeed.
 
     Args:
@@ -218,7 +226,13 @@ def binomial(key: Any, n: Any, p: Any, shape: Sequence[int] | None = None, dtype
 
 
 def multinomial(
-    key: Any, n: Any, p: Any, *, shape: Sequence[int] | None = None, dtype: Any = None, unroll: int | bool = 1
+    key: Key,
+    n: ArrayLike,
+    p: ArrayLike,
+    *,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    unroll: int | bool = 1,
 ) -> Array:
     """Numbers of the multinomial distribution: how often each outcome comes up in `n` trials.
 
@@ -261,7 +275,7 @@ def multinomial(
     return lax.convert_element_type(tnp.moveaxis(counts, 0, -1), kind)
 
 
-def _inexact_pair(n: Any, p: Any) -> tuple[Any, Any]:
+def _inexact_pair(n: Any, p: Any) -> tuple[Array, Array]:
     first, second = as_operand(n), as_operand(p)
     dtype = dtypes.to_inexact_dtype(dtypes.result_type(first, second))
     return converted(first, dtype), converted(second, dtype)

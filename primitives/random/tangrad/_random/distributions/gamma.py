@@ -18,6 +18,7 @@ from tangrad._random.distributions.arguments import (
     parameter,
     sample_shape,
 )
+from tangrad._random.distributions.cubes import accepted_cubes
 from tangrad._random.distributions.inversion import random_exponential_p
 from tangrad._random.distributions.normal import random_normal_p
 from tangrad._random.distributions.stream import Stream, draw, draw_broadcast, random_uniform_p, sampler
@@ -33,13 +34,12 @@ from tangrad.extend.lax import (
     check_dtype,
     full,
     reduce_max,
-    reduce_or,
     reduce_sum,
     reshape,
     stop_gradient,
     takes_out_sharding,
-    while_loop,
 )
+from tangrad.typing import ArrayLike, DTypeLike, Key
 
 # --- the sampler ---------------------------------------------------------------------------------------------------
 
@@ -62,7 +62,7 @@ def _gamma_of_each(stream: Stream, a: Any, log_space: bool) -> Any:
     d = lax.sub(boosted, 1 / 3)
     c = lax.div(np.array(1 / 3, dtype)[()], lax.sqrt(d))
     stream, for_boost = stream.split()
-    cube = _accepted_cubes(stream, c, d)
+    cube = accepted_cubes(stream, c, d)
     if log_space:
         log_uniform = lax.neg(for_boost.draw(random_exponential_p, shape=(), dtype=dtype))
         boost = lax.mul(log_uniform, lax.div(np.array(1, dtype)[()], a))
@@ -71,50 +71,6 @@ def _gamma_of_each(stream: Stream, a: Any, log_space: bool) -> Any:
     uniform = lax.sub(np.array(1, dtype)[()], for_boost.draw(random_uniform_p, shape=(), dtype=dtype))
     boost = lax.pow(uniform, lax.div(np.array(1, dtype)[()], a))
     return lax.mul(lax.mul(d, cube), lax.select(small, boost, full(shape, 1, dtype)))
-
-
-def _accepted_cubes(stream: Stream, c: Any, d: Any) -> Any:
-    """(1 + c X)³ for normal X, accepted with the right probability. Elements that are done wait for the others."""
-    shape, dtype = c.aval.shape, c.aval.dtype
-
-    def is_rejected(square: Any, cube: Any, uniform: Any) -> Any:
-        squeezed = lax.ge(uniform, lax.sub(np.array(1, dtype)[()], lax.mul(0.0331, lax.mul(square, square))))
-        bound = lax.add(lax.mul(square, 0.5), lax.mul(d, lax.add(lax.sub(1, cube), lax.log(cube))))
-        return lax.bitwise_and(squeezed, lax.ge(lax.log(uniform), bound))
-
-    def step(state: Any) -> Any:
-        waiting, keys, cube = state
-        next_stream, for_normal, for_uniform = Stream(keys, stream.partitionable).split(3)
-        x, root = _positive_roots(for_normal, waiting, c)
-        new_cube = lax.mul(lax.mul(root, root), root)
-        uniform = for_uniform.draw(random_uniform_p, shape=(), dtype=dtype)
-        rejected = is_rejected(lax.mul(x, x), new_cube, uniform)
-        cube = lax.select(waiting, new_cube, cube)
-        return lax.bitwise_and(waiting, rejected), lax.select(waiting, next_stream.keys, keys), cube
-
-    start = (full(shape, True, np.bool_), stream.keys, full(shape, 1, dtype))
-    return while_loop(lambda state: _any(state[0]), step, start)[2]
-
-
-def _positive_roots(stream: Stream, wanted: Any, c: Any) -> tuple[Any, Any]:
-    """Normal numbers x for which 1 + c x is positive, and that."""
-    shape, dtype = c.aval.shape, c.aval.dtype
-
-    def step(state: Any) -> Any:
-        waiting, keys, x, root = state
-        next_stream, for_normal = Stream(keys, stream.partitionable).split()
-        new_x = for_normal.draw(random_normal_p, shape=(), dtype=dtype)
-        new_root = lax.add(1, lax.mul(new_x, c))
-        x, root = lax.select(waiting, new_x, x), lax.select(waiting, new_root, root)
-        keys = lax.select(waiting, next_stream.keys, keys)
-        return lax.bitwise_and(waiting, lax.le(root, 0)), keys, x, root
-
-    start = (wanted, stream.keys, full(shape, 0, dtype), full(shape, 1, dtype))
-    return while_loop(lambda state: _any(state[0]), step, start)[2:]  # type: ignore[no-any-return]
-
-
-def _any(mask: Any) -> Any:
-    return reduce_or(mask, tuple(range(len(mask.aval.shape))))
 
 
 @random.primitive(name="random_gamma", weak_type="never", decompose=_gamma)
@@ -132,7 +88,12 @@ def random_gamma_p(keys: Any, a: Any, *, log_space: bool, partitionable: bool) -
 
 @takes_out_sharding
 def gamma(
-    key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Key,
+    a: ArrayLike,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Array:
     """Numbers of the gamma distribution, of density ∝ x^(a - 1) exp(-x) for x ≥ 0.
 
@@ -158,7 +119,12 @@ def gamma(
 
 @takes_out_sharding
 def loggamma(
-    key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Key,
+    a: ArrayLike,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Array:
     """The logarithms of the numbers that `gamma` draws: they do not underflow where `a` is small.
 
@@ -214,7 +180,13 @@ random_beta_p = sampler("random_beta", _beta, "Numbers of density ∝ x^(a - 1) 
 
 @takes_out_sharding
 def beta(
-    key: Any, a: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Key,
+    a: ArrayLike,
+    b: ArrayLike,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Array:
     """Numbers of the beta distribution, of density ∝ x^(a - 1) (1 - x)^(b - 1) between 0 and 1.
 
@@ -248,7 +220,12 @@ random_dirichlet_p = sampler("random_dirichlet", _dirichlet, "Positive numbers w
 
 @takes_out_sharding
 def dirichlet(
-    key: Any, alpha: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Key,
+    alpha: ArrayLike,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Array:
     """Vectors of Dirichlet's distribution: positive numbers whose sum is 1, of density ∝ ∏ xᵢ^(αᵢ - 1).
 
@@ -289,7 +266,12 @@ random_chisquare_p = sampler("random_chisquare", _chisquare, "Sums of the square
 
 @takes_out_sharding
 def chisquare(
-    key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Key,
+    df: ArrayLike,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Array:
     """Numbers of the χ² distribution: sums of the squares of `df` normal numbers.
 
@@ -321,11 +303,11 @@ random_f_p = sampler("random_f", _f, "Ratios of two χ² numbers, each divided b
 
 @takes_out_sharding
 def f(
-    key: Any,
-    dfnum: Any,
-    dfden: Any,
+    key: Key,
+    dfnum: ArrayLike,
+    dfden: ArrayLike,
     shape: Sequence[int] | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     *,
     out_sharding: Any = None,
 ) -> Array:
@@ -360,7 +342,14 @@ random_t_p = sampler("random_t", _t, "Student's numbers with df degrees of freed
 
 
 @takes_out_sharding
-def t(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Array:
+def t(
+    key: Key,
+    df: ArrayLike,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
     """Numbers of Student's t distribution.
 
     Args:
@@ -409,7 +398,7 @@ random_ball_p = sampler("random_ball", _ball, "Points in the unit ball of the p-
 
 @takes_out_sharding
 def generalized_normal(
-    key: Any, p: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None
+    key: Key, p: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None
 ) -> Array:
     """Numbers of density ∝ exp(-|x|^p).
 
@@ -443,7 +432,13 @@ def generalized_normal(
 
 @takes_out_sharding
 def ball(
-    key: Any, d: int, p: Any = 2, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None
+    key: Key,
+    d: int,
+    p: ArrayLike = 2,
+    shape: Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Array:
     """Points uniformly distributed in a ball of radius 1: vectors whose p-norm is at most 1.
 

@@ -15,6 +15,7 @@ from tangrad._random.threefry import BIT_WIDTHS
 from tangrad.core import Array, as_operand, dtypes, literal
 from tangrad.extend import lax
 from tangrad.extend.lax import INTEGER, full_like, takes_out_sharding
+from tangrad.typing import ArrayLike, DTypeLike, Key
 
 
 def _clipped(x: Any, dtype: Any) -> Any:
@@ -54,11 +55,11 @@ _INT32 = np.dtype(np.int32)
 @takes_named_shapes
 @takes_out_sharding
 def randint(
-    key: Any,
+    key: Key,
     shape: Sequence[int],
-    minval: Any,
-    maxval: Any,
-    dtype: Any = None,
+    minval: ArrayLike,
+    maxval: ArrayLike,
+    dtype: DTypeLike | None = None,
     *,
     out_sharding: Any = None,
 ) -> Array:

@@ -35,6 +35,7 @@ from tangrad.extend.lax import (
     takes_out_sharding,
 )
 from tangrad.extend.numpy import eigh, svd
+from tangrad.typing import ArrayLike, DTypeLike, Key
 
 # --- normal --------------------------------------------------------------------------------------------------------
 
@@ -62,7 +63,7 @@ random_normal_p = sampler("random_normal", _normal, "Standard normal numbers; co
 
 @takes_named_shapes
 @takes_out_sharding
-def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
+def normal(key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Standard normal numbers, of mean 0 and variance 1.
 
     Args:
@@ -110,11 +111,11 @@ random_truncated_normal_p = sampler(
 @takes_named_shapes
 @takes_out_sharding
 def truncated_normal(
-    key: Any,
-    lower: Any,
-    upper: Any,
+    key: Key,
+    lower: ArrayLike,
+    upper: ArrayLike,
     shape: Sequence[int] | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     *,
     out_sharding: Any = None,
 ) -> Array:
@@ -156,7 +157,12 @@ random_lognormal_p = sampler("random_lognormal", _lognormal, "exp of normal numb
 
 @takes_out_sharding
 def lognormal(
-    key: Any, sigma: Any = 1.0, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Key,
+    sigma: ArrayLike = 1.0,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Array:
     """Numbers whose logarithm is normal, with mean 0 and standard deviation `sigma`.
 
@@ -190,7 +196,7 @@ random_maxwell_p = sampler("random_maxwell", _maxwell, "The length of a vector o
 
 
 @takes_out_sharding
-def maxwell(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
+def maxwell(key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Numbers of the Maxwell distribution: lengths of vectors of three standard normal numbers.
 
     Args:
@@ -224,7 +230,9 @@ random_double_sided_maxwell_p = sampler(
 )
 
 
-def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Sequence[int] = (), dtype: Any = None) -> Array:
+def double_sided_maxwell(
+    key: Key, loc: ArrayLike, scale: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = None
+) -> Array:
     """Numbers of the Maxwell distribution with random signs, times `scale`, plus `loc`.
 
     Args:
@@ -263,11 +271,11 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Sequence[int] = 
 
 @takes_out_sharding
 def multivariate_normal(
-    key: Any,
-    mean: Any,
-    cov: Any,
+    key: Key,
+    mean: ArrayLike,
+    cov: ArrayLike,
     shape: Sequence[int] | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     method: str = "cholesky",
     *,
     out_sharding: Any = None,

@@ -13,11 +13,18 @@ from tangrad.core import Array
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend.lax import takes_out_sharding
 from tangrad.extend.numpy import diagonal, index_argument, matrix_transpose, qr, sign
+from tangrad.typing import DTypeLike, Key
 
 
 @takes_out_sharding
 def orthogonal(
-    key: Any, n: int, shape: Sequence[int] = (), dtype: Any = None, m: int | None = None, *, out_sharding: Any = None
+    key: Key,
+    n: int,
+    shape: Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    m: int | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Array:
     """Orthogonal matrices, all alike (by the measure of Haar); unitary ones of a complex dtype.
 

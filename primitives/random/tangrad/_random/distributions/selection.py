@@ -35,6 +35,7 @@ from tangrad.extend.lax import (
     takes_out_sharding,
     top_k,
 )
+from tangrad.typing import ArrayLike, Key
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = {
@@ -67,7 +68,7 @@ def random_shuffle_p(keys: Any, x: Any, *, axis: int, partitionable: bool) -> An
 
 
 @takes_out_sharding
-def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Array:
+def permutation(key: Key, x: ArrayLike, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Array:
     """The elements of an array, or the integers below `x`, in random order.
 
     Args:
@@ -135,11 +136,11 @@ def _take(x: Any, indices: Any, axis: int) -> Any:
 
 
 def choice(
-    key: Any,
-    a: Any,
+    key: Key,
+    a: ArrayLike,
     shape: Sequence[int] = (),
     replace: bool = True,
-    p: Any = None,
+    p: ArrayLike | None = None,
     axis: int = 0,
     mode: str | None = None,
 ) -> Array:
@@ -229,8 +230,8 @@ def _indices(key: Any, shape: tuple[int, ...], population: int, p: Any, replace:
 
 @takes_out_sharding
 def categorical(
-    key: Any,
-    logits: Any,
+    key: Key,
+    logits: ArrayLike,
     axis: int = -1,
     shape: Sequence[int] | None = None,
     replace: bool = True,

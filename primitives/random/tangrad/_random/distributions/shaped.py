@@ -18,6 +18,7 @@ from tangrad.core import Array, as_operand, dtypes
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, full_like, takes_out_sharding
 from tangrad.extend.numpy import power
+from tangrad.typing import ArrayLike, DTypeLike, Key
 
 # --- pareto, rayleigh, weibull -------------------------------------------------------------------------------------
 
@@ -31,7 +32,12 @@ random_pareto_p = sampler("random_pareto", _pareto, "Numbers of density b / x^(b
 
 @takes_out_sharding
 def pareto(
-    key: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Key,
+    b: ArrayLike,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Array:
     """Numbers of Pareto's distribution, of density b / x^(b + 1) for x ≥ 1.
 
@@ -62,7 +68,12 @@ random_rayleigh_p = sampler("random_rayleigh", _rayleigh, "Numbers of density x 
 
 @takes_out_sharding
 def rayleigh(
-    key: Any, scale: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Key,
+    scale: ArrayLike,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Array:
     """Numbers of Rayleigh's distribution, of density x / σ² exp(-x² / 2σ²) for x ≥ 0.
 
@@ -83,7 +94,9 @@ def rayleigh(
     return draw_broadcast("random.rayleigh", random_rayleigh_p, key, shape, dtype, scale=scale)
 
 
-def weibull_min(key: Any, scale: Any, concentration: Any, shape: Sequence[int] = (), dtype: Any = None) -> Array:
+def weibull_min(
+    key: Key, scale: ArrayLike, concentration: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = None
+) -> Array:
     """Numbers of Weibull's distribution, of density ∝ x^(c - 1) exp(-(x / σ)^c) for x ≥ 0.
 
     Args:
@@ -136,7 +149,12 @@ random_wald_p = sampler("random_wald", _wald, "Wald's (inverse Gaussian) numbers
 
 @takes_out_sharding
 def wald(
-    key: Any, mean: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Key,
+    mean: ArrayLike,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Array:
     """Numbers of Wald's distribution (the inverse Gaussian), of density (2π x³)^(-1/2) exp(-(x - μ)² / (2 μ² x)).
 
@@ -171,7 +189,12 @@ random_geometric_p = sampler(
 
 @takes_out_sharding
 def geometric(
-    key: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Key,
+    p: ArrayLike,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Array:
     """Numbers of trials until the first success: k with probability p (1 - p)^(k - 1).
 
@@ -217,12 +240,12 @@ random_triangular_p = sampler(
 
 @takes_out_sharding
 def triangular(
-    key: Any,
-    left: Any,
-    mode: Any,
-    right: Any,
+    key: Key,
+    left: ArrayLike,
+    mode: ArrayLike,
+    right: ArrayLike,
     shape: Sequence[int] | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     *,
     out_sharding: Any = None,
 ) -> Array:

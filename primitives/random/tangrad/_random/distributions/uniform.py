@@ -21,6 +21,7 @@ from tangrad.core import Array, as_operand, dtypes, transfers
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, index_in_dim, nary, takes_out_sharding
+from tangrad.typing import ArrayLike, DTypeLike, Key
 
 # Of what transfer guards ask: the bounds, given or not.
 COPIES_FROM_HOST = {
@@ -55,11 +56,11 @@ def between(stream: Stream, shape: tuple[int, ...], dtype: Any, low: Any, high: 
 @takes_named_shapes
 @takes_out_sharding
 def uniform(
-    key: Any,
+    key: Key,
     shape: Sequence[int] = (),
-    dtype: Any = None,
-    minval: Any = 0.0,
-    maxval: Any = 1.0,
+    dtype: DTypeLike | None = None,
+    minval: ArrayLike = 0.0,
+    maxval: ArrayLike = 1.0,
     *,
     out_sharding: Any = None,
 ) -> Array:
@@ -123,7 +124,7 @@ random_fine_bernoulli_p = sampler(
 @takes_named_shapes
 @takes_out_sharding
 def bernoulli(
-    key: Any, p: Any = 0.5, shape: Sequence[int] | None = None, mode: str = "low", *, out_sharding: Any = None
+    key: Key, p: ArrayLike = 0.5, shape: Sequence[int] | None = None, mode: str = "low", *, out_sharding: Any = None
 ) -> Array:
     """Truth values that are true with probability `p`.
 
@@ -163,7 +164,9 @@ def bernoulli(
 
 @takes_named_shapes
 @takes_out_sharding
-def rademacher(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
+def rademacher(
+    key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None
+) -> Array:
     """-1 or 1, equally likely.
 
     Args:

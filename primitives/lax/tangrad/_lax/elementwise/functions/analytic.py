@@ -33,7 +33,7 @@ def _function(name: str, declared: Declaration) -> Callable[..., Array]:
     def function(x: Any, *, accuracy: Any = None) -> Any:
         if accuracy is not None:
             check_accuracy(name, accuracy)
-        return bind(x if hasattr(type(x), "aval") else operand(name, x))
+        return bind(x if isinstance(x, Array) else operand(name, x))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = _documentation(name, declared)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.checks import check_int
 from tangrad._lax.elementwise import primitives as p
 from tangrad._lax.operands import operand, pair
 from tangrad.core import Array, dtypes
+from tangrad.typing import ArrayLike, DTypeLike
 
 
-def neg(x: Any) -> Array:
+def neg(x: ArrayLike) -> Array:
     """The negative of each element; unsigned integers wrap.
 
     Args:
@@ -26,10 +25,10 @@ def neg(x: Any) -> Array:
     >>> tangrad.lax.neg(1.5)
     Array(-1.5, dtype=float32, weak_type=True)
     """
-    return p.neg_p.bind(x if hasattr(type(x), "aval") else operand("neg", x))
+    return p.neg_p.bind(x if isinstance(x, Array) else operand("neg", x))
 
 
-def sign(x: Any) -> Array:
+def sign(x: ArrayLike) -> Array:
     """The sign of each element: -1, 0 or 1, NaN for NaN; for complex numbers x / |x|, and 0 at 0.
 
     Args:
@@ -45,10 +44,10 @@ def sign(x: Any) -> Array:
     >>> tangrad.lax.sign(-2.5)
     Array(-1., dtype=float32, weak_type=True)
     """
-    return p.sign_p.bind(x if hasattr(type(x), "aval") else operand("sign", x))
+    return p.sign_p.bind(x if isinstance(x, Array) else operand("sign", x))
 
 
-def abs(x: Any) -> Array:
+def abs(x: ArrayLike) -> Array:
     """The absolute value of each element.
 
     Args:
@@ -64,10 +63,10 @@ def abs(x: Any) -> Array:
     >>> tangrad.lax.abs(-2.5)
     Array(2.5, dtype=float32, weak_type=True)
     """
-    return p.abs_p.bind(x if hasattr(type(x), "aval") else operand("abs", x))
+    return p.abs_p.bind(x if isinstance(x, Array) else operand("abs", x))
 
 
-def square(x: Any) -> Array:
+def square(x: ArrayLike) -> Array:
     """The square of each element.
 
     Args:
@@ -83,10 +82,10 @@ def square(x: Any) -> Array:
     >>> tangrad.lax.square(3.0)
     Array(9., dtype=float32, weak_type=True)
     """
-    return p.square_p.bind(x if hasattr(type(x), "aval") else operand("square", x))
+    return p.square_p.bind(x if isinstance(x, Array) else operand("square", x))
 
 
-def add(x: Any, y: Any) -> Array:
+def add(x: ArrayLike, y: ArrayLike) -> Array:
     """The sum x + y, element by element; integers wrap.
 
     Args:
@@ -109,7 +108,7 @@ def add(x: Any, y: Any) -> Array:
     return p.add_p.bind(x, y)
 
 
-def sub(x: Any, y: Any) -> Array:
+def sub(x: ArrayLike, y: ArrayLike) -> Array:
     """The difference x - y, element by element; integers wrap.
 
     Args:
@@ -132,7 +131,7 @@ def sub(x: Any, y: Any) -> Array:
     return p.sub_p.bind(x, y)
 
 
-def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Array:
+def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Array:
     """The product x * y, element by element; integers wrap.
 
     Args:
@@ -161,7 +160,7 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Array:
     return p.mul_p.bind(x, y)
 
 
-def div(x: Any, y: Any) -> Array:
+def div(x: ArrayLike, y: ArrayLike) -> Array:
     """The quotient x / y, element by element; integers round towards zero, x / 0 is -1.
 
     Args:
@@ -184,7 +183,7 @@ def div(x: Any, y: Any) -> Array:
     return p.div_p.bind(x, y)
 
 
-def rem(x: Any, y: Any) -> Array:
+def rem(x: ArrayLike, y: ArrayLike) -> Array:
     """The remainder of x / y, element by element, with the sign of x; x itself for integers and y = 0.
 
     Args:
@@ -207,7 +206,7 @@ def rem(x: Any, y: Any) -> Array:
     return p.rem_p.bind(x, y)
 
 
-def max(x: Any, y: Any) -> Array:
+def max(x: ArrayLike, y: ArrayLike) -> Array:
     """The greater of x and y, element by element; NaN if either is. Complex numbers go by real part, then imaginary.
 
     Args:
@@ -230,7 +229,7 @@ def max(x: Any, y: Any) -> Array:
     return p.max_p.bind(x, y)
 
 
-def min(x: Any, y: Any) -> Array:
+def min(x: ArrayLike, y: ArrayLike) -> Array:
     """The lesser of x and y, element by element; NaN if either is. Complex numbers go by real part, then imaginary.
 
     Args:
@@ -253,7 +252,7 @@ def min(x: Any, y: Any) -> Array:
     return p.min_p.bind(x, y)
 
 
-def mulhi(x: Any, y: Any) -> Array:
+def mulhi(x: ArrayLike, y: ArrayLike) -> Array:
     """The upper half of the bits of the product x * y, element by element.
 
     Args:
@@ -275,7 +274,7 @@ def mulhi(x: Any, y: Any) -> Array:
     return p.mulhi_p.bind(x, y)
 
 
-def pow(x: Any, y: Any) -> Array:
+def pow(x: ArrayLike, y: ArrayLike) -> Array:
     """x to the power y, element by element.
 
     Args:
@@ -299,7 +298,7 @@ def pow(x: Any, y: Any) -> Array:
     return p.pow_p.bind(x, y)
 
 
-def integer_pow(x: Any, y: int) -> Array:
+def integer_pow(x: ArrayLike, y: int) -> Array:
     """x to the power of a fixed integer, by repeated multiplication.
 
     Args:
@@ -317,10 +316,10 @@ def integer_pow(x: Any, y: int) -> Array:
     Array(9., dtype=float32, weak_type=True)
     """
     exponent = check_int("integer_pow", y, "y")
-    return p.integer_pow_p.bind(x if hasattr(type(x), "aval") else operand("integer_pow", x), y=exponent)
+    return p.integer_pow_p.bind(x if isinstance(x, Array) else operand("integer_pow", x), y=exponent)
 
 
-def reciprocal(x: Any) -> Array:
+def reciprocal(x: ArrayLike) -> Array:
     """1 / x, element by element.
 
     Args:
@@ -336,10 +335,10 @@ def reciprocal(x: Any) -> Array:
     >>> tangrad.lax.reciprocal(4.0)
     Array(0.25, dtype=float32, weak_type=True)
     """
-    return p.integer_pow_p.bind(x if hasattr(type(x), "aval") else operand("reciprocal", x), y=-1)
+    return p.integer_pow_p.bind(x if isinstance(x, Array) else operand("reciprocal", x), y=-1)
 
 
-def atan2(x: Any, y: Any) -> Array:
+def atan2(x: ArrayLike, y: ArrayLike) -> Array:
     """The angle of the point (y, x), element by element, in radians, in (-π, π].
 
     Args:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.elementwise import primitives as p
 from tangrad._lax.operands import operand, pair
 from tangrad.core import Array
+from tangrad.typing import ArrayLike
 
 
-def bitwise_not(x: Any) -> Array:
+def bitwise_not(x: ArrayLike) -> Array:
     """The complement of each element: of a truth value, or of each bit.
 
     Args:
@@ -25,10 +24,10 @@ def bitwise_not(x: Any) -> Array:
     >>> tangrad.lax.bitwise_not(5)
     Array(-6, dtype=int32, weak_type=True)
     """
-    return p.not_p.bind(x if hasattr(type(x), "aval") else operand("bitwise_not", x))
+    return p.not_p.bind(x if isinstance(x, Array) else operand("bitwise_not", x))
 
 
-def bitwise_and(x: Any, y: Any) -> Array:
+def bitwise_and(x: ArrayLike, y: ArrayLike) -> Array:
     """x and y, bit by bit, element by element.
 
     Args:
@@ -51,7 +50,7 @@ def bitwise_and(x: Any, y: Any) -> Array:
     return p.and_p.bind(x, y)
 
 
-def bitwise_or(x: Any, y: Any) -> Array:
+def bitwise_or(x: ArrayLike, y: ArrayLike) -> Array:
     """x or y, bit by bit, element by element.
 
     Args:
@@ -74,7 +73,7 @@ def bitwise_or(x: Any, y: Any) -> Array:
     return p.or_p.bind(x, y)
 
 
-def bitwise_xor(x: Any, y: Any) -> Array:
+def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Array:
     """Exclusive or of x and y, bit by bit, element by element.
 
     Args:
@@ -97,7 +96,7 @@ def bitwise_xor(x: Any, y: Any) -> Array:
     return p.xor_p.bind(x, y)
 
 
-def population_count(x: Any) -> Array:
+def population_count(x: ArrayLike) -> Array:
     """The number of bits that are set in each element.
 
     Args:
@@ -113,10 +112,10 @@ def population_count(x: Any) -> Array:
     >>> tangrad.lax.population_count(5)
     Array(2, dtype=int32, weak_type=True)
     """
-    return p.population_count_p.bind(x if hasattr(type(x), "aval") else operand("population_count", x))
+    return p.population_count_p.bind(x if isinstance(x, Array) else operand("population_count", x))
 
 
-def clz(x: Any) -> Array:
+def clz(x: ArrayLike) -> Array:
     """The number of zeros before the highest bit that is set in each element.
 
     Args:
@@ -132,10 +131,10 @@ def clz(x: Any) -> Array:
     >>> tangrad.lax.clz(1)
     Array(31, dtype=int32, weak_type=True)
     """
-    return p.clz_p.bind(x if hasattr(type(x), "aval") else operand("clz", x))
+    return p.clz_p.bind(x if isinstance(x, Array) else operand("clz", x))
 
 
-def shift_left(x: Any, y: Any) -> Array:
+def shift_left(x: ArrayLike, y: ArrayLike) -> Array:
     """x shifted left by y bits, element by element; 0 where y is negative or at least the width.
 
     Args:
@@ -157,7 +156,7 @@ def shift_left(x: Any, y: Any) -> Array:
     return p.shift_left_p.bind(x, y)
 
 
-def shift_right_logical(x: Any, y: Any) -> Array:
+def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
     """x shifted right by y bits with zeros entering; 0 where y is negative or at least the width.
 
     Args:
@@ -179,7 +178,7 @@ def shift_right_logical(x: Any, y: Any) -> Array:
     return p.shift_right_logical_p.bind(x, y)
 
 
-def shift_right_arithmetic(x: Any, y: Any) -> Array:
+def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> Array:
     """x shifted right by y bits with copies of the sign entering; all sign where y is out of range.
 
     Args:
@@ -201,7 +200,7 @@ def shift_right_arithmetic(x: Any, y: Any) -> Array:
     return p.shift_right_arithmetic_p.bind(x, y)
 
 
-def eq(x: Any, y: Any) -> Array:
+def eq(x: ArrayLike, y: ArrayLike) -> Array:
     """Whether x == y, element by element; False where either is NaN.
 
     Args:
@@ -224,7 +223,7 @@ def eq(x: Any, y: Any) -> Array:
     return p.eq_p.bind(x, y)
 
 
-def ne(x: Any, y: Any) -> Array:
+def ne(x: ArrayLike, y: ArrayLike) -> Array:
     """Whether x != y, element by element; True where either is NaN.
 
     Args:
@@ -247,7 +246,7 @@ def ne(x: Any, y: Any) -> Array:
     return p.ne_p.bind(x, y)
 
 
-def lt(x: Any, y: Any) -> Array:
+def lt(x: ArrayLike, y: ArrayLike) -> Array:
     """Whether x < y, element by element; False where either is NaN.
 
     Args:
@@ -270,7 +269,7 @@ def lt(x: Any, y: Any) -> Array:
     return p.lt_p.bind(x, y)
 
 
-def le(x: Any, y: Any) -> Array:
+def le(x: ArrayLike, y: ArrayLike) -> Array:
     """Whether x <= y, element by element; False where either is NaN.
 
     Args:
@@ -293,7 +292,7 @@ def le(x: Any, y: Any) -> Array:
     return p.le_p.bind(x, y)
 
 
-def gt(x: Any, y: Any) -> Array:
+def gt(x: ArrayLike, y: ArrayLike) -> Array:
     """Whether x > y, element by element; False where either is NaN.
 
     Args:
@@ -316,7 +315,7 @@ def gt(x: Any, y: Any) -> Array:
     return p.gt_p.bind(x, y)
 
 
-def ge(x: Any, y: Any) -> Array:
+def ge(x: ArrayLike, y: ArrayLike) -> Array:
     """Whether x >= y, element by element; False where either is NaN.
 
     Args:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.elementwise import primitives as p
 from tangrad._lax.operands import operand, pair
 from tangrad.core import Array
+from tangrad.typing import ArrayLike
 
 
-def floor(x: Any) -> Array:
+def floor(x: ArrayLike) -> Array:
     """Each element rounded down to an integer.
 
     Args:
@@ -25,10 +24,10 @@ def floor(x: Any) -> Array:
     >>> tangrad.lax.floor(-1.5)
     Array(-2., dtype=float32, weak_type=True)
     """
-    return p.floor_p.bind(x if hasattr(type(x), "aval") else operand("floor", x))
+    return p.floor_p.bind(x if isinstance(x, Array) else operand("floor", x))
 
 
-def ceil(x: Any) -> Array:
+def ceil(x: ArrayLike) -> Array:
     """Each element rounded up to an integer.
 
     Args:
@@ -44,10 +43,10 @@ def ceil(x: Any) -> Array:
     >>> tangrad.lax.ceil(-1.5)
     Array(-1., dtype=float32, weak_type=True)
     """
-    return p.ceil_p.bind(x if hasattr(type(x), "aval") else operand("ceil", x))
+    return p.ceil_p.bind(x if isinstance(x, Array) else operand("ceil", x))
 
 
-def is_finite(x: Any) -> Array:
+def is_finite(x: ArrayLike) -> Array:
     """Whether each element is neither infinite nor NaN.
 
     Args:
@@ -63,10 +62,10 @@ def is_finite(x: Any) -> Array:
     >>> tangrad.lax.is_finite(float("inf"))
     Array(False, dtype=bool, weak_type=True)
     """
-    return p.is_finite_p.bind(x if hasattr(type(x), "aval") else operand("is_finite", x))
+    return p.is_finite_p.bind(x if isinstance(x, Array) else operand("is_finite", x))
 
 
-def real(x: Any) -> Array:
+def real(x: ArrayLike) -> Array:
     """The real part of each element.
 
     Args:
@@ -82,10 +81,10 @@ def real(x: Any) -> Array:
     >>> tangrad.lax.real(1 + 2j)
     Array(1., dtype=float32, weak_type=True)
     """
-    return p.real_p.bind(x if hasattr(type(x), "aval") else operand("real", x))
+    return p.real_p.bind(x if isinstance(x, Array) else operand("real", x))
 
 
-def imag(x: Any) -> Array:
+def imag(x: ArrayLike) -> Array:
     """The imaginary part of each element.
 
     Args:
@@ -101,10 +100,10 @@ def imag(x: Any) -> Array:
     >>> tangrad.lax.imag(1 + 2j)
     Array(2., dtype=float32, weak_type=True)
     """
-    return p.imag_p.bind(x if hasattr(type(x), "aval") else operand("imag", x))
+    return p.imag_p.bind(x if isinstance(x, Array) else operand("imag", x))
 
 
-def conj(x: Any) -> Array:
+def conj(x: ArrayLike) -> Array:
     """The complex conjugate of each element.
 
     Args:
@@ -120,10 +119,10 @@ def conj(x: Any) -> Array:
     >>> tangrad.lax.conj(1 + 2j)
     Array(1.-2.j, dtype=complex64, weak_type=True)
     """
-    return p.conj_p.bind(x if hasattr(type(x), "aval") else operand("conj", x))
+    return p.conj_p.bind(x if isinstance(x, Array) else operand("conj", x))
 
 
-def complex(x: Any, y: Any) -> Array:
+def complex(x: ArrayLike, y: ArrayLike) -> Array:
     """The complex numbers x + iy.
 
     Args:
@@ -146,7 +145,7 @@ def complex(x: Any, y: Any) -> Array:
     return p.complex_p.bind(x, y)
 
 
-def nextafter(x1: Any, x2: Any) -> Array:
+def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The next representable number after x1 in the direction of x2, element by element.
 
     Args:
@@ -168,7 +167,7 @@ def nextafter(x1: Any, x2: Any) -> Array:
     return p.nextafter_p.bind(x1, x2)
 
 
-def round(x: Any, rounding_method: p.RoundingMethod = p.RoundingMethod.AWAY_FROM_ZERO) -> Array:
+def round(x: ArrayLike, rounding_method: p.RoundingMethod = p.RoundingMethod.AWAY_FROM_ZERO) -> Array:
     """Each element rounded to the nearest integer.
 
     Args:
@@ -189,4 +188,4 @@ def round(x: Any, rounding_method: p.RoundingMethod = p.RoundingMethod.AWAY_FROM
     Array(2., dtype=float32, weak_type=True)
     """
     method = rounding_method if type(rounding_method) is p.RoundingMethod else p.RoundingMethod(rounding_method)
-    return p.round_p.bind(x if hasattr(type(x), "aval") else operand("round", x), rounding_method=method)
+    return p.round_p.bind(x if isinstance(x, Array) else operand("round", x), rounding_method=method)

@@ -17,9 +17,10 @@ from tangrad._lax.elementwise.primitives import (
 )
 from tangrad._lax.operands import align, operand
 from tangrad.core import Array, dtypes, literal
+from tangrad.typing import ArrayLike, DTypeLike
 
 
-def select(pred: Any, on_true: Any, on_false: Any) -> Array:
+def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     """The elements of `on_true` where `pred` holds, those of `on_false` elsewhere.
 
     Args:
@@ -40,7 +41,7 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Array:
     return select_n(pred, on_false, on_true)
 
 
-def select_n(which: Any, *cases: Any) -> Array:
+def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
     """For each element, that of the case which `which` names.
 
     Args:
@@ -59,15 +60,15 @@ def select_n(which: Any, *cases: Any) -> Array:
     >>> tangrad.lax.select_n(2, 10, 20, 30)
     Array(30, dtype=int32, weak_type=True)
     """
-    which = which if hasattr(type(which), "aval") else operand("select_n", which, "which")
+    which = which if isinstance(which, Array) else operand("select_n", which, "which")
     if cases:
-        first = cases[0].aval if hasattr(type(cases[0]), "aval") else None
-        if first is None or any(not hasattr(type(case), "aval") or case.aval is not first for case in cases):
+        first = cases[0].aval if isinstance(cases[0], Array) else None
+        if first is None or any(not isinstance(case, Array) or case.aval is not first for case in cases):
             cases = align("select_n", *cases)
     return select_n_p.bind(which, *cases)
 
 
-def clamp(min: Any, x: Any, max: Any) -> Array:
+def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
     """Each element of `x`, or the bound that it passes; `max` where the bounds cross.
 
     Args:
@@ -89,7 +90,7 @@ def clamp(min: Any, x: Any, max: Any) -> Array:
     return clamp_p.bind(*align("clamp", min, x, max))
 
 
-def convert_element_type(operand: Any, new_dtype: Any) -> Array:
+def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """The elements in another dtype.
 
     Floats become integers by truncation and saturation, NaN becomes 0; wider integers wrap; numbers become booleans by
@@ -114,11 +115,10 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Array:
     if new_dtype is None:
         raise ValueError("convert_element_type: new_dtype must be a dtype, got None")
     dtype = new_dtype if isinstance(new_dtype, dtypes.ExtendedDType) else _canonical(new_dtype)
-    if not hasattr(type(operand), "aval"):
-        operand = _host_operand(operand, dtype)
-    aval = operand.aval
-    if aval.dtype is dtype and not aval.weak_type and isinstance(operand, Array):
-        return operand
+    made: Any = operand if hasattr(type(operand), "aval") else _host_operand(operand, dtype)
+    aval = made.aval
+    if aval.dtype is dtype and not aval.weak_type and isinstance(made, Array):
+        return made
     if aval.dtype.kind == "c" and dtype.kind not in "cb":
         warnings.warn(
             f"convert_element_type from {dtypes.dtype_name(aval.dtype)} to {dtypes.dtype_name(dtype)} "
@@ -126,7 +126,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Array:
             np.exceptions.ComplexWarning,
             stacklevel=dtypes.user_stack_level(),
         )
-    return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=False)
+    return convert_element_type_p.bind(made, new_dtype=dtype, weak_type=False)
 
 
 _named: dict[str, Any] = {}  # names -> dtypes: NumPy takes several microseconds to understand one
@@ -154,7 +154,7 @@ def _host_operand(value: Any, dtype: Any) -> Any:
     return operand("convert_element_type", value, "operand")
 
 
-def bitcast_convert_type(operand: Any, new_dtype: Any) -> Array:
+def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """The same bits read as another dtype.
 
     Args:
@@ -173,16 +173,16 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Array:
     >>> tangrad.lax.bitcast_convert_type(1.0, "int32")
     Array(1065353216, dtype=int32)
     """
-    made = operand if hasattr(type(operand), "aval") else _operand(operand)
+    made = operand if isinstance(operand, Array) else _operand(operand)
     dtype = dtypes.check_user_dtype_supported(new_dtype, "bitcast_convert_type")
     return bitcast_convert_type_p.bind(made, new_dtype=dtype)
 
 
-def _operand(value: Any) -> Any:
+def _operand(value: Any) -> Array:
     return operand("bitcast_convert_type", value, "operand")
 
 
-def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Array:
+def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
     """Each element rounded to what a float with fewer bits can hold, in the dtype that it has.
 
     Args:
@@ -201,7 +201,7 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Ar
     >>> tangrad.lax.reduce_precision(1.2345, 8, 3)
     Array(1.25, dtype=float32, weak_type=True)
     """
-    made = operand if hasattr(type(operand), "aval") else _floating(operand)
+    made = operand if isinstance(operand, Array) else _floating(operand)
     return reduce_precision_p.bind(
         made,
         exponent_bits=check_int("reduce_precision", exponent_bits, "exponent_bits"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
@@ -18,12 +18,12 @@ from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p, optimi
 from tangrad.core import Array, ShapedArray, Tracer, dtypes
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.core.transformations import device_beside
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, DTypeLike, PyTree
 
 T = TypeVar("T")
 
 
-def iota(dtype: Any, size: Any) -> Array:
+def iota(dtype: DTypeLike, size: SupportsIndex) -> Array:
     """The numbers 0, 1, 2, …
 
     Args:
@@ -44,7 +44,7 @@ def iota(dtype: Any, size: Any) -> Array:
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def broadcasted_iota(dtype: Any, shape: Sequence[Any], dimension: int, *, out_sharding: Any = None) -> Array:
+def broadcasted_iota(dtype: DTypeLike, shape: Sequence[Any], dimension: int, *, out_sharding: Any = None) -> Array:
     """The numbers 0, 1, 2, … along one dimension, the same along the others.
 
     Args:
@@ -73,7 +73,7 @@ def broadcasted_iota(dtype: Any, shape: Sequence[Any], dimension: int, *, out_sh
     return made if out_sharding is None else constrained(made, out_sharding)
 
 
-def full(shape: Sequence[Any], fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Array:
+def full(shape: Sequence[Any], fill_value: ArrayLike, dtype: DTypeLike | None = None, *, sharding: Any = None) -> Array:
     """An array of one value.
 
     Args:
@@ -121,7 +121,11 @@ def _scalar(name: str, value: Any, dtype: Any, weak_type: bool) -> Any:
 
 
 def full_like(
-    x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[Any] | None = None, sharding: Any = None
+    x: Any,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: Sequence[Any] | None = None,
+    sharding: Any = None,
 ) -> Array:
     """An array of one value with the shape and dtype of another.
 
@@ -172,7 +176,7 @@ def zeros_like_array(x: Any) -> Array:
     return full_like(x, 0)
 
 
-def empty(shape: Sequence[Any], dtype: Any, *, out_sharding: Any = None) -> Array:
+def empty(shape: Sequence[Any], dtype: DTypeLike, *, out_sharding: Any = None) -> Array:
     """An array whose contents do not matter; they are zeros.
 
     Args:
@@ -198,7 +202,7 @@ def empty(shape: Sequence[Any], dtype: Any, *, out_sharding: Any = None) -> Arra
 def stop_gradient(x: ArrayLike) -> Array: ...
 @overload
 def stop_gradient(x: T) -> T: ...
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: PyTree) -> Any:
     """The same values, which differentiation takes for constants.
 
     Args:
@@ -230,7 +234,7 @@ def _stop(leaf: Any) -> Any:
 def optimization_barrier(operand: ArrayLike, /) -> Array: ...
 @overload
 def optimization_barrier(operand: T, /) -> T: ...
-def optimization_barrier(operand: Any, /) -> Any:
+def optimization_barrier(operand: PyTree, /) -> Any:
     """The same values; a compiler moves no computation across, and removes none before.
 
     Args:

@@ -12,6 +12,7 @@ from tangrad._lax.structure.functions.shapes import broadcast_in_dim, expand_dim
 from tangrad._lax.structure.primitives import concatenate_p, pad_p
 from tangrad.core import Array
 from tangrad.core.arguments import is_symbolic
+from tangrad.typing import ArrayLike
 
 
 def concatenate(operands: Sequence[Any], dimension: int) -> Array:
@@ -68,7 +69,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Array:
     return concatenate([expand_dims(value, (axis,)) for value in made], axis)
 
 
-def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Array:
+def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]) -> Array:
     """An array with padding before, after and between its elements.
 
     Args:
@@ -88,7 +89,7 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
     >>> tangrad.lax.pad(tangrad.lax.iota("int32", 3), 9, [(1, 0, 1)])
     Array([9, 0, 9, 1, 9, 2], dtype=int32)
     """
-    made = operand if hasattr(type(operand), "aval") else as_operand("pad", operand, "operand")
+    made = operand if isinstance(operand, Array) else as_operand("pad", operand, "operand")
     if type(padding_value) in (bool, int, float, complex):
         padding_value = scalar_like(padding_value, made.aval.dtype)
     value = operand_of("pad", padding_value, "padding_value")
@@ -104,7 +105,7 @@ def _padding(config: Any) -> tuple[tuple[Any, ...], ...]:
         raise TypeError(f"pad: padding_config must hold three integers for each dimension, got {config!r}") from None
 
 
-def tile(operand: Any, reps: Sequence[int]) -> Array:
+def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
     """An array repeated as a whole along its dimensions.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from tangrad._lax.structure.functions.shapes import int_tuple, operand_of, resha
 from tangrad._lax.structure.primitives import dynamic_slice_p, dynamic_update_slice_p, slice_p, split_p
 from tangrad.core import Array, dtypes, literal
 from tangrad.core.arguments import is_symbolic
+from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["dynamic_slice", "dynamic_update_slice"], True)
@@ -24,7 +25,7 @@ _INT32_MAX = 2**31 - 1
 
 
 def slice(
-    operand: Any, start_indices: Sequence[Any], limit_indices: Sequence[Any], strides: Sequence[int] | None = None
+    operand: ArrayLike, start_indices: Sequence[Any], limit_indices: Sequence[Any], strides: Sequence[int] | None = None
 ) -> Array:
     """The part of an array between fixed limits.
 
@@ -45,7 +46,7 @@ def slice(
     >>> tangrad.lax.slice(tangrad.lax.iota("int32", 8), (1,), (7,), (2,))
     Array([1, 3, 5], dtype=int32)
     """
-    made = operand if hasattr(type(operand), "aval") else as_operand("slice", operand, "operand")
+    made = operand if isinstance(operand, Array) else as_operand("slice", operand, "operand")
     if strides is not None:
         strides = int_tuple("slice", strides, "strides")
         if all([stride == 1 for stride in strides]) and len(strides) == made.aval.ndim:
@@ -68,7 +69,13 @@ def size_tuple(name: str, values: Any, argument: str) -> tuple[Any, ...]:
         raise TypeError(f"{name}: {argument} must be a sequence of integers, got {values!r}") from None
 
 
-def slice_in_dim(operand: Any, start_index: Any, limit_index: Any, stride: int = 1, axis: int = 0) -> Array:
+def slice_in_dim(
+    operand: ArrayLike,
+    start_index: SupportsIndex | None,
+    limit_index: SupportsIndex | None,
+    stride: int = 1,
+    axis: int = 0,
+) -> Array:
     """The part of an array between limits along one axis.
 
     Args:
@@ -107,7 +114,7 @@ def _from_front(name: str, index: Any, size: Any, argument: str) -> Any:
     return size + index if index < 0 else index
 
 
-def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Array:
+def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """The part of an array at one fixed index along an axis.
 
     Args:
@@ -143,8 +150,8 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 
 
 def dynamic_slice(
-    operand: Any,
-    start_indices: Any,
+    operand: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
     slice_sizes: Sequence[Any],
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
@@ -169,7 +176,7 @@ def dynamic_slice(
     >>> tangrad.lax.dynamic_slice(tangrad.lax.iota("int32", 8), (3,), (2,))
     Array([3, 4], dtype=int32)
     """
-    made = operand if hasattr(type(operand), "aval") else as_operand("dynamic_slice", operand, "operand")
+    made = operand if isinstance(operand, Array) else as_operand("dynamic_slice", operand, "operand")
     starts = _start_operands("dynamic_slice", made.aval.shape, start_indices, allow_negative_indices)
     return dynamic_slice_p.bind(made, *starts, slice_sizes=size_tuple("dynamic_slice", slice_sizes, "slice_sizes"))
 
@@ -259,7 +266,12 @@ def _start_operand(name: str, start: Any, size: Any, negative: bool, dtype: Any)
 
 
 def dynamic_slice_in_dim(
-    operand: Any, start_index: Any, slice_size: Any, axis: int = 0, *, allow_negative_indices: bool = True
+    operand: ArrayLike,
+    start_index: ArrayLike,
+    slice_size: SupportsIndex,
+    axis: int = 0,
+    *,
+    allow_negative_indices: bool = True,
 ) -> Array:
     """The part of a fixed size along one axis, from a position that is computed.
 
@@ -296,7 +308,7 @@ def _starts_on_axis(operand: Any, start: Any, axis: int, negative: bool) -> tupl
 
 
 def dynamic_index_in_dim(
-    operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
+    operand: ArrayLike, index: ArrayLike, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
 ) -> Array:
     """The part of an array at one index along an axis, where the index is computed.
 
@@ -325,7 +337,11 @@ def dynamic_index_in_dim(
 
 
 def dynamic_update_slice(
-    operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: bool | Sequence[bool] = True
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
     """A copy of an array with another written over it, at a position that is computed.
 
@@ -347,14 +363,14 @@ def dynamic_update_slice(
     >>> tangrad.lax.dynamic_update_slice(tangrad.lax.iota("int32", 4), tangrad.lax.full((2,), 9, int), (1,))
     Array([0, 9, 9, 3], dtype=int32)
     """
-    made = operand if hasattr(type(operand), "aval") else as_operand("dynamic_update_slice", operand, "operand")
-    new = update if hasattr(type(update), "aval") else as_operand("dynamic_update_slice", update, "update")
+    made = operand if isinstance(operand, Array) else as_operand("dynamic_update_slice", operand, "operand")
+    new = update if isinstance(update, Array) else as_operand("dynamic_update_slice", update, "update")
     starts = _start_operands("dynamic_update_slice", made.aval.shape, start_indices, allow_negative_indices)
     return dynamic_update_slice_p.bind(made, new, *starts)
 
 
 def dynamic_update_slice_in_dim(
-    operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
+    operand: ArrayLike, update: ArrayLike, start_index: ArrayLike, axis: int, *, allow_negative_indices: bool = True
 ) -> Array:
     """A copy of an array with another written over it along one axis, at a position that is computed.
 
@@ -383,7 +399,7 @@ def dynamic_update_slice_in_dim(
 
 
 def dynamic_update_index_in_dim(
-    operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
+    operand: ArrayLike, update: ArrayLike, index: ArrayLike, axis: int, *, allow_negative_indices: bool = True
 ) -> Array:
     """A copy of an array with the part at one index along an axis replaced, where the index is computed.
 
@@ -422,7 +438,7 @@ def dynamic_update_index_in_dim(
 # --- all parts -----------------------------------------------------------------------------------------------------
 
 
-def split(operand: Any, sizes: Sequence[Any], axis: int = 0) -> list[Any]:
+def split(operand: ArrayLike, sizes: Sequence[Any], axis: int = 0) -> list[Any]:
     """Consecutive parts of an array along an axis.
 
     Args:
@@ -446,7 +462,7 @@ def split(operand: Any, sizes: Sequence[Any], axis: int = 0) -> list[Any]:
     return list(split_p.bind(made, sizes=size_tuple("split", sizes, "sizes"), axis=axis))
 
 
-def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: ArrayLike, axis: int = 0) -> tuple[Any, ...]:
     """The parts of an array at each index along an axis.
 
     Args:

@@ -11,9 +11,10 @@ from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
 from tangrad.core import Array
 from tangrad.core.arguments import canonicalize_shape
+from tangrad.typing import ArrayLike
 
 
-def broadcast(operand: Any, sizes: Sequence[Any], *, out_sharding: Any = None) -> Array:
+def broadcast(operand: ArrayLike, sizes: Sequence[Any], *, out_sharding: Any = None) -> Array:
     """The array repeated along new leading dimensions.
 
     Args:
@@ -32,13 +33,13 @@ def broadcast(operand: Any, sizes: Sequence[Any], *, out_sharding: Any = None) -
     >>> tangrad.lax.broadcast(1.0, (2, 3)).shape
     (2, 3)
     """
-    made = operand if hasattr(type(operand), "aval") else as_operand("broadcast", operand, "operand")
+    made = operand if isinstance(operand, Array) else as_operand("broadcast", operand, "operand")
     shape = (*canonicalize_shape(sizes), *made.aval.shape)
     return broadcast_in_dim(made, shape, range(len(shape) - made.aval.ndim, len(shape)), out_sharding=out_sharding)
 
 
 def broadcast_in_dim(
-    operand: Any, shape: Sequence[Any], broadcast_dimensions: Sequence[int], *, out_sharding: Any = None
+    operand: ArrayLike, shape: Sequence[Any], broadcast_dimensions: Sequence[int], *, out_sharding: Any = None
 ) -> Array:
     """The array repeated to fill `shape`.
 
@@ -63,7 +64,7 @@ def broadcast_in_dim(
     """
     if out_sharding is not None:
         return sharded_call(out_sharding, broadcast_in_dim, operand, shape, broadcast_dimensions)
-    made = operand if hasattr(type(operand), "aval") else as_operand("broadcast_in_dim", operand, "operand")
+    made = operand if isinstance(operand, Array) else as_operand("broadcast_in_dim", operand, "operand")
     shape = canonicalize_shape(shape)
     dimensions = int_tuple("broadcast_in_dim", broadcast_dimensions, "broadcast_dimensions")
     if made.aval.shape == shape and dimensions == tuple(range(len(shape))) and isinstance(made, Array):
@@ -116,7 +117,7 @@ def broadcast_shapes(*shapes: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(out)
 
 
-def broadcast_like(arr: Any, like_arr: Any) -> Array:
+def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     """`arr` repeated, by NumPy's rules, to the shape of `like_arr`.
 
     Args:
@@ -142,10 +143,10 @@ def broadcast_like(arr: Any, like_arr: Any) -> Array:
 
 def operand_of(name: str, value: Any, argument: str) -> Any:
     """`value` if traces know it, else as an array or literal."""
-    return value if hasattr(type(value), "aval") else as_operand(name, value, argument)
+    return value if isinstance(value, Array) else as_operand(name, value, argument)
 
 
-def broadcast_to_rank(x: Any, rank: int) -> Array:
+def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     """The array with leading dimensions of size 1, as many as give it that rank.
 
     Args:
@@ -170,7 +171,7 @@ def broadcast_to_rank(x: Any, rank: int) -> Array:
 
 
 def reshape(
-    operand: Any,
+    operand: ArrayLike,
     new_sizes: Sequence[Any] | int,
     dimensions: Sequence[int] | None = None,
     *,
@@ -198,7 +199,7 @@ def reshape(
     """
     if out_sharding is not None:
         return sharded_call(out_sharding, reshape, operand, new_sizes, dimensions)
-    made = operand if hasattr(type(operand), "aval") else as_operand("reshape", operand, "operand")
+    made = operand if isinstance(operand, Array) else as_operand("reshape", operand, "operand")
     sizes = canonicalize_shape((new_sizes,) if isinstance(new_sizes, int) else new_sizes)
     if dimensions is not None:
         dimensions = int_tuple("reshape", dimensions, "dimensions")
@@ -209,7 +210,7 @@ def reshape(
     return reshape_p.bind(made, new_sizes=sizes, dimensions=dimensions)
 
 
-def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Array:
+def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None) -> Array:
     """The array with a range of its dimensions made into one.
 
     Args:
@@ -241,7 +242,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
     return reshape(made, (*shape[:start], size, *shape[stop:]))
 
 
-def transpose(operand: Any, permutation: Sequence[int]) -> Array:
+def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
     """The array with its dimensions reordered.
 
     Args:
@@ -259,14 +260,14 @@ def transpose(operand: Any, permutation: Sequence[int]) -> Array:
     >>> tangrad.lax.transpose(tangrad.lax.broadcast(1.0, (2, 3)), (1, 0)).shape
     (3, 2)
     """
-    made = operand if hasattr(type(operand), "aval") else as_operand("transpose", operand, "operand")
+    made = operand if isinstance(operand, Array) else as_operand("transpose", operand, "operand")
     order = int_tuple("transpose", permutation, "permutation")
     if order == tuple(range(made.aval.ndim)) and isinstance(made, Array):
         return made
     return transpose_p.bind(made, permutation=order)
 
 
-def squeeze(array: Any, dimensions: Sequence[int]) -> Array:
+def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """The array without some of its dimensions of size 1.
 
     Args:
@@ -291,7 +292,7 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Array:
     return squeeze_p.bind(made, dimensions=axes)
 
 
-def expand_dims(array: Any, dimensions: Sequence[int]) -> Array:
+def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """The array with new dimensions of size 1.
 
     Args:
@@ -324,7 +325,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Array:
     return broadcast_in_dim_p.bind(made, shape=tuple(shape), broadcast_dimensions=old)
 
 
-def rev(operand: Any, dimensions: Sequence[int]) -> Array:
+def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
     """The array with the order of its elements reversed along some dimensions.
 
     Args:

@@ -12,6 +12,7 @@ from tangrad._lax.structure.functions.joining import concatenate
 from tangrad._lax.structure.primitives import copy_p, reshape_p
 from tangrad.core import Array, Tracer, as_array, as_operand, thread
 from tangrad.core.arguments import canonicalize_shape
+from tangrad.typing import ArrayLike
 
 INT32 = np.dtype(np.int32)
 
@@ -46,7 +47,7 @@ def shape_as_value(shape: Sequence[Any]) -> Array:
     return concatenate([reshape_p.bind(size, new_sizes=(1,), dimensions=None) for size in scalars], 0)
 
 
-def stage(x: Any, /) -> Any:
+def stage(x: ArrayLike, /) -> Any:
     """The value itself; where a program is traced, as one that is traced too.
 
     Args:

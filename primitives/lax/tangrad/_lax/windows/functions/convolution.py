@@ -15,6 +15,7 @@ from tangrad._lax.windows.primitives import conv_general_dilated_p
 from tangrad._lax.windows.shapes import dilated, dilated_shape, padtype_to_pads, permuted, transposed_pads
 from tangrad.core import Array, dtypes
 from tangrad.core.arguments import is_symbolic
+from tangrad.typing import ArrayLike, DTypeLike
 
 # For conv_transpose: the dimension numbers of arrays of a rank.
 _CHANNELS_LAST = {
@@ -26,8 +27,8 @@ _CHANNELS_LAST = {
 
 
 def conv_general_dilated(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: Any,
     lhs_dilation: Sequence[int] | None = None,
@@ -36,7 +37,7 @@ def conv_general_dilated(
     feature_group_count: int = 1,
     batch_group_count: int = 1,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
     out_sharding: Any = None,
 ) -> Array:
     """The convolution with n spatial dimensions (as neural networks have it: the kernel is not reversed).
@@ -75,8 +76,8 @@ def conv_general_dilated(
         more = (feature_group_count, batch_group_count, precision, preferred_element_type)
         return sharded_call(out_sharding, conv_general_dilated, lhs, rhs, *how, *more)
     name = "conv_general_dilated"
-    lhs = lhs if hasattr(type(lhs), "aval") else operand(name, lhs, "lhs")
-    rhs = rhs if hasattr(type(rhs), "aval") else operand(name, rhs, "rhs")
+    lhs = lhs if isinstance(lhs, Array) else operand(name, lhs, "lhs")
+    rhs = rhs if isinstance(rhs, Array) else operand(name, rhs, "rhs")
     numbers = conv_dimension_numbers(lhs.aval.shape, rhs.aval.shape, dimension_numbers)
     ones = (1,) * (lhs.aval.ndim - 2)
     strides = integers(name, window_strides, "window_strides")
@@ -110,12 +111,12 @@ def conv_general_dilated(
 
 
 def conv(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: Any,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """`lax.conv_general_dilated` without dilation, groups or dimension numbers.
 
@@ -141,14 +142,14 @@ def conv(
 
 
 def conv_with_general_padding(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: Any,
     lhs_dilation: Sequence[int] | None,
     rhs_dilation: Sequence[int] | None,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """`lax.conv_general_dilated` without groups or dimension numbers.
 
@@ -183,15 +184,15 @@ def conv_with_general_padding(
 
 
 def conv_transpose(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     strides: Sequence[int],
     padding: Any,
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: Any = None,
     transpose_kernel: bool = False,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
     use_consistent_padding: bool = False,
 ) -> Array:
     """A convolution with fractional strides: the input is dilated.

@@ -14,12 +14,13 @@ from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p, reshap
 from tangrad._lax.windows.dimensions import conv_dimension_numbers
 from tangrad._lax.windows.functions.convolution import conv_general_dilated, integers
 from tangrad.core import Array, dtypes
+from tangrad.typing import ArrayLike, DTypeLike
 
 INDEX = dtypes.as_dtype("int32")
 
 
 def conv_general_dilated_patches(
-    lhs: Any,
+    lhs: ArrayLike,
     filter_shape: Sequence[int],
     window_strides: Sequence[int],
     padding: Any,
@@ -27,7 +28,7 @@ def conv_general_dilated_patches(
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: Any = None,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """What a convolution sees of its input at each place: the elements of the window become features.
 
@@ -87,8 +88,8 @@ def _one_hot_kernel(dtype: Any, features: int, sizes: Sequence[int], spec: Seque
 
 
 def conv_general_dilated_local(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: Any,
     filter_shape: Sequence[int],

@@ -20,7 +20,8 @@ from tangrad._lax.windows.primitives import (
     reduce_window_sum_p,
 )
 from tangrad._lax.windows.shapes import dilated_shape, padtype_to_pads
-from tangrad.core import ClosedJaxpr, Tracer, without_boundary
+from tangrad.core import Array, ClosedJaxpr, Tracer, without_boundary
+from tangrad.typing import PyTree
 
 # The functions of which reductions over windows are primitives; what they start from, and which dtypes they take.
 _SIMPLE: dict[Any, Any] = {
@@ -31,8 +32,8 @@ _SIMPLE: dict[Any, Any] = {
 
 
 def reduce_window(
-    operand: Any,
-    init_value: Any,
+    operand: PyTree,
+    init_value: PyTree,
     computation: Callable[[Any, Any], Any],
     window_dimensions: Sequence[int],
     window_strides: Sequence[int] | None = None,
@@ -75,7 +76,7 @@ def reduce_window(
         raise TypeError(f"{name}: operand and init_value must have one structure, got {found}")
     if not leaves:
         raise TypeError(f"{name} requires at least one operand, got none")
-    arrays = [x if hasattr(type(x), "aval") else as_lax_operand(name, x, f"operand {i}") for i, x in enumerate(leaves)]
+    arrays = [x if isinstance(x, Array) else as_lax_operand(name, x, f"operand {i}") for i, x in enumerate(leaves)]
     initial = [_initial(start, x, i) for i, (start, x) in enumerate(zip(starts, arrays))]
     params = _parameters(
         arrays[0].aval.shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
@@ -93,7 +94,7 @@ def _initial(value: Any, operand: Any, position: int) -> Any:
     """An initial value as an operand; a Python number takes the dtype of the array."""
     if type(value) in (bool, int, float, complex):
         return scalar_like(value, operand.aval.dtype)
-    return value if hasattr(type(value), "aval") else as_lax_operand("reduce_window", value, f"init_value {position}")
+    return value if isinstance(value, Array) else as_lax_operand("reduce_window", value, f"init_value {position}")
 
 
 def _parameters(
