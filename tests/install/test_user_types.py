@@ -151,18 +151,16 @@ def test_a_wrong_call_in_an_example_is_reported(checker, site, programs, tmp_pat
 
 # Packages whose functions all state what they return, but for those of the table.
 STATED = ("numpy", "random", "nn", "ops", "numpy.fft", "image", "scipy.fft", "scipy.ndimage")
+STATED += ("numpy.linalg", "lax.linalg", "scipy.linalg", "scipy.special")
 OF_ANY_KIND = {
-    "nn.dot_product_attention": "a pair with return_residual",
-    "nn.logsumexp": "a pair with return_sign",
     "numpy.get_printoptions": "a dictionary, of NumPy's",
     "numpy.gradient": "an array, or a list of them for several axes",
-    "numpy.indices": "an array, or a tuple of them with sparse",
     "numpy.intersect1d": "an array, or three with return_indices",
     "numpy.load": "an array, or what holds several, as the file says",
-    "numpy.polyfit": "an array, or a tuple with full or cov",
     "numpy.printoptions": "a context manager, of NumPy's",
     "numpy.unique": "an array, or up to four, as the arguments say",
     "numpy.vectorize": "a function, of the signature that its text says",
+    "scipy.linalg.eigh_tridiagonal": "an array, or a pair without eigvals_only",
 }
 
 

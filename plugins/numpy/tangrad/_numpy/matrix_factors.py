@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from tangrad._numpy.arithmetic import abs as absolute
 from tangrad._numpy.axes import swapaxes
@@ -20,30 +20,30 @@ from tangrad.typing import ArrayLike
 class QRResult(NamedTuple):
     """The factors that `qr` returns."""
 
-    Q: Any
-    R: Any
+    Q: Array
+    R: Array
 
 
 class SVDResult(NamedTuple):
     """The factors that `svd` returns."""
 
-    U: Any
-    S: Any
-    Vh: Any
+    U: Array
+    S: Array
+    Vh: Array
 
 
 class EigResult(NamedTuple):
     """What `eig` returns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: Array
+    eigenvectors: Array
 
 
 class EighResult(NamedTuple):
     """What `eigh` returns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: Array
+    eigenvectors: Array
 
 
 @as_one("upper", "symmetrize_input")
@@ -63,7 +63,15 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
     return swapaxes(factor, -1, -2).conj() if upper else factor
 
 
-def qr(a: ArrayLike, mode: str = "reduced") -> Any:
+@overload
+def qr(a: ArrayLike, mode: Literal["reduced", "complete", "full"] = "reduced") -> QRResult: ...
+@overload
+def qr(a: ArrayLike, mode: Literal["r"]) -> Array: ...
+@overload
+def qr(a: ArrayLike, mode: Literal["raw"]) -> tuple[Array, Array]: ...
+@overload
+def qr(a: ArrayLike, mode: str) -> QRResult | Array | tuple[Array, Array]: ...
+def qr(a: ArrayLike, mode: str = "reduced") -> QRResult | Array | tuple[Array, Array]:
     """The factors a = Q R, where Q has orthonormal columns and R is upper triangular.
 
     Args:
@@ -92,13 +100,38 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(q, r)
 
 
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: Literal[True] = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> SVDResult: ...
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    *,
+    compute_uv: Literal[False],
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Array: ...
+@overload
 def svd(
     a: ArrayLike,
     full_matrices: bool = True,
     compute_uv: bool = True,
     hermitian: bool = False,
     subset_by_index: tuple[int, int] | None = None,
-) -> Any:
+) -> SVDResult | Array: ...
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> SVDResult | Array:
     """The singular value decomposition a = U S Vᴴ.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -22,6 +22,38 @@ from tangrad.typing import ArrayLike
 COPIES_FROM_HOST = dict.fromkeys(["roots"], True)
 
 
+@overload
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    full: Literal[False] = False,
+    w: ArrayLike | None = None,
+    cov: Literal[False] = False,
+) -> Array: ...
+@overload
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    *,
+    full: Literal[True],
+    w: ArrayLike | None = None,
+    cov: Any = False,
+) -> tuple[Array, Array, Array, Array, Array]: ...
+@overload
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    full: Literal[False] = False,
+    w: ArrayLike | None = None,
+    *,
+    cov: Literal[True, "unscaled"],
+) -> tuple[Array, Array]: ...
 def polyfit(
     x: ArrayLike,
     y: ArrayLike,
@@ -30,7 +62,7 @@ def polyfit(
     full: bool = False,
     w: ArrayLike | None = None,
     cov: Any = False,
-) -> Any:
+) -> Array | tuple[Array, ...]:
     """The polynomial of a degree that fits points best, by least squares.
 
     Args:

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend import lax
 from tangrad.extend.lax import cholesky as lax_cholesky
 from tangrad.extend.lax import geqp3_p, geqrf_p, householder_product_p, triangular_solve
@@ -32,6 +32,26 @@ def _adjoint(x: Any) -> Any:
     return swapaxes(x, -1, -2).conj()
 
 
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: Literal[True] = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> tuple[Array, Array, Array]: ...
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    *,
+    compute_uv: Literal[False],
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Array: ...
+@overload
 def svd(
     a: ArrayLike,
     full_matrices: bool = True,
@@ -39,7 +59,15 @@ def svd(
     overwrite_a: bool = False,
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
-) -> Any:
+) -> tuple[Array, Array, Array] | Array: ...
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> tuple[Array, Array, Array] | Array:
     """U, the singular values and Vᴴ, or the values alone; see `tangrad.lax.linalg.svd`.
 
     >>> import tangrad.numpy as np
@@ -168,6 +196,34 @@ def qr_multiply(
     return (out.ravel() if is_vector else out), triu(packed[:least]), *order
 
 
+@overload
+def eigh(
+    a: ArrayLike,
+    b: ArrayLike | None = None,
+    lower: bool = True,
+    eigvals_only: Literal[False] = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    turbo: bool = True,
+    eigvals: None = None,
+    type: int = 1,
+    check_finite: bool = True,
+) -> tuple[Array, Array]: ...
+@overload
+def eigh(
+    a: ArrayLike,
+    b: ArrayLike | None = None,
+    lower: bool = True,
+    *,
+    eigvals_only: Literal[True],
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    turbo: bool = True,
+    eigvals: None = None,
+    type: int = 1,
+    check_finite: bool = True,
+) -> Array: ...
+@overload
 def eigh(
     a: ArrayLike,
     b: ArrayLike | None = None,
@@ -179,7 +235,19 @@ def eigh(
     eigvals: None = None,
     type: int = 1,
     check_finite: bool = True,
-) -> Any:
+) -> tuple[Array, Array] | Array: ...
+def eigh(
+    a: ArrayLike,
+    b: ArrayLike | None = None,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    turbo: bool = True,
+    eigvals: None = None,
+    type: int = 1,
+    check_finite: bool = True,
+) -> tuple[Array, Array] | Array:
     """The eigenvalues and eigenvectors of Hermitian matrices, also with respect to a positive definite matrix.
 
     Args:
@@ -233,7 +301,21 @@ def _mirrored(matrix: Any, lower: bool) -> Any:
     return kept + _adjoint(kept) + tril(triu(matrix))
 
 
-def hessenberg(a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+@overload
+def hessenberg(
+    a: ArrayLike, *, calc_q: Literal[False] = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Array: ...
+@overload
+def hessenberg(
+    a: ArrayLike, *, calc_q: Literal[True], overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Array, Array]: ...
+@overload
+def hessenberg(
+    a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Array | tuple[Array, Array]: ...
+def hessenberg(
+    a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Array | tuple[Array, Array]:
     """The Hessenberg form H with a = Q H Qᴴ.
 
     Args:

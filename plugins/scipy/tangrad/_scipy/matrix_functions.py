@@ -210,7 +210,13 @@ def _filled(found: Any, matrix: Any, shift: Any, right: Any, j: Any, free: Any =
     return found.at[:, j].set(where(above, solution, found[:, j]))
 
 
-def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Any:
+@overload
+def funm(A: ArrayLike, func: Callable[[Any], Any], disp: Literal[True] = True) -> Array: ...
+@overload
+def funm(A: ArrayLike, func: Callable[[Any], Any], *, disp: Literal[False]) -> tuple[Array, Array]: ...
+@overload
+def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Array | tuple[Array, Array]: ...
+def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Array | tuple[Array, Array]:
     """A function of a matrix that is given by what it does to numbers: Parlett's recurrence on the Schur form.
 
     It is accurate where eigenvalues are well apart, and NaN where they coincide and the matrix has no basis of

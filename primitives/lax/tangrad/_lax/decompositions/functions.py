@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 from tangrad._lax.checks import check_int, check_same_dtype
 from tangrad._lax.decompositions import primitives as p
@@ -172,6 +172,25 @@ def _range_of(name: str, subset: Any, count: int) -> tuple[int, int] | None:
     return None if (start, stop) == (0, count) else (start, stop)
 
 
+@overload
+def svd(
+    x: ArrayLike,
+    *,
+    full_matrices: bool = True,
+    compute_uv: Literal[True] = True,
+    subset_by_index: tuple[int, int] | None = None,
+    algorithm: SvdAlgorithm | None = None,
+) -> tuple[Array, Array, Array]: ...
+@overload
+def svd(
+    x: ArrayLike,
+    *,
+    full_matrices: bool = True,
+    compute_uv: Literal[False],
+    subset_by_index: tuple[int, int] | None = None,
+    algorithm: SvdAlgorithm | None = None,
+) -> Array: ...
+@overload
 def svd(
     x: ArrayLike,
     *,
@@ -179,7 +198,15 @@ def svd(
     compute_uv: bool = True,
     subset_by_index: tuple[int, int] | None = None,
     algorithm: SvdAlgorithm | None = None,
-) -> Any:
+) -> tuple[Array, Array, Array] | Array: ...
+def svd(
+    x: ArrayLike,
+    *,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    subset_by_index: tuple[int, int] | None = None,
+    algorithm: SvdAlgorithm | None = None,
+) -> tuple[Array, Array, Array] | Array:
     """The singular value decomposition x = U S Vᴴ.
 
     Args:
@@ -219,7 +246,8 @@ def svd(
     if kept is None:
         return tuple(outs)
     axes = (x.aval.ndim - 1, x.aval.ndim - 2, x.aval.ndim - 2)
-    return tuple([s.slice_in_dim(out, *kept, axis=axis) for out, axis in zip(outs, axes)])
+    u, values, vh = [s.slice_in_dim(out, *kept, axis=axis) for out, axis in zip(outs, axes)]
+    return u, values, vh
 
 
 def eigh(
