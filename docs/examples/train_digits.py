@@ -13,8 +13,10 @@ import argparse
 import json
 import time
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as onp
+from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from tqdm import trange
 
@@ -23,6 +25,7 @@ import tangrad.lax as lax
 import tangrad.nn as nn
 import tangrad.numpy as np
 import tangrad.random as random
+from tangrad.typing import Key
 
 HELD_OUT = 360
 BATCH = 72
@@ -31,8 +34,12 @@ HIDDEN = 64
 CLASSES = 10
 NCHW = ("NCHW", "OIHW", "NCHW")
 
+Params: TypeAlias = dict[str, dict[str, tangrad.Array]]
+Images: TypeAlias = NDArray[onp.float32]
+Labels: TypeAlias = NDArray[onp.int32]
 
-def load() -> tuple[onp.ndarray, onp.ndarray, onp.ndarray, onp.ndarray]:
+
+def load() -> tuple[Images, Labels, Images, Labels]:
     """Images (n, 1, 8, 8) in [0, 1] and labels (n,): for training, and held out."""
     digits = load_digits()
     order = onp.random.default_rng(0).permutation(len(digits.target))
@@ -41,7 +48,7 @@ def load() -> tuple[onp.ndarray, onp.ndarray, onp.ndarray, onp.ndarray]:
     return images[HELD_OUT:], labels[HELD_OUT:], images[:HELD_OUT], labels[:HELD_OUT]
 
 
-def initialize(key):
+def initialize(key: Key) -> Params:
     """The parameters: two convolutions, a hidden layer, a linear one."""
     keys = random.split(key, 4)
     he = nn.initializers.he_normal
@@ -54,12 +61,12 @@ def initialize(key):
     }
 
 
-def pool(x):
+def pool(x: tangrad.Array) -> tangrad.Array:
     """The largest of each 2 × 2 pixels."""
     return lax.reduce_window(x, -np.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
 
 
-def logits(params, images):
+def logits(params: Params, images: tangrad.Array) -> tangrad.Array:
     """Unnormalised log probabilities (n, 10) of images (n, 1, 8, 8)."""
     x = images
     for name in ("conv1", "conv2"):
@@ -71,14 +78,16 @@ def logits(params, images):
     return x @ params["out"]["w"] + params["out"]["b"]
 
 
-def loss(params, images, labels):
+def loss(params: Params, images: tangrad.Array, labels: tangrad.Array) -> tangrad.Array:
     """The mean cross-entropy."""
     scores = nn.log_softmax(logits(params, images))
     return -np.mean(np.sum(scores * nn.one_hot(labels, CLASSES), axis=-1))
 
 
 @tangrad.jit
-def train_step(params, moments, step, images, labels):
+def train_step(
+    params: Params, moments: tuple[Params, Params], step: float, images: tangrad.Array, labels: tangrad.Array
+) -> tuple[Params, tuple[Params, Params], tangrad.Array]:
     """One step of Adam. Returns the new parameters and moments, and the loss before the step."""
     value, gradient = tangrad.value_and_grad(loss)(params, images, labels)
     rate, decay1, decay2 = 2e-3, 0.9, 0.999
@@ -93,17 +102,17 @@ predict = tangrad.jit(logits)
 
 
 @tangrad.jit
-def gradient_norms(params, images, labels):
+def gradient_norms(params: Params, images: tangrad.Array, labels: tangrad.Array) -> tangrad.Array:
     """For each image, the norm of the gradient of its own loss: how much the network would learn from it."""
 
-    def norm(image, label):
+    def norm(image: tangrad.Array, label: tangrad.Array) -> tangrad.Array:
         gradient = tangrad.grad(loss)(params, image[None], label[None])
         return np.sqrt(sum(np.sum(leaf**2) for leaf in tangrad.tree.leaves(gradient)))
 
     return tangrad.vmap(norm)(images, labels)
 
 
-def train(params, images, labels, epochs: int):
+def train(params: Params, images: Images, labels: Labels, epochs: int) -> tuple[Params, list[float]]:
     """All epochs, with a progress bar. Returns the parameters and the loss of every step."""
     moments = (tangrad.tree.map(np.zeros_like, params), tangrad.tree.map(np.zeros_like, params))
     shuffle = onp.random.default_rng(1)
@@ -115,13 +124,21 @@ def train(params, images, labels, epochs: int):
             for start in range(0, len(order) - BATCH + 1, BATCH):
                 chosen = order[start : start + BATCH]
                 step += 1
-                params, moments, value = train_step(params, moments, float(step), images[chosen], labels[chosen])
+                batch = np.asarray(images[chosen]), np.asarray(labels[chosen])
+                params, moments, value = train_step(params, moments, float(step), *batch)
                 losses.append(float(value))
             progress.set_postfix(loss=f"{onp.mean(losses[-10:]):.4f}")
     return params, losses
 
 
-def draw(path: Path, losses, images, labels, predicted, norms) -> None:
+def draw(
+    path: Path,
+    losses: list[float],
+    images: Images,
+    labels: Labels,
+    predicted: NDArray[onp.intp],
+    norms: NDArray[onp.float32],
+) -> None:
     """The learning curve, sample predictions, and the images with the largest gradient norms."""
     import matplotlib
 
@@ -162,15 +179,18 @@ def main() -> None:
     params, losses = train(params, images, labels, options.epochs)
     seconds = time.perf_counter() - start
 
-    predicted = onp.argmax(onp.asarray(predict(params, held_images)), axis=-1)
-    accuracy = float(onp.mean(predicted == held_labels))
-    norms = onp.asarray(gradient_norms(params, held_images, held_labels))
+    held = np.asarray(held_images), np.asarray(held_labels)
+    predicted: NDArray[onp.intp] = onp.argmax(onp.asarray(predict(params, held[0])), axis=-1)
+    accuracy = onp.count_nonzero(predicted == held_labels) / len(held_labels)
+    norms = onp.asarray(gradient_norms(params, *held))
     hardest = onp.argsort(-norms)[:5]
 
     backend = tangrad.default_backend()
     picture = options.output / f"digits-{backend}.png"
     draw(picture, losses, held_images, held_labels, predicted, norms)
-    leaves = {tangrad.tree_util.keystr(path): onp.asarray(leaf) for path, leaf in tangrad.tree.leaves_with_path(params)}
+    leaves: dict[str, Any] = {
+        tangrad.tree_util.keystr(path): onp.asarray(leaf) for path, leaf in tangrad.tree.leaves_with_path(params)
+    }
     onp.savez(options.output / f"digits-{backend}.npz", **leaves)
     (options.output / f"digits-{backend}.json").write_text(json.dumps({"losses": losses, "accuracy": accuracy}))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from tangrad import tree
 from tangrad._lax.checks import ANY, NUMERIC, is_kind
@@ -21,7 +21,7 @@ from tangrad._lax.windows.primitives import (
 )
 from tangrad._lax.windows.shapes import dilated_shape, padtype_to_pads
 from tangrad.core import Array, ClosedJaxpr, Tracer, without_boundary
-from tangrad.typing import PyTree
+from tangrad.typing import ArrayLike, PyTree
 
 # The functions of which reductions over windows are primitives; what they start from, and which dtypes they take.
 _SIMPLE: dict[Any, Any] = {
@@ -31,6 +31,28 @@ _SIMPLE: dict[Any, Any] = {
 }
 
 
+@overload
+def reduce_window(
+    operand: ArrayLike,
+    init_value: ArrayLike,
+    computation: Callable[[Any, Any], Any],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: Any = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Array: ...
+@overload
+def reduce_window(
+    operand: PyTree,
+    init_value: PyTree,
+    computation: Callable[[Any, Any], Any],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: Any = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Any: ...
 def reduce_window(
     operand: PyTree,
     init_value: PyTree,
