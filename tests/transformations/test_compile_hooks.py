@@ -278,3 +278,18 @@ def test_nothing_else_compiles():
         "tangrad._console.report.backends",
         "tangrad._backend_xla.backend",
     }
+
+
+def test_a_pass_that_says_so_gets_no_short_programs():
+    seen = []
+
+    def note(closed_jaxpr, context):
+        seen.append(len(closed_jaxpr.eqns))
+
+    note.least_equations = 3
+    with register(types.SimpleNamespace(tangrad_jaxpr_pass=hookimpl(note)), group="tangrad.hooks", name="long"):
+        tangrad.jit(lambda x: np.sin(np.cos(x)))(1.0)
+        assert seen == []
+        tangrad.jit(lambda x: np.sin(np.cos(np.sin(x))))(1.0)
+        tangrad.jit(lambda x: tangrad.jit(lambda x: np.sin(np.cos(np.sin(x))))(x))(1.0)  # those within count
+        assert seen == [3, 1]

@@ -112,7 +112,8 @@ def guarded(manager: Any, plugin: Plugin, implementation: tuple[str, Any]) -> tu
     kinds = {PASS: _pass, BEFORE_APPLY: _policy, NAMES: _lister, **dict.fromkeys(OBSERVERS, _observer)}
     function = (_wrapper if one.wrapper else kinds.get(hook, _provider))(manager, plugin, hook, call)
     # So that pluggy, which reads the signature, hands over every argument.
-    function.__wrapped__ = getattr(SPECIFICATIONS, hook)
+    function.__wrapped__, least = getattr(SPECIFICATIONS, hook), getattr(one.function, "least_equations", 0)
+    function.least_equations = least
     options = {"tryfirst": one.tryfirst, "trylast": one.trylast, "wrapper": one.wrapper}
     return hook, pluggy.HookimplMarker("tangrad")(function, specname=hook, **options)
 

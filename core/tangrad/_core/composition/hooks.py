@@ -71,13 +71,13 @@ class HookContext:
 
 
 class Hooks:
-    """The compile-time hooks of a composition, ready to call."""
+    """The compile-time hooks of a composition, ready to call. `shortest`: shorter programs no pass wants to see."""
 
-    __slots__ = ("_composition", "_loaded", "active", "cache_hit_observers")
+    __slots__ = ("_composition", "_loaded", "active", "cache_hit_observers", "shortest")
 
     def __init__(self) -> None:
         self._composition: Composition | None = None
-        self._loaded = False
+        self._loaded, self.shortest = False, 0
         self.active: tuple[str, ...] | None = None
         self.cache_hit_observers: tuple[Any, ...] | None = None
 
@@ -148,6 +148,7 @@ class Hooks:
     def _publish(self, manager: Any) -> None:
         callers = {hook: getattr(manager.hook, hook).get_hookimpls() for hook in PROGRAM_HOOKS}
         self.cache_hit_observers = tuple(callers["tangrad_cache_hit"]) or None
+        self.shortest = min([getattr(one.function, "least_equations", 0) for one in callers[PASS]], default=0)
         self.active = tuple(sorted(hook for hook, implementations in callers.items() if implementations)) or None
 
 

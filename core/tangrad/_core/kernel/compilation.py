@@ -22,7 +22,7 @@ from tangrad._core.kernel.applications import ask_about
 from tangrad._core.kernel.array import Array, Literal
 from tangrad._core.kernel.backend import Backend, CompileOptions, preferred_backend
 from tangrad._core.kernel.dce import dce_jaxpr
-from tangrad._core.kernel.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_function
+from tangrad._core.kernel.jaxpr import ClosedJaxpr, Jaxpr, carried_program, jaxpr_as_function
 from tangrad._core.kernel.jaxpr_check import check_jaxpr
 from tangrad._core.kernel.nan_checks import checked_execute
 from tangrad._core.kernel.trace import Tracer, checked_operands
@@ -41,8 +41,7 @@ class _Turns:
     __slots__ = ("lock", "takers")
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self.takers = 0
+        self.lock, self.takers = threading.RLock(), 0
 
 
 # One for each program that is being compiled; dropped when that is done.
@@ -154,7 +153,8 @@ def _prepare(
     facts = {"device": device, "donated": tuple(donated), **(extra or {})}
     context = HookContext(name, backend.name, backend.platform, facts)
     hooks.cache_miss(context, "memory", reason)
-    closed = hooks.run_passes(closed, context)
+    if len(closed.eqns) >= hooks.shortest or any([carried_program(eqn.params) for eqn in closed.eqns]):
+        closed = hooks.run_passes(closed, context)
     if hooks.observes(BEFORE_APPLY):
         ask_about(closed, context)
     if thread.check_jaxprs:
@@ -181,7 +181,9 @@ def usable_donations(jaxpr: Jaxpr, donated: Sequence[bool]) -> tuple[bool, ...]:
     """
     usable = [False] * len(donated)
     outs = [out.aval for out in jaxpr.outvars] if any(donated) else []
-    free = {kind: Counter(map(kind, outs)) for kind in (_type, _size)}
+    type_of = lambda aval: (aval.shape, aval.dtype)
+    size_of = lambda aval: (aval.size, dtypes.bit_width(aval.dtype))
+    free = {kind: Counter(map(kind, outs)) for kind in (type_of, size_of)}
     for kind, places in free.items():
         for position, (var, is_donated) in enumerate(zip(jaxpr.invars, donated)):
             if is_donated and not usable[position] and places[kind(var.aval)] > 0:
@@ -189,14 +191,6 @@ def usable_donations(jaxpr: Jaxpr, donated: Sequence[bool]) -> tuple[bool, ...]:
                 for each, others in free.items():
                     others[each(var.aval)] -= 1
     return tuple(usable)
-
-
-def _type(aval: Any) -> Any:
-    return aval.shape, aval.dtype
-
-
-def _size(aval: Any) -> Any:
-    return aval.size, dtypes.bit_width(aval.dtype)
 
 
 def _compiled(make: Callable[[], Any], closed: ClosedJaxpr, kept: Any, context: HookContext) -> Program:

@@ -97,8 +97,9 @@ def vmap(
         out_tree: list[Any] = []
 
         def flat(*tracers: Any) -> list[Any]:
-            call_args, call_kwargs = treedef.unflatten(tracers)
-            out = fun(*call_args, **call_kwargs)
+            positional = of_args.num_leaves
+            named = of_kwargs.unflatten(tracers[positional:]) if kwargs else {}
+            out = fun(*of_args.unflatten(tracers[:positional]), **named)
             outs, structure = tree.flatten(out)
             if not all([hasattr(type(leaf), "aval") for leaf in outs]):
                 returned_leaves(out, "vmap: the function")

@@ -216,7 +216,7 @@ class JitFunction(Generic[P, R]):
             donated = infer_other(signature, donate_argnums, donate_argnames, "donate")
             check_disjoint(static, donated)
         for_compiler = () if compiler_options is None else sorted_options(compiler_options, "jit: compiler_options")
-        asked = (for_compiler, chosen_regions(compile_regions))
+        asked = (for_compiler, None if compile_regions is None else chosen_regions(compile_regions))
         options = Options(*static, *donated, keep_unused, device, backend, bool(inline), *layout, axes, *asked)
         self._options = options
         self._name = getattr(fun, "__name__", type(fun).__name__)

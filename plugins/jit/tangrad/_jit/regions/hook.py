@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tangrad._jit.regions.limits import MEASURED, MEASURED_ON_NUMPY, NONE
+from tangrad._jit.regions.limits import FEWEST, MEASURED, MEASURED_ON_NUMPY, NONE
 from tangrad._jit.regions.settings import compile_regions
 from tangrad.core import ClosedJaxpr, HookContext, hookimpl
 from tangrad.core.settings import is_checking_values
@@ -30,6 +30,9 @@ def tangrad_jaxpr_pass(closed_jaxpr: ClosedJaxpr, context: HookContext) -> Close
     except Exception as error:  # what is there to save time must not cost a program
         warnings.warn(f"{context.function_name!r} is compiled whole: {error!r}", RuntimeWarning, stacklevel=2)
         return None
+
+
+vars(tangrad_jaxpr_pass)["least_equations"] = FEWEST  # the kernel does not call it for shorter ones
 
 
 def _is_short(closed: ClosedJaxpr, limit: int) -> bool:

@@ -49,6 +49,7 @@ class Limits:
         return max(1, -(-wanted // max(period, 1)))
 
 
+FEWEST = 4  # with fewer equations nothing repeats itself: a copy has two
 # Measured: see docs/compiling.md.
 MEASURED = Limits(program=160, region=20, saved=80)
 # A function of NumPy's calls makes arrays for all that it returns, where the whole program overwrites: 48 small blocks

@@ -18,9 +18,9 @@ def check_regions(value: Any) -> Any:
 
 
 def chosen_regions(value: Any) -> Any:
-    """The argument `compile_regions` of `jit`: None, or a value of the setting. Raises as `check_regions` does."""
+    """The argument `compile_regions` of `jit`: a value of the setting. Raises as `check_regions` does."""
     try:
-        return None if value is None else check_regions(value)
+        return check_regions(value)
     except (TypeError, ValueError) as error:
         raise type(error)(f"jit: compile_regions: {error}, got {value!r}") from None
 
