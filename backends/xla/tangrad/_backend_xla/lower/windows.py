@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad._backend_xla.convolutions import convolution
 from tangrad._backend_xla.helpers import (
     accumulate,
     compare,
@@ -18,84 +19,15 @@ from tangrad._backend_xla.helpers import (
     scalar,
     select,
 )
-from tangrad._backend_xla.mlir import ir
-from tangrad._backend_xla.products import precision_config
 from tangrad._backend_xla.windows import padding_attribute, reduce_window
-from tangrad.core import RuleSet, ShapedArray, dtypes
+from tangrad.core import RuleSet, ShapedArray
 from tangrad.extend import lax as p
 from tangrad.extend.lax import ge_p, greatest, least, zero
 
 lower = RuleSet("lower.xla", api=1)
 
 
-# --- convolution ---------------------------------------------------------------------------------------------------
-
-
-@lower.rule(p.conv_general_dilated_p)
-def _conv_general_dilated(ctx: Any, lhs: Any, rhs: Any, *, precision: Any, **params: Any) -> Any:
-    attributes = _convolution_attributes(ctx, precision, **params)
-    (left, right), out = ctx.in_avals, ctx.out_aval
-    if not dtypes.issubdtype(left.dtype, np.complexfloating):
-        return ctx.op("stablehlo.convolution", ctx.types[out], (lhs, rhs), attributes)
-    # XLA has no complex convolutions on most platforms. Three real ones make one.
-    part = dtypes.to_floating_dtype(left.dtype)
-    (a, b), (c, d) = [_parts(ctx, x, aval.update(dtype=part)) for x, aval in ((lhs, left), (rhs, right))]
-    real_out = out.update(dtype=dtypes.to_floating_dtype(out.dtype))
-
-    def convolve(x: Any, y: Any) -> Any:
-        return ctx.op("stablehlo.convolution", ctx.types[real_out], (x, y), attributes)
-
-    first = convolve(same_type(ctx, "stablehlo.add", a, b), c)
-    second = convolve(a, same_type(ctx, "stablehlo.subtract", d, c))
-    third = convolve(b, same_type(ctx, "stablehlo.add", c, d))
-    real, imag = same_type(ctx, "stablehlo.subtract", first, third), same_type(ctx, "stablehlo.add", first, second)
-    return ctx.op("stablehlo.complex", ctx.types[out], (real, imag))
-
-
-def _parts(ctx: Any, x: Any, aval: Any) -> list[Any]:
-    return [ctx.op(name, ctx.types[aval], (x,)) for name in ("stablehlo.real", "stablehlo.imag")]
-
-
-def _convolution_attributes(
-    ctx: Any,
-    precision: Any,
-    *,
-    window_strides: Any,
-    padding: Any,
-    lhs_dilation: Any,
-    rhs_dilation: Any,
-    dimension_numbers: Any,
-    feature_group_count: int,
-    batch_group_count: int,
-    preferred_element_type: Any,
-) -> dict[str, Any]:
-    words = ctx.vocabulary
-    return {
-        "window_strides": words.integers(window_strides),
-        "padding": padding_attribute(ctx, padding),
-        "lhs_dilation": words.integers(lhs_dilation),
-        "rhs_dilation": words.integers(rhs_dilation),
-        "window_reversal": words.booleans((False,) * len(window_strides)),
-        "dimension_numbers": words.made(("convolution", dimension_numbers), _dimension_numbers(dimension_numbers)),
-        "feature_group_count": words.integer(feature_group_count),
-        "batch_group_count": words.integer(batch_group_count),
-        "precision_config": precision_config(ctx, precision),
-    }
-
-
-def _dimension_numbers(numbers: Any) -> Any:
-    """Maker of the attribute, which writes down each array: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
-
-    def letters(spec: Sequence[int], batch: str, feature: str) -> str:
-        names = [batch, feature, *map(str, range(len(spec) - 2))]
-        return f"[{', '.join([names[spec.index(dimension)] for dimension in range(len(spec))])}]"
-
-    def make(context: Any) -> Any:
-        lhs, rhs, out = numbers
-        text = f"{letters(lhs, 'b', 'f')}x{letters(rhs, 'o', 'i')}->{letters(out, 'b', 'f')}"
-        return ir.Attribute.parse(f"#stablehlo.conv<{text}>", context)
-
-    return make
+lower.table({p.conv_general_dilated_p: convolution})
 
 
 # --- reductions over windows ---------------------------------------------------------------------------------------
