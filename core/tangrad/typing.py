@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias, runti
 
 import numpy as np
 
-from tangrad._core.kernel.array import Array
+from tangrad._core.dtypes.objects import ExtendedDType
+from tangrad._core.kernel.array import Array, Literal
 
 
 class _HasDType(Protocol):
@@ -37,3 +38,9 @@ Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 Axis: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None  # one, several or all
 PyTree: TypeAlias = Any  # a tree of arrays, whose kind its maker alone knows
 Key: TypeAlias = Array
+
+# For authors of rules, traces and backends.
+Value: TypeAlias = Array | Literal  # what rules get and return
+Params: TypeAlias = dict[str, Any]  # a primitive's parameters by name
+DType: TypeAlias = np.dtype[Any] | ExtendedDType  # a dtype that is one already
+Dimensions: TypeAlias = tuple[Any, ...]  # the shape of a type: integers, or symbolic sizes, which calculate like them
