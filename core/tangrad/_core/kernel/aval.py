@@ -77,11 +77,7 @@ class ShapedArray(AbstractValue):
     ndim: int
 
     def __new__(
-        cls,
-        shape: Iterable[Any],
-        dtype: Any,
-        weak_type: bool = False,
-        named_shape: NamedShape | Mapping[Any, int] = (),
+        cls, shape: Iterable[Any], dtype: Any, weak_type: bool = False, named_shape: NamedShape | Mapping[Any, int] = ()
     ) -> ShapedArray:
         if type(shape) is not tuple:
             shape = tuple(shape)

@@ -32,9 +32,7 @@ dce = RuleKind(
 
 @calls_rules("dce", "eqn")
 def dce_jaxpr(
-    jaxpr: Jaxpr,
-    used_outputs: Sequence[bool],
-    instantiate: bool | Sequence[bool] = False,
+    jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool]]:
     """Remove outputs that are not used and what only they needed.
 
