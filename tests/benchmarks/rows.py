@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from .programs.cliffs import IDIOMS
 from .programs.common import NAMES as COMMON
+from .programs.convolutions import PROGRAMS as CONVOLUTIONS
 from .programs.numerical import WORK as NUMERICAL
 from .programs.several_processes import PROGRAMS as SEVERAL_PROCESSES
 from .sides import (
@@ -243,6 +244,7 @@ def all_rows() -> list[Row]:
         *jitted_numpy_rows(),
         *_rows(STEADY, (X,), 1.02, compare_hlo=True),
         *control_flow_rows(),
+        *_rows(tuple(CONVOLUTIONS), (X,), 0.75),
         *numerical_rows(),
         *cliff_rows(),
         *common_rows(),
