@@ -73,7 +73,8 @@ class Driver:
         """One result per peer. A peer that fails spoils only its own line."""
         results = [Result(row, peer.side, peer.limit) for peer in row.peers]
         try:
-            self._sample(row, row.subject, row.program)
+            if row.kind != "once":
+                self._sample(row, row.subject, row.program)
         except WorkerError as error:
             for result in results:
                 result.error = str(error)
@@ -89,9 +90,9 @@ class Driver:
     def _measure_rounds(self, row: Row, results: list[Result]) -> None:
         subject: list[float] = []
         by_peer: list[list[float]] = [[] for _ in row.peers]
-        for peer, result in zip(row.peers, results, strict=True):
+        for peer, result in zip(row.peers, results, strict=True) if row.kind != "once" else ():
             self._try_sample(row, peer, result)
-        rounds = self.rounds * PROCESS_ROUNDS if row.kind == "process" else self.rounds
+        rounds = {"process": self.rounds * PROCESS_ROUNDS, "once": 1}.get(row.kind, self.rounds)
         for _ in range(rounds):
             subject.append(self._sample(row, row.subject, row.program))
             for peer, result, samples in zip(row.peers, results, by_peer, strict=True):
@@ -115,7 +116,7 @@ class Driver:
                 return self.processes.sample(SIDES[side], program)[unit]
             except (RuntimeError, OSError, ValueError) as error:
                 raise WorkerError(str(error)) from error
-        asked = {"program": program, "seconds": self.seconds, "clock": self.clock}
+        asked = {"program": program, "seconds": self.seconds, "clock": "cpu" if row.kind == "once" else self.clock}
         return float(self.pool.ask(side, do="sample", **asked)["seconds"])
 
     def _judge(self, row: Row, result: Result, subject: list[float], peer: list[float]) -> None:

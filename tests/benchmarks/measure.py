@@ -29,7 +29,8 @@ class Case:
     `call()` does it once. Where caches would hide the work, `fresh()` makes a new function (untimed) for each call and
     the work is `call(function)`. `finish()`, inside the timed section, waits for asynchronous results. `equations()` is
     the number of jaxpr equations behind a call and `hlo()` the optimised HLO text, where they mean something;
-    `compilations()` gives the function that returns how many programs the side has compiled.
+    `compilations()` gives the function that returns how many programs the side has compiled. `once`: a call takes
+    seconds, so that one is a sample.
     """
 
     call: Callable[..., Any]
@@ -38,6 +39,7 @@ class Case:
     equations: Callable[[], int] | None = None
     hlo: Callable[[], str] | None = None
     compilations: Callable[[], Callable[[], int]] | None = None
+    once: bool = False
 
 
 def compilations_of_a_call(case: Case) -> int:
@@ -79,6 +81,8 @@ def _fresh_loop_seconds(case: Case, count: int, now: Callable[[], float]) -> flo
 
 def calls_in_a_loop(case: Case, loop: float = LOOP_SECONDS) -> int:
     """How many calls fill a loop of about `loop` seconds; warms the case up while finding out."""
+    if case.once:
+        return 1
     loop_seconds(case, 1)
     if loop_seconds(case, 1) > LONG * loop:  # it compiles in each call: once is enough, however it was interrupted
         return 1
@@ -95,7 +99,7 @@ def best_call_seconds(case: Case, count: int, seconds: float, clock: str = "wall
     """The least seconds of one call over loops of `count` calls that take about `seconds` together."""
     gc.collect()
     best, spent, loops = float("inf"), 0.0, 0
-    while spent < seconds or loops < LEAST_LOOPS:
+    while not loops or (not case.once and (spent < seconds or loops < LEAST_LOOPS)):
         took = loop_seconds(case, count, clock)
         best, spent, loops = min(best, took), spent + took, loops + 1
     return best / count

@@ -12,7 +12,7 @@ from .loading import command
 from .processes import last_line, side_environment
 from .sides import SIDES, Side
 
-TIME_LIMIT = 180.0
+TIME_LIMIT = 1800.0  # what hangs; deep programs take minutes to compile
 
 
 class WorkerError(Exception):

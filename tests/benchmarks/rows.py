@@ -7,6 +7,7 @@ fresh processes (`processes.py`); the geometric mean is made from the steady-sta
 
 from dataclasses import dataclass, replace
 
+from .programs import deep
 from .programs.cliffs import IDIOMS
 from .programs.common import NAMES as COMMON
 from .programs.convolutions import PROGRAMS as CONVOLUTIONS
@@ -24,6 +25,7 @@ from .sides import (
     TANGRAD_NUMPY_8,
     TANGRAD_XLA,
     TANGRAD_XLA_8,
+    TANGRAD_XLA_WHOLE,
 )
 
 BACKEND_LETTER = {
@@ -49,9 +51,10 @@ class Peer:
 class Row:
     """One line of the budgets.
 
-    `unit` is 'seconds' or 'bytes'; `per_equation` divides by each side's own equations; `count_compilations` says
-    beside the time how many programs a call compiles; `judge` says what is held against the limit: the 'ratio', the
-    'difference' (subject less peer), or the subject's own 'value'.
+    `kind` is 'loop', 'process', 'once' (a loop of one call, on the CPU clock) or 'geometric mean'; `unit` 'seconds' or
+    'bytes'; `per_equation` divides by each side's own equations; `count_compilations` says beside the time how many
+    programs a call compiles; `judge` says what is held against the limit: the 'ratio', the 'difference' (subject less
+    peer), or the subject's own 'value'.
     """
 
     name: str
@@ -228,6 +231,42 @@ def xmap_rows() -> list[Row]:
     ]
 
 
+COMPILE_LIMITS = {
+    "12 layers": 0.25,
+    "24 layers": 0.10,
+    "48 layers": 0.04,
+    "12 layers, jit": 0.25,
+    "12 layers, remat": 0.25,
+    "12 layers, vmap": 0.25,
+    "48 residual blocks": 0.35,
+    "residual network 4 x 6": 0.35,
+    "LSTM, 48 steps": 0.15,
+    "chain of 6,000": 0.10,
+    deep.LIST: 1.02,
+}
+
+
+def compile_rows() -> list[Row]:
+    """Deep programs: what compiling them takes beside JAX, and what running them does beside the whole program."""
+    compiled_whole = TANGRAD_XLA_WHOLE.name
+    return [
+        *[
+            Row(f"compile: {name}", X, f"compile: {name}", (Peer(JAX.name, limit),), kind="once")
+            for name, limit in COMPILE_LIMITS.items()
+        ],
+        Row("compile: 12 layers", N, "compile: 12 layers", (Peer(JAX.name, 0.1),), kind="once"),
+        *[
+            Row(
+                f"compiled: {name}",
+                X,
+                f"compiled: {name}",
+                (Peer(compiled_whole, 1.01 if name == deep.LIST else 1.05),),
+            )
+            for name in deep.NAMES
+        ],
+    ]
+
+
 GEOMETRIC_MEAN = Row("steady state: geometric mean", X, "", (Peer(JAX.name, 1.0),), kind="geometric mean")
 
 
@@ -251,6 +290,7 @@ def all_rows() -> list[Row]:
         *many_devices_rows(),
         *xmap_rows(),
         *several_processes_rows(),
+        *compile_rows(),
         GEOMETRIC_MEAN,
     ]
 
@@ -258,5 +298,6 @@ def all_rows() -> list[Row]:
 def with_peer_as_subject(row: Row) -> Row:
     """The row with JAX in Tangrad's place: the self-test of the harness, whose ratios must come out near 1."""
     again = JAX_AGAIN_8.name if row.subject in (TANGRAD_NUMPY_8.name, TANGRAD_XLA_8.name) else JAX_AGAIN.name
-    peers = tuple(peer if peer.side != row.subject else replace(peer, side=again) for peer in row.peers)
+    ours = (row.subject, TANGRAD_XLA_WHOLE.name)
+    peers = tuple(peer if peer.side not in ours else replace(peer, side=again) for peer in row.peers)
     return replace(row, subject=again, peers=peers)

@@ -59,6 +59,12 @@ def _autograd_api() -> Any:
 
 TANGRAD_NUMPY = Side("tangrad-numpy", "Tangrad N", "tangrad", (("TANGRAD_BACKEND", "numpy"),))
 TANGRAD_XLA = Side("tangrad-xla", "Tangrad X", "tangrad", (("TANGRAD_BACKEND", "xla"), ("JAX_PLATFORMS", "cpu")))
+TANGRAD_XLA_WHOLE = replace(
+    TANGRAD_XLA,
+    name="tangrad-xla-whole",
+    title="compiled whole",
+    environment=(*TANGRAD_XLA.environment, ("TANGRAD_COMPILE_REGIONS", "false")),
+)
 JAX = Side("jax", "JAX", "jax", (("JAX_PLATFORMS", "cpu"),))
 
 EIGHT = 8  # devices of the processor; in processes of their own, as they share its cores
@@ -76,6 +82,7 @@ NUMPY = Side("numpy", "NumPy", "numpy")
 EVERY = (
     TANGRAD_NUMPY,
     TANGRAD_XLA,
+    TANGRAD_XLA_WHOLE,
     TANGRAD_NUMPY_8,
     TANGRAD_XLA_8,
     JAX,

@@ -10,6 +10,8 @@ import pytest
 from . import cli, cliff_table, driver, hlo, hlo_graph, measure, processes, programs, report, rows, sides
 from .pool import WorkerError, WorkerPool
 
+IN_WORKERS = ("loop", "once")
+
 
 @pytest.fixture(scope="module")
 def numpy_pool(tmp_path_factory):
@@ -21,7 +23,7 @@ def numpy_pool(tmp_path_factory):
 def test_every_loop_row_has_a_program():
     table = programs.program_table()
     for row in rows.all_rows():
-        if row.kind == "loop":
+        if row.kind in IN_WORKERS:
             assert row.program in table
         if row.kind == "process":
             known = processes.WORK.keys() | programs.several_processes.PROGRAMS.keys()
@@ -30,7 +32,7 @@ def test_every_loop_row_has_a_program():
 
 
 def test_every_program_is_in_a_row():
-    assert set(programs.program_table()) == {row.program for row in rows.all_rows() if row.kind == "loop"}
+    assert set(programs.program_table()) == {row.program for row in rows.all_rows() if row.kind in IN_WORKERS}
 
 
 def test_titles_are_unique_and_limits_positive():
