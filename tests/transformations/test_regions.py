@@ -159,7 +159,7 @@ def test_small_programs_and_what_is_computed_element_by_element_are_left_alone()
         return x.sum()
 
     assert regions_of(tangrad.grad(chain), batch()) == []
-    assert regions_of(tangrad.grad(chain), batch(), limits=NONE) != []
+    assert loops_of(tangrad.grad(chain), batch(), limits=NONE)[0] != []
 
 
 def test_parts_with_effects_and_parts_that_differ_in_a_number_are_no_copies():
@@ -193,6 +193,64 @@ def test_what_only_some_copies_hand_on_is_a_result_of_the_region():
     args = weights(8), batch()
     assert sizes(regions_of(kept, *args)) == [8]
     assert_close(tangrad.jit(kept, compile_regions="always")(*args), kept(*args))
+
+
+# --- chains as loops --------------------------------------------------------------------------------------------------
+
+
+def wave(x, steps=400):
+    for _ in range(steps):
+        x = np.sin(x) * 1.01 + 0.1
+    return x.sum()
+
+
+def loops_of(function, *args, limits=MEASURED):
+    """The steps of the loops that a chain has become, and how many equations are left."""
+    program = tangrad.jit(function).trace(*args).jaxpr
+    found = with_regions(program, limits, True)
+    if found is None:
+        return [], len(program.eqns)
+    check_jaxpr(found)
+    scans = [equation for equation in found.eqns if equation.primitive.identity == "control_flow.scan"]
+    return [equation.params["length"] for equation in scans], len(found.eqns)
+
+
+def test_a_long_chain_is_a_loop_and_its_gradient_walks_the_stack_back():
+    steps, left = loops_of(tangrad.value_and_grad(wave), batch())
+    assert steps == [400, 400] and left < 10
+    steps, left = loops_of(tangrad.grad(wave), batch())
+    assert steps == [399, 399] and left < 12  # the last sine is unused
+    steps, left = loops_of(wave, batch())
+    assert steps == [25] and left < 10  # of 16 turns each
+    assert loops_of(tangrad.grad(lambda x: wave(x, 20)), batch())[0] == []
+
+
+def test_what_a_loop_would_stack_in_vain_stays_a_chain():
+    def kept(x):
+        seen = []
+        for _ in range(200):
+            x = np.sin(x) * 1.01 + 0.1
+            seen.append(x)
+        return seen
+
+    assert loops_of(kept, np.ones(3))[0] == []
+    large = np.zeros((1 << 16,))
+    assert loops_of(tangrad.grad(wave), large)[0] == []  # 100 MB of cosines
+
+
+def test_chains_compute_what_they_did(backend):
+    def branching(x, weight):
+        first = None
+        for step in range(120):
+            x = np.tanh(x * weight) + 0.5 * x
+            first = x if step == 7 else first
+        return (x * first).sum()
+
+    for function in (wave, lambda x: branching(x, x + 1.0)):
+        for transformed in (function, tangrad.value_and_grad(function), tangrad.vmap(tangrad.grad(function))):
+            whole = tangrad.jit(transformed, compile_regions=False)(batch())
+            for choice in ("auto", "always"):
+                assert_close(tangrad.jit(transformed, compile_regions=choice)(batch()), whole)
 
 
 # --- that nothing else changes ----------------------------------------------------------------------------------------

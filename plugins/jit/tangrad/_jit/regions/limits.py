@@ -23,14 +23,22 @@ class Limits:
             contraction reads or writes it, it goes through memory anyway.
         windows: whether regions may have convolutions.
         groups: whether several short periods may make one region.
+        loop: chains without contractions that would spare fewer equations as loops.
+        steps: loops of fewer steps.
+        stack: loops that stack more bytes; `long_stack`: those of `long` steps or more.
     """
 
     program: int
     region: int
-    saved: int
+    saved: float
     per_product: float = 40
     windows: bool = False
     groups: bool = True
+    loop: float = inf
+    steps: int = 2
+    stack: float = inf
+    long: int = 1
+    long_stack: float = inf
 
     def fits(self, contents: Contents) -> bool:
         """Whether a part with these contents may be a region."""
@@ -50,10 +58,11 @@ class Limits:
 
 
 FEWEST = 4  # with fewer equations nothing repeats itself: a copy has two
-# Measured: see docs/compiling.md.
-MEASURED = Limits(program=160, region=20, saved=80)
+# Measured: see docs/compiling.md. XLA fuses a short chain with its gradient, and computes residuals again: that is
+# faster than memory. Of a long one it computes them again and again, in time that grows with the square of the length.
+MEASURED = Limits(program=160, region=20, saved=80, loop=240, steps=32, stack=8e6, long=1000, long_stack=256e6)
 # A function of NumPy's calls makes arrays for all that it returns, where the whole program overwrites: 48 small blocks
 # took 1.4 times as long, layers of 80 equations no longer.
 MEASURED_ON_NUMPY = Limits(program=160, region=60, saved=80, groups=False)
 # For tests: every repetition becomes a region, whether it pays or not.
-NONE = Limits(program=2, region=1, saved=1, per_product=inf, windows=True)
+NONE = Limits(program=2, region=1, saved=1, per_product=inf, windows=True, loop=4)

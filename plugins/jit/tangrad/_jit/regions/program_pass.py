@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 from tangrad._jit.regions.limits import Limits
+from tangrad._jit.regions.loops import in_loops
 from tangrad._jit.regions.outlining import outline
 from tangrad._jit.regions.primitives import region_p
 from tangrad._jit.regions.structure import Structures
@@ -75,6 +76,9 @@ class _Pass:
     def _jaxpr(self, jaxpr: Jaxpr) -> Jaxpr:
         equations = [self._equation(equation) for equation in jaxpr.eqns]
         if self._unmarked:
+            looped = in_loops(equations, jaxpr.outvars, self._structures, self._limits)
+            self.changes += looped is not equations
+            equations = looped
             outlined = outline(equations, jaxpr.outvars, self._structures, self._limits)
             self.changes += outlined is not equations
             equations = outlined
