@@ -13,7 +13,7 @@ from pathlib import Path
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
-from tools.metadata import SHARED, complete_text, configuration
+from tools.metadata import PARTS, SHARED, complete_text, configuration
 from tools.workspace import ROOT, distributions, umbrella
 
 NOT_SHIPPED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", "build", "dist", ".*_cache")
@@ -54,7 +54,7 @@ def build(target: Path, root: Path = ROOT, one: Callable[[Path, Path], Path] = b
 
 def tree_state(root: Path = ROOT) -> str:
     """Return a digest of everything that goes into the wheels: it names a cache of them."""
-    digest = hashlib.sha256(SHARED.read_bytes())
+    digest = hashlib.sha256(SHARED.read_bytes() + PARTS.read_bytes())
     for folder in folders(root):
         digest.update(folder_state(folder, root).encode())
     return digest.hexdigest()[:16]

@@ -9,6 +9,7 @@ from typing import Any
 from tools.workspace import ROOT
 
 SHARED = ROOT / "tools" / "shared_metadata.toml"
+PARTS = ROOT / "tools" / "parts.toml"
 # Relative to the project's home: what an index shows beside a distribution.
 PAGES = {"Source": "", "Changelog": "/blob/main/CHANGELOG.md", "Issues": "/issues"}
 
@@ -16,6 +17,18 @@ PAGES = {"Source": "", "Changelog": "/blob/main/CHANGELOG.md", "Issues": "/issue
 def shared() -> dict[str, Any]:
     """Return what all distributions have in common."""
     return tomllib.loads(SHARED.read_text())
+
+
+def parts() -> dict[str, dict[str, Any]]:
+    """Return what each distribution has, who installs it alone, its keywords and an example, by its name."""
+    return tomllib.loads(PARTS.read_text())
+
+
+def parts_table() -> str:
+    """Return the distributions as a table in Markdown."""
+    rows = ["| distribution | what it has | who installs it without its neighbours |", "|---|---|---|"]
+    rows += [f"| `{name}` | {part['has']} | {part['alone']} |" for name, part in parts().items()]
+    return "\n".join(rows)
 
 
 def home() -> str:
@@ -52,7 +65,8 @@ def readme(folder: Path, project: dict[str, Any]) -> str:
     """Return the long description of a distribution, in Markdown."""
     if "readme" in project:
         return portable((folder / project["readme"]).read_text(), home())
-    return shared()["readme"].format_map(project).lstrip()
+    part = parts()[project["name"]]
+    return shared()["readme"].format_map({**project, **part, "example": part["example"].strip()}).lstrip()
 
 
 def configuration(folder: Path) -> dict[str, Any]:
@@ -63,7 +77,8 @@ def configuration(folder: Path) -> dict[str, Any]:
     own = tomllib.loads((folder / "pyproject.toml").read_text())
     text = {"text": readme(folder, own["project"]), "content-type": "text/markdown"}
     addresses = {"urls": urls(home())} if home() else {}
-    project = {**shared()["project"], **addresses, **own["project"], "readme": text}
+    keywords = {"keywords": parts()[own["project"]["name"]]["keywords"]}
+    project = {**shared()["project"], **keywords, **addresses, **own["project"], "readme": text}
     return {**own, "project": project}
 
 

@@ -1,7 +1,7 @@
 """The tables in the text, as the code has them: settings and variables in `docs/debugging.md`; what is missing of JAX,
 what differs call by call, and its names of settings in `docs/coming-from-jax.md`; what does not pass of the public
 suite of the array API in `docs/array-api.md`; packages in `docs/contrib/index.md`; kinds of rules in
-`docs/plugin-guide.md`.
+`docs/plugin-guide.md`; distributions in `docs/distributions.md`.
 
     python -m tools.docs.tables            write them into the page
     python -m tools.docs.tables --check    exit 1 if the page has others
@@ -18,11 +18,18 @@ from tangrad._compat.setting_names import NAMES, Alias, Fixed
 from tangrad._console.explanations.catalogue_data import PUBLIC_NAMES
 from tangrad._console.report.surroundings import _OTHER_VARIABLES
 from tangrad._core.kernel.all_settings import usable_settings
-from tools import array_api
+from tools import array_api, metadata
 from tools.docs import differences, extension, missing, packages
 from tools.workspace import ROOT
 
-NAMES_OF_PAGES = ("debugging.md", "coming-from-jax.md", "array-api.md", "contrib/index.md", "plugin-guide.md")
+NAMES_OF_PAGES = (
+    "debugging.md",
+    "coming-from-jax.md",
+    "array-api.md",
+    "contrib/index.md",
+    "plugin-guide.md",
+    "distributions.md",
+)
 PAGES = tuple([ROOT / "docs" / page for page in NAMES_OF_PAGES])
 # Public context managers that bear another name than their setting.
 ALSO = {"backend": "use_backend", "check_tracer_leaks": "checking_leaks"}
@@ -69,6 +76,7 @@ TABLES = {
     "array api": array_api.reasons_table,
     "packages": packages.table,
     "rule kinds": extension.kinds_table,
+    "distributions": metadata.parts_table,
 }
 MARKED = re.compile(r"(?P<begin><!-- (?P<mark>[a-z ]+) -->\n).*?(?P<end>\n<!-- /(?P=mark) -->)", re.DOTALL)
 
