@@ -24,6 +24,11 @@ class _HasDType(Protocol):
     def dtype(self) -> np.dtype[Any]: ...
 
 
+class HasShapeAndDType(_HasDType, Protocol):  # `ShapeDtypeStruct`s, avals, arrays of any kind
+    @property
+    def shape(self) -> Sequence[Any]: ...
+
+
 @runtime_checkable
 class SupportsArray(Protocol):  # what says which array it stands for
     def __tangrad_array__(self) -> Array: ...

@@ -1,8 +1,9 @@
 """What users write, for mypy and pyright: the type of each expression is the comment behind it."""
 
-from typing import NamedTuple, reveal_type
+from typing import Annotated, NamedTuple, reveal_type
 
 import numpy
+import numpy.typing
 
 import tangrad
 import tangrad.numpy as np
@@ -50,6 +51,22 @@ def cubed(x: tangrad.Array) -> tangrad.Array:
     return x**3
 
 
+@tangrad.custom_vjp
+def clipped(x: tangrad.Array) -> tangrad.Array:
+    return x
+
+
+clipped.defvjp(lambda x: (x, None), lambda _, g: (np.clip(g, -1.0, 1.0),))
+
+
+def rows(x: Annotated[tangrad.Array, "a b"]) -> Annotated[tangrad.Array, "b"]:
+    return x[0]  # as a type checker reads jaxtyping's `Float[tangrad.Array, "a b"]`
+
+
+def on_host(x: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float32]:
+    return numpy.asarray(x, numpy.float32)
+
+
 def squared(x: ArrayLike) -> tangrad.Array:
     return np.square(x)
 
@@ -87,6 +104,15 @@ reveal_type(np.concatenate([x, x]))  # Array
 reveal_type(np.linalg.norm(x))  # Array
 reveal_type(np.add.reduce(x))  # Array
 reveal_type(np.float32(3))  # Array
+reveal_type(np.unique(x))  # Array
+reveal_type(np.unique(x, return_counts=True))  # tuple[Array, Array]
+reveal_type(np.intersect1d(x, x))  # Array
+reveal_type(np.gradient(x, axis=0))  # Array
+reveal_type(np.vectorize(doubled)(x))  # Array
+reveal_type(lax.sort(x))  # Array
+reveal_type(lax.sort([x, x]))  # tuple[Array, ...]
+reveal_type(rows(x))  # Array
+reveal_type(numpy.sin(on_host(x)).shape)  # tuple[Any, ...]
 reveal_type(lax.scan(step, x, x))  # tuple[Array, Array]
 reveal_type(lax.cond(True, np.sin, np.cos, x))  # Array
 reveal_type(lax.fori_loop(0, 3, added, x))  # Array
@@ -106,3 +132,11 @@ reveal_type(tangrad.checkpoint(loss)(x, x, x))  # Array
 reveal_type(cubed(x))  # Array
 reveal_type(tangrad.jvp(cubed, (x,), (x,)))  # tuple[Array, Array]
 reveal_type(tree.map(doubled, params))  # dict[str, Array]
+reveal_type(jit(loss, donate_argnums=0)(x, x, x))  # Array
+reveal_type(clipped(x))  # Array
+reveal_type(tangrad.eval_shape(loss, x, x, x))  # ShapeDtypeStruct
+reveal_type(tangrad.make_jaxpr(loss)(x, x, x).jaxpr)  # Jaxpr
+reveal_type(tangrad.pure_callback(numpy.sin, x, x))  # Array
+reveal_type(tangrad.shard_map(doubled, None, None, None)(x))  # Array
+reveal_type(tangrad.xmap(doubled, ["i"], ["i"])(x))  # Array
+reveal_type(tangrad.device_get(x))  # ndarray[Any, Any]

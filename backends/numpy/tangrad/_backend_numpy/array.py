@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad import core as kernel
 from tangrad.core import Array, ShapedArray, dtypes
-from tangrad.core.backends import ArrayOperators, method_boundaries
+from tangrad.core.backends import method_boundaries
 
 new_array = object.__new__
 # Counting references finds every view of a buffer, where the interpreter counts them exactly.
@@ -36,7 +36,7 @@ class NumpyArray(Array):
     def __getattr__(self, name: str) -> Any:
         if name == "ndarray":
             raise AttributeError(deleted_message(self))
-        return ArrayOperators.__getattr__(self, name)
+        return self._member(name)
 
     def buffer(self) -> np.ndarray[Any, Any]:
         """The contents, on whichever device they are. Raises RuntimeError for a deleted array."""

@@ -81,7 +81,7 @@ class XlaArray(Array):
                 self._unsent = None
             return self.value
         try:
-            return Array.__getattr__(self, name)
+            return self._member(name)
         except Exception as error:
             filter_traceback(error)
             raise

@@ -457,10 +457,7 @@ def register(obj: Any, *, group: str | None = None, name: str | None = None, ove
 
 
 def configure_plugins(
-    *,
-    allow: Iterable[str] | None = None,
-    deny: Iterable[str] | None = None,
-    prefer: Mapping[str, str] | None = None,
+    *, allow: Iterable[str] | None = None, deny: Iterable[str] | None = None, prefer: Mapping[str, str] | None = None
 ) -> None:
     """Say which plugins may be used, and which of two rivals. What an earlier call said is replaced.
 

@@ -8,7 +8,7 @@ names: each forwards to what is registered for it, found at first use, which the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class ArrayOperators(ArrayMembers):
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return attributes["__array_namespace__"](self, api_version=api_version)
 
-    def __getattr__(self, name: str) -> Any:
+    def _member(self, name: str) -> Any:
         # Only names that the class lacks come here: plugins' methods and properties. `ndarray` is what the NumPy
         # backend looks for, to distinguish its own arrays and literals from all others.
         if name.startswith("__") or name == "ndarray":
@@ -81,6 +81,9 @@ class ArrayOperators(ArrayMembers):
         except Exception as error:
             filter_traceback(error)
             raise
+
+    if not TYPE_CHECKING:  # for checkers the names are those of the stub of members
+        __getattr__ = _member
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -155,7 +158,7 @@ def _install_operators() -> None:
 
 
 _install_operators()
-own_boundary(ArrayOperators.__getattr__)
+own_boundary(ArrayOperators._member)
 attributes.serve(ArrayOperators)
 
 
@@ -261,6 +264,10 @@ method_boundaries(Array, [*CONVERSIONS, *CONTAINER, "__buffer__", "block_until_r
 @exact_equality
 class Literal(ArrayOperators):
     """A scalar that is written into jaxprs. It passes through `bind` as a value, so staging need not look at it."""
+
+    if TYPE_CHECKING:  # operations take it where they take arrays
+
+        def __tangrad_array__(self) -> Array: ...
 
     # `val`: the number, a NumPy scalar of the aval's dtype; `ndarray`: a read-only NumPy array without dimensions.
     __slots__ = ("__weakref__", "_hash", "aval", "ndarray", "val")

@@ -236,7 +236,7 @@ def _canonical_dimension(dimension: Any, shape: Any) -> Any:
 
 # --- the aval of a value -------------------------------------------------------------------------------------------
 
-_handlers: dict[type, Callable[[Any], Any]] = {}
+_handlers: dict[type, Callable[[Any], ShapedArray]] = {}
 
 
 def register_aval_handler(kind: type, handler: Callable[[Any], Any]) -> None:
@@ -244,7 +244,7 @@ def register_aval_handler(kind: type, handler: Callable[[Any], Any]) -> None:
     _handlers[kind] = handler
 
 
-def get_aval(x: Any) -> Any:
+def get_aval(x: Any) -> ShapedArray:
     """The aval of an array, a tracer, a NumPy array or scalar, or a Python scalar.
 
     Objects of other types are asked for the array that they stand for: by their method `__tangrad_array__`, or by
@@ -252,7 +252,7 @@ def get_aval(x: Any) -> Any:
     """
     kind = type(x)
     if hasattr(kind, "aval"):
-        return x.aval
+        return x.aval  # type: ignore[no-any-return]
     handler = _handlers.get(kind) or _inherited_handler(kind)
     if handler is not None:
         return handler(x)
@@ -262,7 +262,7 @@ def get_aval(x: Any) -> Any:
     return get_aval(array)
 
 
-def _inherited_handler(kind: type) -> Callable[[Any], Any] | None:
+def _inherited_handler(kind: type) -> Callable[[Any], ShapedArray] | None:
     return next((_handlers[base] for base in kind.__mro__ if base in _handlers), None)
 
 

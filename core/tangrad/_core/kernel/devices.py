@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -91,6 +91,10 @@ def default_backend() -> str:
     return preferred_backend().name
 
 
+@overload
+def device_get(x: Array) -> np.ndarray[Any, Any]: ...
+@overload
+def device_get(x: Any) -> Any: ...
 @copies_explicitly
 def device_get(x: Any) -> Any:
     """The arrays of a tree as NumPy arrays, NumPy's scalars included; other leaves, and tracers, as they are.

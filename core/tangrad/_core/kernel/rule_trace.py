@@ -36,7 +36,7 @@ class RuleTrace(Trace):
     """
 
     __slots__ = ("below", "parent")
-    own: ClassVar[type[Tracer]] = RuleTracer
+    own: ClassVar[Any] = RuleTracer
     absent: ClassVar[Any] = None
     parent: Any
     below: Any

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from tangrad._core.diagnostics.logs import Logger
 from tangrad._core.diagnostics.users_calls import is_from_host as is_from_host
 from tangrad._core.diagnostics.users_calls import what_is_copied
-from tangrad._core.settings.config import define_setting, one_of, thread
+from tangrad._core.settings.config import Setting, define_setting, one_of, thread
 from tangrad._core.settings.thread_state import holding
 
 LEVELS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
@@ -33,22 +33,19 @@ _logger = Logger("tangrad")
 watch = SimpleNamespace(on=False)  # whether any guard was ever set
 
 
-def _define(name: str, default: str | None, doc: str) -> Any:
+def _define(name: str, default: str | None, doc: str) -> Setting:
     check = one_of(*LEVELS) if default else one_of(*LEVELS, None)
     return define_setting(name, default, doc, parse=lambda text: check(text.strip().lower() or default), check=check)
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
 _WORDS = "'allow', 'log' or 'disallow'; with '_explicit' also those by device_put and device_get."
 transfer_guard_everywhere = _define("transfer_guard", "allow", f"Copies between the host and devices: {_WORDS}")
-transfer_guard_host_to_device = _define(
-    "transfer_guard_host_to_device", None, "The same for copies from the host alone; None: as transfer_guard says."
-)
-transfer_guard_device_to_device = _define(
-    "transfer_guard_device_to_device", None, "The same for copies between devices; None: as transfer_guard says."
-)
-transfer_guard_device_to_host = _define(
-    "transfer_guard_device_to_host", None, "The same for copies to the host; None: as transfer_guard says."
-)
+_SAME = "The same for copies {}; None: as transfer_guard says."
+transfer_guard_host_to_device = _define("transfer_guard_host_to_device", None, _SAME.format("from the host alone"))
+transfer_guard_device_to_device = _define("transfer_guard_device_to_device", None, _SAME.format("between devices"))
+transfer_guard_device_to_host = _define("transfer_guard_device_to_host", None, _SAME.format("to the host"))
 _OF_ONE_DIRECTION = (transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_device_to_host)
 GUARDS = (transfer_guard_everywhere, *_OF_ONE_DIRECTION)
 
@@ -133,11 +130,11 @@ def read(array: Any, *, explicit: bool = False) -> None:
         copied(DEVICE_TO_HOST, array.aval, explicit=explicit)
 
 
-def copies_explicitly(function: Callable[..., Any]) -> Callable[..., Any]:
+def copies_explicitly(function: Callable[P, R]) -> Callable[P, R]:
     """The function says itself, as explicit, what it and those that it calls copy."""
 
     @wraps(function)
-    def copying(*args: Any, **kwargs: Any) -> Any:
+    def copying(*args: P.args, **kwargs: P.kwargs) -> R:
         if not watch.on:
             return function(*args, **kwargs)
         with holding(copies_explicitly=True):

@@ -406,7 +406,7 @@ explicit_x64_dtypes = define_choice(
 )
 
 
-def without_x64() -> Any:
+def without_x64() -> _Override:
     """`disable_x64` under `tangrad.experimental`: a context manager within which 64-bit dtypes become 32-bit.
 
     >>> import tangrad

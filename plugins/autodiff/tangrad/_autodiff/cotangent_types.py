@@ -20,7 +20,7 @@ def with_plain_type(value: Any) -> Any:
         return value if value.aval.infer_types is None else linear_placeholders[value.aval.plain]
     if not is_array_value(value):  # a symbolic zero
         return value
-    aval = get_aval(value)
+    aval: Any = get_aval(value)
     return value if aval.infer_types is None else aval.as_plain(value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -27,9 +27,12 @@ from tangrad.core import (
 )
 from tangrad.typing import ArrayLike, PyTree
 
+R = TypeVar("R")
+P = ParamSpec("P")
+
 
 @api_boundary
-def checkify(f: Callable[..., Any], errors: frozenset[type[Failure]] = user_checks) -> Callable[..., Any]:
+def checkify(f: Callable[P, R], errors: frozenset[type[Failure]] = user_checks) -> Callable[P, tuple[Error, R]]:
     """A function that also returns the first error of `f`: of its own checks, or of those that are found by themselves.
 
     Nothing stops where a check fails: the error is a value, and goes with the other results through `jit`, `vmap` and

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from tangrad.core import (
 )
 from tangrad.core.caches import exact_equality
 from tangrad.errors import UnexpectedTracerError
+
+R = TypeVar("R")
+P = ParamSpec("P")
 
 composites = PrimitiveSet("composites", api=1)
 
@@ -94,7 +97,7 @@ def composite_p(*avals: Any, jaxpr: Any, name: str, version: int, attributes: At
     return tuple(jaxpr.out_avals)
 
 
-def composite(decomposition: Callable[..., Any], name: str, version: int = 0) -> Callable[..., Any]:
+def composite(decomposition: Callable[P, R], name: str, version: int = 0) -> Callable[P, R]:
     """A function as one operation with a name, which a compiler may know a better way to do.
 
     In compiled programs on XLA it is one operation of StableHLO (`stablehlo.composite`) with the function as its

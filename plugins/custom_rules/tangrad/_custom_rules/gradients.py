@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from tangrad import tree
 from tangrad._custom_rules.calls import function_name
 from tangrad._custom_rules.reverse import custom_vjp
 from tangrad.core import (
+    Array,
     ClosedJaxpr,
     Tracer,
     as_array,
@@ -23,6 +24,10 @@ from tangrad.core import (
     trace_to_jaxpr,
 )
 from tangrad.tree_util import Partial
+from tangrad.typing import PyTree
+
+R = TypeVar("R")
+P = ParamSpec("P")
 
 
 def _flat_program(function: Callable[..., Any], in_tree: Any, avals: Any, name: str) -> tuple[Any, list[Any], Any]:
@@ -50,7 +55,7 @@ class _Pullback:
         return self._out_tree.unflatten([as_array(out) for out in outs])
 
 
-def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+def custom_gradient(fun: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P, R]:
     """A function that returns its vjp function beside its value.
 
     Args:
@@ -72,7 +77,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     name = function_name(fun)
 
     def pair(*args: Any) -> tuple[Any, Any]:
-        out = fun(*args)
+        out = cast(Callable[..., Any], fun)(*args)
         if not isinstance(out, tuple) or len(out) != 2 or not callable(out[1]):
             raise TypeError(f"custom_gradient: {name} must return a pair (output, vjp function), got {out!r}")
         return out
@@ -101,7 +106,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     return copy_identity(wrapped, fun)
 
 
-def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
+def closure_convert(fun: Callable[..., R], *example_args: PyTree) -> tuple[Callable[..., R], list[Array]]:
     """A function without its closure, and the values that it closed over: for functions with rules of their own.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from tangrad import tree
 from tangrad._custom_rules.calls import Stackable, function_name
@@ -23,7 +23,10 @@ from tangrad.core import (
     trace_to_jaxpr,
 )
 from tangrad.tree_util import broadcast_prefix
-from tangrad.typing import PyTree
+
+R = TypeVar("R")
+Res = TypeVar("Res")
+Lin = TypeVar("Lin")
 
 linear_calls = PrimitiveSet("linear_calls", api=1)
 
@@ -72,8 +75,8 @@ def linear_call_p(*avals: Any, jaxpr: Any, transposed: Any, num_res: int) -> Any
 
 
 def linear_call(
-    fun: Callable[[Any, Any], Any], fun_transpose: Callable[[Any, Any], Any], residual_args: PyTree, linear_args: PyTree
-) -> Any:
+    fun: Callable[[Res, Lin], R], fun_transpose: Callable[[Res, R], Lin], residual_args: Res, linear_args: Lin
+) -> R:
     """Call a linear function with a transpose of its own.
 
     Args:

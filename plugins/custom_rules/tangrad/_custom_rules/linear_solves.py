@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 from tangrad import tree
 from tangrad._custom_rules.solve_programs import (
@@ -20,10 +20,41 @@ from tangrad.autodiff import linear_transpose
 from tangrad.core import api_boundary
 from tangrad.typing import PyTree
 
+T = TypeVar("T")
+Aux = TypeVar("Aux")
+
 WHAT = "custom_linear_solve"
 PROGRAMS = ("matvec", "vecmat", "solve", "transpose_solve")
 
 
+@overload
+def custom_linear_solve(
+    matvec: Callable[[T], T],
+    b: T,
+    solve: Callable[[Callable[[T], T], T], T],
+    transpose_solve: Callable[[Callable[[T], T], T], T] | None = None,
+    symmetric: bool = False,
+    has_aux: Literal[False] = False,
+) -> T: ...
+@overload
+def custom_linear_solve(
+    matvec: Callable[[T], T],
+    b: T,
+    solve: Callable[[Callable[[T], T], T], tuple[T, Aux]],
+    transpose_solve: Callable[[Callable[[T], T], T], tuple[T, Aux]] | None = None,
+    symmetric: bool = False,
+    *,
+    has_aux: Literal[True],
+) -> tuple[T, Aux]: ...
+@overload
+def custom_linear_solve(
+    matvec: Callable[[Any], Any],
+    b: PyTree,
+    solve: Callable[[Callable[[Any], Any], Any], Any],
+    transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> PyTree: ...
 @api_boundary
 def custom_linear_solve(
     matvec: Callable[[Any], Any],

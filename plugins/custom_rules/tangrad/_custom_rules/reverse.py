@@ -97,6 +97,39 @@ class custom_vjp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named a
         self.optimize_remat = False
         copy_identity(self, fun)
 
+    # A lambda's parameters have types where their number is known.
+    @overload
+    def defvjp(
+        self,
+        fwd: Callable[[Any], Any],
+        bwd: Callable[[Any, Any], Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None: ...
+    @overload
+    def defvjp(
+        self,
+        fwd: Callable[[Any, Any], Any],
+        bwd: Callable[[Any, Any], Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None: ...
+    @overload
+    def defvjp(
+        self,
+        fwd: Callable[[Any, Any, Any], Any],
+        bwd: Callable[[Any, Any], Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None: ...
+    @overload
+    def defvjp(  # type: ignore[overload-cannot-match]  # of more parameters
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None: ...
     def defvjp(
         self,
         fwd: Callable[..., Any],

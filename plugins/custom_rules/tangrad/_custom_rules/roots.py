@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from tangrad.core.caches import free_after_fork, register_cache
 from tangrad.core.settings import cache_context
 from tangrad.typing import PyTree
 
+T = TypeVar("T")
+Aux = TypeVar("Aux")
+Operands = TypeVar("Operands")
+
 ROOT = "custom_root"
 IMPLICIT = "custom_implicit_solve"
 SIGNATURE_LIMIT = 64  # programs kept for one residual function
@@ -33,6 +37,23 @@ SIGNATURE_LIMIT = 64  # programs kept for one residual function
 Programs = tuple[Program, Program, Program]
 
 
+@overload
+def custom_root(
+    f: Callable[[T], T],
+    initial_guess: T,
+    solve: Callable[[Callable[[T], T], T], T],
+    tangent_solve: Callable[[Callable[[T], T], T], T],
+    has_aux: Literal[False] = False,
+) -> T: ...
+@overload
+def custom_root(
+    f: Callable[[T], T],
+    initial_guess: T,
+    solve: Callable[[Callable[[T], T], T], tuple[T, Aux]],
+    tangent_solve: Callable[[Callable[[T], T], T], T],
+    *,
+    has_aux: Literal[True],
+) -> tuple[T, Aux]: ...
 @api_boundary
 def custom_root(
     f: Callable[[Any], Any],
@@ -131,6 +152,29 @@ def _bind(
 # --- for authors of libraries -----------------------------------------------------------------------------------------
 
 
+@overload
+def custom_implicit_solve(
+    residual: Callable[[Operands, T], T],
+    operands: Operands,
+    initial_guess: T,
+    solve: Callable[[Callable[[Operands, T], T], Operands, T], T],
+    tangent_solve: Callable[[Callable[[T], T], T], T],
+    transpose_solve: Callable[[Callable[[T], T], T], T] | None = None,
+    symmetric: bool = False,
+    has_aux: Literal[False] = False,
+) -> T: ...
+@overload
+def custom_implicit_solve(
+    residual: Callable[[Operands, T], T],
+    operands: Operands,
+    initial_guess: T,
+    solve: Callable[[Callable[[Operands, T], T], Operands, T], tuple[T, Aux]],
+    tangent_solve: Callable[[Callable[[T], T], T], T],
+    transpose_solve: Callable[[Callable[[T], T], T], T] | None = None,
+    symmetric: bool = False,
+    *,
+    has_aux: Literal[True],
+) -> tuple[T, Aux]: ...
 @api_boundary
 def custom_implicit_solve(
     residual: Callable[[Any, Any], Any],

@@ -48,7 +48,7 @@ def _linear(diagonal: Any, b: Any, transposable: bool) -> Sample:
     def run(diagonal: Any, b: Any) -> Any:
         divide = lambda _, y: _bind("div", y, diagonal)
         with_aux = lambda _, y: (_bind("div", y, diagonal), _bind("neg", diagonal))
-        solve = divide if transposable else with_aux
+        solve: Any = divide if transposable else with_aux
         matvec = lambda x: _bind("mul", diagonal, x)
         return custom_linear_solve(matvec, b, solve, symmetric=transposable, has_aux=not transposable)
 

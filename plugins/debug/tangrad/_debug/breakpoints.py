@@ -14,7 +14,7 @@ import pprint
 import sys
 from collections.abc import Callable, Mapping
 from types import FrameType
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from tangrad import tree
 from tangrad._debug.functions import debug_callback
 from tangrad.core import Array, Tracer, api_boundary
 from tangrad.core.tools import is_internal
+
+T = TypeVar("T")
 
 AROUND = 5  # lines of the program that `list` shows before and after
 
@@ -164,10 +166,10 @@ def debug_breakpoint(
     filter_frames: bool = True,
     num_frames: int | None = None,
     ordered: bool = False,
-    token: Any = None,
+    token: T | None = None,
     stdin: TextIO | None = None,
     stdout: TextIO | None = None,
-) -> Any:
+) -> T | None:
     """Stop here whenever the program comes by, and prompt for commands: under `jit`, `grad`, `vmap` and in loops, too.
 
     The commands are those of `pdb`: `p EXPRESSION` (or the expression alone), `pp`, `locals`, `up`, `down`, `list`,

@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from tangrad import tree
 from tangrad._debug.calls import HostCall, function_name
 from tangrad._debug.host import current_overrides
 from tangrad._debug.primitives import debug_callback_p, io_callback_p, pure_callback_p
-from tangrad.core import ShapedArray, api_boundary, as_operand, current_source, dtypes, is_array_value
+from tangrad.core import Array, ShapedArray, api_boundary, as_operand, current_source, dtypes, is_array_value
 from tangrad.tree_util import keystr
-from tangrad.typing import PyTree
+from tangrad.typing import HasShapeAndDType, PyTree
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized", None)
 
 
+@overload
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: HasShapeAndDType,
+    *args: Any,
+    sharding: Any = None,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Array: ...
+@overload
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: PyTree,
+    *args: Any,
+    sharding: Any = None,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> PyTree: ...
 @api_boundary
 def pure_callback(
     callback: Callable[..., Any],
@@ -62,6 +80,24 @@ def pure_callback(
     return call.out_tree.unflatten(outs)
 
 
+@overload
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: HasShapeAndDType,
+    *args: Any,
+    sharding: Any = None,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Array: ...
+@overload
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: PyTree,
+    *args: Any,
+    sharding: Any = None,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> PyTree: ...
 @api_boundary
 def io_callback(
     callback: Callable[..., Any],
@@ -99,6 +135,14 @@ def io_callback(
     return call.out_tree.unflatten(outs)
 
 
+@overload
+def debug_callback(
+    callback: Callable[..., Any], *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any
+) -> None: ...
+@overload
+def debug_callback(
+    callback: None = None, *, ordered: bool = False, partitioned: bool = False
+) -> Callable[..., None]: ...
 @api_boundary
 def debug_callback(
     callback: Callable[..., Any] | None = None,

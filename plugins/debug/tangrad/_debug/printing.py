@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import string
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, overload
 
 import numpy as np
 
@@ -74,6 +75,19 @@ class Line:
             logger.handle(logger.makeRecord(logger.name, logging.INFO, file, line, text, (), None, name))
 
 
+@overload
+def debug_print(
+    fmt: str,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    **kwargs: Any,
+) -> None: ...
+@overload
+def debug_print(
+    fmt: None = None, *, ordered: bool = False, partitioned: bool = False, skip_format_check: bool = False
+) -> Callable[..., None]: ...
 @api_boundary
 def debug_print(
     fmt: str | None = None,
@@ -111,6 +125,19 @@ def debug_print(
     return _print("debug.print", fmt, args, kwargs, ordered, partitioned, skip_format_check, False)
 
 
+@overload
+def debug_log(
+    fmt: str,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    **kwargs: Any,
+) -> None: ...
+@overload
+def debug_log(
+    fmt: None = None, *, ordered: bool = False, partitioned: bool = False, skip_format_check: bool = False
+) -> Callable[..., None]: ...
 @api_boundary
 def debug_log(
     fmt: str | None = None,

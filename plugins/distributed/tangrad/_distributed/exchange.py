@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -16,11 +16,15 @@ from tangrad import lax, tree
 from tangrad.core import Array, Tracer, dtypes, get_aval, get_backend, put
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 from tangrad.tree_util import keystr
-from tangrad.typing import PyTree
+from tangrad.typing import ArrayLike, PyTree
 
 DIGEST_WORDS = 4
 
 
+@overload
+def process_allgather(in_tree: ArrayLike, tiled: bool = False) -> np.ndarray[Any, Any]: ...
+@overload
+def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree: ...
 def process_allgather(in_tree: PyTree, tiled: bool = False) -> Any:
     """The arrays that each process has, in all of them.
 
@@ -49,6 +53,10 @@ def process_allgather(in_tree: PyTree, tiled: bool = False) -> Any:
     return tree.map(lambda leaf: _whole(leaf) if _is_of_several(leaf) else _stacked(leaf, tiled), in_tree)
 
 
+@overload
+def broadcast_one_to_all(in_tree: ArrayLike, is_source: bool | None = None) -> np.ndarray[Any, Any]: ...
+@overload
+def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTree: ...
 def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> Any:
     """The arrays of one process, in all of them.
 

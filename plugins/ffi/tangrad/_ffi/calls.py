@@ -4,20 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 from tangrad._ffi.attributes import normalized
 from tangrad._ffi.primitives import ffi_call_p
-from tangrad.core import ShapedArray, api_boundary, as_operand, dtypes, is_array_value
-from tangrad.typing import PyTree
+from tangrad.core import Array, ShapedArray, api_boundary, as_operand, dtypes, is_array_value
+from tangrad.typing import HasShapeAndDType
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized", None)
 
 
+class FFIOptions(TypedDict, total=False):
+    has_side_effect: bool
+    vmap_method: str | None
+    input_layouts: Sequence[Sequence[int] | None] | None
+    output_layouts: Any
+    input_output_aliases: Mapping[int, int] | None
+    custom_call_api_version: int
+    legacy_backend_config: str | None
+
+
+@overload
+def ffi_call(
+    target_name: str, result_shape_dtypes: HasShapeAndDType, **options: Unpack[FFIOptions]
+) -> Callable[..., Array]: ...
+@overload
+def ffi_call(
+    target_name: str, result_shape_dtypes: Sequence[HasShapeAndDType], **options: Unpack[FFIOptions]
+) -> Callable[..., list[Array]]: ...
 @api_boundary
 def ffi_call(
     target_name: str,
-    result_shape_dtypes: PyTree,
+    result_shape_dtypes: HasShapeAndDType | Sequence[HasShapeAndDType],
     *,
     has_side_effect: bool = False,
     vmap_method: str | None = None,
@@ -83,7 +101,7 @@ def ffi_call(
             "ffi_call: legacy_backend_config is for custom_call_api_version below 4; pass attributes instead"
         )
     several = isinstance(result_shape_dtypes, (tuple, list))
-    declared = list(result_shape_dtypes) if several else [result_shape_dtypes]
+    declared: list[Any] = list(result_shape_dtypes) if several else [result_shape_dtypes]  # type: ignore[arg-type]
     result_avals = tuple([_declared_aval(one, number if several else None) for number, one in enumerate(declared)])
     if not several and output_layouts is not None:
         output_layouts = [output_layouts]

@@ -71,7 +71,7 @@ _lock = threading.Lock()
 
 
 @api_boundary
-def pycapsule(funcptr: Any) -> Any:
+def pycapsule(funcptr: Any) -> object:
     """A compiled function as a capsule, which `register_ffi_target` takes.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 from tangrad import tree
 from tangrad._jit.abstracted import abstracted
@@ -12,6 +12,7 @@ from tangrad._jit.call import Call, Options, trace_call
 from tangrad._jit.signature import check_positions, positions, signature_of
 from tangrad.core import (
     AbstractValue,
+    Array,
     ClosedJaxpr,
     ShapedArray,
     api_boundary,
@@ -116,6 +117,31 @@ def _struct(aval: Any) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(aval.shape, aval.dtype, dict(aval.named_shape), sharding, aval.weak_type)
 
 
+@overload
+def make_jaxpr(
+    fun: Callable[..., Any],
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[Any, int]] | None = None,
+    return_shape: Literal[False] = False,
+    abstracted_axes: Any = None,
+) -> Callable[..., ClosedJaxpr]: ...
+@overload
+def make_jaxpr(
+    fun: Callable[..., Any],
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[Any, int]] | None = None,
+    *,
+    return_shape: Literal[True],
+    abstracted_axes: Any = None,
+) -> Callable[..., tuple[ClosedJaxpr, PyTree]]: ...
+@overload
+def make_jaxpr(
+    fun: Callable[..., Any],
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[Any, int]] | None = None,
+    return_shape: bool = False,
+    abstracted_axes: Any = None,
+) -> Callable[..., ClosedJaxpr | tuple[ClosedJaxpr, PyTree]]: ...
 def make_jaxpr(
     fun: Callable[..., Any],
     static_argnums: int | Sequence[int] = (),
@@ -166,6 +192,10 @@ def make_jaxpr(
     return copy_identity(api_boundary(jaxpr_of), fun)
 
 
+@overload
+def eval_shape(fun: Callable[..., Array], *args: PyTree, **kwargs: Any) -> ShapeDtypeStruct: ...
+@overload
+def eval_shape(fun: Callable[..., Any], *args: PyTree, **kwargs: Any) -> PyTree: ...
 def eval_shape(fun: Callable[..., Any], *args: PyTree, **kwargs: Any) -> Any:
     """Shapes and dtypes of `fun(*args, **kwargs)`, without computing anything.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from tangrad.core import ShapedArray, api_boundary, returned_leaves, trace_to_ja
 from tangrad.extend.symbolic import SymbolicScope
 from tangrad.tree_util import keystr
 
+F = TypeVar("F", bound=Callable[..., Any])
 
-def shapecheck(in_shapes: Any, out_shape: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+
+def shapecheck(in_shapes: Any, out_shape: Any) -> Callable[[F], F]:
     """Make a decorator that compares the shape of a function's result with what is written, when it is defined.
 
     The function is traced once, for arguments of these shapes and dtype float32, with sizes that may be any; nothing is
@@ -39,7 +41,7 @@ def shapecheck(in_shapes: Any, out_shape: Any) -> Callable[[Callable[..., Any]],
     """
 
     @api_boundary
-    def check(fun: Callable[..., Any]) -> Callable[..., Any]:
+    def check(fun: F) -> F:
         if not callable(fun):
             raise TypeError(f"shapecheck expects a function, got {fun!r} of type {type(fun).__name__}")
         scope = SymbolicScope()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,11 +26,14 @@ from tangrad.core import (
 )
 from tangrad.extend.lax import convert_element_type_p
 from tangrad.extend.symbolic import SymbolicScope, evaluate_polynomial, plan, shape_text
+from tangrad.typing import ArrayLike, PyTree
+
+R = TypeVar("R")
 
 
 def mask(
-    fun: Callable[..., Any], in_shapes: Any, out_shape: Any = None, *, constraints: Iterable[str] = ()
-) -> Callable[..., Any]:
+    fun: Callable[..., R], in_shapes: Any, out_shape: Any = None, *, constraints: Iterable[str] = ()
+) -> Callable[[Sequence[PyTree], Mapping[str, ArrayLike]], R]:
     """Make a function of padded arrays of `fun`, which computes as if the padding were not there.
 
     Args:

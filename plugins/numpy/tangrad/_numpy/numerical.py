@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
@@ -125,7 +125,15 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike
     return concatenate(parts)
 
 
-def gradient(f: ArrayLike, *varargs: Any, axis: Axis = None, edge_order: int | None = None) -> Any:
+@overload
+def gradient(f: ArrayLike, *varargs: ArrayLike, axis: SupportsIndex, edge_order: int | None = None) -> Array: ...
+@overload
+def gradient(
+    f: ArrayLike, *varargs: ArrayLike, axis: Axis = None, edge_order: int | None = None
+) -> Array | list[Array]: ...
+def gradient(
+    f: ArrayLike, *varargs: ArrayLike, axis: Axis = None, edge_order: int | None = None
+) -> Array | list[Array]:
     """Estimate derivatives by central differences, one-sided at the edges.
 
     Args:

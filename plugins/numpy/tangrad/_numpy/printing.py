@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from tangrad._numpy.conversion import asarray
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.typing import ArrayLike
 
 
@@ -45,7 +47,7 @@ def array_str(a: ArrayLike, max_line_width: Any = None, precision: Any = None, s
     return str(np.array_str(np.asarray(a), max_line_width, precision, suppress_small))
 
 
-def get_printoptions() -> Any:
+def get_printoptions() -> dict[str, Any]:
     """Return how arrays are printed: NumPy's options, which these arrays follow.
 
     Returns:
@@ -55,7 +57,7 @@ def get_printoptions() -> Any:
     >>> tangrad.numpy.get_printoptions()["precision"]
     8
     """
-    return np.get_printoptions()
+    return dict(np.get_printoptions())
 
 
 def set_printoptions(*args: Any, **kwargs: Any) -> None:
@@ -70,7 +72,7 @@ def set_printoptions(*args: Any, **kwargs: Any) -> None:
     np.set_printoptions(*args, **kwargs)
 
 
-def printoptions(*args: Any, **kwargs: Any) -> Any:
+def printoptions(*args: Any, **kwargs: Any) -> AbstractContextManager[Any]:
     """Set how arrays are printed within a `with` block.
 
     Args:
@@ -118,7 +120,7 @@ def savez(file: Any, *args: ArrayLike, allow_pickle: bool = False, **kwds: Any) 
     np.savez(file, *[np.asarray(value) for value in args], allow_pickle=allow_pickle, **named)
 
 
-def load(file: Any, *args: Any, **kwargs: Any) -> Any:
+def load(file: Any, *args: Any, **kwargs: Any) -> Array | Mapping[str, np.ndarray[Any, Any]]:
     """Read what `save` and `savez` wrote. Nothing in a file is ever executed.
 
     Args:

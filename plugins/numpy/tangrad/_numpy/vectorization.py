@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, overload
 
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.grids import indices
@@ -142,7 +142,20 @@ def _with_ones(result: Any, shape: Sequence[Any]) -> Any:
     return expand_dims(asarray(result), axes) if axes else result
 
 
-def vectorize(pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signature: str | None = None) -> Any:
+@overload
+def vectorize(
+    pyfunc: Callable[..., ArrayLike], *, excluded: Collection[int | str] = ..., signature: str | None = None
+) -> Callable[..., Array]: ...
+@overload
+def vectorize(
+    pyfunc: Callable[..., tuple[ArrayLike, ...]],
+    *,
+    excluded: Collection[int | str] = ...,
+    signature: str | None = None,
+) -> Callable[..., tuple[Array, ...]]: ...
+def vectorize(
+    pyfunc: Callable[..., Any], *, excluded: Collection[int | str] = frozenset(), signature: str | None = None
+) -> Callable[..., Any]:
     """Make a function of numbers, or of small arrays, a function of arrays of them.
 
     Args:

@@ -35,7 +35,7 @@ __getattr__, __dir__ = door(
         "tangrad._numpy.rounding": "ceil copysign fmax fmin heaviside trunc",
         "tangrad._numpy.searching": "searchsorted",
         "tangrad._numpy.selection": "where",
-        "tangrad._numpy.sets": "isin",
+        "tangrad._numpy.set_operations": "isin",
         "tangrad._numpy.shapes": "broadcast_to",
         "tangrad._numpy.tiling": "repeat roll",
         "tangrad._numpy.transcendental": "hypot log2 logaddexp logaddexp2",

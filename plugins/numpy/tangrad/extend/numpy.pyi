@@ -104,7 +104,7 @@ from tangrad._numpy.rounding import (
 )
 from tangrad._numpy.searching import searchsorted as searchsorted
 from tangrad._numpy.selection import where as where
-from tangrad._numpy.sets import isin as isin
+from tangrad._numpy.set_operations import isin as isin
 from tangrad._numpy.shapes import broadcast_to as broadcast_to
 from tangrad._numpy.tiling import (
     repeat as repeat,

@@ -324,12 +324,14 @@ from tangrad._numpy.sequences import (
     linspace as linspace,
     logspace as logspace,
 )
-from tangrad._numpy.sets import (
+from tangrad._numpy.set_operations import (
     intersect1d as intersect1d,
     isin as isin,
     setdiff1d as setdiff1d,
     setxor1d as setxor1d,
     union1d as union1d,
+)
+from tangrad._numpy.sets import (
     unique as unique,
     unique_all as unique_all,
     unique_counts as unique_counts,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from tangrad.core import Array, dtypes
 from tangrad.extend import lax
@@ -424,6 +424,25 @@ def polar(
     return matmul(left, right), matmul(basis * values[..., None, :].astype(left.dtype), _adjoint(basis))
 
 
+class _Selection(TypedDict, total=False):
+    select: str
+    select_range: tuple[int, int] | None
+    tol: float | None
+    key: Any
+
+
+@overload
+def eigh_tridiagonal(
+    d: ArrayLike, e: ArrayLike, *, eigvals_only: Literal[False] = False, **selection: Unpack[_Selection]
+) -> tuple[Array, Array]: ...
+@overload
+def eigh_tridiagonal(
+    d: ArrayLike, e: ArrayLike, *, eigvals_only: Literal[True], **selection: Unpack[_Selection]
+) -> Array: ...
+@overload
+def eigh_tridiagonal(
+    d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, **selection: Unpack[_Selection]
+) -> Array | tuple[Array, Array]: ...
 def eigh_tridiagonal(
     d: ArrayLike,
     e: ArrayLike,
@@ -433,7 +452,7 @@ def eigh_tridiagonal(
     select_range: tuple[int, int] | None = None,
     tol: float | None = None,
     key: Any = None,
-) -> Any:
+) -> Array | tuple[Array, Array]:
     """The eigenvalues and eigenvectors of a tridiagonal Hermitian matrix.
 
     Args:

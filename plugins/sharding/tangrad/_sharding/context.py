@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class set_mesh:  # noqa: N801 - called as a function
         self._override.__exit__(*error)
 
 
-def use_mesh(mesh: Mesh) -> Any:
+def use_mesh(mesh: Mesh) -> AbstractContextManager[Any]:
     """A context manager in which partition specs mean axes of this mesh, as `with mesh:` does.
 
     Raises TypeError for what is no mesh.

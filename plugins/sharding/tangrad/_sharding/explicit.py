@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from typing import Any, ParamSpec, TypeVar, overload
 
 from tangrad import tree
 from tangrad._sharding.abstract import AbstractMesh
@@ -17,6 +17,8 @@ from tangrad.tree_util import flatten_axes
 from tangrad.typing import ArrayLike, PyTree
 
 T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @overload
@@ -49,6 +51,12 @@ def reshard(xs: PyTree, out_shardings: Any) -> Any:
     return placed_by("reshard", xs, out_shardings, anew=True)
 
 
+@overload
+def auto_axes(f: Callable[P, R], /, *, axes: Any = None, out_sharding: Any = None) -> Callable[P, R]: ...
+@overload
+def auto_axes(
+    f: None = None, /, *, axes: Any = None, out_sharding: Any = None
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def auto_axes(f: Callable[..., Any] | None = None, /, *, axes: Any = None, out_sharding: Any = None) -> Any:
     """A function within which axes of the mesh are of type `Auto`: types do not record them, and the compiler decides.
 
@@ -87,6 +95,12 @@ def auto_axes(f: Callable[..., Any] | None = None, /, *, axes: Any = None, out_s
     return copy_identity(called, f)
 
 
+@overload
+def explicit_axes(f: Callable[P, R], /, *, axes: Any = None, in_sharding: Any = None) -> Callable[P, R]: ...
+@overload
+def explicit_axes(
+    f: None = None, /, *, axes: Any = None, in_sharding: Any = None
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def explicit_axes(f: Callable[..., Any] | None = None, /, *, axes: Any = None, in_sharding: Any = None) -> Any:
     """A function within which axes of the mesh in use are of type `Explicit`: types record shardings along them.
 
@@ -142,7 +156,7 @@ def _mesh_of(shardings: Any, args: Any) -> Mesh:
     if not mesh.empty:
         return mesh
     found = [getattr(leaf, "mesh", None) for leaf in tree.leaves(shardings)]
-    types = [get_aval(leaf) for leaf in tree.leaves(args) if is_array_value(leaf)]
+    types: list[Any] = [get_aval(leaf) for leaf in tree.leaves(args) if is_array_value(leaf)]
     found += [aval.placed.mesh for aval in types if aval.infer_types is not None]
     return next((one for one in found if isinstance(one, Mesh)), mesh)
 

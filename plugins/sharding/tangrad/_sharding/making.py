@@ -61,7 +61,7 @@ def make_array_from_callback(
 
 def make_array_from_process_local_data(
     sharding: Any, local_data: Any, global_shape: Sequence[int] | None = None
-) -> Any:
+) -> Array:
     """An array of what each process has of it: with one process, of the whole.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -13,9 +13,13 @@ from tangrad._sharding.mesh import Mesh
 from tangrad._sharding.named import NamedSharding, PartitionSpec
 from tangrad.core import Array, Device, Tracer, get_aval, is_array_value, put, transfers
 from tangrad.core.backends import is_addressable
-from tangrad.typing import PyTree
+from tangrad.typing import ArrayLike, PyTree
 
 
+@overload
+def device_put_sharded(shards: Sequence[ArrayLike], devices: Sequence[Device]) -> Array: ...
+@overload
+def device_put_sharded(shards: Sequence[PyTree], devices: Sequence[Device]) -> PyTree: ...
 @transfers.copies_explicitly
 def device_put_sharded(shards: Sequence[Any], devices: Sequence[Device]) -> Any:
     """Stack trees of arrays along a new first axis, each on a device of its own.
@@ -53,6 +57,10 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Device]) -> Any:
     return structure.unflatten(stacked)
 
 
+@overload
+def device_put_replicated(x: ArrayLike, devices: Sequence[Device]) -> Array: ...
+@overload
+def device_put_replicated(x: PyTree, devices: Sequence[Device]) -> PyTree: ...
 @transfers.copies_explicitly
 def device_put_replicated(x: PyTree, devices: Sequence[Device]) -> Any:
     """Copy a tree of arrays to each of several devices, as rows of arrays with a new first axis.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -90,6 +90,36 @@ def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:
     return _checked("bcsr_sum_duplicates", mat).sum_duplicates(nse)
 
 
+@overload
+def bcsr_dot_general(
+    lhs: BCSR,
+    rhs: BCSR,
+    *,
+    dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: Any = None,
+) -> BCSR: ...
+@overload
+def bcsr_dot_general(
+    lhs: BCSR,
+    rhs: ArrayLike,
+    *,
+    dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: Any = None,
+) -> Array: ...
+@overload
+def bcsr_dot_general(
+    lhs: ArrayLike,
+    rhs: BCSR,
+    *,
+    dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: Any = None,
+) -> Array: ...
 @api_boundary
 def bcsr_dot_general(
     lhs: Any,
@@ -99,7 +129,7 @@ def bcsr_dot_general(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: Any = None,
-) -> Any:
+) -> BCSR | Array:
     """A contraction as `lax.dot_general`, of arrays of which one or both are a `BCSR`; see `bcoo_dot_general`.
 
     >>> import tangrad.numpy as np

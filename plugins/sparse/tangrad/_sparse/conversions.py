@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from tangrad._sparse.base import JAXSparse
 from tangrad._sparse.bcoo import BCOO
 from tangrad._sparse.trace import dense_within
 from tangrad.core import Array, api_boundary, as_array
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DTypeLike, PyTree
 
 
 @api_boundary
@@ -66,8 +66,12 @@ def bcoo_extract(sparr: BCOO, arr: Any) -> BCOO:
     return sparr.like(algebra.extracted(dense, sparr.indices))
 
 
+@overload
+def todense(arr: JAXSparse | ArrayLike) -> Array: ...
+@overload
+def todense(arr: PyTree) -> PyTree: ...
 @api_boundary
-def todense(arr: Any) -> Any:
+def todense(arr: PyTree) -> PyTree:
     """A tree with dense arrays in the place of sparse ones, also of those that a function sees within `sparsify`.
 
     >>> from tangrad.experimental import sparse

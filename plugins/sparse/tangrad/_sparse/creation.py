@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import random
+from tangrad._sparse.base import JAXSparse
 from tangrad._sparse.bcoo import BCOO
 from tangrad._sparse.compressed import BCSR
 from tangrad._sparse.matrices import COO, CSC, CSR
@@ -17,7 +18,7 @@ from tangrad.core import api_boundary
 from tangrad.core.arguments import product
 from tangrad.typing import DTypeLike, Key
 
-FORMATS = {
+FORMATS: dict[str, Callable[[BCOO], JAXSparse]] = {
     "bcoo": lambda mat: mat,
     "bcsr": BCSR.from_bcoo,
     "coo": COO.from_bcoo,
@@ -26,12 +27,45 @@ FORMATS = {
 }
 
 
-def _of_format(name: str, mat: BCOO, sparse_format: str) -> Any:
+def _of_format(name: str, mat: BCOO, sparse_format: str) -> JAXSparse:
     if sparse_format not in FORMATS:
         raise ValueError(f"{name}: sparse_format must be one of {sorted(FORMATS)}, got {sparse_format!r}")
     return FORMATS[sparse_format](mat)
 
 
+@overload
+def empty(
+    shape: Sequence[int],
+    dtype: DTypeLike | None = None,
+    index_dtype: DTypeLike = "int32",
+    sparse_format: Literal["bcoo"] = "bcoo",
+    *,
+    n_batch: int = 0,
+    n_dense: int = 0,
+    nse: int = 0,
+) -> BCOO: ...
+@overload
+def empty(
+    shape: Sequence[int],
+    dtype: DTypeLike | None = None,
+    index_dtype: DTypeLike = "int32",
+    *,
+    sparse_format: Literal["bcsr"],
+    n_batch: int = 0,
+    n_dense: int = 0,
+    nse: int = 0,
+) -> BCSR: ...
+@overload
+def empty(
+    shape: Sequence[int],
+    dtype: DTypeLike | None = None,
+    index_dtype: DTypeLike = "int32",
+    sparse_format: str = "bcoo",
+    *,
+    n_batch: int = 0,
+    n_dense: int = 0,
+    nse: int = 0,
+) -> JAXSparse: ...
 @api_boundary
 def empty(
     shape: Sequence[int],
@@ -42,7 +76,7 @@ def empty(
     n_batch: int = 0,
     n_dense: int = 0,
     nse: int = 0,
-) -> Any:
+) -> JAXSparse:
     """An array of zeros.
 
     Args:
@@ -67,6 +101,42 @@ def empty(
     return _of_format("empty", mat, sparse_format)
 
 
+@overload
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DTypeLike | None = None,
+    index_dtype: DTypeLike = "int32",
+    sparse_format: Literal["bcoo"] = "bcoo",
+    *,
+    n_batch: int = 0,
+    n_dense: int = 0,
+) -> BCOO: ...
+@overload
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DTypeLike | None = None,
+    index_dtype: DTypeLike = "int32",
+    *,
+    sparse_format: Literal["bcsr"],
+    n_batch: int = 0,
+    n_dense: int = 0,
+) -> BCSR: ...
+@overload
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DTypeLike | None = None,
+    index_dtype: DTypeLike = "int32",
+    sparse_format: str = "bcoo",
+    *,
+    n_batch: int = 0,
+    n_dense: int = 0,
+) -> JAXSparse: ...
 @api_boundary
 def eye(
     N: int,
@@ -78,7 +148,7 @@ def eye(
     *,
     n_batch: int = 0,
     n_dense: int = 0,
-) -> Any:
+) -> JAXSparse:
     """A matrix (N, M) with ones on the diagonal that is `k` above the main one.
 
     Args:

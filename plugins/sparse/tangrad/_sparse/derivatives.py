@@ -10,6 +10,7 @@ import tangrad.numpy as tnp
 from tangrad import tree
 from tangrad._sparse.base import JAXSparse
 from tangrad.core import api_boundary
+from tangrad.typing import PyTree
 
 
 def _is_sparse(leaf: Any) -> bool:
@@ -24,7 +25,7 @@ def _of_values(
     put_back: Any,
     options: Any,
     rebuild: Callable[[Any, Any], Any] = lambda leaf, values: leaf.like(values),
-) -> Any:
+) -> Callable[..., Any]:
     """A derivative of a function of arguments in which the values stand for sparse arrays."""
     positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
@@ -62,7 +63,9 @@ def _with_values(like: Any, values: Any, rebuild: Callable[[Any, Any], Any]) -> 
 
 
 @api_boundary
-def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any) -> Any:
+def grad(
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any
+) -> Callable[..., PyTree]:
     """As `tangrad.grad`, of functions of sparse arrays: their gradients are sparse, with the same coordinates.
 
     >>> import tangrad.numpy as np
@@ -78,7 +81,7 @@ def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: boo
 @api_boundary
 def value_and_grad(
     fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any
-) -> Any:
+) -> Callable[..., tuple[PyTree, PyTree]]:
     """As `tangrad.value_and_grad`, of functions of sparse arrays.
 
     >>> import tangrad.numpy as np
@@ -105,7 +108,7 @@ def _of_results(leaf: JAXSparse, values: Any) -> JAXSparse:
 
 def _jacobian(
     transform: Any, fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, options: dict[str, Any]
-) -> Any:
+) -> Callable[..., Any]:
     structures: list[Any] = []
 
     def noted(*args: Any, **kwargs: Any) -> Any:
@@ -130,7 +133,9 @@ def _jacobian(
 
 
 @api_boundary
-def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any) -> Any:
+def jacfwd(
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any
+) -> Callable[..., PyTree]:
     """As `tangrad.jacfwd`, of functions of sparse arrays with dense results.
 
     With respect to a sparse array a Jacobian is a sparse array of the shape of the result and of that array, whose
@@ -146,7 +151,9 @@ def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
 
 
 @api_boundary
-def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any) -> Any:
+def jacrev(
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any
+) -> Callable[..., PyTree]:
     """As `tangrad.jacrev`, of functions of sparse arrays with dense results; see `jacfwd`.
 
     >>> import tangrad.numpy as np

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -18,6 +18,36 @@ from tangrad.typing import ArrayLike, DTypeLike
 _KINDS = (np.bool_, np.integer, np.floating, np.complexfloating)
 
 
+@overload
+def bcoo_dot_general(
+    lhs: BCOO,
+    rhs: BCOO,
+    *,
+    dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: Any = None,
+) -> BCOO: ...
+@overload
+def bcoo_dot_general(
+    lhs: BCOO,
+    rhs: ArrayLike,
+    *,
+    dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: Any = None,
+) -> Array: ...
+@overload
+def bcoo_dot_general(
+    lhs: ArrayLike,
+    rhs: BCOO,
+    *,
+    dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: Any = None,
+) -> Array: ...
 @api_boundary
 def bcoo_dot_general(
     lhs: Any,
@@ -27,7 +57,7 @@ def bcoo_dot_general(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: Any = None,
-) -> Any:
+) -> BCOO | Array:
     """A contraction as `lax.dot_general`, of arrays of which one or both are sparse.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from tangrad import tree
 from tangrad._symbolic.parsing import ELLIPSIS, PLACEHOLDER, parse_shape
@@ -11,7 +11,7 @@ from tangrad._symbolic.scopes import SymbolicScope
 from tangrad.core import get_aval
 from tangrad.core.arguments import is_symbolic
 from tangrad.tree_util import broadcast_prefix
-from tangrad.typing import PyTree
+from tangrad.typing import HasShapeAndDType, PyTree
 
 
 def symbolic_shape(
@@ -86,6 +86,20 @@ def _entry(entry: Any, axis: int, spec: str, like: list[Any] | None) -> Any:
     raise ValueError(f"the shape {spec!r} says {entry} for dimension {axis}, like={tuple(like)} has {like[axis]}")
 
 
+@overload
+def symbolic_args_specs(
+    args: HasShapeAndDType,
+    shapes_specs: Any,
+    constraints: Iterable[str] = (),
+    scope: SymbolicScope | None = None,
+) -> HasShapeAndDType: ...
+@overload
+def symbolic_args_specs(
+    args: PyTree,
+    shapes_specs: Any,
+    constraints: Iterable[str] = (),
+    scope: SymbolicScope | None = None,
+) -> PyTree: ...
 def symbolic_args_specs(
     args: PyTree,
     shapes_specs: Any,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from tangrad import tree
 from tangrad._xmap.indices import check_looped
@@ -37,11 +37,14 @@ from tangrad.extend.jit import jit
 from tangrad.extend.sharding import NamedSharding, PartitionSpec, current_mesh
 from tangrad.tree_util import keystr
 
+R = TypeVar("R")
+P = ParamSpec("P")
+
 PROGRAM_LIMIT = 64  # programs kept for one mapped function
 
 
 def xmap(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     in_axes: Any,
     out_axes: Any,
     *,
@@ -49,7 +52,7 @@ def xmap(
     axis_resources: Mapping[Any, Any] | None = None,
     donate_argnums: int | Sequence[int] = (),
     backend: str | None = None,
-) -> MappedFunction:
+) -> MappedFunction[P, R]:
     """Map `fun`, a function of single examples, over named axes of its arguments.
 
     Args:
@@ -106,12 +109,12 @@ class _Program:
         self.out_tree = out_tree
 
 
-class MappedFunction:
+class MappedFunction(Generic[P, R]):
     """A function of arrays with named axes; see `xmap`."""
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         in_axes: Any,
         out_axes: Any,
         axis_sizes: Mapping[Any, int] | None = None,
@@ -141,8 +144,8 @@ class MappedFunction:
         copy_identity(self, fun)  # type: ignore[arg-type]
         self._call = api_boundary(self._apply)
 
-    def __call__(self, *args: Any) -> Any:
-        return self._call(*args)
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._call(*args, **kwargs)  # type: ignore[no-any-return]
 
     def _apply(self, *args: Any) -> Any:
         leaves = tree.leaves(args)
@@ -260,7 +263,8 @@ class MappedFunction:
         out_tree: list[Any] = []
 
         def flat(*tracers: Any) -> list[Any]:
-            outs, found = returned_leaves(self._fun(*structure.unflatten(tracers)), f"xmap: {self._name}")
+            fun: Callable[..., Any] = self._fun
+            outs, found = returned_leaves(fun(*structure.unflatten(tracers)), f"xmap: {self._name}")
             out_tree.append(found)
             return outs
 

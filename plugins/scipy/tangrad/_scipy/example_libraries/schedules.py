@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import tangrad.numpy as tnp
-from tangrad.core import api_boundary
+from tangrad.core import Array, api_boundary
 from tangrad.typing import ArrayLike
 
-Schedule = Callable[[Any], Any]
+Number: TypeAlias = Array | float
+Schedule: TypeAlias = Callable[[Number], Number]
 
 
 @api_boundary
-def constant(step_size: Any) -> Schedule:
+def constant(step_size: Number) -> Schedule:
     """Always the same.
 
     >>> from tangrad.example_libraries import optimizers
@@ -24,7 +25,7 @@ def constant(step_size: Any) -> Schedule:
 
 
 @api_boundary
-def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Schedule:
+def exponential_decay(step_size: Number, decay_steps: Number, decay_rate: Number) -> Schedule:
     """`step_size * decay_rate ** (i / decay_steps)`.
 
     >>> from tangrad.example_libraries import optimizers
@@ -35,7 +36,7 @@ def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Sche
 
 
 @api_boundary
-def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False) -> Schedule:
+def inverse_time_decay(step_size: Number, decay_steps: Number, decay_rate: Number, staircase: bool = False) -> Schedule:
     """`step_size / (1 + decay_rate * i / decay_steps)`; with `staircase` the quotient is rounded down.
 
     >>> from tangrad.example_libraries import optimizers
@@ -43,7 +44,7 @@ def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, stairc
     0.5
     """
 
-    def schedule(i: Any) -> Any:
+    def schedule(i: Number) -> Number:
         time = tnp.floor(i / decay_steps) if staircase else i / decay_steps
         return step_size / (1 + decay_rate * time)
 
@@ -51,7 +52,7 @@ def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, stairc
 
 
 @api_boundary
-def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, power: float = 1.0) -> Schedule:
+def polynomial_decay(step_size: Number, decay_steps: Number, final_step_size: Number, power: float = 1.0) -> Schedule:
     """From `step_size` to `final_step_size`, which it is from `decay_steps` on, along a power of the steps left.
 
     >>> from tangrad.example_libraries import optimizers
@@ -60,7 +61,7 @@ def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, pow
     (0.75, 0.5)
     """
 
-    def schedule(i: Any) -> Any:
+    def schedule(i: Number) -> Number:
         left = 1 - tnp.minimum(i, decay_steps) / decay_steps
         return left**power * (step_size - final_step_size) + final_step_size
 
@@ -68,7 +69,7 @@ def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, pow
 
 
 @api_boundary
-def piecewise_constant(boundaries: ArrayLike, values: Any) -> Schedule:
+def piecewise_constant(boundaries: ArrayLike, values: Sequence[Number]) -> Schedule:
     """`values[k]` after `k` of the boundaries have been passed.
 
     Args:
@@ -92,7 +93,7 @@ def piecewise_constant(boundaries: ArrayLike, values: Any) -> Schedule:
 
 
 @api_boundary
-def make_schedule(scalar_or_schedule: Any) -> Schedule:
+def make_schedule(scalar_or_schedule: Number | Schedule) -> Schedule:
     """A schedule: what is one already, or a step size that stays the same.
 
     Raises TypeError for anything else.

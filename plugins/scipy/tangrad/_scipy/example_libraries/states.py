@@ -7,10 +7,13 @@ An optimizer is a triple of functions: `init_fun(params) -> state`, `update_fun(
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec
 
 from tangrad import tree, tree_util
 from tangrad.core import api_boundary, class_boundary, copy_identity
+from tangrad.typing import ArrayLike, PyTree
+
+P = ParamSpec("P")
 
 
 class OptimizerState(NamedTuple):
@@ -43,13 +46,13 @@ class Optimizer(NamedTuple):
         params_fn: `state -> params`.
     """
 
-    init_fn: Callable[..., Any]
-    update_fn: Callable[..., Any]
-    params_fn: Callable[..., Any]
+    init_fn: Callable[[PyTree], OptimizerState]
+    update_fn: Callable[[ArrayLike, PyTree, OptimizerState], OptimizerState]
+    params_fn: Callable[[OptimizerState], PyTree]
 
 
 @api_boundary
-def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
+def optimizer(opt_maker: Callable[P, tuple[Callable[..., Any], ...]]) -> Callable[P, Optimizer]:
     """Decorator: an optimizer of single arrays becomes one of trees of arrays.
 
     Args:
@@ -69,7 +72,7 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
     {'w': Array([-0.5, -0.5], dtype=float32)}
     """
 
-    def make(*args: Any, **kwargs: Any) -> Optimizer:
+    def make(*args: P.args, **kwargs: P.kwargs) -> Optimizer:
         init, update, get_params = opt_maker(*args, **kwargs)
 
         def init_tree(params: Any) -> OptimizerState:

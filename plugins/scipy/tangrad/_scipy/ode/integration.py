@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -18,11 +18,24 @@ import tangrad.numpy as tnp
 from tangrad import closure_convert, custom_vjp, lax, tree, vjp, vmap
 from tangrad._scipy.ode.dormand_prince import Dynamics, interpolate, step
 from tangrad._scipy.ode.step_sizes import first_size, next_size, norm, scale_of
-from tangrad.core import api_boundary, array_leaves, as_array, dtypes
+from tangrad.core import Array, api_boundary, array_leaves, as_array, dtypes
 from tangrad.flatten_util import ravel_pytree
 from tangrad.typing import ArrayLike, PyTree
 
+T = TypeVar("T")
 
+
+class Limits(TypedDict, total=False):
+    rtol: float
+    atol: float
+    mxstep: float
+    hmax: float
+
+
+@overload
+def odeint(func: Callable[..., Any], y0: ArrayLike, t: ArrayLike, *args: PyTree, **limits: Unpack[Limits]) -> Array: ...
+@overload
+def odeint(func: Callable[..., Any], y0: T, t: ArrayLike, *args: PyTree, **limits: Unpack[Limits]) -> T: ...
 @api_boundary
 def odeint(
     func: Callable[..., Any],

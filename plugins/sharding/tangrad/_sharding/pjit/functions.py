@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from tangrad import tree
 from tangrad.core import copy_identity
 from tangrad.extend.jit import jit
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec, get_mesh
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Compiled(Protocol[P, R]):  # what `pjit` returns
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+        def lower(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 class _Unspecified:
@@ -24,7 +34,7 @@ _UNSPECIFIED = _Unspecified()
 
 
 def pjit(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     in_shardings: Any = _UNSPECIFIED,
     out_shardings: Any = _UNSPECIFIED,
     static_argnums: int | Sequence[int] | None = None,
@@ -35,7 +45,7 @@ def pjit(
     device: Any = None,
     backend: str | None = None,
     inline: bool = False,
-) -> Any:
+) -> Compiled[P, R]:
     """Compile `fun` for arrays of given shardings: `tangrad.jit`, but for what None means.
 
     Args:

@@ -7,7 +7,7 @@ one over the examples of a device. What names the whole axis is said along both 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from tangrad import tree
 from tangrad._sharding.pmap.axes import axes_of_arguments, axes_of_results, checked_axes, checked_size, mapped_size
@@ -43,6 +43,32 @@ class _Axis:
         return self._text
 
 
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+
+@overload
+def soft_pmap(
+    fun: Callable[P, R],
+    axis_name: Any = None,
+    *,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    devices: Sequence[Any] | None = None,
+    backend: str | None = None,
+    axis_size: int | None = None,
+) -> SoftPmapFunction[P, R]: ...
+@overload
+def soft_pmap(
+    fun: None = None,
+    axis_name: Any = None,
+    *,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    devices: Sequence[Any] | None = None,
+    backend: str | None = None,
+    axis_size: int | None = None,
+) -> Callable[[Callable[P, R]], SoftPmapFunction[P, R]]: ...
 def soft_pmap(
     fun: Callable[..., Any] | None = None,
     axis_name: Any = None,
@@ -100,7 +126,7 @@ def soft_pmap(
     return SoftPmapFunction(fun, axis_name, in_axes, out_axes, devices, backend, axis_size)
 
 
-class SoftPmapFunction:
+class SoftPmapFunction(Generic[P, R]):
     """A function made by `soft_pmap`."""
 
     def __init__(
@@ -118,8 +144,8 @@ class SoftPmapFunction:
         self.call = api_boundary(self._call)
         copy_identity(self, fun)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.call(args, kwargs)
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.call(args, kwargs)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"<soft-pmapped {getattr(self._fun, '__name__', type(self._fun).__name__)}>"

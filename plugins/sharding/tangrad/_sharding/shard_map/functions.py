@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 from tangrad import tree
 from tangrad._sharding.shard_map.scope import check_nesting, mesh_in_use
@@ -31,8 +31,34 @@ TRACE_LIMIT = 1024  # signatures kept for each function
 
 _traces: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 register_cache(_traces.clear)
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
+@overload
+def shard_map(
+    f: Callable[P, R],
+    mesh: Mesh | AbstractMesh | None = None,
+    in_specs: Any = ...,
+    out_specs: Any = ...,
+    *,
+    axis_names: Any = None,
+    check_vma: bool = True,
+    check_rep: bool | None = None,
+    auto: Any = None,
+) -> Callable[P, R]: ...
+@overload
+def shard_map(
+    f: None = None,
+    mesh: Mesh | AbstractMesh | None = None,
+    in_specs: Any = ...,
+    out_specs: Any = ...,
+    *,
+    axis_names: Any = None,
+    check_vma: bool = True,
+    check_rep: bool | None = None,
+    auto: Any = None,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def shard_map(
     f: Callable[..., Any] | None = None,
     mesh: Mesh | AbstractMesh | None = None,

@@ -45,7 +45,7 @@ def with_plain_type(value: Any) -> Any:
         return type(value)([with_plain_type(item) for item in value])
     if not is_array_value(value):
         return value
-    aval = get_aval(value)
+    aval: Any = get_aval(value)
     return value if aval.infer_types is None else aval.as_plain(as_operand(value))
 
 

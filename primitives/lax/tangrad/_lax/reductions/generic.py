@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from tangrad import tree
 from tangrad._lax.checks import ANY, BITS, NUMERIC, check_int, is_kind
@@ -15,14 +15,30 @@ from tangrad._lax.operands import scalar_like
 from tangrad._lax.placement.out_sharding import constrained, with_plain_type
 from tangrad._lax.reductions import primitives as p
 from tangrad._lax.reductions.tree import reduce_by_tree
-from tangrad.core import ClosedJaxpr, Tracer, trace_to_closed_jaxpr, without_boundary
+from tangrad.core import Array, ClosedJaxpr, Tracer, trace_to_closed_jaxpr, without_boundary
 from tangrad.core.caches import JaxprCache, register_cache
-from tangrad.typing import PyTree
+from tangrad.typing import ArrayLike, PyTree
 
 _programs = JaxprCache()
 register_cache(_programs.clear)
 
 
+@overload
+def reduce(
+    operands: ArrayLike,
+    init_values: ArrayLike,
+    computation: Callable[[Array, Array], ArrayLike],
+    dimensions: Sequence[int],
+    out_sharding: Any = None,
+) -> Array: ...
+@overload
+def reduce(
+    operands: PyTree,
+    init_values: PyTree,
+    computation: Callable[[Any, Any], PyTree],
+    dimensions: Sequence[int],
+    out_sharding: Any = None,
+) -> PyTree: ...
 def reduce(
     operands: PyTree,
     init_values: PyTree,

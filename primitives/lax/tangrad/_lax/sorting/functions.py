@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, SupportsIndex
+from collections.abc import Sequence
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
@@ -15,6 +16,12 @@ from tangrad.core.arguments import is_symbolic
 from tangrad.typing import ArrayLike
 
 
+@overload
+def sort(operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Array: ...
+@overload
+def sort(
+    operand: Sequence[ArrayLike], dimension: int = -1, is_stable: bool = True, num_keys: int = 1
+) -> tuple[Array, ...]: ...
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
     """An array sorted along a dimension; or several, all by the order of the first ones.
 

@@ -47,7 +47,7 @@ def shape_as_value(shape: Sequence[Any]) -> Array:
     return concatenate([reshape_p.bind(size, new_sizes=(1,), dimensions=None) for size in scalars], 0)
 
 
-def stage(x: ArrayLike, /) -> Any:
+def stage(x: ArrayLike, /) -> Array:
     """The value itself; where a program is traced, as one that is traced too.
 
     Args:
