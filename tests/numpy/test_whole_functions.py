@@ -8,7 +8,7 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import use_backend
-from tangrad._numpy import nan_reductions, norms, numerical, positions, sets
+from tangrad._numpy import nan_reductions, norms, numerical, positions, set_operations
 from tangrad._numpy.fusing import Fused, as_one
 from tangrad.core import rule_table
 
@@ -17,7 +17,7 @@ UNIVERSAL = (
 )  # fmt: skip
 WHOLE = (numerical.interpolation, numerical.convolve, numerical.correlate, positions.unravel_index)
 WHOLE += tuple([getattr(tnp, name) for name in ("trunc", *UNIVERSAL)])
-WHOLE += (sets.isin, nan_reductions.nanmax, nan_reductions.nanmin, norms.norm)
+WHOLE += (set_operations.isin, nan_reductions.nanmax, nan_reductions.nanmin, norms.norm)
 POINTS = np.float32([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.5, 7.0, np.inf, np.nan])
 ORDERED = {
     "increasing": np.float32([0.0, 1.0, 2.0, 4.0, 7.0]),
