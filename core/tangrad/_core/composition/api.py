@@ -55,9 +55,9 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
             plugin = _installed_meanwhile(prefix + name)
             if plugin is None:
                 raise explanations().missing_name(module_name, name, _names(prefix))
-        if plugin.value != f"{module_name}.{name}" and (plugin.denial is not None or ":" not in plugin.value):
-            if is_on_disk(f"{module_name}.{name}"):
-                return _beside_a_module(f"{module_name}.{name}")
+        beside = f"{module_name}.{name}"
+        if plugin.value != beside and (plugin.denial is not None or ":" not in plugin.value) and is_on_disk(beside):
+            return _beside_a_module(beside)
         try:
             value = plugin.load()
         except BrokenPluginError:
@@ -65,9 +65,8 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
             if module is None:
                 raise
             return module
-        if isinstance(value, ModuleType) and value.__name__ != f"{module_name}.{name}":
-            if is_on_disk(f"{module_name}.{name}"):
-                return _beside_a_module(f"{module_name}.{name}")
+        if isinstance(value, ModuleType) and value.__name__ != beside and is_on_disk(beside):
+            return _beside_a_module(beside)
         is_whole = plugin.is_object(value)  # or its module is being imported: who knows whether that ends well
         value = with_boundary(value, module_name, name)
         if is_whole:

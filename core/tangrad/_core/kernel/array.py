@@ -265,10 +265,6 @@ method_boundaries(Array, [*CONVERSIONS, *CONTAINER, "__buffer__", "block_until_r
 class Literal(ArrayOperators):
     """A scalar that is written into jaxprs. It passes through `bind` as a value, so staging need not look at it."""
 
-    if TYPE_CHECKING:  # operations take it where they take arrays
-
-        def __tangrad_array__(self) -> Array: ...
-
     # `val`: the number, a NumPy scalar of the aval's dtype; `ndarray`: a read-only NumPy array without dimensions.
     __slots__ = ("__weakref__", "_hash", "aval", "ndarray", "val")
     backend = None  # the backend of the other operands takes it

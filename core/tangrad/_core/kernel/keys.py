@@ -70,8 +70,7 @@ def params_key(params: dict[str, Any]) -> Any:
         if kind in _EXACT:
             key.append(value)
         elif kind is tuple:
-            key.append(value)
-            key.append(None if _only_integers(value) else typed_key(value))
+            key.extend((value, None if _only_integers(value) else typed_key(value)))
         else:
             key.append(typed_key(value))
     return tuple(key)

@@ -377,9 +377,8 @@ def _shardings(jaxpr: Jaxpr | ClosedJaxpr) -> list[Sharding]:
         if not eqn.params:
             continue
         for value in eqn.params.values():
-            for item in value if type(value) is tuple else (value,):
-                if isinstance(item, Sharding):
-                    found.append(item)
+            items = value if type(value) is tuple else (value,)
+            found += [item for item in items if isinstance(item, Sharding)]
         for sub in sub_jaxprs(eqn.params):
             found.extend(_shardings(sub))
     return found
