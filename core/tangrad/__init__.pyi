@@ -37,6 +37,7 @@ from tangrad import _xmap as _xmap
 from tangrad import ad_checkpoint as ad_checkpoint
 from tangrad import autodiff as autodiff
 from tangrad import batching as batching
+from tangrad import cache as cache
 from tangrad import compat as compat
 from tangrad import conformance as conformance
 from tangrad import core as core
@@ -232,6 +233,7 @@ __all__ = [
     "autodiff",
     "batching",
     "block_until_ready",
+    "cache",
     "check_tracer_leaks",
     "checking_leaks",
     "checkpoint",

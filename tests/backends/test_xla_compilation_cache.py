@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("jaxlib")
 p = pytest.importorskip("tangrad._lax.elementwise.primitives")
 
-from tangrad._backend_xla import compilation_cache, jaxlib_api, settings
+from tangrad._backend_xla import cache_files, compilation_cache, jaxlib_api, settings
 from tangrad.core import ShapedArray, get_backend, literal, trace_to_closed_jaxpr
 from tangrad.core.backends import CompileOptions
 from tangrad.core.settings import SETTINGS
@@ -26,7 +26,7 @@ def folder(tmp_path):
     place = tmp_path / "cache"
     with SETTINGS["compilation_cache_dir"](str(place)), settings.xla_cache_min_compile_seconds(0.0):
         yield place
-    compilation_cache._folder.cache_clear()
+    cache_files.usable_folder.cache_clear()
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def compute(factor: float = 2.0, name: str = "program") -> list:
 
 
 def entries(folder) -> list:
-    return sorted(folder.glob("*" + compilation_cache.SUFFIX))
+    return sorted(folder.glob("*" + cache_files.SUFFIX))
 
 
 def test_the_second_time_nothing_is_compiled(folder, compilations) -> None:
@@ -99,7 +99,7 @@ def test_damaged_entries_are_ignored_and_written_anew(folder, compilations, capl
     with caplog.at_level(logging.WARNING):
         compute()
     assert len(compilations) == 1 and "damaged or foreign" in caplog.text
-    assert path.read_bytes()[: len(compilation_cache.MAGIC)] == compilation_cache.MAGIC
+    assert path.read_bytes()[: len(cache_files.MAGIC)] == cache_files.MAGIC
     compute()
     assert len(compilations) == 1
 
@@ -108,7 +108,7 @@ def test_an_entry_that_xla_refuses_is_written_anew(folder, compilations, caplog)
     compute()
     (path,) = entries(folder)
     payload = b"no executable"
-    path.write_bytes(compilation_cache._header(path.stem, payload) + payload)
+    path.write_bytes(cache_files.packed(path.stem, cache_files.Description("program", "1", "cpu", "0"), payload))
     with caplog.at_level(logging.WARNING):
         compute()
     assert len(compilations) == 2 and "not usable" in caplog.text
@@ -125,7 +125,7 @@ def test_entries_that_others_could_have_written_are_not_run(folder, compilations
         if os.getuid() == 0:
             os.chown(path, 12345, 12345)
         else:
-            monkeypatch.setattr(compilation_cache, "read_own_file", as_another_user(monkeypatch))
+            monkeypatch.setattr(cache_files, "read_own_file", as_another_user(monkeypatch))
     elif fault.startswith("open"):
         path.chmod(0o620 if fault == "open to a group" else 0o602)
     else:
@@ -150,7 +150,7 @@ def test_entries_that_others_could_have_written_are_not_run(folder, compilations
 
 def as_another_user(monkeypatch):
     """`read_own_file` as it is where the files belong to another user, at the first reading."""
-    original, readings = compilation_cache.read_own_file, []
+    original, readings = cache_files.read_own_file, []
 
     def read(file: str) -> bytes:
         readings.append(file)
@@ -198,8 +198,8 @@ def test_a_program_larger_than_the_limit_is_not_written(folder) -> None:
 
 def test_what_crashed_writers_left_is_removed(folder) -> None:
     folder.mkdir(mode=0o700)
-    beginning = compilation_cache.MAGIC + b"x"
-    past = time.time() - 2 * compilation_cache.ABANDONED_SECONDS
+    beginning = cache_files.MAGIC + b"x"
+    past = time.time() - 2 * cache_files.ABANDONED_SECONDS
     ages = {".writing-old_1234": past, ".writing-empty123": past, ".writing-new_1234": time.time()}
     for name, age in ages.items():
         (folder / name).write_bytes(b"" if "empty" in name else beginning)
@@ -234,7 +234,7 @@ def test_a_folder_that_cannot_be_made_only_logs(tmp_path, caplog) -> None:
         compute()
         compute()
     assert caplog.text.count("not usable") == 1
-    compilation_cache._folder.cache_clear()
+    cache_files.usable_folder.cache_clear()
 
 
 def test_a_folder_that_others_may_write_to_is_not_used(tmp_path, caplog, compilations) -> None:
@@ -248,7 +248,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(tmp_path, caplog, compila
     ):
         compute()
     assert "can be written to by other users" in caplog.text and list(shared.iterdir()) == []
-    compilation_cache._folder.cache_clear()
+    cache_files.usable_folder.cache_clear()
 
 
 @pytest.mark.parametrize("failing", ["mkstemp", "replace"])
@@ -257,11 +257,13 @@ def test_a_full_or_read_only_folder_only_logs(folder, caplog, monkeypatch, faili
         raise OSError(28, "No space left on device")
 
     compute(7.0)
-    module = compilation_cache.tempfile if failing == "mkstemp" else compilation_cache.os
+    module = cache_files.tempfile if failing == "mkstemp" else cache_files.os
     monkeypatch.setattr(module, failing, full)
+    cache_files._warn_once.cache_clear()
     with caplog.at_level(logging.WARNING):
         compute(8.0)
-    assert "No space left on device" in caplog.text
+        compute(9.0)
+    assert caplog.text.count("No space left on device") == 1
     assert len(entries(folder)) == 1 and not list(folder.glob(".writing-*"))
 
 

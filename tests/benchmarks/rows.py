@@ -7,7 +7,7 @@ fresh processes (`processes.py`); the geometric mean is made from the steady-sta
 
 from dataclasses import dataclass, replace
 
-from .programs import deep
+from .programs import deep, second_process
 from .programs.cliffs import IDIOMS
 from .programs.common import NAMES as COMMON
 from .programs.convolutions import PROGRAMS as CONVOLUTIONS
@@ -80,6 +80,7 @@ class Row:
 
 
 N, X = TANGRAD_NUMPY.name, TANGRAD_XLA.name
+(SECOND_PROCESS,) = second_process.PROGRAMS
 
 
 def _rows(names: tuple[str, ...], subjects: tuple[str, ...], limit: float, **flags: bool) -> list[Row]:
@@ -96,6 +97,7 @@ def process_rows() -> list[Row]:
         Row("import to first jitted grad", N, "first jitted grad", (Peer(JAX.name, 0.35),), kind="process"),
         Row("import with 1,000 plugins", N, "plugins", (Peer(N, 5e-3, "import"),), kind="process", judge="difference"),
         Row("memory after import", N, "import", (Peer(JAX.name, 40e6),), kind="process", unit="bytes", judge="value"),
+        Row("12 layers in a second process, cache on", X, SECOND_PROCESS, (Peer(JAX.name, 0.3),), kind="process"),
     ]
 
 

@@ -2,6 +2,7 @@
 
 PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-autodiff": "grad jvp linear_transpose linearize value_and_grad vjp",
+    "tangrad-backend-xla": "cache.disable cache.enable",
     "tangrad-batching": "vmap",
     "tangrad-checkify": (
         "experimental.checkify.Error experimental.checkify.ErrorCategory "
@@ -326,7 +327,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
 MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-autodiff": "tangrad._autodiff tangrad.autodiff",
     "tangrad-backend-numpy": "tangrad._backend_numpy",
-    "tangrad-backend-xla": "tangrad._backend_xla",
+    "tangrad-backend-xla": "tangrad._backend_xla tangrad.cache",
     "tangrad-batching": "tangrad._batching tangrad.batching",
     "tangrad-checkify": "tangrad._checkify tangrad.experimental.checkify tangrad.extend.checkify",
     "tangrad-collectives": "tangrad._collectives tangrad.extend.collectives",
@@ -445,6 +446,7 @@ BACKENDS: dict[str, str] = {  # distribution: backends
 }
 
 COMMANDS: dict[str, str] = {  # distribution: commands of `tangrad`
+    "tangrad-backend-xla": "cache",
     "tangrad-conformance": "conformance new",
     "tangrad-console": "doctor plugins rules stubs",
 }
