@@ -122,7 +122,7 @@ def test_everything_is_filled_in(folder: Path) -> None:
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert len(files) > 5
     for path in files:
-        assert "PACKAGE" not in str(path) and "NAME" not in str(path) and path.suffix != ".template"
+        assert "PACKAGE" not in str(path) and "NAME" not in str(path) and "==>" not in path.read_text()
         assert not re.search(r"\$\{?[a-z]", path.read_text()), path
 
 

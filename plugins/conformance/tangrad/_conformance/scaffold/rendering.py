@@ -1,21 +1,22 @@
-"""Fills in the templates. They are the files of a package, in a folder for each kind, and those that all kinds share.
+"""Fills in the templates: a file for each kind of package, and one with what all kinds share.
 
-A template's name ends in `.template`, so that no tool takes it for what it will be; PACKAGE and NAME in its path stand
-for names, as do `$name`, `$package`, ... in its text. The tests render, check and run an example of each kind.
+A template has all files of a package, each under a line with its path, `==> PACKAGE/primitives.py <==`. PACKAGE and
+NAME in paths stand for names, as do `$name`, `$package`, ... in texts. The tests render, check and run an example of
+each kind.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
 from importlib import resources
-from importlib.resources.abc import Traversable
 from string import Template
 
 from tangrad._conformance.scaffold.naming import Names
 
 KINDS = ("primitive", "backend", "transformation", "rules", "hooks")
-_COMMON, _SUFFIX = "common", ".template"
+_COMMON = "common"
+_PATH = re.compile(r"^==> (\S+) <==\n", re.MULTILINE)
 
 
 def render(kind: str, names: Names) -> dict[str, str]:
@@ -33,8 +34,8 @@ def render(kind: str, names: Names) -> dict[str, str]:
     values = names._asdict()
     files = {
         path.replace("PACKAGE", names.package).replace("NAME", names.name): Template(text).substitute(values)
-        for folder in (_COMMON, kind)
-        for path, text in _templates(resources.files("tangrad._conformance.scaffold") / "templates" / folder)
+        for template in (_COMMON, kind)
+        for path, text in sections(template).items()
     }
     # Importing a module replaces the function of that name, and the function what is imported under it.
     if f"{names.package}/{names.name}.py" in files or names.name in _imported(files[f"{names.package}/__init__.py"]):
@@ -47,9 +48,9 @@ def _imported(text: str) -> set[str]:
     return {alias.asname or alias.name for node in found for alias in node.names}
 
 
-def _templates(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, str]]:
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from _templates(entry, f"{prefix}{entry.name}/")
-        elif entry.name.endswith(_SUFFIX):
-            yield prefix + entry.name.removesuffix(_SUFFIX), entry.read_text(encoding="utf-8")
+def sections(template: str) -> dict[str, str]:
+    """Return the files of a template, not filled in: path -> text. A blank line separates each from the next."""
+    folder = resources.files("tangrad._conformance.scaffold") / "templates"
+    _, *parts = _PATH.split((folder / f"{template}.template").read_text(encoding="utf-8"))
+    texts = (text.strip("\n") for text in parts[1::2])
+    return {path: f"{text}\n" if text else "" for path, text in zip(parts[::2], texts, strict=True)}
