@@ -13,6 +13,7 @@ import tangrad.numpy as np
 from tangrad import lax, nn, tree
 from tangrad._jit.regions.limits import MEASURED, NONE, Limits
 from tangrad._jit.regions.program_pass import with_regions
+from tangrad._jit.regions.repeats import find_stretches
 from tangrad._jit.regions.settings import compile_regions
 from tangrad.core import ClosedJaxpr, Literal, backend_names
 from tangrad.core.tools import check_jaxpr
@@ -181,6 +182,16 @@ def test_parts_with_effects_and_parts_that_differ_in_a_number_are_no_copies():
         assert all(float(eqn.invars[1].val) != 3.0 for eqn in program.eqns if isinstance(eqn.invars[-1], Literal))
 
 
+def test_what_is_left_of_repetitions_that_overlap_others_repeats_itself():
+    draw = numpy.random.default_rng(0)
+    for _ in range(300):
+        block = list(draw.integers(0, 3, draw.integers(1, 5)))
+        numbers = [*block * draw.integers(2, 5), *draw.integers(0, 3, 4), *block * draw.integers(1, 4)]
+        for start, length, period in find_stretches(numbers, [1] * len(numbers), Limits(2, region=3, saved=1)):
+            part = numbers[start : start + length]
+            assert length >= 2 * period and part[period:] == part[:-period]
+
+
 def test_what_only_some_copies_hand_on_is_a_result_of_the_region():
     def kept(weights, x):
         middle = None
@@ -199,9 +210,7 @@ def test_what_only_some_copies_hand_on_is_a_result_of_the_region():
 
 
 def wave(x, steps=400):
-    for _ in range(steps):
-        x = np.sin(x) * 1.01 + 0.1
-    return x.sum()
+    return chained(x, steps).sum()
 
 
 def loops_of(function, *args, limits=MEASURED):
@@ -356,6 +365,13 @@ def test_a_pass_that_fails_leaves_the_program_whole_with_one_warning(monkeypatch
 
 # --- programs of repeated parts ---------------------------------------------------------------------------------------
 
+
+def chained(x, steps):
+    for _ in range(steps):
+        x = np.sin(x) * 1.01 + 0.1
+    return x
+
+
 STEPS = {
     "layer": layer,
     "tanh": lambda weight, x: np.tanh(x @ weight["in"] + weight["shift"]),
@@ -364,6 +380,7 @@ STEPS = {
     "choice": lambda weight, x: lax.cond(x.sum() > 0, lambda x: x * 0.5, lambda x: x @ weight["out"], x),
     "scan": lambda weight, x: lax.scan(lambda x, _: (np.sin(x @ weight["in"]), x[0]), x, None, length=2)[0],
     "columns": lambda weight, x: np.concatenate([x[:, 3:] * 2.0, x[:, :3]], -1),
+    "chain": lambda weight, x: chained(x, 6),
     "same": lambda weight, x: x,
 }
 

@@ -68,13 +68,12 @@ def find_stretches(numbers: Sequence[int], weights: Sequence[int], limits: Limit
 
 def _grouped(start: int, length: int, period: int, until: Any, limits: Limits) -> Stretch | None:
     """The stretch in periods of enough weight; None where less than two of them fit."""
-    total = int(until[start + length] - until[start])
-    group = limits.grouped(int(until[start + period] - until[start]) if length >= period else 0, total)
-    while group > 1 and length < 2 * group * period:
-        group -= 1
-        if group * (until[start + period] - until[start]) < limits.region:
-            return None
-    return Stretch(start, length, group * period) if length >= 2 * group * period else None
+    if length < 2 * period:
+        return None
+    one, total = int(until[start + period] - until[start]), int(until[start + length] - until[start])
+    wanted = limits.grouped(one, total)
+    group = min(wanted, length // (2 * period))
+    return None if group < wanted and group * one < limits.region else Stretch(start, length, group * period)
 
 
 def _saved(stretch: Stretch, until: Any) -> int:
