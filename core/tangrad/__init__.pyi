@@ -145,6 +145,7 @@ from tangrad._custom_rules.mapped import custom_vmap as custom_vmap
 from tangrad._custom_rules.reverse import custom_vjp as custom_vjp
 from tangrad._debug.arrays import live_arrays as live_arrays
 from tangrad._debug.functions import pure_callback as pure_callback
+from tangrad._export.compiled.reading import load_compiled as load_compiled
 from tangrad._export.hlo_computations.functions import xla_computation as xla_computation
 from tangrad._jit.abstract import (
     ShapeDtypeStruct as ShapeDtypeStruct,
@@ -298,6 +299,7 @@ __all__ = [
     "linear_transpose",
     "linearize",
     "live_arrays",
+    "load_compiled",
     "local_device_count",
     "local_devices",
     "log_compiles",

@@ -12,6 +12,7 @@ from tangrad.experimental import mesh_utils as mesh_utils
 from tangrad.experimental import multihost_utils as multihost_utils
 from tangrad.experimental import ode as ode
 from tangrad.experimental import pjit as pjit
+from tangrad.experimental import serialize_executable as serialize_executable
 from tangrad.experimental import shard_map as shard_map
 from tangrad.experimental import sparse as sparse
 
@@ -26,6 +27,7 @@ __all__ = [
     "multihost_utils",
     "ode",
     "pjit",
+    "serialize_executable",
     "shard_map",
     "sparse",
 ]

@@ -261,6 +261,14 @@ class XlaBackend(Backend):
         usual, waiting = _in_usual_memory(closed_jaxpr, options)
         return compiler.Program(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, usual), waiting=waiting)
 
+    def store_program(self, program: Any) -> tuple[dict[str, Any], bytes]:
+        """What a compiled program is for, and its bytes. NotImplementedError where it has none."""
+        return _stored_programs().store(program)  # type: ignore[no-any-return]
+
+    def restore_program(self, name: str, facts: Any, data: bytes, in_avals: Any, out_avals: Any) -> Any:
+        """A compiled program from its bytes, which are machine code. ValueError where it is for another machine."""
+        return _stored_programs().restore(self, name, facts, data, in_avals, out_avals)
+
     def module_text(self, portable_artifact: bytes) -> str:
         """A module in StableHLO's format for files, as text."""
         return _compiler().module_text(portable_artifact)  # type: ignore[no-any-return]
@@ -302,6 +310,12 @@ def _compiler() -> Any:
     from tangrad._backend_xla import executable
 
     return executable
+
+
+def _stored_programs() -> Any:
+    from tangrad._backend_xla import stored_programs
+
+    return stored_programs
 
 
 def _dispatcher_class() -> Any:

@@ -23,6 +23,12 @@ from tangrad.core.backends import Logger
 from tangrad.core.tools import hooks
 
 logger = Logger(__name__)
+_read_here: set[str] = set()  # platforms
+
+
+def has_read(platform: str) -> bool:
+    """Whether some program of a platform, in this process, comes from the disk: XLA does not write it once more."""
+    return platform in _read_here
 
 
 def get_or_compile(module: Any, devices: Sequence[Any], options: Any, name: str) -> Any:
@@ -44,6 +50,7 @@ def get_or_compile(module: Any, devices: Sequence[Any], options: Any, name: str)
             logger.warning("compilation cache: entry %s of %s is not usable and is written anew: %s", key, name, error)
         else:
             hooks.cache_hit(context, "disk")
+            _read_here.add(client.platform)
             return executable
     hooks.cache_miss(context, "disk", "the entry is not usable" if path.exists() else "there is no entry")
     started = time.perf_counter()

@@ -307,7 +307,7 @@ class Runner:
                 (device,) = placement.devices
                 executable = self.executables.get(device)
                 if executable is None:
-                    executable = self.executables[device] = self._compile(device, module)
+                    executable = self.executables[device] = self.compile_for(device, module)
                 pinned = self.options.device is not None
                 outputs = device.committed if pinned else placement
                 loaded = self.loaded[placement] = (executable.execute_sharded, self._handlers(outputs), outputs)
@@ -325,7 +325,8 @@ class Runner:
             for aval in self.out_avals
         ]
 
-    def _compile(self, device: Any, module: Module | None) -> Any:
+    def compile_for(self, device: Any, module: Module | None = None) -> Any:
+        """jaxlib's executable for one device, of a module that is for its platform, or lowered anew."""
         if module is None or module.platform != device.platform:
             if self._closed is None:
                 raise RuntimeError(f"{self.options.name} was compiled for one device, and cannot run on {device}")

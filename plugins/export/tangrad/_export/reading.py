@@ -125,29 +125,34 @@ def _fields(found: Any) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ValueError("it is no table")
     scope = SymbolicScope(checked_constraints(found["constraints"]))
-    in_avals, out_avals = [tuple([_aval(entry, scope) for entry in _list(found[key])]) for key in _AVALS]
+    in_avals, out_avals = [tuple([read_aval(entry, scope) for entry in read_list(found[key])]) for key in _AVALS]
     in_tree, out_tree = tree_from(found["in_tree"]), tree_from(found["out_tree"])
     if in_tree.num_leaves != len(in_avals) or out_tree.num_leaves != len(out_avals):
         raise ValueError("its trees do not fit its types")
-    shape = in_tree.unflatten(range(in_tree.num_leaves))
-    if type(shape) is not tuple or [type(part) for part in shape] != [tuple, dict]:
-        raise ValueError("its arguments are no pair of positional ones and keywords")
+    check_arguments(in_tree)
     checks = [DisabledSafetyCheck(str(kind), None if to is None else str(to)) for kind, to in found["disabled_checks"]]
     return {
-        "fun_name": _text(found["name"]),
+        "fun_name": read_text(found["name"]),
         "in_tree": in_tree,
         "in_avals": in_avals,
         "out_tree": out_tree,
         "out_avals": out_avals,
         "platforms": tuple(_strings(found["platforms"])),
-        "calling_convention_version": _number(found["calling_convention"]),
-        "nr_devices": _number(found["devices"]),
+        "calling_convention_version": read_number(found["calling_convention"]),
+        "nr_devices": read_number(found["devices"]),
         "disabled_safety_checks": tuple(checks),
         "uses_global_constants": found["global_constants"] is True,
     }
 
 
 _AVALS = ("in_avals", "out_avals")
+
+
+def check_arguments(in_tree: Any) -> None:
+    """Raise ValueError unless a structure is that of positional arguments and keywords."""
+    shape = in_tree.unflatten(range(in_tree.num_leaves))
+    if type(shape) is not tuple or [type(part) for part in shape] != [tuple, dict]:
+        raise ValueError("its arguments are no pair of positional ones and keywords")
 
 
 def _check_derivative(vjp: Exported, fields: dict[str, Any]) -> None:
@@ -158,11 +163,12 @@ def _check_derivative(vjp: Exported, fields: dict[str, Any]) -> None:
         _refuse("its derivative is not of its own program")
 
 
-def _aval(entry: Any, scope: SymbolicScope) -> ShapedArray:
+def read_aval(entry: Any, scope: SymbolicScope) -> ShapedArray:
+    """A type from its description. Raises ValueError for anything else."""
     name, shape = entry
-    if len(_list(shape)) > MOST["dimensions"]:
+    if len(read_list(shape)) > MOST["dimensions"]:
         raise ValueError(f"an array of {len(shape)} dimensions")
-    sizes = [parse_dimension(size, scope) if isinstance(size, str) else _number(size) for size in shape]
+    sizes = [parse_dimension(size, scope) if isinstance(size, str) else read_number(size) for size in shape]
     return ShapedArray(tuple(sizes), _dtype(name))
 
 
@@ -178,30 +184,33 @@ class _NoTables:
 
 def _dtype(name: Any) -> Any:
     if not isinstance(name, dict):
-        return dtypes.as_dtype(_text(name))
+        return dtypes.as_dtype(read_text(name))
     found = runtime.read(name, _NoTables())
     if not isinstance(found, ExtendedDType):
         raise ValueError(f"{name!r:.80} is no dtype")
     return found
 
 
-def _list(value: Any) -> list[Any]:
+def read_list(value: Any) -> list[Any]:
+    """A list, of not too many. Raises ValueError for anything else."""
     if not isinstance(value, list) or len(value) > MOST["arguments"]:
         raise ValueError(f"expected a list, got {type(value).__name__}")
     return value
 
 
 def _strings(value: Any) -> list[str]:
-    return [_text(item) for item in _list(value)]
+    return [read_text(item) for item in read_list(value)]
 
 
-def _text(value: Any) -> str:
+def read_text(value: Any) -> str:
+    """A text. Raises ValueError for anything else."""
     if not isinstance(value, str):
         raise ValueError(f"expected text, got {type(value).__name__}")
     return value
 
 
-def _number(value: Any) -> int:
+def read_number(value: Any) -> int:
+    """A number that may be a size. Raises ValueError for anything else."""
     if type(value) is not int or not 0 <= value < 1 << 63:
         raise ValueError(f"expected a size, got {value!r:.80}")
     return value

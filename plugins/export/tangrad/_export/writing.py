@@ -51,9 +51,9 @@ def _described(exported: Any) -> dict[str, Any]:
     return {
         "name": exported.fun_name,
         "in_tree": described_tree(exported.in_tree),
-        "in_avals": [_described_aval(aval) for aval in exported.in_avals],
+        "in_avals": [described_aval(aval) for aval in exported.in_avals],
         "out_tree": described_tree(exported.out_tree),
-        "out_avals": [_described_aval(aval) for aval in exported.out_avals],
+        "out_avals": [described_aval(aval) for aval in exported.out_avals],
         "constraints": [] if scope is None else list(scope.constraints),
         "platforms": list(exported.platforms),
         "calling_convention": exported.calling_convention_version,
@@ -63,7 +63,8 @@ def _described(exported: Any) -> dict[str, Any]:
     }
 
 
-def _described_aval(aval: Any) -> list[Any]:
+def described_aval(aval: Any) -> list[Any]:
+    """A type as JSON: its dtype and its shape."""
     try:
         dtype = runtime.written(aval.dtype, None) if isinstance(aval.dtype, ExtendedDType) else None  # type: ignore[arg-type]
     except runtime.NotSavedError:

@@ -100,7 +100,7 @@ class _Stage:
         return self._traced.out_tree.unflatten(self._traced.jaxpr.out_avals)
 
 
-_ON_ONE_DEVICE = "sharding.SingleDeviceSharding"
+_ON_ONE_DEVICE, _SERIALIZE = "sharding.SingleDeviceSharding", "export.serialize_compiled"
 
 
 def _on_one_device(device: Any) -> Any:
@@ -300,6 +300,16 @@ class Compiled(_Stage):
         for position, place in zip(at, places, strict=True):
             found[position] = place if isinstance(place, Sharding) else _on_one_device(place)
         return found
+
+    def serialize(self, *, key: bytes | None = None) -> bytes:
+        """The compiled program as bytes, which `tangrad.load_compiled` reads. See `export.serialize_compiled`.
+
+        Raises MissingDistributionError where tangrad-export is not installed.
+        """
+        plugin = composition().find("tangrad.api", _SERIALIZE)
+        if plugin is None:
+            raise MissingDistributionError(f"tangrad.{_SERIALIZE}", "tangrad-export")
+        return plugin.load()(self, key=key)  # type: ignore[no-any-return]
 
     def as_text(self) -> str:
         """The compiled program as text (optimised HLO on XLA, Python source on NumPy)."""

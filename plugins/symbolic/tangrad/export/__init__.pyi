@@ -1,6 +1,7 @@
 # Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.
 
 from tangrad._export.checks import DisabledSafetyCheck as DisabledSafetyCheck
+from tangrad._export.compiled.writing import serialize_compiled as serialize_compiled
 from tangrad._export.exported import (
     Exported as Exported,
     newest_convention as maximum_supported_calling_convention_version,
@@ -36,6 +37,7 @@ __all__ = [
     "minimum_supported_calling_convention_version",
     "register_namedtuple_serialization",
     "register_pytree_node_serialization",
+    "serialize_compiled",
     "symbolic_args_specs",
     "symbolic_shape",
 ]

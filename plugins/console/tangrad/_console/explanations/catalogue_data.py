@@ -45,10 +45,11 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "experimental.multihost_utils.process_allgather experimental.multihost_utils.sync_global_devices"
     ),
     "tangrad-export": (
+        "experimental.serialize_executable.deserialize_and_load experimental.serialize_executable.serialize "
         "export.DisabledSafetyCheck export.Exported export.default_export_platform export.deserialize "
         "export.export export.maximum_supported_calling_convention_version "
         "export.minimum_supported_calling_convention_version export.register_namedtuple_serialization "
-        "export.register_pytree_node_serialization xla_computation"
+        "export.register_pytree_node_serialization export.serialize_compiled load_compiled xla_computation"
     ),
     "tangrad-ffi": (
         "ffi.FfiError ffi.ffi_call ffi.ffi_lowering ffi.host_lowering ffi.include_dir ffi.pycapsule "
@@ -340,7 +341,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     ),
     "tangrad-debug": "tangrad._debug tangrad.debug tangrad.extend.debug",
     "tangrad-distributed": "tangrad._distributed tangrad.distributed tangrad.experimental.multihost_utils",
-    "tangrad-export": "tangrad._export tangrad.extend.export",
+    "tangrad-export": "tangrad._export tangrad.experimental.serialize_executable tangrad.extend.export",
     "tangrad-ffi": "tangrad._ffi tangrad.extend.ffi tangrad.ffi",
     "tangrad-fft": "tangrad._fft tangrad.extend.fft",
     "tangrad-jit": "tangrad._jit tangrad.extend.jit tangrad.stages",

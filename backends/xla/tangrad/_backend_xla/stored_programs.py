@@ -1,0 +1,99 @@
+"""Compiled programs outside the cache: their bytes, what they are for, and how they come back."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from tangrad._backend_xla import jaxlib_api, jaxlib_calls, settings
+from tangrad._backend_xla.calls import make_execute
+from tangrad._backend_xla.compilation_cache import has_read, processor_features
+from tangrad._backend_xla.executable import Program, Runner, device_for
+from tangrad._backend_xla.gpus import cuda_data_folder
+from tangrad.core import ClosedJaxpr, Jaxpr, Var
+from tangrad.core.backends import CompileOptions
+
+_TARGET = re.compile(r'custom_call_target="([^"]+)"')
+_PYTHON = re.compile(r"xla_ffi_(partitioned_)?python_\w+|xla_python_\w+")
+
+
+def store(program: Program) -> tuple[dict[str, Any], bytes]:
+    """What a program is for, and its bytes.
+
+    Raises NotImplementedError for programs over several devices, those that call Python, and where XLA cannot.
+    """
+    runner, name = program.runner, program.runner.options.name
+    (device, executable), *others = runner.executables.items()
+    if others or not hasattr(device, "device_kind"):
+        raise NotImplementedError(f"serialize: {name} is for several devices")
+    targets = sorted(set(_TARGET.findall(program.as_text())))
+    if runner.effects or any([_PYTHON.fullmatch(target) for target in targets]):
+        raise NotImplementedError(f"serialize: {name} calls Python, which its file cannot")
+    if has_read(device.client.platform):
+        # Of one that was read from the cache XLA writes the wrong bytes: its functions are missing.
+        with settings.enable_compilation_cache(False):
+            executable = runner.compile_for(device)
+    try:
+        data = jaxlib_api.serialize_executable(executable)
+    except jaxlib_api.XlaRuntimeError as error:
+        raise NotImplementedError(f"serialize: XLA cannot write {name} for {device.platform}: {error}") from error
+    options = dict(runner.options.extra.get("compiler_options") or {})
+    return {**_facts(device), "targets": targets, "compiler_options": options}, data
+
+
+def _facts(device: Any) -> dict[str, str]:
+    """What machine code depends on: it is read where all of it is the same."""
+    features = processor_features() if device.platform == "cpu" else ""
+    return {
+        "jaxlib": jaxlib_api.VERSION,
+        "platform": device.platform,
+        "platform_version": device.client.platform_version,
+        "device_kind": device.device_kind,
+        "processor": hashlib.sha256(features.encode()).hexdigest(),
+    }
+
+
+def restore(backend: Any, name: str, facts: Any, data: bytes, in_avals: Sequence[Any], out_avals: Any) -> Program:
+    """A program from its bytes, for the default device. Raises ValueError where it is for another, or damaged."""
+    device = device_for(backend)
+    for fact, here in _facts(device).items():
+        there = facts.get(fact)
+        if there != here:
+            of = fact.replace("_", " ")
+            raise ValueError(f"{name} was compiled for {of} {there!r:.120}, and this is {here!r:.120}: compile it anew")
+    platform, overrides = device.platform, facts.get("compiler_options")
+    options = jaxlib_api.make_compile_options(
+        [[device.raw]],
+        len(in_avals),
+        len(out_avals),
+        overrides=overrides or None,
+        cuda_data_folder=cuda_data_folder() if platform == "cuda" else None,
+    )
+    jaxlib_calls.make_callable(facts.get("targets") or (), platform)
+    try:
+        executable = jaxlib_api.deserialize_executable(device.client, data, [device.raw], options)
+    except jaxlib_api.XlaRuntimeError as error:
+        raise ValueError(f"XLA does not read {name}: {error}") from error
+    return RestoredProgram(backend, name, device, executable, in_avals, out_avals)
+
+
+class RestoredProgram(Program):
+    """A program of which there is no jaxpr: it runs on the device that it was loaded for."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, backend: Any, name: str, device: Any, executable: Any, in_avals: Sequence[Any], out_avals: Sequence[Any]
+    ) -> None:
+        inputs, outputs = [tuple(map(Var, avals)) for avals in (in_avals, out_avals)]
+        of_its_type = ClosedJaxpr(Jaxpr((), inputs, outputs, ()), ())
+        runner = self.runner = Runner(backend, of_its_type, CompileOptions(name))
+        runner.forget_program()
+        runner.executables[device] = executable
+        self._waiting = None
+        self.in_avals, self.out_avals = runner.in_avals, runner.out_avals
+        placement = device.uncommitted
+        self._places = (placement,) * len(in_avals), runner.load(placement)[2]
+        self.execute = make_execute(runner, backend.device_count() > 1)

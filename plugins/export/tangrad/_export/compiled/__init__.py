@@ -1,0 +1,1 @@
+"""Compiled programs as files: machine code for XLA, portable programs for NumPy."""

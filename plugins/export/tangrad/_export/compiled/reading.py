@@ -1,0 +1,102 @@
+"""Compiled programs read from bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._export.compiled.container import Unpacked, check_seal, refuse, unpacked
+from tangrad._export.compiled.loaded import LoadedCompiled
+from tangrad._export.exported import NUMPY
+from tangrad._export.programs import read_program
+from tangrad._export.reading import check_arguments, read_aval, read_list, read_number, read_text
+from tangrad._export.structures import tree_from
+from tangrad.core import api_boundary, backend_names, get_backend
+from tangrad.core.programs import compile_program
+from tangrad.extend.symbolic import SymbolicScope
+
+
+@api_boundary
+def load_compiled(
+    data: bytes | bytearray | memoryview, *, key: bytes | None = None, trusted: bool = False
+) -> LoadedCompiled:
+    """Make a program that `Compiled.serialize` wrote ready to run; nothing is traced, lowered or compiled for XLA.
+
+    A file for XLA holds machine code, and is run only where it is known who wrote it. One for NumPy holds a program,
+    all of whose parts are checked: no code runs when it is read, wherever it comes from.
+
+    Args:
+        data: the bytes.
+        key: that of the writer; None: the secret of this user.
+        trusted: whether to run machine code that is not sealed with it.
+
+    Returns:
+        A function of the arguments that the program was compiled for.
+
+    Raises:
+        ValueError: for other files, unknown versions, cut or altered ones; for a program of another version of jaxlib,
+            or for another kind of device or processor.
+        PermissionError: for machine code that is not sealed with the key.
+        TypeError: for what is no bytes.
+
+    >>> import tangrad
+    >>> data = tangrad.jit(lambda x: {"twice": 2 * x}).lower(1.5).compile().serialize(key=b"0123456789abcdef")
+    >>> program = tangrad.load_compiled(data, key=b"0123456789abcdef")
+    >>> float(program(1.5)["twice"])
+    3.0
+    """
+    found = unpacked(data)
+    description = found.description if isinstance(found.description, dict) else {}
+    is_portable = description.get("backend") == NUMPY
+    if not (is_portable or trusted):
+        check_seal(found, key)
+    try:
+        fields = _fields(description)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        refuse(f"its description cannot be read ({error})")
+    return _portable(found, fields) if is_portable else _machine_code(found, fields)
+
+
+def _fields(found: dict[str, Any]) -> dict[str, Any]:
+    scope = SymbolicScope(())
+    in_avals, out_avals = [
+        tuple([read_aval(entry, scope) for entry in read_list(found[side])]) for side in ("in_avals", "out_avals")
+    ]
+    in_tree, out_tree = tree_from(found["in_tree"]), tree_from(found["out_tree"])
+    if in_tree.num_leaves != len(in_avals) or out_tree.num_leaves != len(out_avals):
+        raise ValueError("its trees do not fit its types")
+    check_arguments(in_tree)
+    kept = found["kept"]
+    if kept is not None and any([read_number(position) >= len(in_avals) for position in read_list(kept)]):
+        raise ValueError("it takes arguments that there are none of")
+    return {
+        "backend": read_text(found["backend"]),
+        "name": read_text(found["name"]),
+        "in_tree": in_tree,
+        "in_avals": in_avals,
+        "out_tree": out_tree,
+        "out_avals": out_avals,
+        "kept": kept,
+    }
+
+
+def _portable(found: Unpacked, fields: dict[str, Any]) -> LoadedCompiled:
+    try:
+        closed = read_program(found.program)
+    except ValueError as error:
+        refuse(f"its program cannot be read ({error})")
+    for own, stated in ((closed.in_avals, fields["in_avals"]), (closed.out_avals, fields["out_avals"])):
+        if [aval.str_short() for aval in own] != [aval.str_short() for aval in stated]:
+            refuse("its program is of other types than it says")
+    backend = get_backend(NUMPY)
+    program = compile_program(closed, backend, fields["name"], keep_unused=True)
+    return LoadedCompiled(fields, backend, program.executable, None)
+
+
+def _machine_code(found: Unpacked, fields: dict[str, Any]) -> LoadedCompiled:
+    name, kept = fields["backend"], fields["kept"]
+    backend: Any = get_backend(name) if name in backend_names() else None
+    if not hasattr(backend, "restore_program"):
+        raise ValueError(f"{fields['name']} was compiled by the backend {name!r:.80}, which is not installed here")
+    avals = fields["in_avals"] if kept is None else [fields["in_avals"][position] for position in kept]
+    executable = backend.restore_program(fields["name"], found.description, found.program, avals, fields["out_avals"])
+    return LoadedCompiled(fields, backend, executable, kept)
