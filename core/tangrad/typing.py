@@ -46,6 +46,8 @@ Key: TypeAlias = Array
 
 # For authors of rules, traces and backends.
 Value: TypeAlias = Array | Literal  # what rules get and return
+Values: TypeAlias = tuple[Value, ...]
+Dims: TypeAlias = tuple[int | None, ...]  # where in each operand, or result, the mapped axis is; None: it has none
 Params: TypeAlias = dict[str, Any]  # a primitive's parameters by name
 DType: TypeAlias = np.dtype[Any] | ExtendedDType  # a dtype that is one already
 Dimensions: TypeAlias = tuple[Any, ...]  # the shape of a type: integers, or symbolic sizes, which calculate like them

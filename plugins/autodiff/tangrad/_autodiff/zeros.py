@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from tangrad._autodiff.transpose_rules import Linear
 from tangrad.core import ShapedArray, calls_rules, dtypes, get_aval, literal
 
 
+@final  # so that `type(x) is Zero` tells a type checker both ways
 class Zero:
     """A tangent or cotangent known to be zero: no arithmetic is spent on it."""
 

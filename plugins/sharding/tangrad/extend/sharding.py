@@ -10,7 +10,9 @@ __getattr__, __dir__ = door(
         "tangrad._sharding.mesh": "Mesh",
         "tangrad._sharding.named": "NamedSharding PartitionSpec",
         "tangrad._sharding.primitives": "auto_axes_p sharding_constraint_p",
-        "tangrad._sharding.propagation": "Axes Unclear along dropping joined positionwise stacked uncut_along without",
+        "tangrad._sharding.propagation": (
+            "Axes Operand Unclear along dropping joined positionwise stacked uncut_along without"
+        ),
         "tangrad._sharding.sample_meshes": "left_out line_and_grid",
         "tangrad._sharding.shard_map.fitting": "Places places",
         "tangrad._sharding.shard_map.functions": "shard_map",

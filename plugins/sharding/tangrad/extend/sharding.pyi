@@ -16,6 +16,7 @@ from tangrad._sharding.primitives import (
 )
 from tangrad._sharding.propagation import (
     Axes as Axes,
+    Operand as Operand,
     Unclear as Unclear,
     along as along,
     dropping as dropping,
@@ -47,6 +48,7 @@ __all__ = [
     "Axes",
     "Mesh",
     "NamedSharding",
+    "Operand",
     "PartitionSpec",
     "Places",
     "Unclear",

@@ -5,10 +5,10 @@ In a list of axes an integer is no name: it is a dimension of the operand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
-from tangrad.core import NamedAxisEffect, thread
+from tangrad.core import NamedAxisEffect, ShapedArray, thread
 from tangrad.errors import MissingRuleError
 
 Axes = tuple[Any, ...]
@@ -29,7 +29,7 @@ def positions_among(axes: Axes) -> tuple[int, ...]:
     return tuple([axis for axis in axes if is_position(axis)])
 
 
-def as_tuple(axis_name: Any) -> Axes:
+def as_tuple(axis_name: Hashable) -> Axes:
     """One axis or several as a tuple."""
     return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
 
@@ -43,7 +43,7 @@ def axis_effects(parameter: str) -> Any:
     return effects
 
 
-def checked_axes(function: str, axis_name: Any, positions: bool = False) -> Axes:
+def checked_axes(function: str, axis_name: Hashable, positions: bool = False) -> Axes:
     """The axes that the caller of a function named, as a tuple.
 
     Raises NameError for a name that is not in scope, ValueError for an axis named twice and, unless `positions` may be
@@ -101,7 +101,7 @@ def unbound(function: str, name: Any) -> NameError:
     return NameError(f"{function}: no mapped axis is named {name!r}; the named axes in scope are {listed}")
 
 
-def axes_in_type(aval: Any, names: Axes) -> Axes:
+def axes_in_type(aval: ShapedArray, names: Axes) -> Axes:
     """Those of the axes along which values of a type differ, where types record that at all."""
     typed = thread.typed_axes
     if typed is None or not aval.named_shape:

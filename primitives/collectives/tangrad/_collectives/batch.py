@@ -8,7 +8,7 @@ of indices along an axis are a mapped axis of groups, with a mapped axis of memb
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from tangrad._collectives.axes import names_among, positions_among
 from tangrad.batching import AxisInfo, batch_flat, place_axis
 from tangrad.core import Primitive, RuleSet
 from tangrad.extend.lax import concatenate_p, iota
+from tangrad.typing import Dims, Value, Values
 
 batch = RuleSet("batch", api=1)
 
@@ -47,7 +48,7 @@ def _by_groups(primitive: Primitive, x: Any, dim: int | None, axis_info: AxisInf
     return mapped.take_rows(joined, np.argsort(order).tolist(), 0), 0
 
 
-def _of_each(primitive: Primitive, block: Any, axis: AxisInfo, params: dict[str, Any]) -> Any:
+def _of_each(primitive: Primitive, block: Value, axis: AxisInfo, params: dict[str, Any]) -> Any:
     """For an array of groups of members: the collective's results, one for each member, in one row."""
 
     def of_one(group: Any) -> Any:
@@ -73,7 +74,9 @@ def _check_size(primitive: Primitive, params: dict[str, Any], axis_info: AxisInf
 
 
 def _reduction(primitive: Primitive) -> Rule:
-    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, axes: Any, axis_index_groups: Any) -> Mapped:
+    def rule(
+        args: Any, dims: Any, *, axis_info: AxisInfo, axes: Any, axis_index_groups: tuple[tuple[int, ...], ...] | None
+    ) -> Mapped:
         (x,), (dim,) = args, dims
         if axis_info.name not in names_among(axes):
             shifted = tuple([axis + (axis >= dim) if isinstance(axis, int) else axis for axis in axes])
@@ -100,7 +103,7 @@ def _reduction(primitive: Primitive) -> Rule:
     return rule
 
 
-def _reduced(primitive: Primitive, x: Any, axes: Any) -> Any:
+def _reduced(primitive: Primitive, x: Value, axes: Any) -> Any:
     """A reduction over dimensions, and over mapped axes if some are left."""
     if names_among(axes):
         return primitive.bind(x, axes=axes, axis_index_groups=None)
@@ -114,7 +117,7 @@ batch.table({primitive: _reduction(primitive) for primitive in (p.psum_p, p.pmax
 
 
 def _exchange(primitive: Primitive, over: Rule, in_steps: Rule, past: Rule) -> None:
-    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, axis_name: Any, **params: Any) -> Mapped:
+    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, axis_name: tuple[Hashable, ...], **params: Any) -> Mapped:
         (x,), (dim,) = args, dims
         if axis_info.name not in axis_name:
             changed, out_dim = past(dim, **params)
@@ -157,21 +160,21 @@ _exchange(p.pbroadcast_p, mapped.pbroadcast, several.pbroadcast, _past_anything)
 
 
 @batch.rule(p.pvary_p)
-def _pvary(args: Any, dims: Any, *, axis_info: AxisInfo, axes: Any) -> Mapped:
+def _pvary(args: Values, dims: Dims, *, axis_info: AxisInfo, axes: Any) -> Mapped:
     """The axis that is a dimension now is not recorded in types."""
     others = tuple([pair for pair in axes if pair[0] != axis_info.name])
     return (p.pvary_p.bind(args[0], axes=others) if others else args[0]), dims[0]
 
 
 @batch.rule(p.axis_index_p)
-def _axis_index(args: Any, dims: Any, *, axis_info: AxisInfo, axis_name: Any) -> Mapped:
+def _axis_index(args: Values, dims: Dims, *, axis_info: AxisInfo, axis_name: Hashable) -> Mapped:
     if isinstance(axis_name, tuple) and len(axis_name) > 1:
         return _in_steps(lambda: several.axis_index(axis_name=axis_name), args, dims, axis_info)
     return iota(np.dtype(np.int32), axis_info.size), 0
 
 
 @batch.rule(p.psum_to_p)
-def _psum_to(args: Any, dims: Any, *, axis_info: AxisInfo, axes: Any) -> Mapped:
+def _psum_to(args: Values, dims: Dims, *, axis_info: AxisInfo, axes: Any) -> Mapped:
     (x, source, like), (dim, source_dim, like_dim) = args, dims
     others = tuple([name for name in axes if name != axis_info.name])
     if len(others) < len(axes):
@@ -180,7 +183,7 @@ def _psum_to(args: Any, dims: Any, *, axis_info: AxisInfo, axes: Any) -> Mapped:
 
 
 @batch.rule(p.psum_back_p)
-def _psum_back(args: Any, dims: Any, *, axis_info: AxisInfo, axes: Any) -> Mapped:
+def _psum_back(args: Values, dims: Dims, *, axis_info: AxisInfo, axes: Any) -> Mapped:
     """What is the same along an axis that is a dimension now has a cotangent that is summed over that anyway."""
     (x, like), (dim, _) = args, dims
     others = tuple([name for name in axes if name != axis_info.name])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, TypeVar, overload
 
 from tangrad._collectives.axes import checked_axes, size_of_axes
@@ -13,7 +13,7 @@ from tangrad._collectives.primitives import all_gather_p, all_to_all_p, pbroadca
 from tangrad._collectives.varying import differing
 from tangrad.core import Array
 from tangrad.extend.lax import canonical_axis, expand_dims, squeeze
-from tangrad.typing import ArrayLike, PyTree
+from tangrad.typing import ArrayLike, PyTree, Value
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ def all_gather(
     size = size_of_axes("all_gather", names)
     groups = checked_groups("all_gather", axis_index_groups, size, equal=True)
 
-    def gathered(leaf: Any) -> Any:
+    def gathered(leaf: Value) -> Any:
         rank = len(leaf.aval.shape) + (0 if tiled else 1)
         return apply_checked(
             all_gather_p,
@@ -123,7 +123,7 @@ def psum_scatter(
     size = size_of_axes("psum_scatter", names)
     groups = checked_groups("psum_scatter", axis_index_groups, size, equal=True)
 
-    def scattered(leaf: Any) -> Any:
+    def scattered(leaf: Value) -> Any:
         rank = len(leaf.aval.shape)
         return apply_checked(
             reduce_scatter_p,
@@ -205,14 +205,14 @@ def pswapaxes(x: PyTree, axis_name: Any, axis: int, *, axis_index_groups: Any = 
 
 
 def _all_to_all(
-    function: str, x: Any, axis_name: Any, split_axis: int, concat_axis: int, axis_index_groups: Any, tiled: bool
+    function: str, x: Any, axis_name: Hashable, split_axis: int, concat_axis: int, axis_index_groups: Any, tiled: bool
 ) -> Any:
     names = checked_axes(function, axis_name)
     total = size_of_axes(function, names)
     groups = checked_groups(function, axis_index_groups, total, equal=True)
     size = group_size(groups, total)
 
-    def exchanged(leaf: Any) -> Any:
+    def exchanged(leaf: Value) -> Any:
         leaf = differing(leaf, names)
         shape = leaf.aval.shape
         split = canonical_axis(function, split_axis, len(shape), "split_axis")

@@ -57,7 +57,7 @@ def member_table(groups: tuple[tuple[int, ...], ...]) -> Any:
     return _table(groups, list)
 
 
-def member_mask(groups: tuple[tuple[int, ...], ...]) -> Any:
+def member_mask(groups: Any) -> Any:
     """For each index a row of booleans: who is in its group."""
     count = sum([len(group) for group in groups])
     return _table(groups, lambda group: np.isin(np.arange(count), group))
@@ -69,7 +69,7 @@ def ranks(groups: tuple[tuple[int, ...], ...]) -> Any:
     return np.array([places[index] for index in range(len(places))], np.int32)
 
 
-def _table(groups: tuple[tuple[int, ...], ...], row: Any) -> Any:
+def _table(groups: Any, row: Any) -> Any:
     rows = {index: row(group) for group in groups for index in group}
     found = np.array([rows[index] for index in range(len(rows))])
     return found if found.dtype == np.bool_ else found.astype(np.int32)

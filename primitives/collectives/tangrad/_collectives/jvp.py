@@ -7,8 +7,9 @@ from typing import Any
 from tangrad._collectives import primitives as p
 from tangrad._collectives.axes import positions_among
 from tangrad.autodiff import Zero, linear_jvp, symbolic_zeros
-from tangrad.core import RuleSet
+from tangrad.core import Primitive, RuleSet
 from tangrad.extend.lax import broadcast_in_dim_p, convert_element_type, div_p, eq_p, mul_p
+from tangrad.typing import Value, Values
 
 jvp = RuleSet("jvp", api=1)
 linear_jvp(jvp, p.psum_p, p.all_gather_p, p.reduce_scatter_p, p.all_to_all_p, p.ppermute_p, p.pbroadcast_p, p.pvary_p)
@@ -17,7 +18,7 @@ jvp.not_applicable("it has no operands", p.axis_index_p)
 
 @jvp.rule(p.psum_to_p, p.psum_back_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tuple[Value, Value | Zero]:
     """Linear in the first operand; of the others only counts along which axes they differ."""
     primitive = p.psum_to_p if len(primals) == 3 else p.psum_back_p
     answer, (tangent, *_) = primitive.bind(*primals, **params), tangents
@@ -26,7 +27,7 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     return answer, primitive.bind(tangent, *primals[1:], **params)
 
 
-def _extreme(primitive: Any) -> Any:
+def _extreme(primitive: Primitive) -> Any:
     """The tangent of the example that has the greatest, or least, value; of several, their mean."""
 
     def rule(primals: Any, tangents: Any, **params: Any) -> Any:
@@ -41,7 +42,7 @@ def _extreme(primitive: Any) -> Any:
     return symbolic_zeros(rule)
 
 
-def _spread(answer: Any, x: Any, axes: Any) -> Any:
+def _spread(answer: Value, x: Value, axes: Any) -> Value:
     """A result at the shape of the operand again."""
     positions = positions_among(axes)
     if not positions:

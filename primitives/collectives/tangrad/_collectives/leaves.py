@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tangrad.core import Primitive, array_leaves, as_array, as_operand
+from tangrad.core import Array, Primitive, array_leaves, as_array, as_operand
+from tangrad.typing import Value
 
 
 def checked_leaves(function: str, x: Any) -> tuple[list[Any], Any]:
@@ -13,7 +14,7 @@ def checked_leaves(function: str, x: Any) -> tuple[list[Any], Any]:
     return array_leaves(x, f"{function}: x")
 
 
-def apply_checked(primitive: Primitive, operand: Any, **params: Any) -> Any:
+def apply_checked(primitive: Primitive, operand: Value, **params: Any) -> Array:
     """The primitive applied to an operand whose type was checked: what maps the axis would not look at that."""
     primitive.infer((operand.aval,), params)
     return primitive.bind(operand, **params)

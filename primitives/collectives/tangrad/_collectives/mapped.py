@@ -13,7 +13,7 @@ import numpy as np
 
 from tangrad._collectives.primitives import pmax_p, pmin_p, psum_p
 from tangrad.batching import move_axis, place_axis
-from tangrad.core import as_operand, literal
+from tangrad.core import Array, as_operand, literal
 from tangrad.extend.lax import (
     broadcast_in_dim_p,
     concatenate_p,
@@ -29,36 +29,37 @@ from tangrad.extend.lax import (
     slice_in_dim,
     transpose_p,
 )
+from tangrad.typing import Value
 
 Mapped = tuple[Any, int | None]
 REDUCERS = {psum_p: reduce_sum_p, pmax_p: reduce_max_p, pmin_p: reduce_min_p}
 
 
-def reshaped(x: Any, shape: Sequence[Any]) -> Any:
+def reshaped(x: Value, shape: Sequence[Any]) -> Value:
     """`x` in another shape."""
     shape = tuple(shape)
     return x if x.aval.shape == shape else reshape_p.bind(x, new_sizes=shape, dimensions=None)
 
 
-def merged(x: Any, dimension: int) -> Any:
+def merged(x: Value, dimension: int) -> Value:
     """`x` with a dimension and the next one as one."""
     shape = x.aval.shape
     return reshaped(x, (*shape[:dimension], shape[dimension] * shape[dimension + 1], *shape[dimension + 2 :]))
 
 
-def divided(x: Any, dimension: int, count: Any) -> Any:
+def divided(x: Value, dimension: int, count: Any) -> Value:
     """`x` with a dimension as two, the first of size `count`."""
     shape = x.aval.shape
     return reshaped(x, (*shape[:dimension], count, shape[dimension] // count, *shape[dimension + 1 :]))
 
 
-def times(x: Any, count: Any) -> Any:
+def times(x: Any, count: Any) -> Array:
     """The sum of `count` values that are all `x`."""
     operand = as_operand(x)
     return mul_p.bind(operand, literal(count, operand.aval.dtype, True))
 
 
-def take_rows(x: Any, rows: Sequence[int], dimension: int) -> Any:
+def take_rows(x: Value, rows: Sequence[int], dimension: int) -> Any:
     """The elements along a dimension with these indices, in this order.
 
     Two runs of successive indices, as in a rotation, are two slices: much faster than a gather.
@@ -83,7 +84,7 @@ def all_gather(
 
 
 def reduce_scatter(
-    x: Any, dim: int | None, size: Any, *, scatter_dimension: int, tiled: bool, axis_size: Any, **_: Any
+    x: Value, dim: int | None, size: Any, *, scatter_dimension: int, tiled: bool, axis_size: Any, **_: Any
 ) -> Mapped:
     """A dimension of the example becomes the mapped one."""
     total = times(x, size) if dim is None else reduce_sum_p.bind(x, axes=(dim,))
@@ -122,7 +123,7 @@ def pbroadcast(x: Any, dim: int | None, size: Any, *, source: int) -> Mapped:
     return (x if dim is None else index_in_dim(x, source, axis=dim, keepdims=False)), None
 
 
-def sum_to(x: Any, dim: int | None, source_dim: int | None, like_dim: int | None, size: Any) -> Mapped:
+def sum_to(x: Value, dim: int | None, source_dim: int | None, like_dim: int | None, size: Any) -> Mapped:
     """The sum of what differs for a value that does not; for one that does, what is the same becomes one each."""
     if like_dim is not None:
         return (place_axis(x, None, 0, size), 0) if dim is None else (x, dim)

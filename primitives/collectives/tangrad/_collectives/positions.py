@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, TypeVar, overload
 
 from tangrad._collectives.axes import as_tuple, axes_in_type, checked_axes, size_of_axes
@@ -13,7 +14,7 @@ from tangrad.typing import ArrayLike, PyTree
 T = TypeVar("T")
 
 
-def axis_index(axis_name: Any) -> Array:
+def axis_index(axis_name: Hashable) -> Array:
     """The index of the example along a mapped axis.
 
     Args:
@@ -36,7 +37,7 @@ def axis_index(axis_name: Any) -> Array:
     return as_array(joint_index(tuple(axis_name)))
 
 
-def axis_size(axis_name: Any) -> int:
+def axis_size(axis_name: Hashable) -> int:
     """The size of a mapped axis.
 
     Args:
@@ -110,7 +111,7 @@ def pcast(x: PyTree, axis_name: Any, *, to: str) -> Any:
     return marked
 
 
-def _marked(function: str, x: Any, axis_name: Any) -> tuple[Any, list[Any]]:
+def _marked(function: str, x: Any, axis_name: Hashable) -> tuple[Any, list[Any]]:
     """The tree, marked, and the types that its leaves had."""
     names = checked_axes(function, as_tuple(axis_name))
     leaves, structure = checked_leaves(function, x)

@@ -10,6 +10,7 @@ decompositions, of which backends make lowerings, serve collectives whose names 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,12 @@ from tangrad.extend.lax import (
     reduce_sum_p,
     reshape_p,
 )
+from tangrad.typing import Value
 
 collectives = PrimitiveSet("collectives", api=1)
 
 
-def _without_names(aval: Any, axes: Any) -> Any:
+def _without_names(aval: ShapedArray, axes: Any) -> Any:
     """The named axes of a type less some: along these the result is the same everywhere."""
     names = names_among(axes)
     return tuple([pair for pair in aval.named_shape if pair[0] not in names])
@@ -41,15 +43,15 @@ def _resized(shape: tuple[Any, ...], dimension: int, size: Any) -> tuple[Any, ..
     return (*shape[:dimension], size, *shape[dimension + 1 :])
 
 
-def _reshaped(x: Any, shape: tuple[Any, ...]) -> Any:
+def _reshaped(x: Value, shape: tuple[Any, ...]) -> Value:
     return x if x.aval.shape == shape else reshape_p.bind(x, new_sizes=shape, dimensions=None)
 
 
 # --- reductions -----------------------------------------------------------------------------------------------------
 
 
-def _reduction(name: str, reduce: Primitive, accepted: Any, documentation: str) -> Primitive:
-    def abstract_eval(x: Any, *, axes: Axes, axis_index_groups: Any) -> Any:
+def _reduction(name: str, reduce: Primitive, accepted: tuple[str, ...], documentation: str) -> Primitive:
+    def abstract_eval(x: Any, *, axes: Axes, axis_index_groups: tuple[tuple[int, ...], ...] | None) -> ShapedArray:
         check_dtype(name, x, accepted, "x")
         positions = positions_among(axes)
         check_axes(name, positions, x.ndim, "axes")
@@ -59,7 +61,7 @@ def _reduction(name: str, reduce: Primitive, accepted: Any, documentation: str) 
         named = x.named_shape if axis_index_groups is not None else _without_names(x, axes)
         return ShapedArray(shape, x.dtype, False, named)
 
-    def alone(x: Any, *, axes: Axes, axis_index_groups: Any) -> Any:
+    def alone(x: Any, *, axes: Axes, axis_index_groups: tuple[tuple[int, ...], ...] | None) -> Any:
         refuse_names(name, axes)
         return reduce.bind(x, axes=tuple(sorted(axes))) if axes else x
 
@@ -82,7 +84,7 @@ pmin_p = _reduction("pmin", reduce_min_p, ANY, "The least along mapped axes and 
 # --- gathering and scattering ---------------------------------------------------------------------------------------
 
 
-def _alone_all_gather(x: Any, *, axis_name: Axes, all_gather_dimension: int, tiled: bool, **_: Any) -> Any:
+def _alone_all_gather(x: Value, *, axis_name: Axes, all_gather_dimension: int, tiled: bool, **_: Any) -> Value:
     refuse_names("all_gather", axis_name)
     shape, dimension = x.aval.shape, all_gather_dimension
     return x if tiled else _reshaped(x, (*shape[:dimension], 1, *shape[dimension:]))
@@ -90,8 +92,14 @@ def _alone_all_gather(x: Any, *, axis_name: Axes, all_gather_dimension: int, til
 
 @collectives.primitive(name="all_gather", effects=axis_effects("axis_name"), decompose=_alone_all_gather)
 def all_gather_p(
-    x: Any, *, axis_name: Axes, all_gather_dimension: int, axis_index_groups: Any, axis_size: Any, tiled: bool
-) -> Any:
+    x: ShapedArray,
+    *,
+    axis_name: Axes,
+    all_gather_dimension: int,
+    axis_index_groups: tuple[tuple[int, ...], ...] | None,
+    axis_size: Any,
+    tiled: bool,
+) -> ShapedArray:
     """The values of all examples, along a new dimension or, tiled, one after the other along one that is there."""
     limit = x.ndim if tiled else x.ndim + 1
     check_axes("all_gather", (all_gather_dimension,), limit, "all_gather_dimension")
@@ -103,7 +111,7 @@ def all_gather_p(
     return ShapedArray(shape, x.dtype, x.weak_type)
 
 
-def _alone_reduce_scatter(x: Any, *, axis_name: Axes, scatter_dimension: int, tiled: bool, **_: Any) -> Any:
+def _alone_reduce_scatter(x: Value, *, axis_name: Axes, scatter_dimension: int, tiled: bool, **_: Any) -> Value:
     refuse_names("reduce_scatter", axis_name)
     shape, dimension = x.aval.shape, scatter_dimension
     return x if tiled else _reshaped(x, (*shape[:dimension], *shape[dimension + 1 :]))
@@ -111,8 +119,14 @@ def _alone_reduce_scatter(x: Any, *, axis_name: Axes, scatter_dimension: int, ti
 
 @collectives.primitive(name="reduce_scatter", effects=axis_effects("axis_name"), decompose=_alone_reduce_scatter)
 def reduce_scatter_p(
-    x: Any, *, axis_name: Axes, scatter_dimension: int, axis_index_groups: Any, axis_size: Any, tiled: bool
-) -> Any:
+    x: ShapedArray,
+    *,
+    axis_name: Axes,
+    scatter_dimension: int,
+    axis_index_groups: tuple[tuple[int, ...], ...] | None,
+    axis_size: Any,
+    tiled: bool,
+) -> ShapedArray:
     """The sum over all examples, of which each gets its part along a dimension: an element of it or, tiled, a slice."""
     check_dtype("reduce_scatter", x, NUMERIC, "x")
     check_axes("reduce_scatter", (scatter_dimension,), x.ndim, "scatter_dimension")
@@ -145,8 +159,14 @@ def _alone_all_to_all(x: Any, *, axis_name: Axes, **_: Any) -> Any:
     name="all_to_all", weak_type="never", effects=axis_effects("axis_name"), decompose=_alone_all_to_all
 )
 def all_to_all_p(
-    x: Any, *, axis_name: Axes, split_axis: int, concat_axis: int, axis_index_groups: Any, axis_size: Any
-) -> Any:
+    x: ShapedArray,
+    *,
+    axis_name: Axes,
+    split_axis: int,
+    concat_axis: int,
+    axis_index_groups: tuple[tuple[int, ...], ...] | None,
+    axis_size: Any,
+) -> ShapedArray:
     """Each example's slices along `split_axis` go to one example each, which joins them along `concat_axis`."""
     check_axes("all_to_all", (split_axis,), x.ndim, "split_axis")
     check_axes("all_to_all", (concat_axis,), x.ndim, "concat_axis")
@@ -164,7 +184,7 @@ def _alone_ppermute(x: Any, *, axis_name: Axes, perm: tuple[tuple[int, int], ...
 
 
 @collectives.primitive(name="ppermute", effects=axis_effects("axis_name"), decompose=_alone_ppermute)
-def ppermute_p(x: Any, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> Any:
+def ppermute_p(x: ShapedArray, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> ShapedArray:
     """The value of the example that `perm`, pairs of a source and a destination, sends here; zeros where none does."""
     return x
 
@@ -177,24 +197,24 @@ def _alone_pbroadcast(x: Any, *, axis_name: Axes, source: int) -> Any:
 @collectives.primitive(
     name="pbroadcast", own_named_shape=True, effects=axis_effects("axis_name"), decompose=_alone_pbroadcast
 )
-def pbroadcast_p(x: Any, *, axis_name: Axes, source: int) -> Any:
+def pbroadcast_p(x: ShapedArray, *, axis_name: Axes, source: int) -> ShapedArray:
     """The value of the example with index `source`, everywhere."""
     return x.update(named_shape=_without_names(x, axis_name))
 
 
-def _alone_axis_index(*, axis_name: Any) -> Any:
+def _alone_axis_index(*, axis_name: Hashable) -> Value:
     refuse_names("axis_index", axis_name)
     return literal(0, np.dtype(np.int32), False)
 
 
 @collectives.primitive(name="axis_index", effects=axis_effects("axis_name"), decompose=_alone_axis_index)
-def axis_index_p(*, axis_name: Any) -> Any:
+def axis_index_p(*, axis_name: Hashable) -> ShapedArray:
     """The index of the example along a mapped axis, or along several, the first one varying slowest."""
     return ShapedArray((), np.dtype(np.int32))
 
 
 @collectives.primitive(name="pvary", own_named_shape=True, decompose=lambda x, axes: x)
-def pvary_p(x: Any, *, axes: tuple[tuple[Any, int], ...]) -> Any:
+def pvary_p(x: ShapedArray, *, axes: tuple[tuple[Any, int], ...]) -> ShapedArray:
     """`x` itself, of a type that says that it differs along `axes`, pairs of a name and a size."""
     return x.update(named_shape={**dict(x.named_shape), **dict(axes)})
 
@@ -210,7 +230,7 @@ def _alone_psum_to(x: Any, source: Any, like: Any, *, axes: Axes) -> Any:
 @collectives.primitive(
     name="psum_to", weak_type="own", own_named_shape=True, effects=axis_effects("axes"), decompose=_alone_psum_to
 )
-def psum_to_p(x: Any, source: Any, like: Any, *, axes: Axes) -> Any:
+def psum_to_p(x: ShapedArray, source: ShapedArray, like: ShapedArray, *, axes: Axes) -> ShapedArray:
     """The sum of `x` over those of the axes along which `source` differs and `like` is the same.
 
     Where `like` differs the result counts as one that differs. Only who maps an axis knows what differs along it: so it
@@ -228,7 +248,7 @@ def _alone_psum_back(x: Any, like: Any, *, axes: Axes) -> Any:
 @collectives.primitive(
     name="psum_back", weak_type="own", own_named_shape=True, effects=axis_effects("axes"), decompose=_alone_psum_back
 )
-def psum_back_p(x: Any, like: Any, *, axes: Axes) -> Any:
+def psum_back_p(x: ShapedArray, like: ShapedArray, *, axes: Axes) -> ShapedArray:
     """`x`, the tangent of `like`; its cotangents are summed over the axes along which they differ and `like` does not.
 
     So are derivatives taken with `reduce_axes`.

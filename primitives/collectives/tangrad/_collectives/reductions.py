@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -14,7 +15,7 @@ from tangrad._collectives.primitives import pmax_p, pmin_p, psum_p
 from tangrad._collectives.varying import differing
 from tangrad.core import Array, Primitive, Tracer, as_array, as_operand, dtypes
 from tangrad.extend.lax import canonical_axis, convert_element_type, div, dynamic_index_in_dim, mul, reduce_sum_p
-from tangrad.typing import ArrayLike, PyTree
+from tangrad.typing import ArrayLike, PyTree, Value
 
 T = TypeVar("T")
 
@@ -112,12 +113,12 @@ def pmin(x: PyTree, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     return _extreme("pmin", pmin_p, x, axis_name, axis_index_groups)
 
 
-def _extreme(function: str, primitive: Primitive, x: Any, axis_name: Any, axis_index_groups: Any) -> Any:
+def _extreme(function: str, primitive: Primitive, x: Any, axis_name: Hashable, axis_index_groups: Any) -> Any:
     axes, groups = _arguments(function, axis_name, axis_index_groups)
     return on_leaves(function, x, lambda leaf: _reduced(primitive, leaf, axes, groups)) if axes else x
 
 
-def _arguments(function: str, axis_name: Any, axis_index_groups: Any) -> tuple[Axes, Groups]:
+def _arguments(function: str, axis_name: Hashable, axis_index_groups: Any) -> tuple[Axes, Groups]:
     axes = checked_axes(function, axis_name, positions=True)
     if axis_index_groups is not None and positions_among(axes):
         raise ValueError(f"{function}: axis_index_groups go with named axes only, but axis_name is {axis_name!r}")
@@ -136,7 +137,7 @@ def _reduced(primitive: Primitive, x: Any, axes: Axes, groups: Groups) -> Any:
     return apply_checked(primitive, operand, axes=_in_rank(primitive.name, axes, x), axis_index_groups=groups)
 
 
-def _in_rank(function: str, axes: Axes, x: Any) -> Axes:
+def _in_rank(function: str, axes: Axes, x: Value) -> Axes:
     """The axes with dimensions counted from the front."""
     if not positions_among(axes):
         return axes

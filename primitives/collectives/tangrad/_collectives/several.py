@@ -28,6 +28,7 @@ from tangrad.extend.lax import (
     select_n_p,
     transpose_p,
 )
+from tangrad.typing import Value
 
 _NEUTRAL = {p.psum_p: lambda dtype: 0, p.pmax_p: least, p.pmin_p: greatest}
 
@@ -56,7 +57,9 @@ def _slice_by_rank(x: Any, names: Axes, groups: tuple[tuple[int, ...], ...], dim
     return dynamic_slice_in_dim(x, rank, size, dimension)
 
 
-def reduce_groups(primitive: Primitive, x: Any, *, axes: Axes, axis_index_groups: Any) -> Any:
+def reduce_groups(
+    primitive: Primitive, x: Any, *, axes: Axes, axis_index_groups: tuple[tuple[int, ...], ...] | None
+) -> Any:
     """A reduction within groups over several axes: of all values, with those of other groups left out."""
     values = gather_all(x, axes)
     row = dynamic_index_in_dim(member_mask(axis_index_groups), joint_index(axes), keepdims=False)
@@ -66,7 +69,7 @@ def reduce_groups(primitive: Primitive, x: Any, *, axes: Axes, axis_index_groups
 
 
 def all_gather(
-    x: Any, *, axis_name: Axes, all_gather_dimension: int, axis_index_groups: Groups, axis_size: Any, tiled: bool
+    x: Value, *, axis_name: Axes, all_gather_dimension: int, axis_index_groups: Groups, axis_size: Any, tiled: bool
 ) -> Any:
     """The last axis is gathered first, so that it varies fastest."""
     dimension = all_gather_dimension
@@ -89,7 +92,7 @@ def all_gather(
 
 
 def reduce_scatter(
-    x: Any, *, axis_name: Axes, scatter_dimension: int, axis_index_groups: Groups, axis_size: Any, tiled: bool
+    x: Value, *, axis_name: Axes, scatter_dimension: int, axis_index_groups: Groups, axis_size: Any, tiled: bool
 ) -> Any:
     """The first axis, which varies slowest, scatters first."""
     dimension, shape = scatter_dimension, x.aval.shape
@@ -113,7 +116,7 @@ def reduce_scatter(
 
 
 def all_to_all(
-    x: Any, *, axis_name: Axes, split_axis: int, concat_axis: int, axis_index_groups: Groups, axis_size: Any
+    x: Value, *, axis_name: Axes, split_axis: int, concat_axis: int, axis_index_groups: Groups, axis_size: Any
 ) -> Any:
     """The dimension that is cut, seen as one for each axis and the rest of it: each axis swaps its own."""
     shape = x.aval.shape
@@ -152,7 +155,7 @@ def ppermute(x: Any, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> A
     return select_n_p.bind(sent, full_like(found, 0), found)
 
 
-def pbroadcast(x: Any, *, axis_name: Axes, source: int) -> Any:
+def pbroadcast(x: Value, *, axis_name: Axes, source: int) -> Value:
     """From the source's index along each axis."""
     for name in reversed(axis_name):
         size = size_of_axis("pbroadcast", name)
@@ -166,7 +169,7 @@ def axis_index(*, axis_name: Axes) -> Any:
     return joint_index(axis_name)
 
 
-def _moved(x: Any, source: int, destination: int) -> Any:
+def _moved(x: Value, source: int, destination: int) -> Value:
     if source == destination:
         return x
     order = list(range(len(x.aval.shape)))

@@ -5,7 +5,7 @@ Reductions and gatherings do what they can within the part first. The others are
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,9 @@ def _renamed(axes: Any, axis: SplitAxis) -> tuple[Any, ...]:
 def _reduction(primitive: Primitive) -> Callable[..., Any]:
     by_names = split_by_names(primitive)
 
-    def rule(args: Any, dims: Any, *, axis_info: SplitAxis, axes: Any, axis_index_groups: Any) -> Any:
+    def rule(
+        args: Any, dims: Any, *, axis_info: SplitAxis, axes: Any, axis_index_groups: tuple[tuple[int, ...], ...] | None
+    ) -> Any:
         if axis_index_groups is not None or axis_info.name not in names_among(axes):
             return by_names(args, dims, axis_info=axis_info, axes=axes, axis_index_groups=axis_index_groups)
         (x,), (dim,) = args, dims
@@ -63,7 +65,7 @@ def _all_gather(args: Any, dims: Any, *, axis_info: SplitAxis, **params: Any) ->
 
 
 @split_axis.rule(p.axis_index_p)
-def _axis_index(args: Any, dims: Any, *, axis_info: SplitAxis, axis_name: Any) -> Any:
+def _axis_index(args: Any, dims: Any, *, axis_info: SplitAxis, axis_name: Hashable) -> Any:
     if as_tuple(axis_name) != (axis_info.name,):
         return split_by_names(p.axis_index_p)(args, dims, axis_info=axis_info, axis_name=axis_name)
     outer = p.axis_index_p.bind(axis_name=axis_info.outer)

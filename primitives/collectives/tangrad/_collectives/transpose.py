@@ -9,14 +9,15 @@ import numpy as np
 from tangrad._collectives import primitives as p
 from tangrad._collectives.axes import Axes, axes_in_type, names_among, positions_among
 from tangrad._collectives.varying import differing
-from tangrad.autodiff import linear_transpose_rule
-from tangrad.core import RuleSet, literal
+from tangrad.autodiff import Linear, linear_transpose_rule
+from tangrad.core import Array, RuleSet, literal
 from tangrad.extend.lax import broadcast_in_dim_p, eq_p, full_like, select_n_p
+from tangrad.typing import Value
 
 transpose = RuleSet("transpose", api=1)
 
 
-def _psum(ct: Any, operand: Any, *, axes: Axes, axis_index_groups: Any) -> Any:
+def _psum(ct: Value, operand: Any, *, axes: Axes, axis_index_groups: tuple[tuple[int, ...], ...] | None) -> Value:
     """Each example's value went into every sum, so it gets the sum of all their cotangents.
 
     Where types record that the values differ and the sum does not, there is one sum, and one cotangent for all.
@@ -36,23 +37,23 @@ def _axes_not_in_type(operand: Any, names: Axes) -> Axes:
     return tuple([name for name in names if name not in known])
 
 
-def _all_gather(ct: Any, operand: Any, *, all_gather_dimension: int, **params: Any) -> Any:
+def _all_gather(ct: Value, operand: Any, *, all_gather_dimension: int, **params: Any) -> Array:
     return p.reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)
 
 
-def _reduce_scatter(ct: Any, operand: Any, *, scatter_dimension: int, **params: Any) -> Any:
+def _reduce_scatter(ct: Value, operand: Any, *, scatter_dimension: int, **params: Any) -> Array:
     return p.all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params)
 
 
-def _all_to_all(ct: Any, operand: Any, *, split_axis: int, concat_axis: int, **params: Any) -> Any:
+def _all_to_all(ct: Value, operand: Any, *, split_axis: int, concat_axis: int, **params: Any) -> Array:
     return p.all_to_all_p.bind(ct, split_axis=concat_axis, concat_axis=split_axis, **params)
 
 
-def _ppermute(ct: Any, operand: Any, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> Any:
+def _ppermute(ct: Value, operand: Any, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> Array:
     return p.ppermute_p.bind(ct, axis_name=axis_name, perm=tuple([(to, source) for source, to in perm]))
 
 
-def _pbroadcast(ct: Any, operand: Any, *, axis_name: Axes, source: int) -> Any:
+def _pbroadcast(ct: Value, operand: Any, *, axis_name: Axes, source: int) -> Array:
     """The source gets the sum of all cotangents, the others, whose values are unused, nothing."""
     names = _axes_not_in_type(operand, axis_name)
     total = p.psum_p.bind(ct, axes=names, axis_index_groups=None) if names else ct
@@ -73,13 +74,15 @@ linear_transpose_rule(
 
 
 @transpose.rule(p.psum_to_p)
-def _psum_to(ct: Any, x: Any, source: Any, like: Any, *, axes: Axes) -> Any:
+def _psum_to(
+    ct: Value, x: Value | Linear, source: Value | Linear, like: Value | Linear, *, axes: Axes
+) -> tuple[Value | None, ...]:
     """As of a sum; what differed along the axes still follows from `source`."""
     return p.psum_to_p.bind(ct, source, like, axes=axes), None, None
 
 
 @transpose.rule(p.psum_back_p)
-def _psum_back(ct: Any, x: Any, like: Any, *, axes: Axes) -> Any:
+def _psum_back(ct: Value, x: Value | Linear, like: Value | Linear, *, axes: Axes) -> tuple[Value | None, ...]:
     return p.psum_to_p.bind(ct, ct, like, axes=axes), None
 
 

@@ -8,7 +8,7 @@ from tangrad._fft.primitives import FftType
 from tangrad._fft.transforms import conjugated, opposite, size_argument, transform_operand, transformed
 from tangrad.core import Array, transfers
 from tangrad.extend.numpy import as_one, canonical_axis
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 # Of what transfer guards ask: what fills an axis up, or comes of conjugates, is made of numbers.
 COPIES_FROM_HOST = {
@@ -20,7 +20,7 @@ COPIES_FROM_HOST = {
 }
 
 
-def _along(name: str, fft_type: FftType, x: Any, n: Any, axis: Any, norm: Any) -> Any:
+def _along(name: str, fft_type: FftType, x: Value, n: Any, axis: Any, norm: Any) -> Any:
     axes = (canonical_axis(name, axis, x.aval.ndim),)
     return transformed(name, fft_type, x, axes, None if n is None else (size_argument(name, n, "n"),), norm)
 

@@ -9,7 +9,7 @@ from tangrad._fft.primitives import FftType, fft_p
 from tangrad.core import Array, dtypes
 from tangrad.extend.lax import check_int, operand
 from tangrad.extend.numpy import convert
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 
 def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
@@ -46,7 +46,7 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
     return fft_p.bind(_converted(operand("fft", x), kind), fft_type=kind, fft_lengths=lengths)
 
 
-def _converted(x: Any, fft_type: FftType) -> Any:
+def _converted(x: Value, fft_type: FftType) -> Any:
     """Whole numbers as floats, and those as complex numbers where it takes these."""
     dtype = dtypes.to_inexact_dtype(x.aval.dtype)
     if not fft_type.takes_real and dtype.name in ("float32", "float64"):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tangrad._fft.primitives import fft_p
 from tangrad.core import RuleSet
 from tangrad.extend.masking import Sizes, check_whole
+from tangrad.typing import Dimensions, Value
 
 mask = RuleSet("mask", api=1)
 
 
 @mask.rule(fft_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, fft_type: Any, fft_lengths: Any) -> Any:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, fft_type: Any, fft_lengths: Any) -> Value:
     (x,), (shape,) = args, shapes
     check_whole(fft_p, shape, range(len(shape) - len(fft_lengths), len(shape)))
     return fft_p.bind(x, fft_type=fft_type, fft_lengths=fft_lengths)

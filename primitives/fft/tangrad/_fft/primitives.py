@@ -77,7 +77,7 @@ class FftType(enum.Enum):
 
 
 @fft.primitive(name="fft")
-def fft_p(x: Any, *, fft_type: FftType, fft_lengths: tuple[Any, ...]) -> Any:
+def fft_p(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[Any, ...]) -> ShapedArray:
     """The transform along the last dimensions of x, as many as there are lengths.
 
     Lengths are those of the result of IRFFT, and of the operand otherwise.

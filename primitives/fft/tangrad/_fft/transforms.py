@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._fft.primitives import FftType, fft_p, point_count
-from tangrad.core import dtypes, literal
+from tangrad.core import Array, dtypes, literal
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import conj_p, convert_element_type_p, div_p, mul_p, pad_p, size_operand, sqrt_p, transpose_p
 from tangrad.extend.numpy import convert, index_argument, is_complex, promote_inexact
+from tangrad.typing import DType, Value
 
 # norm -> how much of the number of points, as a power, a transform is multiplied by: forward, inverse (which divides).
 _POWERS: dict[Any, tuple[float, float]] = {
@@ -55,8 +56,8 @@ def size_argument(name: str, value: Any, argument: str) -> int:
 
 
 def transformed(
-    name: str, fft_type: FftType, x: Any, axes: Sequence[int], sizes: Sequence[int] | None, norm: Any
-) -> Any:
+    name: str, fft_type: FftType, x: Value, axes: Sequence[int], sizes: Sequence[int] | None, norm: Any
+) -> Value:
     """The transform of an operand along axes that are known to be there, the last of which may be halved.
 
     `sizes`: numbers of points, to which the operand is cut or filled up with zeros; None: those that it has.
@@ -80,12 +81,12 @@ def transformed(
     return transpose_p.bind(out, permutation=tuple([order.index(d) for d in range(rank)]))
 
 
-def conjugated(x: Any) -> Any:
+def conjugated(x: Value) -> Array:
     """The complex conjugates."""
     return conj_p.bind(x)
 
 
-def _own_lengths(name: str, fft_type: FftType, x: Any, axes: Sequence[int]) -> tuple[Any, ...]:
+def _own_lengths(name: str, fft_type: FftType, x: Value, axes: Sequence[int]) -> tuple[Any, ...]:
     lengths = [x.aval.shape[axis] for axis in axes]
     if fft_type.gives_real and axes:
         lengths[-1] = 2 * (lengths[-1] - 1)
@@ -95,7 +96,7 @@ def _own_lengths(name: str, fft_type: FftType, x: Any, axes: Sequence[int]) -> t
     return tuple(lengths)
 
 
-def _power(count: Any, power: float, dtype: Any) -> Any:
+def _power(count: Any, power: float, dtype: DType) -> Value:
     """Roots by `sqrt`, which is exact where it can be."""
     if is_symbolic(count):
         return convert_element_type_p.bind(_symbolic_power(count, power), new_dtype=dtype, weak_type=False)
@@ -109,7 +110,7 @@ def _symbolic_power(count: Any, power: float) -> Any:
     return div_p.bind(literal(1.0, value.aval.dtype), value) if power < 0 else value
 
 
-def _resized(x: Any, axes: Sequence[int], sizes: Sequence[Any]) -> Any:
+def _resized(x: Value, axes: Sequence[int], sizes: Sequence[Any]) -> Value:
     config = [(0, 0, 0)] * x.aval.ndim
     for axis, size in zip(axes, sizes):
         config[axis] = (0, size - x.aval.shape[axis], 0)

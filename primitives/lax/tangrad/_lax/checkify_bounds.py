@@ -17,6 +17,7 @@ from tangrad._lax.structure.primitives import (
 from tangrad.core import as_operand, current_source, literal
 from tangrad.core.arguments import is_symbolic, product
 from tangrad.extend.checkify import Checks, OOBError, any_true, first_true
+from tangrad.typing import Value
 
 INT32 = np.dtype("int32")
 
@@ -34,7 +35,9 @@ def check_starts(checks: Checks, shape: Sequence[Any], windows: Sequence[Any], s
         _check(checks, shape, windows, range(len(shape)), _reshaped(row, (1, len(starts))))
 
 
-def check_indices(checks: Checks, shape: Sequence[Any], windows: Sequence[Any], axes: Sequence[int], rows: Any) -> None:
+def check_indices(
+    checks: Checks, shape: Sequence[Any], windows: Sequence[Any], axes: Sequence[int], rows: Value
+) -> None:
     """Note an index that is out of bounds.
 
     Args:
@@ -47,7 +50,7 @@ def check_indices(checks: Checks, shape: Sequence[Any], windows: Sequence[Any], 
         _check(checks, shape, windows, axes, _reshaped(_int32(rows), (product(rows.aval.shape[:-1]), len(axes))))
 
 
-def _check(checks: Checks, shape: Any, windows: Any, axes: Sequence[int], rows: Any) -> None:
+def _check(checks: Checks, shape: Any, windows: Any, axes: Sequence[int], rows: Value) -> None:
     sizes = [shape[axis] for axis in axes]
     if any([is_symbolic(size) for size in (*sizes, *rows.aval.shape)]):
         raise NotImplementedError(f"checkify: indices into an array of shape {tuple(shape)}, with sizes that vary")
@@ -69,17 +72,17 @@ def _check(checks: Checks, shape: Any, windows: Any, axes: Sequence[int], rows: 
     checks.check(any_true(outside), OOBError(tuple(shape), current_source()), [payload])
 
 
-def _row(table: Any, position: Any) -> Any:
+def _row(table: Value, position: Value) -> Value:
     width = table.aval.shape[1]
     part = dynamic_slice_p.bind(table, position, literal(0, INT32), slice_sizes=(1, width))
     return _reshaped(part, (width,))
 
 
-def _int32(value: Any) -> Any:
+def _int32(value: Value) -> Value:
     if value.aval.dtype == INT32:
         return value
     return convert_element_type_p.bind(value, new_dtype=INT32, weak_type=False)
 
 
-def _reshaped(value: Any, shape: tuple[Any, ...]) -> Any:
+def _reshaped(value: Value, shape: tuple[Any, ...]) -> Value:
     return value if value.aval.shape == shape else reshape_p.bind(value, new_sizes=shape, dimensions=None)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 
 from tangrad.core import Primitive, PrimitiveSet, ShapedArray, dtypes
+from tangrad.typing import DType
 
 BOOL = dtypes.as_dtype(bool)
 
@@ -39,12 +40,12 @@ ANY = (BOOLEAN, INTEGER, FLOATING, COMPLEX)
 
 
 @lru_cache(1024)  # asked at each new signature, of a few dtypes and a few sets of kinds
-def is_kind(dtype: Any, accepted: tuple[str, ...]) -> bool:
+def is_kind(dtype: DType, accepted: tuple[str, ...]) -> bool:
     """Whether `dtype` is of one of the accepted kinds."""
     return any([dtypes.issubdtype(dtype, _CLASSES[kind]) for kind in accepted])
 
 
-def check_dtype(name: str, aval: Any, accepted: tuple[str, ...], argument: str) -> None:
+def check_dtype(name: str, aval: ShapedArray, accepted: tuple[str, ...], argument: str) -> None:
     """Raise TypeError unless the argument has a dtype of one of the accepted kinds."""
     if not is_kind(aval.dtype, accepted):
         expected = " or ".join(accepted)
@@ -52,7 +53,7 @@ def check_dtype(name: str, aval: Any, accepted: tuple[str, ...], argument: str) 
         raise TypeError(f"{name} does not accept dtype {found} for {argument}; expected {expected}")
 
 
-def check_same_dtype(name: str, avals: Sequence[Any]) -> None:
+def check_same_dtype(name: str, avals: Sequence[ShapedArray]) -> None:
     """Raise TypeError unless all operands have one dtype."""
     first = avals[0].dtype
     for aval in avals:
@@ -64,7 +65,7 @@ def check_same_dtype(name: str, avals: Sequence[Any]) -> None:
             )
 
 
-def common_shape(name: str, avals: Sequence[Any]) -> tuple[Any, ...]:
+def common_shape(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:
     """The shape of the operands that have dimensions, () if none has. Raises ValueError where they differ."""
     shape: tuple[Any, ...] = ()
     for aval in avals:
@@ -94,7 +95,7 @@ def unary(
 ) -> Primitive:
     """A primitive of one operand that works element by element; `result` maps the dtype of the operand to its own."""
 
-    def abstract_eval(x: Any) -> Any:
+    def abstract_eval(x: ShapedArray) -> ShapedArray:
         check_dtype(name, x, accepted, "x")
         return x if result is None else ShapedArray(x.shape, result(x.dtype), x.weak_type, x.named_shape)
 
@@ -163,7 +164,7 @@ def nary(
 ) -> Primitive:
     """A primitive of operands of one dtype, and one shape or rank 0, that works element by element."""
 
-    def abstract_eval(*avals: Any) -> Any:
+    def abstract_eval(*avals: ShapedArray) -> ShapedArray:
         if len(avals) != len(arguments):
             raise TypeError(f"{name} takes {len(arguments)} operands ({', '.join(arguments)}), got {len(avals)}")
         for aval, argument in zip(avals, arguments):
@@ -179,7 +180,7 @@ def nary(
 # --- parameters ----------------------------------------------------------------------------------------------------
 
 
-def check_int(name: str, value: Any, argument: str) -> int:
+def check_int(name: str, value: SupportsIndex, argument: str) -> int:
     """`value` as an int. Raises TypeError for what is not an integer."""
     if type(value) is int:
         return value
@@ -198,7 +199,7 @@ def check_length(name: str, value: Sequence[Any], length: int, argument: str, of
         raise ValueError(f"{name}: {argument} must have one entry for each {of_what} ({length}), got {tuple(value)}")
 
 
-def check_axes(name: str, axes: Sequence[Any], rank: int, argument: str) -> None:
+def check_axes(name: str, axes: Sequence[int], rank: int, argument: str) -> None:
     """Raise unless `axes` are distinct dimensions of an array of that rank, not negative."""
     for axis in axes:
         if not 0 <= axis < rank:
@@ -207,7 +208,7 @@ def check_axes(name: str, axes: Sequence[Any], rank: int, argument: str) -> None
         raise ValueError(f"{name}: {argument} must not repeat a dimension, got {tuple(axes)}")
 
 
-def canonical_axis(name: str, axis: Any, rank: int, argument: str = "axis") -> int:
+def canonical_axis(name: str, axis: int, rank: int, argument: str = "axis") -> int:
     """An axis counted from the front. Raises ValueError where the array has no such axis."""
     axis = check_int(name, axis, argument)
     if not -rank <= axis < rank:

@@ -15,6 +15,7 @@ from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad.core import Array, ShapedArray, as_operand, dtypes, literal, put
 from tangrad.core.arguments import is_symbolic
+from tangrad.typing import ArrayLike, DType, Value
 
 # Python type -> the scalar classes whose dtypes a number of that type can take without losing what kind it is.
 _TAKES: dict[type, tuple[type, ...]] = {
@@ -25,7 +26,7 @@ _TAKES: dict[type, tuple[type, ...]] = {
 }
 
 
-def operand(name: str, value: Any, argument: str = "x") -> Array:
+def operand(name: str, value: ArrayLike, argument: str = "x") -> Array:
     """An array, tracer or literal for `value`. Raises TypeError naming the function and the argument."""
     try:
         return as_operand(value)
@@ -48,7 +49,7 @@ def scalar_like(value: Any, dtype: Any) -> Any:
 _fits: dict[Any, bool] = {}  # bounded by the number of dtypes
 
 
-def pair(name: str, x: Any, y: Any) -> Any:
+def pair(name: str, x: Any, y: Any) -> Sequence[Array]:
     """The two operands of an elementwise primitive; as `align`, in less time."""
     if type(y) in _TAKES:
         if type(x) not in _TAKES:
@@ -62,7 +63,7 @@ def pair(name: str, x: Any, y: Any) -> Any:
     return stretch((x, y))
 
 
-def align(name: str, *values: Any) -> Any:
+def align(name: str, *values: Any) -> Sequence[Array]:
     """The operands of an elementwise primitive: numbers take the dtype of the arrays, sizes of 1 are stretched."""
     dtype = None
     operands = list(values)
@@ -79,7 +80,7 @@ def align(name: str, *values: Any) -> Any:
     return stretch(operands)
 
 
-def stretch(operands: Sequence[Any]) -> Sequence[Any]:
+def stretch(operands: Sequence[Array]) -> Sequence[Array]:
     """The operands with dimensions of size 1 broadcast to those of the others; ranks must agree, except for scalars."""
     shapes = [value.aval.shape for value in operands if value.aval.shape]
     if len(set(shapes)) < 2 or len({len(shape) for shape in shapes}) > 1:
@@ -108,7 +109,7 @@ def _common_size(sizes: Sequence[Any]) -> Any:
     return common
 
 
-def constant(value: Any, dtype: Any, weak_type: bool = False) -> Any:
+def constant(value: float, dtype: DType, weak_type: bool = False) -> Value:
     """A host scalar as a literal of `dtype`, converted as `convert_element_type` does."""
     target = dtypes.as_dtype(dtype)
     if isinstance(value, np.ndarray):
@@ -124,7 +125,7 @@ def constant(value: Any, dtype: Any, weak_type: bool = False) -> Any:
     return literal(value, target, weak_type)
 
 
-def size_operand(size: Any, dtype: Any) -> Any:
+def size_operand(size: int, dtype: DType) -> Value:
     """A size, or a number of elements, as a scalar of `dtype`: a literal; of a symbolic one the value at run time."""
     if not is_symbolic(size):
         return literal(size if type(size) is int or dtype.kind in "iu" else float(size), dtype)

@@ -254,7 +254,6 @@ from tangrad._sharding.functions import with_sharding_constraint as with_shardin
 from tangrad.core import Array
 from tangrad.lax import linalg as linalg
 from tangrad.typing import ArrayLike
-from typing import Any
 
 def scatter(
     operand: ArrayLike,
@@ -264,7 +263,7 @@ def scatter(
     *,
     indices_are_sorted: bool = ...,
     unique_indices: bool = ...,
-    mode: Any = ...,
+    mode: GatherScatterMode | str | None = ...,
 ) -> Array:
     """A copy of `operand` with windows replaced by `updates`."""
 
@@ -276,7 +275,7 @@ def scatter_add(
     *,
     indices_are_sorted: bool = ...,
     unique_indices: bool = ...,
-    mode: Any = ...,
+    mode: GatherScatterMode | str | None = ...,
 ) -> Array:
     """A copy with `updates` added to windows."""
 
@@ -288,7 +287,7 @@ def scatter_max(
     *,
     indices_are_sorted: bool = ...,
     unique_indices: bool = ...,
-    mode: Any = ...,
+    mode: GatherScatterMode | str | None = ...,
 ) -> Array:
     """A copy with the greater of windows and `updates`."""
 
@@ -300,7 +299,7 @@ def scatter_min(
     *,
     indices_are_sorted: bool = ...,
     unique_indices: bool = ...,
-    mode: Any = ...,
+    mode: GatherScatterMode | str | None = ...,
 ) -> Array:
     """A copy with the lesser of windows and `updates`."""
 
@@ -312,7 +311,7 @@ def scatter_mul(
     *,
     indices_are_sorted: bool = ...,
     unique_indices: bool = ...,
-    mode: Any = ...,
+    mode: GatherScatterMode | str | None = ...,
 ) -> Array:
     """A copy with windows multiplied by `updates`."""
 
@@ -324,7 +323,7 @@ def scatter_sub(
     *,
     indices_are_sorted: bool = ...,
     unique_indices: bool = ...,
-    mode: Any = ...,
+    mode: GatherScatterMode | str | None = ...,
 ) -> Array:
     """A copy with `updates` subtracted from windows."""
 

@@ -6,7 +6,7 @@ makes keys of drawn bits, too, which are not known to be independent.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._random import threefry
 from tangrad._random.cipher import random_unwrap_p, random_wrap_p
@@ -15,36 +15,40 @@ from tangrad._random.keys import THREEFRY
 from tangrad._random.threefry import BIT_WIDTHS, UINT32
 from tangrad.core.arguments import product
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, reshape_p, slice_p, squeeze_p, transpose_p, xor_p
+from tangrad.typing import DType, Value
+
+if TYPE_CHECKING:
+    from tangrad.core import Array
 
 SPARE = 10  # `unsafe_rbg` draws so many keys for each that it gives
 
 
-def _bits(words: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def _bits(words: Value, shape: tuple[int, ...], dtype: DType) -> Any:
     return rng_bit_generator_p.bind(words, shape=shape, dtype=dtype, algorithm=RandomAlgorithm.RNG_DEFAULT)[1]
 
 
-def bits(keys: Any, *, bit_width: int, shape: tuple[int, ...], partitionable: bool) -> Any:
+def bits(keys: Value, *, bit_width: int, shape: tuple[int, ...], partitionable: bool) -> Any:
     """Bits for every element."""
     return _bits(random_unwrap_p.bind(keys), shape, BIT_WIDTHS[bit_width])
 
 
-def _seed_words(seeds: Any) -> Any:
+def _seed_words(seeds: Value) -> Array:
     half = random_unwrap_p.bind(threefry.seed(seeds, impl=THREEFRY))
     return concatenate_p.bind(half, half, dimension=len(seeds.aval.shape))
 
 
-def seed(seeds: Any, *, impl: Any) -> Any:
+def seed(seeds: Any, *, impl: Any) -> Array:
     """The words that a Threefry key has, twice."""
     return random_wrap_p.bind(_seed_words(seeds), impl=impl)
 
 
-def _halves(keys: Any) -> Any:
+def _halves(keys: Value) -> Array:
     """Both halves of each key as Threefry keys, along a last dimension."""
     words = reshape_p.bind(random_unwrap_p.bind(keys), new_sizes=(*keys.aval.shape, 2, 2), dimensions=None)
     return random_wrap_p.bind(words, impl=THREEFRY)
 
 
-def split(keys: Any, *, shape: tuple[int, ...], partitionable: bool) -> Any:
+def split(keys: Value, *, shape: tuple[int, ...], partitionable: bool) -> Array:
     """New keys: each half of them from a half of the key."""
     lead = keys.aval.shape
     halves = random_unwrap_p.bind(threefry.split(_halves(keys), shape=shape, partitionable=partitionable))
@@ -54,7 +58,7 @@ def split(keys: Any, *, shape: tuple[int, ...], partitionable: bool) -> Any:
     return random_wrap_p.bind(words, impl=keys.aval.dtype)
 
 
-def fold_in(keys: Any, data: Any) -> Any:
+def fold_in(keys: Value, data: Value) -> Array:
     """A new key: each half of it from a half of the key and the number."""
     halves = _halves(keys)
     shape = data.aval.shape
@@ -67,7 +71,7 @@ def fold_in(keys: Any, data: Any) -> Any:
     return random_wrap_p.bind(flat, impl=keys.aval.dtype)
 
 
-def unsafe_split(keys: Any, *, shape: tuple[int, ...], partitionable: bool) -> Any:
+def unsafe_split(keys: Value, *, shape: tuple[int, ...], partitionable: bool) -> Array:
     """New keys: bits that the key draws, of which one in ten is used."""
     lead, count = keys.aval.shape, product(shape)
     drawn = _bits(random_unwrap_p.bind(keys), (SPARE * count, WORDS), UINT32)
@@ -77,7 +81,7 @@ def unsafe_split(keys: Any, *, shape: tuple[int, ...], partitionable: bool) -> A
     return random_wrap_p.bind(words, impl=keys.aval.dtype)
 
 
-def unsafe_fold_in(keys: Any, data: Any) -> Any:
+def unsafe_fold_in(keys: Value, data: Any) -> Array:
     """A new key: the key, changed by bits that are drawn from the number."""
     number = threefry.convert(data, UINT32)
     drawn = _bits(_seed_words(number), (SPARE, WORDS), UINT32)

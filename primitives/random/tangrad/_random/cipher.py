@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._random.keys import UINT32, KeyType, is_key
-from tangrad.core import PrimitiveSet, ShapedArray
+from tangrad.core import Array, PrimitiveSet, ShapedArray
+from tangrad.typing import Value
 
 random = PrimitiveSet("random", api=1)
 
 
-def check_keys(name: str, keys: Any) -> None:
+def check_keys(name: str, keys: ShapedArray) -> None:
     if not is_key(keys):
         raise TypeError(f"{name} takes random keys (tangrad.random.key), got {keys.str_short()}")
 
 
 @random.primitive(name="threefry2x32", multiple_results=True, weak_type="never")
-def threefry2x32_p(key1: Any, key2: Any, x1: Any, x2: Any) -> Any:
+def threefry2x32_p(key1: ShapedArray, key2: ShapedArray, x1: ShapedArray, x2: ShapedArray) -> tuple[ShapedArray, ...]:
     """The Threefry-2x32 cipher with 20 rounds, element by element.
 
     Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011, doi:10.1145/2063384.2063405.
@@ -32,7 +33,7 @@ def threefry2x32_p(key1: Any, key2: Any, x1: Any, x2: Any) -> Any:
 
 
 @random.primitive(name="random_wrap", weak_type="never")
-def random_wrap_p(words: Any, *, impl: KeyType) -> Any:
+def random_wrap_p(words: ShapedArray, *, impl: KeyType) -> ShapedArray:
     """Words as keys."""
     rank = len(impl.key_shape)
     if words.dtype != UINT32 or words.shape[len(words.shape) - rank :] != impl.key_shape:
@@ -40,7 +41,7 @@ def random_wrap_p(words: Any, *, impl: KeyType) -> Any:
     return ShapedArray(words.shape[: len(words.shape) - rank], impl)
 
 
-def _of_physical(self: Any, contents: Any) -> Any:
+def _of_physical(self: Any, contents: Value) -> Array:
     return random_wrap_p.bind(contents, impl=self)
 
 
@@ -48,7 +49,7 @@ KeyType.of_physical = _of_physical  # type: ignore[method-assign]  # `keys`, imp
 
 
 @random.primitive(name="random_unwrap", weak_type="never")
-def random_unwrap_p(keys: Any) -> Any:
+def random_unwrap_p(keys: ShapedArray) -> ShapedArray:
     """Keys as words."""
     check_keys("random_unwrap", keys)
     return keys.dtype.physical_aval(keys)

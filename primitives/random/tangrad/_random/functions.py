@@ -23,7 +23,7 @@ from tangrad.core import Array, Tracer, as_array, as_operand, dtypes, literal, t
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.errors import TracerIntegerConversionError
 from tangrad.extend.lax import add_p, convert_element_type_p
-from tangrad.typing import ArrayLike, DTypeLike, Key
+from tangrad.typing import ArrayLike, DTypeLike, Key, Value
 
 
 def key(seed: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) -> Array:
@@ -72,7 +72,7 @@ def _kind(name: str, impl: Any, dtype: Any) -> KeyType:
     return dtype
 
 
-def _seed_literal(seed: int) -> Any:
+def _seed_literal(seed: int) -> Value:
     """A Python seed, as JAX takes it: its low 64 bits, or 32 where there are no more."""
     if not -(1 << 63) <= seed < 1 << 63:
         raise OverflowError(f"a seed must fit into 64 bits, got {seed}")
@@ -94,7 +94,7 @@ def PRNGKey(seed: ArrayLike, *, impl: str | None = None) -> Array:
     return made if thread.enable_custom_prng else random_unwrap_p.bind(made)
 
 
-def as_keys(name: str, value: Any) -> tuple[Any, bool]:
+def as_keys(name: str, value: Value) -> tuple[Any, bool]:
     """An array of keys for keys or for words (old style), and whether they were words."""
     try:
         operand = as_operand(value)
@@ -130,7 +130,7 @@ def _warn_of_key_words(name: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=dtypes.user_stack_level())
 
 
-def one_key(name: str, value: Any) -> Any:
+def one_key(name: str, value: Value) -> Array:
     """A single key. Raises ValueError for an array of several."""
     found, _ = as_keys(name, value)
     if found.aval.shape:
@@ -138,7 +138,7 @@ def one_key(name: str, value: Any) -> Any:
     return found
 
 
-def stated_shape(name: str, shape: Any, argument: str = "shape") -> tuple[Any, ...]:
+def stated_shape(name: str, shape: Sequence[int], argument: str = "shape") -> tuple[int, ...]:
     """A shape that was asked for. Raises TypeError for what is none; a size that is traced is named as such."""
     try:
         return canonicalize_shape(shape)
@@ -248,7 +248,7 @@ def clone(key: Key) -> Key:
     return as_array(key)
 
 
-def draw_bits(name: str, key: Any, shape: Sequence[int], bit_width: int) -> Any:
+def draw_bits(name: str, key: Value, shape: Sequence[int], bit_width: int) -> Array:
     """Bits for the function `name`: an unsigned integer of `bit_width` for each element."""
     return random_bits_p.bind(
         one_key(name, key),

@@ -10,7 +10,7 @@ import numpy as np
 
 from tangrad._random.cipher import random, threefry2x32_p
 from tangrad._random.philox import UINT32, add_wide, columns, philox, spread
-from tangrad.core import ShapedArray, as_operand, class_boundary, dtypes, literal
+from tangrad.core import Array, ShapedArray, as_operand, class_boundary, dtypes, literal
 from tangrad.core.arguments import canonicalize_shape, product
 from tangrad.core.caches import exact_equality
 from tangrad.extend.lax import (
@@ -23,7 +23,7 @@ from tangrad.extend.lax import (
     reshape_p,
     slice_p,
 )
-from tangrad.typing import DTypeLike
+from tangrad.typing import DType, DTypeLike, Value
 
 UINT64 = np.dtype(np.uint64)
 WORDS = 4  # of a state: two of the key, two of the counter, low ones first
@@ -53,7 +53,7 @@ def paired_dimension(shape: Sequence[int]) -> int:
     return even[0] if even else int(np.argmax(shape))
 
 
-def _threefry(words: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+def _threefry(words: Value, shape: tuple[int, ...]) -> tuple[Any, Any]:
     """From states (n, 4) the new states and random words (n, *shape)."""
     if not shape:
         state, drawn = _threefry(words, (1,))
@@ -70,7 +70,7 @@ def _threefry(words: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     return state, slice_p.bind(drawn, start_indices=starts, limit_indices=(count, *shape), strides=None)
 
 
-def _ciphers(words: Any, size: int) -> tuple[Any, Any, Any]:
+def _ciphers(words: Value, size: int) -> tuple[Any, Any, Any]:
     """From states (n, 4) the new states, and both words (n, size) of the ciphers of the numbers that follow."""
     count = words.aval.shape[0]
     key1, key2, low, high = columns(words, WORDS)
@@ -90,7 +90,7 @@ def is_philox(algorithm: RandomAlgorithm) -> bool:
     return algorithm != RandomAlgorithm.RNG_THREE_FRY
 
 
-def draw(states: Any, *, shape: tuple[int, ...], dtype: Any, algorithm: RandomAlgorithm) -> tuple[Any, Any]:
+def draw(states: Value, *, shape: tuple[int, ...], dtype: DType, algorithm: RandomAlgorithm) -> tuple[Array, Array]:
     """The numbers of each state; 64 bits are two words, 8 and 16 the low bits of one."""
     lead, wide = states.aval.shape[:-1], dtype == UINT64
     rows = reshape_p.bind(states, new_sizes=(product(lead), WORDS), dimensions=None)
@@ -115,8 +115,8 @@ def draw(states: Any, *, shape: tuple[int, ...], dtype: Any, algorithm: RandomAl
 
 @random.primitive(name="rng_bit_generator", multiple_results=True, weak_type="never", decompose=draw)
 def rng_bit_generator_p(
-    states: Any, *, shape: tuple[int, ...], dtype: Any, algorithm: RandomAlgorithm
-) -> tuple[Any, Any]:
+    states: ShapedArray, *, shape: tuple[int, ...], dtype: Any, algorithm: RandomAlgorithm
+) -> tuple[ShapedArray, ShapedArray]:
     """The state after drawing, and random bits of a shape; for each of several states its own."""
     if states.dtype != UINT32 or states.shape[-1:] != (WORDS,):
         raise TypeError(f"rng_bit_generator takes a key of {WORDS} words of uint32, got {states.str_short()}")

@@ -13,6 +13,7 @@ from tangrad.autodiff import elementwise_jvp, zero_jvp
 from tangrad.core import RuleSet
 from tangrad.dtypes import finfo
 from tangrad.extend.lax import convert_element_type, div, eq, exp, full_like, gt, mul, random_gamma_grad, select, sub
+from tangrad.typing import Value
 
 jvp = RuleSet("jvp", api=1)
 
@@ -43,7 +44,7 @@ zero_jvp(
 )
 
 
-def _moves(answer: Any, low: Any) -> Any:
+def _moves(answer: Value, low: Any) -> Any:
     """1 for samples above the lower bound, 0 for those at the bound itself, which only move with it."""
     return convert_element_type(gt(answer, low), answer.aval.dtype)
 

@@ -78,6 +78,6 @@ def key_type(implementation: str | None = None) -> KeyType:
     return found
 
 
-def is_key(aval: Any) -> bool:
+def is_key(aval: ShapedArray) -> bool:
     """Whether an aval is that of random keys."""
     return isinstance(aval.dtype, KeyType)

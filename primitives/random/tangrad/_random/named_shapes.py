@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from tangrad._random.functions import fold_in
-from tangrad.core import class_boundary
+from tangrad.core import Array, class_boundary
 from tangrad.extend.collectives import axis_index, size_of_axis
+from tangrad.typing import Value
 
 Sampler = TypeVar("Sampler", bound=Callable[..., Any])
 
@@ -60,7 +61,7 @@ def takes_named_shapes(sampler: Sampler) -> Sampler:
     what = f"random.{sampler.__name__}"
 
     @functools.wraps(sampler)
-    def draw(key: Any, *args: Any, **kwargs: Any) -> Any:
+    def draw(key: Value, *args: Any, **kwargs: Any) -> Array:
         for value in (*args, *kwargs.values()):
             if type(value) is NamedShape:
                 key = _own_key(what, key, value)

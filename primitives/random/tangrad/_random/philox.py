@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from tangrad.core import literal
+from tangrad.core import Array, literal
 from tangrad.extend import lax as p
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, iota_p, reshape_p, slice_p
+from tangrad.typing import Value
 
 ROUNDS = 10
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -24,11 +25,11 @@ STEPS = (0x9E3779B9, 0xBB67AE85)  # what the key moves on by, the golden ratio a
 UINT32 = np.dtype(np.uint32)
 
 
-def _number(value: int) -> Any:
+def _number(value: int) -> Value:
     return literal(value, UINT32)
 
 
-def columns(words: Any, count: int) -> list[Any]:
+def columns(words: Value, count: int) -> list[Any]:
     """The words along the last dimension, each by itself: arrays (..., 1)."""
     *lead, _ = words.aval.shape
     starts = [0] * len(lead)
@@ -38,17 +39,17 @@ def columns(words: Any, count: int) -> list[Any]:
     ]
 
 
-def spread(column: Any, size: Any) -> Any:
+def spread(column: Value, size: Any) -> Array:
     """A column repeated to `size` elements."""
     shape = (*column.aval.shape[:-1], size)
     return broadcast_in_dim_p.bind(column, shape=shape, broadcast_dimensions=tuple(range(len(shape))))
 
 
-def _as_dtype(x: Any) -> Any:
+def _as_dtype(x: Value) -> Array:
     return p.convert_element_type_p.bind(x, new_dtype=UINT32, weak_type=False)
 
 
-def add_wide(low: Any, high: Any, number: Any) -> tuple[Any, Any, Any]:
+def add_wide(low: Value, high: Value, number: Value) -> tuple[Any, Any, Any]:
     """A number of 32 bits added to one of 64; low and high word, and what is carried beyond."""
     new_low = p.add_p.bind(low, number)
     carry = _as_dtype(p.lt_p.bind(new_low, number))
@@ -69,7 +70,7 @@ def _rounds(counter: Sequence[Any], key: tuple[Any, Any]) -> list[Any]:
     return [a, b, c, d]
 
 
-def philox(words: Any, size: int) -> tuple[Any, Any]:
+def philox(words: Value, size: int) -> tuple[Array, Array]:
     """From states (..., 4) the new states, and `size` random words of each: (..., size)."""
     *lead, _ = words.aval.shape
     key1, key2, low, high = columns(words, 4)

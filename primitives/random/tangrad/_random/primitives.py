@@ -13,7 +13,8 @@ import numpy as np
 from tangrad._random import block_keys, threefry
 from tangrad._random.cipher import check_keys, random, random_unwrap_p, random_wrap_p, threefry2x32_p
 from tangrad._random.keys import KeyType
-from tangrad.core import ShapedArray, dtypes
+from tangrad.core import Array, ShapedArray, dtypes
+from tangrad.typing import Value
 
 __all__ = [
     "random",
@@ -53,37 +54,37 @@ PROGRAMS: dict[str, dict[str, Callable[..., Any]]] = {
 def _of_generator(name: str) -> Callable[..., Any]:
     """The program `name` of the generator of the keys that it takes."""
 
-    def program(keys: Any, *others: Any, **params: Any) -> Any:
+    def program(keys: Value, *others: Any, **params: Any) -> Array:
         return PROGRAMS[keys.aval.dtype.implementation][name](keys, *others, **params)
 
     return program
 
 
-def _seed(seeds: Any, *, impl: KeyType) -> Any:
+def _seed(seeds: Value, *, impl: KeyType) -> Array:
     return PROGRAMS[impl.implementation]["seed"](seeds, impl=impl)
 
 
-def _check_integers(name: str, aval: Any, argument: str) -> None:
+def _check_integers(name: str, aval: ShapedArray, argument: str) -> None:
     if not dtypes.issubdtype(aval.dtype, np.integer):
         raise TypeError(f"{name} takes integers for {argument}, got {aval.str_short()}")
 
 
 @random.primitive(name="random_seed", weak_type="never", decompose=_seed)
-def random_seed_p(seeds: Any, *, impl: KeyType) -> Any:
+def random_seed_p(seeds: ShapedArray, *, impl: KeyType) -> ShapedArray:
     """A key for each seed."""
     _check_integers("random_seed", seeds, "seeds")
     return ShapedArray(seeds.shape, impl)
 
 
 @random.primitive(name="random_split", weak_type="never", decompose=_of_generator("split"))
-def random_split_p(keys: Any, *, shape: tuple[int, ...], partitionable: bool) -> Any:
+def random_split_p(keys: ShapedArray, *, shape: tuple[int, ...], partitionable: bool) -> ShapedArray:
     """New keys, of the given shape, from each key."""
     check_keys("random_split", keys)
     return ShapedArray((*keys.shape, *shape), keys.dtype)
 
 
 @random.primitive(name="random_fold_in", weak_type="never", decompose=_of_generator("fold_in"))
-def random_fold_in_p(keys: Any, data: Any) -> Any:
+def random_fold_in_p(keys: ShapedArray, data: ShapedArray) -> ShapedArray:
     """A new key from each key and a number."""
     check_keys("random_fold_in", keys)
     _check_integers("random_fold_in", data, "data")
@@ -93,7 +94,7 @@ def random_fold_in_p(keys: Any, data: Any) -> Any:
 
 
 @random.primitive(name="random_bits", weak_type="never", decompose=_of_generator("bits"))
-def random_bits_p(keys: Any, *, bit_width: int, shape: tuple[int, ...], partitionable: bool) -> Any:
+def random_bits_p(keys: ShapedArray, *, bit_width: int, shape: tuple[int, ...], partitionable: bool) -> ShapedArray:
     """Uniformly distributed bits, an array of the given shape from each key."""
     check_keys("random_bits", keys)
     if bit_width not in threefry.BIT_WIDTHS:

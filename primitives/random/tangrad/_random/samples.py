@@ -14,7 +14,8 @@ from tangrad._random.family import random
 from tangrad._random.generators import RandomAlgorithm
 from tangrad._random.keys import is_key
 from tangrad.conformance import Sample, draw, recorded
-from tangrad.core import Primitive
+from tangrad.core import Array, Primitive
+from tangrad.typing import Value
 
 P = random.primitives
 NEAR = 1e-4
@@ -121,7 +122,7 @@ def _enter(impl: Any, *kinds_and_args: Any) -> tuple[Any, ...]:
     return tuple([random_wrap_p(arg, impl=impl) if key else arg for arg, key in zip(args, kinds)])
 
 
-def _words(keys: Any) -> Any:
+def _words(keys: Value) -> Array:
     return random_unwrap_p.bind(keys)
 
 
@@ -129,5 +130,5 @@ def _unchanged(result: Any) -> Any:
     return result
 
 
-def _numbers(value: Any, key: bool) -> Any:
+def _numbers(value: Value, key: bool) -> Any:
     return np.asarray(random_unwrap_p.bind(value)) if key else np.asarray(value)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad.core.settings import define_choice, define_flag, define_setting, one_of
 
 threefry_partitionable = define_flag(
@@ -25,7 +23,7 @@ enable_custom_prng = define_flag(
 )
 
 
-def _check_integer(value: Any) -> int:
+def _check_integer(value: float) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError("expected an integer")
     return value

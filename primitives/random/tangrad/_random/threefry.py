@@ -11,25 +11,31 @@ from typing import Any
 import numpy as np
 
 from tangrad._random.cipher import random_unwrap_p, random_wrap_p, threefry2x32_p
-from tangrad.core import literal
+from tangrad.core import Array, literal
 from tangrad.core.arguments import is_symbolic, product
 from tangrad.extend import lax as p
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, iota_p, reshape_p, slice_p, squeeze_p
+from tangrad.typing import DType, Value
 
-BIT_WIDTHS = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: np.dtype(np.uint32), 64: np.dtype(np.uint64)}
+BIT_WIDTHS: dict[int, np.dtype[Any]] = {
+    8: np.dtype(np.uint8),
+    16: np.dtype(np.uint16),
+    32: np.dtype(np.uint32),
+    64: np.dtype(np.uint64),
+}
 UINT32 = BIT_WIDTHS[32]
 UINT64 = BIT_WIDTHS[64]
 
 
-def _number(value: int, dtype: Any = UINT32) -> Any:
+def _number(value: int, dtype: DType = UINT32) -> Value:
     return literal(value, dtype)
 
 
-def convert(x: Any, dtype: Any) -> Any:
+def convert(x: Value, dtype: DType) -> Array:
     return p.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 
-def _words(keys: Any) -> tuple[Any, Any]:
+def _words(keys: Value) -> tuple[Array, Array]:
     """The two words of each key."""
     words = random_unwrap_p.bind(keys)
     shape = words.aval.shape
@@ -41,13 +47,13 @@ def _words(keys: Any) -> tuple[Any, Any]:
     return parts[0], parts[1]
 
 
-def _stack(first: Any, second: Any) -> Any:
+def _stack(first: Value, second: Value) -> Array:
     """Two arrays side by side along a new last dimension."""
     columns = [reshape_p.bind(x, new_sizes=(*x.aval.shape, 1), dimensions=None) for x in (first, second)]
     return concatenate_p.bind(*columns, dimension=len(first.aval.shape))
 
 
-def _spread(x: Any, shape: tuple[int, ...]) -> Any:
+def _spread(x: Value, shape: tuple[int, ...]) -> Value:
     """A value for each key, repeated along new last dimensions."""
     lead = x.aval.shape
     if not shape or not lead:
@@ -55,7 +61,7 @@ def _spread(x: Any, shape: tuple[int, ...]) -> Any:
     return broadcast_in_dim_p.bind(x, shape=(*lead, *shape), broadcast_dimensions=tuple(range(len(lead))))
 
 
-def _counts(lead: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, Any]:
+def _counts(lead: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Array, Array]:
     """The number of each element of an array of the given shape, as the high and low words of 64 bits."""
     size = product(shape)
     if is_symbolic(size) or size < 1 << 32:
@@ -76,7 +82,7 @@ def _counts(lead: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, Any]:
     return high, low
 
 
-def _halves(keys: Any, count: int) -> Any:
+def _halves(keys: Value, count: int) -> Array:
     """The older stream: `count` words for each key, the cipher of the halves of a range."""
     key1, key2 = _words(keys)
     lead = key1.aval.shape
@@ -99,24 +105,23 @@ def _halves(keys: Any, count: int) -> Any:
     return slice_p.bind(both, start_indices=starts, limit_indices=limits, strides=None)
 
 
-def seed(seeds: Any, *, impl: Any) -> Any:
+def seed(seeds: Value, *, impl: DType) -> Array:
     """A key holds the high and the low word of its seed."""
     return random_wrap_p.bind(_seed_words(seeds), impl=impl)
 
 
-def _seed_words(seeds: Any) -> Any:
+def _seed_words(seeds: Value) -> Array:
     width = seeds.aval.dtype.itemsize * 8
     if width > 32:
-        high = convert(p.shift_right_logical_p.bind(seeds, _number(32, seeds.aval.dtype)), UINT32)
-        low = p.and_p.bind(seeds, _number(0xFFFFFFFF, seeds.aval.dtype))
-        return _stack(high, convert(low, UINT32))
-    low = convert(seeds, UINT32)
-    shape = seeds.aval.shape
+        upper = convert(p.shift_right_logical_p.bind(seeds, _number(32, seeds.aval.dtype)), UINT32)
+        lower = p.and_p.bind(seeds, _number(0xFFFFFFFF, seeds.aval.dtype))
+        return _stack(upper, convert(lower, UINT32))
+    low, shape = convert(seeds, UINT32), seeds.aval.shape
     high = broadcast_in_dim_p.bind(_number(0), shape=shape, broadcast_dimensions=()) if shape else _number(0)
     return _stack(high, low)
 
 
-def split(keys: Any, *, shape: tuple[int, ...], partitionable: bool) -> Any:
+def split(keys: Value, *, shape: tuple[int, ...], partitionable: bool) -> Array:
     """New keys: the cipher of their numbers."""
     impl = keys.aval.dtype
     if partitionable:
@@ -131,7 +136,7 @@ def split(keys: Any, *, shape: tuple[int, ...], partitionable: bool) -> Any:
     )
 
 
-def fold_in(keys: Any, data: Any) -> Any:
+def fold_in(keys: Value, data: Any) -> Array:
     """A new key: the cipher of the number's own key."""
     key1, key2 = _words(keys)
     words = _seed_words(convert(data, UINT32))
@@ -139,12 +144,12 @@ def fold_in(keys: Any, data: Any) -> Any:
     return random_wrap_p.bind(_stack(*threefry2x32_p.bind(key1, key2, count1, count2)), impl=keys.aval.dtype)
 
 
-def bits(keys: Any, *, bit_width: int, shape: tuple[int, ...], partitionable: bool) -> Any:
+def bits(keys: Value, *, bit_width: int, shape: tuple[int, ...], partitionable: bool) -> Array:
     """Bits for every element."""
     return _bits_by_number(keys, bit_width, shape) if partitionable else _bits_of_range(keys, bit_width, shape)
 
 
-def _bits_by_number(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+def _bits_by_number(keys: Value, bit_width: int, shape: tuple[int, ...]) -> Array:
     key1, key2 = _words(keys)
     high, low = _counts(key1.aval.shape, shape)
     first, second = threefry2x32_p.bind(_spread(key1, shape), _spread(key2, shape), high, low)
@@ -154,13 +159,13 @@ def _bits_by_number(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     return both if bit_width == 32 else convert(both, BIT_WIDTHS[bit_width])
 
 
-def _join(high: Any, low: Any) -> Any:
+def _join(high: Value, low: Value) -> Array:
     """Two words as one of 64 bits."""
     shifted = p.shift_left_p.bind(convert(high, UINT64), _number(32, UINT64))
     return p.or_p.bind(shifted, convert(low, UINT64))
 
 
-def _bits_of_range(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+def _bits_of_range(keys: Value, bit_width: int, shape: tuple[int, ...]) -> Array:
     lead = keys.aval.shape
     size = product(shape)
     count = -(-bit_width * size // 32)

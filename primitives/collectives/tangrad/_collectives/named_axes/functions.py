@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad._collectives.named_axes.names import as_substitution
 from tangrad._collectives.named_axes.substitution import subst_axis_names
-from tangrad.core import as_operand, eval_jaxpr, holding, trace_to_jaxpr
+from tangrad.core import ShapedArray, as_operand, eval_jaxpr, holding, trace_to_jaxpr
 
 
 class RenamedFunction:
@@ -41,5 +41,5 @@ class RenamedFunction:
         return eval_jaxpr(subst_axis_names(jaxpr, self._subst), consts, *operands)
 
 
-def _without_names(aval: Any) -> Any:
+def _without_names(aval: ShapedArray) -> Any:
     return aval.update(named_shape=()) if aval.named_shape else aval

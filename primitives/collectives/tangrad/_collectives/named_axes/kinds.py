@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._collectives.named_axes.substitution import subst_in_programs
-from tangrad.core import RuleKind, Transformation
+from tangrad.core import Primitive, RuleKind, Transformation
 
 
-def _default(primitive: Any) -> Any:
+def _default(primitive: Primitive) -> Any:
     """Primitives whose parameters name no axis: only the programs that they carry are looked into."""
     return subst_in_programs
 

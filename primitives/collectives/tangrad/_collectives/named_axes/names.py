@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, Jaxpr, axes_of_effects, thread
+from tangrad.core import ClosedJaxpr, Jaxpr, ShapedArray, axes_of_effects, thread
 
 Names = tuple[Any, ...]
 
@@ -87,7 +87,7 @@ def renamed_axes(axes: Any, subst: Any, what: str = "an equation") -> Any:
     return found[0] if not many and len(found) == 1 else tuple(found)
 
 
-def renamed_aval(aval: Any, subst: Substitution) -> Any:
+def renamed_aval(aval: ShapedArray, subst: Substitution) -> Any:
     """A type with its named axes renamed."""
     if not aval.named_shape:
         return aval

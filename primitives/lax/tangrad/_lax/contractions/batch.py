@@ -8,16 +8,23 @@ from tangrad._lax.contractions.dimensions import batched
 from tangrad._lax.contractions.primitives import DotDimensionNumbers, dot_general_p
 from tangrad._lax.contractions.ragged import CONTRACTING, RaggedDotDimensionNumbers, layout, ragged_dot_general_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
-from tangrad.batching import move_axis, place_axis
+from tangrad.batching import AxisInfo, move_axis, place_axis
 from tangrad.core import RuleSet
+from tangrad.typing import Dims, Value, Values
 
 batch = RuleSet("batch", api=1)
 
 
 @batch.rule(dot_general_p)
 def _dot_general(
-    args: Any, dims: Any, *, axis_info: Any, dimension_numbers: Any, precision: Any, preferred_element_type: Any
-) -> Any:
+    args: Values,
+    dims: Dims,
+    *,
+    axis_info: AxisInfo,
+    dimension_numbers: Any,
+    precision: Any,
+    preferred_element_type: Any,
+) -> tuple[Value, int | None]:
     lhs, rhs = args
     numbers, dim = batched(dimension_numbers, lhs.aval.ndim, rhs.aval.ndim, *dims)
     out = dot_general_p.bind(
@@ -27,7 +34,9 @@ def _dot_general(
 
 
 @batch.rule(ragged_dot_general_p)
-def _ragged(args: Any, dims: Any, *, axis_info: Any, ragged_dot_dimension_numbers: Any, **params: Any) -> Any:
+def _ragged(
+    args: Values, dims: Dims, *, axis_info: AxisInfo, ragged_dot_dimension_numbers: Any, **params: Any
+) -> tuple[Value, int | None]:
     """A single mapped factor has one dimension more that is left over; else there is one more batch dimension."""
     lhs, rhs, group_sizes = args
     lhs_dim, rhs_dim, sizes_dim = dims
@@ -49,7 +58,7 @@ def _ragged(args: Any, dims: Any, *, axis_info: Any, ragged_dot_dimension_number
 
 
 def _left_over(
-    lhs: Any, lhs_dim: Any, rhs: Any, rhs_dim: Any, group_sizes: Any, numbers: Any, params: dict[str, Any]
+    lhs: Value, lhs_dim: Any, rhs: Value, rhs_dim: Any, group_sizes: Value, numbers: Any, params: dict[str, Any]
 ) -> Any:
     form = layout(numbers, lhs.aval.ndim - (lhs_dim is not None), rhs.aval.ndim - (rhs_dim is not None))
     if lhs_dim is not None:  # behind the ragged dimension: groups may differ along those before it
@@ -62,7 +71,7 @@ def _left_over(
     return out, (form.mode is CONTRACTING) + len(form.lhs_batch) + len(form.lhs_free)
 
 
-def _for_each(group_sizes: Any, prefix: tuple[Any, ...]) -> Any:
+def _for_each(group_sizes: Value, prefix: tuple[Any, ...]) -> Value:
     """Sizes of groups, mapped along their first axis, for each element of the prefix."""
     shape = group_sizes.aval.shape
     if len(shape) > 2 or not prefix:

@@ -10,7 +10,7 @@ from tangrad._lax.contractions.ragged import RaggedDotDimensionNumbers, ragged_d
 from tangrad._lax.operands import operand
 from tangrad._lax.placement.out_sharding import sharded_call
 from tangrad.core import Array, dtypes
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DTypeLike, Value
 
 _SIMPLE = {(left, right): DotDimensionNumbers((((left - 1,), (0,)), ((), ()))) for left in (1, 2) for right in (1, 2)}
 
@@ -127,11 +127,11 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: Any = None) -> Array
     return _dot(lhs, rhs, numbers, precision, None)
 
 
-def _operand(name: str, value: Any, argument: str) -> Array:
+def _operand(name: str, value: ArrayLike, argument: str) -> Array:
     return value if isinstance(value, Array) else operand(name, value, argument)
 
 
-def _dot(lhs: Any, rhs: Any, numbers: DotDimensionNumbers, precision: Any, preferred: Any) -> Any:
+def _dot(lhs: ArrayLike, rhs: ArrayLike, numbers: DotDimensionNumbers, precision: Any, preferred: Any) -> Array:
     return dot_general_p.bind(
         _operand("dot_general", lhs, "lhs"),
         _operand("dot_general", rhs, "rhs"),
@@ -246,7 +246,15 @@ def ragged_dot_general(
 
 
 def _ragged(
-    lhs: Any, rhs: Any, sizes: Any, numbers: Any, precision: Any, preferred: Any, offset: Any, sharding: Any, name: str
+    lhs: Value,
+    rhs: Value,
+    sizes: Value,
+    numbers: Any,
+    precision: Any,
+    preferred: Any,
+    offset: Any,
+    sharding: Any,
+    name: str,
 ) -> Any:
     if offset is not None:
         raise NotImplementedError(f"{name}: group_offset is not supported; leave out the groups before it")

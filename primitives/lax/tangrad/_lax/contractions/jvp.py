@@ -8,6 +8,7 @@ from tangrad._lax.contractions.primitives import dot_general_p
 from tangrad._lax.contractions.ragged import ragged_dot_general_p
 from tangrad.autodiff import Zero, add_tangents, has_tangent, symbolic_zeros
 from tangrad.core import Primitive, RuleSet
+from tangrad.typing import Value, Values
 
 jvp = RuleSet("jvp", api=1)
 
@@ -17,7 +18,7 @@ def _product(primitive: Primitive) -> None:
 
     @jvp.rule(primitive)
     @symbolic_zeros
-    def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tuple[Value, Value | Zero]:
         (lhs, rhs, *sizes), (lhs_tangent, rhs_tangent, *_) = primals, tangents
         answer = primitive.bind(lhs, rhs, *sizes, **params)
         if not has_tangent(answer.aval.dtype) or type(lhs_tangent) is type(rhs_tangent) is Zero:

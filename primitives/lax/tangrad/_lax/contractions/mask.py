@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.contractions.primitives import dot_general_p, result_shape
 from tangrad._lax.contractions.ragged import ragged_dot_general_p, ragged_result_shape
 from tangrad.core import RuleSet
 from tangrad.extend.masking import Sizes
+from tangrad.typing import Dimensions, Value
 
 mask = RuleSet("mask", api=1)
 
 
 @mask.rule(dot_general_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, dimension_numbers: Any, **params: Any) -> Any:
+def _(
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, dimension_numbers: Any, **params: Any
+) -> Value:
     lhs, rhs = [sizes.fill(x, shape, 0) for x, shape in zip(args, shapes)]
     out = dot_general_p.bind(lhs, rhs, dimension_numbers=dimension_numbers, **params)
     return sizes.fill(out, result_shape(shapes[0], shapes[1], dimension_numbers), 0)
 
 
 @mask.rule(ragged_dot_general_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, ragged_dot_dimension_numbers: Any, **params: Any) -> Any:
+def _(
+    args: Sequence[Value],
+    shapes: Sequence[Dimensions],
+    *,
+    sizes: Sizes,
+    ragged_dot_dimension_numbers: Any,
+    **params: Any,
+) -> Value:
     # Groups that do not count have no rows.
     operands = [sizes.fill(x, shape, 0) for x, shape in zip(args, shapes)]
     numbers = ragged_dot_dimension_numbers

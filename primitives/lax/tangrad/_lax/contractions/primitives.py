@@ -11,6 +11,7 @@ from tangrad._lax.checks import ANY, check_dtype, check_int
 from tangrad._lax.contractions.precision import is_algorithm
 from tangrad.core import PrimitiveSet, ShapedArray, class_boundary, dtypes
 from tangrad.core.caches import exact_equality
+from tangrad.typing import DType
 
 contractions = PrimitiveSet("contractions", api=1)
 
@@ -55,8 +56,13 @@ def _dimensions(value: Any) -> tuple[int, ...]:
 
 @contractions.primitive(name="dot_general")
 def dot_general_p(
-    lhs: Any, rhs: Any, *, dimension_numbers: DotDimensionNumbers, precision: Any, preferred_element_type: Any
-) -> Any:
+    lhs: ShapedArray,
+    rhs: ShapedArray,
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    precision: Any,
+    preferred_element_type: Any,
+) -> ShapedArray:
     """The products of two arrays, summed over contracting dimensions and paired along batch dimensions.
 
     The dimensions of the result are the batch dimensions, then what is left of `lhs`, then what is left of `rhs`.
@@ -71,7 +77,7 @@ def dot_general_p(
     return ShapedArray(result_shape(lhs.shape, rhs.shape, numbers), dtype)
 
 
-def result_shape(lhs: Sequence[Any], rhs: Sequence[Any], numbers: Any) -> tuple[Any, ...]:
+def result_shape(lhs: Sequence[int], rhs: Sequence[int], numbers: DotDimensionNumbers) -> tuple[int, ...]:
     """The shape of the contraction of two shapes."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     return (
@@ -89,7 +95,7 @@ def free_axes(rank: int, contracting: Sequence[int], batch: Sequence[int]) -> tu
 # --- checks --------------------------------------------------------------------------------------------------------
 
 
-def _check_side(side: str, operand: Any, contracting: Sequence[int], batch: Sequence[int]) -> None:
+def _check_side(side: str, operand: ShapedArray, contracting: Sequence[int], batch: Sequence[int]) -> None:
     check_dtype("dot_general", operand, ANY, side)
     for axis in (*contracting, *batch):
         if not 0 <= axis < operand.ndim:
@@ -104,7 +110,9 @@ def _check_side(side: str, operand: Any, contracting: Sequence[int], batch: Sequ
         )
 
 
-def _check_sizes(kind: str, lhs: Any, lhs_axes: Sequence[int], rhs: Any, rhs_axes: Sequence[int]) -> None:
+def _check_sizes(
+    kind: str, lhs: ShapedArray, lhs_axes: Sequence[int], rhs: ShapedArray, rhs_axes: Sequence[int]
+) -> None:
     left = tuple([lhs.shape[axis] for axis in lhs_axes])
     right = tuple([rhs.shape[axis] for axis in rhs_axes])
     if left != right:
@@ -114,7 +122,7 @@ def _check_sizes(kind: str, lhs: Any, lhs_axes: Sequence[int], rhs: Any, rhs_axe
         )
 
 
-def _result_dtype(lhs: Any, rhs: Any, precision: Any, preferred: Any) -> Any:
+def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, precision: Any, preferred: Any) -> DType:
     """The greater dtype of the two, by what it can hold, unless another one is preferred."""
     if lhs.dtype is rhs.dtype:
         dtype = lhs.dtype

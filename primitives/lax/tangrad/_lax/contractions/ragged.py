@@ -20,7 +20,8 @@ from tangrad._lax.elementwise.primitives import and_p, convert_element_type_p, g
 from tangrad._lax.reductions.primitives import cumsum_p, reduce_sum_p
 from tangrad._lax.structure.functions.creation import full_like
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p, transpose_p
-from tangrad.core import ShapedArray, dtypes
+from tangrad.core import Array, ShapedArray, dtypes
+from tangrad.typing import Value
 
 __all__ = ["Layout", "RaggedDotDimensionNumbers", "layout", "ragged_dot_general_p", "ragged_numbers"]
 
@@ -132,7 +133,7 @@ def ragged_result_shape(
 # --- the definition ------------------------------------------------------------------------------------------------
 
 
-def _membership(group_sizes: Any, size: Any) -> Any:
+def _membership(group_sizes: Value, size: Any) -> Array:
     """Which of `size` positions are in which group: booleans (..., size, groups)."""
     dtype = group_sizes.aval.dtype
     if dtypes.bit_width(dtype) < 32:  # where they end may be beyond
@@ -149,7 +150,7 @@ def _membership(group_sizes: Any, size: Any) -> Any:
     return and_p.bind(ge_p.bind(positions, starts), lt_p.bind(positions, ends))
 
 
-def _where(member: Any, x: Any, dimensions: Sequence[int]) -> Any:
+def _where(member: Value, x: Value, dimensions: Sequence[int]) -> Array:
     """`x` where `member` holds, whose dimensions are those of `x` in `dimensions`, in this order; elsewhere 0."""
     order = sorted(range(len(dimensions)), key=dimensions.__getitem__)
     member = transposed_to(member, order)
@@ -158,13 +159,15 @@ def _where(member: Any, x: Any, dimensions: Sequence[int]) -> Any:
     return select_n_p.bind(member, full_like(x, 0), x)
 
 
-def transposed_to(x: Any, order: Sequence[int]) -> Any:
+def transposed_to(x: Any, order: Sequence[int]) -> Value:
     """The dimensions in another order."""
     order = tuple(order)
     return x if order == tuple(range(len(order))) else transpose_p.bind(x, permutation=order)
 
 
-def by_dense_products(lhs: Any, rhs: Any, group_sizes: Any, *, ragged_dot_dimension_numbers: Any, **params: Any) -> Any:
+def by_dense_products(
+    lhs: Value, rhs: Value, group_sizes: Value, *, ragged_dot_dimension_numbers: Any, **params: Any
+) -> Array:
     """The product for every group, of which each row keeps its own: as many times the work as there are groups.
 
     Selecting what a row keeps, rather than multiplying what it does not by 0, keeps the infinities of one group from
@@ -202,14 +205,14 @@ def by_dense_products(lhs: Any, rhs: Any, group_sizes: Any, *, ragged_dot_dimens
 
 @contractions.primitive(name="ragged_dot_general", weak_type="never", decompose=by_dense_products)
 def ragged_dot_general_p(
-    lhs: Any,
-    rhs: Any,
-    group_sizes: Any,
+    lhs: ShapedArray,
+    rhs: ShapedArray,
+    group_sizes: ShapedArray,
     *,
     ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
     precision: Any,
     preferred_element_type: Any,
-) -> Any:
+) -> ShapedArray:
     """A contraction in which one dimension of `lhs` is divided into groups, `group_sizes` elements each.
 
     What the groups are for depends on the ragged dimension. Where it is left over, each group of rows meets its own

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.contractions.primitives import dot_general_p, free_axes
-from tangrad.core import RuleSet
-from tangrad.extend.sharding import Unclear, joined
+from tangrad.core import RuleSet, ShapedArray
+from tangrad.extend.sharding import Axes, Operand, Unclear, joined
+from tangrad.typing import Params
 
 sharding = RuleSet("sharding", api=1)
 
 
 @sharding.rule(dot_general_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     lhs, rhs = operands[0].axes, operands[1].axes
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = params["dimension_numbers"]
     for left, right in zip(lhs_contract, rhs_contract, strict=True):

@@ -18,16 +18,23 @@ from tangrad._lax.contractions.ragged import (
 )
 from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.structure.primitives import transpose_p
-from tangrad.autodiff import is_linear
-from tangrad.core import RuleSet
+from tangrad.autodiff import Linear, is_linear
+from tangrad.core import RuleSet, ShapedArray
+from tangrad.typing import Value
 
 transpose = RuleSet("transpose", api=1)
 
 
 @transpose.rule(dot_general_p)
 def _dot_general(
-    ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: Any, preferred_element_type: Any
-) -> Any:
+    ct: Value,
+    lhs: Value | Linear,
+    rhs: Value | Linear,
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    precision: Any,
+    preferred_element_type: Any,
+) -> tuple[Value | None, ...]:
     rhs_is_linear = is_linear(rhs)
     if rhs_is_linear and is_linear(lhs):
         raise TypeError("dot_general: a product of two arguments is not linear in both, so it cannot be transposed")
@@ -45,7 +52,7 @@ def _dot_general(
     return (None, out) if rhs_is_linear else (out, None)
 
 
-def _of_dtype(x: Any, aval: Any) -> Any:
+def _of_dtype(x: Value, aval: ShapedArray) -> Value:
     if x.aval.dtype is aval.dtype:
         return x
     return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=aval.weak_type)
@@ -55,7 +62,15 @@ def _of_dtype(x: Any, aval: Any) -> Any:
 
 
 @transpose.rule(ragged_dot_general_p)
-def _ragged(ct: Any, lhs: Any, rhs: Any, group_sizes: Any, *, ragged_dot_dimension_numbers: Any, **params: Any) -> Any:
+def _ragged(
+    ct: Value,
+    lhs: Value | Linear,
+    rhs: Value | Linear,
+    group_sizes: Value | Linear,
+    *,
+    ragged_dot_dimension_numbers: Any,
+    **params: Any,
+) -> tuple[Value | None, ...]:
     rhs_is_linear = is_linear(rhs)
     if rhs_is_linear and is_linear(lhs):
         raise TypeError("ragged_dot_general: a product of two arguments is not linear in both: it has no transpose")

@@ -10,7 +10,7 @@ from tangrad._lax.control_flow.bodies import flat_operands
 from tangrad._lax.elementwise.primitives import add_p, or_p
 from tangrad._lax.reductions.running import nothing_added
 from tangrad._lax.structure.functions import concatenate, pad, rev, slice_in_dim
-from tangrad.core import api_boundary, literal
+from tangrad.core import Array, api_boundary, literal
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["associative_scan"], True)
@@ -89,7 +89,7 @@ def _every_second(elems: Sequence[Any], axis: int, start: int, limit: int) -> li
     return [slice_in_dim(x, start, max(limit, start), 2, axis) for x in elems]
 
 
-def _interleave(evens: Any, odds: Any, axis: int) -> Any:
+def _interleave(evens: Any, odds: Any, axis: int) -> Array:
     """x0 y0 x1 y1 …: both padded at each other's places with what changes no number, and added."""
     dtype = evens.dtype
     zero = literal(False, dtype, False) if dtype.name == "bool" else nothing_added(dtype)

@@ -17,10 +17,11 @@ from tangrad._lax.control_flow.programs import forwarded, rearranged
 from tangrad._lax.elementwise.primitives import eq_p, ne_p, select_n_p
 from tangrad._lax.reductions.primitives import reduce_or_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, stop_gradient_p
-from tangrad.batching import batch_jaxpr, broadcast_axis, move_axis, place_axis, to_front
+from tangrad.batching import AxisInfo, batch_jaxpr, broadcast_axis, move_axis, place_axis, to_front
 from tangrad.core import ClosedJaxpr, Primitive, RuleSet, Tracer, dtypes, eval_jaxpr, literal, trace_to_closed_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.programs import without_value_checks
+from tangrad.typing import Dims, Value, Values
 
 batch = RuleSet("batch", api=1)
 _masked = JaxprCache()
@@ -49,7 +50,9 @@ def _choice(primitive: Primitive, lead: int) -> None:
     """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
 
     @batch.rule(primitive)
-    def _(args: Any, dims: Any, *, axis_info: Any, branches: Any, **others: Any) -> Any:
+    def _(
+        args: Values, dims: Dims, *, axis_info: AxisInfo, branches: tuple[ClosedJaxpr, ...], **others: Any
+    ) -> tuple[Values, Dims]:
         placed = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
         if any(_mapped(dims[:lead])):
             return _select(placed[0], placed[lead:], dims[lead:], axis_info, branches)
@@ -65,7 +68,7 @@ for _primitive, _lead in CHOICES.items():
     _choice(_primitive, _lead)
 
 
-def _select(index: Any, operands: Sequence[Any], dims: Sequence[Any], axis_info: Any, branches: Any) -> Any:
+def _select(index: Value, operands: Sequence[Any], dims: Sequence[Any], axis_info: AxisInfo, branches: Any) -> Any:
     """All branches on all rows, and for each row the results of the branch that its index chooses."""
     refused = _exact_effects(*branches)
     if refused:
@@ -115,7 +118,7 @@ def _exact_effects(*programs: ClosedJaxpr) -> str:
     return ", ".join(sorted([str(effect) for effect in effects if not (effect.incidental or effect.droppable)]))
 
 
-def _choose(which: Any, cases: Sequence[Any]) -> Any:
+def _choose(which: Value, cases: Sequence[Any]) -> Any:
     """`cases[which[i]][i]` for each row i."""
     shape = cases[0].aval.shape
     if all([case is cases[0] for case in cases]):
@@ -130,8 +133,15 @@ def _choose(which: Any, cases: Sequence[Any]) -> Any:
 
 @batch.rule(while_p)
 def _(
-    args: Any, dims: Any, *, axis_info: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int
-) -> Any:
+    args: Values,
+    dims: Dims,
+    *,
+    axis_info: AxisInfo,
+    cond_jaxpr: ClosedJaxpr,
+    body_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
+    body_nconsts: int,
+) -> tuple[Sequence[Value], Sequence[int | None]]:
     cond_mapped, body_mapped, carry_mapped = map(tuple, split_list(_mapped(dims), cond_nconsts, body_nconsts))
     while True:
         _, (predicate_mapped,) = batch_jaxpr(cond_jaxpr, (*cond_mapped, *carry_mapped), axis_info)
@@ -207,17 +217,17 @@ def _make_mask(condition: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int) -> 
 
 @batch.rule(scan_p)
 def _(
-    args: Any,
-    dims: Any,
+    args: Values,
+    dims: Dims,
     *,
-    axis_info: Any,
-    jaxpr: Any,
+    axis_info: AxisInfo,
+    jaxpr: ClosedJaxpr,
     num_consts: int,
     num_carry: int,
     length: Any,
     reverse: bool,
     unroll: int,
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[int | None]]:
     consts_mapped, carry_mapped, xs_mapped = map(tuple, split_list(_mapped(dims), num_consts, num_carry))
     no_ys = (False,) * (len(jaxpr.out_avals) - num_carry)
     while True:

@@ -9,6 +9,7 @@ from tangrad._lax.control_flow.primitives import cond_p, scan_p, split_list, whi
 from tangrad.core import ClosedJaxpr, RuleSet, trace_to_closed_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache, weak_key
 from tangrad.extend.checkify import CheckedProgram, Checks, Layout, checked_program, earlier, placed
+from tangrad.typing import Value, Values
 
 checkify = RuleSet("checkify", api=1)
 
@@ -27,7 +28,7 @@ def _together(programs: Sequence[CheckedProgram]) -> tuple[Layout, list[int]]:
 
 
 @checkify.rule(cond_p)
-def _(args: Any, *, checks: Checks, branches: Any) -> Any:
+def _(args: Values, *, checks: Checks, branches: Any) -> Sequence[Value]:
     def make() -> tuple[Any, ...]:
         programs = [checked_program(branch, checks.enabled) for branch in branches]
         layout, offsets = _together(programs)
@@ -50,7 +51,9 @@ def _branch(program: CheckedProgram, offset: int, layout: Layout) -> ClosedJaxpr
 
 
 @checkify.rule(scan_p)
-def _(args: Any, *, checks: Checks, jaxpr: Any, num_consts: int, num_carry: int, **params: Any) -> Any:
+def _(
+    args: Values, *, checks: Checks, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **params: Any
+) -> Sequence[Value]:
     program = checked_program(jaxpr, checks.enabled)
     layout = program.layout
     consts, rest = args[:num_consts], args[num_consts:]
@@ -85,7 +88,15 @@ def _turn(program: CheckedProgram, num_consts: int, num_carry: int) -> ClosedJax
 
 
 @checkify.rule(while_p)
-def _(args: Any, *, checks: Checks, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Any:
+def _(
+    args: Values,
+    *,
+    checks: Checks,
+    cond_jaxpr: ClosedJaxpr,
+    body_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
+    body_nconsts: int,
+) -> Sequence[Value]:
     condition = checked_program(cond_jaxpr, checks.enabled)
     body = checked_program(body_jaxpr, checks.enabled)
     cond_consts, body_consts, carry = split_list(args, cond_nconsts, body_nconsts)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._lax.elementwise.primitives import add_p, and_p, gt_p, lt_p, sub_p
-from tangrad.core import ClosedJaxpr, Jaxpr, Literal, dtypes, keeps_alive
+from tangrad.core import ClosedJaxpr, Jaxpr, Literal, Var, dtypes, keeps_alive
 
 
 def _producers(jaxpr: Jaxpr) -> dict[Any, Any]:
@@ -30,7 +30,7 @@ def counters(jaxpr: Jaxpr, first: int, count: int) -> dict[int, int]:
     return found
 
 
-def _step(eqn: Any, var: Any) -> int | None:
+def _step(eqn: Any, var: Var) -> int | None:
     """The number that an equation adds to a scalar integer."""
     if eqn is None or var.aval.shape or not dtypes.issubdtype(var.aval.dtype, np.integer):
         return None

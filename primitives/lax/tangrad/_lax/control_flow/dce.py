@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad._lax.control_flow.programs import kept
-from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, keeps_alive
+from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, dce_jaxpr, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache
 
 dce = RuleSet("dce", api=1)
@@ -46,7 +46,7 @@ def _nothing_needed(used_outputs: Sequence[bool], equation: Any) -> bool:
 
 
 @dce.rule(*CHOICES)
-def _(used_outputs: Any, equation: Any) -> Any:
+def _(used_outputs: Any, equation: JaxprEqn) -> Any:
     if _nothing_needed(used_outputs, equation):
         return [False] * len(equation.invars), None
     used, branches = tuple(used_outputs), equation.params["branches"]
@@ -59,7 +59,7 @@ def _(used_outputs: Any, equation: Any) -> Any:
 
 
 @dce.rule(scan_p)
-def _(used_outputs: Any, equation: Any) -> Any:
+def _(used_outputs: Any, equation: JaxprEqn) -> Any:
     if _nothing_needed(used_outputs, equation):
         return [False] * len(equation.invars), None
     params = equation.params
@@ -83,7 +83,7 @@ def _(used_outputs: Any, equation: Any) -> Any:
 
 
 @dce.rule(while_p)
-def _(used_outputs: Any, equation: Any) -> Any:
+def _(used_outputs: Any, equation: JaxprEqn) -> Any:
     if _nothing_needed(used_outputs, equation):
         return [False] * len(equation.invars), None
     params = equation.params

@@ -13,7 +13,7 @@ from typing import Any
 
 from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.structure.functions import full, index_in_dim, stack
-from tangrad.core import ClosedJaxpr, Literal, eval_jaxpr, find_primitive
+from tangrad.core import ClosedJaxpr, Literal, Primitive, eval_jaxpr, find_primitive
 from tangrad.core.caches import JaxprCache, register_cache, weak_key
 from tangrad.core.programs import check_results, program_for, to_arrays
 from tangrad.core.settings import is_checking_values
@@ -192,7 +192,7 @@ def _as_one_program(name: str, body: ClosedJaxpr, args: Values, params: dict[str
     return _execute(body, key, lambda: _loop_alone(find_primitive(f"control_flow.{name}"), avals, params), args, name)
 
 
-def _loop_alone(primitive: Any, avals: Values, params: dict[str, Any]) -> ClosedJaxpr:
+def _loop_alone(primitive: Primitive, avals: Values, params: dict[str, Any]) -> ClosedJaxpr:
     """The program of a loop and nothing else. The programs in its parameters are copies, so the cache can drop them."""
     copied = {
         name: ClosedJaxpr(value.jaxpr, value.consts) if isinstance(value, ClosedJaxpr) else value

@@ -12,6 +12,8 @@ from tangrad.core import (
     EVAL_TRACE,
     ClosedJaxpr,
     JaxprEqn,
+    Primitive,
+    ShapedArray,
     Var,
     dtypes,
     equation_effects,
@@ -23,7 +25,7 @@ from tangrad.core import (
 from tangrad.core.transformations import join_named_shapes
 
 
-def equation(primitive: Any, invars: Sequence[Any], params: dict[str, Any]) -> JaxprEqn:
+def equation(primitive: Primitive, invars: Sequence[Any], params: dict[str, Any]) -> JaxprEqn:
     """An equation that applies a primitive with several results to atoms."""
     avals = tuple([atom.aval for atom in invars])
     outvars = [Var(aval) for aval in primitive.infer(avals, params)]
@@ -57,7 +59,7 @@ def with_zeros(closed: ClosedJaxpr, has: Sequence[bool], wanted: Sequence[bool],
     return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
 
 
-def zeros_atom(aval: Any, eqns: list[JaxprEqn]) -> Any:
+def zeros_atom(aval: ShapedArray, eqns: list[JaxprEqn]) -> Any:
     """Zeros of a type as an atom of a program whose equations are `eqns`; appends those that it takes."""
     if aval.named_shape:
         return _differing_zeros(aval, eqns)
@@ -69,7 +71,7 @@ def zeros_atom(aval: Any, eqns: list[JaxprEqn]) -> Any:
     return var
 
 
-def _differing_zeros(aval: Any, eqns: list[JaxprEqn]) -> Any:
+def _differing_zeros(aval: ShapedArray, eqns: list[JaxprEqn]) -> Any:
     """The same of a type with named axes: zeros differ along none, so they are marked where types record that."""
     plain = zeros_atom(aval.update(named_shape=()), eqns)
     typed = thread.typed_axes

@@ -8,8 +8,9 @@ from typing import Any
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad._lax.control_flow.tangents import ScanTangents, WhileTangents
 from tangrad.autodiff import Zero, instantiate, jvp_jaxpr, symbolic_zeros
-from tangrad.core import Primitive, RuleSet
+from tangrad.core import ClosedJaxpr, Primitive, RuleSet
 from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.typing import Value, Values
 
 jvp = RuleSet("jvp", api=1)
 
@@ -36,7 +37,9 @@ def _choice(primitive: Primitive, lead: int) -> None:
 
     @jvp.rule(primitive)
     @symbolic_zeros
-    def _(primals: Any, tangents: Any, *, branches: Any, **others: Any) -> Any:
+    def _(
+        primals: Values, tangents: tuple[Value | Zero, ...], *, branches: tuple[ClosedJaxpr, ...], **others: Any
+    ) -> tuple[Values, tuple[Value | Zero, ...]]:
         nonzero = _nonzero(tangents[lead:])
         found = [jvp_jaxpr(branch, nonzero)[1] for branch in branches]
         wanted = tuple([any(flags) for flags in zip(*found)])
@@ -52,7 +55,9 @@ for _primitive, _lead in CHOICES.items():
 
 @jvp.rule(while_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, **params: Any) -> Any:
+def _(
+    primals: Values, tangents: tuple[Value | Zero, ...], **params: Any
+) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
     nonzero = _nonzero(tangents)
     cond_nconsts, body_nconsts = params["cond_nconsts"], params["body_nconsts"]
     key = ("while", nonzero, params["cond_jaxpr"], cond_nconsts)
@@ -73,7 +78,9 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
 
 @jvp.rule(scan_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, **params: Any) -> Any:
+def _(
+    primals: Values, tangents: tuple[Value | Zero, ...], **params: Any
+) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
     nonzero = _nonzero(tangents)
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     others = tuple([(name, value) for name, value in params.items() if name != "jaxpr"])

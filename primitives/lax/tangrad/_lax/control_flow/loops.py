@@ -14,7 +14,7 @@ from tangrad._lax.control_flow.scans import check_carry, fixed_types, run_scan
 from tangrad._lax.elementwise.primitives import add_p, convert_element_type_p, lt_p
 from tangrad.core import Array, ClosedJaxpr, api_boundary, as_array, as_operand, dtypes, is_concrete, literal, thread
 from tangrad.core.caches import JaxprCache, register_cache
-from tangrad.typing import ArrayLike, PyTree
+from tangrad.typing import ArrayLike, DType, PyTree, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["fori_loop"], True)
@@ -224,7 +224,7 @@ def _index_dtype(lower: Any, upper: Any) -> Any:
     raise TypeError(f"fori_loop: lower and upper must have one type, got {lower.str_short()} and {upper.str_short()}")
 
 
-def _as(value: Any, dtype: Any) -> Any:
+def _as(value: Value, dtype: DType) -> Value:
     if value.aval.dtype == dtype:
         return value
     return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=False)
@@ -241,7 +241,7 @@ def _fori_scan(start: int, length: int, body_fun: Any, init_val: Any, unroll: An
     return result
 
 
-def _following(i: Any) -> Any:
+def _following(i: Value) -> Any:
     """The next index: operators of arrays are those of tangrad-numpy; without `jit` it is a Python number."""
     return i + 1 if isinstance(i, int) else add_p.bind(i, literal(1, i.aval.dtype, i.aval.weak_type))
 
@@ -254,6 +254,6 @@ def _fori_while(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:
     return _run_while("fori_loop", _is_below, step, (lower, upper, init_val), body_fun, "fori")[2]
 
 
-def _is_below(carry: Any) -> Any:
+def _is_below(carry: Any) -> Array:
     i, end, _ = carry
     return lt_p.bind(i, end)

@@ -10,6 +10,7 @@ from tangrad._lax.control_flow.scans import run_scan
 from tangrad._lax.structure.functions import concatenate, reshape, slice_in_dim
 from tangrad.core import api_boundary, as_operand, composition
 from tangrad.errors import MissingDistributionError
+from tangrad.typing import Value
 
 X = TypeVar("X")
 Y = TypeVar("Y")
@@ -65,7 +66,7 @@ def _in_batches(f: Callable[[Any], Any], xs: Any, batch_size: int) -> Any:
     if not whole:
         return mapped(operands)
 
-    def batches(x: Any) -> Any:
+    def batches(x: Value) -> Any:
         shape = x.aval.shape
         return reshape(slice_in_dim(x, 0, whole), (whole // batch_size, batch_size, *shape[1:]))
 

@@ -26,6 +26,7 @@ from tangrad.core import (
 )
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.masking import INT32, Sizes, mask_jaxpr, number
+from tangrad.typing import Dimensions, Value, Values
 
 mask = RuleSet("mask", api=1)
 
@@ -42,7 +43,7 @@ def _choice(primitive: Primitive, lead: int) -> None:
     """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
 
     @mask.rule(primitive)
-    def _(args: Any, shapes: Any, *, sizes: Sizes, branches: Any, **others: Any) -> Any:
+    def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, branches: Any, **others: Any) -> Value:
         operands = args[lead:]
         programs = [_masked(branch, operands, shapes[lead:], sizes) for branch in branches]
         consts = [const for _, values, _ in programs for const in values]
@@ -69,8 +70,15 @@ def _with_others(program: ClosedJaxpr, start: int, count: int, consts: Sequence[
 
 @mask.rule(while_p)
 def _(
-    args: Any, shapes: Any, *, sizes: Sizes, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int
-) -> Any:
+    args: Sequence[Value],
+    shapes: Sequence[Dimensions],
+    *,
+    sizes: Sizes,
+    cond_jaxpr: ClosedJaxpr,
+    body_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
+    body_nconsts: int,
+) -> Sequence[Value]:
     cond_args, body_args, carry = split_list(args, cond_nconsts, body_nconsts)
     cond_shapes, body_shapes, carry_shapes = split_list(shapes, cond_nconsts, body_nconsts)
     condition, cond_consts, _ = _masked(cond_jaxpr, [*cond_args, *carry], [*cond_shapes, *carry_shapes], sizes)
@@ -90,17 +98,17 @@ def _(
 
 @mask.rule(scan_p)
 def _(
-    args: Any,
-    shapes: Any,
+    args: Sequence[Value],
+    shapes: Sequence[Dimensions],
     *,
     sizes: Sizes,
-    jaxpr: Any,
+    jaxpr: ClosedJaxpr,
     num_consts: int,
     num_carry: int,
     length: Any,
     reverse: bool,
     unroll: int,
-) -> Any:
+) -> Sequence[Value]:
     consts, carry, xs = split_list(args, num_consts, num_carry)
     inner = [*shapes[: num_consts + num_carry], *[shape[1:] for shape in shapes[num_consts + num_carry :]]]
     rows = [x.aval.update(shape=x.aval.shape[1:]) for x in xs]
@@ -127,7 +135,9 @@ def _(
     return (*outs[:num_carry], *ys)
 
 
-def _passing_over(body: ClosedJaxpr, iterations: Any, num_carry: int, num_consts: int) -> tuple[ClosedJaxpr, list[Any]]:
+def _passing_over(
+    body: ClosedJaxpr, iterations: Value, num_carry: int, num_consts: int
+) -> tuple[ClosedJaxpr, list[Any]]:
     """A body that takes the number of its iteration as a last slice, and hands on its carry from `iterations` on.
 
     Returns it with `iterations` as its first operand where that is traced, and the values of such operands.
@@ -144,7 +154,7 @@ def _passing_over(body: ClosedJaxpr, iterations: Any, num_carry: int, num_consts
 
     standing = trace_to_closed_jaxpr(stay, avals, "an iteration that does not count")
 
-    def run(*values: Any) -> Any:
+    def run(*values: Any) -> Values:
         counts = lt_p.bind(values[-1], iterations)
         index = convert_element_type_p.bind(counts, new_dtype=INT32, weak_type=False)
         return cond_p.bind(index, *values[:-1], branches=(standing, body))

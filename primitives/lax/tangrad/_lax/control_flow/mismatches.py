@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
 from tangrad.tree_util import equality_errors, keystr
+
+if TYPE_CHECKING:
+    from tangrad.core import ShapedArray
 
 
 def check_trees(what: str, first_name: str, first: Any, second_name: str, second: Any) -> None:
@@ -69,7 +72,7 @@ def _why(one: Any, other: Any) -> str:
 class _Type:
     """The type of an array, printed as such."""
 
-    def __init__(self, aval: Any) -> None:
+    def __init__(self, aval: ShapedArray) -> None:
         self.aval = aval
 
     def __repr__(self) -> str:

@@ -16,6 +16,7 @@ from tangrad._lax.control_flow.residuals import BranchResiduals, LoopResiduals, 
 from tangrad.autodiff import PartialEval, is_marked_linear, partial_eval_jaxpr
 from tangrad.core import Primitive, RuleSet, Var
 from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.typing import Values
 
 partial_eval = RuleSet("partial_eval", api=1)
 
@@ -111,7 +112,7 @@ def _(known: Any, args: Any, **params: Any) -> Any:
     return PartialEval(_merge(carry, outs), (), call, tuple(args))
 
 
-def _known_while(args: Any, params: dict[str, Any], of_cond: Flags, of_body: Flags, carry: Flags) -> Any:
+def _known_while(args: Any, params: dict[str, Any], of_cond: Flags, of_body: Flags, carry: Flags) -> Values:
     """The loop over the carries that are known."""
     cond_consts, body_consts, init = split_list(args, params["cond_nconsts"], params["body_nconsts"])
     body = partial_eval_jaxpr(params["body_jaxpr"], (*of_body, *carry), _not(carry)).known

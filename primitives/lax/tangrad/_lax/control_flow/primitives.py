@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.control_flow.evaluation import evaluate_cond, evaluate_platform, evaluate_scan, evaluate_while
-from tangrad.core import PrimitiveSet
+from tangrad.core import ClosedJaxpr, PrimitiveSet, ShapedArray
 from tangrad.core.transformations import join_named_shapes
 
 control_flow = PrimitiveSet("control_flow", api=1)
@@ -23,7 +23,7 @@ control_flow = PrimitiveSet("control_flow", api=1)
 @control_flow.primitive(
     name="cond", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_cond
 )
-def cond_p(index: Any, *operands: Any, branches: tuple[Any, ...]) -> Any:
+def cond_p(index: ShapedArray, *operands: ShapedArray, branches: tuple[Any, ...]) -> tuple[ShapedArray, ...]:
     """The results of `branches[index]`; an index beyond the last one means the last."""
     if index.shape or index.dtype.name != "int32":
         raise TypeError(f"cond: the index must be a scalar of dtype int32, got {index.str_short()}")
@@ -33,7 +33,9 @@ def cond_p(index: Any, *operands: Any, branches: tuple[Any, ...]) -> Any:
 @control_flow.primitive(
     name="platform_dependent", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_platform
 )
-def platform_dependent_p(*operands: Any, branches: tuple[Any, ...], platforms: tuple[str | None, ...]) -> Any:
+def platform_dependent_p(
+    *operands: ShapedArray, branches: tuple[Any, ...], platforms: tuple[str | None, ...]
+) -> tuple[ShapedArray, ...]:
     """The results of the first of `branches` whose name in `platforms` is one of the platform's; None stands for any.
 
     Which one is decided when the program is lowered, so that the others need no lowering there.
@@ -66,7 +68,9 @@ def _results(name: str, index: Any, operands: Any, branches: tuple[Any, ...]) ->
 @control_flow.primitive(
     name="while", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_while
 )
-def while_p(*avals: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Any:
+def while_p(
+    *avals: ShapedArray, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int
+) -> tuple[ShapedArray, ...]:
     """The carry after the last run of the body."""
     cond_consts, body_consts, carry = split_list(avals, cond_nconsts, body_nconsts)
     check_operands("while: the condition", cond_jaxpr.in_avals, [*cond_consts, *carry])
@@ -83,7 +87,9 @@ def while_p(*avals: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, bo
 @control_flow.primitive(
     name="scan", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_scan
 )
-def scan_p(*avals: Any, jaxpr: Any, num_consts: int, num_carry: int, length: Any, reverse: bool, unroll: int) -> Any:
+def scan_p(
+    *avals: ShapedArray, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: Any, reverse: bool, unroll: int
+) -> tuple[ShapedArray, ...]:
     """The carry after the last run of `jaxpr`, and its other results stacked."""
     consts, carry, xs = split_list(avals, num_consts, num_carry)
     for position, x in enumerate(xs):
@@ -107,7 +113,7 @@ def rows_type(aval: Any, length: Any) -> Any:
     return aval.update(shape=(length, *aval.shape)) if aval.infer_types is None else aval.with_dimension(0, length)
 
 
-def _varying(aval: Any, axes: Any) -> Any:
+def _varying(aval: ShapedArray, axes: Any) -> Any:
     """A type with these named axes."""
     return aval if aval.named_shape == axes else aval.update(named_shape=axes)
 

@@ -12,14 +12,14 @@ from tangrad._lax.control_flow.halves import equation
 from tangrad._lax.control_flow.primitives import CHOICES, rows_type, scan_p, split_list
 from tangrad._lax.control_flow.programs import kept, rearranged
 from tangrad._lax.control_flow.residuals import BranchResiduals, second_half
-from tangrad.core import RuleSet, Var
+from tangrad.core import JaxprEqn, RuleSet, Var
 from tangrad.extend.custom_rules import Recomputation
 
 recompute = RuleSet("recompute", api=1)
 
 
 @recompute.rule(*CHOICES)
-def _(eqn: Any, wanted: Any, divide: Any) -> Any:
+def _(eqn: JaxprEqn, wanted: Any, divide: Any) -> Any:
     branches, lead = eqn.params["branches"], CHOICES[eqn.primitive]
     index, operands = eqn.invars[:lead], eqn.invars[lead:]
     count = len(operands)
@@ -40,7 +40,7 @@ def _(eqn: Any, wanted: Any, divide: Any) -> Any:
 
 
 @recompute.rule(scan_p)
-def _scan(eqn: Any, wanted: Any, divide: Any) -> Any:
+def _scan(eqn: JaxprEqn, wanted: Any, divide: Any) -> Any:
     params = eqn.params
     num_consts, num_carry, length = params["num_consts"], params["num_carry"], params["length"]
     wanted_carry, wanted_ys = map(tuple, split_list(wanted, num_carry))

@@ -20,7 +20,7 @@ from tangrad._lax.operands import operand as as_named_operand
 from tangrad._lax.structure.functions.shapes import reshape, transpose
 from tangrad.core import Array, api_boundary, as_operand
 from tangrad.core.arguments import is_symbolic, product
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 # More rounds than this become a loop over all indices: each round is a few operations of the program.
 MOST_ROUNDS = 16
@@ -99,7 +99,7 @@ def _listed_shape(shape: Sequence[Any], numbers: Any) -> list[Any]:
     return [size for dim, size in enumerate(shape[:-1]) if dim not in numbers.scatter_indices_batching_dims]
 
 
-def _listed(indices: Any, numbers: Any) -> Any:
+def _listed(indices: Value, numbers: Any) -> Any:
     """The indices in one list; those that run in parallel with the operand stay together."""
     shape, batching = indices.aval.shape, numbers.scatter_indices_batching_dims
     listed = [dim for dim in range(len(shape) - 1) if dim not in batching]
@@ -136,7 +136,7 @@ def _last_places(numbers: Any, shape: Sequence[int]) -> list[int]:
 def _one_by_one(x: Any, rows: Any, update: Update) -> Any:
     """A loop over the indices."""
 
-    def step(carry: Any, index: Any) -> Any:
+    def step(carry: Value, index: Any) -> Any:
         changed, aval = update(carry, index), carry.aval
         if changed.aval.weak_type != aval.weak_type:
             changed = convert_element_type_p.bind(changed, new_dtype=aval.dtype, weak_type=aval.weak_type)

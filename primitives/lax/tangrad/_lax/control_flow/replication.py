@@ -8,6 +8,7 @@ from typing import Any
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, while_p
 from tangrad.core import Primitive, RuleSet
 from tangrad.extend.sharding import Places, places, varying_of_program
+from tangrad.typing import Params
 
 replication = RuleSet("replication", api=1)
 
@@ -17,7 +18,7 @@ def _choice(primitive: Primitive, lead: int) -> None:
 
     @replication.rule(primitive)
     @places(lambda count, params: Places([range(lead, count)] * len(params["branches"])))
-    def _(varying: Any, params: Any) -> Any:
+    def _(varying: Any, params: Params) -> Any:
         index, operands = varying[:lead], varying[lead:]
         branches = [varying_of_program(branch, operands) for branch in params["branches"]]
         return tuple([frozenset().union(*index, *found) for found in zip(*branches, strict=True)])
@@ -34,7 +35,7 @@ def _places_of_scan(count: int, params: dict[str, Any]) -> Places:
 
 @replication.rule(scan_p)
 @places(_places_of_scan)
-def _(varying: Any, params: Any) -> Any:
+def _(varying: Any, params: Params) -> Any:
     consts = list(varying[: params["num_consts"]])
     count = params["num_carry"]
     carry = list(varying[params["num_consts"] : params["num_consts"] + count])
@@ -56,7 +57,7 @@ def _places_of_while(count: int, params: dict[str, Any]) -> Places:
 
 @replication.rule(while_p)
 @places(_places_of_while)
-def _(varying: Any, params: Any) -> Any:
+def _(varying: Any, params: Params) -> Any:
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     for_cond, for_body, carry = list(varying[:first]), list(varying[first:second]), list(varying[second:])
 

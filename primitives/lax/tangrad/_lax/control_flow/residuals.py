@@ -13,7 +13,7 @@ from typing import Any
 
 from tangrad._lax.control_flow.halves import zeros_atom
 from tangrad._lax.control_flow.programs import invariant_vars
-from tangrad.core import ClosedJaxpr, DropVar, Literal, Var, dce_jaxpr, eval_jaxpr
+from tangrad.core import ClosedJaxpr, DropVar, Literal, ShapedArray, Var, dce_jaxpr, eval_jaxpr
 
 # Where a residual is found: a kind, and a position (or for VALUE the value itself).
 VALUE, CONST, INIT, HOISTED = "value", "const", "init", "hoisted"
@@ -139,7 +139,7 @@ class BranchResiduals:
             filled.append(mine)
         self.branches = tuple([self._filled(c, mine, num_outs) for c, mine in zip(known, filled, strict=True)])
 
-    def _slot(self, aval: Any, mine: dict[int, Any]) -> int:
+    def _slot(self, aval: ShapedArray, mine: dict[int, Any]) -> int:
         for position, slot in enumerate(self.slots):
             if position not in mine and slot.strip_weak_type() is aval.strip_weak_type():
                 return position

@@ -12,6 +12,7 @@ from typing import Any
 from tangrad._lax.control_flow.halves import of_one_type, with_zeros
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad.autodiff import (
+    Linear,
     Zero,
     add_any_p,
     current_typed_axes,
@@ -24,6 +25,7 @@ from tangrad.autodiff import (
 )
 from tangrad.core import ClosedJaxpr, JaxprEqn, Primitive, RuleSet, Var
 from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.typing import Value
 
 transpose = RuleSet("transpose", api=1)
 
@@ -53,7 +55,7 @@ def _choice(primitive: Primitive, lead: int) -> None:
 
     @transpose.rule(primitive)
     @symbolic_zeros
-    def _(cotangents: Any, *args: Any, branches: Any, **others: Any) -> Any:
+    def _(cotangents: Any, *args: Value | Linear, branches: Any, **others: Any) -> tuple[Value | None, ...]:
         index, operands = args[:lead], args[lead:]
         linear = tuple([is_linear(operand) for operand in operands])
         given = _nonzero(cotangents)
@@ -84,7 +86,7 @@ def _transpose_branches(
 
 
 @transpose.rule(while_p)
-def _(cotangents: Any, *args: Any, **params: Any) -> Any:
+def _(cotangents: Any, *args: Value | Linear, **params: Any) -> tuple[Value | None, ...]:
     raise ValueError(
         "reverse-mode differentiation does not work for while_loop, nor for fori_loop with bounds that are not known "
         "when the program is traced: the number of iterations decides how much memory it needs. Use scan, or fori_loop "
@@ -97,7 +99,7 @@ def _(cotangents: Any, *args: Any, **params: Any) -> Any:
 
 @transpose.rule(scan_p)
 @symbolic_zeros
-def _(cotangents: Any, *args: Any, **params: Any) -> Any:
+def _(cotangents: Any, *args: Value | Linear, **params: Any) -> tuple[Value | None, ...]:
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     consts, init, xs = split_list(args, num_consts, num_carry)
     linear = (tuple(map(is_linear, consts)), tuple(map(is_linear, xs)))

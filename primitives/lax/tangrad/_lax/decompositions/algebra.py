@@ -11,21 +11,22 @@ from tangrad._lax.reductions.functions import reduce_sum
 from tangrad._lax.sorting.primitives import sort_p
 from tangrad._lax.structure import functions as s
 from tangrad.core import dtypes, literal
+from tangrad.typing import Value
 
 INDEX = dtypes.as_dtype("int32")
 
 
-def is_complex(matrix: Any) -> bool:
+def is_complex(matrix: Value) -> bool:
     """Whether the elements are complex."""
     return bool(matrix.aval.dtype.kind == "c")
 
 
-def row(vector: Any) -> Any:
+def row(vector: Value) -> Any:
     """Vectors as matrices of one row."""
     return s.expand_dims(vector, (vector.aval.ndim - 1,))
 
 
-def column(vector: Any) -> Any:
+def column(vector: Value) -> Any:
     """Vectors as matrices of one column."""
     return s.expand_dims(vector, (vector.aval.ndim,))
 
@@ -36,18 +37,18 @@ def _on_diagonal(shape: tuple[Any, ...]) -> Any:
     return s.broadcast_in_dim(mask, shape, (len(shape) - 2, len(shape) - 1))
 
 
-def identity_like(matrix: Any) -> Any:
+def identity_like(matrix: Value) -> Any:
     """Ones on the diagonals of matrices of the shape and dtype of others."""
     return e.convert_element_type(_on_diagonal(matrix.aval.shape), matrix.aval.dtype)
 
 
-def dominated(matrix: Any) -> Any:
+def dominated(matrix: Value) -> Any:
     """A square matrix with a multiple of the identity added: regular however often rows and columns are repeated."""
     factor = literal(2 * matrix.aval.shape[-1], matrix.aval.dtype)
     return e.add(matrix, e.mul(identity_like(matrix), factor))
 
 
-def diagonal_of(matrix: Any) -> Any:
+def diagonal_of(matrix: Value) -> Any:
     """The elements on the diagonals; those of a wide or a tall matrix too."""
     rows, columns = matrix.aval.shape[-2:]
     kept = e.select(_on_diagonal(matrix.aval.shape), matrix, s.zeros_like_array(matrix))
@@ -55,19 +56,19 @@ def diagonal_of(matrix: Any) -> Any:
     return reduce_sum(kept, (rank - 1,) if rows <= columns else (rank - 2,))
 
 
-def with_diagonal(matrix: Any, value: Any) -> Any:
+def with_diagonal(matrix: Value, value: Any) -> Any:
     """The matrices with one number everywhere on their diagonals."""
     return e.select(_on_diagonal(matrix.aval.shape), s.full_like(matrix, value), matrix)
 
 
-def on_diagonal(vector: Any) -> Any:
+def on_diagonal(vector: Value) -> Any:
     """Square matrices with the elements of vectors on their diagonals."""
     shape = (*vector.aval.shape, vector.aval.shape[-1])
     spread = s.broadcast_in_dim(vector, shape, (*range(vector.aval.ndim - 1), vector.aval.ndim))
     return e.select(_on_diagonal(shape), spread, s.zeros_like_array(spread))
 
 
-def trace_of(matrix: Any) -> Any:
+def trace_of(matrix: Value) -> Any:
     """The sums of the diagonals, as matrices of one element."""
     total = reduce_sum(diagonal_of(matrix), (matrix.aval.ndim - 2,))
     return s.expand_dims(total, (total.aval.ndim, total.aval.ndim + 1))
@@ -80,7 +81,7 @@ def safe_reciprocal(x: Any) -> Any:
     return e.select(vanishes, s.zeros_like_array(x), e.div(one, e.select(vanishes, one, x)))
 
 
-def padded(matrix: Any, rows: int, columns: int) -> Any:
+def padded(matrix: Value, rows: int, columns: int) -> Any:
     """Zeros below and to the right, up to a size."""
     have = matrix.aval.shape[-2:]
     none = [(0, 0, 0)] * (matrix.aval.ndim - 2)
@@ -88,23 +89,23 @@ def padded(matrix: Any, rows: int, columns: int) -> Any:
     return s.pad(matrix, literal(0, matrix.aval.dtype), config)
 
 
-def cropped(matrix: Any, rows: int, columns: int) -> Any:
+def cropped(matrix: Value, rows: int, columns: int) -> Any:
     """The upper left corner."""
     lead = matrix.aval.shape[:-2]
     return s.slice(matrix, (0,) * matrix.aval.ndim, (*lead, rows, columns))
 
 
-def take_rows(matrix: Any, order: Any) -> Any:
+def take_rows(matrix: Value, order: Any) -> Any:
     """Row `order[i]` of each matrix as row i."""
     return _take(matrix, order, matrix.aval.ndim - 2)
 
 
-def take_columns(matrix: Any, order: Any) -> Any:
+def take_columns(matrix: Value, order: Any) -> Any:
     """Column `order[i]` of each matrix as column i."""
     return _take(matrix, order, matrix.aval.ndim - 1)
 
 
-def _take(matrix: Any, order: Any, axis: int) -> Any:
+def _take(matrix: Value, order: Value, axis: int) -> Any:
     if 0 in matrix.aval.shape or 0 in order.aval.shape:
         shape = [*matrix.aval.shape]
         shape[axis] = order.aval.shape[-1]
@@ -126,7 +127,7 @@ def _take(matrix: Any, order: Any, axis: int) -> Any:
     )
 
 
-def inverse_permutation(order: Any) -> Any:
+def inverse_permutation(order: Value) -> Any:
     """The permutation p with p[order[i]] = i."""
     from_one = s.broadcasted_iota(order.aval.dtype, order.aval.shape, order.aval.ndim - 1)
     return sort_p.bind(order, from_one, dimension=order.aval.ndim - 1, is_stable=True, num_keys=1)[1]

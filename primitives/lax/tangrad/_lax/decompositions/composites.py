@@ -9,9 +9,10 @@ from tangrad._lax.elementwise import functions as e
 from tangrad._lax.linalg.functions import triangular_solve
 from tangrad._lax.linalg.matrices import adjoint, conjugated, lower_triangle, product, upper_triangle
 from tangrad._lax.structure import functions as s
+from tangrad.typing import Value
 
 
-def accumulated(a: Any, taus: Any) -> tuple[Any, Any, Any]:
+def accumulated(a: Value, taus: Value) -> tuple[Any, Any, Any]:
     """V, M and D, with which the product of reflections is I - V M⁻¹ D Vᴴ.
 
     D has the factors τ on its diagonal, and M = I + D S, where S has the products of the vectors above its diagonal.
@@ -25,7 +26,7 @@ def accumulated(a: Any, taus: Any) -> tuple[Any, Any, Any]:
     return vectors, with_diagonal(e.mul(factors, products), 1), factors
 
 
-def householder_product(a: Any, taus: Any) -> Any:
+def householder_product(a: Value, taus: Value) -> Any:
     """The first columns of the product of reflections."""
     vectors, mixing, factors = accumulated(a, taus)
     first = adjoint(cropped(vectors, a.aval.shape[-1], taus.aval.shape[-1]))

@@ -6,6 +6,7 @@ singular values or eigenvalues coincide, vectors have no derivative: it comes ou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.decompositions.algebra import (
@@ -43,6 +44,7 @@ from tangrad._lax.reductions.functions import argmax, reduce_sum
 from tangrad._lax.structure import functions as s
 from tangrad.autodiff import Zero
 from tangrad.core import RuleSet
+from tangrad.typing import Value, Values
 
 jvp = RuleSet("jvp", api=1)
 jvp.not_applicable("its results are positions", lu_pivots_to_permutation_p)
@@ -57,7 +59,7 @@ def _reciprocal_gaps(values: Any) -> Any:
     return e.sub(e.div(s.full_like(gaps, 1), e.add(gaps, one)), one)
 
 
-def _like(values: Any, matrix: Any) -> Any:
+def _like(values: Any, matrix: Value) -> Any:
     """Real numbers in the dtype of a matrix."""
     return e.convert_element_type(values, matrix.aval.dtype)
 
@@ -70,7 +72,7 @@ def _real(x: Any) -> Any:
 
 
 @jvp.rule(lu_p)
-def _lu(primals: Any, tangents: Any) -> Any:
+def _lu(primals: Values, tangents: Values) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
     """X = L⁻¹ P Ȧ U⁻¹ is L⁻¹ L̇ below the diagonal, and U̇ U⁻¹ from there up; factors that are not square are completed
     by parts of identities.
     """
@@ -94,7 +96,9 @@ def _lu(primals: Any, tangents: Any) -> Any:
 
 
 @jvp.rule(qr_p)
-def _qr(primals: Any, tangents: Any, *, pivoting: bool, full_matrices: bool) -> Any:
+def _qr(
+    primals: Values, tangents: Values, *, pivoting: bool, full_matrices: bool
+) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
     """B = Qᴴ Ȧ R⁻¹ is the sum of Qᴴ Q̇, which is skew, and Ṙ R⁻¹, which is upper triangular with a real diagonal.
 
     Walter, Lehmann, Lamour, On evaluating higher-order derivatives of the QR decomposition of tall matrices with full
@@ -128,7 +132,7 @@ def _qr(primals: Any, tangents: Any, *, pivoting: bool, full_matrices: bool) -> 
     return tuple(outs), (q_tangent, r_tangent, *[Zero.of(order) for order in outs[2:]])
 
 
-def _completion_tangent(q: Any, tangent: Any) -> Any:
+def _completion_tangent(q: Value, tangent: Any) -> Any:
     """What becomes of the columns that complete the basis, which are a function of the first ones, Q = [T; B].
 
     A product of n reflections is I - V S Vᴴ with V of n columns: with M = I - T and G = M⁻ᴴ Bᴴ they are [M G; I - B G].
@@ -151,7 +155,9 @@ def _completion_tangent(q: Any, tangent: Any) -> Any:
 
 
 @jvp.rule(svd_p)
-def _svd(primals: Any, tangents: Any, *, full_matrices: bool, compute_uv: bool) -> Any:
+def _svd(
+    primals: Values, tangents: Values, *, full_matrices: bool, compute_uv: bool
+) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
     """Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008; of
     the phases that complex vectors are free in, U takes all.
     """
@@ -197,7 +203,7 @@ def _reciprocal_sums(values: Any) -> Any:
 
 
 @jvp.rule(eigh_p)
-def _eigh(primals: Any, tangents: Any, *, lower: bool) -> Any:
+def _eigh(primals: Values, tangents: Values, *, lower: bool) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
     """Giles 2008, 3.1: in the basis of the eigenvectors, the tangents of the values are on the diagonal."""
     (x,), (tangent,) = primals, tangents
     vectors, values = eigh_p.bind(x, lower=lower)
@@ -208,13 +214,13 @@ def _eigh(primals: Any, tangents: Any, *, lower: bool) -> Any:
 
 @jvp.rule(eig_p)
 def _eig(
-    primals: Any,
-    tangents: Any,
+    primals: Values,
+    tangents: Values,
     *,
     compute_left_eigenvectors: bool,
     compute_right_eigenvectors: bool,
     enable_eigvec_derivs: bool,
-) -> Any:
+) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
     """Of the values: the diagonal of V⁻¹ Ȧ V. Of the vectors: those of the matrix, and those of its adjoint."""
     (x,), (tangent,) = primals, tangents
     if (compute_left_eigenvectors or compute_right_eigenvectors) and not enable_eigvec_derivs:
@@ -241,7 +247,7 @@ def _eig(
     return tuple(outs), tuple(changes)
 
 
-def _normalised(vectors: Any, tangent: Any) -> Any:
+def _normalised(vectors: Value, tangent: Any) -> Any:
     """The tangent less multiples of the vectors, so that their lengths stay 1 and their greatest elements real.
 
     That is how LAPACK scales them.

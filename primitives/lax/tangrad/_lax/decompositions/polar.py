@@ -21,7 +21,7 @@ from tangrad._lax.operands import operand
 from tangrad._lax.reductions import functions as r
 from tangrad._lax.structure import functions as s
 from tangrad.core import dtypes, literal
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 MOST_ITERATIONS = 10  # six are enough for any matrix of full rank in double precision
 LARGE_WEIGHT = 100  # from here on a Cholesky decomposition would lose digits
@@ -61,22 +61,22 @@ def qdwh(
     >>> bool(is_converged), bool(abs(np.asarray(u).T @ np.asarray(u) - np.eye(2)).max() < 1e-6)
     (True, True)
     """
-    x = operand("qdwh", x, "x")
-    check_dtype("qdwh", x.aval, INEXACT, "x")
-    shape = x.aval.shape
+    matrix = operand("qdwh", x, "x")
+    check_dtype("qdwh", matrix.aval, INEXACT, "x")
+    shape = matrix.aval.shape
     if len(shape) != 2 or shape[0] < shape[1]:
         raise ValueError(f"qdwh takes a matrix with at least as many rows as columns, got shape {shape}")
     most = MOST_ITERATIONS if max_iterations is None else check_int("qdwh", max_iterations, "max_iterations")
-    precision = float(dtypes.finfo(x.aval.dtype).eps) if eps is None else float(eps)
+    precision = float(dtypes.finfo(matrix.aval.dtype).eps) if eps is None else float(eps)
     if dynamic_shape is not None:
-        x = _part(x, dynamic_shape)
-    u, steps, is_converged = _iterated(x, most, precision)
+        matrix = _part(matrix, dynamic_shape)
+    u, steps, is_converged = _iterated(matrix, most, precision)
     # One step of Newton's method more takes away what rounding left.
     u = e.sub(e.mul(u, 1.5), e.mul(product(u, product(adjoint(u), u)), 0.5))
-    return u, symmetrized(product(adjoint(u), x)), steps, is_converged
+    return u, symmetrized(product(adjoint(u), matrix)), steps, is_converged
 
 
-def _part(x: Any, shape: tuple[Any, Any]) -> Any:
+def _part(x: Value, shape: tuple[Any, Any]) -> Any:
     """The upper left part of a matrix, with zeros around it."""
     within = [
         e.lt(s.broadcasted_iota(INT32, x.aval.shape, axis), e.convert_element_type(size, INT32))
@@ -131,7 +131,7 @@ def _weights(least: Any) -> tuple[Any, Any, Any, Any]:
     return a, b, c, new
 
 
-def _mixed(x: Any, other: Any, a: Any, b: Any, c: Any) -> Any:
+def _mixed(x: Value, other: Any, a: Any, b: Any, c: Any) -> Any:
     """(b / c) x + (a - b / c) other."""
     share = e.div(b, c)
     own, rest = [e.convert_element_type(w, x.aval.dtype) for w in (share, e.sub(a, share))]
@@ -143,7 +143,7 @@ def _identity(size: Any, dtype: Any) -> Any:
     return e.convert_element_type(e.eq(rows, columns), dtype)
 
 
-def _by_qr(x: Any, a: Any, b: Any, c: Any) -> Any:
+def _by_qr(x: Value, a: Any, b: Any, c: Any) -> Any:
     rows, columns = x.aval.shape
     root = e.convert_element_type(e.sqrt(c), x.aval.dtype)
     identity = _identity(columns, x.aval.dtype)
@@ -152,7 +152,7 @@ def _by_qr(x: Any, a: Any, b: Any, c: Any) -> Any:
     return _mixed(x, e.div(product(upper, adjoint(lower)), root), a, b, c)
 
 
-def _by_cholesky(x: Any, a: Any, b: Any, c: Any) -> Any:
+def _by_cholesky(x: Value, a: Any, b: Any, c: Any) -> Any:
     columns = x.aval.shape[1]
     weight = e.convert_element_type(c, x.aval.dtype)
     gram = e.add(e.mul(product(adjoint(x), x), weight), _identity(columns, x.aval.dtype))

@@ -14,6 +14,7 @@ from tangrad._lax.decompositions.composites import householder_product as _house
 from tangrad._lax.linalg.checks import check_ranks, check_square, check_wide
 from tangrad._lax.linalg.matrices import upper_triangle
 from tangrad.core import PrimitiveSet, ShapedArray, dtypes
+from tangrad.typing import Value
 
 decompositions = PrimitiveSet("decompositions", api=1)
 
@@ -42,7 +43,7 @@ def _complex(dtype: Any) -> Any:
 
 
 @decompositions.primitive(name="lu", multiple_results=True)
-def lu_p(x: Any) -> Any:
+def lu_p(x: ShapedArray) -> tuple[ShapedArray, ...]:
     """L without its diagonal of ones and U in one matrix, the row that each row was exchanged with, the permutation.
 
     x[permutation] = L U.
@@ -56,7 +57,7 @@ def lu_p(x: Any) -> Any:
 
 
 @decompositions.primitive(name="lu_pivots_to_permutation")
-def lu_pivots_to_permutation_p(pivots: Any, *, permutation_size: int) -> Any:
+def lu_pivots_to_permutation_p(pivots: ShapedArray, *, permutation_size: int) -> ShapedArray:
     """The permutation that exchanging row i with row pivots[i], in the order of i, makes."""
     name = "lu_pivots_to_permutation"
     check_dtype(name, pivots, (INTEGER,), "pivots")
@@ -73,14 +74,14 @@ def lu_pivots_to_permutation_p(pivots: Any, *, permutation_size: int) -> Any:
 
 
 @decompositions.primitive(name="geqrf", multiple_results=True)
-def geqrf_p(a: Any) -> Any:
+def geqrf_p(a: ShapedArray) -> tuple[ShapedArray, ...]:
     """R with the Householder vectors below it, as LAPACK keeps them, and the factors of the reflections."""
     batch, _, _, least = _matrix("geqrf", a, "a")
     return ShapedArray(a.shape, a.dtype), ShapedArray((*batch, least), a.dtype)
 
 
 @decompositions.primitive(name="geqp3", multiple_results=True)
-def geqp3_p(a: Any) -> Any:
+def geqp3_p(a: ShapedArray) -> tuple[ShapedArray, ...]:
     """As geqrf, of the columns in an order in which the diagonal of R falls; and that order."""
     batch, _, columns, least = _matrix("geqp3", a, "a")
     return (
@@ -91,7 +92,7 @@ def geqp3_p(a: Any) -> Any:
 
 
 @decompositions.primitive(name="householder_product", decompose=_householder_product)
-def householder_product_p(a: Any, taus: Any) -> Any:
+def householder_product_p(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
     """The first columns of the product of the reflections that geqrf made."""
     name = "householder_product"
     _, rows, columns, _ = _matrix(name, a, "a")
@@ -104,7 +105,7 @@ def householder_product_p(a: Any, taus: Any) -> Any:
     return ShapedArray(a.shape, a.dtype)
 
 
-def _qr(x: Any, *, pivoting: bool, full_matrices: bool) -> Any:
+def _qr(x: Value, *, pivoting: bool, full_matrices: bool) -> Any:
     rows, columns = x.aval.shape[-2:]
     inner = rows if full_matrices else min(rows, columns)
     packed, taus, *order = (geqp3_p if pivoting else geqrf_p).bind(x)
@@ -113,7 +114,7 @@ def _qr(x: Any, *, pivoting: bool, full_matrices: bool) -> Any:
 
 
 @decompositions.primitive(name="qr", multiple_results=True, decompose=_qr)
-def qr_p(x: Any, *, pivoting: bool, full_matrices: bool) -> Any:
+def qr_p(x: ShapedArray, *, pivoting: bool, full_matrices: bool) -> tuple[ShapedArray, ...]:
     """Q with orthonormal columns and R upper triangular, Q R = x; with pivoting, of x[:, p], and p."""
     batch, rows, columns, least = _matrix("qr", x)
     inner = rows if full_matrices else least
@@ -125,7 +126,7 @@ def qr_p(x: Any, *, pivoting: bool, full_matrices: bool) -> Any:
 
 
 @decompositions.primitive(name="svd", multiple_results=True)
-def svd_p(x: Any, *, full_matrices: bool, compute_uv: bool) -> Any:
+def svd_p(x: ShapedArray, *, full_matrices: bool, compute_uv: bool) -> tuple[ShapedArray, ...]:
     """U, the singular values in descending order, and Vᴴ; or the values alone."""
     batch, rows, columns, least = _matrix("svd", x)
     values = ShapedArray((*batch, least), _real(x.dtype))
@@ -136,7 +137,7 @@ def svd_p(x: Any, *, full_matrices: bool, compute_uv: bool) -> Any:
 
 
 @decompositions.primitive(name="eigh", multiple_results=True)
-def eigh_p(x: Any, *, lower: bool) -> Any:
+def eigh_p(x: ShapedArray, *, lower: bool) -> tuple[ShapedArray, ...]:
     """The eigenvectors, as columns, and the eigenvalues in ascending order, of Hermitian matrices.
 
     Only the lower or the upper triangle is read.
@@ -147,8 +148,8 @@ def eigh_p(x: Any, *, lower: bool) -> Any:
 
 @decompositions.primitive(name="eig", multiple_results=True)
 def eig_p(
-    x: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, enable_eigvec_derivs: bool
-) -> Any:
+    x: ShapedArray, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, enable_eigvec_derivs: bool
+) -> tuple[ShapedArray, ...]:
     """The eigenvalues, and on request the left and the right eigenvectors as columns, of length 1."""
     batch, size, _, _ = _matrix("eig", x, square=True)
     dtype = _complex(x.dtype)
@@ -160,21 +161,21 @@ def eig_p(
 
 
 @decompositions.primitive(name="schur", multiple_results=True)
-def schur_p(x: Any, *, compute_schur_vectors: bool) -> Any:
+def schur_p(x: ShapedArray, *, compute_schur_vectors: bool) -> tuple[ShapedArray, ...]:
     """T, triangular but for blocks of two rows in real matrices, and on request the unitary Z with x = Z T Zᴴ."""
     _matrix("schur", x, square=True)
     return (ShapedArray(x.shape, x.dtype),) * (2 if compute_schur_vectors else 1)
 
 
 @decompositions.primitive(name="hessenberg", multiple_results=True)
-def hessenberg_p(a: Any) -> Any:
+def hessenberg_p(a: ShapedArray) -> tuple[ShapedArray, ...]:
     """The Hessenberg form with the Householder vectors below it, as LAPACK keeps them, and the factors."""
     batch, size, _, _ = _matrix("hessenberg", a, "a", square=True)
     return ShapedArray(a.shape, a.dtype), ShapedArray((*batch, max(size - 1, 0)), a.dtype)
 
 
 @decompositions.primitive(name="tridiagonal", multiple_results=True)
-def tridiagonal_p(a: Any, *, lower: bool) -> Any:
+def tridiagonal_p(a: ShapedArray, *, lower: bool) -> tuple[ShapedArray, ...]:
     """Householder vectors as LAPACK keeps them, the diagonal, the one beside it, and the factors of the reflections."""
     batch, size, _, _ = _matrix("tridiagonal", a, "a", square=True)
     real = _real(a.dtype)

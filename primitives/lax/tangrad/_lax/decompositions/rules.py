@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._lax.decompositions import primitives as p
 from tangrad._lax.decompositions import systems as q
 from tangrad._lax.structure.primitives import reshape_p
 from tangrad.core import RuleSet
+from tangrad.typing import Dims, Value, Values
+
+if TYPE_CHECKING:
+    from tangrad.batching import AxisInfo
 
 _OF_ONE_MATRIX = (p.lu_p, p.geqrf_p, p.geqp3_p, p.svd_p, p.eigh_p, p.eig_p, p.schur_p, p.hessenberg_p, p.tridiagonal_p)
 
@@ -28,7 +32,7 @@ systems_batch.form("front", q.determinant_p, q.adjugate_p, q.pseudoinverse_p, q.
 
 
 @systems_batch.rule(q.solve_p)
-def _solve(args: Any, dims: Any, *, axis_info: Any) -> Any:
+def _solve(args: Values, dims: Dims, *, axis_info: AxisInfo) -> tuple[Value, int | None]:
     (a, b), (a_dim, b_dim) = args, dims
     if a_dim is not None:
         return q.solve_p.bind(axis_info.place(a, a_dim, 0), axis_info.place(b, b_dim, 0)), 0

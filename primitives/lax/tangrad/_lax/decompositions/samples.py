@@ -14,6 +14,7 @@ from tangrad._lax.linalg.matrices import symmetrized
 from tangrad._lax.structure.functions import rev
 from tangrad.conformance import Sample, draw
 from tangrad.core import as_operand
+from tangrad.typing import Value
 
 P = decompositions.primitives
 NEAR = 1e-3
@@ -148,7 +149,7 @@ def _eigen() -> list[Sample]:
     return found
 
 
-def _up_to_sign(x: Any) -> Any:
+def _up_to_sign(x: Value) -> Any:
     """The squares of vectors, the values as they are: of one matrix, so that they can be distinguished."""
     return x if x.aval.ndim == 1 else square(x)
 

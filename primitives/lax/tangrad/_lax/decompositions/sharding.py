@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.decompositions import primitives as p
 from tangrad._lax.decompositions.systems import adjugate_p, determinant_p, pseudoinverse_p, solve_p, tridiagonal_solve_p
-from tangrad.core import RuleSet
-from tangrad.extend.sharding import joined, stacked, uncut_along
+from tangrad.core import RuleSet, ShapedArray
+from tangrad.extend.sharding import Axes, Operand, joined, stacked, uncut_along
+from tangrad.typing import Params
 
 decompositions = RuleSet("sharding", api=1)
 systems = RuleSet("sharding", api=1)
@@ -32,7 +31,7 @@ stacked(systems, {determinant_p: 2, adjugate_p: 2, pseudoinverse_p: (2, 0), trid
 
 
 @systems.rule(solve_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     """Columns of the right-hand sides are solved one by one: they may be sharded."""
     a, b = operands
     rank = len(a.axes)

@@ -19,6 +19,7 @@ from tangrad._lax.linalg.matrices import adjoint, product
 from tangrad._lax.reductions.functions import reduce_max, reduce_prod, reduce_sum
 from tangrad._lax.structure import functions as s
 from tangrad.core import literal
+from tangrad.typing import Value
 
 # What `trans` of `solve_by_factors` means.
 PLAIN, TRANSPOSED, ADJOINT = 0, 1, 2
@@ -35,13 +36,13 @@ def solve_by_factors(lu: Any, permutation: Any, b: Any, trans: int = PLAIN) -> A
     return take_rows(found, inverse_permutation(permutation))
 
 
-def solve(a: Any, b: Any) -> Any:
+def solve(a: Value, b: Any) -> Any:
     """The X with A X = B."""
     lu, _, permutation = lu_p.bind(a)
     return solve_by_factors(lu, permutation, b)
 
 
-def determinant(a: Any) -> Any:
+def determinant(a: Value) -> Any:
     """The product of the diagonal of U, with the sign of the permutation."""
     lu, pivots, _ = lu_p.bind(a)
     signs = signs_of(pivots, a.aval.dtype)
@@ -49,7 +50,7 @@ def determinant(a: Any) -> Any:
     return e.mul(reduce_prod(factors, (factors.aval.ndim - 1,)), signs)
 
 
-def signs_of(pivots: Any, dtype: Any) -> Any:
+def signs_of(pivots: Value, dtype: Any) -> Any:
     """The signs of the permutations that exchanges make."""
     axis = pivots.aval.ndim - 1
     moved = e.ne(pivots, s.broadcasted_iota(pivots.aval.dtype, pivots.aval.shape, axis))
@@ -58,7 +59,7 @@ def signs_of(pivots: Any, dtype: Any) -> Any:
     return e.sub(s.full_like(odd, 1), e.mul(odd, 2))
 
 
-def adjugate(a: Any, determinant_of: Any) -> Any:
+def adjugate(a: Value, determinant_of: Any) -> Any:
     """det(U Vᴴ) V S' Uᴴ for a = U S Vᴴ, where S' has on its diagonal the products of all other singular values.
 
     So it is right where the matrix is singular.
@@ -72,7 +73,7 @@ def adjugate(a: Any, determinant_of: Any) -> Any:
     return e.mul(product(scaled, adjoint(u)), s.expand_dims(phase, (phase.aval.ndim, phase.aval.ndim + 1)))
 
 
-def pseudoinverse(a: Any, rtol: Any, *, hermitian: bool) -> Any:
+def pseudoinverse(a: Value, rtol: Any, *, hermitian: bool) -> Any:
     """V S⁺ Uᴴ: singular values up to rtol times the greatest are taken for 0."""
     if 0 in a.aval.shape:
         return s.full((*a.aval.shape[:-2], a.aval.shape[-1], a.aval.shape[-2]), 0, a.aval.dtype)

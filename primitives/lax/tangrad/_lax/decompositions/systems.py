@@ -13,7 +13,7 @@ systems = PrimitiveSet("systems", api=1)
 
 
 @systems.primitive(name="solve", decompose=solving.solve)
-def solve_p(a: Any, b: Any) -> Any:
+def solve_p(a: ShapedArray, b: ShapedArray) -> ShapedArray:
     """The X with a X = b, for square matrices a; infinities and NaN where a is singular."""
     name = "solve"
     for operand, argument in ((a, "a"), (b, "b")):
@@ -27,7 +27,7 @@ def solve_p(a: Any, b: Any) -> Any:
 
 
 @systems.primitive(name="determinant", decompose=solving.determinant)
-def determinant_p(a: Any) -> Any:
+def determinant_p(a: ShapedArray) -> ShapedArray:
     """The determinants of square matrices."""
     check_wide("determinant", a, "a")
     check_ranks("determinant", (("a", a, 2),))
@@ -40,7 +40,7 @@ def _adjugate(a: Any) -> Any:
 
 
 @systems.primitive(name="adjugate", decompose=_adjugate)
-def adjugate_p(a: Any) -> Any:
+def adjugate_p(a: ShapedArray) -> ShapedArray:
     """The transposed cofactors: det(a) a⁻¹, where a is singular too."""
     check_wide("adjugate", a, "a")
     check_ranks("adjugate", (("a", a, 2),))
@@ -49,7 +49,7 @@ def adjugate_p(a: Any) -> Any:
 
 
 @systems.primitive(name="pseudoinverse", decompose=solving.pseudoinverse)
-def pseudoinverse_p(a: Any, rtol: Any, *, hermitian: bool) -> Any:
+def pseudoinverse_p(a: ShapedArray, rtol: ShapedArray, *, hermitian: bool) -> ShapedArray:
     """Moore and Penrose's inverse; singular values up to `rtol` times the greatest are taken for 0."""
     name = "pseudoinverse"
     check_wide(name, a, "a")
@@ -62,7 +62,7 @@ def pseudoinverse_p(a: Any, rtol: Any, *, hermitian: bool) -> Any:
 
 
 @systems.primitive(name="tridiagonal_solve")
-def tridiagonal_solve_p(dl: Any, d: Any, du: Any, b: Any) -> Any:
+def tridiagonal_solve_p(dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray) -> ShapedArray:
     """The X with T X = b, where T has the diagonals dl (its first element is not read), d, and du (nor its last)."""
     name = "tridiagonal_solve"
     operands = (("dl", dl), ("d", d), ("du", du), ("b", b))

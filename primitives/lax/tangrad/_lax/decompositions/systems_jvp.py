@@ -15,13 +15,14 @@ from tangrad._lax.reductions.functions import reduce_sum
 from tangrad._lax.structure import functions as s
 from tangrad.autodiff import Zero, add_tangents, instantiate, symbolic_zeros
 from tangrad.core import RuleSet
+from tangrad.typing import Value, Values
 
 jvp = RuleSet("jvp", api=1)
 
 
 @jvp.rule(solve_p)
 @symbolic_zeros
-def _solve(primals: Any, tangents: Any) -> Any:
+def _solve(primals: Values, tangents: tuple[Value | Zero, ...]) -> tuple[Value, Value | Zero]:
     """A Ẋ = Ḃ - Ȧ X, with the factors that gave X."""
     (a, b), (a_tangent, b_tangent) = primals, tangents
     lu, _, permutation = lu_p.bind(a)
@@ -33,7 +34,7 @@ def _solve(primals: Any, tangents: Any) -> Any:
 
 
 @jvp.rule(determinant_p)
-def _determinant(primals: Any, tangents: Any) -> Any:
+def _determinant(primals: Values, tangents: Values) -> tuple[Value, Value]:
     """Jacobi's formula: the sum of the cofactors times the tangents."""
     (a,), (tangent,) = primals, tangents
     weighted = e.mul(transposed(adjugate_p.bind(a)), tangent)
@@ -41,7 +42,7 @@ def _determinant(primals: Any, tangents: Any) -> Any:
 
 
 @jvp.rule(adjugate_p)
-def _adjugate(primals: Any, tangents: Any) -> Any:
+def _adjugate(primals: Values, tangents: Values) -> tuple[Value, Value]:
     """tr(X) A' - X A', where X = A⁻¹ Ȧ and A' is the adjugate: of matrices that have an inverse."""
     (a,), (tangent,) = primals, tangents
     out = adjugate_p.bind(a)
@@ -51,7 +52,9 @@ def _adjugate(primals: Any, tangents: Any) -> Any:
 
 @jvp.rule(pseudoinverse_p)
 @symbolic_zeros
-def _pseudoinverse(primals: Any, tangents: Any, *, hermitian: bool) -> Any:
+def _pseudoinverse(
+    primals: Values, tangents: tuple[Value | Zero, ...], *, hermitian: bool
+) -> tuple[Value, Value | Zero]:
     """Golub and Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems, SIAM J. Numer.
     Anal. 10, 1973, (4.12). The rank is constant nearby.
     """
@@ -69,7 +72,7 @@ def _pseudoinverse(primals: Any, tangents: Any, *, hermitian: bool) -> Any:
 
 @jvp.rule(tridiagonal_solve_p)
 @symbolic_zeros
-def _tridiagonal_solve(primals: Any, tangents: Any) -> Any:
+def _tridiagonal_solve(primals: Values, tangents: tuple[Value | Zero, ...]) -> tuple[Value, Value | Zero]:
     """T Ẋ = Ḃ - Ṫ X."""
     dl, d, du, _ = primals
     out = tridiagonal_solve_p.bind(*primals)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.elementwise.primitives import (
     abs_p,
     bitcast_convert_type_p,
@@ -29,6 +27,7 @@ from tangrad._lax.elementwise.primitives import (
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad.core import RuleSet, current_source, literal
 from tangrad.extend.checkify import Checks, DivisionByZeroError, any_true, handed_on
+from tangrad.typing import Value, Values
 
 checkify = RuleSet("checkify", api=1)
 handed_on(
@@ -39,7 +38,7 @@ handed_on(
 
 
 @checkify.rule(div_p)
-def _(args: Any, *, checks: Checks) -> Any:
+def _(args: Values, *, checks: Checks) -> Value:
     out = div_p.bind(*args)
     if DivisionByZeroError in checks.enabled:
         divisor = args[1]

@@ -12,7 +12,8 @@ from typing import Any
 from tangrad._lax.checks import COMPLEX, INTEGER, is_kind
 from tangrad._lax.elementwise import primitives as p
 from tangrad.autodiff import Zero, elementwise_jvp, has_tangent, instantiate, linear_jvp, symbolic_zeros, zero_jvp
-from tangrad.core import RuleSet, dtypes, literal
+from tangrad.core import Array, RuleSet, dtypes, literal
+from tangrad.typing import DType, Value, Values
 
 jvp = RuleSet("jvp", api=1)
 
@@ -22,7 +23,7 @@ FLOAT32 = dtypes.as_dtype("float32")
 add, sub, mul, div, neg, square = p.add_p.bind, p.sub_p.bind, p.mul_p.bind, p.div_p.bind, p.neg_p.bind, p.square_p.bind
 
 
-def number(value: Any, like: Any) -> Any:
+def number(value: float, like: Any) -> Value:
     """A constant of the dtype of `like`; weakly typed, so that it leaves the type of a product alone."""
     return literal(value, like.aval.dtype, True)
 
@@ -37,7 +38,7 @@ def plus(value: float, x: Any) -> Any:
     return add(number(value, x), x)
 
 
-def where(condition: Any, x: Any, y: Any) -> Any:
+def where(condition: Value, x: Value | float, y: Value | float) -> Array:
     """x where the condition holds, else y; either may be a Python number."""
     if isinstance(x, (int, float)):
         x = number(x, y)
@@ -46,7 +47,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     return p.select_n_p.bind(condition, y, x)
 
 
-def one_minus_square(x: Any) -> Any:
+def one_minus_square(x: Value) -> Array:
     """1 - x²: as a product where x is near 1, as a difference near 0, so that its derivatives are as accurate."""
     one = number(1, x)
     near_zero = p.lt_p.bind(p.abs_p.bind(x), number(0.5, p.abs_p.bind(x)))
@@ -65,7 +66,7 @@ def inverse_of_one_minus_square(x: Any) -> Any:
     return mul(div(one, less), div(one, more))
 
 
-def inverse_root_of_one_minus_square(x: Any) -> Any:
+def inverse_root_of_one_minus_square(x: Value) -> Any:
     """1 / √(1 - x²), of complex x likewise."""
     if not is_kind(x.aval.dtype, (COMPLEX,)):
         return p.rsqrt_p.bind(one_minus_square(x))
@@ -73,19 +74,19 @@ def inverse_root_of_one_minus_square(x: Any) -> Any:
     return mul(p.rsqrt_p.bind(less), p.rsqrt_p.bind(more))
 
 
-def times_i(x: Any) -> Any:
+def times_i(x: Value) -> Array:
     """i x, by its parts."""
     return p.complex_p.bind(neg(p.imag_p.bind(x)), p.real_p.bind(x))
 
 
-def reciprocal_of_large(x: Any) -> tuple[Any, Any]:
+def reciprocal_of_large(x: Value) -> tuple[Any, Any]:
     """Where |x| > 1, and 1 / x there: in it far away derivatives have no squares that overflow. 1 elsewhere."""
     size = p.abs_p.bind(x)
     large = p.gt_p.bind(size, number(1, size))
     return large, div(number(1, x), where(large, x, 1))
 
 
-def inverse_of_one_plus_square(x: Any) -> Any:
+def inverse_of_one_plus_square(x: Value) -> Any:
     """1 / (1 + x²)."""
     if is_kind(x.aval.dtype, (COMPLEX,)):
         return inverse_of_one_minus_square(times_i(x))
@@ -95,7 +96,7 @@ def inverse_of_one_plus_square(x: Any) -> Any:
     return where(large, mul(square(inverse), result), result)
 
 
-def inverse_root_of_one_plus_square(x: Any) -> Any:
+def inverse_root_of_one_plus_square(x: Value) -> Any:
     """1 / √(1 + x²)."""
     if is_kind(x.aval.dtype, (COMPLEX,)):
         return inverse_root_of_one_minus_square(times_i(x))
@@ -115,7 +116,7 @@ linear_jvp(jvp, p.neg_p)
 zero_jvp(jvp, p.floor_p, p.ceil_p, p.round_p, p.is_finite_p)
 
 
-def _abs(tangent: Any, answer: Any, x: Any) -> Any:
+def _abs(tangent: Any, answer: Value, x: Value) -> Any:
     if not is_kind(x.aval.dtype, (COMPLEX,)):
         return mul(tangent, where(p.ge_p.bind(x, number(0, x)), number(1, x), -1))  # 1 at 0
     # The projection on the direction of x; 0 where x is.
@@ -129,7 +130,7 @@ elementwise_jvp(jvp, p.abs_p, _abs)
 
 @jvp.rule(p.sign_p)
 @symbolic_zeros
-def _sign(primals: Any, tangents: Any) -> Any:
+def _sign(primals: Values, tangents: tuple[Value | Zero, ...]) -> tuple[Value, Value | Zero]:
     (x,), (tangent,) = primals, tangents
     answer = p.sign_p.bind(x)
     if not is_kind(x.aval.dtype, (COMPLEX,)):
@@ -146,7 +147,7 @@ def _sign(primals: Any, tangents: Any) -> Any:
 # --- functions of one variable -------------------------------------------------------------------------------------
 
 
-def _atanh(tangent: Any, answer: Any, x: Any) -> Any:
+def _atanh(tangent: Any, answer: Any, x: Value) -> Any:
     if is_kind(x.aval.dtype, (COMPLEX,)):
         return mul(tangent, inverse_of_one_minus_square(x))
     return div(tangent, one_minus_square(x))
@@ -184,7 +185,7 @@ for primitive, derivative in {
 
 @jvp.rule(p.integer_pow_p)
 @symbolic_zeros
-def _integer_pow(primals: Any, tangents: Any, *, y: int) -> Any:
+def _integer_pow(primals: Values, tangents: tuple[Value | Zero, ...], *, y: int) -> tuple[Value, Value | Zero]:
     (x,), (tangent,) = primals, tangents
     answer = p.integer_pow_p.bind(x, y=y)
     if y == 0:
@@ -221,7 +222,7 @@ def _minus_quotient(x: Any, y: Any) -> Any:
     return neg(mul(p.sign_p.bind(quotient), p.floor_p.bind(p.abs_p.bind(quotient))))
 
 
-def _share(x: Any, answer: Any, other: Any) -> Any:
+def _share(x: Value, answer: Value, other: Value) -> Array:
     """How much of a maximum or minimum is owed to x: 1, or 0, or a half where both are equal."""
     tied = where(p.eq_p.bind(other, answer), number(0.5, answer), number(1, answer))
     return where(p.eq_p.bind(x, answer), tied, 0)
@@ -236,7 +237,7 @@ for primitive in (p.max_p, p.min_p):
     )
 
 
-def _over_square(x: Any, y: Any) -> Any:
+def _over_square(x: Value, y: Value) -> Array:
     """x / (x² + y²), by quotients with the greater of both: no square overflows or underflows; 0 at 0, 0."""
     size, other = p.abs_p.bind(x), p.abs_p.bind(y)
     x_greater = p.gt_p.bind(size, other)
@@ -257,7 +258,7 @@ elementwise_jvp(
 )
 
 
-def _pow_by_base(tangent: Any, answer: Any, x: Any, y: Any) -> Any:
+def _pow_by_base(tangent: Any, answer: Any, x: Value, y: Value) -> Any:
     factor = power = y
     if is_kind(y.aval.dtype, (INTEGER,)):
         # As a float: the least integer minus 1 would wrap.
@@ -269,7 +270,7 @@ def _pow_by_base(tangent: Any, answer: Any, x: Any, y: Any) -> Any:
     return mul(tangent, where(zero_exponent, _slope_at_zero_exponent(factor, x, zero_exponent), usual))
 
 
-def _slope_at_zero_exponent(factor: Any, x: Any, chosen: Any) -> Any:
+def _slope_at_zero_exponent(factor: Any, x: Value, chosen: Value) -> Any:
     """y xʸ⁻¹ at y = 0, as (y / x) (1 + y log|x|): 0, of 0 and NaN as well, with the derivatives by y.
 
     Where it is not chosen, its derivatives are finite, or they would make NaN of the others. So it has no power in it.
@@ -283,13 +284,13 @@ def _slope_at_zero_exponent(factor: Any, x: Any, chosen: Any) -> Any:
     return mul(div(factor, known), plus(1, mul(factor, p.log_p.bind(size))))
 
 
-def _as_weak(x: Any, dtype: Any) -> Any:
+def _as_weak(x: Value, dtype: DType) -> Value:
     if x.aval.dtype is dtype:
         return x
     return p.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=True)
 
 
-def _pow_by_exponent(tangent: Any, answer: Any, x: Any, y: Any) -> Any:
+def _pow_by_exponent(tangent: Any, answer: Any, x: Value, y: Value) -> Any:
     # At x = 0 the power is constant in y > 0, so the logarithm must not turn it into NaN; for y < 0 both are infinite.
     real = p.real_p.bind(y) if is_kind(y.aval.dtype, (COMPLEX,)) else y
     constant = p.and_p.bind(p.eq_p.bind(x, number(0, x)), p.ge_p.bind(real, number(0, real)))
@@ -309,7 +310,7 @@ zero_jvp(jvp, p.eq_p, p.ne_p, p.lt_p, p.le_p, p.gt_p, p.ge_p, p.eq_to_p, p.lt_to
 
 @jvp.rule(p.select_n_p)
 @symbolic_zeros
-def _select_n(primals: Any, tangents: Any) -> Any:
+def _select_n(primals: Values, tangents: tuple[Value | Zero, ...]) -> tuple[Value, Value | Zero]:
     which, *cases = primals
     answer = p.select_n_p.bind(which, *cases)
     if not has_tangent(answer.aval.dtype):
@@ -323,7 +324,7 @@ def _select_n(primals: Any, tangents: Any) -> Any:
     return answer, tangent
 
 
-def _above(x: Any, y: Any) -> Any:
+def _above(x: Value, y: Value) -> Array:
     """Whether x > y; of complex numbers, by their real parts, as `clamp` compares them."""
     if x.aval.dtype.kind == "c":
         x, y = p.real_p.bind(x), p.real_p.bind(y)
@@ -346,7 +347,9 @@ linear_jvp(jvp, p.reduce_precision_p)
 
 @jvp.rule(p.convert_element_type_p)
 @symbolic_zeros
-def _convert_element_type(primals: Any, tangents: Any, *, new_dtype: Any, weak_type: bool) -> Any:
+def _convert_element_type(
+    primals: Values, tangents: tuple[Value | Zero, ...], *, new_dtype: DType, weak_type: bool
+) -> tuple[Value, Value | Zero]:
     answer = p.convert_element_type_p.bind(primals[0], new_dtype=new_dtype, weak_type=weak_type)
     if type(tangents[0]) is Zero or not has_tangent(new_dtype):
         return answer, Zero.of(answer)

@@ -31,7 +31,8 @@ from tangrad._lax.checks import (
     nary,
     unary,
 )
-from tangrad.core import Primitive, PrimitiveSet, ShapedArray, dtypes, literal
+from tangrad.core import Array, Primitive, PrimitiveSet, ShapedArray, dtypes, literal
+from tangrad.typing import DType, Value
 
 elementwise = PrimitiveSet("elementwise", api=1)
 INT32, FLOAT32 = dtypes.as_dtype("int32"), dtypes.as_dtype("float32")
@@ -44,24 +45,24 @@ class RoundingMethod(enum.IntEnum):
     TO_NEAREST_EVEN = 1
 
 
-def _real(dtype: Any) -> Any:
+def _real(dtype: DType) -> DType:
     return dtypes.to_floating_dtype(dtype) if is_kind(dtype, (COMPLEX,)) else dtype
 
 
-def _complex(dtype: Any) -> Any:
+def _complex(dtype: DType) -> DType:
     return dtypes.to_complex_dtype(dtype)
 
 
-def _bool(_: Any) -> Any:
+def _bool(_: DType) -> DType:
     return BOOL
 
 
-def _number(value: float, x: Any) -> Any:
+def _number(value: float, x: Value) -> Value:
     """A literal of the dtype and weak type of `x`."""
     return literal(value, x.aval.dtype, x.aval.weak_type)
 
 
-def _is_complex(x: Any) -> bool:
+def _is_complex(x: Value) -> bool:
     return is_kind(x.aval.dtype, (COMPLEX,))
 
 
@@ -76,7 +77,7 @@ is_finite_p = unary(elementwise, "is_finite", (FLOATING,), "False for NaN and in
 
 
 @elementwise.primitive(name="round")
-def round_p(x: Any, *, rounding_method: RoundingMethod) -> Any:
+def round_p(x: ShapedArray, *, rounding_method: RoundingMethod) -> ShapedArray:
     """The nearest integer; `rounding_method` decides for halves."""
     check_dtype("round", x, (FLOATING,), "x")
     if not isinstance(rounding_method, RoundingMethod):
@@ -92,7 +93,7 @@ _BEYOND = "NaN beyond ±1"
 _POSITIVE, _WITHIN = (0.3, 3.0), (-0.8, 0.8)
 
 
-def _exp2(x: Any) -> Any:
+def _exp2(x: Value) -> Array:
     if _is_complex(x):
         # Each part by itself: a product of complex numbers makes NaN of an infinite part.
         real, imag = real_p.bind(x), imag_p.bind(x)
@@ -104,7 +105,7 @@ def _exp2(x: Any) -> Any:
 def _logarithm(base: int) -> Callable[[Any], Any]:
     """log(x) / log(base), and the whole number where the quotient is a few roundings from one: `int(log10(1000.0))`."""
 
-    def decompose(x: Any) -> Any:
+    def decompose(x: Value) -> Array:
         dtype = x.aval.dtype
         if _is_complex(x):
             logarithm = log_p.bind(x)
@@ -122,7 +123,7 @@ def _logarithm(base: int) -> Callable[[Any], Any]:
     return decompose
 
 
-def _logistic(x: Any) -> Any:
+def _logistic(x: Value) -> Array:
     one = _number(1, x)
     if _is_complex(x):
         return div_p.bind(one, add_p.bind(one, exp_p.bind(neg_p.bind(x))))
@@ -132,15 +133,15 @@ def _logistic(x: Any) -> Any:
     return div_p.bind(rise, add_p.bind(rise, fall))
 
 
-def _rsqrt(x: Any) -> Any:
+def _rsqrt(x: Value) -> Array:
     return div_p.bind(_number(1, x), sqrt_p.bind(x))
 
 
-def _square(x: Any) -> Any:
+def _square(x: Value) -> Array:
     return mul_p.bind(x, x)
 
 
-def _tan(x: Any) -> Any:
+def _tan(x: Value) -> Array:
     if not _is_complex(x):
         return div_p.bind(sin_p.bind(x), cos_p.bind(x))
     # -i tanh(i x), for sine and cosine overflow; products with i would make NaN of infinities.
@@ -148,7 +149,7 @@ def _tan(x: Any) -> Any:
     return complex_p.bind(imag_p.bind(turned), neg_p.bind(real_p.bind(turned)))
 
 
-def _integer_pow(x: Any, *, y: int) -> Any:
+def _integer_pow(x: Value, *, y: int) -> Value:
     """By squaring: a multiplication for each binary digit of `y`, and one more for each that is 1."""
     one = _number(1, x)
     if y == 0:
@@ -215,7 +216,7 @@ atanh_p = declare(
 )
 
 
-def _power_by_digits(x: Any, y: Any, *, digits: int, inverse: bool) -> Any:
+def _power_by_digits(x: Any, y: Value, *, digits: int, inverse: bool) -> Any:
     """By squaring, with the binary digits of an exponent that is an operand, the last one first."""
     one, last_digit = _number(1, x), literal(1, INT32)
     power, square = one, x
@@ -226,7 +227,7 @@ def _power_by_digits(x: Any, y: Any, *, digits: int, inverse: bool) -> Any:
     return div_p.bind(one, power) if inverse else power
 
 
-def _like(value: Any, x: Any) -> Any:
+def _like(value: Value, x: Value) -> Value:
     """A scalar in the shape of `x`."""
     return value if value.aval.shape == x.aval.shape else select_n_p.bind(eq_p.bind(x, x), value, value)
 
@@ -237,7 +238,7 @@ _power_by_digits_p = Primitive(
 )
 
 
-def _power_by_operand(x: Any, *, y: int) -> Callable[[Any], Any] | None:
+def _power_by_operand(x: Value, *, y: int) -> Callable[[Any], Any] | None:
     """Exponents but the smallest, which are the commonest and quick, are numbers that one program serves."""
     if abs(y) <= 3 or abs(y) >= 1 << 31:
         return None
@@ -246,7 +247,7 @@ def _power_by_operand(x: Any, *, y: int) -> Callable[[Any], Any] | None:
 
 
 @elementwise.primitive(name="integer_pow", decompose=_integer_pow, value_form=_power_by_operand)
-def integer_pow_p(x: Any, *, y: int) -> Any:
+def integer_pow_p(x: ShapedArray, *, y: int) -> ShapedArray:
     """x to the power of the integer `y`, by repeated multiplication; negative `y` for floating and complex x only."""
     check_dtype("integer_pow", x, NUMERIC, "x")
     if check_int("integer_pow", y, "y") < 0 and is_kind(x.dtype, (INTEGER,)):
@@ -260,14 +261,14 @@ real_p = unary(elementwise, "real", (COMPLEX,), "The real part.", result=_real)
 imag_p = unary(elementwise, "imag", (COMPLEX,), "The imaginary part.", result=_real)
 
 
-def _conj(x: Any) -> Any:
+def _conj(x: Value) -> Array:
     if _is_complex(x):
         return complex_p.bind(real_p.bind(x), neg_p.bind(imag_p.bind(x)))
     return complex_p.bind(x, _number(0, x))
 
 
 @elementwise.primitive(name="conj", decompose=_conj)
-def conj_p(x: Any) -> Any:
+def conj_p(x: ShapedArray) -> ShapedArray:
     """The complex conjugate; a real x becomes complex."""
     if x.dtype.name not in ("float32", "float64") and not is_kind(x.dtype, (COMPLEX,)):
         found = dtypes.dtype_name(x.dtype)
@@ -276,7 +277,7 @@ def conj_p(x: Any) -> Any:
 
 
 @elementwise.primitive(name="complex")
-def complex_p(x: Any, y: Any) -> Any:
+def complex_p(x: ShapedArray, y: ShapedArray) -> ShapedArray:
     """x + iy."""
     for aval, argument in ((x, "x"), (y, "y")):
         if aval.dtype.name not in ("float32", "float64"):
@@ -307,7 +308,7 @@ mulhi_p = nary(elementwise, "mulhi", (INTEGER,), "The upper half of the bits of 
 
 
 @elementwise.primitive(name="pow")
-def pow_p(x: Any, y: Any) -> Any:
+def pow_p(x: ShapedArray, y: ShapedArray) -> ShapedArray:
     """x to the power y. y has x's dtype or is an integer of any width."""
     check_dtype("pow", x, INEXACT, "x")
     check_dtype("pow", y, NUMERIC, "y")
@@ -356,7 +357,7 @@ le_to_p = nary(elementwise, "le_to", ORDERED, "x <= y in the total order of floa
 
 
 @elementwise.primitive(name="select_n", weak_type="own")
-def select_n_p(which: Any, *cases: Any) -> Any:
+def select_n_p(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     """`cases[which]`, element by element; `which` is boolean (two cases) or int32, of the cases' shape or rank 0."""
     if not cases:
         raise TypeError("select_n requires at least one case")
@@ -371,7 +372,7 @@ def select_n_p(which: Any, *cases: Any) -> Any:
     return ShapedArray(shape or which.shape, cases[0].dtype, all(case.weak_type for case in cases))
 
 
-def _clamp(min: Any, x: Any, max: Any) -> Any:
+def _clamp(min: Value, x: Value, max: Value) -> Array:
     if not _is_complex(x):
         return min_p.bind(max_p.bind(x, min), max)
     raised = select_n_p.bind(le_p.bind(real_p.bind(x), real_p.bind(min)), x, min)
@@ -379,7 +380,7 @@ def _clamp(min: Any, x: Any, max: Any) -> Any:
 
 
 @elementwise.primitive(name="clamp", decompose=_clamp)
-def clamp_p(min: Any, x: Any, max: Any) -> Any:
+def clamp_p(min: ShapedArray, x: ShapedArray, max: ShapedArray) -> ShapedArray:
     """x, or the bound that it passes. `min` and `max` have x's shape or rank 0; where min > max the result is max.
 
     Complex numbers are compared by their real parts alone, unlike in `min` and `max`; of equal ones the bound `min` is
@@ -398,7 +399,7 @@ def clamp_p(min: Any, x: Any, max: Any) -> Any:
 
 
 @elementwise.primitive(name="convert_element_type", weak_type="own")
-def convert_element_type_p(operand: Any, *, new_dtype: Any, weak_type: bool) -> Any:
+def convert_element_type_p(operand: ShapedArray, *, new_dtype: DType, weak_type: bool) -> ShapedArray:
     """The elements in another dtype.
 
     Floats become integers by truncation and saturation, NaN becomes 0; complex numbers lose their imaginary part.
@@ -411,7 +412,7 @@ def convert_element_type_p(operand: Any, *, new_dtype: Any, weak_type: bool) -> 
 
 
 @elementwise.primitive(name="bitcast_convert_type", weak_type="never")
-def bitcast_convert_type_p(operand: Any, *, new_dtype: Any) -> Any:
+def bitcast_convert_type_p(operand: ShapedArray, *, new_dtype: DType) -> ShapedArray:
     """The same bits read as another dtype; a narrower one adds a trailing dimension, a wider one consumes it."""
     if operand.dtype == new_dtype:
         return operand
@@ -424,7 +425,7 @@ def bitcast_convert_type_p(operand: Any, *, new_dtype: Any) -> Any:
     return ShapedArray(_bitcast_shape(operand, new_dtype), new_dtype)
 
 
-def _bitcast_shape(operand: Any, new_dtype: Any) -> tuple[Any, ...]:
+def _bitcast_shape(operand: ShapedArray, new_dtype: DType) -> tuple[int, ...]:
     old, new = dtypes.bit_width(operand.dtype), dtypes.bit_width(new_dtype)
     if old == new:
         return operand.shape  # type: ignore[no-any-return]
@@ -440,7 +441,7 @@ def _bitcast_shape(operand: Any, new_dtype: Any) -> tuple[Any, ...]:
 
 
 @elementwise.primitive(name="reduce_precision")
-def reduce_precision_p(operand: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+def reduce_precision_p(operand: ShapedArray, *, exponent_bits: int, mantissa_bits: int) -> ShapedArray:
     """Rounded to what a float with that many exponent and mantissa bits can hold, in the same dtype."""
     check_dtype("reduce_precision", operand, (FLOATING,), "operand")
     if check_int("reduce_precision", exponent_bits, "exponent_bits") < 1:

@@ -14,6 +14,7 @@ import numpy as np
 from tangrad._lax.checks import declarations
 from tangrad._lax.elementwise.primitives import RoundingMethod, elementwise
 from tangrad.core import dtypes
+from tangrad.typing import DType
 
 Reference = Callable[..., Any]
 
@@ -111,7 +112,7 @@ def _clamped(low: Any, x: Any, high: Any) -> Any:
     return np.minimum(np.maximum(low, x), high)
 
 
-def _converted(x: Any, *, new_dtype: Any, weak_type: bool) -> Any:
+def _converted(x: Any, *, new_dtype: DType, weak_type: bool) -> Any:
     kind = dtypes.as_dtype(new_dtype)
     if kind == np.bool_:
         return x != 0

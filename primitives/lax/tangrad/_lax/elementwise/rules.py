@@ -6,10 +6,14 @@ The one is `bitcast_convert_type`: a change of width adds or consumes the last d
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._lax.elementwise.primitives import bitcast_convert_type_p, elementwise
-from tangrad.core import RuleSet
+from tangrad.core import RuleSet, ShapedArray
+from tangrad.typing import Params
+
+if TYPE_CHECKING:
+    from tangrad.extend.sharding import Axes, Operand
 
 _ALL_BUT_ONE = [primitive for primitive in elementwise.primitives.values() if primitive is not bitcast_convert_type_p]
 
@@ -26,7 +30,7 @@ sharding.form("positionwise", *_ALL_BUT_ONE)
 
 
 @sharding.rule(bitcast_convert_type_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     """A last dimension of parts of numbers is whole in the memory of one device."""
     rank = results[0].ndim
     return ((*operands[0].axes, ())[:rank],)

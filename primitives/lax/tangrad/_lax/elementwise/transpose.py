@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.checks import COMPLEX, is_kind
 from tangrad._lax.elementwise import primitives as p
 from tangrad.autodiff import Linear, is_linear, linear_transpose_rule, unbroadcast
-from tangrad.core import RuleSet, literal
+from tangrad.core import Array, RuleSet, ShapedArray, literal
+from tangrad.typing import Value
 
 transpose = RuleSet("transpose", api=1)
 
 
-def _zero(like: Any) -> Any:
+def _zero(like: Value) -> Value:
     return literal(0, like.aval.dtype, True)
 
 
-def _back(ct: Any, aval: Any) -> Any:
+def _back(ct: Value, aval: ShapedArray) -> Value:
     """`unbroadcast`, which is asked only where there is something to sum."""
     return ct if ct.aval.shape == aval.shape else unbroadcast(ct, aval)
 
@@ -40,12 +39,12 @@ linear_transpose_rule(transpose, p.reduce_precision_p, lambda ct, x, **params: p
 
 
 @transpose.rule(p.add_p)
-def _add(ct: Any, x: Any, y: Any) -> Any:
+def _add(ct: Value, x: Value | Linear, y: Value | Linear) -> tuple[Value | None, ...]:
     return unbroadcast(ct, x.aval) if is_linear(x) else None, unbroadcast(ct, y.aval) if is_linear(y) else None
 
 
 @transpose.rule(p.sub_p)
-def _sub(ct: Any, x: Any, y: Any) -> Any:
+def _sub(ct: Value, x: Value | Linear, y: Value | Linear) -> tuple[Value | None, ...]:
     return (
         unbroadcast(ct, x.aval) if is_linear(x) else None,
         p.neg_p.bind(unbroadcast(ct, y.aval)) if is_linear(y) else None,
@@ -53,7 +52,7 @@ def _sub(ct: Any, x: Any, y: Any) -> Any:
 
 
 @transpose.rule(p.mul_p)
-def _mul(ct: Any, x: Any, y: Any) -> Any:
+def _mul(ct: Value, x: Value | Linear, y: Value | Linear) -> tuple[Value | None, ...]:
     if type(x) is Linear:
         if type(y) is Linear:
             raise TypeError("mul: a product of two arguments is not linear in both, so it cannot be transposed")
@@ -62,14 +61,14 @@ def _mul(ct: Any, x: Any, y: Any) -> Any:
 
 
 @transpose.rule(p.div_p)
-def _div(ct: Any, x: Any, y: Any) -> Any:
+def _div(ct: Value, x: Value | Linear, y: Value | Linear) -> tuple[Value | None, ...]:
     if is_linear(y):
         raise TypeError("div: a quotient is not linear in its denominator, so it cannot be transposed by it")
     return unbroadcast(p.div_p.bind(ct, y), x.aval), None
 
 
 @transpose.rule(p.complex_p)
-def _complex(ct: Any, x: Any, y: Any) -> Any:
+def _complex(ct: Value, x: Value | Linear, y: Value | Linear) -> tuple[Value | None, ...]:
     return (
         unbroadcast(p.real_p.bind(ct), x.aval) if is_linear(x) else None,
         unbroadcast(p.neg_p.bind(p.imag_p.bind(ct)), y.aval) if is_linear(y) else None,
@@ -80,10 +79,10 @@ def _complex(ct: Any, x: Any, y: Any) -> Any:
 
 
 @transpose.rule(p.select_n_p)
-def _select_n(ct: Any, which: Any, *cases: Any) -> Any:
+def _select_n(ct: Value, which: Value | Linear, *cases: Value | Linear) -> tuple[Value | None, ...]:
     zero = _zero(ct)
 
-    def part(position: int, case: Any) -> Any:
+    def part(position: int, case: Value | Linear) -> Array | None:
         if not is_linear(case):
             return None
         chosen = [ct if i == position else zero for i in range(len(cases))]

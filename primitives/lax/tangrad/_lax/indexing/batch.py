@@ -6,8 +6,9 @@ from typing import Any
 
 from tangrad._lax.indexing.dimension_numbers import GatherDimensionNumbers, ScatterDimensionNumbers, one_of
 from tangrad._lax.indexing.primitives import SCATTERS, gather_p
-from tangrad.batching import place_axis, to_front
+from tangrad.batching import AxisInfo, place_axis, to_front
 from tangrad.core import Primitive, RuleSet
+from tangrad.typing import Dimensions, Dims, Value, Values
 
 batch = RuleSet("batch", api=1)
 
@@ -18,7 +19,15 @@ def _later(dims: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @batch.rule(gather_p)
-def _(args: Any, dims: Any, *, axis_info: Any, dimension_numbers: Any, slice_sizes: Any, **params: Any) -> Any:
+def _(
+    args: Values,
+    dims: Dims,
+    *,
+    axis_info: AxisInfo,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Dimensions,
+    **params: Any,
+) -> tuple[Value, int | None]:
     operand, indices = [to_front(arg, dim) for arg, dim in zip(args, dims)]
     offset, collapsed, index_map, operand_batching, indices_batching = dimension_numbers.astuple()
     if dims[1] is None:  # every slice is taken whole along the mapped axis
@@ -45,7 +54,14 @@ def _(args: Any, dims: Any, *, axis_info: Any, dimension_numbers: Any, slice_siz
 
 def _scatter(primitive: Primitive) -> None:
     @batch.rule(primitive)
-    def _(args: Any, dims: Any, *, axis_info: Any, dimension_numbers: Any, **params: Any) -> Any:
+    def _(
+        args: Values,
+        dims: tuple[int, ...],
+        *,
+        axis_info: AxisInfo,
+        dimension_numbers: ScatterDimensionNumbers,
+        **params: Any,
+    ) -> tuple[Value, int | None]:
         window, inserted, index_map, operand_batching, indices_batching = dimension_numbers.astuple()
         operand = place_axis(args[0], dims[0], 0, axis_info.size)
         updates = place_axis(args[2], dims[2], 0, axis_info.size)

@@ -24,7 +24,7 @@ class GatherScatterMode(enum.Enum):
     PROMISE_IN_BOUNDS = 2
 
     @staticmethod
-    def from_any(mode: Any) -> GatherScatterMode:
+    def from_any(mode: GatherScatterMode | str | None) -> GatherScatterMode:
         """The mode for a mode, None (fill or drop) or a name: "clip", "fill", "drop", "promise_in_bounds"."""
         if isinstance(mode, GatherScatterMode):
             return mode
@@ -164,7 +164,9 @@ def scatter_of(numbers: GatherDimensionNumbers) -> ScatterDimensionNumbers:
     return ScatterDimensionNumbers(*numbers.astuple())
 
 
-def window_sizes(numbers: Any, operand_shape: Sequence[Any], updates_shape: Sequence[Any]) -> tuple[Any, ...]:
+def window_sizes(
+    numbers: ScatterDimensionNumbers, operand_shape: Sequence[Any], updates_shape: Sequence[Any]
+) -> tuple[int, ...]:
     """The size of a scatter's window along each dimension of the operand. A batching dimension may be empty."""
     window_dims, inserted, _, batching, _ = numbers.astuple()
     sizes = iter([updates_shape[dim] for dim in window_dims])
@@ -176,6 +178,6 @@ def window_sizes(numbers: Any, operand_shape: Sequence[Any], updates_shape: Sequ
     )
 
 
-def one_of(whole: Any) -> int:
+def one_of(whole: int) -> int:
     """The size of a slice that takes one element along a batching dimension: none, where there is none."""
     return 1 if whole else 0

@@ -18,7 +18,7 @@ from tangrad._lax.operands import operand as as_named_operand
 from tangrad._lax.structure.primitives import concatenate_p, reshape_p
 from tangrad.core import Array, Primitive, as_operand, dtypes, literal
 from tangrad.core.arguments import canonicalize_shape
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, DType
 
 
 def gather(
@@ -29,7 +29,7 @@ def gather(
     *,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
-    mode: Any = None,
+    mode: GatherScatterMode | str | None = None,
     fill_value: ArrayLike | None = None,
 ) -> Array:
     """Slices of `operand` that begin at the given indices, in one array.
@@ -72,7 +72,7 @@ def gather(
     )
 
 
-def default_fill(dtype: Any) -> Any:
+def default_fill(dtype: DType) -> float:
     """What a gather puts where there is nothing to read."""
     if isinstance(dtype, dtypes.ExtendedDType):
         return 0xFFFFFFFF  # of its words
@@ -99,7 +99,7 @@ def _scatter_function(primitive: Primitive, does: str, example: str) -> Callable
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
-        mode: Any = None,
+        mode: GatherScatterMode | str | None = None,
     ) -> Array:
         x, new = as_named_operand(primitive.name, operand, "operand"), as_operand(updates)
         if new.aval.dtype != x.aval.dtype and new.aval.weak_type and not new.aval.shape:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._lax.indexing.dimension_numbers import gather_of, window_sizes
 from tangrad._lax.indexing.primitives import gather_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
-from tangrad.core import literal
+from tangrad.core import Array, ShapedArray, literal
+from tangrad.typing import Value
+
+if TYPE_CHECKING:
+    from tangrad.autodiff import Linear
 
 
-def zeros(aval: Any) -> Any:
+def zeros(aval: ShapedArray) -> Array:
     """Zeros of the type of an aval."""
     return broadcast_in_dim_p.bind(literal(0, aval.dtype), shape=aval.shape, broadcast_dimensions=())
 
 
-def gathered(values: Any, indices: Any, updates: Any, params: dict[str, Any]) -> Any:
+def gathered(values: Value, indices: Value, updates: Value | Linear, params: dict[str, Any]) -> Array:
     """What stands in `values` where a scatter with these parameters writes its updates."""
     numbers = params["dimension_numbers"]
     return gather_p.bind(

@@ -12,14 +12,17 @@ from tangrad._lax.indexing.inverse import gathered, zeros
 from tangrad._lax.indexing.other_factors import other_factors
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p, reshape_p
 from tangrad.autodiff import Zero, add_tangents, instantiate, symbolic_zeros
-from tangrad.core import Primitive, RuleSet, ShapedArray, literal
+from tangrad.core import Array, Primitive, RuleSet, ShapedArray, literal
+from tangrad.typing import DType, Value, Values
 
 jvp = RuleSet("jvp", api=1)
 
 
 @jvp.rule(p.gather_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, *, fill_value: Any, **params: Any) -> Any:
+def _(
+    primals: Values, tangents: tuple[Value | Zero, ...], *, fill_value: float | None, **params: Any
+) -> tuple[Value, Value | Zero]:
     operand, indices = primals
     answer = p.gather_p.bind(operand, indices, fill_value=fill_value, **params)
     if type(tangents[0]) is Zero:
@@ -32,7 +35,7 @@ def _linear(primitive: Primitive) -> None:
 
     @jvp.rule(primitive)
     @symbolic_zeros
-    def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tuple[Value, Value | Zero]:
         operand, indices, updates = primals
         answer = primitive.bind(operand, indices, updates, **params)
         if type(tangents[0]) is Zero and type(tangents[2]) is Zero:
@@ -46,7 +49,7 @@ _linear(p.scatter_sub_p)
 
 @jvp.rule(p.scatter_mul_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tuple[Value, Value | Zero]:
     operand, indices, updates = primals
     tangent_operand, _, tangent_updates = tangents
     answer = p.scatter_mul_p.bind(operand, indices, updates, **params)
@@ -66,7 +69,7 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
 
 @jvp.rule(p.scatter_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tuple[Value, Value | Zero]:
     operand, indices, updates = primals
     tangent_operand, _, tangent_updates = tangents
     answer = p.scatter_p.bind(operand, indices, updates, **params)
@@ -90,13 +93,13 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     return answer, p.scatter_add_p.bind(masked_operand, indices, masked_updates, **params)
 
 
-def full_like(scalar: Any, value: Any) -> Any:
+def full_like(scalar: Value, value: Value) -> Value:
     """A scalar at the shape of a value."""
     shape = value.aval.shape
     return broadcast_in_dim_p.bind(scalar, shape=shape, broadcast_dimensions=()) if shape else scalar
 
 
-def add_one(numbers: Any) -> Any:
+def add_one(numbers: Value) -> Array:
     return e.add_p.bind(numbers, literal(1, numbers.aval.dtype))
 
 
@@ -105,7 +108,7 @@ def _extremum(primitive: Primitive) -> None:
 
     @jvp.rule(primitive)
     @symbolic_zeros
-    def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tuple[Value, Value | Zero]:
         operand, indices, updates = primals
         answer = primitive.bind(operand, indices, updates, **params)
         if type(tangents[0]) is Zero and type(tangents[2]) is Zero:
@@ -120,11 +123,11 @@ def _extremum(primitive: Primitive) -> None:
         return answer, p.scatter_add_p.bind(from_operand, indices, from_updates, **params)
 
 
-def convert(value: Any, dtype: Any) -> Any:
+def convert(value: Value, dtype: DType) -> Array:
     return e.convert_element_type_p.bind(value, new_dtype=dtype, weak_type=False)
 
 
-def at_least_one(count: Any) -> Any:
+def at_least_one(count: Value) -> Array:
     return e.max_p.bind(count, literal(1, count.aval.dtype))
 
 

@@ -9,15 +9,16 @@ from tangrad._lax.elementwise.primitives import clamp_p, convert_element_type_p,
 from tangrad._lax.indexing.dimension_numbers import GatherScatterMode, window_sizes
 from tangrad._lax.indexing.primitives import SCATTERS, gather_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p, slice_p
-from tangrad.core import Primitive, RuleSet, literal
+from tangrad.core import Array, Primitive, RuleSet, literal
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.masking import INT32, Sizes, number
+from tangrad.typing import Dimensions, Value
 
 mask = RuleSet("mask", api=1)
 OUTSIDE = 2**31 - 1
 
 
-def _held(indices: Any, shape: Sequence[Any], index_map: Any, windows: Any, mode: Any, sizes: Sizes) -> Any:
+def _held(indices: Value, shape: Sequence[Any], index_map: Any, windows: Any, mode: Any, sizes: Sizes) -> Value:
     """Indices of dtype int32 for the padded operand that mean what they mean for the logical one.
 
     Args:
@@ -44,7 +45,7 @@ def _held(indices: Any, shape: Sequence[Any], index_map: Any, windows: Any, mode
     return concatenate_p.bind(*columns, dimension=indices.aval.ndim - 1) if columns else indices
 
 
-def _column(indices: Any, place: int) -> Any:
+def _column(indices: Value, place: int) -> Array:
     """One component of all indices, with a last dimension of size 1."""
     shape = indices.aval.shape
     starts = (*[0] * (len(shape) - 1), place)
@@ -53,8 +54,8 @@ def _column(indices: Any, place: int) -> Any:
 
 @mask.rule(gather_p)
 def _(
-    args: Any,
-    shapes: Any,
+    args: Sequence[Value],
+    shapes: Sequence[Dimensions],
     *,
     sizes: Sizes,
     dimension_numbers: Any,
@@ -62,7 +63,7 @@ def _(
     indices_are_sorted: bool,
     mode: Any,
     **params: Any,
-) -> Any:
+) -> Value:
     (x, indices), (shape, of_indices) = args, shapes
     held = _held(indices, shape, dimension_numbers.start_index_map, slice_sizes, mode, sizes)
     logical = gather_p.infer(
@@ -88,7 +89,7 @@ def _(
 
 
 def _scatter(primitive: Primitive) -> Any:
-    def rule(args: Any, shapes: Any, *, sizes: Sizes, dimension_numbers: Any, mode: Any, **params: Any) -> Any:
+    def rule(args: Any, shapes: Any, *, sizes: Sizes, dimension_numbers: Any, mode: Any, **params: Any) -> Array:
         (x, indices, updates), (shape, of_indices, of_updates) = args, shapes
         windows = window_sizes(dimension_numbers, shape, of_updates)
         held = _held(indices, shape, dimension_numbers.scatter_dims_to_operand_dims, windows, mode, sizes)

@@ -15,13 +15,14 @@ from tangrad._lax.indexing.inverse import gathered
 from tangrad._lax.reductions.running import associative_scan
 from tangrad._lax.sorting.primitives import sort_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p, iota_p, reshape_p, slice_p
-from tangrad.core import dtypes, literal
+from tangrad.core import Array, dtypes, literal
+from tangrad.typing import Value
 
 BOOL, NUMBER = dtypes.as_dtype(bool), dtypes.as_dtype("uint32")
 Pair = tuple[Any, Any]
 
 
-def other_factors(operand: Any, indices: Any, updates: Any, params: dict[str, Any]) -> Any:
+def other_factors(operand: Value, indices: Value, updates: Value, params: dict[str, Any]) -> Array:
     """For each update the product of the other updates that the scatter takes to the same place."""
     shape = updates.aval.shape
     count = math.prod(shape)
@@ -35,17 +36,17 @@ def other_factors(operand: Any, indices: Any, updates: Any, params: dict[str, An
     return reshape_p.bind(found, new_sizes=shape, dimensions=None)
 
 
-def _numbers(shape: tuple[int, ...]) -> Any:
+def _numbers(shape: tuple[int, ...]) -> Array:
     """The numbers of the elements from 1 on: 0 is left for what is dropped."""
     flat = e.add_p.bind(iota_p.bind(dtype=NUMBER, shape=(math.prod(shape),), dimension=0), literal(1, NUMBER))
     return reshape_p.bind(flat, new_sizes=shape, dimensions=None)
 
 
-def _part(x: Any, start: int, limit: int) -> Any:
+def _part(x: Value, start: int, limit: int) -> Array:
     return slice_p.bind(x, start_indices=(start,), limit_indices=(limit,), strides=None)
 
 
-def _product_before(factors: Any, changes: Any, reverse: bool) -> Any:
+def _product_before(factors: Value, changes: Value, reverse: bool) -> Array:
     """Of each element the product of those before it in its group, or with `reverse` of those behind it."""
     count = factors.aval.shape[0]
     one = broadcast_in_dim_p.bind(literal(1, factors.aval.dtype), shape=(1,), broadcast_dimensions=())
@@ -59,7 +60,7 @@ def _product_before(factors: Any, changes: Any, reverse: bool) -> Any:
     return e.select_n_p.bind(begins, shifted, full(literal(1, factors.aval.dtype), count))
 
 
-def full(number: Any, count: int) -> Any:
+def full(number: Value, count: int) -> Array:
     return broadcast_in_dim_p.bind(number, shape=(count,), broadcast_dimensions=())
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from tangrad._lax.checks import NUMERIC, ORDERED, check_dtype
 from tangrad._lax.indexing.dimension_numbers import window_sizes
 from tangrad.core import Primitive, PrimitiveSet, ShapedArray, dtypes
+from tangrad.typing import Dimensions
 
 indexing = PrimitiveSet("indexing", api=1)
 
@@ -24,7 +25,7 @@ def _check_dimensions(name: str, what: str, dims: Sequence[int], rank: int, orde
         raise ValueError(f"{name}: {what} {tuple(dims)} must be sorted")
 
 
-def _check_common(name: str, operand: Any, indices: Any, numbers: Any) -> None:
+def _check_common(name: str, operand: ShapedArray, indices: ShapedArray, numbers: Any) -> None:
     """What gather and scatter have in common: indices, and the dimensions of the operand that they are along."""
     if not dtypes.issubdtype(indices.dtype, np.integer):
         raise TypeError(f"{name}: indices must be integers, got dtype {dtypes.dtype_name(indices.dtype)}")
@@ -50,16 +51,16 @@ def _check_common(name: str, operand: Any, indices: Any, numbers: Any) -> None:
 
 @indexing.primitive(name="gather", weak_type="own")
 def gather_p(
-    operand: Any,
-    indices: Any,
+    operand: ShapedArray,
+    indices: ShapedArray,
     *,
     dimension_numbers: Any,
-    slice_sizes: tuple[Any, ...],
+    slice_sizes: Dimensions,
     indices_are_sorted: bool,
     unique_indices: bool,
     mode: Any,
     fill_value: Any,
-) -> Any:
+) -> ShapedArray:
     """Slices of the operand that begin at the given indices."""
     numbers = dimension_numbers
     _check_common("gather", operand, indices, numbers)
@@ -88,15 +89,15 @@ def gather_p(
 
 def _scatter(name: str, documentation: str) -> Primitive:
     def abstract_eval(
-        operand: Any,
-        indices: Any,
-        updates: Any,
+        operand: ShapedArray,
+        indices: ShapedArray,
+        updates: ShapedArray,
         *,
         dimension_numbers: Any,
         indices_are_sorted: bool,
         unique_indices: bool,
         mode: Any,
-    ) -> Any:
+    ) -> ShapedArray:
         _check_scatter(name, operand, indices, updates, dimension_numbers)
         return ShapedArray(operand.shape, operand.dtype, operand.weak_type and updates.weak_type)
 
@@ -104,7 +105,7 @@ def _scatter(name: str, documentation: str) -> Primitive:
     return indexing.primitive(abstract_eval, name=name, weak_type="own")  # type: ignore[no-any-return]
 
 
-def _check_scatter(name: str, operand: Any, indices: Any, updates: Any, numbers: Any) -> None:
+def _check_scatter(name: str, operand: ShapedArray, indices: ShapedArray, updates: ShapedArray, numbers: Any) -> None:
     _check_common(name, operand, indices, numbers)
     if operand.dtype != updates.dtype:
         found = f"{dtypes.dtype_name(operand.dtype)} and {dtypes.dtype_name(updates.dtype)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tangrad._lax.indexing.dimension_numbers import (
 )
 from tangrad._lax.indexing.primitives import SCATTERS, gather_p
 from tangrad.conformance import Sample, draw
+
+if TYPE_CHECKING:
+    from tangrad.core import Primitive
 
 ROWS = np.array([[2], [0], [3]], np.int32)
 OUTSIDE = np.array([[2], [7], [-5]], np.int32)
@@ -52,7 +55,9 @@ def _gather(indices: Any, numbers: Any, sizes: tuple[int, ...], *, mode: Any, ki
     return Sample(gather_p, (draw(4, 3, dtype=kind), indices), params)
 
 
-def _scatter(primitive: Any, indices: Any, numbers: Any, sizes: Any, *, mode: Any, kind: str = "float32") -> Sample:
+def _scatter(
+    primitive: Primitive, indices: Any, numbers: Any, sizes: Any, *, mode: Any, kind: str = "float32"
+) -> Sample:
     left_out = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
     window, batch = [size for dim, size in enumerate(sizes) if dim not in left_out], list(indices.shape[:-1])
     rank = len(window) + len(batch)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.indexing import primitives as p
-from tangrad.core import RuleSet
-from tangrad.extend.sharding import uncut_along
+from tangrad.core import RuleSet, ShapedArray
+from tangrad.extend.sharding import Axes, Operand, uncut_along
+from tangrad.typing import Params
 
 sharding = RuleSet("sharding", api=1)
 
 
 @sharding.rule(p.gather_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     """Dimensions of the operand of which a slice is taken must be whole."""
     operand, indices = operands
     numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
@@ -33,6 +32,6 @@ def _(operands: Any, results: Any, params: Any) -> Any:
 
 
 @sharding.rule(p.scatter_p, p.scatter_add_p, p.scatter_sub_p, p.scatter_mul_p, p.scatter_min_p, p.scatter_max_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     """The operand stays where it is; updates are brought to it."""
     return (operands[0].axes,)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.checks import INEXACT, check_dtype
-from tangrad.core import dtypes
+from tangrad.core import ShapedArray, dtypes
 
 
-def check_wide(name: str, aval: Any, argument: str) -> None:
+def check_wide(name: str, aval: ShapedArray, argument: str) -> None:
     """Raise TypeError for what LAPACK has no functions for."""
     check_dtype(name, aval, INEXACT, argument)
     if dtypes.bit_width(aval.dtype) < 32:
@@ -29,7 +29,7 @@ def check_ranks(name: str, operands: Sequence[tuple[str, Any, int]]) -> None:
         raise ValueError(f"{name}: the dimensions before those of the matrices must agree, got shapes {found}")
 
 
-def check_square(name: str, aval: Any, argument: str) -> None:
+def check_square(name: str, aval: ShapedArray, argument: str) -> None:
     """Raise ValueError unless the matrices have as many rows as columns."""
     if aval.shape[-1] != aval.shape[-2]:
         raise ValueError(f"{name}: {argument} must be a square matrix, or a batch of them, got shape {aval.shape}")

@@ -16,7 +16,8 @@ from tangrad._lax.linalg.matrices import (
 from tangrad._lax.linalg.primitives import cholesky_p, cholesky_update_p, triangular_solve_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad.autodiff import Zero, add_tangents, instantiate, symbolic_zeros
-from tangrad.core import RuleSet
+from tangrad.core import Array, RuleSet
+from tangrad.typing import Value, Values
 
 jvp = RuleSet("jvp", api=1)
 
@@ -25,12 +26,12 @@ jvp = RuleSet("jvp", api=1)
 
 
 @jvp.rule(cholesky_p)
-def _cholesky(primals: Any, tangents: Any) -> Any:
+def _cholesky(primals: Values, tangents: Values) -> tuple[Value, Value]:
     factor = cholesky_p.bind(primals[0])
     return factor, _factor_tangent(factor, tangents[0])
 
 
-def _factor_tangent(factor: Any, tangent: Any) -> Any:
+def _factor_tangent(factor: Value, tangent: Value) -> Array:
     """How L changes with L Lᴴ: L Φ(L⁻¹ Ẋ L⁻ᴴ), where Φ takes the lower triangle, and half of the diagonal.
 
     Murray, Differentiation of the Cholesky decomposition, 2016, arXiv:1602.07527.
@@ -43,13 +44,13 @@ def _factor_tangent(factor: Any, tangent: Any) -> Any:
     return product(factor, halved_diagonal(lower_triangle(whole)))
 
 
-def _is_complex(matrix: Any) -> bool:
+def _is_complex(matrix: Value) -> bool:
     return bool(matrix.aval.dtype.kind == "c")
 
 
 @jvp.rule(cholesky_update_p)
 @symbolic_zeros
-def _cholesky_update(primals: Any, tangents: Any) -> Any:
+def _cholesky_update(primals: Values, tangents: tuple[Value | Zero, ...]) -> tuple[Value, Value | Zero]:
     """That of the factor of RᵀR + wwᵀ; what it is made of is symmetric, which halves the products."""
     (matrix, vector), (matrix_tangent, vector_tangent) = primals, tangents
     out = cholesky_update_p.bind(matrix, vector)
@@ -61,7 +62,7 @@ def _cholesky_update(primals: Any, tangents: Any) -> Any:
     return out, transposed(_factor_tangent(transposed(out), add_p.bind(total, transposed(total))))
 
 
-def _outer(x: Any, y: Any) -> Any:
+def _outer(x: Value, y: Value) -> Array:
     """x yᵀ, for each pair of vectors."""
     rank = x.aval.ndim
     shape = (*x.aval.shape, x.aval.shape[-1])
@@ -75,7 +76,7 @@ def _outer(x: Any, y: Any) -> Any:
 
 @jvp.rule(triangular_solve_p)
 @symbolic_zeros
-def _triangular_solve(primals: Any, tangents: Any, **params: Any) -> Any:
+def _triangular_solve(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tuple[Value, Value | Zero]:
     (a, b), (a_tangent, b_tangent) = primals, tangents
     out = triangular_solve_p.bind(a, b, **params)
     total: Any = Zero.of(out)
@@ -86,7 +87,7 @@ def _triangular_solve(primals: Any, tangents: Any, **params: Any) -> Any:
     return out, total
 
 
-def _by_matrix(a: Any, tangent: Any, out: Any, **params: Any) -> Any:
+def _by_matrix(a: Value, tangent: Value, out: Value, **params: Any) -> Array:
     """-A⁻¹ Ȧ X, or -X Ȧ A⁻¹, in the order that takes fewer operations."""
     offset = 1 if params["unit_diagonal"] else 0
     tangent = lower_triangle(tangent, -offset) if params["lower"] else upper_triangle(tangent, offset)

@@ -6,8 +6,6 @@ shape for all operands.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.checks import FLOATING, INEXACT, check_dtype, check_same_dtype
 from tangrad._lax.linalg.checks import check_ranks, check_square, check_wide
 from tangrad.core import PrimitiveSet, ShapedArray
@@ -16,7 +14,7 @@ linalg = PrimitiveSet("linalg", api=1)
 
 
 @linalg.primitive(name="cholesky")
-def cholesky_p(x: Any) -> Any:
+def cholesky_p(x: ShapedArray) -> ShapedArray:
     """The lower triangular L with L Lᴴ = x, of whose elements those above the diagonal are not read.
 
     NaN on and below the diagonal where x is not positive definite.
@@ -28,7 +26,7 @@ def cholesky_p(x: Any) -> Any:
 
 
 @linalg.primitive(name="cholesky_update")
-def cholesky_update_p(r_matrix: Any, w_vector: Any) -> Any:
+def cholesky_update_p(r_matrix: ShapedArray, w_vector: ShapedArray) -> ShapedArray:
     """The upper triangular S with Sᵀ S = Rᵀ R + w wᵀ, for an upper triangular R."""
     name = "cholesky_update"
     for operand, argument in ((r_matrix, "r_matrix"), (w_vector, "w_vector")):
@@ -45,8 +43,15 @@ def cholesky_update_p(r_matrix: Any, w_vector: Any) -> Any:
 
 @linalg.primitive(name="triangular_solve")
 def triangular_solve_p(
-    a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
-) -> Any:
+    a: ShapedArray,
+    b: ShapedArray,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
+) -> ShapedArray:
     """The X with op(a) X = b, or X op(a) = b, for a triangular matrix of which only its triangle is read."""
     name = "triangular_solve"
     for operand, argument in ((a, "a"), (b, "b")):

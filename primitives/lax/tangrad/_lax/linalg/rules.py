@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._lax.linalg.primitives import cholesky_p, cholesky_update_p, triangular_solve_p
 from tangrad._lax.structure.primitives import reshape_p
 from tangrad.core import RuleSet
+from tangrad.typing import Dims, Value, Values
+
+if TYPE_CHECKING:
+    from tangrad.batching import AxisInfo
 
 # Each matrix by itself; its own size must not be masked.
 mask = RuleSet("mask", api=1)
@@ -19,7 +23,7 @@ batch.form("front", cholesky_p, cholesky_update_p)
 
 
 @batch.rule(triangular_solve_p)
-def _triangular_solve(args: Any, dims: Any, *, axis_info: Any, **params: Any) -> Any:
+def _triangular_solve(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> tuple[Value, int | None]:
     (a, b), (a_dim, b_dim) = args, dims
     if a_dim is not None:
         a, b = axis_info.place(a, a_dim, 0), axis_info.place(b, b_dim, 0)

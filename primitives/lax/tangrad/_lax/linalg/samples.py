@@ -11,6 +11,7 @@ from tangrad._lax.linalg.primitives import linalg
 from tangrad._lax.structure.primitives import transpose_p
 from tangrad.conformance import Sample, draw
 from tangrad.core import as_operand, literal
+from tangrad.typing import Value
 
 P = linalg.primitives
 SINGULAR = {"points": "at 0, 1 and -1 the matrix is singular: there is nothing to differentiate"}
@@ -50,7 +51,7 @@ def _positive(size: int) -> Any:
     return x @ x.T + 2 * np.eye(size, dtype=x.dtype)
 
 
-def _symmetric(x: Any) -> tuple[Any]:
+def _symmetric(x: Value) -> tuple[Any]:
     order = tuple(range(len(np.shape(x)) - 2))
     x = as_operand(x)
     mirrored = transpose_p.bind(x, permutation=(*order, len(order) + 1, len(order)))

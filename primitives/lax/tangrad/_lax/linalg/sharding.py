@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.linalg.primitives import cholesky_p, cholesky_update_p, triangular_solve_p
-from tangrad.core import RuleSet
-from tangrad.extend.sharding import joined, stacked, uncut_along
+from tangrad.core import RuleSet, ShapedArray
+from tangrad.extend.sharding import Axes, Operand, joined, stacked, uncut_along
+from tangrad.typing import Params
 
 sharding = RuleSet("sharding", api=1)
 stacked(sharding, {cholesky_p: 2, cholesky_update_p: (2, 1)})
 
 
 @sharding.rule(triangular_solve_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     """Right-hand sides are solved one by one: the dimension that numbers them may be cut."""
     a, b = operands
     rank = len(a.axes)

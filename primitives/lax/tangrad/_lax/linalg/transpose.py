@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._lax.linalg.primitives import cholesky_p, cholesky_update_p, triangular_solve_p
-from tangrad.autodiff import is_linear
+from tangrad.autodiff import Linear, is_linear
 from tangrad.core import RuleSet
+from tangrad.typing import Value
 
 transpose = RuleSet("transpose", api=1)
 transpose.not_applicable("it is not linear", cholesky_p, cholesky_update_p)
 
 
 @transpose.rule(triangular_solve_p)
-def _triangular_solve(ct: Any, a: Any, b: Any, *, transpose_a: bool, **params: Any) -> Any:
+def _triangular_solve(
+    ct: Value, a: Value | Linear, b: Value | Linear, *, transpose_a: bool, **params: Any
+) -> tuple[Value | None, ...]:
     if is_linear(a):
         raise TypeError("triangular_solve is linear in b, not in a")
     return None, triangular_solve_p.bind(a, ct, transpose_a=not transpose_a, **params)

@@ -9,7 +9,7 @@ from tangrad._lax.placement.primitives import Target, device_put_p
 from tangrad.core import Array, Device, Sharding, Tracer, as_array, as_operand, get_aval, is_array_value, transfers
 from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import flatten_axes
-from tangrad.typing import ArrayLike, PyTree
+from tangrad.typing import ArrayLike, PyTree, Value
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ def _put(leaf: Any, device: Any) -> Any:
     )
 
 
-def _say_copy(leaf: Any, device: Any) -> None:
+def _say_copy(leaf: Value, device: Any) -> None:
     if not isinstance(leaf, Array):
         transfers.copied(transfers.HOST_TO_DEVICE, get_aval(leaf), device, explicit=True)
     elif isinstance(device, Device | Sharding) and not isinstance(leaf, Tracer):

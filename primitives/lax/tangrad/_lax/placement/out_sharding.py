@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tangrad.core import Device, as_array, as_operand, get_aval, is_array_value
+from tangrad.core import Array, Device, as_array, as_operand, get_aval, is_array_value
 from tangrad.core.backends import as_sharding
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -53,7 +53,7 @@ def takes_out_sharding(function: Function) -> Function:
     """Decorator that gives a function that makes a new array the keyword argument `out_sharding`."""
 
     @functools.wraps(function)
-    def made(*args: Any, out_sharding: Any = None, **options: Any) -> Any:
+    def made(*args: Any, out_sharding: Any = None, **options: Any) -> Array:
         found = function(*args, **options)
         return found if out_sharding is None else constrained(found, out_sharding)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import Array, PrimitiveSet, as_array
+from tangrad.core import Array, PrimitiveSet, ShapedArray, as_array
 from tangrad.core.caches import exact_equality
 
 placement = PrimitiveSet("placement", api=1)
@@ -38,6 +38,6 @@ def _move(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
 
 
 @placement.primitive(name="device_put", evaluate=_move)
-def device_put_p(x: Any, *, target: Target) -> Any:
+def device_put_p(x: ShapedArray, *, target: Target) -> ShapedArray:
     """The same array on another device."""
     return x

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._lax.placement.primitives import device_put_p
-from tangrad.core import RuleSet
+from tangrad.core import RuleSet, ShapedArray
+from tangrad.typing import Params
+
+if TYPE_CHECKING:
+    from tangrad.extend.sharding import Axes, Operand
 
 jvp = RuleSet("jvp", api=1)
 jvp.form("linear", device_put_p)
@@ -27,6 +31,6 @@ sharding = RuleSet("sharding", api=1)
 
 
 @sharding.rule(device_put_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     """What is on one device is whole."""
     return (((),) * results[0].ndim,)

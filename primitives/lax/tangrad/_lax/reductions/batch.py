@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad._lax.reductions import primitives as p
-from tangrad.batching import batch_flat, place_axis, reduction_batch
-from tangrad.core import RuleSet
+from tangrad.batching import AxisInfo, batch_flat, place_axis, reduction_batch
+from tangrad.core import ClosedJaxpr, Primitive, RuleSet
+from tangrad.typing import Dims, Value, Values
 
 batch = RuleSet("batch", api=1)
 
@@ -15,8 +16,8 @@ reduction_batch(batch, p.reduce_sum_p, p.reduce_prod_p, p.reduce_max_p, p.reduce
 reduction_batch(batch, p.reduce_and_p, p.reduce_or_p, p.reduce_xor_p, p.argmax_p, p.argmin_p)
 
 
-def _running(primitive: Any) -> Callable[..., Any]:
-    def rule(args: Any, dims: Any, *, axis_info: Any, axis: int, reverse: bool) -> Any:
+def _running(primitive: Primitive) -> Callable[..., Any]:
+    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, axis: int, reverse: bool) -> Any:
         (operand,), (dim,) = args, dims
         return primitive.bind(operand, axis=axis + (dim <= axis), reverse=reverse), dim
 
@@ -27,7 +28,9 @@ batch.table({each: _running(each) for each in (p.cumsum_p, p.cumprod_p, p.cummax
 
 
 @batch.rule(p.reduce_p)
-def _reduce(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, dimensions: tuple[int, ...]) -> Any:
+def _reduce(
+    args: Values, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]
+) -> tuple[Sequence[Value], Sequence[int | None]]:
     count = len(args) // 2
     if any([dim is not None for dim in dims[count:]]):
         # One initial value for each example: no single reduction has that, but the tree has.

@@ -17,7 +17,7 @@ from tangrad._lax.reductions import primitives as p
 from tangrad._lax.reductions.tree import reduce_by_tree
 from tangrad.core import Array, ClosedJaxpr, Tracer, trace_to_closed_jaxpr, without_boundary
 from tangrad.core.caches import JaxprCache, register_cache
-from tangrad.typing import ArrayLike, PyTree
+from tangrad.typing import ArrayLike, PyTree, Value
 
 _programs = JaxprCache()
 register_cache(_programs.clear)
@@ -98,7 +98,7 @@ def reduce(
     return out_structure.unflatten(_reduce(closed, arrays, initial, axes))
 
 
-def _initial(value: Any, operand: Any, position: int) -> Any:
+def _initial(value: Any, operand: Value, position: int) -> Any:
     """An initial value as an operand; a Python number takes the dtype of the array."""
     if type(value) in (bool, int, float, complex):
         return scalar_like(value, operand.aval.dtype)

@@ -16,7 +16,8 @@ from tangrad._lax.reductions.running import Arrays, Combine, associative_scan, l
 from tangrad._lax.reductions.tree import fold_axes, rows
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, pad_p, reshape_p
 from tangrad.autodiff import linear_jvp, zero_jvp
-from tangrad.core import RuleSet, literal
+from tangrad.core import Array, Primitive, RuleSet, literal
+from tangrad.typing import Value, Values
 
 jvp = RuleSet("jvp", api=1)
 
@@ -27,14 +28,14 @@ zero_jvp(jvp, p.argmax_p, p.argmin_p, p.reduce_and_p, p.reduce_or_p, p.reduce_xo
 # --- reductions ----------------------------------------------------------------------------------------------------
 
 
-def _number(value: Any, like: Any) -> Any:
+def _number(value: Any, like: Value) -> Value:
     return literal(value, like.aval.dtype, True)
 
 
-def _extremum(primitive: Any) -> Callable[..., Any]:
+def _extremum(primitive: Primitive) -> Callable[..., Any]:
     """The tangent of the extreme element; where several are equal, the mean of theirs."""
 
-    def rule(primals: Any, tangents: Any, *, axes: tuple[int, ...]) -> Any:
+    def rule(primals: Any, tangents: Any, *, axes: tuple[int, ...]) -> tuple[Array, Array]:
         (operand,), (tangent,) = primals, tangents
         answer = primitive.bind(operand, axes=axes)
         shape = operand.aval.shape
@@ -53,7 +54,7 @@ jvp.table({p.reduce_max_p: _extremum(p.reduce_max_p), p.reduce_min_p: _extremum(
 
 
 @jvp.rule(p.reduce_prod_p)
-def _reduce_prod(primals: Any, tangents: Any, *, axes: tuple[int, ...]) -> Any:
+def _reduce_prod(primals: Values, tangents: Values, *, axes: tuple[int, ...]) -> tuple[Value, Value]:
     """The product rule along a tree of products, which is right where factors are 0."""
     (operand,), (tangent,) = primals, tangents
     if not axes:
@@ -73,7 +74,7 @@ def _reduce_prod(primals: Any, tangents: Any, *, axes: tuple[int, ...]) -> Any:
     return answer, out
 
 
-def _padded(x: Any, fill: int, count: int) -> Any:
+def _padded(x: Value, fill: int, count: int) -> Value:
     """The array with so many rows of a number behind it."""
     if not count:
         return x
@@ -90,7 +91,7 @@ def _products(xs: Arrays, ys: Arrays) -> Arrays:
     return e.mul_p.bind(x, y), e.add_p.bind(e.mul_p.bind(tx, y), e.mul_p.bind(x, ty))
 
 
-def _extremes(operation: Any) -> Combine:
+def _extremes(operation: Primitive) -> Combine:
     def combine(xs: Arrays, ys: Arrays) -> Arrays:
         (x, tx), (y, ty) = xs, ys
         out = operation.bind(x, y)
@@ -100,7 +101,7 @@ def _extremes(operation: Any) -> Combine:
     return combine
 
 
-def _share(x: Any, extreme: Any, other: Any) -> Any:
+def _share(x: Value, extreme: Value, other: Value) -> Array:
     """How much of an extreme is owed to x: 1, or 0, or a half where both are equal."""
     tied = e.select_n_p.bind(e.eq_p.bind(other, extreme), _number(1, x), _number(0.5, x))
     return e.select_n_p.bind(e.eq_p.bind(x, extreme), _number(0, x), tied)
@@ -112,12 +113,12 @@ def _log_sums(xs: Arrays, ys: Arrays) -> Arrays:
     return out, e.add_p.bind(e.mul_p.bind(tx, _weight(x, out)), e.mul_p.bind(ty, _weight(y, out)))
 
 
-def _weight(x: Any, total: Any) -> Any:
+def _weight(x: Any, total: Any) -> Array:
     """exp(x - total): the part of the total that is owed to x. Infinity counts as 0, lest the difference be NaN."""
     return e.exp_p.bind(e.sub_p.bind(_without_infinity(x), _without_infinity(total)))
 
 
-def _without_infinity(x: Any) -> Any:
+def _without_infinity(x: Value) -> Array:
     real = e.real_p.bind(x) if is_kind(x.aval.dtype, (COMPLEX,)) else x
     return e.select_n_p.bind(e.eq_p.bind(real, _number(math.inf, real)), x, _number(0, x))
 

@@ -5,6 +5,7 @@ Running totals up to an element that counts see only such elements; those from t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.reductions.primitives import (
@@ -22,9 +23,10 @@ from tangrad._lax.reductions.primitives import (
     reduce_p,
     zero,
 )
-from tangrad.core import Primitive, RuleSet
+from tangrad.core import ClosedJaxpr, Primitive, RuleSet
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.masking import filled
+from tangrad.typing import Dimensions, Value
 
 mask = RuleSet("mask", api=1)
 
@@ -49,7 +51,9 @@ for _primitive, _identity in _IDENTITIES.items():
 
 
 @mask.rule(reduce_p)
-def _(args: Any, shapes: Any, *, sizes: Any, jaxpr: Any, dimensions: tuple[int, ...]) -> Any:
+def _(
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Any, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]
+) -> Sequence[Value]:
     count = len(args) // 2
     operands, initial = args[:count], args[count:]
     filled_ones = [sizes.fill(x, shape, start) for x, shape, start in zip(operands, shapes, initial)]

@@ -19,7 +19,7 @@ from tangrad.core.arguments import is_symbolic
 reductions = PrimitiveSet("reductions", api=1)
 
 
-def without_axes(shape: Sequence[Any], axes: Sequence[int]) -> tuple[Any, ...]:
+def without_axes(shape: Sequence[Any], axes: Sequence[int]) -> tuple[int, ...]:
     """A shape less some of its dimensions."""
     return tuple([size for axis, size in enumerate(shape) if axis not in axes])
 
@@ -28,7 +28,7 @@ def without_axes(shape: Sequence[Any], axes: Sequence[int]) -> tuple[Any, ...]:
 
 
 def _reduction(name: str, accepted: tuple[str, ...], documentation: str, **options: Any) -> Primitive:
-    def abstract_eval(operand: Any, *, axes: tuple[int, ...]) -> Any:
+    def abstract_eval(operand: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
         check_dtype(name, operand, accepted, "operand")
         check_axes(name, axes, operand.ndim, "axes")
         return ShapedArray(without_axes(operand.shape, axes), operand.dtype)
@@ -98,7 +98,7 @@ identities: dict[Primitive, Callable[[Any], Any]] = {
 
 
 def _position(name: str, documentation: str) -> Primitive:
-    def abstract_eval(operand: Any, *, axes: tuple[int, ...], index_dtype: Any) -> Any:
+    def abstract_eval(operand: Any, *, axes: tuple[int, ...], index_dtype: Any) -> ShapedArray:
         check_dtype(name, operand, ORDERED, "operand")
         if not dtypes.issubdtype(index_dtype, np.integer):
             raise TypeError(f"{name}: index_dtype must be an integer dtype, got {dtypes.dtype_name(index_dtype)}")
@@ -122,7 +122,7 @@ argmin_p = _position("argmin", "Where the least element of an axis is: the first
 
 
 @reductions.primitive(name="reduce", multiple_results=True, weak_type="own", decompose=reduce_by_tree)
-def reduce_p(*args: Any, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> Any:
+def reduce_p(*args: ShapedArray, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> tuple[ShapedArray, ...]:
     """Several operands reduced together by a program of scalars.
 
     The first half of the arguments are the operands, the second their initial values. `jaxpr` takes as many scalars of
@@ -163,7 +163,7 @@ def _check_computation(name: str, jaxpr: ClosedJaxpr, initial: Sequence[Any]) ->
 
 
 def _running(name: str, accepted: tuple[str, ...], documentation: str, decompose: Callable[..., Any]) -> Primitive:
-    def abstract_eval(operand: Any, *, axis: int, reverse: bool) -> Any:
+    def abstract_eval(operand: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
         check_dtype(name, operand, accepted, "operand")
         check_axes(name, (axis,), operand.ndim, "axis")
         return operand

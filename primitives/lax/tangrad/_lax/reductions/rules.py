@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.reductions import primitives as p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
-from tangrad.core import RuleSet
+from tangrad.core import Array, RuleSet, ShapedArray
+from tangrad.typing import Value
 
 # Those that choose an element hand NaN on, but make none.
 checkify = RuleSet("checkify", api=1)
@@ -16,12 +15,12 @@ checkify.form("handed on", p.reduce_max_p, p.reduce_min_p, p.cummax_p, p.cummin_
 transpose = RuleSet("transpose", api=1)
 
 
-def _reduce_sum(ct: Any, operand: Any, *, axes: tuple[int, ...]) -> Any:
+def _reduce_sum(ct: Value, operand: ShapedArray, *, axes: tuple[int, ...]) -> Array:
     kept = tuple([axis for axis in range(operand.ndim) if axis not in axes])
     return broadcast_in_dim_p.bind(ct, shape=operand.shape, broadcast_dimensions=kept)
 
 
-def _cumsum(ct: Any, operand: Any, *, axis: int, reverse: bool) -> Any:
+def _cumsum(ct: Value, operand: ShapedArray, *, axis: int, reverse: bool) -> Array:
     return p.cumsum_p.bind(ct, axis=axis, reverse=not reverse)
 
 

@@ -12,7 +12,8 @@ from typing import Any
 from tangrad._lax.checks import COMPLEX, FLOATING, is_kind
 from tangrad._lax.elementwise import primitives as p
 from tangrad._lax.structure.primitives import concatenate_p, pad_p, rev_p, slice_p
-from tangrad.core import literal
+from tangrad.core import Array, literal
+from tangrad.typing import DType, Value
 
 PI = 3.141592653589793
 
@@ -62,7 +63,7 @@ def _part(arrays: Arrays, axis: int, start: int, limit: int, step: int = 1) -> A
     return tuple([slice_p.bind(x, **params) for x in arrays])
 
 
-def _interleave(even: Any, odd: Any, axis: int) -> Any:
+def _interleave(even: Value, odd: Value, axis: int) -> Array:
     """Elements of two arrays in turn, which is two padded arrays added: what is padded changes no number."""
     shape, zero = even.aval.shape, nothing_added(even.aval.dtype)
     uneven = shape[axis] - odd.aval.shape[axis]
@@ -74,7 +75,7 @@ def _interleave(even: Any, odd: Any, axis: int) -> Any:
     )
 
 
-def nothing_added(dtype: Any) -> Any:
+def nothing_added(dtype: DType) -> Value:
     """The number that added to any other gives that: -0.0, to which 0.0 would not leave its sign; of integers 0."""
     if is_kind(dtype, (COMPLEX,)):
         return literal(complex(-0.0, -0.0), dtype, True)
@@ -91,7 +92,7 @@ def _running(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return decompose
 
 
-def log_add_exp(x: Any, y: Any) -> Any:
+def log_add_exp(x: Value, y: Value) -> Array:
     """log(exp x + exp y) without overflow, element by element."""
     greater = p.max_p.bind(x, y)
     if is_kind(x.aval.dtype, (COMPLEX,)):
@@ -102,7 +103,7 @@ def log_add_exp(x: Any, y: Any) -> Any:
     return p.select_n_p.bind(p.ne_p.bind(difference, difference), total, p.add_p.bind(x, y))
 
 
-def _complex_log_add_exp(x: Any, y: Any, greater: Any) -> Any:
+def _complex_log_add_exp(x: Value, y: Value, greater: Value) -> Array:
     """The imaginary part is brought into [-π, π]."""
     less = p.sub_p.bind(p.add_p.bind(x, y), greater)
     total = p.add_p.bind(greater, p.log1p_p.bind(p.exp_p.bind(p.sub_p.bind(less, greater))))
@@ -112,7 +113,7 @@ def _complex_log_add_exp(x: Any, y: Any, greater: Any) -> Any:
     return p.complex_p.bind(p.real_p.bind(total), p.sub_p.bind(_positive_remainder(wrapped, turn), pi))
 
 
-def _positive_remainder(remainder: Any, divisor: Any) -> Any:
+def _positive_remainder(remainder: Value, divisor: Value) -> Array:
     """A remainder with the sign of the dividend, moved into [0, divisor)."""
     shifted = p.add_p.bind(remainder, divisor)
     return p.rem_p.bind(shifted, divisor)

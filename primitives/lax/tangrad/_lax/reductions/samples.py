@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tangrad._lax.elementwise.primitives import add_p, mul_p
 from tangrad._lax.reductions.primitives import reductions
 from tangrad.conformance import Sample, draw
-from tangrad.core import ShapedArray, trace_to_closed_jaxpr
+from tangrad.core import Array, ShapedArray, trace_to_closed_jaxpr
+from tangrad.typing import Value
 
 P = reductions.primitives
 
@@ -72,7 +71,7 @@ def _running() -> list[Sample]:
 
 
 def _programs() -> list[Sample]:
-    def both(a: Any, b: Any, c: Any, d: Any) -> Any:
+    def both(a: Value, b: Value, c: Value, d: Value) -> tuple[Array, Array]:
         return add_p.bind(a, c), mul_p.bind(b, d)
 
     scalar = ShapedArray((), np.float32)

@@ -10,6 +10,7 @@ import tangrad
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p, reshape_p, slice_p, transpose_p
 from tangrad.core import ClosedJaxpr, Literal, eval_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.typing import Value
 
 Arrays = tuple[Any, ...]
 
@@ -44,7 +45,7 @@ def reduce_by_tree(*args: Any, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) 
     return combine(starts, rest)
 
 
-def fold_axes(operand: Any, axes: Sequence[int]) -> Any:
+def fold_axes(operand: Value, axes: Sequence[int]) -> Value:
     """The array with some axes made into one, in front."""
     shape = operand.aval.shape
     kept = [axis for axis in range(len(shape)) if axis not in axes]
@@ -114,7 +115,7 @@ def _is_elementwise(closed: ClosedJaxpr) -> bool:
     return True
 
 
-def _at_shape(out: Any, shape: tuple[Any, ...]) -> Any:
+def _at_shape(out: Value, shape: tuple[Any, ...]) -> Value:
     """A result that does not depend on the arrays is a scalar still."""
     if type(out) is Literal or not out.aval.shape:
         return broadcast_in_dim_p.bind(out, shape=shape, broadcast_dimensions=())

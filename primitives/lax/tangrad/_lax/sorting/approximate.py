@@ -15,8 +15,9 @@ import numpy as np
 from tangrad._lax.checks import FLOATING, check_axes, check_dtype
 from tangrad._lax.elementwise.primitives import neg_p
 from tangrad._lax.sorting.primitives import sorting, top_k_p
-from tangrad.core import dtypes
+from tangrad.core import ShapedArray, dtypes
 from tangrad.core.arguments import is_symbolic
+from tangrad.typing import Value
 
 # The elements that hardware handles at once: of a vector, and along a dimension of what has more than one.
 TILE_OF_VECTOR, TILE = 1024, 128
@@ -48,7 +49,7 @@ def result_size(size: Any, rank: int, k: int, recall_target: float, input_size: 
     return tile * -(-tiles // (1 << halvings))
 
 
-def exactly(operand: Any, *, axis: int, is_max_k: bool, results: Any, **_: Any) -> tuple[Any, Any]:
+def exactly(operand: Value, *, axis: int, is_max_k: bool, results: Any, **_: Any) -> tuple[Any, Any]:
     """All of them, without loss, in order."""
     if is_max_k:
         return top_k_p.bind(operand, k=results, axis=axis)  # type: ignore[no-any-return]
@@ -58,7 +59,7 @@ def exactly(operand: Any, *, axis: int, is_max_k: bool, results: Any, **_: Any) 
 
 @sorting.primitive(name="approx_top_k", multiple_results=True, weak_type="never", decompose=exactly)
 def approx_top_k_p(
-    operand: Any, *, k: Any, axis: int, recall_target: float, is_max_k: bool, results: Any
+    operand: ShapedArray, *, k: Any, axis: int, recall_target: float, is_max_k: bool, results: Any
 ) -> tuple[Any, Any]:
     """The `k` greatest elements along `axis` (the least, without `is_max_k`), and their positions.
 

@@ -24,13 +24,14 @@ from tangrad._lax.indexing.dimension_numbers import GatherDimensionNumbers, Gath
 from tangrad._lax.indexing.primitives import gather_p
 from tangrad._lax.operands import size_operand
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, dynamic_slice_p, squeeze_p
-from tangrad.core import dtypes, literal
+from tangrad.core import Array, dtypes, literal
 from tangrad.core.arguments import is_symbolic
+from tangrad.typing import Value
 
 _FROM_VECTOR = GatherDimensionNumbers((), (0,), (0,))
 
 
-def bisect(keys: Any, values: Any, *, side: str, dtype: Any) -> Any:
+def bisect(keys: Value, values: Value, *, side: str, dtype: Any) -> Array:
     """Each step asks the element in the middle of those that are left, and leaves half of them: the number of steps is
     the same for all values. `last` is the last element that is known to come before, from -1 on.
     """
@@ -41,7 +42,7 @@ def bisect(keys: Any, values: Any, *, side: str, dtype: Any) -> Any:
     return add_p.bind(last, literal(1, dtype))
 
 
-def halve(keys: Any, values: Any, last: Any, left: Any, *, side: str) -> tuple[Any, Any]:
+def halve(keys: Any, values: Any, last: Any, left: Value, *, side: str) -> tuple[Array, Array]:
     """One step of `bisect` as the body of a loop, which ends when nothing is left: `last` and what is left after it.
 
     `left` is the number of elements that are left, without dimensions.
@@ -51,7 +52,7 @@ def halve(keys: Any, values: Any, last: Any, left: Any, *, side: str) -> tuple[A
     return _asked(keys, values, last, half, side), shift_right_logical_p.bind(left, one)
 
 
-def _asked(keys: Any, values: Any, last: Any, half: Any, side: str) -> Any:
+def _asked(keys: Any, values: Any, last: Value, half: Value, side: str) -> Array:
     """The last element that is known to come before, after one more was asked: that `half` of those left further on."""
     middle = add_p.bind(last, half)
     found = _elements(keys, middle)
@@ -75,11 +76,11 @@ def _halves(size: Any, dtype: Any, shape: tuple[Any, ...]) -> Iterator[Any]:
         left = shift_right_logical_p.bind(left, one)
 
 
-def _filled(number: Any, dtype: Any, shape: tuple[Any, ...]) -> Any:
+def _filled(number: Any, dtype: Any, shape: tuple[Any, ...]) -> Array:
     return broadcast_in_dim_p.bind(size_operand(number, dtype), shape=shape, broadcast_dimensions=())
 
 
-def _elements(keys: Any, places: Any) -> Any:
+def _elements(keys: Value, places: Value) -> Array:
     shape = places.aval.shape
     if not shape:  # XLA takes twice as long to compile a gather
         return squeeze_p.bind(dynamic_slice_p.bind(keys, places, slice_sizes=(1,)), dimensions=(0,))
@@ -95,7 +96,7 @@ def _elements(keys: Any, places: Any) -> Any:
     )
 
 
-def _before(x: Any, y: Any) -> Any:
+def _before(x: Value, y: Value) -> Array:
     """x < y in the order of sorting, where NaN comes last, also one in a part of a complex number."""
     dtype = x.aval.dtype
     if not dtypes.issubdtype(dtype, np.inexact):
@@ -104,7 +105,7 @@ def _before(x: Any, y: Any) -> Any:
     return and_p.bind(or_p.bind(smaller, ne_p.bind(y, y)), not_p.bind(ne_p.bind(x, x)))
 
 
-def _complex_before(x: Any, y: Any) -> Any:
+def _complex_before(x: Value, y: Value) -> Array:
     """By the real, then by the imaginary parts."""
     left, right = real_p.bind(x), real_p.bind(y)
     return select_n_p.bind(eq_p.bind(left, right), lt_p.bind(left, right), lt_p.bind(imag_p.bind(x), imag_p.bind(y)))

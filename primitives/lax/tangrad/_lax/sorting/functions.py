@@ -62,7 +62,9 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     return sort_p.bind(*operands, dimension=axis, is_stable=bool(is_stable), num_keys=keys)
 
 
-def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
+def sort_key_val(
+    keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True
+) -> tuple[Array, Array]:
     """Keys sorted along a dimension, and values permuted alike.
 
     Args:

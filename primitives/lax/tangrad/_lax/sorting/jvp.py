@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,16 @@ from tangrad._lax.sorting.approximate import approx_top_k_p
 from tangrad._lax.sorting.primitives import search_sorted_p, sort_p, top_k_p
 from tangrad._lax.structure.primitives import iota_p, reshape_p, slice_p
 from tangrad.autodiff import Zero, symbolic_zeros, zero_jvp
-from tangrad.core import Primitive, RuleSet, dtypes
+from tangrad.core import Array, Primitive, RuleSet, dtypes
 from tangrad.core.arguments import is_symbolic
+from tangrad.typing import DType, Value, Values
 
 jvp = RuleSet("jvp", api=1)
 
 zero_jvp(jvp, search_sorted_p)
 
 
-def _take(values: Any, positions: Any, axis: int) -> Any:
+def _take(values: Value, positions: Value, axis: int) -> Array:
     """The values at positions along an axis; the other dimensions of both run in parallel."""
     shape = positions.aval.shape
     if 0 in values.aval.shape:  # there is nothing to gather a slice from
@@ -38,13 +40,15 @@ def _take(values: Any, positions: Any, axis: int) -> Any:
     )
 
 
-def _position_dtype(size: Any) -> Any:
+def _position_dtype(size: int) -> DType:
     return dtypes.as_dtype(np.uint64 if not is_symbolic(size) and size >= 1 << 32 else np.uint32)
 
 
 @jvp.rule(sort_p)
 @symbolic_zeros
-def _sort(primals: Any, tangents: Any, *, dimension: int, **params: Any) -> Any:
+def _sort(
+    primals: Values, tangents: tuple[Value | Zero, ...], *, dimension: int, **params: Any
+) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
     shape = primals[0].aval.shape
     if all([type(tangent) is Zero for tangent in tangents]):
         outs = sort_p.bind(*primals, dimension=dimension, **params)
@@ -60,7 +64,9 @@ def _selection(primitive: Primitive) -> None:
 
     @jvp.rule(primitive)
     @symbolic_zeros
-    def _(primals: Any, tangents: Any, *, axis: int, **params: Any) -> Any:
+    def _(
+        primals: Values, tangents: tuple[Value | Zero, ...], *, axis: int, **params: Any
+    ) -> tuple[Values, tuple[Value | Zero, ...]]:
         values, positions = primitive.bind(*primals, axis=axis, **params)
         (tangent,) = tangents
         moved = Zero.of(values) if type(tangent) is Zero else _take(tangent, positions, axis)

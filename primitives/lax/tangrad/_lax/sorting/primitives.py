@@ -20,7 +20,7 @@ sorting = PrimitiveSet("sorting", api=1)
 
 
 @sorting.primitive(name="sort", multiple_results=True, weak_type="own")
-def sort_p(*operands: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
+def sort_p(*operands: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> tuple[ShapedArray, ...]:
     """The operands reordered along `dimension` by one permutation, which puts the first `num_keys` of them in order.
 
     The first key decides, the next one among equals, and so on; `is_stable` keeps the order of what is equal.
@@ -41,7 +41,7 @@ def sort_p(*operands: Any, dimension: int, is_stable: bool, num_keys: int) -> An
 
 
 @sorting.primitive(name="top_k", multiple_results=True, weak_type="own")
-def top_k_p(operand: Any, *, k: Any, axis: int) -> Any:
+def top_k_p(operand: ShapedArray, *, k: Any, axis: int) -> tuple[ShapedArray, ...]:
     """The `k` greatest elements along `axis`, descending, and their positions; the first of equal ones first."""
     check_dtype("top_k", operand, ORDERED, "operand")
     check_axes("top_k", (axis,), operand.ndim, "axis")
@@ -57,7 +57,7 @@ def top_k_p(operand: Any, *, k: Any, axis: int) -> Any:
 
 
 @sorting.primitive(name="search_sorted", weak_type="never", decompose=bisect)
-def search_sorted_p(keys: Any, values: Any, *, side: str, dtype: Any) -> Any:
+def search_sorted_p(keys: ShapedArray, values: ShapedArray, *, side: str, dtype: Any) -> ShapedArray:
     """Before which element of the sorted vector `keys` each value goes: the first place ("left") or the last.
 
     Complex numbers go by their real, then their imaginary parts; NaN comes last, and so does what has one in a part.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from tangrad._lax.sorting.approximate import approx_top_k_p
 from tangrad._lax.sorting.primitives import search_sorted_p, sort_p, sorting, top_k_p
 from tangrad.core import Primitive, RuleSet
 from tangrad.core.arguments import is_symbolic
+from tangrad.typing import Dimensions, Dims, Value, Values
 
 if TYPE_CHECKING:
+    from tangrad.batching import AxisInfo
     from tangrad.extend.masking import Sizes
 
 transpose = RuleSet("transpose", api=1)
@@ -32,7 +35,9 @@ batch = RuleSet("batch", api=1)
 
 
 @batch.rule(sort_p)
-def _sort(args: Any, dims: Any, *, axis_info: Any, dimension: int, **params: Any) -> Any:
+def _sort(
+    args: Values, dims: Dims, *, axis_info: AxisInfo, dimension: int, **params: Any
+) -> tuple[Sequence[Value], Sequence[int | None]]:
     place = next(dim for dim in dims if dim is not None)
     operands = [axis_info.place(arg, dim, place) for arg, dim in zip(args, dims)]
     outs = sort_p.bind(*operands, dimension=dimension + (place <= dimension), **params)
@@ -43,7 +48,7 @@ def _selection(primitive: Primitive) -> None:
     """Register the rule of a primitive that gives elements along `axis`, and where they were."""
 
     @batch.rule(primitive)
-    def _(args: Any, dims: Any, *, axis_info: Any, axis: int, **params: Any) -> Any:
+    def _(args: Values, dims: tuple[int, ...], *, axis_info: AxisInfo, axis: int, **params: Any) -> tuple[Values, Dims]:
         (operand,), (dim,) = args, dims
         return primitive.bind(operand, axis=axis + (dim <= axis), **params), (dim, dim)
 
@@ -57,7 +62,9 @@ mask = RuleSet("mask", api=1)
 
 
 @mask.rule(sort_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, dimension: int, is_stable: bool, num_keys: int) -> Any:
+def _(
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, dimension: int, is_stable: bool, num_keys: int
+) -> Sequence[Value]:
     shape = shapes[0]
     params = {"dimension": dimension, "is_stable": is_stable}
     if not is_symbolic(shape[dimension]):
@@ -68,14 +75,16 @@ def _(args: Any, shapes: Any, *, sizes: Sizes, dimension: int, is_stable: bool, 
 
 
 @mask.rule(top_k_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, k: Any, axis: int) -> Any:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, k: Any, axis: int) -> Sequence[Value]:
     (x,), (shape,) = args, shapes
     found = top_k_p.bind(sizes.fill(x, shape, least(x.aval.dtype)), k=sizes.padded(k), axis=axis)
     return _selected(found, shape, axis, k, sizes)
 
 
 @mask.rule(approx_top_k_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, axis: int, is_max_k: bool, **params: Any) -> Any:
+def _(
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, axis: int, is_max_k: bool, **params: Any
+) -> Sequence[Value]:
     (x,), (shape,) = args, shapes
     beyond = least(x.aval.dtype) if is_max_k else greatest(x.aval.dtype)
     padded = sizes.padded_params(params)

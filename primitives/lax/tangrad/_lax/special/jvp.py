@@ -14,7 +14,8 @@ from tangrad._lax.elementwise import primitives as e
 from tangrad._lax.elementwise.primitives import RoundingMethod
 from tangrad._lax.special import primitives as p
 from tangrad.autodiff import elementwise_jvp
-from tangrad.core import RuleSet, dtypes, literal
+from tangrad.core import Array, RuleSet, dtypes, literal
+from tangrad.typing import ArrayLike, Value
 
 jvp = RuleSet("jvp", api=1)
 
@@ -22,27 +23,27 @@ add, sub, mul, div, neg = e.add_p.bind, e.sub_p.bind, e.mul_p.bind, e.div_p.bind
 exp, log, square = e.exp_p.bind, e.log_p.bind, e.square_p.bind
 
 
-def number(value: float, like: Any) -> Any:
+def number(value: float, like: Value) -> Value:
     """A constant of the dtype of `like`, weakly typed."""
     return literal(value, like.aval.dtype, True)
 
 
-def scaled(value: float, x: Any) -> Any:
+def scaled(value: float, x: Value) -> Array:
     """A constant times x."""
     return mul(number(value, x), x)
 
 
-def select(condition: Any, x: Any, y: Any) -> Any:
+def select(condition: Value, x: Value, y: ArrayLike) -> Array:
     """x where the condition holds, else y, which may be a number."""
     return e.select_n_p.bind(condition, number(y, x) if isinstance(y, (int, float)) else y, x)
 
 
-def select_not(condition: Any, x: Any, safe: float = 1) -> Any:
+def select_not(condition: Value, x: Value, safe: float = 1) -> Array:
     """x where the condition does not hold, elsewhere a number, of which nothing is infinite."""
     return e.select_n_p.bind(condition, x, number(safe, x))
 
 
-def product(*terms: Any) -> Any:
+def product(*terms: Value) -> Value:
     return reduce(mul, terms)
 
 
@@ -60,7 +61,7 @@ def unknown(name: str, argument: str) -> Callable[..., Any]:
 _DENSITY = 2 / math.sqrt(math.pi)
 
 
-def _bell(x: Any) -> Any:
+def _bell(x: Value) -> Array:
     """exp(-x²), whose derivatives stay 0 where it is: far out x counts no more, else they had an infinite factor."""
     return exp(neg(square(e.clamp_p.bind(number(-40, x), x, number(40, x)))))
 
@@ -72,11 +73,11 @@ elementwise_jvp(jvp, p.erf_inv_p, lambda t, ans, x: mul(t, scaled(1 / _DENSITY, 
 # --- the gamma family ----------------------------------------------------------------------------------------------
 
 
-def _next(x: Any) -> Any:
+def _next(x: Value) -> Array:
     return add(x, number(1, x))
 
 
-def _digamma(x: Any) -> Any:
+def _digamma(x: Value) -> Array:
     """The derivative of log Γ, with its pole at ±0, where the primitive has NaN."""
     at_zero = e.eq_p.bind(x, number(0, x))
     return select(at_zero, neg(div(number(1, x), select(at_zero, x, 1))), p.digamma_p.bind(select_not(at_zero, x)))
@@ -85,13 +86,13 @@ def _digamma(x: Any) -> Any:
 elementwise_jvp(jvp, p.lgamma_p, lambda t, ans, x: mul(t, _digamma(x)))
 
 
-def _polygamma(order: Any, x: Any) -> Any:
+def _polygamma(order: Value, x: Value) -> Array:
     """A derivative of ψ, with the limit 0 at infinity, where the primitive has NaN."""
     endless = e.eq_p.bind(x, number(math.inf, x))
     return select_not(endless, p.polygamma_p.bind(order, select_not(endless, x)), 0)
 
 
-def _trigamma(x: Any) -> Any:
+def _trigamma(x: Value) -> Array:
     """The derivative of ψ: below 0 by its reflection (DLMF 5.15.6), and by 1 / x + 1 / 2x² where that is all."""
     enough = number(1e4 if x.aval.dtype.itemsize == 2 else 1e8, x)
     large, below = e.gt_p.bind(x, enough), e.lt_p.bind(x, number(0, x))
@@ -112,7 +113,7 @@ elementwise_jvp(
 )
 
 
-def _gamma_density(a: Any, x: Any) -> Any:
+def _gamma_density(a: Value, x: Value) -> Array:
     """The derivative of igamma with respect to x: exp(-x) xᵃ⁻¹ / Γ(a); 0 at infinity."""
     power, at_zero, endless = sub(a, number(1, a)), e.eq_p.bind(x, number(0, x)), e.eq_p.bind(x, number(math.inf, x))
     inner = select_not(e.or_p.bind(at_zero, endless), x)
@@ -123,12 +124,12 @@ def _gamma_density(a: Any, x: Any) -> Any:
     return select_not(endless, select(at_zero, at_edge, density), 0)
 
 
-def _log_ratio(a: Any, x: Any) -> Any:
+def _log_ratio(a: Value, x: Value) -> Array:
     """The derivative of the logarithm of the density with respect to a: log x - ψ(a)."""
     return sub(log(x), p.digamma_p.bind(a))
 
 
-def _cross_density(a: Any, x: Any) -> Any:
+def _cross_density(a: Value, x: Value) -> Array:
     """The derivative of the density with respect to a, 0 where that is."""
     density = _gamma_density(a, x)
     none = e.eq_p.bind(density, number(0, density))
@@ -155,7 +156,7 @@ elementwise_jvp(
 )
 
 
-def _sample_gradient_by_sample(tangent: Any, answer: Any, a: Any, x: Any) -> Any:
+def _sample_gradient_by_sample(tangent: Value, answer: Value, a: Value, x: Value) -> Array:
     # r = -P_a / p gives r_x = -(p_a + r p_x) / p, and p_x / p = (a - 1) / x - 1.
     slope = sub(div(sub(a, number(1, a)), x), number(1, x))
     return mul(tangent, neg(add(_log_ratio(a, x), mul(answer, slope))))
@@ -164,7 +165,7 @@ def _sample_gradient_by_sample(tangent: Any, answer: Any, a: Any, x: Any) -> Any
 elementwise_jvp(jvp, p.random_gamma_grad_p, unknown("random_gamma_grad", "a"), _sample_gradient_by_sample)
 
 
-def _beta_density(tangent: Any, answer: Any, a: Any, b: Any, x: Any) -> Any:
+def _beta_density(tangent: Value, answer: Value, a: Value, b: Value, x: Value) -> Array:
     one = number(1, x)
     log_beta = sub(add(p.lgamma_p.bind(a), p.lgamma_p.bind(b)), p.lgamma_p.bind(add(a, b)))
     ordinary = e.is_finite_p.bind(log_beta)  # else all of the mass is at an end
@@ -208,7 +209,7 @@ _I0_SLOPE, _I1_SLOPE = _far_slopes()
 _I1_QUOTIENT = tuple([1 / (math.factorial(k) * math.factorial(k + 1)) for k in range(5, -1, -1)])
 
 
-def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
+def _polynomial(x: Value, coefficients: tuple[float, ...]) -> Value:
     """By Horner's rule, the highest power first."""
     total = number(coefficients[0], x)
     for coefficient in coefficients[1:]:
@@ -220,14 +221,14 @@ def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
 _COUNTS = {2: 4, 4: 9}
 
 
-def _far_slope(size: Any, coefficients: tuple[float, ...]) -> Any:
+def _far_slope(size: Value, coefficients: tuple[float, ...]) -> Array:
     coefficients = coefficients[: _COUNTS.get(size.aval.dtype.itemsize, _TERMS)]
     inverse = div(number(1, size), size)
     scale = scaled(1 / math.sqrt(2 * math.pi), mul(inverse, e.sqrt_p.bind(inverse)))
     return mul(scale, _polynomial(inverse, coefficients[::-1]))
 
 
-def _split(x: Any) -> tuple[Any, Any, Any]:
+def _split(x: Value) -> tuple[Any, Any, Any]:
     """Where |x| is large, |x| there, and x elsewhere, with safe numbers in their places."""
     size = e.abs_p.bind(x)
     large = e.gt_p.bind(size, number(_FAR, size))
@@ -236,14 +237,14 @@ def _split(x: Any) -> tuple[Any, Any, Any]:
     return large, e.min_p.bind(select(large, size, _FAR), greatest), select_not(large, x)
 
 
-def _bessel_i0e(tangent: Any, answer: Any, x: Any) -> Any:
+def _bessel_i0e(tangent: Value, answer: Value, x: Value) -> Array:
     large, size, near = _split(x)
     sign = e.sign_p.bind(x)
     slope = sub(p.bessel_i1e_p.bind(near), mul(e.sign_p.bind(near), p.bessel_i0e_p.bind(near)))
     return mul(tangent, select(large, mul(sign, _far_slope(size, _I0_SLOPE)), slope))
 
 
-def _quotient(x: Any) -> Any:
+def _quotient(x: Value) -> Array:
     """exp(-|x|) I₁(x) / x, by its series near 0."""
     small = e.lt_p.bind(e.abs_p.bind(x), number(0.5, x))
     inner, outer = select(small, x, 0), select_not(small, x)
@@ -251,7 +252,7 @@ def _quotient(x: Any) -> Any:
     return select(small, series, div(p.bessel_i1e_p.bind(outer), outer))
 
 
-def _bessel_i1e(tangent: Any, answer: Any, x: Any) -> Any:
+def _bessel_i1e(tangent: Value, answer: Value, x: Value) -> Array:
     large, size, near = _split(x)
     slope = sub(sub(p.bessel_i0e_p.bind(near), mul(e.sign_p.bind(near), p.bessel_i1e_p.bind(near))), _quotient(near))
     return mul(tangent, select(large, _far_slope(size, _I1_SLOPE), slope))

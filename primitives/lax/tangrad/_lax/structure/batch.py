@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.checks import BOOL
@@ -14,8 +15,9 @@ from tangrad._lax.indexing.dimension_numbers import (
 )
 from tangrad._lax.indexing.primitives import gather_p, scatter_p
 from tangrad._lax.structure import primitives as p
-from tangrad.batching import elementwise_batch, front_batch, place_axis, to_front
-from tangrad.core import RuleSet, literal
+from tangrad.batching import AxisInfo, elementwise_batch, front_batch, place_axis, to_front
+from tangrad.core import Array, RuleSet, literal
+from tangrad.typing import Dimensions, Dims, Value, Values
 
 batch = RuleSet("batch", api=1)
 
@@ -24,25 +26,27 @@ batch.not_applicable("it has no operands", p.iota_p)
 
 
 @batch.rule(p.optimization_barrier_p)
-def _optimization_barrier(args: Any, dims: Any, *, axis_info: Any) -> Any:
+def _optimization_barrier(
+    args: Values, dims: Dims, *, axis_info: AxisInfo
+) -> tuple[Sequence[Value], Sequence[int | None]]:
     return p.optimization_barrier_p.bind(*args), dims
 
 
 # --- shape ---------------------------------------------------------------------------------------------------------
 
 
-def _around(dim: int, axes: Any) -> tuple[int, ...]:
+def _around(dim: int, axes: tuple[int, ...]) -> tuple[int, ...]:
     """Axes of an operand, counted with the mapped one."""
     return tuple([axis + (axis >= dim) for axis in axes])
 
 
-def _broadcast_in_dim(operand: Any, *, shape: Any, broadcast_dimensions: Any) -> Any:
+def _broadcast_in_dim(operand: Value, *, shape: Dimensions, broadcast_dimensions: tuple[int, ...]) -> Array:
     size = operand.aval.shape[0]
     dimensions = (0, *[d + 1 for d in broadcast_dimensions])
     return p.broadcast_in_dim_p.bind(operand, shape=(size, *shape), broadcast_dimensions=dimensions)
 
 
-def _reshape(operand: Any, *, new_sizes: Any, dimensions: Any) -> Any:
+def _reshape(operand: Value, *, new_sizes: Dimensions, dimensions: tuple[int, ...] | None) -> Array:
     if dimensions is not None:
         dimensions = (0, *[d + 1 for d in dimensions])
     return p.reshape_p.bind(operand, new_sizes=(operand.aval.shape[0], *new_sizes), dimensions=dimensions)
@@ -53,20 +57,26 @@ front_batch(batch, p.reshape_p, _reshape)
 
 
 @batch.rule(p.transpose_p)
-def _transpose(args: Any, dims: Any, *, axis_info: Any, permutation: Any) -> Any:
+def _transpose(
+    args: Values, dims: tuple[int, ...], *, axis_info: AxisInfo, permutation: tuple[int, ...]
+) -> tuple[Value, int | None]:
     (operand,), (dim,) = args, dims
     return p.transpose_p.bind(operand, permutation=(dim, *_around(dim, permutation))), 0
 
 
 @batch.rule(p.squeeze_p)
-def _squeeze(args: Any, dims: Any, *, axis_info: Any, dimensions: Any) -> Any:
+def _squeeze(
+    args: Values, dims: tuple[int, ...], *, axis_info: AxisInfo, dimensions: tuple[int, ...]
+) -> tuple[Value, int | None]:
     (operand,), (dim,) = args, dims
     gone = _around(dim, dimensions)
     return p.squeeze_p.bind(operand, dimensions=gone), dim - sum([d < dim for d in gone])
 
 
 @batch.rule(p.rev_p)
-def _rev(args: Any, dims: Any, *, axis_info: Any, dimensions: Any) -> Any:
+def _rev(
+    args: Values, dims: tuple[int, ...], *, axis_info: AxisInfo, dimensions: tuple[int, ...]
+) -> tuple[Value, int | None]:
     (operand,), (dim,) = args, dims
     return p.rev_p.bind(operand, dimensions=_around(dim, dimensions)), dim
 
@@ -74,12 +84,20 @@ def _rev(args: Any, dims: Any, *, axis_info: Any, dimensions: Any) -> Any:
 # --- parts ---------------------------------------------------------------------------------------------------------
 
 
-def _insert(values: Any, position: int, value: Any) -> tuple[Any, ...]:
+def _insert(values: Any, position: Any, value: Any) -> tuple[Any, ...]:
     return (*values[:position], value, *values[position:])
 
 
 @batch.rule(p.slice_p)
-def _slice(args: Any, dims: Any, *, axis_info: Any, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+def _slice(
+    args: Values,
+    dims: tuple[int, ...],
+    *,
+    axis_info: AxisInfo,
+    start_indices: Dimensions,
+    limit_indices: Dimensions,
+    strides: tuple[int, ...] | None,
+) -> tuple[Value, int | None]:
     (operand,), (dim,) = args, dims
     out = p.slice_p.bind(
         operand,
@@ -91,14 +109,18 @@ def _slice(args: Any, dims: Any, *, axis_info: Any, start_indices: Any, limit_in
 
 
 @batch.rule(p.split_p)
-def _split(args: Any, dims: Any, *, axis_info: Any, sizes: Any, axis: int) -> Any:
+def _split(
+    args: Values, dims: tuple[int, ...], *, axis_info: AxisInfo, sizes: tuple[int, ...], axis: int
+) -> tuple[Sequence[Value], Sequence[int | None]]:
     (operand,), (dim,) = args, dims
     (position,) = _around(dim, (axis,))
     return p.split_p.bind(operand, sizes=sizes, axis=position), (dim,) * len(sizes)
 
 
 @batch.rule(p.dynamic_slice_p)
-def _dynamic_slice(args: Any, dims: Any, *, axis_info: Any, slice_sizes: Any) -> Any:
+def _dynamic_slice(
+    args: Values, dims: Dims, *, axis_info: AxisInfo, slice_sizes: Dimensions
+) -> tuple[Value, int | None]:
     operand, *starts = args
     dim, *start_dims = dims
     if not starts:
@@ -130,7 +152,7 @@ def _dynamic_slice(args: Any, dims: Any, *, axis_info: Any, slice_sizes: Any) ->
     return out, 0
 
 
-def _stacked(starts: Any, dims: Any, size: Any) -> Any:
+def _stacked(starts: Sequence[Value], dims: Sequence[int | None], size: int) -> Array:
     """Start indices as one array, with the mapped axis in front and an index in each row."""
     columns = []
     for start, dim in zip(starts, dims, strict=True):
@@ -140,7 +162,7 @@ def _stacked(starts: Any, dims: Any, size: Any) -> Any:
 
 
 @batch.rule(p.dynamic_update_slice_p)
-def _dynamic_update_slice(args: Any, dims: Any, *, axis_info: Any) -> Any:
+def _dynamic_update_slice(args: Values, dims: Sequence[Any], *, axis_info: AxisInfo) -> tuple[Value, int | None]:
     operand, update, *starts = args
     dim, update_dim, *start_dims = dims
     if not starts:
@@ -179,21 +201,23 @@ def _dynamic_update_slice(args: Any, dims: Any, *, axis_info: Any) -> Any:
 
 
 @batch.rule(p.concatenate_p)
-def _concatenate(args: Any, dims: Any, *, axis_info: Any, dimension: int) -> Any:
+def _concatenate(args: Values, dims: Dims, *, axis_info: AxisInfo, dimension: int) -> tuple[Value, int | None]:
     dim = next(d for d in dims if d is not None)
     operands = [place_axis(arg, d, dim, axis_info.size) for arg, d in zip(args, dims, strict=True)]
     return p.concatenate_p.bind(*operands, dimension=dimension + (dimension >= dim)), dim
 
 
 @batch.rule(p.pad_p)
-def _pad(args: Any, dims: Any, *, axis_info: Any, padding_config: Any) -> Any:
+def _pad(
+    args: Values, dims: Dims, *, axis_info: AxisInfo, padding_config: tuple[tuple[int, ...], ...]
+) -> tuple[Value, int | None]:
     (operand, value), (dim, value_dim) = args, dims
     if value_dim is None:
         return p.pad_p.bind(operand, value, padding_config=_insert(padding_config, dim, (0, 0, 0))), dim
     return _pad_with_many(place_axis(operand, dim, 0, axis_info.size), value, padding_config), 0
 
 
-def _pad_with_many(operand: Any, values: Any, config: Any) -> Any:
+def _pad_with_many(operand: Value, values: Value, config: tuple[tuple[int, ...], ...]) -> Array:
     """Each operand padded with its own value: padded with zeros, which the values then replace."""
     shape = operand.aval.shape
     padded = p.pad_p.bind(operand, literal(0, operand.aval.dtype, True), padding_config=((0, 0, 0), *config))

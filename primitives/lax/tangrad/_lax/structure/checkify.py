@@ -9,6 +9,7 @@ from tangrad._lax.checkify_bounds import check_starts
 from tangrad._lax.structure.primitives import dynamic_slice_p, dynamic_update_slice_p, structure
 from tangrad.core import RuleSet
 from tangrad.extend.checkify import Checks, handed_on
+from tangrad.typing import Value, Values
 
 checkify = RuleSet("checkify", api=1)
 AT_RUN_TIME = (dynamic_slice_p, dynamic_update_slice_p)
@@ -16,14 +17,14 @@ handed_on(checkify, *[one for one in structure.primitives.values() if one not in
 
 
 @checkify.rule(dynamic_slice_p)
-def _(args: Any, *, checks: Checks, slice_sizes: Sequence[Any]) -> Any:
+def _(args: Values, *, checks: Checks, slice_sizes: Sequence[Any]) -> Value:
     operand, *starts = args
     check_starts(checks, operand.aval.shape, slice_sizes, starts)
     return dynamic_slice_p.bind(*args, slice_sizes=slice_sizes)
 
 
 @checkify.rule(dynamic_update_slice_p)
-def _(args: Any, *, checks: Checks) -> Any:
+def _(args: Values, *, checks: Checks) -> Value:
     operand, update, *starts = args
     check_starts(checks, operand.aval.shape, update.aval.shape, starts)
     return dynamic_update_slice_p.bind(*args)

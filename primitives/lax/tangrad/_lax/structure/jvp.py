@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from tangrad._lax.structure import primitives as p
 from tangrad.autodiff import Zero, instantiate, linear_jvp, symbolic_zeros, zero_jvp
 from tangrad.core import RuleSet
+from tangrad.typing import Dimensions, Value, Values
 
 jvp = RuleSet("jvp", api=1)
 
@@ -17,7 +18,9 @@ zero_jvp(jvp, p.iota_p, p.stop_gradient_p)
 
 @jvp.rule(p.dynamic_slice_p)
 @symbolic_zeros
-def _dynamic_slice(primals: Any, tangents: Any, *, slice_sizes: Any) -> Any:
+def _dynamic_slice(
+    primals: Values, tangents: tuple[Value | Zero, ...], *, slice_sizes: Dimensions
+) -> tuple[Value, Value | Zero]:
     operand, *starts = primals
     answer = p.dynamic_slice_p.bind(operand, *starts, slice_sizes=slice_sizes)
     if type(tangents[0]) is Zero:
@@ -27,7 +30,7 @@ def _dynamic_slice(primals: Any, tangents: Any, *, slice_sizes: Any) -> Any:
 
 @jvp.rule(p.dynamic_update_slice_p)
 @symbolic_zeros
-def _dynamic_update_slice(primals: Any, tangents: Any) -> Any:
+def _dynamic_update_slice(primals: Values, tangents: tuple[Value | Zero, ...]) -> tuple[Value, Value | Zero]:
     operand, update, *starts = primals
     answer = p.dynamic_update_slice_p.bind(operand, update, *starts)
     if type(tangents[0]) is Zero and type(tangents[1]) is Zero:
@@ -37,7 +40,9 @@ def _dynamic_update_slice(primals: Any, tangents: Any) -> Any:
 
 @jvp.rule(p.optimization_barrier_p)
 @symbolic_zeros
-def _optimization_barrier(primals: Any, tangents: Any) -> Any:
+def _optimization_barrier(
+    primals: Values, tangents: tuple[Value | Zero, ...]
+) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
     answers = p.optimization_barrier_p.bind(*primals)
     given = [tangent for tangent in tangents if type(tangent) is not Zero]
     # Tangents have a barrier of their own, so that primals do not wait for them.

@@ -43,9 +43,10 @@ from tangrad._lax.structure.primitives import (
     strided_size,
     transpose_p,
 )
-from tangrad.core import RuleSet, literal
+from tangrad.core import Array, RuleSet, literal
 from tangrad.core.arguments import is_symbolic, product
 from tangrad.extend.masking import INT32, Sizes, number, repeated, whole
+from tangrad.typing import Dimensions, Value
 
 mask = RuleSet("mask", api=1)
 
@@ -56,7 +57,7 @@ mask.add(optimization_barrier_p, lambda args, shapes, *, sizes: optimization_bar
 # --- elements by their positions ------------------------------------------------------------------------------------
 
 
-def take(x: Any, places: Any, axis: int) -> Any:
+def take(x: Value, places: Value, axis: int) -> Array:
     """The slices of `x` at some places along an axis; those that are outside are the nearest ones inside."""
     shape = x.aval.shape
     others = tuple([d for d in range(len(shape)) if d != axis])
@@ -73,11 +74,11 @@ def take(x: Any, places: Any, axis: int) -> Any:
     )
 
 
-def _counted(count: int) -> Any:
+def _counted(count: int) -> Array:
     return iota_p.bind(dtype=INT32, shape=(count,), dimension=0)
 
 
-def _taken(x: Any, start: Any, count: int, step: int, axis: int) -> Any:
+def _taken(x: Any, start: Any, count: int, step: int, axis: int) -> Array:
     """`count` slices along an axis, from a logical place on, in steps."""
     places = mul_p.bind(_counted(count), literal(step, INT32)) if step != 1 else _counted(count)
     return take(x, add_p.bind(places, number(start)), axis)
@@ -87,12 +88,19 @@ def _taken(x: Any, start: Any, count: int, step: int, axis: int) -> Any:
 
 
 @mask.rule(broadcast_in_dim_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, shape: Any, broadcast_dimensions: Any) -> Any:
+def _(
+    args: Sequence[Value],
+    shapes: Sequence[Dimensions],
+    *,
+    sizes: Sizes,
+    shape: Any,
+    broadcast_dimensions: tuple[int, ...],
+) -> Value:
     return repeated(args[0], shapes[0], shape, broadcast_dimensions, sizes)
 
 
 @mask.rule(reshape_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, new_sizes: Any, dimensions: Any) -> Any:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, new_sizes: Any, dimensions: Any) -> Value:
     (x,), (shape,) = args, shapes
     if dimensions is not None:
         x, shape = transpose_p.bind(x, permutation=dimensions), tuple([shape[d] for d in dimensions])
@@ -132,7 +140,7 @@ def _grows(one: list[Any], other: list[Any]) -> bool | None:
         return None
 
 
-def _reordered(x: Any, shape: Any, new_sizes: Any, padded: tuple[int, ...], sizes: Sizes) -> Any:
+def _reordered(x: Value, shape: Any, new_sizes: Any, padded: tuple[int, ...], sizes: Sizes) -> Array:
     """Each element of the result by its number among those that count."""
     flat, stride = None, number(1)
     for dimension in range(len(padded) - 1, -1, -1):
@@ -155,7 +163,7 @@ def _reordered(x: Any, shape: Any, new_sizes: Any, padded: tuple[int, ...], size
 
 
 @mask.rule(rev_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, dimensions: Any) -> Any:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, dimensions: Any) -> Value:
     (x,), (shape,) = args, shapes
     plain = tuple([d for d in dimensions if not is_symbolic(shape[d])])
     x = rev_p.bind(x, dimensions=plain) if plain else x
@@ -170,12 +178,20 @@ def _(args: Any, shapes: Any, *, sizes: Sizes, dimensions: Any) -> Any:
 
 
 @mask.rule(slice_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+def _(
+    args: Sequence[Value],
+    shapes: Sequence[Dimensions],
+    *,
+    sizes: Sizes,
+    start_indices: Any,
+    limit_indices: Any,
+    strides: Any,
+) -> Value:
     (x,), (shape,) = args, shapes
     return _sliced(x, shape, start_indices, limit_indices, strides or (1,) * len(shape), sizes)
 
 
-def _sliced(x: Any, shape: Any, starts: Any, limits: Any, steps: Any, sizes: Sizes) -> Any:
+def _sliced(x: Value, shape: Any, starts: Any, limits: Any, steps: Any, sizes: Sizes) -> Any:
     out = tuple([strided_size(limit - start, step) for start, limit, step in zip(starts, limits, steps)])
     moving = [axis for axis, start in enumerate(starts) if is_symbolic(start)]
     for axis in moving:
@@ -191,7 +207,9 @@ def _sliced(x: Any, shape: Any, starts: Any, limits: Any, steps: Any, sizes: Siz
 
 
 @mask.rule(split_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, axis: int, **params: Any) -> Any:
+def _(
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, axis: int, **params: Any
+) -> Sequence[Value]:
     (x,), (shape,) = args, shapes
     parts, start = [], 0
     for size in params["sizes"]:
@@ -202,14 +220,14 @@ def _(args: Any, shapes: Any, *, sizes: Sizes, axis: int, **params: Any) -> Any:
     return tuple(parts)
 
 
-def _start(index: Any, size: Any, window: Any, sizes: Sizes) -> Any:
+def _start(index: Value, size: Any, window: Any, sizes: Sizes) -> Array:
     """The position of a window, moved into what counts."""
     last = sub_p.bind(number(sizes.logical(size)), number(sizes.logical(window)))
     index = index if index.aval.dtype == INT32 else _as_int32(index)
     return clamp_p.bind(literal(0, INT32), index, last)
 
 
-def _as_int32(index: Any) -> Any:
+def _as_int32(index: Value) -> Array:
     from_dtype = index.aval.dtype
     wide = literal(2**31 - 1, from_dtype) if from_dtype.itemsize >= 4 and from_dtype != INT32 else None
     if wide is not None:
@@ -218,7 +236,7 @@ def _as_int32(index: Any) -> Any:
 
 
 @mask.rule(dynamic_slice_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, slice_sizes: Any) -> Any:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, slice_sizes: Any) -> Value:
     (x, *starts), shape = args, shapes[0]
     moving = [axis for axis, size in enumerate(shape) if is_symbolic(size)]
     for axis in moving:
@@ -230,7 +248,7 @@ def _(args: Any, shapes: Any, *, sizes: Sizes, slice_sizes: Any) -> Any:
 
 
 @mask.rule(dynamic_update_slice_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes) -> Any:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes) -> Value:
     (x, update, *starts), (shape, window) = args, shapes[:2]
     if not any([is_symbolic(size) for size in (*shape, *window)]):
         return dynamic_update_slice_p.bind(x, update, *starts)
@@ -249,7 +267,7 @@ def _(args: Any, shapes: Any, *, sizes: Sizes) -> Any:
 
 
 @mask.rule(concatenate_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, dimension: int) -> Any:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, dimension: int) -> Value:
     extents = [shape[dimension] for shape in shapes]
     if not any([is_symbolic(size) for size in extents[:-1]]):
         return concatenate_p.bind(*args, dimension=dimension)
@@ -268,7 +286,7 @@ def _(args: Any, shapes: Any, *, sizes: Sizes, dimension: int) -> Any:
 
 
 @mask.rule(pad_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, padding_config: Any) -> Any:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, padding_config: Any) -> Value:
     (x, value), (shape, _) = args, shapes
     if any([is_symbolic(part) for low, _, interior in padding_config for part in (low, interior)]):
         raise NotImplementedError(

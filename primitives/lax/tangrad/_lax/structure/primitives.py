@@ -20,9 +20,10 @@ from tangrad._lax.checks import (
     check_length,
     check_same_dtype,
 )
-from tangrad.core import Primitive, PrimitiveSet, ShapedArray, dtypes, literal
+from tangrad.core import Array, Primitive, PrimitiveSet, ShapedArray, dtypes, literal
 from tangrad.core.arguments import canonicalize_shape, is_symbolic
 from tangrad.core.caches import FixedParams
+from tangrad.typing import Dimensions, DType, Value
 
 structure = PrimitiveSet("structure", api=1)
 
@@ -30,7 +31,7 @@ _INT32 = dtypes.as_dtype("int32")
 _INT32_MAX = 2**31 - 1
 
 
-def _result(operand: Any, shape: Sequence[Any]) -> ShapedArray:
+def _result(operand: ShapedArray, shape: Sequence[int]) -> ShapedArray:
     return ShapedArray(shape, operand.dtype)
 
 
@@ -38,7 +39,9 @@ def _result(operand: Any, shape: Sequence[Any]) -> ShapedArray:
 
 
 @structure.primitive(name="broadcast_in_dim")
-def broadcast_in_dim_p(operand: Any, *, shape: tuple[Any, ...], broadcast_dimensions: tuple[int, ...]) -> Any:
+def broadcast_in_dim_p(
+    operand: ShapedArray, *, shape: Dimensions, broadcast_dimensions: tuple[int, ...]
+) -> ShapedArray:
     """The operand repeated to fill `shape`: its dimension i becomes the result's `broadcast_dimensions[i]`."""
     name, argument = "broadcast_in_dim", "broadcast_dimensions"
     check_length(name, broadcast_dimensions, operand.ndim, argument, "dimension of the operand")
@@ -59,7 +62,7 @@ def check_axes_of_result(name: str, axes: Sequence[int], rank: int, argument: st
 
 
 @structure.primitive(name="reshape")
-def reshape_p(operand: Any, *, new_sizes: tuple[Any, ...], dimensions: tuple[int, ...] | None) -> Any:
+def reshape_p(operand: ShapedArray, *, new_sizes: Dimensions, dimensions: tuple[int, ...] | None) -> ShapedArray:
     """The same elements in another shape, in row-major order, or in the order that `dimensions` gives."""
     if any(not is_symbolic(size) and size < 0 for size in new_sizes):
         raise ValueError(f"reshape: new_sizes must not be negative, got {tuple(new_sizes)}")
@@ -74,7 +77,7 @@ def reshape_p(operand: Any, *, new_sizes: tuple[Any, ...], dimensions: tuple[int
 
 
 @structure.primitive(name="transpose")
-def transpose_p(operand: Any, *, permutation: tuple[int, ...]) -> Any:
+def transpose_p(operand: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
     """The operand with its dimensions reordered: dimension i of the result is `permutation[i]` of the operand."""
     if sorted(permutation) != list(range(operand.ndim)):
         raise ValueError(
@@ -83,13 +86,13 @@ def transpose_p(operand: Any, *, permutation: tuple[int, ...]) -> Any:
     return _result(operand, [operand.shape[i] for i in permutation])
 
 
-def _squeeze(array: Any, *, dimensions: tuple[int, ...]) -> Any:
+def _squeeze(array: Value, *, dimensions: tuple[int, ...]) -> Array:
     sizes = tuple([size for d, size in enumerate(array.aval.shape) if d not in dimensions])
     return reshape_p.bind(array, new_sizes=sizes, dimensions=None)
 
 
 @structure.primitive(name="squeeze", decompose=_squeeze)
-def squeeze_p(array: Any, *, dimensions: tuple[int, ...]) -> Any:
+def squeeze_p(array: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
     """The array without the given dimensions, which must have size 1."""
     check_axes("squeeze", dimensions, array.ndim, "dimensions")
     if any(array.shape[d] != 1 for d in dimensions):
@@ -98,7 +101,7 @@ def squeeze_p(array: Any, *, dimensions: tuple[int, ...]) -> Any:
 
 
 @structure.primitive(name="rev")
-def rev_p(operand: Any, *, dimensions: tuple[int, ...]) -> Any:
+def rev_p(operand: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
     """The operand with the order of its elements reversed along the given dimensions."""
     check_axes("rev", dimensions, operand.ndim, "dimensions")
     return operand
@@ -107,7 +110,7 @@ def rev_p(operand: Any, *, dimensions: tuple[int, ...]) -> Any:
 # --- parts ---------------------------------------------------------------------------------------------------------
 
 
-def _part_from(operand: Any, *starts: Any, axes: tuple[int, ...], sizes: tuple[int, ...], strides: Any) -> Any:
+def _part_from(operand: Value, *starts: Value, axes: tuple[int, ...], sizes: tuple[int, ...], strides: Any) -> Array:
     """The part of these sizes along some axes, whole along the others, from starts that are operands."""
     places: list[Any] = [literal(0, starts[0].aval.dtype)] * operand.aval.ndim
     extents = list(operand.aval.shape)
@@ -119,7 +122,9 @@ def _part_from(operand: Any, *starts: Any, axes: tuple[int, ...], sizes: tuple[i
     return slice_p.bind(part, start_indices=(0,) * len(extents), limit_indices=tuple(extents), strides=strides)
 
 
-def _type_of_part(operand: Any, *starts: Any, axes: tuple[int, ...], sizes: tuple[int, ...], strides: Any) -> Any:
+def _type_of_part(
+    operand: ShapedArray, *starts: ShapedArray, axes: tuple[int, ...], sizes: tuple[int, ...], strides: Any
+) -> ShapedArray:
     shape = list(operand.shape)
     for axis, size in zip(axes, sizes):
         shape[axis] = size
@@ -131,13 +136,17 @@ def _type_of_part(operand: Any, *starts: Any, axes: tuple[int, ...], sizes: tupl
 _part_from_p = Primitive("slice_from", _type_of_part, family="structure", weak_type="own", decompose=_part_from)
 
 
-def _slice_by_operands(operand: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+def _slice_by_operands(
+    operand: ShapedArray, *, start_indices: Dimensions, limit_indices: Dimensions, strides: Any
+) -> Any:
     """Where a slice starts is a number that programs need not be compiled for."""
     return _slice_form(operand.shape, tuple(start_indices), tuple(limit_indices), strides)
 
 
 @lru_cache(1024)
-def _slice_form(shape: Any, starts: Any, limits: Any, strides: Any) -> Callable[[Any], Any] | None:
+def _slice_form(
+    shape: Dimensions, starts: tuple[int, ...], limits: tuple[int, ...], strides: Any
+) -> Callable[[Any], Any] | None:
     steps = strides or (1,) * len(shape)
     if not len(starts) == len(limits) == len(steps) == len(shape) or min(steps, default=1) < 1:
         return None  # the operation itself has the messages
@@ -158,8 +167,8 @@ def _part_params(axes: tuple[int, ...], sizes: tuple[int, ...], strides: Any) ->
 
 @structure.primitive(name="slice", value_form=_slice_by_operands)
 def slice_p(
-    operand: Any, *, start_indices: tuple[Any, ...], limit_indices: tuple[Any, ...], strides: tuple[int, ...] | None
-) -> Any:
+    operand: ShapedArray, *, start_indices: Dimensions, limit_indices: Dimensions, strides: tuple[int, ...] | None
+) -> ShapedArray:
     """The part from `start_indices` up to, not including, `limit_indices`, in steps of `strides` (None: 1)."""
     for value, argument in ((start_indices, "start_indices"), (limit_indices, "limit_indices"), (strides, "strides")):
         if value is not None:
@@ -176,12 +185,12 @@ def slice_p(
     return _result(operand, [strided_size(b - a, step) for a, b, step in zip(start_indices, limit_indices, steps)])
 
 
-def strided_size(extent: Any, stride: int) -> Any:
+def strided_size(extent: int, stride: int) -> int:
     """How many elements a stride meets within an extent."""
     return extent if stride == 1 else (extent + stride - 1) // stride
 
 
-def _split(operand: Any, *, sizes: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
+def _split(operand: Value, *, sizes: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
     """One slice after the other."""
     starts, limits = [0] * len(operand.aval.shape), list(operand.aval.shape)
     parts = []
@@ -195,7 +204,7 @@ def _split(operand: Any, *, sizes: tuple[Any, ...], axis: int) -> tuple[Any, ...
 _FEW_PARTS = 32
 
 
-def _split_by_operands(_: Any, *, sizes: tuple[Any, ...], axis: int) -> Callable[[Any], Any] | None:
+def _split_by_operands(_: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> Callable[[Any], Any] | None:
     """Slice by slice: a program for each size, where one for all would be as long as there are parts.
 
     A few parts of one size are one program: nothing in it changes with a value.
@@ -206,7 +215,7 @@ def _split_by_operands(_: Any, *, sizes: tuple[Any, ...], axis: int) -> Callable
 
 
 @structure.primitive(name="split", multiple_results=True, decompose=_split, value_form=_split_by_operands)
-def split_p(operand: Any, *, sizes: tuple[Any, ...], axis: int) -> Any:
+def split_p(operand: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> tuple[ShapedArray, ...]:
     """Consecutive parts of the operand along `axis`, with the given sizes."""
     check_axes("split", (axis,), operand.ndim, "axis")
     if any(not is_symbolic(size) and size < 0 for size in sizes):
@@ -218,7 +227,7 @@ def split_p(operand: Any, *, sizes: tuple[Any, ...], axis: int) -> Any:
 
 
 @structure.primitive(name="dynamic_slice", weak_type="own")
-def dynamic_slice_p(operand: Any, *start_indices: Any, slice_sizes: tuple[Any, ...]) -> Any:
+def dynamic_slice_p(operand: ShapedArray, *start_indices: ShapedArray, slice_sizes: Dimensions) -> ShapedArray:
     """The part of size `slice_sizes` from `start_indices`: scalars, moved so that the part is within the operand."""
     _check_start_indices("dynamic_slice", operand, start_indices)
     check_length("dynamic_slice", slice_sizes, operand.ndim, "slice_sizes", "dimension of the operand")
@@ -230,7 +239,7 @@ def dynamic_slice_p(operand: Any, *start_indices: Any, slice_sizes: tuple[Any, .
 
 
 @structure.primitive(name="dynamic_update_slice", weak_type="own")
-def dynamic_update_slice_p(operand: Any, update: Any, *start_indices: Any) -> Any:
+def dynamic_update_slice_p(operand: ShapedArray, update: ShapedArray, *start_indices: ShapedArray) -> ShapedArray:
     """The operand with `update` written over it from `start_indices`, moved so that the update is within."""
     _check_start_indices("dynamic_update_slice", operand, start_indices)
     check_same_dtype("dynamic_update_slice", (operand, update))
@@ -246,7 +255,7 @@ def dynamic_update_slice_p(operand: Any, update: Any, *start_indices: Any) -> An
     return ShapedArray(operand.shape, operand.dtype, operand.weak_type and update.weak_type)
 
 
-def _check_start_indices(name: str, operand: Any, start_indices: Sequence[Any]) -> None:
+def _check_start_indices(name: str, operand: ShapedArray, start_indices: Sequence[ShapedArray]) -> None:
     if len(start_indices) != operand.ndim:
         raise ValueError(
             f"{name}: start_indices must have one index for each dimension of the operand ({operand.ndim}), "
@@ -264,7 +273,7 @@ def _check_start_indices(name: str, operand: Any, start_indices: Sequence[Any]) 
 
 
 @structure.primitive(name="concatenate")
-def concatenate_p(*operands: Any, dimension: int) -> Any:
+def concatenate_p(*operands: ShapedArray, dimension: int) -> ShapedArray:
     """The operands one after the other along `dimension`."""
     if not operands:
         raise ValueError("concatenate requires at least one operand")
@@ -284,8 +293,8 @@ def concatenate_p(*operands: Any, dimension: int) -> Any:
 
 
 def _padded_from(
-    operand: Any, padding_value: Any, *lows: Any, shape: tuple[int, ...], interior: tuple[int, ...]
-) -> Any:
+    operand: Value, padding_value: Value, *lows: Value, shape: tuple[int, ...], interior: tuple[int, ...]
+) -> Array:
     """The operand written into an array that is full of the padding value, at places that are operands."""
     if any(interior):
         operand = pad_p.bind(operand, padding_value, padding_config=tuple([(0, 0, count) for count in interior]))
@@ -293,7 +302,9 @@ def _padded_from(
     return dynamic_update_slice_p.bind(around, operand, *lows)
 
 
-def _type_of_pad_from(operand: Any, padding_value: Any, *_: Any, shape: tuple[int, ...], interior: Any) -> Any:
+def _type_of_pad_from(
+    operand: ShapedArray, padding_value: ShapedArray, *_: ShapedArray, shape: tuple[int, ...], interior: tuple[int, ...]
+) -> ShapedArray:
     return ShapedArray(shape, operand.dtype, operand.weak_type and padding_value.weak_type)
 
 
@@ -301,7 +312,9 @@ def _type_of_pad_from(operand: Any, padding_value: Any, *_: Any, shape: tuple[in
 _pad_from_p = Primitive("pad_from", _type_of_pad_from, family="structure", weak_type="own", decompose=_padded_from)
 
 
-def _pad_by_operands(operand: Any, padding_value: Any, *, padding_config: Any) -> Callable[..., Any] | None:
+def _pad_by_operands(
+    operand: ShapedArray, padding_value: ShapedArray, *, padding_config: tuple[tuple[int, ...], ...]
+) -> Callable[..., Any] | None:
     """How a padding is shared out between both ends is a number that programs need not be compiled for."""
     if not all([low >= 0 and high >= 0 for low, high, _ in padding_config]):
         return None
@@ -315,7 +328,9 @@ def _pad_by_operands(operand: Any, padding_value: Any, *, padding_config: Any) -
 
 
 @structure.primitive(name="pad", value_form=_pad_by_operands)
-def pad_p(operand: Any, padding_value: Any, *, padding_config: tuple[tuple[Any, Any, Any], ...]) -> Any:
+def pad_p(
+    operand: ShapedArray, padding_value: ShapedArray, *, padding_config: tuple[tuple[Any, Any, Any], ...]
+) -> ShapedArray:
     """`padding_value` added before, after and between the elements; (low, high, interior) for each dimension.
 
     Negative low and high remove elements, after the interior padding.
@@ -339,7 +354,7 @@ def pad_p(operand: Any, padding_value: Any, *, padding_config: tuple[tuple[Any, 
     return _result(operand, sizes)
 
 
-def dilated_size(size: Any, interior: Any) -> Any:
+def dilated_size(size: int, interior: int) -> int:
     """The size of a dimension after `interior` elements went between each two of its elements."""
     if not is_symbolic(interior) and interior == 0:
         return size
@@ -352,7 +367,7 @@ def dilated_size(size: Any, interior: Any) -> Any:
 
 
 @structure.primitive(name="iota")
-def iota_p(*, dtype: Any, shape: tuple[Any, ...], dimension: int) -> Any:
+def iota_p(*, dtype: DType, shape: Dimensions, dimension: int) -> ShapedArray:
     """0, 1, 2, … along `dimension`, the same along the others."""
     out = ShapedArray(canonicalize_shape(shape), dtype)
     check_dtype("iota", out, (INTEGER, FLOATING, COMPLEX), "dtype")
@@ -361,18 +376,18 @@ def iota_p(*, dtype: Any, shape: tuple[Any, ...], dimension: int) -> Any:
 
 
 @structure.primitive(name="copy")
-def copy_p(x: Any) -> Any:
+def copy_p(x: ShapedArray) -> ShapedArray:
     """The same elements in memory of their own."""
     return x
 
 
 @structure.primitive(name="stop_gradient")
-def stop_gradient_p(x: Any) -> Any:
+def stop_gradient_p(x: ShapedArray) -> ShapedArray:
     """The same elements; to differentiation, a constant."""
     return x
 
 
 @structure.primitive(name="optimization_barrier", multiple_results=True, weak_type="own", own_named_shape=True)
-def optimization_barrier_p(*operands: Any) -> Any:
+def optimization_barrier_p(*operands: ShapedArray) -> tuple[ShapedArray, ...]:
     """The operands unchanged; compilers move nothing across."""
     return operands

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.structure import primitives as p
-from tangrad.core import RuleSet
-from tangrad.extend.sharding import Axes, Unclear, dropping, joined, positionwise
+from tangrad.core import RuleSet, ShapedArray
+from tangrad.extend.sharding import Axes, Operand, Unclear, dropping, joined, positionwise
+from tangrad.typing import Params
 
 sharding = RuleSet("sharding", api=1)
 positionwise(sharding, p.copy_p, p.stop_gradient_p, p.rev_p)
@@ -15,39 +16,39 @@ dropping("dimensions", sharding, p.squeeze_p)
 
 
 @sharding.rule(p.optimization_barrier_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     return tuple([operand.axes for operand in operands])
 
 
 @sharding.rule(p.slice_p, p.dynamic_slice_p, p.pad_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     """A part is sharded as the whole, if its sizes divide: that is checked for every result."""
     return (operands[0].axes,)
 
 
 @sharding.rule(p.split_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     return (operands[0].axes,) * len(results)
 
 
 @sharding.rule(p.concatenate_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     return (joined([operand.axes for operand in operands]),)
 
 
 @sharding.rule(p.dynamic_update_slice_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     """The part that is written is sharded as what it is written over."""
     return (joined([operand.axes for operand in operands[:2]]),)
 
 
 @sharding.rule(p.transpose_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     return (tuple([operands[0].axes[dimension] for dimension in params["permutation"]]),)
 
 
 @sharding.rule(p.broadcast_in_dim_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     """A dimension of size 1 that is repeated is whole."""
     axes: list[tuple[Any, ...]] = [()] * results[0].ndim
     for dimension, place in enumerate(params["broadcast_dimensions"]):
@@ -57,7 +58,7 @@ def _(operands: Any, results: Any, params: Any) -> Any:
 
 
 @sharding.rule(p.reshape_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     operand, shape = operands[0], results[0].shape
     order = params["dimensions"] or range(operand.aval.ndim)
     if list(order) != list(range(operand.aval.ndim)):

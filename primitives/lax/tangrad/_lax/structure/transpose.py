@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tangrad._lax.elementwise.primitives import sub_p
 from tangrad._lax.reductions.primitives import reduce_sum_p
 from tangrad._lax.structure import primitives as p
-from tangrad.autodiff import Zero, is_linear, linear_transpose_rule, symbolic_zeros, zeros
-from tangrad.core import RuleSet, literal
+from tangrad.autodiff import Linear, Zero, is_linear, linear_transpose_rule, symbolic_zeros, zeros
+from tangrad.core import Array, RuleSet, ShapedArray, literal
+from tangrad.typing import Dimensions, Value, Values
 
 transpose = RuleSet("transpose", api=1)
 
 
-def _zero(like: Any) -> Any:
+def _zero(like: Value) -> Value:
     return literal(0, like.aval.dtype, like.aval.weak_type)
 
 
-def total(value: Any, axes: Sequence[int]) -> Any:
+def total(value: Value, axes: Sequence[int]) -> Value:
     """The sum over some axes."""
     return reduce_sum_p.bind(value, axes=tuple(axes)) if axes else value
 
@@ -26,7 +26,9 @@ def total(value: Any, axes: Sequence[int]) -> Any:
 # --- shape ---------------------------------------------------------------------------------------------------------
 
 
-def _broadcast_in_dim(ct: Any, operand: Any, *, shape: Any, broadcast_dimensions: Any) -> Any:
+def _broadcast_in_dim(
+    ct: Value, operand: ShapedArray, *, shape: Dimensions, broadcast_dimensions: tuple[int, ...]
+) -> Value:
     stretched = [d for d, size in zip(broadcast_dimensions, operand.shape) if size != shape[d]]
     kept = [d for d in broadcast_dimensions if d not in stretched]
     ct = total(ct, [d for d in range(len(shape)) if d not in kept])
@@ -36,7 +38,7 @@ def _broadcast_in_dim(ct: Any, operand: Any, *, shape: Any, broadcast_dimensions
     return p.broadcast_in_dim_p.bind(ct, shape=operand.shape, broadcast_dimensions=back)
 
 
-def _reshape(ct: Any, operand: Any, *, new_sizes: Any, dimensions: Any) -> Any:
+def _reshape(ct: Value, operand: ShapedArray, *, new_sizes: Dimensions, dimensions: tuple[int, ...] | None) -> Array:
     if dimensions is None:
         return p.reshape_p.bind(ct, new_sizes=operand.shape, dimensions=None)
     ordered = p.reshape_p.bind(ct, new_sizes=tuple([operand.shape[d] for d in dimensions]), dimensions=None)
@@ -62,7 +64,14 @@ linear_transpose_rule(transpose, p.copy_p, lambda ct, x: ct)
 # --- parts ---------------------------------------------------------------------------------------------------------
 
 
-def _slice(ct: Any, operand: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+def _slice(
+    ct: Value,
+    operand: ShapedArray,
+    *,
+    start_indices: Dimensions,
+    limit_indices: Dimensions,
+    strides: tuple[int, ...] | None,
+) -> Array:
     steps = strides or (1,) * len(start_indices)
     config = []
     for start, step, taken, size in zip(start_indices, steps, ct.aval.shape, operand.shape):
@@ -74,17 +83,23 @@ linear_transpose_rule(transpose, p.slice_p, _slice)
 
 
 @transpose.rule(p.split_p)
-def _split(cotangents: Any, operand: Any, *, sizes: Any, axis: int) -> Any:
+def _split(
+    cotangents: Values, operand: Value | Linear, *, sizes: tuple[int, ...], axis: int
+) -> tuple[Value | None, ...]:
     return (p.concatenate_p.bind(*cotangents, dimension=axis) if len(cotangents) > 1 else cotangents[0],)
 
 
 @transpose.rule(p.dynamic_slice_p)
-def _dynamic_slice(ct: Any, operand: Any, *starts: Any, slice_sizes: Any) -> Any:
+def _dynamic_slice(
+    ct: Value, operand: Value | Linear, *starts: Value | Linear, slice_sizes: Dimensions
+) -> tuple[Value | None, ...]:
     return (p.dynamic_update_slice_p.bind(zeros(operand.aval), ct, *starts), *[None] * len(starts))
 
 
 @transpose.rule(p.dynamic_update_slice_p)
-def _dynamic_update_slice(ct: Any, operand: Any, update: Any, *starts: Any) -> Any:
+def _dynamic_update_slice(
+    ct: Value, operand: Value | Linear, update: Value | Linear, *starts: Value | Linear
+) -> tuple[Value | None, ...]:
     rest = update_ct = None
     if is_linear(operand):
         rest = p.dynamic_update_slice_p.bind(ct, zeros(update.aval), *starts)
@@ -97,7 +112,7 @@ def _dynamic_update_slice(ct: Any, operand: Any, update: Any, *starts: Any) -> A
 
 
 @transpose.rule(p.concatenate_p)
-def _concatenate(ct: Any, *operands: Any, dimension: int) -> Any:
+def _concatenate(ct: Value, *operands: Value | Linear, dimension: int) -> tuple[Value | None, ...]:
     sizes = tuple([operand.aval.shape[dimension] for operand in operands])
     if len(operands) == 1:
         return (ct,)
@@ -106,7 +121,9 @@ def _concatenate(ct: Any, *operands: Any, dimension: int) -> Any:
 
 
 @transpose.rule(p.pad_p)
-def _pad(ct: Any, operand: Any, padding_value: Any, *, padding_config: Any) -> Any:
+def _pad(
+    ct: Value, operand: Value | Linear, padding_value: Value | Linear, *, padding_config: tuple[tuple[int, ...], ...]
+) -> tuple[Value | None, ...]:
     operand_ct = _unpad(ct, operand.aval.shape, padding_config)
     if not is_linear(padding_value):
         return operand_ct, None
@@ -115,7 +132,7 @@ def _pad(ct: Any, operand: Any, padding_value: Any, *, padding_config: Any) -> A
     return operand_ct if is_linear(operand) else None, sub_p.bind(every, total(operand_ct, range(len(padding_config))))
 
 
-def _unpad(ct: Any, shape: Any, config: Any) -> Any:
+def _unpad(ct: Value, shape: Dimensions, config: tuple[tuple[int, ...], ...]) -> Array:
     """The operand's own part of a padded array; zeros where it was cut off."""
     if any(size == 0 for size in shape):
         return p.broadcast_in_dim_p.bind(_zero(ct), shape=shape, broadcast_dimensions=())
@@ -132,7 +149,7 @@ def _unpad(ct: Any, shape: Any, config: Any) -> Any:
 
 @transpose.rule(p.optimization_barrier_p)
 @symbolic_zeros
-def _optimization_barrier(cotangents: Any, *operands: Any) -> Any:
+def _optimization_barrier(cotangents: tuple[Value | Zero, ...], *operands: Value | Linear) -> tuple[Value | None, ...]:
     given = [ct for ct in cotangents if type(ct) is not Zero]
     moved = iter(p.optimization_barrier_p.bind(*given) if given else ())
     return tuple([None if type(ct) is Zero else next(moved) for ct in cotangents])

@@ -6,13 +6,15 @@ each pair becomes a group.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad._lax.windows import primitives as p
 from tangrad._lax.windows.axes import join_axis, split_axis
-from tangrad.batching import batch_flat, place_axis
-from tangrad.core import Primitive, RuleSet, ShapedArray, literal
+from tangrad.batching import AxisInfo, batch_flat, place_axis
+from tangrad.core import Array, Primitive, RuleSet, ShapedArray, literal
+from tangrad.typing import Dims, Value, Values
 
 batch = RuleSet("batch", api=1)
 
@@ -23,7 +25,9 @@ _NEUTRAL: dict[str, Any] = {"padding": (0, 0)}  # of a dimension that is not red
 
 
 @batch.rule(p.conv_general_dilated_p)
-def _conv_general_dilated(args: Any, dims: Any, *, axis_info: Any, **params: Any) -> Any:
+def _conv_general_dilated(
+    args: Values, dims: tuple[Any, ...], *, axis_info: AxisInfo, **params: Any
+) -> tuple[Value, int | None]:
     (lhs, rhs), (lhs_dim, rhs_dim) = args, dims
     if axis_info.size == 0:
         return _without_examples(args, dims, params), 0
@@ -37,7 +41,7 @@ def _conv_general_dilated(args: Any, dims: Any, *, axis_info: Any, **params: Any
     return _kernels(lhs, rhs, rhs_dim, axis_info.size, params)
 
 
-def _without_examples(args: Any, dims: Any, params: dict[str, Any]) -> Any:
+def _without_examples(args: Any, dims: Any, params: dict[str, Any]) -> Array:
     """The result of mapping over nothing."""
     shapes = [
         arg.aval.shape if dim is None else (*arg.aval.shape[:dim], *arg.aval.shape[dim + 1 :])
@@ -48,7 +52,7 @@ def _without_examples(args: Any, dims: Any, params: dict[str, Any]) -> Any:
     return broadcast_in_dim_p.bind(literal(0, out.dtype), shape=(0, *out.shape), broadcast_dimensions=())
 
 
-def _pairwise(lhs: Any, rhs: Any, lhs_dim: int, rhs_dim: int, size: Any, params: dict[str, Any]) -> Any:
+def _pairwise(lhs: Value, rhs: Value, lhs_dim: int, rhs_dim: int, size: int, params: dict[str, Any]) -> Array:
     lhs_spec, rhs_spec, _ = params["dimension_numbers"]
     name, target = ("batch_group_count", 0) if params["batch_group_count"] > 1 else ("feature_group_count", 1)
     return p.conv_general_dilated_p.bind(
@@ -58,20 +62,20 @@ def _pairwise(lhs: Any, rhs: Any, lhs_dim: int, rhs_dim: int, size: Any, params:
     )
 
 
-def _into_batch(lhs: Any, dim: int, params: dict[str, Any]) -> Any:
+def _into_batch(lhs: Value, dim: int, params: dict[str, Any]) -> Array:
     """A mapped axis joined to the batch; behind its groups, if it has any."""
     target, groups = params["dimension_numbers"].lhs_spec[0], params["batch_group_count"]
     return join_axis(lhs, dim, target) if groups == 1 else _behind_groups(lhs, dim, target, groups)
 
 
-def _behind_groups(value: Any, dim: int, target: int, groups: int) -> Any:
+def _behind_groups(value: Value, dim: int, target: int, groups: int) -> Array:
     """A mapped axis joined to dimension `target` (counted without it) between its groups and what is in a group."""
     value = split_axis(value, target + (dim <= target), groups)
     value = join_axis(value, dim + (target < dim), target + 1)
     return join_axis(value, target, target)
 
 
-def _kernels(lhs: Any, rhs: Any, dim: int, size: Any, params: dict[str, Any]) -> Any:
+def _kernels(lhs: Value, rhs: Value, dim: int, size: int, params: dict[str, Any]) -> tuple[Array, int]:
     _, rhs_spec, out_spec = params["dimension_numbers"]
     groups = max(params["feature_group_count"], params["batch_group_count"])
     position = out_spec[1]
@@ -96,7 +100,7 @@ def _with_dimension(params: dict[str, Any], dim: int) -> dict[str, Any]:
 
 
 def _reduction(primitive: Primitive) -> Any:
-    def rule(args: Any, dims: Any, *, axis_info: Any, **params: Any) -> Any:
+    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
         return primitive.bind(args[0], **_with_dimension(params, dims[0])), dims[0]
 
     return rule
@@ -106,7 +110,7 @@ batch.table({each: _reduction(each) for each in (p.reduce_window_sum_p, p.reduce
 
 
 def _selection(primitive: Primitive) -> Any:
-    def rule(args: Any, dims: Any, *, axis_info: Any, **params: Any) -> Any:
+    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
         operands = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args, dims)]
         return primitive.bind(*operands, **_with_dimension(params, 0)), 0
 
@@ -117,7 +121,9 @@ batch.table({each: _selection(each) for each in (p.select_and_gather_add_p, p.se
 
 
 @batch.rule(p.reduce_window_p)
-def _reduce_window(args: Any, dims: Any, *, axis_info: Any, **params: Any) -> Any:
+def _reduce_window(
+    args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any
+) -> tuple[Sequence[Value], Sequence[int | None]]:
     count = len(args) // 2
     if any([dim is not None for dim in dims[count:]]):
         # One initial value for each example: no single reduction has that, but its decomposition does.

@@ -37,7 +37,7 @@ _LETTERS = (("N", "C"), ("O", "I"), ("N", "C"))
 
 
 def conv_dimension_numbers(
-    lhs_shape: Sequence[Any], rhs_shape: Sequence[Any], dimension_numbers: Any
+    lhs_shape: Sequence[Any], rhs_shape: Sequence[Any], dimension_numbers: ConvDimensionNumbers
 ) -> ConvDimensionNumbers:
     """The dimension numbers of a convolution as integers.
 
@@ -119,7 +119,7 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[i
     return tuple(permutations)
 
 
-def _check_strings(dimension_numbers: Any) -> None:
+def _check_strings(dimension_numbers: Sequence[str]) -> None:
     if (
         not isinstance(dimension_numbers, (tuple, list))
         or len(dimension_numbers) != 3

@@ -15,7 +15,8 @@ from tangrad._lax.windows.primitives import (
     select_and_scatter_add_p,
 )
 from tangrad.autodiff import Zero, add_tangents, has_tangent, linear_jvp, symbolic_zeros
-from tangrad.core import Primitive, RuleSet
+from tangrad.core import Array, Primitive, RuleSet
+from tangrad.typing import Value, Values
 
 jvp = RuleSet("jvp", api=1)
 
@@ -24,7 +25,9 @@ linear_jvp(jvp, reduce_window_sum_p)
 
 @jvp.rule(conv_general_dilated_p)
 @symbolic_zeros
-def _conv_general_dilated(primals: Any, tangents: Any, **params: Any) -> Any:
+def _conv_general_dilated(
+    primals: Values, tangents: tuple[Value | Zero, ...], **params: Any
+) -> tuple[Value, Value | Zero]:
     (lhs, rhs), (lhs_tangent, rhs_tangent) = primals, tangents
     answer = conv_general_dilated_p.bind(lhs, rhs, **params)
     total: Any = Zero.of(answer)
@@ -40,7 +43,7 @@ def _conv_general_dilated(primals: Any, tangents: Any, **params: Any) -> Any:
 def _extremum(primitive: Primitive, select_prim: Primitive) -> Any:
     """The tangent of the first element that is the greatest, or least."""
 
-    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+    def rule(primals: Any, tangents: Any, **params: Any) -> tuple[Array, Array]:
         (operand,), (tangent,) = primals, tangents
         answer = primitive.bind(operand, **params)
         return answer, select_and_gather_add_p.bind(tangent, operand, select_prim=select_prim, **params)

@@ -7,6 +7,7 @@ themselves.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.elementwise.primitives import ge_p
@@ -21,6 +22,7 @@ from tangrad._lax.windows.primitives import (
 )
 from tangrad.core import Primitive, RuleSet
 from tangrad.extend.masking import Sizes
+from tangrad.typing import Dimensions, Value
 
 mask = RuleSet("mask", api=1)
 
@@ -41,7 +43,7 @@ for _primitive, _identity in _IDENTITIES.items():
 
 
 @mask.rule(conv_general_dilated_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, **params: Any) -> Value:
     operands = [sizes.fill(x, shape, 0) for x, shape in zip(args, shapes)]
     avals = tuple([x.aval.update(shape=shape) for x, shape in zip(args, shapes)])
     out = conv_general_dilated_p.bind(*operands, **sizes.padded_params(params))

@@ -28,6 +28,7 @@ from tangrad._lax.windows.shapes import (
 )
 from tangrad.core import ClosedJaxpr, Primitive, PrimitiveSet, ShapedArray, dtypes
 from tangrad.core.arguments import is_symbolic
+from tangrad.typing import DType
 
 windows = PrimitiveSet("windows", api=1)
 
@@ -39,8 +40,8 @@ Pads = tuple[tuple[Any, Any], ...]
 
 @windows.primitive(name="conv_general_dilated")
 def conv_general_dilated_p(
-    lhs: Any,
-    rhs: Any,
+    lhs: ShapedArray,
+    rhs: ShapedArray,
     *,
     window_strides: tuple[int, ...],
     padding: Pads,
@@ -51,7 +52,7 @@ def conv_general_dilated_p(
     batch_group_count: int,
     precision: Any,
     preferred_element_type: Any,
-) -> Any:
+) -> ShapedArray:
     """The products of a kernel with each window of an input, summed over the window and the input's features.
 
     The input is dilated, then padded, and the windows, dilated themselves, move over it in strides.
@@ -87,12 +88,12 @@ def _check_spatial(name: str, value: Sequence[Any], count: int, argument: str) -
         )
 
 
-def _check_positive(name: str, value: Sequence[Any], argument: str) -> None:
+def _check_positive(name: str, value: Sequence[int], argument: str) -> None:
     if any([not is_symbolic(item) and item < 1 for item in value]):
         raise ValueError(f"{name}: {argument} must be at least 1, got {tuple(value)}")
 
 
-def _check_groups(left: Sequence[Any], right: Sequence[Any], features: int, batches: int) -> None:
+def _check_groups(left: Sequence[int], right: Sequence[int], features: int, batches: int) -> None:
     """Shapes are in the order (batch, feature, …) and (output feature, input feature, …)."""
     name = "conv_general_dilated"
     for count, argument in ((features, "feature_group_count"), (batches, "batch_group_count")):
@@ -116,7 +117,7 @@ def _check_groups(left: Sequence[Any], right: Sequence[Any], features: int, batc
         )
 
 
-def _result_dtype(dtype: Any, preferred: Any) -> Any:
+def _result_dtype(dtype: DType, preferred: Any) -> DType:
     if preferred is None or preferred is dtype or preferred == dtype:
         return dtype
     found, wanted = dtypes.dtype_name(dtype), dtypes.dtype_name(preferred)
@@ -158,7 +159,7 @@ def _reduce_window(name: str, accepted: tuple[str, ...], documentation: str) -> 
         padding: Pads,
         base_dilation: tuple[int, ...],
         window_dilation: tuple[int, ...],
-    ) -> Any:
+    ) -> ShapedArray:
         check_dtype(name, operand, accepted, "operand")
         params = {
             "window_dimensions": window_dimensions,
@@ -181,7 +182,7 @@ reduce_window_min_p = _reduce_window("reduce_window_min", ANY, "The least elemen
 @windows.primitive(
     name="reduce_window", multiple_results=True, weak_type="never", decompose=reduce_window_by_dimensions
 )
-def reduce_window_p(*args: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+def reduce_window_p(*args: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> tuple[ShapedArray, ...]:
     """Several operands reduced together over windows, by a program of scalars.
 
     The first half of the arguments are the operands, the second their initial values, which stand for padding too.
@@ -223,7 +224,9 @@ def _check_selection(name: str, operand: Any, select_prim: Any) -> None:
 
 
 @windows.primitive(name="select_and_gather_add")
-def select_and_gather_add_p(tangents: Any, operand: Any, *, select_prim: Primitive, **params: Any) -> Any:
+def select_and_gather_add_p(
+    tangents: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, **params: Any
+) -> ShapedArray:
     """In each window of `operand` an element is selected, the first that compares so to the rest; its tangent."""
     name = "select_and_gather_add"
     _check_selection(name, operand, select_prim)
@@ -235,14 +238,14 @@ def select_and_gather_add_p(tangents: Any, operand: Any, *, select_prim: Primiti
 
 @windows.primitive(name="select_and_scatter_add")
 def select_and_scatter_add_p(
-    source: Any,
-    operand: Any,
+    source: ShapedArray,
+    operand: ShapedArray,
     *,
     select_prim: Primitive,
     window_dimensions: tuple[int, ...],
     window_strides: tuple[int, ...],
     padding: Pads,
-) -> Any:
+) -> ShapedArray:
     """In each window of `operand` an element is selected; the elements of `source`, added up where they belong."""
     name = "select_and_scatter_add"
     _check_selection(name, operand, select_prim)

@@ -15,22 +15,22 @@ Pads = list[tuple[Any, Any]]
 _PADDINGS = ("VALID", "SAME", "SAME_LOWER")
 
 
-def at_least_zero(size: Any) -> Any:
+def at_least_zero(size: int) -> int:
     """A size, or 0 where it would be negative."""
     return size if is_symbolic(size) or size > 0 else 0
 
 
-def dilated(size: Any, dilation: Any) -> Any:
+def dilated(size: int, dilation: int) -> int:
     """The size of a dimension with `dilation - 1` holes between each two elements."""
     return size if dilation == 1 else at_least_zero(1 + dilation * (size - 1))
 
 
-def dilated_shape(shape: Sequence[Any], dilations: Sequence[Any]) -> tuple[Any, ...]:
+def dilated_shape(shape: Sequence[Any], dilations: Sequence[int]) -> tuple[int, ...]:
     """`dilated` for each dimension."""
     return tuple([dilated(size, dilation) for size, dilation in zip(shape, dilations)])
 
 
-def strided(size: Any, window: Any, stride: Any) -> Any:
+def strided(size: int, window: int, stride: int) -> int:
     """How many windows begin within a dimension so that they are within it, in steps of `stride`."""
     return at_least_zero((size - window) // stride + 1)
 
@@ -109,8 +109,12 @@ def reduce_window_shape_tuple(
 
 
 def conv_shape_tuple(
-    lhs_shape: Sequence[Any], rhs_shape: Sequence[Any], strides: Sequence[int], pads: Any, batch_group_count: int = 1
-) -> tuple[Any, ...]:
+    lhs_shape: Sequence[Any],
+    rhs_shape: Sequence[Any],
+    strides: Sequence[int],
+    pads: tuple[tuple[int, ...], ...],
+    batch_group_count: int = 1,
+) -> tuple[int, ...]:
     """The shape of a convolution whose dimensions are in the order (batch, feature, *spatial).
 
     Args:
@@ -213,12 +217,12 @@ def conv_transpose_shape_tuple(
     return unpermuted((lhs[0], rhs[0], *spatial), out_spec)
 
 
-def permuted(sizes: Sequence[Any], spec: Sequence[int]) -> tuple[Any, ...]:
+def permuted(sizes: Sequence[int], spec: Sequence[int]) -> tuple[int, ...]:
     """Sizes in the order (batch, feature, *spatial) that a spec describes."""
     return tuple([sizes[dimension] for dimension in spec])
 
 
-def unpermuted(sizes: Sequence[Any], spec: Sequence[int]) -> tuple[Any, ...]:
+def unpermuted(sizes: Sequence[int], spec: Sequence[int]) -> tuple[int, ...]:
     """Sizes in the order (batch, feature, *spatial) put where a spec says."""
     return tuple([sizes[spec.index(dimension)] for dimension in range(len(spec))])
 
@@ -226,7 +230,7 @@ def unpermuted(sizes: Sequence[Any], spec: Sequence[int]) -> tuple[Any, ...]:
 # --- padding -------------------------------------------------------------------------------------------------------
 
 
-def transposed_pads(window: Any, stride: Any, padding: Any) -> tuple[Any, Any]:
+def transposed_pads(window: int, stride: int, padding: Any) -> tuple[int, int]:
     """How to pad the dilated input of a transposed convolution, given the padding of the one that it transposes."""
     if padding == "VALID":
         total, low = window + stride - 2 + at_least_zero(window - stride), window - 1
@@ -243,7 +247,7 @@ def transposed_pads(window: Any, stride: Any, padding: Any) -> tuple[Any, Any]:
 
 def lhs_gradient_pads(
     in_shape: Sequence[Any],
-    window: Sequence[Any],
+    window: Sequence[int],
     strides: Sequence[int],
     out_shape: Sequence[Any],
     padding: Sequence[tuple[Any, Any]],
@@ -261,7 +265,7 @@ def lhs_gradient_pads(
 
 def rhs_gradient_pads(
     in_shape: Sequence[Any],
-    window: Sequence[Any],
+    window: Sequence[int],
     strides: Sequence[int],
     out_shape: Sequence[Any],
     padding: Sequence[tuple[Any, Any]],

@@ -7,6 +7,7 @@ for the input and groups of the batch for the kernel; groups of the batch become
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.elementwise.primitives import convert_element_type_p, ge_p
@@ -22,8 +23,9 @@ from tangrad._lax.windows.primitives import (
     select_and_scatter_add_p,
 )
 from tangrad._lax.windows.shapes import lhs_gradient_pads, permuted, rhs_gradient_pads
-from tangrad.autodiff import Zero, instantiate, is_linear, linear_transpose_rule
-from tangrad.core import RuleSet, literal
+from tangrad.autodiff import Linear, Zero, instantiate, is_linear, linear_transpose_rule
+from tangrad.core import Array, RuleSet, ShapedArray, literal
+from tangrad.typing import Value
 
 transpose = RuleSet("transpose", api=1)
 transpose.not_applicable("it is not linear", *SELECTIONS)
@@ -33,26 +35,26 @@ transpose.not_applicable("it is not linear", *SELECTIONS)
 
 
 @transpose.rule(conv_general_dilated_p)
-def _conv_general_dilated(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
+def _conv_general_dilated(ct: Value, lhs: Any, rhs: Any, **params: Any) -> tuple[Value | None, ...]:
     if is_linear(lhs):
         return _input_cotangent(ct, lhs, rhs, **params), None
     return None, _kernel_cotangent(ct, lhs, rhs, **params)
 
 
 def _input_cotangent(
-    ct: Any,
-    lhs: Any,
-    rhs: Any,
+    ct: Value,
+    lhs: Linear,
+    rhs: Value,
     *,
-    window_strides: Any,
-    padding: Any,
-    lhs_dilation: Any,
-    rhs_dilation: Any,
-    dimension_numbers: Any,
+    window_strides: tuple[int, ...],
+    padding: Sequence[tuple[int, int]],
+    lhs_dilation: tuple[int, ...],
+    rhs_dilation: tuple[int, ...],
+    dimension_numbers: ConvDimensionNumbers,
     feature_group_count: int,
     batch_group_count: int,
     **params: Any,
-) -> Any:
+) -> Array:
     """The cotangent, dilated by the strides, convolved with the reversed kernel in steps of the input's dilation."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     pads = lhs_gradient_pads(
@@ -87,19 +89,19 @@ def _input_cotangent(
 
 
 def _kernel_cotangent(
-    ct: Any,
-    lhs: Any,
-    rhs: Any,
+    ct: Value,
+    lhs: Value,
+    rhs: Linear,
     *,
-    window_strides: Any,
-    padding: Any,
-    lhs_dilation: Any,
-    rhs_dilation: Any,
-    dimension_numbers: Any,
+    window_strides: tuple[int, ...],
+    padding: Sequence[tuple[int, int]],
+    lhs_dilation: tuple[int, ...],
+    rhs_dilation: tuple[int, ...],
+    dimension_numbers: ConvDimensionNumbers,
     feature_group_count: int,
     batch_group_count: int,
     **params: Any,
-) -> Any:
+) -> Value:
     """The input convolved with the cotangent, dilated by the strides, in steps of the kernel's dilation."""
     if 0 in ct.aval.shape:  # a kernel without elements could not be convolved with
         return instantiate(Zero(rhs.aval))
@@ -133,7 +135,7 @@ def _exchanged(spec: tuple[int, ...]) -> tuple[int, ...]:
     return (spec[1], spec[0], *spec[2:])
 
 
-def _in_dtype(value: Any, aval: Any) -> Any:
+def _in_dtype(value: Value, aval: ShapedArray) -> Value:
     if value.aval.dtype is aval.dtype:
         return value
     return convert_element_type_p.bind(value, new_dtype=aval.dtype, weak_type=aval.weak_type)
@@ -143,7 +145,7 @@ def _in_dtype(value: Any, aval: Any) -> Any:
 
 
 def _reduce_window_sum(
-    ct: Any,
+    ct: Value,
     operand: Any,
     *,
     window_dimensions: Any,
@@ -151,7 +153,7 @@ def _reduce_window_sum(
     padding: Any,
     base_dilation: Any,
     window_dilation: Any,
-) -> Any:
+) -> Array:
     """The sums of the windows of the cotangent in which an element of the operand was."""
     ones = (1,) * operand.ndim
     pads = lhs_gradient_pads(
@@ -173,8 +175,14 @@ linear_transpose_rule(transpose, reduce_window_sum_p, _reduce_window_sum)
 
 @transpose.rule(select_and_gather_add_p)
 def _select_and_gather_add(
-    ct: Any, tangents: Any, operand: Any, *, base_dilation: Any, window_dilation: Any, **params: Any
-) -> Any:
+    ct: Value,
+    tangents: Value | Linear,
+    operand: Value | Linear,
+    *,
+    base_dilation: Any,
+    window_dilation: Any,
+    **params: Any,
+) -> tuple[Value | None, ...]:
     if any([dilation != 1 for dilation in window_dilation]):
         raise NotImplementedError(
             "the greatest or least elements of windows are differentiable in reverse mode only without "
@@ -191,12 +199,14 @@ def _select_and_gather_add(
     return out, None
 
 
-def unselected(dtype: Any, select_prim: Any) -> Any:
+def unselected(dtype: Any, select_prim: Any) -> Value:
     """A number that is selected only where there is no other."""
     return literal((least if select_prim is ge_p else greatest)(dtype)[()], dtype)
 
 
 @transpose.rule(select_and_scatter_add_p)
-def _select_and_scatter_add(ct: Any, source: Any, operand: Any, **params: Any) -> Any:
+def _select_and_scatter_add(
+    ct: Value, source: Value | Linear, operand: Value | Linear, **params: Any
+) -> tuple[Value | None, ...]:
     ones = (1,) * operand.aval.ndim
     return select_and_gather_add_p.bind(ct, operand, base_dilation=ones, window_dilation=ones, **params), None

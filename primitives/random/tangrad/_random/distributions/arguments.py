@@ -9,6 +9,7 @@ import numpy as np
 from tangrad._random.functions import stated_shape
 from tangrad.core import as_operand, dtypes, literal
 from tangrad.extend.lax import broadcast_in_dim_p, broadcast_shapes, convert_element_type_p
+from tangrad.typing import DType, Value
 
 
 def float_dtype(name: str, dtype: Any, accepted: Any = np.floating) -> Any:
@@ -52,7 +53,7 @@ def check_fits(name: str, shape: tuple[Any, ...], *shapes: tuple[Any, ...]) -> N
             raise ValueError(f"{name}: parameters of shape {found} do not broadcast to the sample's shape {shape}")
 
 
-def parameter(name: str, value: Any, dtype: Any, shape: tuple[Any, ...], argument: str = "a parameter") -> Any:
+def parameter(name: str, value: Any, dtype: Any, shape: tuple[Any, ...], argument: str = "a parameter") -> Value:
     """A parameter as an operand of `dtype`: of rank 0, or broadcast to `shape`."""
     if type(value) in (int, float) and dtype.kind == "f":
         return literal(float(value), dtype)
@@ -63,14 +64,14 @@ def parameter(name: str, value: Any, dtype: Any, shape: tuple[Any, ...], argumen
     return fitted(name, converted(operand, dtype), shape)
 
 
-def converted(operand: Any, dtype: Any) -> Any:
+def converted(operand: Value, dtype: DType) -> Value:
     """An operand in `dtype`, not weakly typed."""
     if operand.aval.dtype == dtype and not operand.aval.weak_type:
         return operand
     return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=False)
 
 
-def fitted(name: str, operand: Any, shape: tuple[Any, ...]) -> Any:
+def fitted(name: str, operand: Value, shape: tuple[Any, ...]) -> Value:
     """An operand of rank 0 or of `shape`. Raises ValueError for one that does not broadcast to it."""
     own = operand.aval.shape
     if not own or own == shape:

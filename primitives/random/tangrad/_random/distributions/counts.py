@@ -24,12 +24,12 @@ from tangrad.core import Array, as_operand, dtypes
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, cumsum, full_like, lgamma, scan, takes_out_sharding
-from tangrad.typing import ArrayLike, DTypeLike, Key
+from tangrad.typing import ArrayLike, DTypeLike, Key, Value
 
 FEW = 10  # up to so many expected events counting them is cheaper, and the curves of the rejection do not hold
 
 
-def _whole(x: Any, shape: tuple[int, ...]) -> Any:
+def _whole(x: Value, shape: tuple[int, ...]) -> Any:
     """An operand of rank 0 or of `shape` as one of `shape`."""
     return x if x.aval.shape == shape else full_like(x, x, shape=shape)
 
@@ -176,7 +176,7 @@ CORRECTIONS = (
 )  # fmt: skip
 
 
-def _correction(k: Any) -> Any:
+def _correction(k: Value) -> Any:
     """What Stirling's formula lacks of log k!, for whole k; from 10 on always what the series gives for 9.
 
     The last of it is not in the article, where the series goes on falling. It makes the logarithm of a ratio of
@@ -265,7 +265,7 @@ def multinomial(
     remaining = cumsum(outcomes, 0, reverse=True)
     ratios = outcomes / tnp.where(remaining == 0, 1, remaining)
 
-    def step(left: Any, item: Any) -> Any:
+    def step(left: Value, item: Any) -> Any:
         ratio, own = item
         count = binomial(own, left, tnp.clip(ratio, 0, 1), dtype=left.aval.dtype)
         return left - count, count
@@ -275,7 +275,7 @@ def multinomial(
     return lax.convert_element_type(tnp.moveaxis(counts, 0, -1), kind)
 
 
-def _inexact_pair(n: Any, p: Any) -> tuple[Array, Array]:
+def _inexact_pair(n: Any, p: Any) -> tuple[Value, Value]:
     first, second = as_operand(n), as_operand(p)
     dtype = dtypes.to_inexact_dtype(dtypes.result_type(first, second))
     return converted(first, dtype), converted(second, dtype)

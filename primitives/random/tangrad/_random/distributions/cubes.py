@@ -10,9 +10,10 @@ from tangrad._random.distributions.normal import random_normal_p
 from tangrad._random.distributions.stream import Stream, random_uniform_p
 from tangrad.extend import lax
 from tangrad.extend.lax import full, reduce_or, while_loop
+from tangrad.typing import Value
 
 
-def accepted_cubes(stream: Stream, c: Any, d: Any) -> Any:
+def accepted_cubes(stream: Stream, c: Value, d: Any) -> Any:
     """(1 + c X)³ for normal X, accepted with the right probability. Elements that are done wait for the others."""
     shape, dtype = c.aval.shape, c.aval.dtype
 
@@ -35,7 +36,7 @@ def accepted_cubes(stream: Stream, c: Any, d: Any) -> Any:
     return while_loop(lambda state: _any(state[0]), step, start)[2]
 
 
-def _positive_roots(stream: Stream, wanted: Any, c: Any) -> tuple[Any, Any]:
+def _positive_roots(stream: Stream, wanted: Any, c: Value) -> tuple[Any, Any]:
     """Normal numbers x for which 1 + c x is positive, and that."""
     shape, dtype = c.aval.shape, c.aval.dtype
 
@@ -52,5 +53,5 @@ def _positive_roots(stream: Stream, wanted: Any, c: Any) -> tuple[Any, Any]:
     return while_loop(lambda state: _any(state[0]), step, start)[2:]  # type: ignore[no-any-return]
 
 
-def _any(mask: Any) -> Any:
+def _any(mask: Value) -> Any:
     return reduce_or(mask, tuple(range(len(mask.aval.shape))))

@@ -39,12 +39,12 @@ from tangrad.extend.lax import (
     stop_gradient,
     takes_out_sharding,
 )
-from tangrad.typing import ArrayLike, DTypeLike, Key
+from tangrad.typing import ArrayLike, DTypeLike, Key, Value
 
 # --- the sampler ---------------------------------------------------------------------------------------------------
 
 
-def _gamma(keys: Any, a: Any, *, log_space: bool, partitionable: bool) -> Any:
+def _gamma(keys: Value, a: Value, *, log_space: bool, partitionable: bool) -> Any:
     """Marsaglia and Tsang, A simple method for generating gamma variables, 2000; each element has a key of its own."""
     shape, lead = a.aval.shape, math.prod(keys.aval.shape)
     size = math.prod(shape)
@@ -54,7 +54,7 @@ def _gamma(keys: Any, a: Any, *, log_space: bool, partitionable: bool) -> Any:
     return reshape(drawn, shape)
 
 
-def _gamma_of_each(stream: Stream, a: Any, log_space: bool) -> Any:
+def _gamma_of_each(stream: Stream, a: Value, log_space: bool) -> Any:
     """Below 1 a sample of a + 1 is multiplied by U^(1/a): in log space, where that would underflow."""
     dtype, shape = a.aval.dtype, a.aval.shape
     small = lax.lt(a, 1)
@@ -74,7 +74,7 @@ def _gamma_of_each(stream: Stream, a: Any, log_space: bool) -> Any:
 
 
 @random.primitive(name="random_gamma", weak_type="never", decompose=_gamma)
-def random_gamma_p(keys: Any, a: Any, *, log_space: bool, partitionable: bool) -> Any:
+def random_gamma_p(keys: ShapedArray, a: ShapedArray, *, log_space: bool, partitionable: bool) -> ShapedArray:
     """Gamma distributed numbers, or their logarithms; keys for the leading dimensions of the parameter."""
     check_keys("random_gamma", keys)
     check_dtype("random_gamma", a, (FLOATING,), "a")
@@ -155,7 +155,7 @@ def _gamma_sample(name: str, key: Any, a: Any, shape: Any, dtype: Any, log_space
     return draw(name, random_gamma_p, key, whole, log_space=log_space)
 
 
-def _filled(x: Any, shape: tuple[int, ...]) -> Any:
+def _filled(x: Value, shape: tuple[int, ...]) -> Value:
     """An operand of rank 0 or of `shape` as one of `shape`."""
     return x if x.aval.shape == shape else broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=())
 

@@ -12,7 +12,7 @@ from tangrad._random.distributions.stream import Stream, draw, random_uniform_p,
 from tangrad._random.distributions.uniform import between
 from tangrad._random.functions import stated_shape
 from tangrad._random.named_shapes import takes_named_shapes
-from tangrad.core import Array, dtypes
+from tangrad.core import Array, Primitive, dtypes
 from tangrad.extend import lax
 from tangrad.extend.lax import index_in_dim, takes_out_sharding
 from tangrad.typing import DTypeLike, Key
@@ -22,7 +22,7 @@ def _number(value: Any, dtype: Any) -> Any:
     return np.array(value, dtype)[()]
 
 
-def _sample(name: str, primitive: Any, key: Any, shape: Any, dtype: Any, **params: Any) -> Any:
+def _sample(name: str, primitive: Primitive, key: Any, shape: Any, dtype: Any, **params: Any) -> Any:
     """What the functions below have in common."""
     kind = float_dtype(name, dtype)
     return draw(name, primitive, key, shape=stated_shape(name, shape), dtype=kind, **params)

@@ -35,7 +35,7 @@ from tangrad.extend.lax import (
     takes_out_sharding,
 )
 from tangrad.extend.numpy import eigh, svd
-from tangrad.typing import ArrayLike, DTypeLike, Key
+from tangrad.typing import ArrayLike, DTypeLike, Key, Value
 
 # --- normal --------------------------------------------------------------------------------------------------------
 
@@ -328,7 +328,7 @@ def _factor_by_eigh(matrices: Any) -> Any:
     return _scaled_columns(vectors, values)
 
 
-def _scaled_columns(vectors: Any, variances: Any) -> Any:
+def _scaled_columns(vectors: Value, variances: Any) -> Any:
     """Columns times the roots of what each contributes to the variance."""
     shape = vectors.aval.shape
     rows = broadcast_in_dim(lax.sqrt(variances), shape, (*range(len(shape) - 2), len(shape) - 1))
@@ -348,12 +348,12 @@ def _batch_shape(mean: tuple[Any, ...], cov: tuple[Any, ...]) -> tuple[Any, ...]
     return broadcast_shapes(mean[:-1], cov[:-2])
 
 
-def _spread(x: Any, shape: tuple[Any, ...]) -> Any:
+def _spread(x: Value, shape: tuple[Any, ...]) -> Any:
     own = x.aval.shape
     return broadcast_in_dim(x, shape, range(len(shape) - len(own), len(shape)))
 
 
-def _times(matrices: Any, vectors: Any, dtype: Any) -> Any:
+def _times(matrices: Value, vectors: Value, dtype: Any) -> Any:
     """Each matrix times the vector at its place."""
     *batch, size = vectors.aval.shape
     vectors = lax.convert_element_type(vectors, dtype)

@@ -16,7 +16,7 @@ from tangrad._random.distributions.integers import randint
 from tangrad._random.distributions.inversion import gumbel
 from tangrad._random.distributions.stream import Stream, draw
 from tangrad._random.distributions.uniform import uniform
-from tangrad.core import Array, Tracer, as_array, as_operand, dtypes, transfers
+from tangrad.core import Array, ShapedArray, Tracer, as_array, as_operand, dtypes, transfers
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import (
@@ -35,7 +35,7 @@ from tangrad.extend.lax import (
     takes_out_sharding,
     top_k,
 )
-from tangrad.typing import ArrayLike, Key
+from tangrad.typing import ArrayLike, Key, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = {
@@ -48,7 +48,7 @@ COPIES_FROM_HOST = {
 _ROUNDS = 3  # sorts by keys of 32 bits until keys that are equal in all of them are as rare as size ** -_ROUNDS
 
 
-def _shuffle(keys: Any, x: Any, *, axis: int, partitionable: bool) -> Any:
+def _shuffle(keys: Any, x: Value, *, axis: int, partitionable: bool) -> Any:
     """Sorts by random keys, again and again: faster on parallel machines than exchanging elements."""
     stream = Stream(keys, partitionable)
     size = math.prod(x.aval.shape)
@@ -59,7 +59,7 @@ def _shuffle(keys: Any, x: Any, *, axis: int, partitionable: bool) -> Any:
 
 
 @random.primitive(name="random_shuffle", weak_type="own", decompose=_shuffle)
-def random_shuffle_p(keys: Any, x: Any, *, axis: int, partitionable: bool) -> Any:
+def random_shuffle_p(keys: ShapedArray, x: ShapedArray, *, axis: int, partitionable: bool) -> ShapedArray:
     """The elements along an axis in random order, each row apart."""
     check_keys("random_shuffle", keys)
     if keys.shape:
@@ -100,7 +100,7 @@ def permutation(key: Key, x: ArrayLike, axis: int = 0, independent: bool = False
     if independent or rank == 1:
         return _shuffled(key, as_array(operand), axis)
     order = _shuffled(key, iota(dtypes.default_int_dtype(), operand.aval.shape[axis]), 0)  # type: ignore[union-attr]
-    return _take(operand, order, axis)
+    return _take(operand, order, axis)  # type: ignore[arg-type]
 
 
 def _shuffled(key: Any, x: Any, axis: int) -> Any:
@@ -118,7 +118,7 @@ def _range(name: str, count: Any) -> Any:
     return iota(dtypes.default_int_dtype(), max(number, 0))
 
 
-def _take(x: Any, indices: Any, axis: int) -> Any:
+def _take(x: Value, indices: Value, axis: int) -> Any:
     """Slices of `x` along an axis, at indices of any shape that are within it."""
     rank, inner = x.aval.ndim, len(indices.aval.shape)
     if not x.aval.shape[axis]:  # nothing, in another order
@@ -277,7 +277,7 @@ def categorical(
 
 
 def _without_replacement(
-    key: Any, array: Any, axis: int, shape: tuple[int, ...], lead: tuple[int, ...], mode: str | None
+    key: Any, array: Value, axis: int, shape: tuple[int, ...], lead: tuple[int, ...], mode: str | None
 ) -> Any:
     count, categories = math.prod(lead), array.aval.shape[axis]
     if count > categories:

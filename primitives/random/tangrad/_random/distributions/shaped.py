@@ -18,7 +18,7 @@ from tangrad.core import Array, as_operand, dtypes
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, full_like, takes_out_sharding
 from tangrad.extend.numpy import power
-from tangrad.typing import ArrayLike, DTypeLike, Key
+from tangrad.typing import ArrayLike, DTypeLike, Key, Value
 
 # --- pareto, rayleigh, weibull -------------------------------------------------------------------------------------
 
@@ -175,7 +175,7 @@ def wald(
     return draw_broadcast("random.wald", random_wald_p, key, shape, dtype, mean=mean)
 
 
-def _geometric(stream: Stream, p: Any, *, shape: Any, dtype: Any) -> Any:
+def _geometric(stream: Stream, p: Value, *, shape: Any, dtype: Any) -> Any:
     unit = stream.draw(random_uniform_p, shape=shape, dtype=p.aval.dtype)
     unit = lax.select(lax.eq(unit, 0), full_like(unit, 1), unit)  # the logarithm must be finite
     trials = lax.floor(lax.div(lax.log(unit), lax.log1p(lax.neg(p))))

@@ -23,8 +23,9 @@ from tangrad._random.functions import one_key
 from tangrad._random.primitives import random_bits_p, random_split_p
 from tangrad._random.settings import threefry_partitionable
 from tangrad._random.threefry import BIT_WIDTHS, convert
-from tangrad.core import Primitive, ShapedArray, dtypes, literal
+from tangrad.core import Array, Primitive, ShapedArray, dtypes, literal
 from tangrad.extend.lax import bitcast_convert_type_p, check_dtype, or_p, shift_right_logical_p, sub_p, unstack
+from tangrad.typing import Value
 
 Program = Callable[..., Any]
 
@@ -43,7 +44,7 @@ class Stream:
         new = random_split_p.bind(self.keys, shape=(count,), partitionable=self.partitionable)
         return [Stream(keys, self.partitionable) for keys in unstack(new, self.keys.aval.ndim)]
 
-    def bits(self, shape: tuple[int, ...], bit_width: int = 32) -> Any:
+    def bits(self, shape: tuple[int, ...], bit_width: int = 32) -> Array:
         """Unsigned integers, all equally likely."""
         return random_bits_p.bind(self.keys, bit_width=bit_width, shape=shape, partitionable=self.partitionable)
 
@@ -53,7 +54,7 @@ class Stream:
         bits = random_bits_p.bind(new, bit_width=bit_width, shape=shape, partitionable=self.partitionable)
         return list(unstack(bits, self.keys.aval.ndim))
 
-    def draw(self, primitive: Primitive, *operands: Any, **params: Any) -> Any:
+    def draw(self, primitive: Primitive, *operands: Any, **params: Any) -> Array:
         """A sample of another distribution."""
         return primitive.bind(self.keys, *operands, partitionable=self.partitionable, **params)
 
@@ -65,7 +66,9 @@ def sampler(name: str, program: Program, documentation: str, accepts: str | None
     the dtype of the result; or, with `accepts`, one of any dtype of that kind.
     """
 
-    def abstract_eval(keys: Any, *operands: Any, shape: Any, dtype: Any, partitionable: bool, **params: Any) -> Any:
+    def abstract_eval(
+        keys: Any, *operands: Any, shape: Any, dtype: Any, partitionable: bool, **params: Any
+    ) -> ShapedArray:
         check_keys(name, keys)
         for operand in operands:
             if keys.shape or operand.shape not in ((), shape):
@@ -88,7 +91,7 @@ def sampler(name: str, program: Program, documentation: str, accepts: str | None
     return primitive
 
 
-def draw(name: str, primitive: Primitive, key: Any, *operands: Any, **params: Any) -> Any:
+def draw(name: str, primitive: Primitive, key: Any, *operands: Any, **params: Any) -> Array:
     """A sample for the public function `name`."""
     keys = one_key(name, key)
     return primitive.bind(keys, *operands, partitionable=threefry_partitionable.value, **params)
@@ -97,7 +100,7 @@ def draw(name: str, primitive: Primitive, key: Any, *operands: Any, **params: An
 # --- [0, 1) --------------------------------------------------------------------------------------------------------
 
 
-def draw_broadcast(name: str, primitive: Primitive, key: Any, shape: Any, dtype: Any, **parameters: Any) -> Any:
+def draw_broadcast(name: str, primitive: Primitive, key: Any, shape: Any, dtype: Any, **parameters: Any) -> Array:
     """Floats of a distribution whose parameters broadcast to the shape of the result."""
     kind = float_dtype(name, dtype)
     sizes = sample_shape(name, shape, *parameters.values())
@@ -114,7 +117,7 @@ def unit_bits(dtype: Any) -> int:
     return 8 if information.nmant < 8 else int(information.bits)
 
 
-def unit_floats(bits: Any, dtype: Any) -> Any:
+def unit_floats(bits: Value, dtype: Any) -> Array:
     """Floats in [0, 1): random bits fill the mantissa of a float in [1, 2), from which 1 is taken."""
     information = dtypes.finfo(dtype)
     words = BIT_WIDTHS[information.bits]
@@ -128,7 +131,7 @@ def unit_floats(bits: Any, dtype: Any) -> Any:
     return sub_p.bind(floats, literal(one[()], dtype))
 
 
-def _unit(stream: Stream, *, shape: Any, dtype: Any) -> Any:
+def _unit(stream: Stream, *, shape: Any, dtype: Any) -> Array:
     return unit_floats(stream.bits(shape, unit_bits(dtype)), dtype)
 
 

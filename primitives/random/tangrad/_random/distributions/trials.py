@@ -14,6 +14,7 @@ from tangrad._random.distributions.stream import Stream, random_uniform_p
 from tangrad.core import as_operand
 from tangrad.extend import lax
 from tangrad.extend.lax import full, full_like, reduce_or, while_loop
+from tangrad.typing import Value
 
 STEPS = 2**31 - 1  # of a loop that something keeps from ending: a NaN, say
 
@@ -53,7 +54,7 @@ class Arrivals(NamedTuple):
     drawing_half: int
 
 
-def count_arrivals(stream: Stream, arrivals: Arrivals, like: Any, dtype: Any) -> Any:
+def count_arrivals(stream: Stream, arrivals: Arrivals, like: Value, dtype: Any) -> Any:
     """How many events arrive before the end, in `dtype`; -1 where the beginning is not before it.
 
     `like`, an array, has the dtype of the times and the shape of the result.

@@ -21,7 +21,7 @@ from tangrad.core import Array, as_operand, dtypes, transfers
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, index_in_dim, nary, takes_out_sharding
-from tangrad.typing import ArrayLike, DTypeLike, Key
+from tangrad.typing import ArrayLike, DTypeLike, Key, Value
 
 # Of what transfer guards ask: the bounds, given or not.
 COPIES_FROM_HOST = {
@@ -47,7 +47,7 @@ random_between_p = nary(
 )
 
 
-def between(stream: Stream, shape: tuple[int, ...], dtype: Any, low: Any, high: Any) -> Any:
+def between(stream: Stream, shape: tuple[int, ...], dtype: Any, low: Any, high: Any) -> Array:
     """Uniform floats in [low, high): operands, or NumPy scalars of the dtype."""
     unit = stream.draw(random_uniform_p, shape=shape, dtype=dtype)
     return random_between_p.bind(unit, as_operand(low), as_operand(high))
@@ -102,7 +102,7 @@ def _is_number(value: Any, number: int) -> bool:
 # --- yes or no -----------------------------------------------------------------------------------------------------
 
 
-def _fine_bernoulli(stream: Stream, p: Any, *, shape: Any, dtype: Any) -> Any:
+def _fine_bernoulli(stream: Stream, p: Value, *, shape: Any, dtype: Any) -> Any:
     """Compares with twice as many bits: the second sample refines the first, whose step is 2 ** -mantissa."""
     both = stream.draw(random_uniform_p, shape=(2, *shape), dtype=p.aval.dtype)
     coarse, fine = [index_in_dim(both, i, 0, keepdims=False) for i in range(2)]
@@ -110,7 +110,7 @@ def _fine_bernoulli(stream: Stream, p: Any, *, shape: Any, dtype: Any) -> Any:
     return lax.lt(lax.mul(fine, step), lax.sub(p, coarse))
 
 
-def _coarse_bernoulli(stream: Stream, p: Any, *, shape: Any, dtype: Any) -> Any:
+def _coarse_bernoulli(stream: Stream, p: Value, *, shape: Any, dtype: Any) -> Any:
     return lax.lt(stream.draw(random_uniform_p, shape=shape, dtype=p.aval.dtype), p)
 
 

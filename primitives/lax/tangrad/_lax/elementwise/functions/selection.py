@@ -64,7 +64,7 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
     if cases:
         first = cases[0].aval if isinstance(cases[0], Array) else None
         if first is None or any(not isinstance(case, Array) or case.aval is not first for case in cases):
-            cases = align("select_n", *cases)
+            return select_n_p.bind(which, *align("select_n", *cases))
     return select_n_p.bind(which, *cases)
 
 

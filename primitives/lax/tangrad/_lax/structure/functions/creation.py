@@ -18,7 +18,7 @@ from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p, optimi
 from tangrad.core import Array, ShapedArray, Tracer, dtypes
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.core.transformations import device_beside
-from tangrad.typing import ArrayLike, DTypeLike, PyTree
+from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, PyTree, Value
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ def full(shape: Sequence[Any], fill_value: ArrayLike, dtype: DTypeLike | None = 
     return made if sharding is None else constrained(made, sharding)
 
 
-def _filled(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type: bool) -> Any:
+def _filled(name: str, shape: Dimensions, value: ArrayLike, dtype: DType | None, weak_type: bool) -> Array:
     if dtype is not None and dtype == dtypes.float0:
         return float0_zeros(shape)
     if isinstance(dtype, dtypes.ExtendedDType) and type(value) is int:  # random keys, of which each word is the number
@@ -108,7 +108,7 @@ def _filled(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type
     return broadcast_in_dim_p.bind(_scalar(name, value, dtype, weak_type), shape=shape, broadcast_dimensions=())
 
 
-def _scalar(name: str, value: Any, dtype: Any, weak_type: bool) -> Any:
+def _scalar(name: str, value: Any, dtype: DType | None, weak_type: bool) -> Value:
     """A fill value as an operand without dimensions, of `dtype` if that is not None."""
     if not hasattr(type(value), "aval") and dtype is not None and np.ndim(value) == 0:
         return constant(value, dtype, weak_type)
@@ -223,7 +223,7 @@ def stop_gradient(x: PyTree) -> Any:
     return tree.map(_stop, x)
 
 
-def _stop(leaf: Any) -> Any:
+def _stop(leaf: ArrayLike) -> Array:
     made = operand_of("stop_gradient", leaf, "a leaf of x")
     if made is leaf and not is_kind(made.aval.dtype, INEXACT):
         return leaf

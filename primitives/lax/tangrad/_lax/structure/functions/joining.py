@@ -96,7 +96,7 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[t
     return pad_p.bind(made, value, padding_config=_padding(padding_config))
 
 
-def _padding(config: Any) -> tuple[tuple[Any, ...], ...]:
+def _padding(config: Sequence[tuple[int, ...]]) -> tuple[tuple[Any, ...], ...]:
     try:
         return tuple(
             [tuple([p if is_symbolic(p) else check_int("pad", p, "padding_config") for p in item]) for item in config]

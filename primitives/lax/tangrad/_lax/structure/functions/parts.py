@@ -15,7 +15,7 @@ from tangrad._lax.structure.functions.shapes import int_tuple, operand_of, resha
 from tangrad._lax.structure.primitives import dynamic_slice_p, dynamic_update_slice_p, slice_p, split_p
 from tangrad.core import Array, dtypes, literal
 from tangrad.core.arguments import is_symbolic
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Dimensions, DType, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["dynamic_slice", "dynamic_update_slice"], True)
@@ -59,7 +59,7 @@ def slice(
     )
 
 
-def size_tuple(name: str, values: Any, argument: str) -> tuple[Any, ...]:
+def size_tuple(name: str, values: Sequence[int], argument: str) -> tuple[int, ...]:
     """A parameter as a tuple of integers or symbolic dimensions. Raises TypeError for anything else."""
     if type(values) is tuple and all([type(value) is int for value in values]):
         return values
@@ -107,7 +107,7 @@ def slice_in_dim(
     return slice(made, tuple(starts), tuple(limits), tuple(strides))
 
 
-def _from_front(name: str, index: Any, size: Any, argument: str) -> Any:
+def _from_front(name: str, index: Any, size: int, argument: str) -> int:
     if is_symbolic(index):
         return index
     index = check_int(name, index, argument)
@@ -152,7 +152,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
 def dynamic_slice(
     operand: ArrayLike,
     start_indices: ArrayLike | Sequence[ArrayLike],
-    slice_sizes: Sequence[Any],
+    slice_sizes: Sequence[int],
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
@@ -181,7 +181,7 @@ def dynamic_slice(
     return dynamic_slice_p.bind(made, *starts, slice_sizes=size_tuple("dynamic_slice", slice_sizes, "slice_sizes"))
 
 
-def _start_operands(name: str, shape: tuple[Any, ...], starts: Any, allow_negative: bool | Sequence[bool]) -> list[Any]:
+def _start_operands(name: str, shape: Dimensions, starts: Any, allow_negative: bool | Sequence[bool]) -> list[Value]:
     """Start indices as scalar operands of one dtype, counted from the front."""
     if type(starts) in (tuple, list) and allow_negative is True and all(type(start) is int for start in starts):
         fixed = _fixed_starts(starts, shape)
@@ -231,11 +231,11 @@ def _unpacked(name: str, starts: Any) -> list[Any]:
     return [index_in_dim(starts, i, keepdims=False) for i in range(starts.shape[0])]
 
 
-def _is_integer(dtype: Any) -> bool:
+def _is_integer(dtype: DType) -> bool:
     return dtypes.issubdtype(dtype, np.integer)
 
 
-def _holds(dtype: Any, shape: tuple[Any, ...]) -> bool:
+def _holds(dtype: DType, shape: Dimensions) -> bool:
     """Whether indices of a dtype can name every position: narrow ones are widened, or the bounds would wrap."""
     if not _is_integer(dtype):
         return True  # the primitive refuses it
@@ -243,7 +243,7 @@ def _holds(dtype: Any, shape: tuple[Any, ...]) -> bool:
     return all([is_symbolic(size) or size <= largest for size in shape])
 
 
-def _start_operand(name: str, start: Any, size: Any, negative: bool, dtype: Any) -> Any:
+def _start_operand(name: str, start: Value, size: int, negative: bool, dtype: DType) -> Value:
     if isinstance(start, (int, np.integer)) and not isinstance(start, bool):
         start = int(start)
         if is_symbolic(size):
@@ -301,7 +301,7 @@ def dynamic_slice_in_dim(
     return dynamic_slice(made, starts, sizes, allow_negative_indices=negative)
 
 
-def _starts_on_axis(operand: Any, start: Any, axis: int, negative: bool) -> tuple[list[Any], list[bool]]:
+def _starts_on_axis(operand: Value, start: ArrayLike, axis: int, negative: bool) -> tuple[list[Any], list[bool]]:
     starts: list[Any] = [0] * operand.aval.ndim
     starts[axis] = start
     return starts, [negative and i == axis for i in range(operand.aval.ndim)]
@@ -438,7 +438,7 @@ def dynamic_update_index_in_dim(
 # --- all parts -----------------------------------------------------------------------------------------------------
 
 
-def split(operand: ArrayLike, sizes: Sequence[Any], axis: int = 0) -> list[Any]:
+def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array]:
     """Consecutive parts of an array along an axis.
 
     Args:
@@ -462,7 +462,7 @@ def split(operand: ArrayLike, sizes: Sequence[Any], axis: int = 0) -> list[Any]:
     return list(split_p.bind(made, sizes=size_tuple("split", sizes, "sizes"), axis=axis))
 
 
-def unstack(x: ArrayLike, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
     """The parts of an array at each index along an axis.
 
     Args:

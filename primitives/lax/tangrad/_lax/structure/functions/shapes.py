@@ -14,7 +14,7 @@ from tangrad.core.arguments import canonicalize_shape
 from tangrad.typing import ArrayLike
 
 
-def broadcast(operand: ArrayLike, sizes: Sequence[Any], *, out_sharding: Any = None) -> Array:
+def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Any = None) -> Array:
     """The array repeated along new leading dimensions.
 
     Args:
@@ -39,7 +39,7 @@ def broadcast(operand: ArrayLike, sizes: Sequence[Any], *, out_sharding: Any = N
 
 
 def broadcast_in_dim(
-    operand: ArrayLike, shape: Sequence[Any], broadcast_dimensions: Sequence[int], *, out_sharding: Any = None
+    operand: ArrayLike, shape: Sequence[int], broadcast_dimensions: Sequence[int], *, out_sharding: Any = None
 ) -> Array:
     """The array repeated to fill `shape`.
 
@@ -141,7 +141,7 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     return broadcast_in_dim(made, shape, range(len(shape) - made.aval.ndim, len(shape)))
 
 
-def operand_of(name: str, value: Any, argument: str) -> Any:
+def operand_of(name: str, value: ArrayLike, argument: str) -> Array:
     """`value` if traces know it, else as an array or literal."""
     return value if isinstance(value, Array) else as_operand(name, value, argument)
 

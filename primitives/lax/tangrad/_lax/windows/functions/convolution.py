@@ -30,7 +30,7 @@ def conv_general_dilated(
     lhs: ArrayLike,
     rhs: ArrayLike,
     window_strides: Sequence[int],
-    padding: Any,
+    padding: Sequence[tuple[int, ...]],
     lhs_dilation: Sequence[int] | None = None,
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: Any = None,
@@ -145,7 +145,7 @@ def conv_with_general_padding(
     lhs: ArrayLike,
     rhs: ArrayLike,
     window_strides: Sequence[int],
-    padding: Any,
+    padding: tuple[tuple[int, ...], ...],
     lhs_dilation: Sequence[int] | None,
     rhs_dilation: Sequence[int] | None,
     precision: Any = None,
@@ -191,7 +191,7 @@ def conv_transpose(
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: Any = None,
     transpose_kernel: bool = False,
-    precision: Any = None,
+    precision: str | None = None,
     preferred_element_type: DTypeLike | None = None,
     use_consistent_padding: bool = False,
 ) -> Array:
@@ -262,7 +262,7 @@ def conv_transpose(
 # --- parameters ----------------------------------------------------------------------------------------------------
 
 
-def integers(name: str, values: Any, argument: str) -> tuple[Any, ...]:
+def integers(name: str, values: Sequence[int], argument: str) -> tuple[int, ...]:
     """A parameter as a tuple of integers, or of symbolic sizes. Raises TypeError for anything else."""
     if type(values) is tuple and all([type(value) is int for value in values]):
         return values
@@ -271,7 +271,7 @@ def integers(name: str, values: Any, argument: str) -> tuple[Any, ...]:
     return tuple([value if is_symbolic(value) else check_int(name, value, argument) for value in values])
 
 
-def pairs(name: str, padding: Any) -> tuple[tuple[Any, Any], ...]:
+def pairs(name: str, padding: Sequence[tuple[int, ...]]) -> tuple[tuple[Any, Any], ...]:
     """Explicit padding as a tuple of pairs of integers. Raises TypeError for anything else."""
     try:
         found = tuple([integers(name, pair, "padding") for pair in padding])

@@ -14,7 +14,7 @@ from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p, reshap
 from tangrad._lax.windows.dimensions import conv_dimension_numbers
 from tangrad._lax.windows.functions.convolution import conv_general_dilated, integers
 from tangrad.core import Array, dtypes
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DType, DTypeLike
 
 INDEX = dtypes.as_dtype("int32")
 
@@ -73,7 +73,7 @@ def conv_general_dilated_patches(
     )
 
 
-def _one_hot_kernel(dtype: Any, features: int, sizes: Sequence[int], spec: Sequence[int]) -> Any:
+def _one_hot_kernel(dtype: DType, features: int, sizes: Sequence[int], spec: Sequence[int]) -> Array:
     """The kernel with an output feature for each input feature and place, which is 1 there and 0 elsewhere."""
     places = prod(sizes)
     square = (places, places)

@@ -21,7 +21,7 @@ from tangrad._lax.windows.primitives import (
 )
 from tangrad._lax.windows.shapes import dilated_shape, padtype_to_pads
 from tangrad.core import Array, ClosedJaxpr, Tracer, without_boundary
-from tangrad.typing import ArrayLike, PyTree
+from tangrad.typing import ArrayLike, PyTree, Value
 
 # The functions of which reductions over windows are primitives; what they start from, and which dtypes they take.
 _SIMPLE: dict[Any, Any] = {
@@ -112,7 +112,7 @@ def reduce_window(
     return structure.unflatten(_reduce_window(closed, arrays, initial, params))
 
 
-def _initial(value: Any, operand: Any, position: int) -> Any:
+def _initial(value: Any, operand: Value, position: int) -> Any:
     """An initial value as an operand; a Python number takes the dtype of the array."""
     if type(value) in (bool, int, float, complex):
         return scalar_like(value, operand.aval.dtype)
