@@ -10,6 +10,7 @@ from typing import Any
 
 from tangrad.core import NamedAxisEffect, ShapedArray, thread
 from tangrad.errors import MissingRuleError
+from tangrad.typing import Params
 
 Axes = tuple[Any, ...]
 
@@ -37,7 +38,7 @@ def as_tuple(axis_name: Hashable) -> Axes:
 def axis_effects(parameter: str) -> Any:
     """The effects of a primitive that names its axes in a parameter."""
 
-    def effects(avals: Any, params: dict[str, Any]) -> frozenset[Any]:
+    def effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Any]:
         return frozenset([NamedAxisEffect(name) for name in names_among(params[parameter])])
 
     return effects
@@ -64,7 +65,7 @@ def checked_axes(function: str, axis_name: Hashable, positions: bool = False) ->
     return axes
 
 
-def size_of_axis(function: str, name: Any) -> Any:
+def size_of_axis(function: str, name: Hashable) -> int:
     """The size of a mapped axis. Raises NameError, listing the axes that are in scope."""
     try:
         hash(name)
@@ -79,7 +80,7 @@ def size_of_axis(function: str, name: Any) -> Any:
     raise unbound(function, name)
 
 
-def size_of_axes(function: str, names: Sequence[Any]) -> Any:
+def size_of_axes(function: str, names: Sequence[Hashable]) -> int:
     """The product of the sizes of mapped axes."""
     total: Any = 1
     for name in names:
@@ -87,7 +88,7 @@ def size_of_axes(function: str, names: Sequence[Any]) -> Any:
     return total
 
 
-def unbound(function: str, name: Any) -> NameError:
+def unbound(function: str, name: Hashable) -> NameError:
     """The error for a name that no mapped axis in scope has."""
     scope = {}
     for other, size in thread.axis_environment:  # an inner axis hides an outer one of the same name

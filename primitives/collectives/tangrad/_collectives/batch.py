@@ -17,9 +17,9 @@ from tangrad._collectives import mapped, several
 from tangrad._collectives import primitives as p
 from tangrad._collectives.axes import names_among, positions_among
 from tangrad.batching import AxisInfo, batch_flat, place_axis
-from tangrad.core import Primitive, RuleSet
+from tangrad.core import Array, Primitive, RuleSet
 from tangrad.extend.lax import concatenate_p, iota
-from tangrad.typing import Dims, Value, Values
+from tangrad.typing import Dims, Params, Value, Values
 
 batch = RuleSet("batch", api=1)
 
@@ -33,7 +33,7 @@ def _in_steps(function: Rule, args: Any, dims: Any, axis_info: AxisInfo) -> Mapp
     return out, dim
 
 
-def _by_groups(primitive: Primitive, x: Any, dim: int | None, axis_info: AxisInfo, params: dict[str, Any]) -> Mapped:
+def _by_groups(primitive: Primitive, x: Value, dim: int | None, axis_info: AxisInfo, params: Params) -> Mapped:
     """A collective within groups: those of one size are examples of a collective over their members."""
     groups, params = params["axis_index_groups"], {**params, "axis_index_groups": None}
     rows, order, parts = place_axis(x, dim, 0, axis_info.size), [], []
@@ -48,10 +48,10 @@ def _by_groups(primitive: Primitive, x: Any, dim: int | None, axis_info: AxisInf
     return mapped.take_rows(joined, np.argsort(order).tolist(), 0), 0
 
 
-def _of_each(primitive: Primitive, block: Value, axis: AxisInfo, params: dict[str, Any]) -> Any:
+def _of_each(primitive: Primitive, block: Value, axis: AxisInfo, params: Params) -> Value:
     """For an array of groups of members: the collective's results, one for each member, in one row."""
 
-    def of_one(group: Any) -> Any:
+    def of_one(group: Value) -> Array:
         found = _in_steps(lambda member: primitive.bind(member, **params), (group,), (0,), axis)
         return place_axis(*found, 0, axis.size)
 
@@ -59,7 +59,7 @@ def _of_each(primitive: Primitive, block: Value, axis: AxisInfo, params: dict[st
     return mapped.merged(place_axis(*_in_steps(of_one, (block,), (0,), AxisInfo(None, count)), 0, count), 0)
 
 
-def _check_size(primitive: Primitive, params: dict[str, Any], axis_info: AxisInfo) -> None:
+def _check_size(primitive: Primitive, params: Params, axis_info: AxisInfo) -> None:
     """A program that was traced for an axis of one size may be mapped along one of another."""
     groups = params.get("axis_index_groups")
     expected = params.get("axis_size", axis_info.size) if groups is None else sum([len(group) for group in groups])
@@ -75,7 +75,12 @@ def _check_size(primitive: Primitive, params: dict[str, Any], axis_info: AxisInf
 
 def _reduction(primitive: Primitive) -> Rule:
     def rule(
-        args: Any, dims: Any, *, axis_info: AxisInfo, axes: Any, axis_index_groups: tuple[tuple[int, ...], ...] | None
+        args: Values,
+        dims: tuple[int, ...],
+        *,
+        axis_info: AxisInfo,
+        axes: Any,
+        axis_index_groups: tuple[tuple[int, ...], ...] | None,
     ) -> Mapped:
         (x,), (dim,) = args, dims
         if axis_info.name not in names_among(axes):
@@ -103,7 +108,7 @@ def _reduction(primitive: Primitive) -> Rule:
     return rule
 
 
-def _reduced(primitive: Primitive, x: Value, axes: Any) -> Any:
+def _reduced(primitive: Primitive, x: Value, axes: Any) -> Value:
     """A reduction over dimensions, and over mapped axes if some are left."""
     if names_among(axes):
         return primitive.bind(x, axes=axes, axis_index_groups=None)
@@ -117,7 +122,9 @@ batch.table({primitive: _reduction(primitive) for primitive in (p.psum_p, p.pmax
 
 
 def _exchange(primitive: Primitive, over: Rule, in_steps: Rule, past: Rule) -> None:
-    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, axis_name: tuple[Hashable, ...], **params: Any) -> Mapped:
+    def rule(
+        args: Values, dims: tuple[int, ...], *, axis_info: AxisInfo, axis_name: tuple[Hashable, ...], **params: object
+    ) -> Mapped:
         (x,), (dim,) = args, dims
         if axis_info.name not in axis_name:
             changed, out_dim = past(dim, **params)
@@ -132,23 +139,23 @@ def _exchange(primitive: Primitive, over: Rule, in_steps: Rule, past: Rule) -> N
     batch.add(primitive, rule)
 
 
-def _past_all_gather(dim: int, *, all_gather_dimension: int, tiled: bool, **_: Any) -> tuple[dict[str, Any], int]:
+def _past_all_gather(dim: int, *, all_gather_dimension: int, tiled: bool, **_: object) -> tuple[dict[str, Any], int]:
     if dim <= all_gather_dimension:
         return {"all_gather_dimension": all_gather_dimension + 1}, dim
     return {}, dim if tiled else dim + 1
 
 
-def _past_reduce_scatter(dim: int, *, scatter_dimension: int, tiled: bool, **_: Any) -> tuple[dict[str, Any], int]:
+def _past_reduce_scatter(dim: int, *, scatter_dimension: int, tiled: bool, **_: object) -> tuple[dict[str, Any], int]:
     if dim <= scatter_dimension:
         return {"scatter_dimension": scatter_dimension + 1}, dim
     return {}, dim if tiled else dim - 1
 
 
-def _past_all_to_all(dim: int, *, split_axis: int, concat_axis: int, **_: Any) -> tuple[dict[str, Any], int]:
+def _past_all_to_all(dim: int, *, split_axis: int, concat_axis: int, **_: object) -> tuple[dict[str, Any], int]:
     return {"split_axis": split_axis + (dim <= split_axis), "concat_axis": concat_axis + (dim <= concat_axis)}, dim
 
 
-def _past_anything(dim: int, **_: Any) -> tuple[dict[str, Any], int]:
+def _past_anything(dim: int, **_: object) -> tuple[dict[str, Any], int]:
     return {}, dim
 
 

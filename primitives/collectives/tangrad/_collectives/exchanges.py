@@ -21,19 +21,31 @@ T = TypeVar("T")
 @overload
 def all_gather(
     x: ArrayLike,
-    axis_name: Any,
+    axis_name: Hashable,
     *,
-    axis_index_groups: Any = None,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
     axis: int = 0,
     tiled: bool = False,
     to: str = "varying",
 ) -> Array: ...
 @overload
 def all_gather(
-    x: T, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False, to: str = "varying"
+    x: T,
+    axis_name: Hashable,
+    *,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
+    axis: int = 0,
+    tiled: bool = False,
+    to: str = "varying",
 ) -> T: ...
 def all_gather(
-    x: PyTree, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False, to: str = "varying"
+    x: PyTree,
+    axis_name: Hashable,
+    *,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
+    axis: int = 0,
+    tiled: bool = False,
+    to: str = "varying",
 ) -> Any:
     """The values of all examples along mapped axes, in one array that every example has.
 
@@ -68,7 +80,7 @@ def all_gather(
     size = size_of_axes("all_gather", names)
     groups = checked_groups("all_gather", axis_index_groups, size, equal=True)
 
-    def gathered(leaf: Value) -> Any:
+    def gathered(leaf: Value) -> Array:
         rank = len(leaf.aval.shape) + (0 if tiled else 1)
         return apply_checked(
             all_gather_p,
@@ -85,14 +97,29 @@ def all_gather(
 
 @overload
 def psum_scatter(
-    x: ArrayLike, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: Any = None, tiled: bool = False
+    x: ArrayLike,
+    axis_name: Hashable,
+    *,
+    scatter_dimension: int = 0,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
+    tiled: bool = False,
 ) -> Array: ...
 @overload
 def psum_scatter(
-    x: T, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: Any = None, tiled: bool = False
+    x: T,
+    axis_name: Hashable,
+    *,
+    scatter_dimension: int = 0,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
+    tiled: bool = False,
 ) -> T: ...
 def psum_scatter(
-    x: PyTree, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: Any = None, tiled: bool = False
+    x: PyTree,
+    axis_name: Hashable,
+    *,
+    scatter_dimension: int = 0,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
+    tiled: bool = False,
 ) -> Any:
     """The sum of `x` over all examples along mapped axes, of which each example keeps its own part.
 
@@ -123,7 +150,7 @@ def psum_scatter(
     size = size_of_axes("psum_scatter", names)
     groups = checked_groups("psum_scatter", axis_index_groups, size, equal=True)
 
-    def scattered(leaf: Value) -> Any:
+    def scattered(leaf: Value) -> Array:
         rank = len(leaf.aval.shape)
         return apply_checked(
             reduce_scatter_p,
@@ -141,19 +168,31 @@ def psum_scatter(
 @overload
 def all_to_all(
     x: ArrayLike,
-    axis_name: Any,
+    axis_name: Hashable,
     split_axis: int,
     concat_axis: int,
     *,
-    axis_index_groups: Any = None,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
     tiled: bool = False,
 ) -> Array: ...
 @overload
 def all_to_all(
-    x: T, axis_name: Any, split_axis: int, concat_axis: int, *, axis_index_groups: Any = None, tiled: bool = False
+    x: T,
+    axis_name: Hashable,
+    split_axis: int,
+    concat_axis: int,
+    *,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
+    tiled: bool = False,
 ) -> T: ...
 def all_to_all(
-    x: PyTree, axis_name: Any, split_axis: int, concat_axis: int, *, axis_index_groups: Any = None, tiled: bool = False
+    x: PyTree,
+    axis_name: Hashable,
+    split_axis: int,
+    concat_axis: int,
+    *,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
+    tiled: bool = False,
 ) -> Any:
     """A dimension of `x` becomes the mapped axis, and the mapped axis becomes a dimension.
 
@@ -188,10 +227,16 @@ def all_to_all(
 
 
 @overload
-def pswapaxes(x: ArrayLike, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Array: ...
+def pswapaxes(
+    x: ArrayLike, axis_name: Hashable, axis: int, *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> Array: ...
 @overload
-def pswapaxes(x: T, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> T: ...
-def pswapaxes(x: PyTree, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
+def pswapaxes(
+    x: T, axis_name: Hashable, axis: int, *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> T: ...
+def pswapaxes(
+    x: PyTree, axis_name: Hashable, axis: int, *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> Any:
     """A dimension of `x` and a mapped axis of the same size, swapped: `all_to_all(x, axis_name, axis, axis)`.
 
     >>> import tangrad
@@ -205,14 +250,20 @@ def pswapaxes(x: PyTree, axis_name: Any, axis: int, *, axis_index_groups: Any = 
 
 
 def _all_to_all(
-    function: str, x: Any, axis_name: Hashable, split_axis: int, concat_axis: int, axis_index_groups: Any, tiled: bool
-) -> Any:
+    function: str,
+    x: Value,
+    axis_name: Hashable,
+    split_axis: int,
+    concat_axis: int,
+    axis_index_groups: Sequence[Sequence[int]] | None,
+    tiled: bool,
+) -> Value:
     names = checked_axes(function, axis_name)
     total = size_of_axes(function, names)
     groups = checked_groups(function, axis_index_groups, total, equal=True)
     size = group_size(groups, total)
 
-    def exchanged(leaf: Value) -> Any:
+    def exchanged(leaf: Value) -> Array:
         leaf = differing(leaf, names)
         shape = leaf.aval.shape
         split = canonical_axis(function, split_axis, len(shape), "split_axis")
@@ -236,10 +287,10 @@ def _all_to_all(
 
 
 @overload
-def ppermute(x: ArrayLike, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Array: ...
+def ppermute(x: ArrayLike, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> Array: ...
 @overload
-def ppermute(x: T, axis_name: Any, perm: Sequence[tuple[int, int]]) -> T: ...
-def ppermute(x: PyTree, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+def ppermute(x: T, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> T: ...
+def ppermute(x: PyTree, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> Any:
     """Values sent along a mapped axis, from one example to another.
 
     Args:
@@ -265,7 +316,7 @@ def ppermute(x: PyTree, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     return on_leaves("ppermute", x, lambda leaf: ppermute_p.bind(differing(leaf, names), axis_name=names, perm=pairs))
 
 
-def _checked_permutation(perm: Any, size: Any) -> tuple[tuple[int, int], ...]:
+def _checked_permutation(perm: Sequence[tuple[int, ...]], size: int) -> tuple[tuple[int, int], ...]:
     try:
         pairs = tuple([(operator.index(source), operator.index(destination)) for source, destination in perm])
     except (TypeError, ValueError):
@@ -286,10 +337,10 @@ def _checked_permutation(perm: Any, size: Any) -> tuple[tuple[int, int], ...]:
 
 
 @overload
-def pshuffle(x: ArrayLike, axis_name: Any, perm: Sequence[int]) -> Array: ...
+def pshuffle(x: ArrayLike, axis_name: Hashable, perm: Sequence[int]) -> Array: ...
 @overload
-def pshuffle(x: T, axis_name: Any, perm: Sequence[int]) -> T: ...
-def pshuffle(x: PyTree, axis_name: Any, perm: Sequence[int]) -> Any:
+def pshuffle(x: T, axis_name: Hashable, perm: Sequence[int]) -> T: ...
+def pshuffle(x: PyTree, axis_name: Hashable, perm: Sequence[int]) -> Any:
     """Values in another order along a mapped axis: the example with index i gets that of index `perm[i]`.
 
     Args:
@@ -315,10 +366,10 @@ def pshuffle(x: PyTree, axis_name: Any, perm: Sequence[int]) -> Any:
 
 
 @overload
-def pbroadcast(x: ArrayLike, axis_name: Any, source: int) -> Array: ...
+def pbroadcast(x: ArrayLike, axis_name: Hashable, source: int) -> Array: ...
 @overload
-def pbroadcast(x: T, axis_name: Any, source: int) -> T: ...
-def pbroadcast(x: PyTree, axis_name: Any, source: int) -> Any:
+def pbroadcast(x: T, axis_name: Hashable, source: int) -> T: ...
+def pbroadcast(x: PyTree, axis_name: Hashable, source: int) -> Any:
     """The value of one example, for all examples along mapped axes.
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 Groups = tuple[tuple[int, ...], ...] | None
 
 
-def checked_groups(function: str, groups: Any, size: Any, equal: bool = False) -> Groups:
+def checked_groups(function: str, groups: Sequence[Sequence[int]] | None, size: int, equal: bool = False) -> Groups:
     """Groups as a tuple of tuples of integers.
 
     Args:
@@ -37,7 +38,7 @@ def checked_groups(function: str, groups: Any, size: Any, equal: bool = False) -
     return found
 
 
-def group_size(groups: Groups, size: Any) -> Any:
+def group_size(groups: Groups, size: int) -> int:
     """How many take part in one collective, where all groups have the same size."""
     return size if groups is None else len(groups[0])
 

@@ -18,7 +18,7 @@ jvp.not_applicable("it has no operands", p.axis_index_p)
 
 @jvp.rule(p.psum_to_p, p.psum_back_p)
 @symbolic_zeros
-def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tuple[Value, Value | Zero]:
+def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: object) -> tuple[Value, Value | Zero]:
     """Linear in the first operand; of the others only counts along which axes they differ."""
     primitive = p.psum_to_p if len(primals) == 3 else p.psum_back_p
     answer, (tangent, *_) = primitive.bind(*primals, **params), tangents
@@ -30,7 +30,7 @@ def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tup
 def _extreme(primitive: Primitive) -> Any:
     """The tangent of the example that has the greatest, or least, value; of several, their mean."""
 
-    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+    def rule(primals: Any, tangents: Any, **params: object) -> Any:
         (x,), (tangent,) = primals, tangents
         answer = primitive.bind(x, **params)
         if type(tangent) is Zero:

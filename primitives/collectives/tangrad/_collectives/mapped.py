@@ -47,7 +47,7 @@ def merged(x: Value, dimension: int) -> Value:
     return reshaped(x, (*shape[:dimension], shape[dimension] * shape[dimension + 1], *shape[dimension + 2 :]))
 
 
-def divided(x: Value, dimension: int, count: Any) -> Value:
+def divided(x: Value, dimension: int, count: int) -> Value:
     """`x` with a dimension as two, the first of size `count`."""
     shape = x.aval.shape
     return reshaped(x, (*shape[:dimension], count, shape[dimension] // count, *shape[dimension + 1 :]))
@@ -59,7 +59,7 @@ def times(x: Any, count: Any) -> Array:
     return mul_p.bind(operand, literal(count, operand.aval.dtype, True))
 
 
-def take_rows(x: Value, rows: Sequence[int], dimension: int) -> Any:
+def take_rows(x: Value, rows: Sequence[int], dimension: int) -> Value:
     """The elements along a dimension with these indices, in this order.
 
     Two runs of successive indices, as in a rotation, are two slices: much faster than a gather.
@@ -76,7 +76,7 @@ def take_rows(x: Value, rows: Sequence[int], dimension: int) -> Any:
 
 
 def all_gather(
-    x: Any, dim: int | None, size: Any, *, all_gather_dimension: int, tiled: bool, axis_size: Any, **_: Any
+    x: Value, dim: int | None, size: int, *, all_gather_dimension: int, tiled: bool, axis_size: int, **_: object
 ) -> Mapped:
     """The mapped dimension becomes a dimension of the example."""
     gathered = place_axis(x, dim, all_gather_dimension, size)
@@ -84,7 +84,7 @@ def all_gather(
 
 
 def reduce_scatter(
-    x: Value, dim: int | None, size: Any, *, scatter_dimension: int, tiled: bool, axis_size: Any, **_: Any
+    x: Value, dim: int | None, size: int, *, scatter_dimension: int, tiled: bool, axis_size: int, **_: object
 ) -> Mapped:
     """A dimension of the example becomes the mapped one."""
     total = times(x, size) if dim is None else reduce_sum_p.bind(x, axes=(dim,))
@@ -92,7 +92,7 @@ def reduce_scatter(
 
 
 def all_to_all(
-    x: Any, dim: int | None, size: Any, *, split_axis: int, concat_axis: int, axis_size: Any, **_: Any
+    x: Value, dim: int | None, size: int, *, split_axis: int, concat_axis: int, axis_size: int, **_: object
 ) -> Mapped:
     """The mapped dimension joins a dimension of the example, of another one a part becomes the mapped dimension."""
     parts = divided(place_axis(x, dim, 0, size), split_axis + 1, size)
@@ -103,7 +103,7 @@ def all_to_all(
     return merged(transpose_p.bind(parts, permutation=tuple(order)), concat_axis + 1), 0
 
 
-def ppermute(x: Any, dim: int | None, size: Any, *, perm: tuple[tuple[int, int], ...]) -> Mapped:
+def ppermute(x: Value, dim: int | None, size: int, *, perm: tuple[tuple[int, int], ...]) -> Mapped:
     """The examples in another order, with zeros where nothing is sent."""
     if dim is None and len(perm) == size:
         return x, None

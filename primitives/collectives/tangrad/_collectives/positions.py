@@ -58,10 +58,10 @@ def axis_size(axis_name: Hashable) -> int:
 
 
 @overload
-def pvary(x: ArrayLike, axis_name: Any) -> Array: ...
+def pvary(x: ArrayLike, axis_name: Hashable) -> Array: ...
 @overload
-def pvary(x: T, axis_name: Any) -> T: ...
-def pvary(x: PyTree, axis_name: Any) -> Any:
+def pvary(x: T, axis_name: Hashable) -> T: ...
+def pvary(x: PyTree, axis_name: Hashable) -> Any:
     """`x`, marked as differing along mapped axes; along which it is marked already, it stays. See `pcast`.
 
     Raises NameError for a name that no mapped axis in scope has, TypeError for leaves that are no arrays.
@@ -76,10 +76,10 @@ def pvary(x: PyTree, axis_name: Any) -> Any:
 
 
 @overload
-def pcast(x: ArrayLike, axis_name: Any, *, to: str) -> Array: ...
+def pcast(x: ArrayLike, axis_name: Hashable, *, to: str) -> Array: ...
 @overload
-def pcast(x: T, axis_name: Any, *, to: str) -> T: ...
-def pcast(x: PyTree, axis_name: Any, *, to: str) -> Any:
+def pcast(x: T, axis_name: Hashable, *, to: str) -> T: ...
+def pcast(x: PyTree, axis_name: Hashable, *, to: str) -> Any:
     """`x`, marked as differing along mapped axes. Its values stay, and the mark is only seen by derivatives.
 
     Types record along which axes values differ within a `shard_map` that checks them; elsewhere this is `x`. A

@@ -28,7 +28,7 @@ from tangrad.extend.lax import (
     reduce_sum_p,
     reshape_p,
 )
-from tangrad.typing import Value
+from tangrad.typing import Dimensions, Value
 
 collectives = PrimitiveSet("collectives", api=1)
 
@@ -39,7 +39,7 @@ def _without_names(aval: ShapedArray, axes: Any) -> Any:
     return tuple([pair for pair in aval.named_shape if pair[0] not in names])
 
 
-def _resized(shape: tuple[Any, ...], dimension: int, size: Any) -> tuple[Any, ...]:
+def _resized(shape: Dimensions, dimension: int, size: int) -> tuple[int, ...]:
     return (*shape[:dimension], size, *shape[dimension + 1 :])
 
 
@@ -51,7 +51,9 @@ def _reshaped(x: Value, shape: tuple[Any, ...]) -> Value:
 
 
 def _reduction(name: str, reduce: Primitive, accepted: tuple[str, ...], documentation: str) -> Primitive:
-    def abstract_eval(x: Any, *, axes: Axes, axis_index_groups: tuple[tuple[int, ...], ...] | None) -> ShapedArray:
+    def abstract_eval(
+        x: ShapedArray, *, axes: Axes, axis_index_groups: tuple[tuple[int, ...], ...] | None
+    ) -> ShapedArray:
         check_dtype(name, x, accepted, "x")
         positions = positions_among(axes)
         check_axes(name, positions, x.ndim, "axes")
@@ -84,7 +86,7 @@ pmin_p = _reduction("pmin", reduce_min_p, ANY, "The least along mapped axes and 
 # --- gathering and scattering ---------------------------------------------------------------------------------------
 
 
-def _alone_all_gather(x: Value, *, axis_name: Axes, all_gather_dimension: int, tiled: bool, **_: Any) -> Value:
+def _alone_all_gather(x: Value, *, axis_name: Axes, all_gather_dimension: int, tiled: bool, **_: object) -> Value:
     refuse_names("all_gather", axis_name)
     shape, dimension = x.aval.shape, all_gather_dimension
     return x if tiled else _reshaped(x, (*shape[:dimension], 1, *shape[dimension:]))
@@ -97,7 +99,7 @@ def all_gather_p(
     axis_name: Axes,
     all_gather_dimension: int,
     axis_index_groups: tuple[tuple[int, ...], ...] | None,
-    axis_size: Any,
+    axis_size: int,
     tiled: bool,
 ) -> ShapedArray:
     """The values of all examples, along a new dimension or, tiled, one after the other along one that is there."""
@@ -111,7 +113,7 @@ def all_gather_p(
     return ShapedArray(shape, x.dtype, x.weak_type)
 
 
-def _alone_reduce_scatter(x: Value, *, axis_name: Axes, scatter_dimension: int, tiled: bool, **_: Any) -> Value:
+def _alone_reduce_scatter(x: Value, *, axis_name: Axes, scatter_dimension: int, tiled: bool, **_: object) -> Value:
     refuse_names("reduce_scatter", axis_name)
     shape, dimension = x.aval.shape, scatter_dimension
     return x if tiled else _reshaped(x, (*shape[:dimension], *shape[dimension + 1 :]))
@@ -124,7 +126,7 @@ def reduce_scatter_p(
     axis_name: Axes,
     scatter_dimension: int,
     axis_index_groups: tuple[tuple[int, ...], ...] | None,
-    axis_size: Any,
+    axis_size: int,
     tiled: bool,
 ) -> ShapedArray:
     """The sum over all examples, of which each gets its part along a dimension: an element of it or, tiled, a slice."""
@@ -142,7 +144,7 @@ def reduce_scatter_p(
     return ShapedArray(_resized(shape, dimension, shape[dimension] // axis_size), x.dtype)
 
 
-def _check_divisible(function: str, x: Any, dimension: int, axis_name: Axes, axis_size: Any) -> None:
+def _check_divisible(function: str, x: ShapedArray, dimension: int, axis_name: Axes, axis_size: int) -> None:
     if x.shape[dimension] % axis_size != 0:
         raise ValueError(
             f"{function}: dimension {dimension} of x must be divisible by the size of the axes {axis_name}, "
@@ -150,7 +152,7 @@ def _check_divisible(function: str, x: Any, dimension: int, axis_name: Axes, axi
         )
 
 
-def _alone_all_to_all(x: Any, *, axis_name: Axes, **_: Any) -> Any:
+def _alone_all_to_all(x: Any, *, axis_name: Axes, **_: object) -> Any:
     refuse_names("all_to_all", axis_name)
     return x
 
@@ -165,7 +167,7 @@ def all_to_all_p(
     split_axis: int,
     concat_axis: int,
     axis_index_groups: tuple[tuple[int, ...], ...] | None,
-    axis_size: Any,
+    axis_size: int,
 ) -> ShapedArray:
     """Each example's slices along `split_axis` go to one example each, which joins them along `concat_axis`."""
     check_axes("all_to_all", (split_axis,), x.ndim, "split_axis")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -23,10 +23,10 @@ _INT32 = np.dtype(np.int32)
 
 
 @overload
-def psum(x: ArrayLike, axis_name: Any, *, axis_index_groups: Any = None) -> Array: ...
+def psum(x: ArrayLike, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
 @overload
-def psum(x: T, axis_name: Any, *, axis_index_groups: Any = None) -> T: ...
-def psum(x: PyTree, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+def psum(x: T, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
+def psum(x: PyTree, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
     """The sum of `x` over all examples along mapped axes.
 
     Args:
@@ -62,10 +62,10 @@ def psum(x: PyTree, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 
 @overload
-def pmean(x: ArrayLike, axis_name: Any, *, axis_index_groups: Any = None) -> Array: ...
+def pmean(x: ArrayLike, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
 @overload
-def pmean(x: T, axis_name: Any, *, axis_index_groups: Any = None) -> T: ...
-def pmean(x: PyTree, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+def pmean(x: T, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
+def pmean(x: PyTree, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
     """The mean of `x` over all examples along mapped axes; arguments as for `psum`. The mean of integers is float.
 
     >>> import tangrad
@@ -82,10 +82,10 @@ def pmean(x: PyTree, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 
 @overload
-def pmax(x: ArrayLike, axis_name: Any, *, axis_index_groups: Any = None) -> Array: ...
+def pmax(x: ArrayLike, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
 @overload
-def pmax(x: T, axis_name: Any, *, axis_index_groups: Any = None) -> T: ...
-def pmax(x: PyTree, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+def pmax(x: T, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
+def pmax(x: PyTree, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
     """The greatest value of `x` among all examples along mapped axes; arguments as for `psum`. NaN if there is one.
 
     >>> import tangrad
@@ -98,10 +98,10 @@ def pmax(x: PyTree, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 
 @overload
-def pmin(x: ArrayLike, axis_name: Any, *, axis_index_groups: Any = None) -> Array: ...
+def pmin(x: ArrayLike, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
 @overload
-def pmin(x: T, axis_name: Any, *, axis_index_groups: Any = None) -> T: ...
-def pmin(x: PyTree, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+def pmin(x: T, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
+def pmin(x: PyTree, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
     """The least value of `x` among all examples along mapped axes; arguments as for `psum`. NaN if there is one.
 
     >>> import tangrad
@@ -118,7 +118,9 @@ def _extreme(function: str, primitive: Primitive, x: Any, axis_name: Hashable, a
     return on_leaves(function, x, lambda leaf: _reduced(primitive, leaf, axes, groups)) if axes else x
 
 
-def _arguments(function: str, axis_name: Hashable, axis_index_groups: Any) -> tuple[Axes, Groups]:
+def _arguments(
+    function: str, axis_name: Hashable, axis_index_groups: Sequence[Sequence[int]] | None
+) -> tuple[Axes, Groups]:
     axes = checked_axes(function, axis_name, positions=True)
     if axis_index_groups is not None and positions_among(axes):
         raise ValueError(f"{function}: axis_index_groups go with named axes only, but axis_name is {axis_name!r}")
@@ -132,7 +134,7 @@ def _count(names: Axes, groups: Groups) -> Any:
     return dynamic_index_in_dim(group_sizes(groups), axis_index(names), keepdims=False)
 
 
-def _reduced(primitive: Primitive, x: Any, axes: Axes, groups: Groups) -> Any:
+def _reduced(primitive: Primitive, x: Value, axes: Axes, groups: Groups) -> Array:
     operand = x if groups is None else differing(x, names_among(axes))  # each group has a value of its own
     return apply_checked(primitive, operand, axes=_in_rank(primitive.name, axes, x), axis_index_groups=groups)
 
@@ -145,7 +147,7 @@ def _in_rank(function: str, axes: Axes, x: Value) -> Axes:
     return tuple([canonical_axis(function, a, rank, "axis_name") if isinstance(a, int) else a for a in axes])
 
 
-def _number(leaf: Any) -> Any:
+def _number(leaf: Value) -> Array:
     """What can be summed: booleans count."""
     operand = as_operand(leaf)
     return convert_element_type(operand, _INT32) if operand.aval.dtype == np.bool_ else operand

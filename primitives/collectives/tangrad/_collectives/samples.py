@@ -55,7 +55,7 @@ def _reductions() -> list[Sample]:
     return found
 
 
-def _params(names: Any, size: int, groups: Any = None, **more: Any) -> dict[str, Any]:
+def _params(names: Any, size: int, groups: Any = None, **more: object) -> dict[str, Any]:
     return {"axis_name": names, "axis_size": size, "axis_index_groups": groups, **more}
 
 

@@ -15,7 +15,7 @@ from tangrad._collectives.axes import Axes, size_of_axes, size_of_axis
 from tangrad._collectives.groups import Groups, member_mask, member_table, ranks
 from tangrad._collectives.mapped import REDUCERS, merged, reshaped
 from tangrad._collectives.varying import joint_index
-from tangrad.core import Primitive
+from tangrad.core import Array, Primitive
 from tangrad.extend.lax import (
     broadcast_in_dim_p,
     dynamic_index_in_dim,
@@ -45,21 +45,21 @@ def gather_all(x: Any, names: Axes) -> Any:
     )
 
 
-def _members(x: Any, names: Axes, groups: tuple[tuple[int, ...], ...]) -> Any:
+def _members(x: Value, names: Axes, groups: tuple[tuple[int, ...], ...]) -> Value:
     """The values of the example's own group along a new first dimension; groups have one size."""
     row = dynamic_index_in_dim(member_table(groups), joint_index(names), keepdims=False)
     return index_take(gather_all(x, names), (row,), (0,))
 
 
-def _slice_by_rank(x: Any, names: Axes, groups: tuple[tuple[int, ...], ...], dimension: int, size: Any) -> Any:
+def _slice_by_rank(x: Value, names: Axes, groups: tuple[tuple[int, ...], ...], dimension: int, size: int) -> Array:
     """The slice along a dimension that goes to the example: in its group each has a slice of this size."""
     rank = dynamic_index_in_dim(ranks(groups) * size, joint_index(names), keepdims=False)
     return dynamic_slice_in_dim(x, rank, size, dimension)
 
 
 def reduce_groups(
-    primitive: Primitive, x: Any, *, axes: Axes, axis_index_groups: tuple[tuple[int, ...], ...] | None
-) -> Any:
+    primitive: Primitive, x: Value, *, axes: Axes, axis_index_groups: tuple[tuple[int, ...], ...] | None
+) -> Array:
     """A reduction within groups over several axes: of all values, with those of other groups left out."""
     values = gather_all(x, axes)
     row = dynamic_index_in_dim(member_mask(axis_index_groups), joint_index(axes), keepdims=False)
@@ -92,8 +92,8 @@ def all_gather(
 
 
 def reduce_scatter(
-    x: Value, *, axis_name: Axes, scatter_dimension: int, axis_index_groups: Groups, axis_size: Any, tiled: bool
-) -> Any:
+    x: Value, *, axis_name: Axes, scatter_dimension: int, axis_index_groups: Groups, axis_size: int, tiled: bool
+) -> Value:
     """The first axis, which varies slowest, scatters first."""
     dimension, shape = scatter_dimension, x.aval.shape
     if axis_index_groups is not None:
@@ -116,8 +116,8 @@ def reduce_scatter(
 
 
 def all_to_all(
-    x: Value, *, axis_name: Axes, split_axis: int, concat_axis: int, axis_index_groups: Groups, axis_size: Any
-) -> Any:
+    x: Value, *, axis_name: Axes, split_axis: int, concat_axis: int, axis_index_groups: Groups, axis_size: int
+) -> Value:
     """The dimension that is cut, seen as one for each axis and the rest of it: each axis swaps its own."""
     shape = x.aval.shape
     if axis_index_groups is not None:

@@ -37,15 +37,15 @@ def _axes_not_in_type(operand: Any, names: Axes) -> Axes:
     return tuple([name for name in names if name not in known])
 
 
-def _all_gather(ct: Value, operand: Any, *, all_gather_dimension: int, **params: Any) -> Array:
+def _all_gather(ct: Value, operand: Any, *, all_gather_dimension: int, **params: object) -> Array:
     return p.reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)
 
 
-def _reduce_scatter(ct: Value, operand: Any, *, scatter_dimension: int, **params: Any) -> Array:
+def _reduce_scatter(ct: Value, operand: Any, *, scatter_dimension: int, **params: object) -> Array:
     return p.all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params)
 
 
-def _all_to_all(ct: Value, operand: Any, *, split_axis: int, concat_axis: int, **params: Any) -> Array:
+def _all_to_all(ct: Value, operand: Any, *, split_axis: int, concat_axis: int, **params: object) -> Array:
     return p.all_to_all_p.bind(ct, split_axis=concat_axis, concat_axis=split_axis, **params)
 
 

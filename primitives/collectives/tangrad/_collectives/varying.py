@@ -8,13 +8,14 @@ import numpy as np
 
 from tangrad._collectives.axes import Axes, size_of_axis
 from tangrad._collectives.primitives import axis_index_p, pvary_p
-from tangrad.core import as_operand, literal, thread
+from tangrad.core import Array, as_operand, literal, thread
 from tangrad.extend.lax import add, mul
+from tangrad.typing import Value
 
 _INT32 = np.dtype(np.int32)
 
 
-def differing(x: Any, names: Axes) -> Any:
+def differing(x: Value, names: Axes) -> Value:
     """An operand, of a type that says that it differs along the axes; itself, where types do not record it."""
     typed = thread.typed_axes
     if typed is None:
@@ -32,7 +33,7 @@ def index_along(name: Any) -> Any:
     return differing(axis_index_p.bind(axis_name=name), (name,))
 
 
-def joint_index(names: Axes) -> Any:
+def joint_index(names: Axes) -> Array:
     """The index along several axes, the first one varying slowest; each of them by itself."""
     total: Any = literal(0, _INT32, True)
     below: Any = 1

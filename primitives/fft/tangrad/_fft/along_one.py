@@ -20,7 +20,7 @@ COPIES_FROM_HOST = {
 }
 
 
-def _along(name: str, fft_type: FftType, x: Value, n: Any, axis: Any, norm: Any) -> Any:
+def _along(name: str, fft_type: FftType, x: Value, n: int | None, axis: int, norm: Any) -> Any:
     axes = (canonical_axis(name, axis, x.aval.ndim),)
     return transformed(name, fft_type, x, axes, None if n is None else (size_argument(name, n, "n"),), norm)
 

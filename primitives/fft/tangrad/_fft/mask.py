@@ -14,7 +14,9 @@ mask = RuleSet("mask", api=1)
 
 
 @mask.rule(fft_p)
-def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, fft_type: Any, fft_lengths: Any) -> Value:
+def _(
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, fft_type: Any, fft_lengths: Dimensions
+) -> Value:
     (x,), (shape,) = args, shapes
     check_whole(fft_p, shape, range(len(shape) - len(fft_lengths), len(shape)))
     return fft_p.bind(x, fft_type=fft_type, fft_lengths=fft_lengths)

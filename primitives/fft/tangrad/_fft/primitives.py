@@ -8,6 +8,7 @@ from typing import Any
 from tangrad.core import PrimitiveSet, ShapedArray, class_boundary, dtypes
 from tangrad.core.arguments import product
 from tangrad.core.caches import exact_equality
+from tangrad.typing import Dimensions, DType
 
 fft = PrimitiveSet("fft", api=1)
 
@@ -65,7 +66,7 @@ class FftType(enum.Enum):
         """Whether it divides by the number of points."""
         return self is FftType.IFFT or self is FftType.IRFFT
 
-    def sizes(self, lengths: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def sizes(self, lengths: Dimensions) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """The sizes of the operand and of the result along the dimensions of a transform with these lengths."""
         if self is FftType.FFT or self is FftType.IFFT:
             return lengths, lengths
@@ -77,7 +78,7 @@ class FftType(enum.Enum):
 
 
 @fft.primitive(name="fft")
-def fft_p(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[Any, ...]) -> ShapedArray:
+def fft_p(x: ShapedArray, *, fft_type: FftType, fft_lengths: Dimensions) -> ShapedArray:
     """The transform along the last dimensions of x, as many as there are lengths.
 
     Lengths are those of the result of IRFFT, and of the operand otherwise.
@@ -92,21 +93,21 @@ def fft_p(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[Any, ...]) ->
     return ShapedArray((*batch, *after), result_dtype(x.dtype, fft_type))
 
 
-def result_dtype(dtype: Any, fft_type: FftType) -> Any:
+def result_dtype(dtype: DType, fft_type: FftType) -> DType:
     """The dtype that a transform makes of the one that it takes."""
     if fft_type.takes_real:
         return dtypes.to_complex_dtype(dtype)
     return dtypes.to_floating_dtype(dtype) if fft_type.gives_real else dtype
 
 
-def _check_dtype(x: Any, fft_type: FftType) -> None:
+def _check_dtype(x: ShapedArray, fft_type: FftType) -> None:
     accepted = _REAL if fft_type.takes_real else _COMPLEX
     if x.dtype not in accepted:
         names = " or ".join([dtype.name for dtype in accepted])
         raise TypeError(f"fft: {fft_type.name} takes an x of {names}, got {dtypes.dtype_name(x.dtype)}")
 
 
-def _check_lengths(x: Any, fft_type: FftType, lengths: tuple[Any, ...]) -> None:
+def _check_lengths(x: ShapedArray, fft_type: FftType, lengths: Dimensions) -> None:
     if len(lengths) > x.ndim:
         raise ValueError(f"fft: x must have a dimension for each length, got shape {x.shape} and lengths {lengths}")
     if any([length < 0 for length in lengths]):
@@ -116,11 +117,11 @@ def _check_lengths(x: Any, fft_type: FftType, lengths: tuple[Any, ...]) -> None:
         raise ValueError(f"fft: the last of fft_lengths must be positive for {fft_type.name}, got {lengths}")
 
 
-def is_empty(lengths: tuple[Any, ...], shape: tuple[Any, ...]) -> bool:
+def is_empty(lengths: Dimensions, shape: Dimensions) -> bool:
     """Whether a transform has no points or no results: then all there are, are zeros."""
     return 0 in lengths or 0 in shape
 
 
-def point_count(lengths: tuple[Any, ...]) -> Any:
+def point_count(lengths: Dimensions) -> int:
     """How many points a transform has."""
     return product(lengths)

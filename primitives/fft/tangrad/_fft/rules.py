@@ -8,12 +8,12 @@ k = n/2, two in between.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._fft.primitives import FftType, fft_p, point_count
 from tangrad.core import Array, RuleSet, ShapedArray, literal
 from tangrad.extend.lax import broadcast_in_dim_p, conj_p, mul_p, pad_p, real_p
-from tangrad.typing import Value, Values
+from tangrad.typing import Dimensions, Value, Values
 
 if TYPE_CHECKING:
     from tangrad.batching import AxisInfo
@@ -30,7 +30,7 @@ batch = RuleSet("batch", api=1)
 
 @batch.rule(fft_p)
 def _(
-    args: Values, dims: tuple[int, ...], *, axis_info: AxisInfo, fft_lengths: tuple[Any, ...], **params: Any
+    args: Values, dims: tuple[int, ...], *, axis_info: AxisInfo, fft_lengths: Dimensions, **params: object
 ) -> tuple[Value, int | None]:
     """A mapped axis is one of the dimensions in front of those that are transformed."""
     (x,), (dim,) = args, dims
@@ -44,7 +44,7 @@ def _(
 transpose = RuleSet("transpose", api=1)
 
 
-def _fft(ct: Value, operand: Any, *, fft_type: FftType, fft_lengths: tuple[Any, ...]) -> Array:
+def _fft(ct: Value, operand: ShapedArray, *, fft_type: FftType, fft_lengths: Dimensions) -> Array:
     if fft_type.takes_real:
         return _from_half(ct, fft_lengths)
     if fft_type.gives_real:
@@ -52,19 +52,19 @@ def _fft(ct: Value, operand: Any, *, fft_type: FftType, fft_lengths: tuple[Any, 
     return fft_p.bind(ct, fft_type=fft_type, fft_lengths=fft_lengths)
 
 
-def _from_half(ct: Value, lengths: tuple[Any, ...]) -> Array:
+def _from_half(ct: Value, lengths: Dimensions) -> Array:
     rest = lengths[-1] - ct.aval.shape[-1]
     config = ((0, 0, 0),) * (ct.aval.ndim - 1) + ((0, rest, 0),)
     whole = pad_p.bind(ct, literal(0, ct.aval.dtype), padding_config=config)
     return real_p.bind(fft_p.bind(whole, fft_type=FftType.FFT, fft_lengths=lengths))
 
 
-def _to_half(ct: Value, lengths: tuple[Any, ...]) -> Array:
+def _to_half(ct: Value, lengths: Dimensions) -> Array:
     half = conj_p.bind(fft_p.bind(ct, fft_type=FftType.RFFT, fft_lengths=lengths))
     return mul_p.bind(half, _weights(half.aval, lengths))
 
 
-def _weights(aval: ShapedArray, lengths: tuple[Any, ...]) -> Array:
+def _weights(aval: ShapedArray, lengths: Dimensions) -> Array:
     """μ / N, for each element of a half."""
     scale = 1 / point_count(lengths)
     middle = 1 - lengths[-1] % 2  # whether there is an element at n / 2, which stands for itself

@@ -11,7 +11,7 @@ from tangrad.core import Array, dtypes, literal
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import conj_p, convert_element_type_p, div_p, mul_p, pad_p, size_operand, sqrt_p, transpose_p
 from tangrad.extend.numpy import convert, index_argument, is_complex, promote_inexact
-from tangrad.typing import DType, Value
+from tangrad.typing import ArrayLike, DType, Value
 
 # norm -> how much of the number of points, as a power, a transform is multiplied by: forward, inverse (which divides).
 _POWERS: dict[Any, tuple[float, float]] = {
@@ -36,7 +36,7 @@ def opposite(name: str, norm: Any) -> str:
     return _OPPOSITE[norm]
 
 
-def transform_operand(name: str, value: Any, fft_type: FftType) -> Any:
+def transform_operand(name: str, value: ArrayLike, fft_type: FftType) -> Array:
     """An array or number as a transform takes it: float32, float64 or the complex dtypes with these parts."""
     (x,) = promote_inexact(name, value)
     if fft_type.takes_real:
@@ -86,7 +86,7 @@ def conjugated(x: Value) -> Array:
     return conj_p.bind(x)
 
 
-def _own_lengths(name: str, fft_type: FftType, x: Value, axes: Sequence[int]) -> tuple[Any, ...]:
+def _own_lengths(name: str, fft_type: FftType, x: Value, axes: Sequence[int]) -> tuple[int, ...]:
     lengths = [x.aval.shape[axis] for axis in axes]
     if fft_type.gives_real and axes:
         lengths[-1] = 2 * (lengths[-1] - 1)
@@ -110,7 +110,7 @@ def _symbolic_power(count: Any, power: float) -> Any:
     return div_p.bind(literal(1.0, value.aval.dtype), value) if power < 0 else value
 
 
-def _resized(x: Value, axes: Sequence[int], sizes: Sequence[Any]) -> Value:
+def _resized(x: Value, axes: Sequence[int], sizes: Sequence[int]) -> Value:
     config = [(0, 0, 0)] * x.aval.ndim
     for axis, size in zip(axes, sizes):
         config[axis] = (0, size - x.aval.shape[axis], 0)

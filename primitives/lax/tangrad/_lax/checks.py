@@ -160,7 +160,7 @@ def nary(
     documentation: str,
     arguments: Sequence[str] = ("x", "y"),
     result: Callable[[Any], Any] | None = None,
-    **options: Any,
+    **options: object,
 ) -> Primitive:
     """A primitive of operands of one dtype, and one shape or rank 0, that works element by element."""
 

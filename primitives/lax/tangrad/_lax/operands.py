@@ -36,7 +36,7 @@ def operand(name: str, value: ArrayLike, argument: str = "x") -> Array:
         ) from error
 
 
-def scalar_like(value: Any, dtype: Any) -> Any:
+def scalar_like(value: ArrayLike, dtype: DType) -> Any:
     """A Python number as a literal of `dtype`, or of its own default dtype if `dtype` is of a lesser kind."""
     kind = type(value)
     key = (kind, dtype)
@@ -109,7 +109,7 @@ def _common_size(sizes: Sequence[Any]) -> Any:
     return common
 
 
-def constant(value: float, dtype: DType, weak_type: bool = False) -> Value:
+def constant(value: complex, dtype: DType, weak_type: bool = False) -> Value:
     """A host scalar as a literal of `dtype`, converted as `convert_element_type` does."""
     target = dtypes.as_dtype(dtype)
     if isinstance(value, np.ndarray):

@@ -54,7 +54,7 @@ PROGRAMS: dict[str, dict[str, Callable[..., Any]]] = {
 def _of_generator(name: str) -> Callable[..., Any]:
     """The program `name` of the generator of the keys that it takes."""
 
-    def program(keys: Value, *others: Any, **params: Any) -> Array:
+    def program(keys: Value, *others: Value, **params: object) -> Array:
         return PROGRAMS[keys.aval.dtype.implementation][name](keys, *others, **params)
 
     return program

@@ -21,6 +21,7 @@ from tangrad.core import (
 )
 from tangrad.core.tools import check_jaxpr
 from tangrad.errors import MissingRuleError
+from tangrad.typing import Params
 
 AXIS_SUBST = rule_table("axis_subst")
 
@@ -123,7 +124,7 @@ def _check_renamed(eqn: JaxprEqn, effects: frozenset[Any], subst: Substitution) 
         )
 
 
-def subst_in_programs(params: dict[str, Any], subst: Any) -> dict[str, Any]:
+def subst_in_programs(params: Params, subst: Any) -> dict[str, Any]:
     """The default rule: the names are substituted in all programs among the parameters."""
     substitution = as_substitution(subst)
     return {name: _value(value, substitution) for name, value in params.items()}

@@ -10,7 +10,7 @@ from tangrad._lax.contractions.ragged import CONTRACTING, RaggedDotDimensionNumb
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad.batching import AxisInfo, move_axis, place_axis
 from tangrad.core import RuleSet
-from tangrad.typing import Dims, Value, Values
+from tangrad.typing import Dims, Params, Value, Values
 
 batch = RuleSet("batch", api=1)
 
@@ -35,7 +35,7 @@ def _dot_general(
 
 @batch.rule(ragged_dot_general_p)
 def _ragged(
-    args: Values, dims: Dims, *, axis_info: AxisInfo, ragged_dot_dimension_numbers: Any, **params: Any
+    args: Values, dims: Dims, *, axis_info: AxisInfo, ragged_dot_dimension_numbers: Any, **params: object
 ) -> tuple[Value, int | None]:
     """A single mapped factor has one dimension more that is left over; else there is one more batch dimension."""
     lhs, rhs, group_sizes = args
@@ -58,7 +58,7 @@ def _ragged(
 
 
 def _left_over(
-    lhs: Value, lhs_dim: Any, rhs: Value, rhs_dim: Any, group_sizes: Value, numbers: Any, params: dict[str, Any]
+    lhs: Value, lhs_dim: Any, rhs: Value, rhs_dim: Any, group_sizes: Value, numbers: Any, params: Params
 ) -> Any:
     form = layout(numbers, lhs.aval.ndim - (lhs_dim is not None), rhs.aval.ndim - (rhs_dim is not None))
     if lhs_dim is not None:  # behind the ragged dimension: groups may differ along those before it

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.contractions.primitives import dot_general_p
 from tangrad._lax.contractions.ragged import ragged_dot_general_p
 from tangrad.autodiff import Zero, add_tangents, has_tangent, symbolic_zeros
@@ -18,7 +16,7 @@ def _product(primitive: Primitive) -> None:
 
     @jvp.rule(primitive)
     @symbolic_zeros
-    def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tuple[Value, Value | Zero]:
+    def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: object) -> tuple[Value, Value | Zero]:
         (lhs, rhs, *sizes), (lhs_tangent, rhs_tangent, *_) = primals, tangents
         answer = primitive.bind(lhs, rhs, *sizes, **params)
         if not has_tangent(answer.aval.dtype) or type(lhs_tangent) is type(rhs_tangent) is Zero:

@@ -16,7 +16,7 @@ mask = RuleSet("mask", api=1)
 
 @mask.rule(dot_general_p)
 def _(
-    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, dimension_numbers: Any, **params: Any
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, dimension_numbers: Any, **params: object
 ) -> Value:
     lhs, rhs = [sizes.fill(x, shape, 0) for x, shape in zip(args, shapes)]
     out = dot_general_p.bind(lhs, rhs, dimension_numbers=dimension_numbers, **params)
@@ -30,7 +30,7 @@ def _(
     *,
     sizes: Sizes,
     ragged_dot_dimension_numbers: Any,
-    **params: Any,
+    **params: object,
 ) -> Value:
     # Groups that do not count have no rows.
     operands = [sizes.fill(x, shape, 0) for x, shape in zip(args, shapes)]

@@ -166,7 +166,7 @@ def transposed_to(x: Any, order: Sequence[int]) -> Value:
 
 
 def by_dense_products(
-    lhs: Value, rhs: Value, group_sizes: Value, *, ragged_dot_dimension_numbers: Any, **params: Any
+    lhs: Value, rhs: Value, group_sizes: Value, *, ragged_dot_dimension_numbers: Any, **params: object
 ) -> Array:
     """The product for every group, of which each row keeps its own: as many times the work as there are groups.
 

@@ -11,6 +11,7 @@ from tangrad._lax.elementwise.primitives import add_p, or_p
 from tangrad._lax.reductions.running import nothing_added
 from tangrad._lax.structure.functions import concatenate, pad, rev, slice_in_dim
 from tangrad.core import Array, api_boundary, literal
+from tangrad.typing import Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["associative_scan"], True)
@@ -59,7 +60,7 @@ def associative_scan(fn: Callable[[T, T], T], elems: T, reverse: bool = False, a
     if reverse:
         leaves = [rev(leaf, (axis,)) for leaf in leaves]
 
-    def combine(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+    def combine(one: Sequence[Value], other: Sequence[Value]) -> list[Array]:
         out = tree.leaves(fn(treedef.unflatten(one), treedef.unflatten(other)))
         if len(out) != len(one):
             raise TypeError(f"associative_scan: fn must return a tree like its arguments, {treedef}")
@@ -71,7 +72,7 @@ def associative_scan(fn: Callable[[T, T], T], elems: T, reverse: bool = False, a
     return treedef.unflatten(results)
 
 
-def _scan(combine: Callable[..., list[Any]], elems: list[Any], axis: int) -> list[Any]:
+def _scan(combine: Callable[..., list[Any]], elems: list[Value], axis: int) -> list[Value]:
     """Neighbours combined; the scan of these is every second result, and the others need one step more."""
     size = elems[0].shape[axis]
     if size < 2:
@@ -85,11 +86,11 @@ def _scan(combine: Callable[..., list[Any]], elems: list[Any], axis: int) -> lis
     return [_interleave(one, other, axis) for one, other in zip(even, odd)]
 
 
-def _every_second(elems: Sequence[Any], axis: int, start: int, limit: int) -> list[Any]:
+def _every_second(elems: Sequence[Value], axis: int, start: int, limit: int) -> list[Array]:
     return [slice_in_dim(x, start, max(limit, start), 2, axis) for x in elems]
 
 
-def _interleave(evens: Any, odds: Any, axis: int) -> Array:
+def _interleave(evens: Value, odds: Value, axis: int) -> Array:
     """x0 y0 x1 y1 …: both padded at each other's places with what changes no number, and added."""
     dtype = evens.dtype
     zero = literal(False, dtype, False) if dtype.name == "bool" else nothing_added(dtype)

@@ -18,7 +18,16 @@ from tangrad._lax.elementwise.primitives import eq_p, ne_p, select_n_p
 from tangrad._lax.reductions.primitives import reduce_or_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, stop_gradient_p
 from tangrad.batching import AxisInfo, batch_jaxpr, broadcast_axis, move_axis, place_axis, to_front
-from tangrad.core import ClosedJaxpr, Primitive, RuleSet, Tracer, dtypes, eval_jaxpr, literal, trace_to_closed_jaxpr
+from tangrad.core import (
+    ClosedJaxpr,
+    Primitive,
+    RuleSet,
+    Tracer,
+    dtypes,
+    eval_jaxpr,
+    literal,
+    trace_to_closed_jaxpr,
+)
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.programs import without_value_checks
 from tangrad.typing import Dims, Value, Values
@@ -35,7 +44,7 @@ def _either(one: Sequence[bool], other: Sequence[bool]) -> Flags:
     return tuple([a or b for a, b in zip(one, other, strict=True)])
 
 
-def _mapped(dims: Sequence[Any]) -> Flags:
+def _mapped(dims: Sequence[int | None]) -> Flags:
     return tuple([dim is not None for dim in dims])
 
 
@@ -51,7 +60,7 @@ def _choice(primitive: Primitive, lead: int) -> None:
 
     @batch.rule(primitive)
     def _(
-        args: Values, dims: Dims, *, axis_info: AxisInfo, branches: tuple[ClosedJaxpr, ...], **others: Any
+        args: Values, dims: Dims, *, axis_info: AxisInfo, branches: tuple[ClosedJaxpr, ...], **others: object
     ) -> tuple[Values, Dims]:
         placed = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
         if any(_mapped(dims[:lead])):
@@ -68,7 +77,13 @@ for _primitive, _lead in CHOICES.items():
     _choice(_primitive, _lead)
 
 
-def _select(index: Value, operands: Sequence[Any], dims: Sequence[Any], axis_info: AxisInfo, branches: Any) -> Any:
+def _select(
+    index: Value,
+    operands: Sequence[Any],
+    dims: Sequence[Any],
+    axis_info: AxisInfo,
+    branches: Any,
+) -> Any:
     """All branches on all rows, and for each row the results of the branch that its index chooses."""
     refused = _exact_effects(*branches)
     if refused:
@@ -93,7 +108,7 @@ def _select(index: Value, operands: Sequence[Any], dims: Sequence[Any], axis_inf
     return outs, tuple([None if source is not None and dims[source] is None else 0 for source in sources])
 
 
-def _guarded(chosen: Any, operands: Sequence[Any], mapped: Flags, size: int) -> tuple[list[Any], Flags]:
+def _guarded(chosen: Value, operands: Sequence[Value], mapped: Flags, size: int) -> tuple[list[Any], Flags]:
     """The operands of one branch, such that nothing flows back to them from rows on which another one is chosen.
 
     On those the derivatives of this branch may be infinite, and zero times infinity is not zero. Every row needs its
@@ -118,7 +133,7 @@ def _exact_effects(*programs: ClosedJaxpr) -> str:
     return ", ".join(sorted([str(effect) for effect in effects if not (effect.incidental or effect.droppable)]))
 
 
-def _choose(which: Value, cases: Sequence[Any]) -> Any:
+def _choose(which: Value, cases: Sequence[Value]) -> Value:
     """`cases[which[i]][i]` for each row i."""
     shape = cases[0].aval.shape
     if all([case is cases[0] for case in cases]):
@@ -224,7 +239,7 @@ def _(
     jaxpr: ClosedJaxpr,
     num_consts: int,
     num_carry: int,
-    length: Any,
+    length: int,
     reverse: bool,
     unroll: int,
 ) -> tuple[Sequence[Value], Sequence[int | None]]:

@@ -13,7 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad.core import (
+    Array,
     ClosedJaxpr,
+    ShapedArray,
     Tracer,
     Var,
     array_leaves,
@@ -25,6 +27,7 @@ from tangrad.core import (
 )
 from tangrad.core.caches import JaxprCache, free_after_fork, register_cache
 from tangrad.core.settings import cache_context
+from tangrad.typing import Value
 
 SIGNATURE_LIMIT = 64  # programs kept for one function
 
@@ -46,7 +49,7 @@ class Body:
         self.out_tree = out_tree
 
     @property
-    def out_avals(self) -> list[Any]:
+    def out_avals(self) -> list[ShapedArray]:
         return self.jaxpr.out_avals
 
 
@@ -58,7 +61,7 @@ register_cache(_bodies.clear)
 def trace_body(
     function: Callable[..., Any],
     in_tree: Any,
-    in_avals: Sequence[Any],
+    in_avals: Sequence[ShapedArray],
     what: str,
     original: Any = None,
     tag: Any = None,
@@ -87,10 +90,10 @@ def trace_body(
     return body
 
 
-def _trace(function: Callable[..., Any], in_tree: Any, in_avals: Sequence[Any], what: str, named: Any) -> Body:
+def _trace(function: Callable[..., Any], in_tree: Any, in_avals: Sequence[ShapedArray], what: str, named: Any) -> Body:
     out_tree: list[Any] = []
 
-    def flat(*values: Any) -> list[Any]:
+    def flat(*values: Value) -> list[Array]:
         out = function(*in_tree.unflatten(values))
         leaves, treedef = returned_leaves(out, f"{what}: function {function_name(named)}")
         out_tree.append(treedef)
@@ -139,7 +142,7 @@ def with_common_consts(bodies: Sequence[Body]) -> tuple[list[ClosedJaxpr], list[
     return programs, consts
 
 
-def _extend(body: Body, places: tuple[int, ...], avals: Sequence[Any]) -> ClosedJaxpr:
+def _extend(body: Body, places: tuple[int, ...], avals: Sequence[ShapedArray]) -> ClosedJaxpr:
     jaxpr = body.jaxpr.jaxpr
     own = dict(zip(places, jaxpr.invars))
     invars = [own.get(position) or Var(aval) for position, aval in enumerate(avals)]

@@ -52,7 +52,7 @@ def _branch(program: CheckedProgram, offset: int, layout: Layout) -> ClosedJaxpr
 
 @checkify.rule(scan_p)
 def _(
-    args: Values, *, checks: Checks, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **params: Any
+    args: Values, *, checks: Checks, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **params: object
 ) -> Sequence[Value]:
     program = checked_program(jaxpr, checks.enabled)
     layout = program.layout

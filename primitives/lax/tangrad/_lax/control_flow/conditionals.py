@@ -16,6 +16,8 @@ from tangrad._lax.control_flow.primitives import cond_p, platform_dependent_p
 from tangrad._lax.control_flow.programs import forwarded, rearranged
 from tangrad._lax.elementwise.primitives import clamp_p, convert_element_type_p, ne_p
 from tangrad.core import (
+    Array,
+    ClosedJaxpr,
     Tracer,
     api_boundary,
     as_array,
@@ -26,7 +28,7 @@ from tangrad.core import (
     literal,
     thread,
 )
-from tangrad.typing import ArrayLike, PyTree
+from tangrad.typing import ArrayLike, PyTree, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["switch"], True)
@@ -123,7 +125,7 @@ def _cond_with_operands(pred: Any, true_operand: Any, true_fun: Any, false_opera
     return cond(pred, on_true, on_false, true_operand, false_operand)
 
 
-def _predicate(pred: Any) -> Any:
+def _predicate(pred: ArrayLike) -> Value:
     """A boolean scalar."""
     if not is_array_value(pred):
         raise TypeError(f"cond: pred must be a scalar, got {pred!r} of type {type(pred).__name__}")
@@ -267,7 +269,7 @@ def _choose(
     return bodies[0].out_tree.unflatten(_bind(bind, [*consts, *flat], programs))
 
 
-def _bind(bind: Callable[..., Any], operands: Sequence[Any], programs: Sequence[Any]) -> list[Any]:
+def _bind(bind: Callable[..., Any], operands: Sequence[Value], programs: Sequence[ClosedJaxpr]) -> list[Array]:
     """The results of a conditional. One that all branches hand on as it came is not a result of the primitive: so it
     stays unmapped where it was, and is not copied."""
     sources = forwarded(programs)

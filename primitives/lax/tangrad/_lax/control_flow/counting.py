@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from tangrad._lax.elementwise.primitives import add_p, and_p, gt_p, lt_p, sub_p
-from tangrad.core import ClosedJaxpr, Jaxpr, Literal, Var, dtypes, keeps_alive
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, dtypes, keeps_alive
+from tangrad.typing import Value
 
 
 def _producers(jaxpr: Jaxpr) -> dict[Any, Any]:
@@ -30,7 +31,7 @@ def counters(jaxpr: Jaxpr, first: int, count: int) -> dict[int, int]:
     return found
 
 
-def _step(eqn: Any, var: Var) -> int | None:
+def _step(eqn: JaxprEqn | None, var: Var) -> int | None:
     """The number that an equation adds to a scalar integer."""
     if eqn is None or var.aval.shape or not dtypes.issubdtype(var.aval.dtype, np.integer):
         return None
@@ -74,7 +75,7 @@ class Condition:
 
     __slots__ = ("bound", "counter", "rest", "step")
 
-    def __init__(self, counter: int, step: int, bound: Any, rest: ClosedJaxpr | None) -> None:
+    def __init__(self, counter: int, step: int, bound: Value, rest: ClosedJaxpr | None) -> None:
         self.counter = counter
         self.step = step
         self.bound = bound

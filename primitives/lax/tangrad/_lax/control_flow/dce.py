@@ -32,7 +32,9 @@ def _thin(closed: ClosedJaxpr, used_outputs: Used, keep: Used) -> tuple[ClosedJa
     return ClosedJaxpr(jaxpr, closed.consts), used_inputs
 
 
-def _rebuilt(equation: Any, used_inputs: Sequence[bool], used_outputs: Sequence[bool], **params: Any) -> Any:
+def _rebuilt(
+    equation: JaxprEqn, used_inputs: Sequence[bool], used_outputs: Sequence[bool], **params: object
+) -> tuple[Sequence[bool], JaxprEqn]:
     new = equation.replace(
         invars=kept(equation.invars, used_inputs),
         outvars=kept(equation.outvars, used_outputs),
@@ -41,7 +43,7 @@ def _rebuilt(equation: Any, used_inputs: Sequence[bool], used_outputs: Sequence[
     return list(used_inputs), new
 
 
-def _nothing_needed(used_outputs: Sequence[bool], equation: Any) -> bool:
+def _nothing_needed(used_outputs: Sequence[bool], equation: JaxprEqn) -> bool:
     return not any(used_outputs) and not keeps_alive(equation.effects)
 
 

@@ -13,11 +13,12 @@ from typing import Any
 
 from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.structure.functions import full, index_in_dim, stack
-from tangrad.core import ClosedJaxpr, Literal, Primitive, eval_jaxpr, find_primitive
+from tangrad.core import Array, ClosedJaxpr, Literal, Primitive, eval_jaxpr, find_primitive
 from tangrad.core.caches import JaxprCache, register_cache, weak_key
 from tangrad.core.programs import check_results, program_for, to_arrays
 from tangrad.core.settings import is_checking_values
 from tangrad.core.transformations import find_backend, one_equation
+from tangrad.typing import Params, Value
 
 Values = Sequence[Any]
 
@@ -30,18 +31,18 @@ register_cache(_seen.clear)
 # --- conditionals ---------------------------------------------------------------------------------------------------
 
 
-def evaluate_cond(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+def evaluate_cond(args: Values, params: Params) -> tuple[Array, ...]:
     """Run the branch that the index chooses."""
     branches = params["branches"]
     return with_common_types(run(branches[chosen(args[0], len(branches))], args[1:]), branches)
 
 
-def with_common_types(outs: Values, branches: Sequence[ClosedJaxpr]) -> tuple[Any, ...]:
+def with_common_types(outs: Values, branches: Sequence[ClosedJaxpr]) -> tuple[Array, ...]:
     """The results of one branch, weakly typed where those of the first branch are: which one runs must not matter."""
     return _weakly_typed(outs, [aval.weak_type for aval in branches[0].out_avals])
 
 
-def _weakly_typed(outs: Values, weak: Sequence[bool]) -> tuple[Any, ...]:
+def _weakly_typed(outs: Values, weak: Sequence[bool]) -> tuple[Array, ...]:
     """The values, weakly typed or not as `weak` says for each."""
     return tuple(
         [
@@ -53,13 +54,13 @@ def _weakly_typed(outs: Values, weak: Sequence[bool]) -> tuple[Any, ...]:
     )
 
 
-def chosen(index: Any, count: int) -> int:
+def chosen(index: Value, count: int) -> int:
     """A concrete index as a position; beyond either end it is the last."""
     position = int(index.ndarray if type(index) is Literal else index)
     return position if 0 <= position < count else count - 1
 
 
-def run(closed: ClosedJaxpr, args: Values) -> tuple[Any, ...]:
+def run(closed: ClosedJaxpr, args: Values) -> tuple[Array, ...]:
     """Run a program on concrete arrays.
 
     The first time operation by operation, from the second time on as one compiled program.
@@ -71,7 +72,7 @@ def run(closed: ClosedJaxpr, args: Values) -> tuple[Any, ...]:
     return _execute(closed, "run", lambda: ClosedJaxpr(closed.jaxpr, closed.consts), args, "branch")
 
 
-def _arrays(outs: Values, args: Values) -> tuple[Any, ...]:
+def _arrays(outs: Values, args: Values) -> tuple[Array, ...]:
     """Results as arrays: a program may return literals, and numbers that it was given."""
     if not any([type(out) is Literal for out in outs]):
         return tuple(outs)
@@ -101,7 +102,7 @@ def branch_of_platform(platforms: Sequence[str | None], backend: str, platform: 
     )
 
 
-def evaluate_platform(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+def evaluate_platform(args: tuple[Any, ...], params: Params) -> tuple[Array, ...]:
     """Run the branch for the platform that the operands are on."""
     branches = params["branches"]
     return with_common_types(run(branches[branch_of_values(params["platforms"], args)], args), branches)
@@ -119,7 +120,7 @@ def branch_of_values(platforms: Sequence[str | None], values: Values) -> int:
 # --- loops ----------------------------------------------------------------------------------------------------------
 
 
-def evaluate_while(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+def evaluate_while(args: Values, params: Params) -> tuple[Array, ...]:
     """Run the body as long as the condition holds: the first iterations of a loop that was never seen step by step."""
     condition, body = params["cond_jaxpr"], params["body_jaxpr"]
     checking = is_checking_values()
@@ -139,7 +140,7 @@ def evaluate_while(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, 
     return _weakly_typed(_arrays(carry, args), [aval.weak_type for aval in body.out_avals])
 
 
-def evaluate_scan(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+def evaluate_scan(args: Values, params: Params) -> tuple[Array, ...]:
     """Run the body for each slice: step by step if it was never seen, is short, and takes and gives no slices."""
     jaxpr, count, carry_count = params["jaxpr"], params["num_consts"], params["num_carry"]
     consts, init, xs = args[:count], args[count : count + carry_count], args[count + carry_count :]
@@ -184,7 +185,7 @@ def scan_by_steps(
 # --- programs -------------------------------------------------------------------------------------------------------
 
 
-def _as_one_program(name: str, body: ClosedJaxpr, args: Values, params: dict[str, Any]) -> tuple[Any, ...]:
+def _as_one_program(name: str, body: ClosedJaxpr, args: Values, params: Params) -> tuple[Array, ...]:
     """Apply a loop as a compiled program of one equation; `body` is the program that it is remembered with."""
     avals = tuple([arg.aval for arg in args])
     others = {key: value for key, value in params.items() if value is not body}
@@ -192,7 +193,7 @@ def _as_one_program(name: str, body: ClosedJaxpr, args: Values, params: dict[str
     return _execute(body, key, lambda: _loop_alone(find_primitive(f"control_flow.{name}"), avals, params), args, name)
 
 
-def _loop_alone(primitive: Primitive, avals: Values, params: dict[str, Any]) -> ClosedJaxpr:
+def _loop_alone(primitive: Primitive, avals: Values, params: Params) -> ClosedJaxpr:
     """The program of a loop and nothing else. The programs in its parameters are copies, so the cache can drop them."""
     copied = {
         name: ClosedJaxpr(value.jaxpr, value.consts) if isinstance(value, ClosedJaxpr) else value
@@ -201,7 +202,9 @@ def _loop_alone(primitive: Primitive, avals: Values, params: dict[str, Any]) -> 
     return one_equation(primitive, avals, copied)
 
 
-def _execute(closed: ClosedJaxpr, key: Any, make: Callable[[], ClosedJaxpr], args: Values, name: str) -> Any:
+def _execute(
+    closed: ClosedJaxpr, key: Any, make: Callable[[], ClosedJaxpr], args: Values, name: str
+) -> tuple[Array, ...]:
     """Run the program that `make` gives, compiled once for each key, backend and place."""
     backend, operands = find_backend(tuple(args))
     arrays = to_arrays(backend, operands)

@@ -23,9 +23,10 @@ from tangrad.core import (
     trace_to_closed_jaxpr,
 )
 from tangrad.core.transformations import join_named_shapes
+from tangrad.typing import Params, Value
 
 
-def equation(primitive: Primitive, invars: Sequence[Any], params: dict[str, Any]) -> JaxprEqn:
+def equation(primitive: Primitive, invars: Sequence[Any], params: Params) -> JaxprEqn:
     """An equation that applies a primitive with several results to atoms."""
     avals = tuple([atom.aval for atom in invars])
     outvars = [Var(aval) for aval in primitive.infer(avals, params)]
@@ -47,7 +48,9 @@ def of_one_type(branches: Sequence[ClosedJaxpr], index: Sequence[Any]) -> tuple[
     return tuple([as_different(branch, axes) for branch in branches])
 
 
-def with_zeros(closed: ClosedJaxpr, has: Sequence[bool], wanted: Sequence[bool], avals: Sequence[Any]) -> ClosedJaxpr:
+def with_zeros(
+    closed: ClosedJaxpr, has: Sequence[bool], wanted: Sequence[bool], avals: Sequence[ShapedArray]
+) -> ClosedJaxpr:
     """A program that gives some outputs (`has`), with zeros for others that are wanted; `avals`: of all of them."""
     eqns, outvars = list(closed.eqns), []
     found = iter(closed.jaxpr.outvars)
@@ -86,7 +89,7 @@ def _differing_zeros(aval: ShapedArray, eqns: list[JaxprEqn]) -> Any:
     return mark.outvars[0]
 
 
-def call_program(closed: ClosedJaxpr, args: Sequence[Any]) -> Sequence[Any]:
+def call_program(closed: ClosedJaxpr, args: Sequence[Value]) -> Sequence[Any]:
     """Run a program under the current trace; where that is the bottom, as fast as possible."""
     if thread.trace is EVAL_TRACE:
         return run(closed, args)

@@ -18,11 +18,11 @@ _loops = JaxprCache()
 register_cache(_loops.clear)
 
 
-def _nonzero(tangents: Sequence[Any]) -> tuple[bool, ...]:
+def _nonzero(tangents: Sequence[Value | Zero]) -> tuple[bool, ...]:
     return tuple([type(tangent) is not Zero for tangent in tangents])
 
 
-def _given(tangents: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+def _given(tangents: Sequence[Value | Zero], flags: Sequence[bool]) -> list[Value]:
     """The tangents whose flag is set; zeros that a rule needs become arrays."""
     return [instantiate(tangent) for tangent, flag in zip(tangents, flags, strict=True) if flag]
 
@@ -38,7 +38,7 @@ def _choice(primitive: Primitive, lead: int) -> None:
     @jvp.rule(primitive)
     @symbolic_zeros
     def _(
-        primals: Values, tangents: tuple[Value | Zero, ...], *, branches: tuple[ClosedJaxpr, ...], **others: Any
+        primals: Values, tangents: tuple[Value | Zero, ...], *, branches: tuple[ClosedJaxpr, ...], **others: object
     ) -> tuple[Values, tuple[Value | Zero, ...]]:
         nonzero = _nonzero(tangents[lead:])
         found = [jvp_jaxpr(branch, nonzero)[1] for branch in branches]
@@ -79,7 +79,7 @@ def _(
 @jvp.rule(scan_p)
 @symbolic_zeros
 def _(
-    primals: Values, tangents: tuple[Value | Zero, ...], **params: Any
+    primals: Values, tangents: tuple[Value | Zero, ...], **params: object
 ) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
     nonzero = _nonzero(tangents)
     num_consts, num_carry = params["num_consts"], params["num_carry"]

@@ -12,8 +12,9 @@ from tangrad._lax.control_flow.programs import rearranged, without_effects
 from tangrad._lax.control_flow.residuals import BranchResiduals, LoopResiduals, second_half
 from tangrad._lax.control_flow.tangents import WhileTangents
 from tangrad.autodiff import Linearized, linearize_jaxpr, mark_linear
-from tangrad.core import ClosedJaxpr, Jaxpr, Primitive, RuleSet, Tracer, Var
+from tangrad.core import ClosedJaxpr, Jaxpr, Primitive, RuleSet, ShapedArray, Tracer, Var
 from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.typing import Params, Value, Values
 
 linearize = RuleSet("linearize", api=1)
 
@@ -23,7 +24,7 @@ register_cache(_halves.clear)
 Flags = tuple[bool, ...]
 
 
-def _chosen_avals(avals: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+def _chosen_avals(avals: Sequence[ShapedArray], flags: Sequence[bool]) -> list[ShapedArray]:
     return [aval for aval, flag in zip(avals, flags, strict=True) if flag]
 
 
@@ -34,7 +35,9 @@ def _choice(primitive: Primitive, lead: int) -> None:
     """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
 
     @linearize.rule(primitive)
-    def _(primals: Any, active: Any, *, branches: Any, **others: Any) -> Any:
+    def _(
+        primals: Values, active: tuple[bool, ...], *, branches: tuple[ClosedJaxpr, ...], **others: object
+    ) -> Linearized:
         index, operands, flags = primals[:lead], primals[lead:], tuple(active[lead:])
         if lead and not isinstance(index[0], Tracer):  # only the branch that runs matters
             return _one_branch(branches, chosen(index[0], len(branches)), operands, flags)
@@ -50,7 +53,7 @@ for _primitive, _lead in CHOICES.items():
     _choice(_primitive, _lead)
 
 
-def _one_branch(branches: Sequence[ClosedJaxpr], position: int, operands: Sequence[Any], active: Flags) -> Linearized:
+def _one_branch(branches: Sequence[ClosedJaxpr], position: int, operands: Sequence[Value], active: Flags) -> Linearized:
     program = linearize_jaxpr(branches[position], active)
     outs, residuals = program.split(operands, call_program(program.primal, operands))
     return Linearized(with_common_types(outs, branches), tuple(residuals), program.linear, program.nonzero)
@@ -71,9 +74,9 @@ class _BranchHalves:
         self,
         primitive: Primitive,
         branches: Sequence[ClosedJaxpr],
-        others: dict[str, Any],
+        others: Params,
         active: Flags,
-        index_avals: Sequence[Any],
+        index_avals: Sequence[ShapedArray],
     ) -> None:
         made = [linearize_jaxpr(branch, active) for branch in branches]
         self.nonzero = tuple([any(flags) for flags in zip(*[program.nonzero for program in made])])
@@ -95,7 +98,7 @@ class _BranchHalves:
 
 
 @linearize.rule(while_p)
-def _(primals: Any, active: Any, **params: Any) -> Any:
+def _(primals: Values, active: tuple[bool, ...], **params: object) -> Linearized:
     # How often the loop runs is not known, so there is no room for residuals: the second half runs it once more, with
     # tangents.
     outs = while_p.bind(*primals, **params)
@@ -105,7 +108,7 @@ def _(primals: Any, active: Any, **params: Any) -> Any:
     return Linearized(tuple(outs), tuple(primals), linear, nonzero)
 
 
-def _linear_while(params: dict[str, Any], primals: Sequence[Any], active: Flags) -> tuple[ClosedJaxpr, Flags]:
+def _linear_while(params: Params, primals: Sequence[Value], active: Flags) -> tuple[ClosedJaxpr, Flags]:
     loop = WhileTangents(params, active)
     cond_nconsts, body_nconsts = params["cond_nconsts"], params["body_nconsts"]
     values = [Var(primal.aval) for primal in primals]
@@ -131,7 +134,7 @@ def _linear_while(params: dict[str, Any], primals: Sequence[Any], active: Flags)
 
 
 @linearize.rule(scan_p)
-def _(primals: Any, active: Any, **params: Any) -> Any:
+def _(primals: Values, active: tuple[bool, ...], **params: object) -> Linearized:
     others = tuple([(name, value) for name, value in params.items() if name != "jaxpr"])
     halves = _halves.get(params["jaxpr"], ("scan", tuple(active), others), lambda: _ScanHalves(params, tuple(active)))
     num_consts, num_carry = params["num_consts"], params["num_carry"]
@@ -155,7 +158,7 @@ class _ScanHalves:
 
     __slots__ = ("linear", "nonzero", "primal_params", "residuals")
 
-    def __init__(self, params: dict[str, Any], active: Flags) -> None:
+    def __init__(self, params: Params, active: Flags) -> None:
         jaxpr, num_consts, num_carry = params["jaxpr"], params["num_consts"], params["num_carry"]
         consts, started, xs = map(tuple, split_list(active, num_consts, num_carry))
         carry: Flags = started
@@ -173,7 +176,7 @@ class _ScanHalves:
         self.linear = self._as_scan(linear, params, consts, started, carry, xs)
 
     def _as_scan(
-        self, linear: ClosedJaxpr, params: dict[str, Any], consts: Flags, started: Flags, carry: Flags, xs: Flags
+        self, linear: ClosedJaxpr, params: Params, consts: Flags, started: Flags, carry: Flags, xs: Flags
     ) -> ClosedJaxpr:
         """A scan of the linear body, which takes `(residuals, tangents of consts, carry, slices)`."""
         is_fixed = self.residuals.is_fixed

@@ -12,7 +12,18 @@ from tangrad._lax.control_flow.bodies import Body, flat_operands, function_name,
 from tangrad._lax.control_flow.primitives import while_p
 from tangrad._lax.control_flow.scans import check_carry, fixed_types, run_scan
 from tangrad._lax.elementwise.primitives import add_p, convert_element_type_p, lt_p
-from tangrad.core import Array, ClosedJaxpr, api_boundary, as_array, as_operand, dtypes, is_concrete, literal, thread
+from tangrad.core import (
+    Array,
+    ClosedJaxpr,
+    ShapedArray,
+    api_boundary,
+    as_array,
+    as_operand,
+    dtypes,
+    is_concrete,
+    literal,
+    thread,
+)
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.typing import ArrayLike, DType, PyTree, Value
 
@@ -67,7 +78,7 @@ def _run_while(what: str, cond_fun: Any, body_fun: Any, init_val: Any, original:
         return value
     in_tree = tree.structure((init_val,))
 
-    def trace(avals: Sequence[Any]) -> Body:
+    def trace(avals: Sequence[ShapedArray]) -> Body:
         return trace_body(body_fun, in_tree, avals, what, original, tag)
 
     body = trace([c.aval for c in carry])
@@ -82,7 +93,7 @@ def _run_while(what: str, cond_fun: Any, body_fun: Any, init_val: Any, original:
     return carry_tree.unflatten(_bind_while(condition, body, carry))
 
 
-def _bind_while(condition: Body, body: Body, carry: list[Any]) -> list[Any]:
+def _bind_while(condition: Body, body: Body, carry: list[Value]) -> list[Array]:
     """The loop. What the condition does not look at and the body hands on as it came is no part of the carry: it is
     differentiated, and not mapped for the sake of a predicate, like all that a body closes over.
     """
@@ -213,7 +224,7 @@ def _number(bound: Any) -> int:
     return int(bound.ndarray) if hasattr(bound, "ndarray") and not hasattr(bound, "__int__") else int(bound)
 
 
-def _index_dtype(lower: Any, upper: Any) -> Any:
+def _index_dtype(lower: ShapedArray, upper: ShapedArray) -> DType:
     if lower.dtype == upper.dtype:
         return lower.dtype
     if all([dtypes.issubdtype(bound.dtype, np.signedinteger) for bound in (lower, upper)]):

@@ -15,9 +15,11 @@ from tangrad._lax.control_flow.primitives import CHOICES, cond_p, scan_p, split_
 from tangrad._lax.elementwise.primitives import convert_element_type_p, lt_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p
 from tangrad.core import (
+    Array,
     ClosedJaxpr,
     Primitive,
     RuleSet,
+    ShapedArray,
     closed_over_as_arguments,
     eval_jaxpr,
     literal,
@@ -31,11 +33,13 @@ from tangrad.typing import Dimensions, Value, Values
 mask = RuleSet("mask", api=1)
 
 
-def _masked(closed: ClosedJaxpr, args: Sequence[Any], shapes: Any, sizes: Sizes) -> tuple[ClosedJaxpr, list[Any], Any]:
+def _masked(
+    closed: ClosedJaxpr, args: Sequence[Value], shapes: Any, sizes: Sizes
+) -> tuple[ClosedJaxpr, list[Any], Any]:
     return mask_jaxpr(closed, shapes, [arg.aval for arg in args], sizes)
 
 
-def _filled(outs: Sequence[Any], shapes: Sequence[Any], sizes: Sizes) -> tuple[Any, ...]:
+def _filled(outs: Sequence[Value], shapes: Sequence[Any], sizes: Sizes) -> tuple[Array, ...]:
     return tuple([sizes.fill(out, shape, 0) for out, shape in zip(outs, shapes, strict=True)])
 
 
@@ -43,7 +47,14 @@ def _choice(primitive: Primitive, lead: int) -> None:
     """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
 
     @mask.rule(primitive)
-    def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, branches: Any, **others: Any) -> Value:
+    def _(
+        args: Sequence[Value],
+        shapes: Sequence[Dimensions],
+        *,
+        sizes: Sizes,
+        branches: tuple[ClosedJaxpr, ...],
+        **others: object,
+    ) -> Value:
         operands = args[lead:]
         programs = [_masked(branch, operands, shapes[lead:], sizes) for branch in branches]
         consts = [const for _, values, _ in programs for const in values]
@@ -58,10 +69,12 @@ for _primitive, _lead in CHOICES.items():
     _choice(_primitive, _lead)
 
 
-def _with_others(program: ClosedJaxpr, start: int, count: int, consts: Sequence[Any], operands: Sequence[Any]) -> Any:
+def _with_others(
+    program: ClosedJaxpr, start: int, count: int, consts: Sequence[Any], operands: Sequence[Value]
+) -> ClosedJaxpr:
     """A branch that takes the constants of all branches, of which its own begin at `start`."""
 
-    def run(*values: Any) -> Any:
+    def run(*values: Value) -> list[Array]:
         own = (*values[start : start + count], *values[len(consts) :])
         return eval_jaxpr(program.jaxpr, program.consts, *own)
 
@@ -145,7 +158,7 @@ def _passing_over(
     avals = body.in_avals
     carry = slice(num_consts, num_consts + num_carry)
 
-    def stay(*values: Any) -> Any:
+    def stay(*values: Value) -> list[Array]:
         ys = [
             broadcast_in_dim_p.bind(literal(0, aval.dtype, aval.weak_type), shape=aval.shape, broadcast_dimensions=())
             for aval in body.out_avals[num_carry:]
@@ -154,7 +167,7 @@ def _passing_over(
 
     standing = trace_to_closed_jaxpr(stay, avals, "an iteration that does not count")
 
-    def run(*values: Any) -> Values:
+    def run(*values: Value) -> Values:
         counts = lt_p.bind(values[-1], iterations)
         index = convert_element_type_p.bind(counts, new_dtype=INT32, weak_type=False)
         return cond_p.bind(index, *values[:-1], branches=(standing, body))
@@ -163,5 +176,5 @@ def _passing_over(
     return ClosedJaxpr(closed_over_as_arguments(jaxpr)), list(consts)
 
 
-def _scalar() -> Any:
+def _scalar() -> ShapedArray:
     return literal(np.int32(0), INT32).aval

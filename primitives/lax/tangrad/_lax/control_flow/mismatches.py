@@ -37,7 +37,13 @@ def _shown(kind: str) -> str:
 
 
 def check_types(
-    what: str, treedef: Any, first_name: str, first: Sequence[Any], second_name: str, second: Sequence[Any], hint: str
+    what: str,
+    treedef: Any,
+    first_name: str,
+    first: Sequence[ShapedArray],
+    second_name: str,
+    second: Sequence[ShapedArray],
+    hint: str,
 ) -> None:
     """Raise TypeError unless the types of two trees of one structure agree, naming the leaves that differ."""
     paths = None
@@ -60,7 +66,7 @@ def check_types(
         )
 
 
-def _why(one: Any, other: Any) -> str:
+def _why(one: ShapedArray, other: ShapedArray) -> str:
     reasons = []
     if one.shape != other.shape:
         reasons.append("the shapes differ")
@@ -79,5 +85,5 @@ class _Type:
         return str(self.aval.str_short())
 
 
-def _types(treedef: Any, avals: Sequence[Any]) -> Any:
+def _types(treedef: Any, avals: Sequence[ShapedArray]) -> Any:
     return treedef.unflatten([_Type(aval) for aval in avals])

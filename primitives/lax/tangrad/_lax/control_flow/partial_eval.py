@@ -14,9 +14,9 @@ from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, wh
 from tangrad._lax.control_flow.programs import kept, rearranged, without_effects
 from tangrad._lax.control_flow.residuals import BranchResiduals, LoopResiduals, second_half
 from tangrad.autodiff import PartialEval, is_marked_linear, partial_eval_jaxpr
-from tangrad.core import Primitive, RuleSet, Var
+from tangrad.core import ClosedJaxpr, Primitive, RuleSet, Var
 from tangrad.core.caches import JaxprCache, register_cache
-from tangrad.typing import Values
+from tangrad.typing import Params, Values
 
 partial_eval = RuleSet("partial_eval", api=1)
 
@@ -46,7 +46,9 @@ def _choice(primitive: Primitive, lead: int) -> None:
     """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
 
     @partial_eval.rule(primitive)
-    def _(known: Any, args: Any, *, branches: Any, **others: Any) -> Any:
+    def _(
+        known: tuple[bool, ...], args: Values, *, branches: tuple[ClosedJaxpr, ...], **others: object
+    ) -> PartialEval | None:
         if not all(known[:lead]) or all([is_marked_linear(branch) for branch in branches]):
             return None
         return _taken_apart(primitive, args[:lead], tuple(known[lead:]), args[lead:], branches, others)
@@ -112,7 +114,7 @@ def _(known: Any, args: Any, **params: Any) -> Any:
     return PartialEval(_merge(carry, outs), (), call, tuple(args))
 
 
-def _known_while(args: Any, params: dict[str, Any], of_cond: Flags, of_body: Flags, carry: Flags) -> Values:
+def _known_while(args: Any, params: Params, of_cond: Flags, of_body: Flags, carry: Flags) -> Values:
     """The loop over the carries that are known."""
     cond_consts, body_consts, init = split_list(args, params["cond_nconsts"], params["body_nconsts"])
     body = partial_eval_jaxpr(params["body_jaxpr"], (*of_body, *carry), _not(carry)).known
@@ -130,7 +132,7 @@ def _known_while(args: Any, params: dict[str, Any], of_cond: Flags, of_body: Fla
 
 
 @partial_eval.rule(scan_p)
-def _(known: Any, args: Any, **params: Any) -> Any:
+def _(known: tuple[bool, ...], args: Values, **params: object) -> Any:
     if is_marked_linear(params["jaxpr"]):
         return None
     others = tuple([(name, value) for name, value in params.items() if name != "jaxpr"])
@@ -170,7 +172,7 @@ class _ScanHalves:
 
     __slots__ = ("carry", "known_params", "residuals", "unknown_params", "ys")
 
-    def __init__(self, params: dict[str, Any], known: Flags) -> None:
+    def __init__(self, params: Params, known: Flags) -> None:
         jaxpr, num_consts, num_carry = params["jaxpr"], params["num_consts"], params["num_carry"]
         consts, carry, xs = map(tuple, split_list(known, num_consts, num_carry))
         no_ys = (False,) * (len(jaxpr.out_avals) - num_carry)

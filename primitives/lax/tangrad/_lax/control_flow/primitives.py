@@ -23,7 +23,7 @@ control_flow = PrimitiveSet("control_flow", api=1)
 @control_flow.primitive(
     name="cond", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_cond
 )
-def cond_p(index: ShapedArray, *operands: ShapedArray, branches: tuple[Any, ...]) -> tuple[ShapedArray, ...]:
+def cond_p(index: ShapedArray, *operands: ShapedArray, branches: tuple[ClosedJaxpr, ...]) -> tuple[ShapedArray, ...]:
     """The results of `branches[index]`; an index beyond the last one means the last."""
     if index.shape or index.dtype.name != "int32":
         raise TypeError(f"cond: the index must be a scalar of dtype int32, got {index.str_short()}")
@@ -51,7 +51,9 @@ def platform_dependent_p(
 CHOICES = {cond_p: 1, platform_dependent_p: 0}
 
 
-def _results(name: str, index: Any, operands: Any, branches: tuple[Any, ...]) -> Any:
+def _results(
+    name: str, index: tuple[ShapedArray, ...], operands: tuple[ShapedArray, ...], branches: tuple[ClosedJaxpr, ...]
+) -> tuple[ShapedArray, ...]:
     """The types of the results of whichever branch; the results may differ along the axes of the index, too."""
     for position, branch in enumerate(branches):
         check_operands(f"{name}: branch {position}", branch.in_avals, operands)
@@ -88,7 +90,7 @@ def while_p(
     name="scan", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_scan
 )
 def scan_p(
-    *avals: ShapedArray, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: Any, reverse: bool, unroll: int
+    *avals: ShapedArray, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: int, reverse: bool, unroll: int
 ) -> tuple[ShapedArray, ...]:
     """The carry after the last run of `jaxpr`, and its other results stacked."""
     consts, carry, xs = split_list(avals, num_consts, num_carry)
@@ -113,7 +115,7 @@ def rows_type(aval: Any, length: Any) -> Any:
     return aval.update(shape=(length, *aval.shape)) if aval.infer_types is None else aval.with_dimension(0, length)
 
 
-def _varying(aval: ShapedArray, axes: Any) -> Any:
+def _varying(aval: ShapedArray, axes: Any) -> ShapedArray:
     """A type with these named axes."""
     return aval if aval.named_shape == axes else aval.update(named_shape=axes)
 
@@ -131,12 +133,12 @@ def split_list(values: Sequence[Any], *counts: int) -> list[list[Any]]:
     return parts
 
 
-def same_type(one: Any, other: Any) -> bool:
+def same_type(one: ShapedArray, other: ShapedArray) -> bool:
     """Whether two avals are equal but for weak types."""
     return one is other or one.strip_weak_type() is other.strip_weak_type()
 
 
-def check_operands(what: str, expected: Sequence[Any], given: Sequence[Any]) -> None:
+def check_operands(what: str, expected: Sequence[ShapedArray], given: Sequence[ShapedArray]) -> None:
     """Raise TypeError unless types agree, weak types apart."""
     if len(expected) != len(given):
         raise TypeError(f"{what}: expected {len(expected)} values, got {len(given)}")

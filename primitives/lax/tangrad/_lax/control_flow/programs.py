@@ -10,6 +10,7 @@ from tangrad.core import (
     DropVar,
     Jaxpr,
     Literal,
+    ShapedArray,
     Var,
     dce_jaxpr,
     eval_jaxpr,
@@ -51,7 +52,7 @@ def spans(*counts: int) -> list[list[int]]:
     return groups
 
 
-def ignoring(closed: ClosedJaxpr, avals: Sequence[Any]) -> ClosedJaxpr:
+def ignoring(closed: ClosedJaxpr, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
     """The program with further inputs at the end, which it does not read."""
     if not avals:
         return closed

@@ -70,7 +70,7 @@ def scatter_apply(
     sizes = window_sizes(dimension_numbers, x.aval.shape, tuple(update_shape))
 
     def once(numbers: ScatterDimensionNumbers, **promises: bool) -> Update:
-        def changed(x: Any, indices: Any) -> Any:
+        def changed(x: Value, indices: Value) -> Array:
             old = gather(x, indices, gather_of(numbers), sizes, **promises, mode="clip")
             return scatter(x, indices, as_operand(func(old)), numbers, **promises, mode=mode)
 
@@ -136,7 +136,7 @@ def _last_places(numbers: Any, shape: Sequence[int]) -> list[int]:
 def _one_by_one(x: Any, rows: Any, update: Update) -> Any:
     """A loop over the indices."""
 
-    def step(carry: Value, index: Any) -> Any:
+    def step(carry: Array, index: Array) -> tuple[Array, None]:
         changed, aval = update(carry, index), carry.aval
         if changed.aval.weak_type != aval.weak_type:
             changed = convert_element_type_p.bind(changed, new_dtype=aval.dtype, weak_type=aval.weak_type)

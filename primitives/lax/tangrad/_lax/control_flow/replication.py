@@ -28,7 +28,7 @@ for _primitive, _lead in CHOICES.items():
     _choice(_primitive, _lead)
 
 
-def _places_of_scan(count: int, params: dict[str, Any]) -> Places:
+def _places_of_scan(count: int, params: Params) -> Places:
     first = params["num_consts"]
     return Places([range(count)], range(first, first + params["num_carry"]))
 
@@ -49,7 +49,7 @@ def _(varying: Any, params: Params) -> Any:
     return (*_fixed_point(carry, iteration), *found[count:])
 
 
-def _places_of_while(count: int, params: dict[str, Any]) -> Places:
+def _places_of_while(count: int, params: Params) -> Places:
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     carry = range(second, count)
     return Places([[*range(first), *carry], [*range(first, second), *carry]], carry)

@@ -13,7 +13,8 @@ from typing import Any
 
 from tangrad._lax.control_flow.halves import zeros_atom
 from tangrad._lax.control_flow.programs import invariant_vars
-from tangrad.core import ClosedJaxpr, DropVar, Literal, ShapedArray, Var, dce_jaxpr, eval_jaxpr
+from tangrad.core import Array, ClosedJaxpr, DropVar, Jaxpr, Literal, ShapedArray, Var, dce_jaxpr, eval_jaxpr
+from tangrad.typing import Value
 
 # Where a residual is found: a kind, and a position (or for VALUE the value itself).
 VALUE, CONST, INIT, HOISTED = "value", "const", "init", "hoisted"
@@ -62,7 +63,7 @@ class LoopResiduals:
         body, _ = dce_jaxpr(body, [True] * len(outvars), instantiate=True)
         self.body = ClosedJaxpr(body, known.consts)
 
-    def _hoisted(self, known: ClosedJaxpr, moved: Sequence[Any], count: int) -> ClosedJaxpr | None:
+    def _hoisted(self, known: ClosedJaxpr, moved: Sequence[Var], count: int) -> ClosedJaxpr | None:
         if not moved:
             return None
         jaxpr = known.jaxpr.replace(invars=known.jaxpr.invars[:count], outvars=list(moved))
@@ -78,14 +79,20 @@ class LoopResiduals:
         """For each residual, whether it is the same in every iteration."""
         return [kind in FIXED for kind, _ in self.places]
 
-    def before(self, consts: Sequence[Any], init: Sequence[Any]) -> list[Any]:
+    def before(self, consts: Sequence[Value], init: Sequence[Value]) -> list[Array]:
         """The values that are computed before the loop."""
         if self.hoisted is None:
             return []
         return eval_jaxpr(self.hoisted.jaxpr, self.hoisted.consts, *consts, *init)
 
     def values(
-        self, hoisted: Any, consts: Any, init: Any, xs: Any, ys: Any, stacked: Any
+        self,
+        hoisted: Any,
+        consts: Any,
+        init: Any,
+        xs: Any,
+        ys: Any,
+        stacked: Any,
     ) -> tuple[list[Any], list[Any]]:
         """The fixed residuals, and the rows stacked, each in order."""
         tables = {CONST: consts, INIT: init, HOISTED: hoisted, XS: xs, YS: ys, STACKED: stacked}
@@ -94,7 +101,7 @@ class LoopResiduals:
         return [v for v, f in zip(found, flags) if f], [v for v, f in zip(found, flags) if not f]
 
 
-def _made_with(jaxpr: Any, needed: Sequence[Any]) -> list[Any]:
+def _made_with(jaxpr: Jaxpr, needed: Sequence[Var]) -> list[Var]:
     """All results of the equations that make these variables: an equation moves as a whole."""
     wanted = set(needed)
     made: list[Any] = []
@@ -156,7 +163,11 @@ class BranchResiduals:
 
 
 def second_half(
-    program: ClosedJaxpr, places: Sequence[tuple[str, int]], slots: Sequence[Any], operands: Sequence[Any], rest: int
+    program: ClosedJaxpr,
+    places: Sequence[tuple[str, int]],
+    slots: Sequence[ShapedArray],
+    operands: Sequence[ShapedArray],
+    rest: int,
 ) -> ClosedJaxpr:
     """`(residuals, rest) -> outputs`, the second half of one branch, as a program of what all branches get.
 

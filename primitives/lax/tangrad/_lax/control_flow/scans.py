@@ -13,11 +13,11 @@ from tangrad._lax.control_flow.primitives import row_type, same_type, scan_p
 from tangrad._lax.control_flow.programs import as_different, forwarded, rearranged
 from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.structure.functions import index_in_dim, stack
-from tangrad.core import ClosedJaxpr, ShapedArray, api_boundary, as_array, dtypes, is_concrete, thread
+from tangrad.core import Array, ClosedJaxpr, ShapedArray, api_boundary, as_array, dtypes, is_concrete, thread
 from tangrad.core.transformations import join_named_shapes
 from tangrad.errors import ConcretizationTypeError
 from tangrad.tree_util import keystr
-from tangrad.typing import PyTree
+from tangrad.typing import Params, PyTree, Value
 
 Carry = TypeVar("Carry")
 X = TypeVar("X")
@@ -105,12 +105,12 @@ def run_scan(
     f: Callable[[Any, Any], Any],
     init: Any,
     xs: Any,
-    length: Any,
+    length: int | None,
     reverse: bool,
-    unroll: Any,
+    unroll: int,
     what: str = "scan",
     original: Any = None,
-    tag: Any = None,
+    tag: str | None = None,
 ) -> Any:
     """`scan`; for functions made of it, `what` is their name and `original` the user's function (see `trace_body`)."""
     slices, xs_tree = flat_operands(xs, what, "xs")
@@ -122,7 +122,7 @@ def run_scan(
     in_tree = tree.structure((init, xs))
     slice_avals = [row_type(x.aval) for x in slices]
 
-    def trace(avals: Sequence[Any]) -> Body:
+    def trace(avals: Sequence[ShapedArray]) -> Body:
         return trace_body(f, in_tree, [*avals, *slice_avals], what, original, tag)
 
     body = trace([c.aval for c in carry])
@@ -138,8 +138,8 @@ def run_scan(
 
 
 def _bind(
-    jaxpr: ClosedJaxpr, consts: Sequence[Any], carry: Sequence[Any], slices: Sequence[Any], params: dict[str, Any]
-) -> list[Any]:
+    jaxpr: ClosedJaxpr, consts: Sequence[Value], carry: Sequence[Value], slices: Sequence[Value], params: Params
+) -> list[Array]:
     """The results of a scan. A carry that the body hands on as it came is a constant of it, and slices that it only
     gives back are the array that they are of: neither is a result of the primitive."""
     num_consts, num_carry = len(consts), len(carry)
@@ -167,7 +167,7 @@ def _bind(
     return [as_array(results[k]) for k in range(len(sources))]
 
 
-def _length(what: str, xs: Any, slices: list[Any], length: Any) -> Any:
+def _length(what: str, xs: Any, slices: list[Value], length: int | None) -> int:
     sizes = []
     for position, x in enumerate(slices):
         if not x.aval.shape:
@@ -188,7 +188,7 @@ def _length(what: str, xs: Any, slices: list[Any], length: Any) -> Any:
     return sizes[0]
 
 
-def _known(what: str, length: Any) -> int:
+def _known(what: str, length: int) -> int:
     try:
         return int(length)
     except ConcretizationTypeError as error:
@@ -196,11 +196,11 @@ def _known(what: str, length: Any) -> int:
         raise
 
 
-def _listed(sizes: list[Any]) -> str:
+def _listed(sizes: list[int]) -> str:
     return ", ".join([str(size) for size in dict.fromkeys(sizes)])
 
 
-def _unroll(what: str, unroll: Any, length: Any) -> int:
+def _unroll(what: str, unroll: int, length: int) -> int:
     if isinstance(unroll, bool):
         return max(length, 1) if unroll else 1
     try:
@@ -225,7 +225,7 @@ def _halves(what: str, body: Body, f: Any) -> tuple[Any, Any]:
     return children[0], children[1]
 
 
-def fixed_types(carry: list[Any], body: Body, trace: Callable[[Sequence[Any]], Body]) -> tuple[list[Any], Body]:
+def fixed_types(carry: list[Value], body: Body, trace: Callable[[Sequence[Any]], Body]) -> tuple[list[Any], Body]:
     """The carry in the types that the body makes of it, and the body for these: dtypes in place of weak ones, and the
     named axes along which it differs after an iteration, which can be more each time. What differed before counts as
     differing after, so that its cotangents are of one type from iteration to iteration.
@@ -244,7 +244,7 @@ def fixed_types(carry: list[Any], body: Body, trace: Callable[[Sequence[Any]], B
         body = trace(avals)
 
 
-def promote_weak_types(carry: list[Any], out_avals: Sequence[Any]) -> list[Any] | None:
+def promote_weak_types(carry: list[Value], out_avals: Sequence[ShapedArray]) -> list[Any] | None:
     """The carry with weakly typed values in the dtypes that the body makes of them; None where nothing changes.
 
     So a loop may start from the number 0 and go on with float32 arrays.
@@ -260,7 +260,12 @@ def promote_weak_types(carry: list[Any], out_avals: Sequence[Any]) -> list[Any] 
 
 
 def check_carry(
-    label: str, in_tree: Any, in_avals: list[Any], out_tree: Any, out_avals: list[Any], part: int | None = None
+    label: str,
+    in_tree: Any,
+    in_avals: list[ShapedArray],
+    out_tree: Any,
+    out_avals: list[ShapedArray],
+    part: int | None = None,
 ) -> None:
     """Raise TypeError unless the carry that a body returns is as that which it takes.
 
@@ -274,13 +279,13 @@ def check_carry(
     check_types(label, in_tree, "the carry it takes", in_avals, "the carry it returns", out_avals, hint)
 
 
-def _child(treedef: Any, avals: list[Any], part: int) -> tuple[Any, list[Any]]:
+def _child(treedef: Any, avals: list[ShapedArray], part: int) -> tuple[Any, list[Any]]:
     children = treedef.children()
     start = sum([child.num_leaves for child in children[:part]])
     return children[part], avals[start : start + children[part].num_leaves]
 
 
-def _in_python(f: Any, init: Any, slices: list[Any], xs_tree: Any, length: Any, reverse: bool) -> Any:
+def _in_python(f: Any, init: Any, slices: list[Value], xs_tree: Any, length: int, reverse: bool) -> Any:
     """With `disable_jit`: the user's function itself, on concrete values."""
     carry, results = init, []
     for i in range(length - 1, -1, -1) if reverse else range(length):

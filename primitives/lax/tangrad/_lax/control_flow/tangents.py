@@ -6,11 +6,11 @@ Which carries have a tangent is a fixpoint: one that starts without may get one 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tangrad._lax.control_flow.primitives import split_list
 from tangrad._lax.control_flow.programs import ignoring, rearranged, spans
 from tangrad.autodiff import jvp_jaxpr
+from tangrad.typing import Params
 
 Flags = tuple[bool, ...]
 
@@ -25,7 +25,7 @@ class WhileTangents:
 
     __slots__ = ("carry", "consts", "params")
 
-    def __init__(self, params: dict[str, Any], nonzero: Sequence[bool]) -> None:
+    def __init__(self, params: Params, nonzero: Sequence[bool]) -> None:
         cond_jaxpr, body_jaxpr, body_nconsts = params["cond_jaxpr"], params["body_jaxpr"], params["body_nconsts"]
         _, self.consts, carry = map(tuple, split_list(nonzero, params["cond_nconsts"], body_nconsts))
         while True:
@@ -56,7 +56,7 @@ class ScanTangents:
 
     __slots__ = ("carry", "consts", "params", "xs", "ys")
 
-    def __init__(self, params: dict[str, Any], nonzero: Sequence[bool]) -> None:
+    def __init__(self, params: Params, nonzero: Sequence[bool]) -> None:
         jaxpr, num_consts, num_carry = params["jaxpr"], params["num_consts"], params["num_carry"]
         self.consts, carry, self.xs = map(tuple, split_list(nonzero, num_consts, num_carry))
         num_ys = len(jaxpr.out_avals) - num_carry

@@ -25,7 +25,7 @@ from tangrad.autodiff import (
 )
 from tangrad.core import ClosedJaxpr, JaxprEqn, Primitive, RuleSet, Var
 from tangrad.core.caches import JaxprCache, register_cache
-from tangrad.typing import Value
+from tangrad.typing import Params, Value
 
 transpose = RuleSet("transpose", api=1)
 
@@ -39,11 +39,11 @@ def _either(one: Sequence[bool], other: Sequence[bool]) -> Flags:
     return tuple([a or b for a, b in zip(one, other, strict=True)])
 
 
-def _given(cotangents: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+def _given(cotangents: Sequence[Value | Zero], flags: Sequence[bool]) -> list[Value]:
     return [instantiate(ct) for ct, flag in zip(cotangents, flags, strict=True) if flag]
 
 
-def _nonzero(cotangents: Sequence[Any]) -> Flags:
+def _nonzero(cotangents: Sequence[Value | Zero]) -> Flags:
     return tuple([type(cotangent) is not Zero for cotangent in cotangents])
 
 
@@ -86,7 +86,7 @@ def _transpose_branches(
 
 
 @transpose.rule(while_p)
-def _(cotangents: Any, *args: Value | Linear, **params: Any) -> tuple[Value | None, ...]:
+def _(cotangents: Any, *args: Value | Linear, **params: object) -> tuple[Value | None, ...]:
     raise ValueError(
         "reverse-mode differentiation does not work for while_loop, nor for fori_loop with bounds that are not known "
         "when the program is traced: the number of iterations decides how much memory it needs. Use scan, or fori_loop "
@@ -99,7 +99,7 @@ def _(cotangents: Any, *args: Value | Linear, **params: Any) -> tuple[Value | No
 
 @transpose.rule(scan_p)
 @symbolic_zeros
-def _(cotangents: Any, *args: Value | Linear, **params: Any) -> tuple[Value | None, ...]:
+def _(cotangents: tuple[Value | Zero, ...], *args: Value | Linear, **params: object) -> tuple[Value | None, ...]:
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     consts, init, xs = split_list(args, num_consts, num_carry)
     linear = (tuple(map(is_linear, consts)), tuple(map(is_linear, xs)))
@@ -141,7 +141,7 @@ class _BackwardScan:
 
     __slots__ = ("carry", "consts", "params", "sums", "xs")
 
-    def __init__(self, params: dict[str, Any], lin_consts: Flags, lin_xs: Flags, carry: Flags, ys: Flags) -> None:
+    def __init__(self, params: Params, lin_consts: Flags, lin_xs: Flags, carry: Flags, ys: Flags) -> None:
         jaxpr, num_carry = params["jaxpr"], params["num_carry"]
         # All of the carry is linear: what is known of it was taken out before.
         linear = (*lin_consts, *(True,) * num_carry, *lin_xs)

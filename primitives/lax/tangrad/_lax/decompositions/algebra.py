@@ -10,8 +10,8 @@ from tangrad._lax.indexing.primitives import gather_p
 from tangrad._lax.reductions.functions import reduce_sum
 from tangrad._lax.sorting.primitives import sort_p
 from tangrad._lax.structure import functions as s
-from tangrad.core import dtypes, literal
-from tangrad.typing import Value
+from tangrad.core import Array, dtypes, literal
+from tangrad.typing import Dimensions, Value
 
 INDEX = dtypes.as_dtype("int32")
 
@@ -31,13 +31,13 @@ def column(vector: Value) -> Any:
     return s.expand_dims(vector, (vector.aval.ndim,))
 
 
-def _on_diagonal(shape: tuple[Any, ...]) -> Any:
+def _on_diagonal(shape: Dimensions) -> Array:
     rows, columns = [s.broadcasted_iota(INDEX, shape[-2:], d) for d in (0, 1)]
     mask = e.eq(rows, columns)
     return s.broadcast_in_dim(mask, shape, (len(shape) - 2, len(shape) - 1))
 
 
-def identity_like(matrix: Value) -> Any:
+def identity_like(matrix: Value) -> Array:
     """Ones on the diagonals of matrices of the shape and dtype of others."""
     return e.convert_element_type(_on_diagonal(matrix.aval.shape), matrix.aval.dtype)
 
@@ -81,7 +81,7 @@ def safe_reciprocal(x: Any) -> Any:
     return e.select(vanishes, s.zeros_like_array(x), e.div(one, e.select(vanishes, one, x)))
 
 
-def padded(matrix: Value, rows: int, columns: int) -> Any:
+def padded(matrix: Value, rows: int, columns: int) -> Array:
     """Zeros below and to the right, up to a size."""
     have = matrix.aval.shape[-2:]
     none = [(0, 0, 0)] * (matrix.aval.ndim - 2)
@@ -89,23 +89,23 @@ def padded(matrix: Value, rows: int, columns: int) -> Any:
     return s.pad(matrix, literal(0, matrix.aval.dtype), config)
 
 
-def cropped(matrix: Value, rows: int, columns: int) -> Any:
+def cropped(matrix: Value, rows: int, columns: int) -> Array:
     """The upper left corner."""
     lead = matrix.aval.shape[:-2]
     return s.slice(matrix, (0,) * matrix.aval.ndim, (*lead, rows, columns))
 
 
-def take_rows(matrix: Value, order: Any) -> Any:
+def take_rows(matrix: Value, order: Value) -> Array:
     """Row `order[i]` of each matrix as row i."""
     return _take(matrix, order, matrix.aval.ndim - 2)
 
 
-def take_columns(matrix: Value, order: Any) -> Any:
+def take_columns(matrix: Value, order: Value) -> Array:
     """Column `order[i]` of each matrix as column i."""
     return _take(matrix, order, matrix.aval.ndim - 1)
 
 
-def _take(matrix: Value, order: Value, axis: int) -> Any:
+def _take(matrix: Value, order: Value, axis: int) -> Array:
     if 0 in matrix.aval.shape or 0 in order.aval.shape:
         shape = [*matrix.aval.shape]
         shape[axis] = order.aval.shape[-1]

@@ -70,7 +70,7 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
     return p.lu_pivots_to_permutation_p.bind(operand(name, pivots, "pivots"), permutation_size=size)
 
 
-def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True) -> tuple[Any, ...]:
+def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True) -> tuple[Array, ...]:
     """The factors x = Q R, where Q has orthonormal columns and R is upper triangular.
 
     Args:

@@ -43,7 +43,7 @@ from tangrad._lax.linalg.matrices import adjoint, lower_triangle, product, upper
 from tangrad._lax.reductions.functions import argmax, reduce_sum
 from tangrad._lax.structure import functions as s
 from tangrad.autodiff import Zero
-from tangrad.core import RuleSet
+from tangrad.core import Array, RuleSet
 from tangrad.typing import Value, Values
 
 jvp = RuleSet("jvp", api=1)
@@ -132,7 +132,7 @@ def _qr(
     return tuple(outs), (q_tangent, r_tangent, *[Zero.of(order) for order in outs[2:]])
 
 
-def _completion_tangent(q: Value, tangent: Any) -> Any:
+def _completion_tangent(q: Value, tangent: Value) -> Array:
     """What becomes of the columns that complete the basis, which are a function of the first ones, Q = [T; B].
 
     A product of n reflections is I - V S Vᴴ with V of n columns: with M = I - T and G = M⁻ᴴ Bᴴ they are [M G; I - B G].

@@ -89,7 +89,7 @@ def _norm(x: Any) -> Any:
     return e.sqrt(r.reduce_sum(e.square(e.abs(x)), (0, 1)))
 
 
-def _iterated(x: Any, most: int, eps: float) -> tuple[Any, Any, Any]:
+def _iterated(x: Value, most: int, eps: float) -> tuple[Any, Any, Any]:
     dtype = dtypes.to_floating_dtype(x.aval.dtype)
     moves, ends = (4 * eps) ** (1 / 3), 5 * eps
     sizes = e.abs(x)

@@ -13,7 +13,7 @@ from tangrad._lax.decompositions.algebra import cropped, padded
 from tangrad._lax.decompositions.composites import householder_product as _householder_product
 from tangrad._lax.linalg.checks import check_ranks, check_square, check_wide
 from tangrad._lax.linalg.matrices import upper_triangle
-from tangrad.core import PrimitiveSet, ShapedArray, dtypes
+from tangrad.core import Array, PrimitiveSet, ShapedArray, dtypes
 from tangrad.typing import Value
 
 decompositions = PrimitiveSet("decompositions", api=1)
@@ -21,7 +21,9 @@ decompositions = PrimitiveSet("decompositions", api=1)
 INDEX = dtypes.as_dtype("int32")
 
 
-def _matrix(name: str, x: Any, argument: str = "x", square: bool = False) -> tuple[tuple[Any, ...], Any, Any, Any]:
+def _matrix(
+    name: str, x: ShapedArray, argument: str = "x", square: bool = False
+) -> tuple[tuple[Any, ...], Any, Any, Any]:
     """The batch, rows and columns of an operand, and the lesser of the two."""
     check_wide(name, x, argument)
     check_ranks(name, ((argument, x, 2),))
@@ -105,7 +107,7 @@ def householder_product_p(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
     return ShapedArray(a.shape, a.dtype)
 
 
-def _qr(x: Value, *, pivoting: bool, full_matrices: bool) -> Any:
+def _qr(x: Value, *, pivoting: bool, full_matrices: bool) -> tuple[Array, ...]:
     rows, columns = x.aval.shape[-2:]
     inner = rows if full_matrices else min(rows, columns)
     packed, taus, *order = (geqp3_p if pivoting else geqrf_p).bind(x)

@@ -18,14 +18,14 @@ from tangrad._lax.linalg.functions import triangular_solve
 from tangrad._lax.linalg.matrices import adjoint, product
 from tangrad._lax.reductions.functions import reduce_max, reduce_prod, reduce_sum
 from tangrad._lax.structure import functions as s
-from tangrad.core import literal
+from tangrad.core import Array, literal
 from tangrad.typing import Value
 
 # What `trans` of `solve_by_factors` means.
 PLAIN, TRANSPOSED, ADJOINT = 0, 1, 2
 
 
-def solve_by_factors(lu: Any, permutation: Any, b: Any, trans: int = PLAIN) -> Any:
+def solve_by_factors(lu: Value, permutation: Value, b: Value, trans: int = PLAIN) -> Array:
     """The X with op(A) X = B, for the A with A[permutation] = L U."""
     if trans == PLAIN:
         below = triangular_solve(lu, take_rows(b, permutation), left_side=True, lower=True, unit_diagonal=True)
@@ -36,7 +36,7 @@ def solve_by_factors(lu: Any, permutation: Any, b: Any, trans: int = PLAIN) -> A
     return take_rows(found, inverse_permutation(permutation))
 
 
-def solve(a: Value, b: Any) -> Any:
+def solve(a: Value, b: Value) -> Array:
     """The X with A X = B."""
     lu, _, permutation = lu_p.bind(a)
     return solve_by_factors(lu, permutation, b)

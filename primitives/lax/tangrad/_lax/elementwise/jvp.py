@@ -33,7 +33,7 @@ def scaled(value: float, x: Any) -> Any:
     return mul(number(value, x), x)
 
 
-def plus(value: float, x: Any) -> Any:
+def plus(value: float, x: Value) -> Array:
     """A constant plus x."""
     return add(number(value, x), x)
 
@@ -105,7 +105,7 @@ def inverse_root_of_one_plus_square(x: Value) -> Any:
     return where(large, mul(p.abs_p.bind(inverse), result), result)
 
 
-def tanh_slope(answer: Any) -> Any:
+def tanh_slope(answer: Value) -> Array:
     """1 - tanh². Far out, where tanh rounds to 1, an exponential would be exact, and cost as much as tanh itself."""
     return mul(plus(1, answer), sub(number(1, answer), answer))
 
@@ -116,7 +116,7 @@ linear_jvp(jvp, p.neg_p)
 zero_jvp(jvp, p.floor_p, p.ceil_p, p.round_p, p.is_finite_p)
 
 
-def _abs(tangent: Any, answer: Value, x: Value) -> Any:
+def _abs(tangent: Value, answer: Value, x: Value) -> Array:
     if not is_kind(x.aval.dtype, (COMPLEX,)):
         return mul(tangent, where(p.ge_p.bind(x, number(0, x)), number(1, x), -1))  # 1 at 0
     # The projection on the direction of x; 0 where x is.
@@ -290,7 +290,7 @@ def _as_weak(x: Value, dtype: DType) -> Value:
     return p.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=True)
 
 
-def _pow_by_exponent(tangent: Any, answer: Any, x: Value, y: Value) -> Any:
+def _pow_by_exponent(tangent: Value, answer: Value, x: Value, y: Value) -> Array:
     # At x = 0 the power is constant in y > 0, so the logarithm must not turn it into NaN; for y < 0 both are infinite.
     real = p.real_p.bind(y) if is_kind(y.aval.dtype, (COMPLEX,)) else y
     constant = p.and_p.bind(p.eq_p.bind(x, number(0, x)), p.ge_p.bind(real, number(0, real)))

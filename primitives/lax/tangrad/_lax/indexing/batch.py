@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.indexing.dimension_numbers import GatherDimensionNumbers, ScatterDimensionNumbers, one_of
 from tangrad._lax.indexing.primitives import SCATTERS, gather_p
 from tangrad.batching import AxisInfo, place_axis, to_front
@@ -26,7 +24,7 @@ def _(
     axis_info: AxisInfo,
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Dimensions,
-    **params: Any,
+    **params: object,
 ) -> tuple[Value, int | None]:
     operand, indices = [to_front(arg, dim) for arg, dim in zip(args, dims)]
     offset, collapsed, index_map, operand_batching, indices_batching = dimension_numbers.astuple()
@@ -60,7 +58,7 @@ def _scatter(primitive: Primitive) -> None:
         *,
         axis_info: AxisInfo,
         dimension_numbers: ScatterDimensionNumbers,
-        **params: Any,
+        **params: object,
     ) -> tuple[Value, int | None]:
         window, inserted, index_map, operand_batching, indices_batching = dimension_numbers.astuple()
         operand = place_axis(args[0], dims[0], 0, axis_info.size)

@@ -15,14 +15,14 @@ checkify = RuleSet("checkify", api=1)
 
 
 @checkify.rule(gather_p)
-def _(args: Values, *, checks: Checks, dimension_numbers: Any, slice_sizes: Dimensions, **params: Any) -> Value:
+def _(args: Values, *, checks: Checks, dimension_numbers: Any, slice_sizes: Dimensions, **params: object) -> Value:
     operand, indices = args
     check_indices(checks, operand.aval.shape, slice_sizes, dimension_numbers.start_index_map, indices)
     return gather_p.bind(*args, dimension_numbers=dimension_numbers, slice_sizes=slice_sizes, **params)
 
 
 def _scatter(primitive: Primitive) -> Any:
-    def rule(args: Any, *, checks: Checks, dimension_numbers: Any, **params: Any) -> Array:
+    def rule(args: Any, *, checks: Checks, dimension_numbers: Any, **params: object) -> Array:
         operand, indices, updates = args
         shape = operand.aval.shape
         windows = window_sizes(dimension_numbers, shape, updates.aval.shape)

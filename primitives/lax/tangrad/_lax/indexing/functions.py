@@ -18,7 +18,7 @@ from tangrad._lax.operands import operand as as_named_operand
 from tangrad._lax.structure.primitives import concatenate_p, reshape_p
 from tangrad.core import Array, Primitive, as_operand, dtypes, literal
 from tangrad.core.arguments import canonicalize_shape
-from tangrad.typing import ArrayLike, DType
+from tangrad.typing import ArrayLike, DType, Value
 
 
 def gather(
@@ -72,7 +72,7 @@ def gather(
     )
 
 
-def default_fill(dtype: DType) -> float:
+def default_fill(dtype: DType) -> Any:
     """What a gather puts where there is nothing to read."""
     if isinstance(dtype, dtypes.ExtendedDType):
         return 0xFFFFFFFF  # of its words
@@ -155,7 +155,7 @@ scatter_max = _scatter_function(
 )
 
 
-def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
+def index_take(src: Value, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
     """Slices of `src` of size 1 along `axes`, at the vectors of indices `idxs`, one for each axis.
 
     Returns an array with the vectors' dimension in front, followed by the other dimensions of `src`.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._lax.indexing.dimension_numbers import gather_of, window_sizes
 from tangrad._lax.indexing.primitives import gather_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad.core import Array, ShapedArray, literal
-from tangrad.typing import Value
+from tangrad.typing import Params, Value
 
 if TYPE_CHECKING:
     from tangrad.autodiff import Linear
@@ -19,7 +19,7 @@ def zeros(aval: ShapedArray) -> Array:
     return broadcast_in_dim_p.bind(literal(0, aval.dtype), shape=aval.shape, broadcast_dimensions=())
 
 
-def gathered(values: Value, indices: Value, updates: Value | Linear, params: dict[str, Any]) -> Array:
+def gathered(values: Value, indices: Value, updates: Value | Linear, params: Params) -> Array:
     """What stands in `values` where a scatter with these parameters writes its updates."""
     numbers = params["dimension_numbers"]
     return gather_p.bind(

@@ -21,7 +21,7 @@ jvp = RuleSet("jvp", api=1)
 @jvp.rule(p.gather_p)
 @symbolic_zeros
 def _(
-    primals: Values, tangents: tuple[Value | Zero, ...], *, fill_value: float | None, **params: Any
+    primals: Values, tangents: tuple[Value | Zero, ...], *, fill_value: Any, **params: object
 ) -> tuple[Value, Value | Zero]:
     operand, indices = primals
     answer = p.gather_p.bind(operand, indices, fill_value=fill_value, **params)
@@ -35,7 +35,7 @@ def _linear(primitive: Primitive) -> None:
 
     @jvp.rule(primitive)
     @symbolic_zeros
-    def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tuple[Value, Value | Zero]:
+    def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: object) -> tuple[Value, Value | Zero]:
         operand, indices, updates = primals
         answer = primitive.bind(operand, indices, updates, **params)
         if type(tangents[0]) is Zero and type(tangents[2]) is Zero:
@@ -49,7 +49,7 @@ _linear(p.scatter_sub_p)
 
 @jvp.rule(p.scatter_mul_p)
 @symbolic_zeros
-def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tuple[Value, Value | Zero]:
+def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: object) -> tuple[Value, Value | Zero]:
     operand, indices, updates = primals
     tangent_operand, _, tangent_updates = tangents
     answer = p.scatter_mul_p.bind(operand, indices, updates, **params)
@@ -69,7 +69,7 @@ def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tup
 
 @jvp.rule(p.scatter_p)
 @symbolic_zeros
-def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tuple[Value, Value | Zero]:
+def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: object) -> tuple[Value, Value | Zero]:
     operand, indices, updates = primals
     tangent_operand, _, tangent_updates = tangents
     answer = p.scatter_p.bind(operand, indices, updates, **params)
@@ -108,7 +108,7 @@ def _extremum(primitive: Primitive) -> None:
 
     @jvp.rule(primitive)
     @symbolic_zeros
-    def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tuple[Value, Value | Zero]:
+    def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: object) -> tuple[Value, Value | Zero]:
         operand, indices, updates = primals
         answer = primitive.bind(operand, indices, updates, **params)
         if type(tangents[0]) is Zero and type(tangents[2]) is Zero:

@@ -12,13 +12,20 @@ from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p,
 from tangrad.core import Array, Primitive, RuleSet, literal
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.masking import INT32, Sizes, number
-from tangrad.typing import Dimensions, Value
+from tangrad.typing import Dimensions, Value, Values
 
 mask = RuleSet("mask", api=1)
 OUTSIDE = 2**31 - 1
 
 
-def _held(indices: Value, shape: Sequence[Any], index_map: Any, windows: Any, mode: Any, sizes: Sizes) -> Value:
+def _held(
+    indices: Value,
+    shape: Sequence[Any],
+    index_map: tuple[int, ...],
+    windows: tuple[int, ...],
+    mode: GatherScatterMode,
+    sizes: Sizes,
+) -> Value:
     """Indices of dtype int32 for the padded operand that mean what they mean for the logical one.
 
     Args:
@@ -59,10 +66,10 @@ def _(
     *,
     sizes: Sizes,
     dimension_numbers: Any,
-    slice_sizes: Any,
+    slice_sizes: Dimensions,
     indices_are_sorted: bool,
-    mode: Any,
-    **params: Any,
+    mode: GatherScatterMode,
+    **params: object,
 ) -> Value:
     (x, indices), (shape, of_indices) = args, shapes
     held = _held(indices, shape, dimension_numbers.start_index_map, slice_sizes, mode, sizes)
@@ -89,7 +96,9 @@ def _(
 
 
 def _scatter(primitive: Primitive) -> Any:
-    def rule(args: Any, shapes: Any, *, sizes: Sizes, dimension_numbers: Any, mode: Any, **params: Any) -> Array:
+    def rule(
+        args: Values, shapes: Any, *, sizes: Sizes, dimension_numbers: Any, mode: GatherScatterMode, **params: object
+    ) -> Array:
         (x, indices, updates), (shape, of_indices, of_updates) = args, shapes
         windows = window_sizes(dimension_numbers, shape, of_updates)
         held = _held(indices, shape, dimension_numbers.scatter_dims_to_operand_dims, windows, mode, sizes)

@@ -16,13 +16,13 @@ from tangrad._lax.reductions.running import associative_scan
 from tangrad._lax.sorting.primitives import sort_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p, iota_p, reshape_p, slice_p
 from tangrad.core import Array, dtypes, literal
-from tangrad.typing import Value
+from tangrad.typing import Params, Value
 
 BOOL, NUMBER = dtypes.as_dtype(bool), dtypes.as_dtype("uint32")
 Pair = tuple[Any, Any]
 
 
-def other_factors(operand: Value, indices: Value, updates: Value, params: dict[str, Any]) -> Array:
+def other_factors(operand: Value, indices: Value, updates: Value, params: Params) -> Array:
     """For each update the product of the other updates that the scatter takes to the same place."""
     shape = updates.aval.shape
     count = math.prod(shape)

@@ -17,7 +17,7 @@ transpose = RuleSet("transpose", api=1)
 
 @transpose.rule(p.gather_p)
 def _(
-    cotangent: Value, operand: Value | Linear, indices: Value | Linear, *, dimension_numbers: Any, **params: Any
+    cotangent: Value, operand: Value | Linear, indices: Value | Linear, *, dimension_numbers: Any, **params: object
 ) -> tuple[Value | None, ...]:
     options = {name: params[name] for name in ("indices_are_sorted", "unique_indices", "mode")}
     numbers = scatter_of(dimension_numbers)
@@ -27,7 +27,7 @@ def _(
 def _additive(primitive: Primitive, negative: bool) -> None:
     @transpose.rule(primitive)
     def _(
-        cotangent: Value, operand: Value | Linear, indices: Value, updates: Value | Linear, **params: Any
+        cotangent: Value, operand: Value | Linear, indices: Value, updates: Value | Linear, **params: object
     ) -> tuple[Value | None, ...]:
         from_updates = None
         if is_linear(updates):
@@ -42,7 +42,7 @@ _additive(p.scatter_sub_p, True)
 
 @transpose.rule(p.scatter_p)
 def _(
-    cotangent: Value, operand: Value | Linear, indices: Value, updates: Value | Linear, **params: Any
+    cotangent: Value, operand: Value | Linear, indices: Value, updates: Value | Linear, **params: object
 ) -> tuple[Value | None, ...]:
     # Linear where each index occurs once; the jvp rule makes no other.
     from_operand = p.scatter_p.bind(cotangent, indices, zeros(updates.aval), **params) if is_linear(operand) else None
@@ -51,7 +51,7 @@ def _(
 
 @transpose.rule(p.scatter_mul_p)
 def _(
-    cotangent: Value, operand: Value | Linear, indices: Value, updates: Value | Linear, **params: Any
+    cotangent: Value, operand: Value | Linear, indices: Value, updates: Value | Linear, **params: object
 ) -> tuple[Value | None, ...]:
     if is_linear(operand):
         return p.scatter_mul_p.bind(cotangent, indices, updates, **params), None, None

@@ -76,7 +76,9 @@ def _outer(x: Value, y: Value) -> Array:
 
 @jvp.rule(triangular_solve_p)
 @symbolic_zeros
-def _triangular_solve(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> tuple[Value, Value | Zero]:
+def _triangular_solve(
+    primals: Values, tangents: tuple[Value | Zero, ...], **params: object
+) -> tuple[Value, Value | Zero]:
     (a, b), (a_tangent, b_tangent) = primals, tangents
     out = triangular_solve_p.bind(a, b, **params)
     total: Any = Zero.of(out)
@@ -87,7 +89,7 @@ def _triangular_solve(primals: Values, tangents: tuple[Value | Zero, ...], **par
     return out, total
 
 
-def _by_matrix(a: Value, tangent: Value, out: Value, **params: Any) -> Array:
+def _by_matrix(a: Value, tangent: Value, out: Value, **params: object) -> Array:
     """-A⁻¹ Ȧ X, or -X Ȧ A⁻¹, in the order that takes fewer operations."""
     offset = 1 if params["unit_diagonal"] else 0
     tangent = lower_triangle(tangent, -offset) if params["lower"] else upper_triangle(tangent, offset)

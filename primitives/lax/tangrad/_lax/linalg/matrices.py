@@ -27,7 +27,7 @@ def adjoint(matrix: Value) -> Any:
     return conjugated(transposed(matrix))
 
 
-def conjugated(matrix: Value) -> Value:
+def conjugated(matrix: Value) -> Any:
     """The complex conjugate; a real matrix as it is."""
     if not is_kind(matrix.aval.dtype, (COMPLEX,)):
         return matrix

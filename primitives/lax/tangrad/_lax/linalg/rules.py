@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._lax.linalg.primitives import cholesky_p, cholesky_update_p, triangular_solve_p
 from tangrad._lax.structure.primitives import reshape_p
@@ -23,7 +23,7 @@ batch.form("front", cholesky_p, cholesky_update_p)
 
 
 @batch.rule(triangular_solve_p)
-def _triangular_solve(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> tuple[Value, int | None]:
+def _triangular_solve(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> tuple[Value, int | None]:
     (a, b), (a_dim, b_dim) = args, dims
     if a_dim is not None:
         a, b = axis_info.place(a, a_dim, 0), axis_info.place(b, b_dim, 0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.linalg.primitives import cholesky_p, cholesky_update_p, triangular_solve_p
 from tangrad.autodiff import Linear, is_linear
 from tangrad.core import RuleSet
@@ -15,7 +13,7 @@ transpose.not_applicable("it is not linear", cholesky_p, cholesky_update_p)
 
 @transpose.rule(triangular_solve_p)
 def _triangular_solve(
-    ct: Value, a: Value | Linear, b: Value | Linear, *, transpose_a: bool, **params: Any
+    ct: Value, a: Value | Linear, b: Value | Linear, *, transpose_a: bool, **params: object
 ) -> tuple[Value | None, ...]:
     if is_linear(a):
         raise TypeError("triangular_solve is linear in b, not in a")

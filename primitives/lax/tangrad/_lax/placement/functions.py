@@ -46,7 +46,7 @@ def device_put(
     return treedef.unflatten([_put(leaf, target) for leaf, target in zip(leaves, targets)])
 
 
-def _put(leaf: Any, device: Any) -> Any:
+def _put(leaf: Value, device: Any) -> Array:
     if not is_array_value(leaf):
         raise TypeError(f"device_put takes arrays and numbers, got {leaf!r} of type {type(leaf).__name__}")
     if isinstance(leaf, Tracer) and not leaf._trace.alive:

@@ -31,7 +31,7 @@ def constrained(x: Any, out_sharding: Any) -> Any:
     return sharding.constrain(as_array(x) if get_aval(x).infer_types is None else x)
 
 
-def sharded_call(out_sharding: Any, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+def sharded_call(out_sharding: Any, function: Callable[..., Any], *args: Any, **options: object) -> Any:
     """Call a function, and constrain its result to `out_sharding`.
 
     It gets operands without shardings in their types: between them and the result the compiler decides.
@@ -53,7 +53,7 @@ def takes_out_sharding(function: Function) -> Function:
     """Decorator that gives a function that makes a new array the keyword argument `out_sharding`."""
 
     @functools.wraps(function)
-    def made(*args: Any, out_sharding: Any = None, **options: Any) -> Array:
+    def made(*args: Any, out_sharding: Any = None, **options: object) -> Array:
         found = function(*args, **options)
         return found if out_sharding is None else constrained(found, out_sharding)
 

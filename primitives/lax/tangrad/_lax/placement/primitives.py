@@ -6,6 +6,7 @@ from typing import Any
 
 from tangrad.core import Array, PrimitiveSet, ShapedArray, as_array
 from tangrad.core.caches import exact_equality
+from tangrad.typing import Params
 
 placement = PrimitiveSet("placement", api=1)
 
@@ -29,7 +30,7 @@ class Target:
         return str(self.device)
 
 
-def _move(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def _move(args: tuple[Any, ...], params: Params) -> Any:
     """Outside of programs the array is moved; inside, where a program runs decides."""
     array, device = as_array(args[0]), params["target"].device
     if isinstance(array, Array) and type(array).backend is device.backend:  # type: ignore[attr-defined]

@@ -21,7 +21,7 @@ def _operand(name: str, value: Any) -> Array:
     return _as_operand(name, value, "operand")
 
 
-def _axes(name: str, axes: Any) -> tuple[int, ...]:
+def _axes(name: str, axes: Sequence[int]) -> tuple[int, ...]:
     """The axes as primitives take them: a sorted tuple of integers."""
     if type(axes) is tuple and len(axes) == 1 and type(axes[0]) is int:
         return axes
@@ -34,7 +34,7 @@ def _axes(name: str, axes: Any) -> tuple[int, ...]:
         raise TypeError(f"{name}: axes must be a sequence of integers, got {found}") from None
 
 
-def _names_among(axes: Any) -> bool:
+def _names_among(axes: Sequence[int]) -> bool:
     """Whether a reduction goes over mapped axes, too: names that are in scope."""
     if not thread.axis_environment or not isinstance(axes, (tuple, list)):
         return False

@@ -28,14 +28,14 @@ zero_jvp(jvp, p.argmax_p, p.argmin_p, p.reduce_and_p, p.reduce_or_p, p.reduce_xo
 # --- reductions ----------------------------------------------------------------------------------------------------
 
 
-def _number(value: Any, like: Value) -> Value:
+def _number(value: float, like: Value) -> Value:
     return literal(value, like.aval.dtype, True)
 
 
 def _extremum(primitive: Primitive) -> Callable[..., Any]:
     """The tangent of the extreme element; where several are equal, the mean of theirs."""
 
-    def rule(primals: Any, tangents: Any, *, axes: tuple[int, ...]) -> tuple[Array, Array]:
+    def rule(primals: Values, tangents: Values, *, axes: tuple[int, ...]) -> tuple[Array, Array]:
         (operand,), (tangent,) = primals, tangents
         answer = primitive.bind(operand, axes=axes)
         shape = operand.aval.shape
@@ -113,7 +113,7 @@ def _log_sums(xs: Arrays, ys: Arrays) -> Arrays:
     return out, e.add_p.bind(e.mul_p.bind(tx, _weight(x, out)), e.mul_p.bind(ty, _weight(y, out)))
 
 
-def _weight(x: Any, total: Any) -> Array:
+def _weight(x: Value, total: Value) -> Array:
     """exp(x - total): the part of the total that is owed to x. Infinity counts as 0, lest the difference be NaN."""
     return e.exp_p.bind(e.sub_p.bind(_without_infinity(x), _without_infinity(total)))
 
@@ -124,7 +124,7 @@ def _without_infinity(x: Value) -> Array:
 
 
 def _scan_of_pairs(combine: Combine) -> Callable[..., Any]:
-    def rule(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> Any:
+    def rule(primals: Values, tangents: Values, *, axis: int, reverse: bool) -> tuple[Array, Array]:
         return associative_scan(combine, (primals[0], tangents[0]), axis, reverse)
 
     return rule

@@ -23,10 +23,10 @@ from tangrad._lax.reductions.primitives import (
     reduce_p,
     zero,
 )
-from tangrad.core import ClosedJaxpr, Primitive, RuleSet
+from tangrad.core import Array, ClosedJaxpr, Primitive, RuleSet
 from tangrad.core.arguments import is_symbolic
-from tangrad.extend.masking import filled
-from tangrad.typing import Dimensions, Value
+from tangrad.extend.masking import Sizes, filled
+from tangrad.typing import Dimensions, Value, Values
 
 mask = RuleSet("mask", api=1)
 
@@ -35,7 +35,7 @@ for _primitive, _identity in {**identities, argmax_p: least, argmin_p: greatest}
 
 
 def _running(primitive: Primitive, identity: Any) -> Any:
-    def rule(args: Any, shapes: Any, *, sizes: Any, axis: int, reverse: bool) -> Any:
+    def rule(args: Values, shapes: Any, *, sizes: Sizes, axis: int, reverse: bool) -> Array:
         (x,), (shape,) = args, shapes
         if not is_symbolic(shape[axis]):
             return primitive.bind(x, axis=axis, reverse=reverse)

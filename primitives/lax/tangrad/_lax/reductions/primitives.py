@@ -15,6 +15,7 @@ from tangrad._lax.reductions.running import running_log_sum_exp, running_max, ru
 from tangrad._lax.reductions.tree import reduce_by_tree
 from tangrad.core import ClosedJaxpr, Primitive, PrimitiveSet, ShapedArray, dtypes
 from tangrad.core.arguments import is_symbolic
+from tangrad.typing import DType
 
 reductions = PrimitiveSet("reductions", api=1)
 
@@ -27,7 +28,7 @@ def without_axes(shape: Sequence[Any], axes: Sequence[int]) -> tuple[int, ...]:
 # --- one operand, one operation ------------------------------------------------------------------------------------
 
 
-def _reduction(name: str, accepted: tuple[str, ...], documentation: str, **options: Any) -> Primitive:
+def _reduction(name: str, accepted: tuple[str, ...], documentation: str, **options: object) -> Primitive:
     def abstract_eval(operand: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
         check_dtype(name, operand, accepted, "operand")
         check_axes(name, axes, operand.ndim, "axes")
@@ -98,7 +99,7 @@ identities: dict[Primitive, Callable[[Any], Any]] = {
 
 
 def _position(name: str, documentation: str) -> Primitive:
-    def abstract_eval(operand: Any, *, axes: tuple[int, ...], index_dtype: Any) -> ShapedArray:
+    def abstract_eval(operand: ShapedArray, *, axes: tuple[int, ...], index_dtype: DType) -> ShapedArray:
         check_dtype(name, operand, ORDERED, "operand")
         if not dtypes.issubdtype(index_dtype, np.integer):
             raise TypeError(f"{name}: index_dtype must be an integer dtype, got {dtypes.dtype_name(index_dtype)}")

@@ -49,7 +49,7 @@ def result_size(size: Any, rank: int, k: int, recall_target: float, input_size: 
     return tile * -(-tiles // (1 << halvings))
 
 
-def exactly(operand: Value, *, axis: int, is_max_k: bool, results: Any, **_: Any) -> tuple[Any, Any]:
+def exactly(operand: Value, *, axis: int, is_max_k: bool, results: Any, **_: object) -> tuple[Any, Any]:
     """All of them, without loss, in order."""
     if is_max_k:
         return top_k_p.bind(operand, k=results, axis=axis)  # type: ignore[no-any-return]

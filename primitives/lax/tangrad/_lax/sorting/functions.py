@@ -90,7 +90,7 @@ def sort_key_val(
     return sort_p.bind(made, others, dimension=axis, is_stable=bool(is_stable), num_keys=1)  # type: ignore[no-any-return]
 
 
-def top_k(operand: ArrayLike, k: SupportsIndex, *, axis: int = -1) -> tuple[Any, Any]:
+def top_k(operand: ArrayLike, k: SupportsIndex, *, axis: int = -1) -> tuple[Array, Array]:
     """The greatest elements along an axis in descending order, and where they were.
 
     Args:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,7 @@ def _position_dtype(size: int) -> DType:
 @jvp.rule(sort_p)
 @symbolic_zeros
 def _sort(
-    primals: Values, tangents: tuple[Value | Zero, ...], *, dimension: int, **params: Any
+    primals: Values, tangents: tuple[Value | Zero, ...], *, dimension: int, **params: object
 ) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
     shape = primals[0].aval.shape
     if all([type(tangent) is Zero for tangent in tangents]):
@@ -65,7 +64,7 @@ def _selection(primitive: Primitive) -> None:
     @jvp.rule(primitive)
     @symbolic_zeros
     def _(
-        primals: Values, tangents: tuple[Value | Zero, ...], *, axis: int, **params: Any
+        primals: Values, tangents: tuple[Value | Zero, ...], *, axis: int, **params: object
     ) -> tuple[Values, tuple[Value | Zero, ...]]:
         values, positions = primitive.bind(*primals, axis=axis, **params)
         (tangent,) = tangents

@@ -41,7 +41,7 @@ def sort_p(*operands: ShapedArray, dimension: int, is_stable: bool, num_keys: in
 
 
 @sorting.primitive(name="top_k", multiple_results=True, weak_type="own")
-def top_k_p(operand: ShapedArray, *, k: Any, axis: int) -> tuple[ShapedArray, ...]:
+def top_k_p(operand: ShapedArray, *, k: int, axis: int) -> tuple[ShapedArray, ...]:
     """The `k` greatest elements along `axis`, descending, and their positions; the first of equal ones first."""
     check_dtype("top_k", operand, ORDERED, "operand")
     check_axes("top_k", (axis,), operand.ndim, "axis")

@@ -11,7 +11,7 @@ from tangrad._lax.elementwise.primitives import convert_element_type_p, not_p
 from tangrad._lax.reductions.primitives import greatest, least
 from tangrad._lax.sorting.approximate import approx_top_k_p
 from tangrad._lax.sorting.primitives import search_sorted_p, sort_p, sorting, top_k_p
-from tangrad.core import Primitive, RuleSet
+from tangrad.core import Array, Primitive, RuleSet
 from tangrad.core.arguments import is_symbolic
 from tangrad.typing import Dimensions, Dims, Value, Values
 
@@ -36,7 +36,7 @@ batch = RuleSet("batch", api=1)
 
 @batch.rule(sort_p)
 def _sort(
-    args: Values, dims: Dims, *, axis_info: AxisInfo, dimension: int, **params: Any
+    args: Values, dims: Dims, *, axis_info: AxisInfo, dimension: int, **params: object
 ) -> tuple[Sequence[Value], Sequence[int | None]]:
     place = next(dim for dim in dims if dim is not None)
     operands = [axis_info.place(arg, dim, place) for arg, dim in zip(args, dims)]
@@ -48,7 +48,9 @@ def _selection(primitive: Primitive) -> None:
     """Register the rule of a primitive that gives elements along `axis`, and where they were."""
 
     @batch.rule(primitive)
-    def _(args: Values, dims: tuple[int, ...], *, axis_info: AxisInfo, axis: int, **params: Any) -> tuple[Values, Dims]:
+    def _(
+        args: Values, dims: tuple[int, ...], *, axis_info: AxisInfo, axis: int, **params: object
+    ) -> tuple[Values, Dims]:
         (operand,), (dim,) = args, dims
         return primitive.bind(operand, axis=axis + (dim <= axis), **params), (dim, dim)
 
@@ -75,7 +77,7 @@ def _(
 
 
 @mask.rule(top_k_p)
-def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, k: Any, axis: int) -> Sequence[Value]:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, k: int, axis: int) -> Sequence[Value]:
     (x,), (shape,) = args, shapes
     found = top_k_p.bind(sizes.fill(x, shape, least(x.aval.dtype)), k=sizes.padded(k), axis=axis)
     return _selected(found, shape, axis, k, sizes)
@@ -83,7 +85,7 @@ def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, k: A
 
 @mask.rule(approx_top_k_p)
 def _(
-    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, axis: int, is_max_k: bool, **params: Any
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, axis: int, is_max_k: bool, **params: object
 ) -> Sequence[Value]:
     (x,), (shape,) = args, shapes
     beyond = least(x.aval.dtype) if is_max_k else greatest(x.aval.dtype)
@@ -92,6 +94,6 @@ def _(
     return _selected(found, shape, axis, params["results"], sizes)
 
 
-def _selected(found: Any, shape: Any, axis: int, count: Any, sizes: Sizes) -> Any:
+def _selected(found: Values, shape: Any, axis: int, count: int, sizes: Sizes) -> tuple[Array, Array]:
     out = (*shape[:axis], count, *shape[axis + 1 :])
     return tuple([sizes.fill(x, out, 0) for x in found])

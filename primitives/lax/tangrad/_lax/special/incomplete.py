@@ -176,7 +176,7 @@ def _log1p_minus_series(m: Any, x: Any) -> Any:
 def _series(m: Any, a: Any, x: Any) -> Any:
     """Σ xⁿ / (a + 1)…(a + n)."""
 
-    def step(n: int, a: Any, x: Any, term: Any, total: Any) -> Any:
+    def step(n: Any, a: Any, x: Any, term: Any, total: Any) -> Any:
         term = term * (x / (a + n))
         total = total + term
         return (a, x, term, total), term <= _EPSILON * total
@@ -188,7 +188,7 @@ def _series(m: Any, a: Any, x: Any) -> Any:
 def _series_with_slope(m: Any, a: Any, x: Any) -> tuple[Any, Any]:
     """The same, and its derivative with respect to a."""
 
-    def step(n: int, a: Any, x: Any, term: Any, total: Any, slope: Any, total_slope: Any) -> Any:
+    def step(n: Any, a: Any, x: Any, term: Any, total: Any, slope: Any, total_slope: Any) -> Any:
         factor = 1 / (a + n)
         slope = (slope - term * factor) * (x * factor)
         term = term * (x * factor)
@@ -243,7 +243,7 @@ def _scale(m: Any, p: Any) -> Any:
 def _fraction_with_slope(m: Any, a: Any, x: Any) -> tuple[Any, Any]:
     """The same, and its derivative with respect to a."""
 
-    def step(n: int, *state: Any) -> Any:
+    def step(n: Any, *state: Any) -> Any:
         a, x, p1, p2, q1, q2, dp1, dp2, dq1, dq2, value, slope = state
         product, z = (n + 1 - a) * n, x + 2 * n + 2 - a
         p, q = p1 * z - p2 * product, q1 * z - q2 * product

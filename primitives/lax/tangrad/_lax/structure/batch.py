@@ -84,7 +84,7 @@ def _rev(
 # --- parts ---------------------------------------------------------------------------------------------------------
 
 
-def _insert(values: Any, position: Any, value: Any) -> tuple[Any, ...]:
+def _insert(values: Any, position: int | None, value: Any) -> tuple[Any, ...]:
     return (*values[:position], value, *values[position:])
 
 

@@ -46,7 +46,7 @@ from tangrad._lax.structure.primitives import (
 from tangrad.core import Array, RuleSet, literal
 from tangrad.core.arguments import is_symbolic, product
 from tangrad.extend.masking import INT32, Sizes, number, repeated, whole
-from tangrad.typing import Dimensions, Value
+from tangrad.typing import ArrayLike, Dimensions, Value
 
 mask = RuleSet("mask", api=1)
 
@@ -78,7 +78,7 @@ def _counted(count: int) -> Array:
     return iota_p.bind(dtype=INT32, shape=(count,), dimension=0)
 
 
-def _taken(x: Any, start: Any, count: int, step: int, axis: int) -> Array:
+def _taken(x: Value, start: ArrayLike, count: int, step: int, axis: int) -> Array:
     """`count` slices along an axis, from a logical place on, in steps."""
     places = mul_p.bind(_counted(count), literal(step, INT32)) if step != 1 else _counted(count)
     return take(x, add_p.bind(places, number(start)), axis)
@@ -163,7 +163,7 @@ def _reordered(x: Value, shape: Any, new_sizes: Any, padded: tuple[int, ...], si
 
 
 @mask.rule(rev_p)
-def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, dimensions: Any) -> Value:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, dimensions: tuple[int, ...]) -> Value:
     (x,), (shape,) = args, shapes
     plain = tuple([d for d in dimensions if not is_symbolic(shape[d])])
     x = rev_p.bind(x, dimensions=plain) if plain else x
@@ -185,13 +185,13 @@ def _(
     sizes: Sizes,
     start_indices: Any,
     limit_indices: Any,
-    strides: Any,
+    strides: tuple[int, ...] | None,
 ) -> Value:
     (x,), (shape,) = args, shapes
     return _sliced(x, shape, start_indices, limit_indices, strides or (1,) * len(shape), sizes)
 
 
-def _sliced(x: Value, shape: Any, starts: Any, limits: Any, steps: Any, sizes: Sizes) -> Any:
+def _sliced(x: Value, shape: Any, starts: Any, limits: Any, steps: tuple[int, ...], sizes: Sizes) -> Value:
     out = tuple([strided_size(limit - start, step) for start, limit, step in zip(starts, limits, steps)])
     moving = [axis for axis, start in enumerate(starts) if is_symbolic(start)]
     for axis in moving:
@@ -208,7 +208,7 @@ def _sliced(x: Value, shape: Any, starts: Any, limits: Any, steps: Any, sizes: S
 
 @mask.rule(split_p)
 def _(
-    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, axis: int, **params: Any
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, axis: int, **params: object
 ) -> Sequence[Value]:
     (x,), (shape,) = args, shapes
     parts, start = [], 0
@@ -286,7 +286,9 @@ def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, dime
 
 
 @mask.rule(pad_p)
-def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, padding_config: Any) -> Value:
+def _(
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, padding_config: tuple[tuple[int, ...], ...]
+) -> Value:
     (x, value), (shape, _) = args, shapes
     if any([is_symbolic(part) for low, _, interior in padding_config for part in (low, interior)]):
         raise NotImplementedError(

@@ -14,7 +14,7 @@ from tangrad._lax.windows import primitives as p
 from tangrad._lax.windows.axes import join_axis, split_axis
 from tangrad.batching import AxisInfo, batch_flat, place_axis
 from tangrad.core import Array, Primitive, RuleSet, ShapedArray, literal
-from tangrad.typing import Dims, Value, Values
+from tangrad.typing import Dims, Params, Value, Values
 
 batch = RuleSet("batch", api=1)
 
@@ -41,7 +41,7 @@ def _conv_general_dilated(
     return _kernels(lhs, rhs, rhs_dim, axis_info.size, params)
 
 
-def _without_examples(args: Any, dims: Any, params: dict[str, Any]) -> Array:
+def _without_examples(args: Any, dims: Any, params: Params) -> Array:
     """The result of mapping over nothing."""
     shapes = [
         arg.aval.shape if dim is None else (*arg.aval.shape[:dim], *arg.aval.shape[dim + 1 :])
@@ -52,7 +52,7 @@ def _without_examples(args: Any, dims: Any, params: dict[str, Any]) -> Array:
     return broadcast_in_dim_p.bind(literal(0, out.dtype), shape=(0, *out.shape), broadcast_dimensions=())
 
 
-def _pairwise(lhs: Value, rhs: Value, lhs_dim: int, rhs_dim: int, size: int, params: dict[str, Any]) -> Array:
+def _pairwise(lhs: Value, rhs: Value, lhs_dim: int, rhs_dim: int, size: int, params: Params) -> Array:
     lhs_spec, rhs_spec, _ = params["dimension_numbers"]
     name, target = ("batch_group_count", 0) if params["batch_group_count"] > 1 else ("feature_group_count", 1)
     return p.conv_general_dilated_p.bind(
@@ -62,7 +62,7 @@ def _pairwise(lhs: Value, rhs: Value, lhs_dim: int, rhs_dim: int, size: int, par
     )
 
 
-def _into_batch(lhs: Value, dim: int, params: dict[str, Any]) -> Array:
+def _into_batch(lhs: Value, dim: int, params: Params) -> Array:
     """A mapped axis joined to the batch; behind its groups, if it has any."""
     target, groups = params["dimension_numbers"].lhs_spec[0], params["batch_group_count"]
     return join_axis(lhs, dim, target) if groups == 1 else _behind_groups(lhs, dim, target, groups)
@@ -75,7 +75,7 @@ def _behind_groups(value: Value, dim: int, target: int, groups: int) -> Array:
     return join_axis(value, target, target)
 
 
-def _kernels(lhs: Value, rhs: Value, dim: int, size: int, params: dict[str, Any]) -> tuple[Array, int]:
+def _kernels(lhs: Value, rhs: Value, dim: int, size: int, params: Params) -> tuple[Array, int]:
     _, rhs_spec, out_spec = params["dimension_numbers"]
     groups = max(params["feature_group_count"], params["batch_group_count"])
     position = out_spec[1]
@@ -91,7 +91,7 @@ def _kernels(lhs: Value, rhs: Value, dim: int, size: int, params: dict[str, Any]
 # --- reductions over windows ---------------------------------------------------------------------------------------
 
 
-def _with_dimension(params: dict[str, Any], dim: int) -> dict[str, Any]:
+def _with_dimension(params: Params, dim: int) -> dict[str, Any]:
     """The parameters with an entry for a dimension that is not reduced."""
     return {
         name: (*value[:dim], _NEUTRAL.get(name, 1), *value[dim:]) if type(value) is tuple else value
@@ -100,7 +100,7 @@ def _with_dimension(params: dict[str, Any], dim: int) -> dict[str, Any]:
 
 
 def _reduction(primitive: Primitive) -> Any:
-    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
+    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: object) -> Any:
         return primitive.bind(args[0], **_with_dimension(params, dims[0])), dims[0]
 
     return rule
@@ -110,7 +110,7 @@ batch.table({each: _reduction(each) for each in (p.reduce_window_sum_p, p.reduce
 
 
 def _selection(primitive: Primitive) -> Any:
-    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
+    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: object) -> Any:
         operands = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args, dims)]
         return primitive.bind(*operands, **_with_dimension(params, 0)), 0
 
@@ -122,7 +122,7 @@ batch.table({each: _selection(each) for each in (p.select_and_gather_add_p, p.se
 
 @batch.rule(p.reduce_window_p)
 def _reduce_window(
-    args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any
+    args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object
 ) -> tuple[Sequence[Value], Sequence[int | None]]:
     count = len(args) // 2
     if any([dim is not None for dim in dims[count:]]):

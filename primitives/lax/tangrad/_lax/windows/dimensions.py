@@ -37,7 +37,7 @@ _LETTERS = (("N", "C"), ("O", "I"), ("N", "C"))
 
 
 def conv_dimension_numbers(
-    lhs_shape: Sequence[Any], rhs_shape: Sequence[Any], dimension_numbers: ConvDimensionNumbers
+    lhs_shape: Sequence[Any], rhs_shape: Sequence[Any], dimension_numbers: Any
 ) -> ConvDimensionNumbers:
     """The dimension numbers of a convolution as integers.
 

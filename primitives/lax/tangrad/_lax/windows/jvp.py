@@ -26,7 +26,7 @@ linear_jvp(jvp, reduce_window_sum_p)
 @jvp.rule(conv_general_dilated_p)
 @symbolic_zeros
 def _conv_general_dilated(
-    primals: Values, tangents: tuple[Value | Zero, ...], **params: Any
+    primals: Values, tangents: tuple[Value | Zero, ...], **params: object
 ) -> tuple[Value, Value | Zero]:
     (lhs, rhs), (lhs_tangent, rhs_tangent) = primals, tangents
     answer = conv_general_dilated_p.bind(lhs, rhs, **params)
@@ -43,7 +43,7 @@ def _conv_general_dilated(
 def _extremum(primitive: Primitive, select_prim: Primitive) -> Any:
     """The tangent of the first element that is the greatest, or least."""
 
-    def rule(primals: Any, tangents: Any, **params: Any) -> tuple[Array, Array]:
+    def rule(primals: Values, tangents: Values, **params: object) -> tuple[Array, Array]:
         (operand,), (tangent,) = primals, tangents
         answer = primitive.bind(operand, **params)
         return answer, select_and_gather_add_p.bind(tangent, operand, select_prim=select_prim, **params)
@@ -58,7 +58,7 @@ def _selected(primitive: Primitive) -> Any:
     """Linear in the first argument; what is selected does not change with the second."""
 
     @symbolic_zeros
-    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+    def rule(primals: Values, tangents: Values, **params: object) -> tuple[Array, Array]:
         answer = primitive.bind(*primals, **params)
         if type(tangents[0]) is Zero:
             return answer, Zero.of(answer)

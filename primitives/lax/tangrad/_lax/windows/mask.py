@@ -20,15 +20,15 @@ from tangrad._lax.windows.primitives import (
     select_and_gather_add_p,
     select_and_scatter_add_p,
 )
-from tangrad.core import Primitive, RuleSet
+from tangrad.core import Array, Primitive, RuleSet
 from tangrad.extend.masking import Sizes
-from tangrad.typing import Dimensions, Value
+from tangrad.typing import Dimensions, Value, Values
 
 mask = RuleSet("mask", api=1)
 
 
 def _windows(primitive: Primitive, identity: Any) -> Any:
-    def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
+    def rule(args: Values, shapes: Any, *, sizes: Sizes, **params: object) -> Array:
         (x,), (shape,) = args, shapes
         padded = sizes.padded_params(params)
         out = primitive.bind(sizes.fill(x, shape, identity(x.aval.dtype)), **padded)
@@ -43,7 +43,7 @@ for _primitive, _identity in _IDENTITIES.items():
 
 
 @mask.rule(conv_general_dilated_p)
-def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, **params: Any) -> Value:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, **params: object) -> Value:
     operands = [sizes.fill(x, shape, 0) for x, shape in zip(args, shapes)]
     avals = tuple([x.aval.update(shape=shape) for x, shape in zip(args, shapes)])
     out = conv_general_dilated_p.bind(*operands, **sizes.padded_params(params))
@@ -53,7 +53,7 @@ def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, **pa
 def _selecting(primitive: Primitive) -> Any:
     """What does not count is never selected, and has no tangent."""
 
-    def rule(args: Any, shapes: Any, *, sizes: Sizes, select_prim: Any, **params: Any) -> Any:
+    def rule(args: Values, shapes: Any, *, sizes: Sizes, select_prim: Primitive, **params: object) -> Array:
         (values, x), (of_values, shape) = args, shapes
         never = (least if select_prim is ge_p else greatest)(x.aval.dtype)
         avals = (values.aval.update(shape=of_values), x.aval.update(shape=shape))

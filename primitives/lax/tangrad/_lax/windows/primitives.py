@@ -28,7 +28,7 @@ from tangrad._lax.windows.shapes import (
 )
 from tangrad.core import ClosedJaxpr, Primitive, PrimitiveSet, ShapedArray, dtypes
 from tangrad.core.arguments import is_symbolic
-from tangrad.typing import DType
+from tangrad.typing import DType, Params
 
 windows = PrimitiveSet("windows", api=1)
 
@@ -137,7 +137,7 @@ def _result_dtype(dtype: DType, preferred: Any) -> DType:
 # --- reductions over windows ---------------------------------------------------------------------------------------
 
 
-def window_shape(name: str, operand: Any, params: dict[str, Any]) -> tuple[Any, ...]:
+def window_shape(name: str, operand: ShapedArray, params: Params) -> tuple[Any, ...]:
     """The shape of a reduction over windows. Raises ValueError for parameters that do not fit the operand."""
     for argument, value in params.items():
         if len(value) != operand.ndim:
@@ -152,7 +152,7 @@ def window_shape(name: str, operand: Any, params: dict[str, Any]) -> tuple[Any, 
 
 def _reduce_window(name: str, accepted: tuple[str, ...], documentation: str) -> Primitive:
     def abstract_eval(
-        operand: Any,
+        operand: ShapedArray,
         *,
         window_dimensions: tuple[int, ...],
         window_strides: tuple[int, ...],
@@ -182,7 +182,7 @@ reduce_window_min_p = _reduce_window("reduce_window_min", ANY, "The least elemen
 @windows.primitive(
     name="reduce_window", multiple_results=True, weak_type="never", decompose=reduce_window_by_dimensions
 )
-def reduce_window_p(*args: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> tuple[ShapedArray, ...]:
+def reduce_window_p(*args: ShapedArray, jaxpr: ClosedJaxpr, **params: object) -> tuple[ShapedArray, ...]:
     """Several operands reduced together over windows, by a program of scalars.
 
     The first half of the arguments are the operands, the second their initial values, which stand for padding too.
@@ -217,7 +217,7 @@ def reduce_window_p(*args: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> tu
 # --- the derivative of the greatest and least elements -------------------------------------------------------------
 
 
-def _check_selection(name: str, operand: Any, select_prim: Any) -> None:
+def _check_selection(name: str, operand: ShapedArray, select_prim: Primitive) -> None:
     check_dtype(name, operand, (FLOATING,), "operand")
     if select_prim is not ge_p and select_prim is not le_p:
         raise TypeError(f"{name}: select_prim must be the primitive ge or le, got {select_prim!r}")
@@ -225,7 +225,7 @@ def _check_selection(name: str, operand: Any, select_prim: Any) -> None:
 
 @windows.primitive(name="select_and_gather_add")
 def select_and_gather_add_p(
-    tangents: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, **params: Any
+    tangents: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, **params: object
 ) -> ShapedArray:
     """In each window of `operand` an element is selected, the first that compares so to the rest; its tangent."""
     name = "select_and_gather_add"

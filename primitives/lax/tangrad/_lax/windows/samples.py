@@ -22,7 +22,7 @@ def samples() -> list[Sample]:
     return [*_convolutions(), *_reductions(), *_selections()]
 
 
-def _convolution(left: tuple[int, ...], right: tuple[int, ...], kind: str = "float32", **changed: Any) -> Sample:
+def _convolution(left: tuple[int, ...], right: tuple[int, ...], kind: str = "float32", **changed: object) -> Sample:
     params = {
         "window_strides": (1,),
         "padding": ((0, 0),),
@@ -51,7 +51,7 @@ def _convolutions() -> list[Sample]:
     ]
 
 
-def _window(**changed: Any) -> dict[str, Any]:
+def _window(**changed: object) -> dict[str, Any]:
     return {
         "window_dimensions": (1, 3),
         "window_strides": (1, 2),

@@ -156,7 +156,7 @@ def conv_general_shape_tuple(
     window_strides: Sequence[int],
     padding: Any,
     dimension_numbers: Sequence[str],
-) -> tuple[Any, ...]:
+) -> tuple[int, ...]:
     """The shape of a convolution.
 
     Args:
@@ -186,7 +186,7 @@ def conv_transpose_shape_tuple(
     window_strides: Sequence[int],
     padding: Any,
     dimension_numbers: Sequence[str],
-) -> tuple[Any, ...]:
+) -> tuple[int, ...]:
     """The shape of a transposed convolution.
 
     Args:

@@ -179,9 +179,9 @@ def _select_and_gather_add(
     tangents: Value | Linear,
     operand: Value | Linear,
     *,
-    base_dilation: Any,
-    window_dilation: Any,
-    **params: Any,
+    base_dilation: tuple[int, ...],
+    window_dilation: tuple[int, ...],
+    **params: object,
 ) -> tuple[Value | None, ...]:
     if any([dilation != 1 for dilation in window_dilation]):
         raise NotImplementedError(
@@ -206,7 +206,7 @@ def unselected(dtype: Any, select_prim: Any) -> Value:
 
 @transpose.rule(select_and_scatter_add_p)
 def _select_and_scatter_add(
-    ct: Value, source: Value | Linear, operand: Value | Linear, **params: Any
+    ct: Value, source: Value | Linear, operand: Value | Linear, **params: object
 ) -> tuple[Value | None, ...]:
     ones = (1,) * operand.aval.ndim
     return select_and_gather_add_p.bind(ct, operand, base_dilation=ones, window_dilation=ones, **params), None

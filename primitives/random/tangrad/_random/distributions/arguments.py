@@ -9,7 +9,7 @@ import numpy as np
 from tangrad._random.functions import stated_shape
 from tangrad.core import as_operand, dtypes, literal
 from tangrad.extend.lax import broadcast_in_dim_p, broadcast_shapes, convert_element_type_p
-from tangrad.typing import DType, Value
+from tangrad.typing import Dimensions, DType, Value
 
 
 def float_dtype(name: str, dtype: Any, accepted: Any = np.floating) -> Any:
@@ -23,7 +23,7 @@ def float_dtype(name: str, dtype: Any, accepted: Any = np.floating) -> Any:
     return made
 
 
-def int_dtype(name: str, dtype: Any, error: type[Exception] = ValueError) -> Any:
+def int_dtype(name: str, dtype: Any, error: type[Exception] = ValueError) -> DType:
     """The dtype of a sample: int32 (int64 with `enable_x64`) for None. Raises `error` for one that is no integer's."""
     made = dtypes.check_user_dtype_supported(int if dtype is None else dtype)
     if not dtypes.issubdtype(made, np.integer):
@@ -41,7 +41,7 @@ def sample_shape(name: str, shape: Any, *parameters: Any) -> tuple[Any, ...]:
     return made
 
 
-def check_fits(name: str, shape: tuple[Any, ...], *shapes: tuple[Any, ...]) -> None:
+def check_fits(name: str, shape: Dimensions, *shapes: tuple[Any, ...]) -> None:
     """Raise ValueError unless arrays of some shapes broadcast to `shape`."""
     if any(shapes):
         try:
@@ -53,7 +53,7 @@ def check_fits(name: str, shape: tuple[Any, ...], *shapes: tuple[Any, ...]) -> N
             raise ValueError(f"{name}: parameters of shape {found} do not broadcast to the sample's shape {shape}")
 
 
-def parameter(name: str, value: Any, dtype: Any, shape: tuple[Any, ...], argument: str = "a parameter") -> Value:
+def parameter(name: str, value: Any, dtype: DType, shape: Dimensions, argument: str = "a parameter") -> Value:
     """A parameter as an operand of `dtype`: of rank 0, or broadcast to `shape`."""
     if type(value) in (int, float) and dtype.kind == "f":
         return literal(float(value), dtype)
@@ -71,7 +71,7 @@ def converted(operand: Value, dtype: DType) -> Value:
     return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=False)
 
 
-def fitted(name: str, operand: Value, shape: tuple[Any, ...]) -> Value:
+def fitted(name: str, operand: Value, shape: Dimensions) -> Value:
     """An operand of rank 0 or of `shape`. Raises ValueError for one that does not broadcast to it."""
     own = operand.aval.shape
     if not own or own == shape:
@@ -81,7 +81,7 @@ def fitted(name: str, operand: Value, shape: tuple[Any, ...]) -> Value:
     return broadcast_in_dim_p.bind(operand, shape=shape, broadcast_dimensions=dimensions)
 
 
-def check_safe_cast(name: str, dtype: Any, **parameters: Any) -> None:
+def check_safe_cast(name: str, dtype: DType, **parameters: object) -> None:
     """Raise TypePromotionError for parameters that would lose digits, or their imaginary part, in `dtype`."""
     for argument, value in parameters.items():
         aval = as_operand(value).aval

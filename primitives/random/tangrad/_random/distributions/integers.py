@@ -12,13 +12,13 @@ from tangrad._random.distributions.stream import Stream, draw, sampler
 from tangrad._random.functions import stated_shape
 from tangrad._random.named_shapes import takes_named_shapes
 from tangrad._random.threefry import BIT_WIDTHS
-from tangrad.core import as_operand, dtypes, literal
+from tangrad.core import Array, as_operand, dtypes, literal
 from tangrad.extend import lax
 from tangrad.extend.lax import INTEGER, full_like, takes_out_sharding
-from tangrad.typing import ArrayLike, DTypeLike, Key, Value
+from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, Value
 
 
-def _clipped(x: Value, dtype: Any) -> Any:
+def _clipped(x: Value, dtype: DType) -> Value:
     """Integers in another dtype; those beyond its range become its limits."""
     own, target = dtypes.iinfo(x.aval.dtype), dtypes.iinfo(dtype)
     low, high = max(int(own.min), int(target.min)), min(int(own.max), int(target.max))
@@ -27,7 +27,7 @@ def _clipped(x: Value, dtype: Any) -> Any:
     return converted(x, dtype)
 
 
-def _integers(stream: Stream, minval: Any, maxval: Value, *, shape: Any, dtype: Any) -> Any:
+def _integers(stream: Stream, minval: Value, maxval: Value, *, shape: Dimensions, dtype: DType) -> Array:
     """minval + (a number of twice as many bits) mod span: the bias of a remainder is least where there are many bits.
 
     The number is higher · 2ⁿ + lower, and (2ⁿ mod span) is computed as (2ⁿ⸍² mod span)² mod span, in n bits.
@@ -99,7 +99,7 @@ def randint(
     return converted(draw("random.randint", random_integers_p, key, low, high, shape=sizes, dtype=_INT32), kind)
 
 
-def _bound(value: Any, shape: tuple[int, ...], argument: str) -> Any:
+def _bound(value: ArrayLike, shape: tuple[int, ...], argument: str) -> Value:
     try:
         operand = as_operand(value)
     except TypeError as error:

@@ -15,7 +15,7 @@ from tangrad._random.named_shapes import takes_named_shapes
 from tangrad.core import Array, Primitive, dtypes
 from tangrad.extend import lax
 from tangrad.extend.lax import index_in_dim, takes_out_sharding
-from tangrad.typing import DTypeLike, Key
+from tangrad.typing import Dimensions, DType, DTypeLike, Key, Value
 
 
 def _number(value: Any, dtype: Any) -> Any:
@@ -31,7 +31,7 @@ def _sample(name: str, primitive: Primitive, key: Any, shape: Any, dtype: Any, *
 # --- exponential ---------------------------------------------------------------------------------------------------
 
 
-def _exponential(stream: Stream, *, shape: Any, dtype: Any) -> Any:
+def _exponential(stream: Stream, *, shape: Dimensions, dtype: DType) -> Array:
     # 1 - u is never 0.
     return lax.neg(lax.log1p(lax.neg(stream.draw(random_uniform_p, shape=shape, dtype=dtype))))
 
@@ -68,7 +68,7 @@ def exponential(
 # --- gumbel --------------------------------------------------------------------------------------------------------
 
 
-def _gumbel(stream: Stream, *, shape: Any, dtype: Any, mode: str) -> Any:
+def _gumbel(stream: Stream, *, shape: Dimensions, dtype: DType, mode: str) -> Array:
     information = dtypes.finfo(dtype)
     if mode == "low":
         unit = between(stream, shape, dtype, _number(information.tiny, dtype), _number(1, dtype))
@@ -83,12 +83,12 @@ def _gumbel(stream: Stream, *, shape: Any, dtype: Any, mode: str) -> Any:
     return lax.neg(lax.log(lax.neg(lax.log1p(lax.neg(unit)))))
 
 
-def _halves(both: Any) -> tuple[Any, Any]:
+def _halves(both: Value) -> tuple[Array, Array]:
     first, second = [index_in_dim(both, i, 0, keepdims=False) for i in range(2)]
     return first, second
 
 
-def _exact_gumbel(stream: Stream, shape: tuple[int, ...]) -> Any:
+def _exact_gumbel(stream: Stream, shape: tuple[int, ...]) -> Array:
     """From 64 bits as a fraction: the distance to the nearer end of (0, 1), as a float as exact as floats are."""
     bits = stream.bits((2, *shape))
     high, low = _halves(bits)
@@ -103,7 +103,7 @@ def _exact_gumbel(stream: Stream, shape: tuple[int, ...]) -> Any:
     return lax.select(lower_half, near_0, near_1)
 
 
-def _fraction(high: Any, low: Any) -> Any:
+def _fraction(high: Value, low: Value) -> Array:
     """The float32 below (high · 2³² + low) / 2⁶⁴, for numbers in (0, 1): its leading 24 bits and where they begin."""
     high_zeros, low_zeros = lax.clz(high), lax.clz(low)
     empty = lax.eq(high_zeros, np.uint32(32))
@@ -169,7 +169,7 @@ def gumbel_mode(mode: str | None) -> str:
 # --- on both sides of 0 --------------------------------------------------------------------------------------------
 
 
-def _laplace(stream: Stream, *, shape: Any, dtype: Any) -> Any:
+def _laplace(stream: Stream, *, shape: Dimensions, dtype: DType) -> Array:
     low = _number(-1.0 + float(dtypes.finfo(dtype).epsneg), dtype)
     unit = between(stream, shape, dtype, low, _number(1, dtype))
     return lax.mul(lax.sign(unit), lax.log1p(lax.neg(lax.abs(unit))))
@@ -199,7 +199,7 @@ def laplace(key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None,
     return _sample("random.laplace", random_laplace_p, key, shape, dtype)
 
 
-def _logistic(stream: Stream, *, shape: Any, dtype: Any) -> Any:
+def _logistic(stream: Stream, *, shape: Dimensions, dtype: DType) -> Array:
     unit = between(stream, shape, dtype, _number(dtypes.finfo(dtype).tiny, dtype), _number(1, dtype))
     return lax.sub(lax.log(unit), lax.log1p(lax.neg(unit)))
 
@@ -228,7 +228,7 @@ def logistic(key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None
     return _sample("random.logistic", random_logistic_p, key, shape, dtype)
 
 
-def _cauchy(stream: Stream, *, shape: Any, dtype: Any) -> Any:
+def _cauchy(stream: Stream, *, shape: Dimensions, dtype: DType) -> Array:
     unit = between(stream, shape, dtype, _number(dtypes.finfo(dtype).eps, dtype), _number(1, dtype))
     return lax.tan(lax.mul(_number(np.pi, dtype), lax.sub(unit, 0.5)))
 

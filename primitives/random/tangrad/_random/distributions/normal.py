@@ -35,7 +35,7 @@ from tangrad.extend.lax import (
     takes_out_sharding,
 )
 from tangrad.extend.numpy import eigh, svd
-from tangrad.typing import ArrayLike, DTypeLike, Key, Value
+from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, Value
 
 # --- normal --------------------------------------------------------------------------------------------------------
 
@@ -187,7 +187,7 @@ def lognormal(
     return draw("random.lognormal", random_lognormal_p, key, scale, shape=sizes, dtype=kind)
 
 
-def _maxwell(stream: Stream, *, shape: Any, dtype: Any) -> Any:
+def _maxwell(stream: Stream, *, shape: Dimensions, dtype: DType) -> Array:
     parts = stream.draw(random_normal_p, shape=(*shape, 3), dtype=dtype)
     return lax.sqrt(reduce_sum(lax.mul(parts, parts), (len(parts.aval.shape) - 1,)))
 

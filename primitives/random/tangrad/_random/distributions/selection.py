@@ -48,7 +48,7 @@ COPIES_FROM_HOST = {
 _ROUNDS = 3  # sorts by keys of 32 bits until keys that are equal in all of them are as rare as size ** -_ROUNDS
 
 
-def _shuffle(keys: Any, x: Value, *, axis: int, partitionable: bool) -> Any:
+def _shuffle(keys: Value, x: Value, *, axis: int, partitionable: bool) -> Value:
     """Sorts by random keys, again and again: faster on parallel machines than exchanging elements."""
     stream = Stream(keys, partitionable)
     size = math.prod(x.aval.shape)
@@ -103,11 +103,11 @@ def permutation(key: Key, x: ArrayLike, axis: int = 0, independent: bool = False
     return _take(operand, order, axis)  # type: ignore[arg-type]
 
 
-def _shuffled(key: Any, x: Any, axis: int) -> Any:
+def _shuffled(key: Value, x: Value, axis: int) -> Array:
     return draw("random.permutation", random_shuffle_p, key, x, axis=axis)
 
 
-def _range(name: str, count: Any) -> Any:
+def _range(name: str, count: Any) -> Array:
     """The integers below a number that must be known now."""
     if isinstance(count, Tracer) and count.concrete() is None:
         operator.index(count)  # raises the error that says what to do
@@ -118,7 +118,7 @@ def _range(name: str, count: Any) -> Any:
     return iota(dtypes.default_int_dtype(), max(number, 0))
 
 
-def _take(x: Value, indices: Value, axis: int) -> Any:
+def _take(x: Value, indices: Value, axis: int) -> Array:
     """Slices of `x` along an axis, at indices of any shape that are within it."""
     rank, inner = x.aval.ndim, len(indices.aval.shape)
     if not x.aval.shape[axis]:  # nothing, in another order

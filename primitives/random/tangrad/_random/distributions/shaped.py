@@ -18,7 +18,7 @@ from tangrad.core import Array, as_operand, dtypes
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, full_like, takes_out_sharding
 from tangrad.extend.numpy import power
-from tangrad.typing import ArrayLike, DTypeLike, Key, Value
+from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, Value
 
 # --- pareto, rayleigh, weibull -------------------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ def pareto(
     return draw_broadcast("random.pareto", random_pareto_p, key, shape, dtype, b=b)
 
 
-def _rayleigh(stream: Stream, scale: Any, *, shape: Any, dtype: Any) -> Any:
+def _rayleigh(stream: Stream, scale: Value, *, shape: Dimensions, dtype: DType) -> Array:
     unit = stream.draw(random_uniform_p, shape=shape, dtype=dtype)
     return lax.mul(scale, lax.sqrt(lax.mul(lax.log(unit), -2)))
 

@@ -25,7 +25,7 @@ from tangrad._random.settings import threefry_partitionable
 from tangrad._random.threefry import BIT_WIDTHS, convert
 from tangrad.core import Array, Primitive, ShapedArray, dtypes, literal
 from tangrad.extend.lax import bitcast_convert_type_p, check_dtype, or_p, shift_right_logical_p, sub_p, unstack
-from tangrad.typing import Value
+from tangrad.typing import Dimensions, DType, Value
 
 Program = Callable[..., Any]
 
@@ -35,7 +35,7 @@ class Stream:
 
     __slots__ = ("keys", "partitionable")
 
-    def __init__(self, keys: Any, partitionable: bool) -> None:
+    def __init__(self, keys: Value, partitionable: bool) -> None:
         self.keys = keys
         self.partitionable = partitionable
 
@@ -48,13 +48,13 @@ class Stream:
         """Unsigned integers, all equally likely."""
         return random_bits_p.bind(self.keys, bit_width=bit_width, shape=shape, partitionable=self.partitionable)
 
-    def split_bits(self, shape: tuple[int, ...], bit_width: int = 32) -> list[Any]:
+    def split_bits(self, shape: tuple[int, ...], bit_width: int = 32) -> list[Array]:
         """The bits of the two streams of `split()`, by one call of the generator, which is most of such a program."""
         new = random_split_p.bind(self.keys, shape=(2,), partitionable=self.partitionable)
         bits = random_bits_p.bind(new, bit_width=bit_width, shape=shape, partitionable=self.partitionable)
         return list(unstack(bits, self.keys.aval.ndim))
 
-    def draw(self, primitive: Primitive, *operands: Any, **params: Any) -> Array:
+    def draw(self, primitive: Primitive, *operands: Value, **params: object) -> Array:
         """A sample of another distribution."""
         return primitive.bind(self.keys, *operands, partitionable=self.partitionable, **params)
 
@@ -67,7 +67,12 @@ def sampler(name: str, program: Program, documentation: str, accepts: str | None
     """
 
     def abstract_eval(
-        keys: Any, *operands: Any, shape: Any, dtype: Any, partitionable: bool, **params: Any
+        keys: ShapedArray,
+        *operands: ShapedArray,
+        shape: Dimensions,
+        dtype: DType,
+        partitionable: bool,
+        **params: object,
     ) -> ShapedArray:
         check_keys(name, keys)
         for operand in operands:
@@ -83,7 +88,7 @@ def sampler(name: str, program: Program, documentation: str, accepts: str | None
                 raise TypeError(f"{name} takes operands of the dtype that it draws, got {found}")
         return ShapedArray((*keys.shape, *shape), dtype)
 
-    def decompose(keys: Any, *operands: Any, partitionable: bool, **params: Any) -> Any:
+    def decompose(keys: Value, *operands: Value, partitionable: bool, **params: object) -> Array:
         return program(Stream(keys, partitionable), *operands, **params)
 
     abstract_eval.__doc__ = documentation
@@ -91,7 +96,7 @@ def sampler(name: str, program: Program, documentation: str, accepts: str | None
     return primitive
 
 
-def draw(name: str, primitive: Primitive, key: Any, *operands: Any, **params: Any) -> Array:
+def draw(name: str, primitive: Primitive, key: Value, *operands: Value, **params: object) -> Array:
     """A sample for the public function `name`."""
     keys = one_key(name, key)
     return primitive.bind(keys, *operands, partitionable=threefry_partitionable.value, **params)
@@ -109,7 +114,7 @@ def draw_broadcast(name: str, primitive: Primitive, key: Any, shape: Any, dtype:
     return draw(name, primitive, key, *operands, shape=sizes, dtype=kind)
 
 
-def unit_bits(dtype: Any) -> int:
+def unit_bits(dtype: DType) -> int:
     """How many random bits a float of that dtype is made of: its own, but 8 where it keeps fewer. Raises TypeError."""
     information = dtypes.finfo(dtype)
     if information.bits not in BIT_WIDTHS:
@@ -131,7 +136,7 @@ def unit_floats(bits: Value, dtype: Any) -> Array:
     return sub_p.bind(floats, literal(one[()], dtype))
 
 
-def _unit(stream: Stream, *, shape: Any, dtype: Any) -> Array:
+def _unit(stream: Stream, *, shape: Dimensions, dtype: DType) -> Array:
     return unit_floats(stream.bits(shape, unit_bits(dtype)), dtype)
 
 

@@ -21,7 +21,7 @@ from tangrad.core import Array, as_operand, dtypes, transfers
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, index_in_dim, nary, takes_out_sharding
-from tangrad.typing import ArrayLike, DTypeLike, Key, Value
+from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, Value
 
 # Of what transfer guards ask: the bounds, given or not.
 COPIES_FROM_HOST = {
@@ -31,7 +31,7 @@ COPIES_FROM_HOST = {
 # --- between two bounds --------------------------------------------------------------------------------------------
 
 
-def _between(unit: Any, low: Any, high: Any) -> Any:
+def _between(unit: Value, low: Value, high: Value) -> Array:
     # XLA fuses the product and the sum into one rounding where the processor can; other backends must, too.
     return lax.max(low, lax.add(lax.mul(unit, lax.sub(high, low)), low))
 
@@ -47,7 +47,7 @@ random_between_p = nary(
 )
 
 
-def between(stream: Stream, shape: tuple[int, ...], dtype: Any, low: Any, high: Any) -> Array:
+def between(stream: Stream, shape: tuple[int, ...], dtype: DType, low: ArrayLike, high: ArrayLike) -> Array:
     """Uniform floats in [low, high): operands, or NumPy scalars of the dtype."""
     unit = stream.draw(random_uniform_p, shape=shape, dtype=dtype)
     return random_between_p.bind(unit, as_operand(low), as_operand(high))
@@ -110,7 +110,7 @@ def _fine_bernoulli(stream: Stream, p: Value, *, shape: Any, dtype: Any) -> Any:
     return lax.lt(lax.mul(fine, step), lax.sub(p, coarse))
 
 
-def _coarse_bernoulli(stream: Stream, p: Value, *, shape: Any, dtype: Any) -> Any:
+def _coarse_bernoulli(stream: Stream, p: Value, *, shape: Dimensions, dtype: DType) -> Array:
     return lax.lt(stream.draw(random_uniform_p, shape=shape, dtype=p.aval.dtype), p)
 
 

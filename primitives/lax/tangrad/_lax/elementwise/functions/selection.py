@@ -17,7 +17,7 @@ from tangrad._lax.elementwise.primitives import (
 )
 from tangrad._lax.operands import align, operand
 from tangrad.core import Array, dtypes, literal
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DType, DTypeLike
 
 
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
@@ -133,7 +133,7 @@ _named: dict[str, Any] = {}  # names -> dtypes: NumPy takes several microseconds
 _NAMES_LIMIT = 256
 
 
-def _canonical(dtype: Any) -> Any:
+def _canonical(dtype: DTypeLike) -> DType:
     if type(dtype) is str:
         known = _named.get(dtype)
         if known is None:

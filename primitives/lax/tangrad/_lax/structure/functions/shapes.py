@@ -82,7 +82,7 @@ def int_tuple(name: str, values: Any, argument: str) -> tuple[int, ...]:
         raise TypeError(f"{name}: {argument} must be a sequence of integers, got {values!r}") from None
 
 
-def broadcast_shapes(*shapes: Sequence[Any]) -> tuple[Any, ...]:
+def broadcast_shapes(*shapes: Sequence[Any]) -> tuple[int, ...]:
     """The shape to which NumPy's rules broadcast the given shapes.
 
     Args:

@@ -30,7 +30,7 @@ def conv_general_dilated(
     lhs: ArrayLike,
     rhs: ArrayLike,
     window_strides: Sequence[int],
-    padding: Sequence[tuple[int, ...]],
+    padding: str | Sequence[tuple[int, int]],
     lhs_dilation: Sequence[int] | None = None,
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: Any = None,
@@ -114,7 +114,7 @@ def conv(
     lhs: ArrayLike,
     rhs: ArrayLike,
     window_strides: Sequence[int],
-    padding: Any,
+    padding: str | Sequence[tuple[int, int]],
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
@@ -145,7 +145,7 @@ def conv_with_general_padding(
     lhs: ArrayLike,
     rhs: ArrayLike,
     window_strides: Sequence[int],
-    padding: tuple[tuple[int, ...], ...],
+    padding: str | Sequence[tuple[int, int]],
     lhs_dilation: Sequence[int] | None,
     rhs_dilation: Sequence[int] | None,
     precision: Any = None,
@@ -187,11 +187,11 @@ def conv_transpose(
     lhs: ArrayLike,
     rhs: ArrayLike,
     strides: Sequence[int],
-    padding: Any,
+    padding: str | Sequence[tuple[int, int]],
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: Any = None,
     transpose_kernel: bool = False,
-    precision: str | None = None,
+    precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
     use_consistent_padding: bool = False,
 ) -> Array:
@@ -271,7 +271,7 @@ def integers(name: str, values: Sequence[int], argument: str) -> tuple[int, ...]
     return tuple([value if is_symbolic(value) else check_int(name, value, argument) for value in values])
 
 
-def pairs(name: str, padding: Sequence[tuple[int, ...]]) -> tuple[tuple[Any, Any], ...]:
+def pairs(name: str, padding: Any) -> tuple[tuple[Any, Any], ...]:
     """Explicit padding as a tuple of pairs of integers. Raises TypeError for anything else."""
     try:
         found = tuple([integers(name, pair, "padding") for pair in padding])

@@ -21,7 +21,7 @@ from tangrad._lax.windows.primitives import (
 )
 from tangrad._lax.windows.shapes import dilated_shape, padtype_to_pads
 from tangrad.core import Array, ClosedJaxpr, Tracer, without_boundary
-from tangrad.typing import ArrayLike, PyTree, Value
+from tangrad.typing import ArrayLike, Params, PyTree, Value
 
 # The functions of which reductions over windows are primitives; what they start from, and which dtypes they take.
 _SIMPLE: dict[Any, Any] = {
@@ -112,7 +112,7 @@ def reduce_window(
     return structure.unflatten(_reduce_window(closed, arrays, initial, params))
 
 
-def _initial(value: Any, operand: Value, position: int) -> Any:
+def _initial(value: float, operand: Value, position: int) -> Value:
     """An initial value as an operand; a Python number takes the dtype of the array."""
     if type(value) in (bool, int, float, complex):
         return scalar_like(value, operand.aval.dtype)
@@ -120,7 +120,12 @@ def _initial(value: Any, operand: Value, position: int) -> Any:
 
 
 def _parameters(
-    shape: Sequence[Any], window: Any, strides: Any, padding: Any, base_dilation: Any, window_dilation: Any
+    shape: Sequence[Any],
+    window: Any,
+    strides: Any,
+    padding: Any,
+    base_dilation: Any,
+    window_dilation: Any,
 ) -> dict[str, Any]:
     """The parameters of the primitives."""
     name = "reduce_window"
@@ -160,9 +165,7 @@ def _simple_reduction(computation: Any, initial: Sequence[Any]) -> Any:
     return primitive if is_kind(dtype, accepted) and bool(start.to_numpy() == identity(dtype)) else None
 
 
-def _reduce_window(
-    closed: ClosedJaxpr, arrays: Sequence[Any], initial: Sequence[Any], params: dict[str, Any]
-) -> Sequence[Any]:
+def _reduce_window(closed: ClosedJaxpr, arrays: Sequence[Any], initial: Sequence[Any], params: Params) -> Sequence[Any]:
     # A program that closed over values of an outer trace must not become a parameter: it is applied here and now.
     if any([isinstance(const, Tracer) for const in closed.consts]):
         params = {"jaxpr": closed, **params}
