@@ -125,12 +125,8 @@ class Record:
 
     def is_same(self, other: Record | None) -> bool:
         """Return whether another record holds the same."""
-        return other is not None and (self.path, self.state, self.names, self._sections) == (
-            other.path,
-            other.state,
-            other.names,
-            other._sections,
-        )
+        mine = (self.path, self.state, self.names, self._sections)
+        return other is not None and mine == (other.path, other.state, other.names, other._sections)
 
     def text(self) -> str:
         """Return the record as the text that `parse` reads, without its first line."""

@@ -79,7 +79,7 @@ def _(
 @jvp.rule(scan_p)
 @symbolic_zeros
 def _(
-    primals: Values, tangents: tuple[Value | Zero, ...], **params: object
+    primals: Values, tangents: tuple[Value | Zero, ...], **params: Any
 ) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
     nonzero = _nonzero(tangents)
     num_consts, num_carry = params["num_consts"], params["num_carry"]

@@ -134,7 +134,7 @@ def _linear_while(params: Params, primals: Sequence[Value], active: Flags) -> tu
 
 
 @linearize.rule(scan_p)
-def _(primals: Values, active: tuple[bool, ...], **params: object) -> Linearized:
+def _(primals: Values, active: tuple[bool, ...], **params: Any) -> Linearized:
     others = tuple([(name, value) for name, value in params.items() if name != "jaxpr"])
     halves = _halves.get(params["jaxpr"], ("scan", tuple(active), others), lambda: _ScanHalves(params, tuple(active)))
     num_consts, num_carry = params["num_consts"], params["num_carry"]

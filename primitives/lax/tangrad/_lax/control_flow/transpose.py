@@ -99,7 +99,7 @@ def _(cotangents: Any, *args: Value | Linear, **params: object) -> tuple[Value |
 
 @transpose.rule(scan_p)
 @symbolic_zeros
-def _(cotangents: tuple[Value | Zero, ...], *args: Value | Linear, **params: object) -> tuple[Value | None, ...]:
+def _(cotangents: tuple[Value | Zero, ...], *args: Value | Linear, **params: Any) -> tuple[Value | None, ...]:
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     consts, init, xs = split_list(args, num_consts, num_carry)
     linear = (tuple(map(is_linear, consts)), tuple(map(is_linear, xs)))

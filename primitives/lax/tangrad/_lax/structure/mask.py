@@ -208,7 +208,7 @@ def _sliced(x: Value, shape: Any, starts: Any, limits: Any, steps: tuple[int, ..
 
 @mask.rule(split_p)
 def _(
-    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, axis: int, **params: object
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, axis: int, **params: Any
 ) -> Sequence[Value]:
     (x,), (shape,) = args, shapes
     parts, start = [], 0
