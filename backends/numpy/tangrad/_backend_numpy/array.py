@@ -30,7 +30,7 @@ class NumpyArray(Array):
     """
 
     __slots__ = ("ndarray",)
-    ndarray: np.ndarray[Any, Any]
+    ndarray: np.ndarray
     backend: Any = None  # set by backend.py, which makes the one backend object
 
     def __getattr__(self, name: str) -> Any:
@@ -38,18 +38,18 @@ class NumpyArray(Array):
             raise AttributeError(deleted_message(self))
         return self._member(name)
 
-    def buffer(self) -> np.ndarray[Any, Any]:
+    def buffer(self) -> np.ndarray:
         """The contents, on whichever device they are. Raises RuntimeError for a deleted array."""
         try:
             return self.ndarray
         except AttributeError:
             raise RuntimeError(deleted_message(self)) from None
 
-    def to_numpy(self) -> np.ndarray[Any, Any]:
+    def to_numpy(self) -> np.ndarray:
         """The contents as a NumPy array that refuses to be written to."""
         return _read_only(self.buffer()).view()
 
-    def _looked_at(self) -> np.ndarray[Any, Any]:
+    def _looked_at(self) -> np.ndarray:
         return self._numbers() if isinstance(self.aval.dtype, dtypes.ExtendedDType) else self.buffer()
 
     def _owner(self) -> Any:
@@ -148,7 +148,7 @@ class NumpyArray(Array):
         return self.backend.put(self.buffer(), self.aval)
 
 
-def _read_only(contents: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _read_only(contents: np.ndarray) -> np.ndarray:
     """Refuse to be written to, from now on: a buffer that was shown is never donated."""
     owner: Any = contents
     while type(owner) is np.ndarray:  # the owner too: else the user could make a view writable again
@@ -188,13 +188,13 @@ class PlacedArray(NumpyArray):
 
     __slots__ = ("_committed", "_contents", "_device")
 
-    def __init__(self, aval: ShapedArray, contents: np.ndarray[Any, Any], device: Any, committed: bool) -> None:
+    def __init__(self, aval: ShapedArray, contents: np.ndarray, device: Any, committed: bool) -> None:
         self.aval = aval
         self._contents = contents
         self._device = device
         self._committed = committed
 
-    def buffer(self) -> np.ndarray[Any, Any]:
+    def buffer(self) -> np.ndarray:
         if self._contents is None:
             raise RuntimeError(deleted_message(self))
         return self._contents
@@ -217,7 +217,7 @@ class PlacedArray(NumpyArray):
         return PlacedArray(self.aval, self.buffer().copy(), self._device, self._committed)
 
 
-def wrap(aval: ShapedArray, contents: np.ndarray[Any, Any]) -> NumpyArray:
+def wrap(aval: ShapedArray, contents: np.ndarray) -> NumpyArray:
     """An array on the first device."""
     array = new_array(NumpyArray)
     array.aval = aval
@@ -225,14 +225,14 @@ def wrap(aval: ShapedArray, contents: np.ndarray[Any, Any]) -> NumpyArray:
     return array
 
 
-def placed(aval: Any, contents: Any, device: Any, committed: bool) -> NumpyArray:
+def placed(aval: ShapedArray, contents: Any, device: Any, committed: bool) -> NumpyArray:
     """A result on `device`. On the first one, uncommitted, it is a plain array."""
     if (device.id == 0 and not committed) or len(device.backend.devices()) == 1:
         return wrap(aval, contents)
     return PlacedArray(aval, contents, device, committed)
 
 
-def physical(aval: Any) -> Any:
+def physical(aval: ShapedArray) -> Any:
     """The type of the array that holds values of an aval: another than its own for typed keys."""
     dtype = aval.dtype
     return dtype.physical_aval(aval) if isinstance(dtype, dtypes.ExtendedDType) else aval  # type: ignore[attr-defined]

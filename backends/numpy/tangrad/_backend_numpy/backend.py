@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad import core as kernel
 from tangrad._backend_numpy.array import NumpyArray, physical, placed, wrap
-from tangrad.core import Backend, ClosedJaxpr, Device, ShapedArray, Sharding, thread
+from tangrad.core import Backend, ClosedJaxpr, Device, Primitive, ShapedArray, Sharding, thread
 from tangrad.core.backends import CompileOptions, chosen_device
 from tangrad.core.caches import JaxprCache, free_after_fork
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
 
 
 class NumpyDevice(Device):
@@ -99,7 +102,7 @@ class NumpyBackend(Backend):
                 raise ValueError(f"expected contents of shape {type_.shape}, got {contents.shape}")
         return self._placed(contents, aval, device)
 
-    def adopt(self, contents: np.ndarray[Any, Any], aval: ShapedArray) -> NumpyArray:
+    def adopt(self, contents: np.ndarray, aval: ShapedArray) -> NumpyArray:
         """The array itself is what computations see."""
         return wrap(aval, contents)
 
@@ -130,7 +133,7 @@ class NumpyBackend(Backend):
         NumpyBackend.part = staticmethod(parts.part)  # type: ignore[assignment,method-assign]
         return self.part(array, index)
 
-    def get(self, array: Any) -> np.ndarray[Any, Any]:
+    def get(self, array: Any) -> np.ndarray:
         """The contents of an array, not to be written to."""
         return array.to_numpy()  # type: ignore[no-any-return]
 
@@ -175,13 +178,13 @@ class NumpyBackend(Backend):
 
     # --- computing -------------------------------------------------------------------------------------------------
 
-    def apply(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def apply(self, primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
         """Apply a primitive to arrays and literals now."""
         # From now on the eager path is the plain function: a method would cost one call more.
         NumpyBackend.apply = staticmethod(_dispatch().apply)  # type: ignore[method-assign]
         return self.apply(primitive, args, params)
 
-    def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def direct(self, primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
         """The kernel of a primitive as a function of arrays."""
         from tangrad._backend_numpy import direct
 

@@ -153,7 +153,7 @@ class _LoopWriter:
         self._temporary.add(name)
         return name
 
-    def _empty(self, shape: Shape, dtype: Any) -> str:
+    def _empty(self, shape: Shape, dtype: np.dtype) -> str:
         return f"{self.bind(np.empty, 'empty')}({shape!r}, {self.bind(dtype, dtype.name)})"
 
 

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_numpy.functions import ELEMENTWISE, Bind, Function
 from tangrad.core.arguments import is_symbolic
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
+
 
 FEWEST = 4096  # elements
 
@@ -45,17 +50,17 @@ class Clip(Function):
         return ", ".join([bind(bound, name) for bound, name in zip(self.bounds, ("low", "high"), strict=True)])
 
 
-def maximum(ctx: Any, x: Any, y: Any) -> Any:
+def maximum(ctx: Lowering, x: Value, y: Value) -> Value:
     """`np.maximum` of values."""
     return _extremum(ctx, np.maximum, x, y)
 
 
-def minimum(ctx: Any, x: Any, y: Any) -> Any:
+def minimum(ctx: Lowering, x: Value, y: Value) -> Value:
     """`np.minimum` of values."""
     return _extremum(ctx, np.minimum, x, y)
 
 
-def clamp(ctx: Any, low: Any, x: Any, high: Any) -> Any:
+def clamp(ctx: Lowering, low: Any, x: Value, high: Any) -> Value:
     """`minimum(maximum(x, low), high)`."""
     bounds = [_number(bound, x) for bound in (low, high)]
     if None in bounds or not all(bounds):  # zeros have signs
@@ -63,7 +68,7 @@ def clamp(ctx: Any, low: Any, x: Any, high: Any) -> Any:
     return ctx.call(Clip(*bounds), x)
 
 
-def _extremum(ctx: Any, ufunc: Any, x: Any, y: Any) -> Any:
+def _extremum(ctx: Lowering, ufunc: Any, x: Value, y: Value) -> Value:
     for value, other in ((x, y), (y, x)):
         bound = _number(other, value)
         if bound is None:

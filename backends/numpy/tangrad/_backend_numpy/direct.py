@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_numpy.array import NumpyArray
 from tangrad._backend_numpy.dispatch import is_silent, kernel_for, wrap_several
 from tangrad._backend_numpy.quiet import quiet
 from tangrad._backend_numpy.source import text_function
-from tangrad.core import Literal
+from tangrad.core import Literal, Primitive
 from tangrad.core.backends import carried_program, evaluate
 
+if TYPE_CHECKING:
+    from tangrad.typing import Params
 
-def direct(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
+
+def direct(primitive: Primitive, args: tuple[Any, ...], params: Params) -> Callable[..., Any] | None:
     """As `Backend.direct`: of all primitives but those that carry a program: it would be kept alive."""
     kinds = [type(arg) for arg in args]
     if not kinds or not all([kind is NumpyArray or kind is Literal for kind in kinds]):

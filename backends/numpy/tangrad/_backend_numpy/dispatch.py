@@ -6,7 +6,7 @@ on other devices, and for what is wrong, which it says.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +17,13 @@ from tangrad._backend_numpy.program import Program
 from tangrad._backend_numpy.quiet import run_quietly
 from tangrad._backend_numpy.sharded import common_place
 from tangrad._backend_numpy.source import program_function
-from tangrad.core import Literal, checked_operands
+from tangrad.core import Literal, Primitive, checked_operands
 from tangrad.core.backends import carried_program, forget_direct_calls
 from tangrad.core.caches import JaxprCache, params_key, register_cache, weak_key
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
+
 
 CACHE_LIMIT = 4096
 KEEP_FREE_MEMORY = 31 << 20  # bytes
@@ -50,7 +54,7 @@ def wrap_several(avals: tuple[Any, ...], contents: Any) -> tuple[NumpyArray, ...
     return tuple(outs)
 
 
-def apply(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def apply(primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
     """Apply a primitive to arrays, wherever they are, and literals."""
     operands = checked_operands(NumpyArray.backend, args)
     function, out = kernel_for(primitive, tuple([operand.aval for operand in operands]), params)
@@ -62,7 +66,7 @@ def apply(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     return place.wrap(out, results)
 
 
-def kernel_for(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, Any]:
+def kernel_for(primitive: Primitive, avals: tuple[Any, ...], params: Params) -> tuple[Any, Any]:
     """The function of arrays for one signature, and the type of what it returns."""
     out = primitive.infer(avals, params)  # bad input gets the primitive's own error
     carried = carried_program(params)
@@ -83,16 +87,16 @@ def kernel_for(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any]) -
     return found
 
 
-def is_silent(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any]) -> bool:
+def is_silent(primitive: Primitive, avals: tuple[Any, ...], params: Params) -> bool:
     """Whether the kernel that was made for a signature is known to compute nothing."""
     return _kernel_key(primitive, avals, params) in _silent
 
 
-def _kernel_key(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def _kernel_key(primitive: Primitive, avals: tuple[Any, ...], params: Params) -> Any:
     return (primitive, params_key(params), *avals)
 
 
-def make_kernel(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any], out: Any) -> tuple[Any, bool]:
+def make_kernel(primitive: Primitive, avals: tuple[Any, ...], params: Params, out: Any) -> tuple[Any, bool]:
     """Lower one primitive by itself: to a function of NumPy as it is, or to generated text; whether it is silent."""
     program = Program(EAGER_FOLD_LIMIT)
     avals = tuple([aval.plain for aval in avals])

@@ -12,14 +12,14 @@ from typing import Any
 from tangrad._backend_numpy.array import NumpyArray, is_sole_owner, new_array
 from tangrad._backend_numpy.quiet import is_reentrant, quiet
 from tangrad._backend_numpy.source import text_function
-from tangrad.core import thread
+from tangrad.core import ShapedArray, thread
 
 
 def entry_function(
     program: Callable[..., Any],
     slowly: Callable[[Sequence[Any]], list[Any]],
     arguments: int,
-    out_avals: Sequence[Any],
+    out_avals: Sequence[ShapedArray],
     donated: Sequence[int],
     owned: Sequence[int],
 ) -> Callable[[Sequence[Any]], list[Any]]:

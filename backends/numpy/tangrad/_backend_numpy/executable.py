@@ -18,7 +18,7 @@ from tangrad._backend_numpy.sharded import Place, ProgramLayout, common_place
 from tangrad._backend_numpy.simplify import simplify
 from tangrad._backend_numpy.size_text import plan_of
 from tangrad._backend_numpy.source import Source, function_from
-from tangrad.core import ClosedJaxpr, Executable, checked_operands
+from tangrad.core import ClosedJaxpr, Executable, ShapedArray, checked_operands
 from tangrad.core.arguments import first_symbolic
 from tangrad.core.backends import CompileOptions
 
@@ -151,7 +151,7 @@ class NumpyExecutable(Executable):
                 )
         return operands
 
-    def _differs(self, given: Any, aval: Any) -> bool:
+    def _differs(self, given: Any, aval: ShapedArray) -> bool:
         """Whether an argument is of another type; its sizes, if any are symbolic, are looked at later."""
         return given.dtype != aval.dtype or (self._plan is None and given.shape != aval.shape)
 

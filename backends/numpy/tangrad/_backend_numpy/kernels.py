@@ -45,10 +45,14 @@ All semantics are XLA's: see `lower/elementwise.py`, the example to follow.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH, NATURES, UNKNOWN, VIEW
 from tangrad.core import Primitive, RuleSet
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["ELEMENTWISE", "FRESH", "UNKNOWN", "VIEW", "Kernel", "composed", "inlined", "kernel", "ufunc"]
 
@@ -62,7 +66,7 @@ class Kernel:
 
     __slots__ = ("any_sizes", "emit", "ufunc")
 
-    def __init__(self, emit: Callable[..., Any], any_sizes: bool = False, ufunc: Any = None) -> None:
+    def __init__(self, emit: Callable[..., Any], any_sizes: bool = False, ufunc: np.ufunc | None = None) -> None:
         self.emit = emit
         self.any_sizes = any_sizes
         self.ufunc = ufunc
@@ -71,19 +75,17 @@ class Kernel:
         return self.emit(ctx, *values, **params)
 
 
-def ufunc(function: Any) -> Kernel:
+def ufunc(function: np.ufunc) -> Kernel:
     """The rule of a primitive that is a ufunc. Dtypes that NumPy's ufunc does not take are computed in a wider one."""
     return Kernel(lambda ctx, *values: ctx.ufunc(function, *values), any_sizes=True, ufunc=function)
 
 
-def kernel(
-    lower: RuleSet, *primitives: Primitive, nature: str = UNKNOWN
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def kernel(lower: RuleSet, *primitives: Primitive, nature: str = UNKNOWN) -> Callable[[F], F]:
     """Decorator: register `build(ctx, **params)`, which returns the function of the arrays, as rule of `primitives`."""
     if nature not in NATURES:
         raise ValueError(f"nature must be one of {', '.join(NATURES)}, got {nature!r}")
 
-    def register(build: Callable[..., Any]) -> Callable[..., Any]:
+    def register(build: F) -> F:
         lower.table(
             dict.fromkeys(
                 primitives,
@@ -95,25 +97,23 @@ def kernel(
     return register
 
 
-def composed(
-    lower: RuleSet, *primitives: Primitive, any_sizes: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def composed(lower: RuleSet, *primitives: Primitive, any_sizes: bool = False) -> Callable[[F], F]:
     """Decorator: register `emit(ctx, *values, **params)`, which returns values, as rule of `primitives`.
 
     `any_sizes`: whether it looks at no size, so that it serves symbolic ones.
     """
 
-    def register(emit: Callable[..., Any]) -> Callable[..., Any]:
+    def register(emit: F) -> F:
         lower.table(dict.fromkeys(primitives, Kernel(emit, any_sizes)))
         return emit
 
     return register
 
 
-def inlined(lower: RuleSet, *primitives: Primitive) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def inlined(lower: RuleSet, *primitives: Primitive) -> Callable[[F], F]:
     """Decorator: register `program(ctx, **params)`, which returns the closed jaxpr that the primitive stands for."""
 
-    def register(program: Callable[..., Any]) -> Callable[..., Any]:
+    def register(program: F) -> F:
         lower.table(
             dict.fromkeys(
                 primitives,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_numpy.kernels import Kernel
-from tangrad.core import DerivedRule, RuleKind, decomposition_jaxpr
+from tangrad.core import DerivedRule, Primitive, RuleKind, decomposition_jaxpr
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
 
 
-def from_decomposition(primitive: Any) -> Kernel:
+def from_decomposition(primitive: Primitive) -> Kernel:
     """The lowering of a primitive that has none: its decomposition, traced for the types at hand."""
 
-    def emit(ctx: Any, *values: Any, **params: Any) -> Any:
+    def emit(ctx: Lowering, *values: Value, **params: Any) -> Value:
         with DerivedRule(primitive, "lower.numpy"):
             return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), *values)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from tangrad._backend_numpy.functions import (
     UNKNOWN,
     VIEW,
     Cast,
+    Function,
     Index,
     Method,
     Opaque,
@@ -28,8 +29,12 @@ from tangrad._backend_numpy.program import Program, Shape, Stored, Value, broadc
 from tangrad._backend_numpy.select import selection
 from tangrad._backend_numpy.sizes import equation_at_sizes
 from tangrad._backend_numpy.totals import reduction
-from tangrad.core import ClosedJaxpr, Literal, ShapedArray, calls_rules, dtypes, keeps_alive, rule_table
+from tangrad.core import ClosedJaxpr, Literal, Primitive, ShapedArray, Var, calls_rules, dtypes, keeps_alive, rule_table
 from tangrad.core.caches import params_key
+
+if TYPE_CHECKING:
+    from tangrad.typing import DTypeLike, Params
+
 
 KIND = "lower.numpy"
 _rules = rule_table(KIND)
@@ -47,7 +52,12 @@ class Lowering:
     __slots__ = ("effectful", "in_avals", "out_avals", "primitive", "program")
 
     def __init__(
-        self, program: Program, primitive: Any, in_avals: Sequence[Any], out_avals: Sequence[Any], effectful: bool
+        self,
+        program: Program,
+        primitive: Primitive,
+        in_avals: Sequence[ShapedArray],
+        out_avals: Sequence[ShapedArray],
+        effectful: bool,
     ) -> None:
         self.program = program
         self.primitive = primitive
@@ -56,11 +66,11 @@ class Lowering:
         self.effectful = effectful
 
     @property
-    def out_aval(self) -> Any:
+    def out_aval(self) -> ShapedArray:
         (aval,) = self.out_avals
         return aval
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Callable[..., Value]:
         found = getattr(np, name, None)
         if isinstance(found, np.ufunc):
             return partial(self.ufunc, found)
@@ -68,16 +78,16 @@ class Lowering:
 
     # --- values ----------------------------------------------------------------------------------------------------
 
-    def constant(self, value: Any, dtype: Any = None) -> Value:
+    def constant(self, value: Any, dtype: np.dtype | None = None) -> Value:
         """A constant: a NumPy array, or a number of dtype `dtype`."""
         array = np.asarray(value, dtype)
         return Value(self.program.constant(array), array.shape)
 
-    def full(self, shape: Shape, value: Any, dtype: Any) -> Value:
+    def full(self, shape: Shape, value: Any, dtype: np.dtype) -> Value:
         """The same number everywhere; it takes no memory until all elements are needed."""
         return Value(self.constant(value, dtype).stored, shape)
 
-    def value(self, operand: Any, dtype: Any) -> Value:
+    def value(self, operand: Any, dtype: np.dtype | None) -> Value:
         """`operand` as a value; a Python number as a constant of dtype `dtype`."""
         if isinstance(operand, Value):
             return operand
@@ -85,7 +95,7 @@ class Lowering:
 
     # --- elementwise -----------------------------------------------------------------------------------------------
 
-    def ufunc(self, function: Any, *operands: Any) -> Value:
+    def ufunc(self, function: np.ufunc, *operands: Any) -> Value:
         """A ufunc of values and numbers. Where it has no loop for the dtype the result is computed in a wider one."""
         if function.signature is not None:
             return self.matmul(*operands) if function is np.matmul else self.call(function, *operands)
@@ -103,7 +113,7 @@ class Lowering:
         dtype = next((operand.dtype for operand in operands if isinstance(operand, Value)), None)
         return [self.value(operand, dtype) for operand in operands]
 
-    def _in_wider_dtype(self, function: Any, values: Sequence[Value]) -> Value:
+    def _in_wider_dtype(self, function: np.ufunc, values: Sequence[Value]) -> Value:
         kinds = {_kind(value.dtype) for value in values} & _WIDER.keys()
         wide = _WIDER[min(kinds)] if kinds else None
         if wide is None or all([value.dtype == wide for value in values]):
@@ -112,19 +122,19 @@ class Lowering:
         result = self.ufunc(function, *[self.cast(value, wide) for value in values])
         return self.cast(result, values[0].dtype) if result.dtype == wide else result
 
-    def _elementwise(self, function: Any, values: Sequence[Value], dtype: Any) -> Value:
+    def _elementwise(self, function: Function, values: Sequence[Value], dtype: np.dtype) -> Value:
         stored = [value.stored for value in values]
         shape = broadcast_shapes([value.shape for value in values])
         result = self.program.append(function, stored, broadcast_shapes([s.shape for s in stored]), dtype)
         return Value(result, shape)
 
-    def cast(self, x: Value, dtype: Any) -> Value:
+    def cast(self, x: Value, dtype: DTypeLike) -> Value:
         """The elements in another dtype, as NumPy's `astype` converts them: not every conversion is XLA's."""
         if x.dtype == dtype:
             return x
         return self._elementwise(Cast(dtypes.as_dtype(dtype)), (x,), dtypes.as_dtype(dtype))
 
-    def where(self, mask: Any, x: Any, y: Any) -> Value:
+    def where(self, mask: Value, x: Any, y: Any) -> Value:
         """`x` where `mask` is true, else `y`. Both have one dtype; a number takes that of the other."""
         x, y = self._values((x, y))
         whole = broadcast_shapes([value.shape for value in (mask, x, y)])
@@ -135,7 +145,7 @@ class Lowering:
         function, taken = selection(prod(shape), x.dtype, *stored)
         return Value(self.program.append(function, taken, shape, x.dtype), whole)
 
-    def bitcast(self, x: Value, dtype: Any) -> Value:
+    def bitcast(self, x: Value, dtype: DTypeLike) -> Value:
         """The same bits as another dtype of the same width."""
         dtype = dtypes.as_dtype(dtype)
         if x.dtype == dtype:
@@ -286,7 +296,7 @@ def _padded(x: Value) -> Shape:
     return (1,) * (x.ndim - len(x.stored.shape)) + x.stored.shape
 
 
-def _kind(dtype: Any) -> str:
+def _kind(dtype: np.dtype) -> str:
     for letter, numpy_class in (("f", np.floating), ("i", np.signedinteger), ("u", np.unsignedinteger)):
         if dtypes.issubdtype(dtype, numpy_class):
             return letter
@@ -299,7 +309,7 @@ def _kind(dtype: Any) -> str:
 def lower_jaxpr(program: Program, closed: ClosedJaxpr, arguments: Sequence[Value]) -> tuple[Value, ...]:
     """Append the steps of a jaxpr that is applied to `arguments`."""
     jaxpr = closed.jaxpr
-    values: dict[Any, Value] = {}
+    values: dict[Var, Value] = {}
     for var, const in zip(jaxpr.constvars, closed.consts):
         array = contents(const)
         values[var] = Value(program.constant(array), array.shape)
@@ -320,7 +330,7 @@ def lower_jaxpr(program: Program, closed: ClosedJaxpr, arguments: Sequence[Value
     return tuple([read(atom) for atom in jaxpr.outvars])
 
 
-def contents(const: Any) -> np.ndarray[Any, Any]:
+def contents(const: Any) -> np.ndarray:
     """The array in a constant of a jaxpr."""
     array = getattr(const, "ndarray", None)
     return const.to_numpy() if array is None else array  # type: ignore[no-any-return]
@@ -329,11 +339,11 @@ def contents(const: Any) -> np.ndarray[Any, Any]:
 @calls_rules("lower.numpy")
 def lower_primitive(
     program: Program,
-    primitive: Any,
+    primitive: Primitive,
     operands: tuple[Value, ...],
-    in_avals: Sequence[Any],
-    out_avals: Sequence[Any],
-    params: dict[str, Any],
+    in_avals: Sequence[ShapedArray],
+    out_avals: Sequence[ShapedArray],
+    params: Params,
     effects: Any = frozenset(),
 ) -> tuple[Value, ...]:
     """Append the steps of one primitive applied to `operands`, unless the same was done before."""
@@ -368,7 +378,7 @@ def lower_primitive(
 
 
 @calls_rules("lower.numpy")
-def _check_types(primitive: Any, outs: tuple[Value, ...], out_avals: Sequence[Any]) -> None:
+def _check_types(primitive: Primitive, outs: tuple[Value, ...], out_avals: Sequence[ShapedArray]) -> None:
     found = [(value.shape, value.dtype) if isinstance(value, Value) else value for value in outs]
     types = [aval if isinstance(aval.dtype, np.dtype) else physical(aval) for aval in out_avals]
     expected = [(type_.shape, type_.dtype) for type_ in types]
@@ -378,12 +388,12 @@ def _check_types(primitive: Any, outs: tuple[Value, ...], out_avals: Sequence[An
 
 @calls_rules("lower.numpy", "ctx", inner="conform")
 @calls_rules("lower.numpy", "ctx", inner="call_rule")
-def _checked(rule: Callable[..., Any], ctx: Lowering, params: dict[str, Any]) -> Callable[..., Any]:
+def _checked(rule: Callable[..., Any], ctx: Lowering, params: Params) -> Callable[..., Any]:
     """A plain rule as a function of the arrays, whose results are checked."""
     several, identity = ctx.primitive.multiple_results, ctx.primitive.identity
     types = tuple([physical(aval) for aval in ctx.out_avals])
 
-    def conform(result: Any, type_: Any) -> Any:
+    def conform(result: Any, type_: Any) -> np.ndarray:
         if isinstance(result, np.generic):
             result = np.asarray(result)
         if not isinstance(result, np.ndarray) or result.shape != type_.shape or result.dtype != type_.dtype:
@@ -393,7 +403,7 @@ def _checked(rule: Callable[..., Any], ctx: Lowering, params: dict[str, Any]) ->
             )
         return result
 
-    def call_rule(*operands: Any) -> Any:
+    def call_rule(*operands: np.ndarray) -> np.ndarray | tuple[np.ndarray, ...]:
         results = rule(ctx, *operands, **params)
         if not several:
             return conform(results, types[0])

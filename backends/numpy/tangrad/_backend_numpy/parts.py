@@ -72,7 +72,7 @@ def part(array: Any, index: Any) -> NumpyArray | None:
     return out
 
 
-def _type_of_part(aval: Any, shape: Any) -> Any:
+def _type_of_part(aval: ShapedArray, shape: Any) -> Any:
     found = _types.get((aval, shape))
     if found is None:
         if len(_types) >= TYPE_LIMIT:
@@ -97,7 +97,7 @@ def _rows(array: NumpyArray) -> Iterator[NumpyArray]:
         yield out
 
 
-def _numbers(vector: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
+def _numbers(vector: np.ndarray) -> Iterator[np.ndarray[Any, Any]]:
     """The elements of a vector, of which NumPy would make scalars; those of a large one do not keep it."""
     if vector.nbytes <= KEPT:
         return map(vector.__getitem__, zip(range(len(vector)), repeat(...)))

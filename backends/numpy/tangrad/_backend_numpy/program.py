@@ -18,6 +18,7 @@ from tangrad._backend_numpy.functions import UNKNOWN, VIEW, Broadcast, Function
 from tangrad._backend_numpy.quiet import run_quietly
 from tangrad._backend_numpy.size_text import has_symbolic
 from tangrad._backend_numpy.sizes import SizedBroadcast
+from tangrad.core import Primitive
 from tangrad.core import dtypes as dtype_system
 
 Shape = tuple[Any, ...]  # integers, and dimensions that are known at the call
@@ -35,7 +36,7 @@ class Stored:
 
     __slots__ = ("constant", "dtype", "shape")
 
-    def __init__(self, shape: Shape, dtype: Any, constant: Any = None) -> None:
+    def __init__(self, shape: Shape, dtype: np.dtype, constant: Any = None) -> None:
         self.shape = shape
         self.dtype = dtype
         self.constant = constant
@@ -64,7 +65,7 @@ class Value:
         self.shape = shape
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         return self.stored.dtype
 
     @property
@@ -98,7 +99,7 @@ class Step:
         outputs: Sequence[Stored],
         several: bool = False,
         effectful: bool = False,
-        primitive: Any = None,
+        primitive: Primitive | str | None = None,
     ) -> None:
         self.function = function
         self.inputs = inputs
@@ -156,12 +157,12 @@ class Program:
         self._constants: dict[Any, Stored] = {}
         self._known: dict[Any, Stored] = {}
 
-    def argument(self, shape: Shape, dtype: Any) -> Value:
+    def argument(self, shape: Shape, dtype: np.dtype) -> Value:
         stored = Stored(shape, dtype)
         self.arguments.append(stored)
         return Value(stored, shape)
 
-    def constant(self, array: np.ndarray[Any, Any]) -> Stored:
+    def constant(self, array: np.ndarray) -> Stored:
         """A constant array, which must not be written to any more. Small equal ones are one."""
         if array.nbytes > SMALL_CONSTANT:
             return Stored(array.shape, array.dtype, array)
@@ -175,7 +176,7 @@ class Program:
         return found
 
     def append(
-        self, function: Function, inputs: Sequence[Stored], shape: Shape, dtype: Any, effectful: bool = False
+        self, function: Function, inputs: Sequence[Stored], shape: Shape, dtype: np.dtype, effectful: bool = False
     ) -> Stored:
         """Append a step with one result; or fold it; or find that it is there already."""
         inputs = tuple(inputs)
@@ -203,7 +204,7 @@ class Program:
         """Append a step whose function returns a tuple."""
         self.steps.append(Step(function, tuple(inputs), tuple(outputs), True, effectful, self.primitive))
 
-    def _fold(self, function: Function, inputs: tuple[Stored, ...], shape: Shape, dtype: Any) -> Stored | None:
+    def _fold(self, function: Function, inputs: tuple[Stored, ...], shape: Shape, dtype: np.dtype) -> Stored | None:
         """The result as a constant, if all inputs are constants and it is small, or a view of them."""
         if function.nature is UNKNOWN or (self.plan is not None and has_symbolic(shape)):
             return None
@@ -264,7 +265,7 @@ def _common_size(sizes: Sequence[Any]) -> Any:
 _result_dtypes: dict[Any, Any] = {}  # bounded by the ufuncs and dtypes that there are
 
 
-def ufunc_result_dtype(ufunc: Any, dtypes: tuple[Any, ...]) -> Any:
+def ufunc_result_dtype(ufunc: Any, dtypes: tuple[Any, ...]) -> np.dtype:
     """The dtype that a ufunc gives for operands of some dtypes, or None where it does not take them."""
     key = (ufunc, dtypes)
     if key not in _result_dtypes:

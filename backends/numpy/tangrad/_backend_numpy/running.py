@@ -23,7 +23,7 @@ PIECE = 1 << 18  # bytes
 RANGE = 600.0  # numbers between which exponentials in double precision keep all digits
 
 
-def running_totals(ufunc: Any, x: Any, axis: int, dtype: Any) -> Any:
+def running_totals(ufunc: Any, x: Any, axis: int, dtype: np.dtype) -> Any:
     """`ufunc.accumulate(x, axis, dtype)` of addition or of `logaddexp`, in floating or complex numbers."""
     size, logarithms = x.shape[axis], ufunc is np.logaddexp
     if size <= (SHORT_OF_LOGARITHMS if logarithms else SHORT) or not x.size:
@@ -41,7 +41,7 @@ def running_totals(ufunc: Any, x: Any, axis: int, dtype: Any) -> Any:
     return out
 
 
-def _pieces(x: Any, dtype: Any) -> tuple[list[slice], Any]:
+def _pieces(x: Any, dtype: np.dtype) -> tuple[list[slice], Any]:
     """The places of pieces along the first axis, and an empty array for each of three of the first."""
     length = min(max(PIECE // (math.prod(x.shape[1:]) * dtype.itemsize), 1), len(x))
     places = [slice(start, start + length) for start in range(0, len(x), length)]

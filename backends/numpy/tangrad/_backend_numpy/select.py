@@ -22,7 +22,7 @@ _BYTE = np.dtype("i1")
 _and, _xor, _negative, _subtract, _copyto = np.bitwise_and, np.bitwise_xor, np.negative, np.subtract, np.copyto
 
 
-def selection(size: Any, dtype: Any, masks: Any, first: Any, second: Any) -> tuple[Function, tuple[Any, ...]]:
+def selection(size: Any, dtype: np.dtype, masks: Any, first: Any, second: Any) -> tuple[Function, tuple[Any, ...]]:
     """How to compute `where(mask, first, second)`: a function, and which of the three stored arrays it takes."""
     operands = (masks, first, second)
     if is_symbolic(size) or masks.size != size or dtype.itemsize not in _INTEGERS:
@@ -100,7 +100,7 @@ class _Choose(_Bitwise):
 
     __slots__ = ()
 
-    def __init__(self, integer: Any, dtype: Any) -> None:
+    def __init__(self, integer: Any, dtype: np.dtype) -> None:
         self.integer, self.dtype = integer, dtype
         self.run, self.run_into = _choosers(integer, dtype)
 
@@ -109,7 +109,7 @@ class _Choose(_Bitwise):
         return "choose", self.dtype
 
 
-def _choosers(integer: Any, dtype: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _choosers(integer: Any, dtype: np.dtype) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def choose(mask: Any, x: Any, y: Any) -> Any:
         bits = _negative(mask.view(_BYTE)).astype(integer)
         y = y.view(integer)
@@ -134,7 +134,7 @@ class _Keep(_Bitwise):
 
     __slots__ = ("where",)
 
-    def __init__(self, integer: Any, dtype: Any, where: bool) -> None:
+    def __init__(self, integer: Any, dtype: np.dtype, where: bool) -> None:
         self.integer, self.dtype, self.where = integer, dtype, where
         self.run, self.run_into = _keepers(integer, dtype, where)
 
@@ -143,7 +143,7 @@ class _Keep(_Bitwise):
         return "keep", self.dtype, self.where
 
 
-def _keepers(integer: Any, dtype: Any, where: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _keepers(integer: Any, dtype: np.dtype, where: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def bits_of(mask: Any) -> Any:
         mask = mask.view(_BYTE)
         return (_negative(mask) if where else _subtract(mask, 1, dtype=_BYTE)).astype(integer)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_numpy.array import NumpyArray, PlacedArray, deleted_message, placed
-from tangrad.core import ClosedJaxpr, Sharding, transfers
+from tangrad.core import ClosedJaxpr, ShapedArray, Sharding, transfers
 from tangrad.core.backends import (
     agreed_devices,
     check_argument,
@@ -28,7 +28,7 @@ class ShardedArray(NumpyArray):
 
     __slots__ = ("_parts", "user_sharding")
 
-    def __init__(self, aval: Any, sharding: Sharding, parts: Sequence[np.ndarray[Any, Any]]) -> None:
+    def __init__(self, aval: ShapedArray, sharding: Sharding, parts: Sequence[np.ndarray[Any, Any]]) -> None:
         self.aval = aval
         self.user_sharding = sharding
         self._parts: list[Any] | None = list(parts)
@@ -39,7 +39,7 @@ class ShardedArray(NumpyArray):
             raise RuntimeError(deleted_message(self))
         return self._parts
 
-    def buffer(self) -> np.ndarray[Any, Any]:
+    def buffer(self) -> np.ndarray:
         parts = self.part_buffers()
         if self.user_sharding.is_fully_replicated:
             return parts[0]
@@ -79,7 +79,7 @@ class ShardedArray(NumpyArray):
         return ShardedArray(self.aval, self.user_sharding, [part.copy() for part in self.part_buffers()])
 
 
-def shard(contents: np.ndarray[Any, Any], aval: Any, sharding: Sharding) -> NumpyArray:
+def shard(contents: np.ndarray, aval: ShapedArray, sharding: Sharding) -> NumpyArray:
     """An array with these contents, sharded as given. Raises ValueError for a shape that it cannot cut."""
     contents = np.asarray(contents)
     sharding.check_shape(aval.shape)
@@ -92,7 +92,7 @@ def shard(contents: np.ndarray[Any, Any], aval: Any, sharding: Sharding) -> Nump
     return ShardedArray(aval, sharding, parts)
 
 
-def _own_part(contents: np.ndarray[Any, Any], index: Any) -> np.ndarray[Any, Any]:
+def _own_part(contents: np.ndarray, index: Any) -> np.ndarray:
     """A part as an array of its own, even where it has no dimensions; all of the contents as they are."""
     part = np.asarray(contents[index])
     return part if part.shape == contents.shape else np.array(part, order="C")
@@ -106,7 +106,7 @@ def _check_devices(sharding: Sharding) -> None:
         raise ValueError(f"the NumPy backend has one memory, got {sharding}")
 
 
-def assembled(aval: Any, sharding: Sharding, parts: Sequence[NumpyArray]) -> NumpyArray:
+def assembled(aval: ShapedArray, sharding: Sharding, parts: Sequence[NumpyArray]) -> NumpyArray:
     """An array of parts on one device each, in the order of the devices."""
     _check_devices(sharding)
     aval = sharding.type_of(aval)
@@ -143,7 +143,7 @@ class Place:
         self.device = device
         self.committed = committed
 
-    def wrap(self, aval: Any, contents: Any) -> NumpyArray:
+    def wrap(self, aval: ShapedArray, contents: Any) -> NumpyArray:
         """A result as an array there."""
         return placed(aval, contents, self.device, self.committed)
 
@@ -164,7 +164,7 @@ class SeveralDevices(Place):
         self._model = model
         self.known = known
 
-    def wrap(self, aval: Any, contents: Any) -> NumpyArray:
+    def wrap(self, aval: ShapedArray, contents: Any) -> NumpyArray:
         return shard(contents, aval, self.sharding_of(aval))
 
     def sharding_of(self, aval: Any) -> Sharding:
@@ -250,7 +250,7 @@ class ProgramLayout:
         """Whether anything says so."""
         return bool(self._claims)
 
-    def wrap(self, arrays: Sequence[Any], avals: Sequence[Any], results: Sequence[Any]) -> list[NumpyArray]:
+    def wrap(self, arrays: Sequence[Any], avals: Sequence[ShapedArray], results: Sequence[Any]) -> list[NumpyArray]:
         """The results of a run as arrays."""
         place = self._place(arrays)
         return [
@@ -258,7 +258,7 @@ class ProgramLayout:
             for aval, contents, sharding in zip(avals, results, self._outputs, strict=True)
         ]
 
-    def places(self, in_avals: Sequence[Any], out_avals: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def places(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> tuple[list[Any], list[Any]]:
         """For each argument and each result its sharding, or its one device."""
         model = self._models[0]
         if model.num_devices == 1:
@@ -269,7 +269,7 @@ class ProgramLayout:
         pairs = zip(out_avals, self._outputs, strict=True)
         return inputs, [place.sharding_of(aval) if sharding is None else sharding for aval, sharding in pairs]
 
-    def _stated_inputs(self, avals: Sequence[Any]) -> list[tuple[Any, Sharding]]:
+    def _stated_inputs(self, avals: Sequence[ShapedArray]) -> list[tuple[Any, Sharding]]:
         return [(aval.shape, stated) for aval, stated in zip(avals, self._inputs, strict=True) if stated is not None]
 
     def _place(self, arrays: Sequence[Any]) -> Place:

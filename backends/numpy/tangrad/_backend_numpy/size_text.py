@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.core.arguments import first_symbolic, is_symbolic
+
+if TYPE_CHECKING:
+    from tangrad.core import ShapedArray
 
 
 class Text:
@@ -70,7 +73,7 @@ def lines_of_sizes(plan: Any) -> Iterator[tuple[str, str]]:
         yield size_names[name], text
 
 
-def plan_of(avals: Sequence[Any]) -> Any:
+def plan_of(avals: Sequence[ShapedArray]) -> Any:
     """How the variables in the types of a program's arguments are found; None where all sizes are numbers."""
     dimension = first_symbolic(avals)
     labels = [f"argument {position}" for position in range(len(avals))]

@@ -8,15 +8,19 @@ of those the function of one equation is made at the first call with some sizes,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_numpy.functions import VIEW, Bind, Function
 from tangrad._backend_numpy.size_text import shape_text, size_names, size_text
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, ShapedArray, Var
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Primitive, ShapedArray, Var
 from tangrad.core.arguments import is_symbolic
 from tangrad.core.caches import RecentlyUsed
+
+if TYPE_CHECKING:
+    from tangrad.typing import Dimensions, Params
+
 
 MOST_SIZES = 256  # for which the function of an equation is kept
 
@@ -30,7 +34,7 @@ class SizedBroadcast(Function):
     __slots__ = ("key", "shape")
     nature = VIEW
 
-    def __init__(self, shape: tuple[Any, ...]) -> None:
+    def __init__(self, shape: Dimensions) -> None:
         self.shape = shape
         self.key = ("broadcast", shape)
 
@@ -43,7 +47,7 @@ class SizeValue(Function):
 
     __slots__ = ("dtype", "key", "size")
 
-    def __init__(self, size: Any, dtype: Any) -> None:
+    def __init__(self, size: Any, dtype: np.dtype) -> None:
         self.size, self.dtype = size, dtype
         self.key = ("size", size, dtype)
 
@@ -119,10 +123,10 @@ def _dimensions(value: Any) -> Iterator[Any]:
 
 
 def equation_at_sizes(
-    primitive: Any,
-    in_avals: Sequence[Any],
-    out_avals: Sequence[Any],
-    params: dict[str, Any],
+    primitive: Primitive,
+    in_avals: Sequence[ShapedArray],
+    out_avals: Sequence[ShapedArray],
+    params: Params,
     effects: Any,
     make: Callable[[ClosedJaxpr], Callable[..., Any]],
 ) -> AtSizes | None:

@@ -34,7 +34,7 @@ LONG = 1024  # of fewer elements NumPy's own sum will do
 FLOAT32 = np.dtype("float32")
 
 
-def wide_dtype(dtype: Any) -> Any:
+def wide_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype in which elements are combined: float32 for narrower floats, bytes for narrower integers."""
     bits = dtypes.bit_width(dtype)
     if dtypes.issubdtype(dtype, np.floating):
@@ -88,11 +88,11 @@ def reduction(ufunc: Any, shape: Sequence[int], axes: tuple[int, ...], rounds: b
     return _Plain(ufunc, axes, len(shape))
 
 
-def _summed(x: Any, axes: tuple[int, ...]) -> Any:
+def _summed(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     return np.asarray(sum_in_parts(x, axes, x.dtype))
 
 
-def sum_in_parts(x: Any, axes: tuple[int, ...], dtype: Any) -> Any:
+def sum_in_parts(x: np.ndarray, axes: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """The sum over axes, with no long chain of roundings: it costs what NumPy's sum does.
 
     NumPy sums along the axis that is innermost in memory by pairs, but over the others adds one row after another. The
@@ -112,7 +112,7 @@ def sum_in_parts(x: Any, axes: tuple[int, ...], dtype: Any) -> Any:
     return _cut_sum(x, axes, dtype, cut, max(CHAIN // others, 1))
 
 
-def _cut_sum(x: Any, axes: tuple[int, ...], dtype: Any, cut: int, length: int) -> Any:
+def _cut_sum(x: np.ndarray, axes: tuple[int, ...], dtype: np.dtype, cut: int, length: int) -> np.ndarray:
     """The sum with the axis `cut` in parts of that length."""
     count, rest = divmod(x.shape[cut], length)
     before = (slice(None),) * cut
@@ -127,7 +127,7 @@ def _cut_sum(x: Any, axes: tuple[int, ...], dtype: Any, cut: int, length: int) -
 def _turned(ufunc: Any, outer: int, size: int, kept: tuple[int, ...]) -> Callable[[Any], Any]:
     reduce, copy = ufunc.reduce, np.ascontiguousarray
 
-    def turned_reduce(x: Any) -> Any:
+    def turned_reduce(x: np.ndarray) -> np.ndarray:
         return reduce(copy(x.reshape(outer, size).T), 0, x.dtype).reshape(kept)
 
     return turned_reduce
@@ -138,7 +138,7 @@ def _widened(
 ) -> Callable[[Any], Any]:
     outer, count, factor, row = sizes
 
-    def widened_reduce(x: Any) -> Any:
+    def widened_reduce(x: np.ndarray) -> np.ndarray:
         if not x.flags.c_contiguous:  # it would have to be copied first
             return reduce(x, axes, x.dtype)
         long_rows = reduce(x.reshape(outer, count, factor * row), (1,), x.dtype)

@@ -8,10 +8,14 @@ written: the rule returns None.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_numpy.kernels import Kernel
 from tangrad.core import RuleSet, decomposition_jaxpr
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
 
 
 def whole(lower: RuleSet, function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -22,7 +26,7 @@ def whole(lower: RuleSet, function: Any) -> Callable[[Callable[..., Any]], Calla
     primitive = function.fused.primitive
 
     def register(build: Callable[..., Any]) -> Callable[..., Any]:
-        def emit(ctx: Any, *values: Any, **params: Any) -> Any:
+        def emit(ctx: Lowering, *values: Value, **params: Any) -> Value:
             options = {name: value for name, value in params.items() if name not in ("given", "settings")}
             if "given" in params:
                 rest = iter(values)

@@ -6,12 +6,17 @@ where the function is odd.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_xla.helpers import compare, full, same_type, select
-from tangrad.core import dtypes
+from tangrad.core import ShapedArray, dtypes
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
 
 MULTIPLY, SUBTRACT = "stablehlo.multiply", "stablehlo.subtract"
 # Half of this is where exp(z) - 1 is exp(z) to the last digit of double precision.
@@ -20,16 +25,16 @@ LARGE_EXPONENT = 80
 LIFTS = {32: ((-60, 33), (-93, 66)), 64: ((-508, 440), (-760, 700))}
 
 
-def _part(ctx: Any) -> Any:
+def _part(ctx: FunctionContext) -> ShapedArray:
     """The type of the parts."""
     return ctx.out_aval.update(dtype=dtypes.to_floating_dtype(ctx.out_aval.dtype))
 
 
-def _complex(ctx: Any, real: Any, imaginary: Any) -> Any:
+def _complex(ctx: FunctionContext, real: IrValue, imaginary: IrValue) -> IrValue:
     return ctx.op("stablehlo.complex", ctx.out_type, (real, imaginary))
 
 
-def exponential_less_one(ctx: Any, z: Any, a: Any, b: Any) -> Any:
+def exponential_less_one(ctx: FunctionContext, z: IrValue, a: IrValue, b: IrValue) -> IrValue:
     """expm1(a) cos b - (1 - cos b) + i exp(a) sin b; of large a as the square of exp(a / 2), which overflows later.
 
     1 - cos b is 2 sin²(b / 2), which keeps its digits.
@@ -52,7 +57,7 @@ def exponential_less_one(ctx: Any, z: Any, a: Any, b: Any) -> Any:
     return _complex(ctx, real, select(ctx, on_axis, zero, imaginary, aval))
 
 
-def _lifted(ctx: Any, at: float, a: Any, b: Any, order: float) -> tuple[Any, Any]:
+def _lifted(ctx: FunctionContext, at: float, a: IrValue, b: IrValue, order: float) -> tuple[IrValue, IrValue]:
     """b, times a power of 2 where z is so close above a pole that b² may be 0; and `order` times that one's logarithm.
 
     There the real part is linear in log b, but a logarithm of its own would cost a tenth of the function's time.
@@ -69,7 +74,7 @@ def _lifted(ctx: Any, at: float, a: Any, b: Any, order: float) -> tuple[Any, Any
     return same_type(ctx, MULTIPLY, b, scale), shift
 
 
-def _shifted(ctx: Any, name: str, a: Any, b: Any, shift: Any) -> Any:
+def _shifted(ctx: FunctionContext, name: str, a: IrValue, b: IrValue, shift: Any) -> IrValue:
     """A function of a + ib, with a shift of its real part."""
     kind = ctx.types[_part(ctx)]
     found = ctx.op(name, ctx.out_type, (_complex(ctx, a, b),))
@@ -77,17 +82,17 @@ def _shifted(ctx: Any, name: str, a: Any, b: Any, shift: Any) -> Any:
     return _complex(ctx, same_type(ctx, SUBTRACT, real, shift), imaginary)
 
 
-def log_plus_one(ctx: Any, z: Any, a: Any, b: Any) -> Any:
+def log_plus_one(ctx: FunctionContext, z: IrValue, a: IrValue, b: IrValue) -> IrValue:
     """log(1 + z); right above -1 its real part is log b."""
     return _shifted(ctx, "stablehlo.log_plus_one", a, *_lifted(ctx, -1, a, b, 1))
 
 
-def inverse_hyperbolic_tangent(ctx: Any, z: Any, a: Any, b: Any) -> Any:
+def inverse_hyperbolic_tangent(ctx: FunctionContext, z: IrValue, a: IrValue, b: IrValue) -> IrValue:
     """artanh z; right above 1 its real part is (log 2 - log b) / 2, and the other π / 4."""
     return _shifted(ctx, "chlo.atanh", a, *_lifted(ctx, 1, a, b, -0.5))
 
 
-def direction(ctx: Any, z: Any, a: Any, b: Any) -> Any:
+def direction(ctx: FunctionContext, z: IrValue, a: IrValue, b: IrValue) -> IrValue:
     """z / |z|, and 0 of 0: by quotients with the greater part, whose squares neither overflow nor underflow."""
     aval = _part(ctx)
     zero, one = full(ctx, 0, aval), full(ctx, 1, aval)

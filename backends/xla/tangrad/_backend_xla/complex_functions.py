@@ -9,12 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_xla.helpers import compare, full, same_type, select
 from tangrad.core import ShapedArray, dtypes
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+    from tangrad.typing import DType
+
 
 BOOL, INT32 = np.dtype(bool), np.dtype("int32")
 KINDS = (0.0, 0.5, np.inf, np.nan)  # numbers of each kind, in the order of their places in the tables
@@ -48,7 +54,7 @@ def as_in_c(
     ordinary formula is right even where the other part is infinite.
     """
 
-    def rule(ctx: Any, z: Any) -> Any:
+    def rule(ctx: FunctionContext, z: IrValue) -> IrValue:
         aval = ctx.out_aval
         part = aval.update(dtype=dtypes.to_floating_dtype(aval.dtype))
         kind = ctx.types[part]
@@ -72,20 +78,20 @@ def as_in_c(
 def turned(rule: Callable[..., Any]) -> Callable[..., Any]:
     """The rule of f with f(a + ib) = v + iu where the other function has g(b + ia) = u + iv: arctan of arctanh."""
 
-    def of_turned(ctx: Any, z: Any) -> Any:
+    def of_turned(ctx: FunctionContext, z: IrValue) -> IrValue:
         return _exchanged(ctx, rule(ctx, _exchanged(ctx, z)))
 
     return of_turned
 
 
-def _exchanged(ctx: Any, z: Any) -> Any:
+def _exchanged(ctx: FunctionContext, z: IrValue) -> IrValue:
     aval = ctx.out_aval
     kind = ctx.types[aval.update(dtype=dtypes.to_floating_dtype(aval.dtype))]
     a, b = ctx.op("stablehlo.real", kind, (z,)), ctx.op("stablehlo.imag", kind, (z,))
     return ctx.op("stablehlo.complex", ctx.out_type, (b, a))
 
 
-def magnitude(ctx: Any, z: Any) -> Any:
+def magnitude(ctx: FunctionContext, z: IrValue) -> IrValue:
     """The rule of |z|: infinite where a part is, whatever the other is."""
     aval, out = ctx.in_avals[0], ctx.out_aval
     kind = ctx.types[out]
@@ -102,7 +108,7 @@ def magnitude(ctx: Any, z: Any) -> Any:
 MULTIPLY = "stablehlo.multiply"
 
 
-def _real_functions(ctx: Any, angle: Any, x: Any) -> tuple[Any, Any, Any, Any, Any]:
+def _real_functions(ctx: FunctionContext, angle: IrValue, x: IrValue) -> tuple[Any, Any, Any, Any, Any]:
     """Sine and cosine of the angle, sinh and cosh of x ≥ 0 without a factor, and that factor.
 
     The latter are made of expm1, to keep their digits near 0. Far out the factor is exp(x / 2), by which is multiplied
@@ -124,7 +130,9 @@ def _real_functions(ctx: Any, angle: Any, x: Any) -> tuple[Any, Any, Any, Any, A
     return sin, cos, sinh, cosh, select(ctx, far, root, full(ctx, 1, aval), aval)
 
 
-def _oscillating(ctx: Any, z_type: Any, angle: Any, x: Any, odd_with_cos: bool) -> tuple[Any, Any]:
+def _oscillating(
+    ctx: FunctionContext, z_type: ShapedArray, angle: IrValue, x: IrValue, odd_with_cos: bool
+) -> tuple[IrValue, IrValue]:
     """The part with the cosine of the angle, and the part with its sine, for an angle and x that are not negative.
 
     One has sinh x, the other cosh x: `odd_with_cos` says which. Where these are infinite or 0 an unknown cosine counts
@@ -167,7 +175,7 @@ class Oscillation:
     real_with_cos: bool
     negative: bool = False
 
-    def __call__(self, ctx: Any, z: Any) -> Any:
+    def __call__(self, ctx: FunctionContext, z: IrValue) -> IrValue:
         aval = ctx.out_aval
         part = aval.update(dtype=dtypes.to_floating_dtype(aval.dtype))
         parts = [ctx.op(f"stablehlo.{name}", ctx.types[part], (z,)) for name in ("real", "imag")]
@@ -192,14 +200,16 @@ cosh = Oscillation(EVEN, real_angle=False, odd_with_cos=False, real_with_cos=Tru
 # --- signs and kinds -------------------------------------------------------------------------------------------------
 
 
-def _is_negative(ctx: Any, x: Any, aval: Any) -> Any:
+def _is_negative(ctx: FunctionContext, x: IrValue, aval: ShapedArray) -> IrValue:
     """Whether the sign is set, that of zero included."""
     bits = aval.update(dtype=np.dtype(f"int{dtypes.bit_width(aval.dtype)}"))
     pattern = ctx.op("stablehlo.bitcast_convert", ctx.types[bits], (x,))
     return compare(ctx, "LT", pattern, full(ctx, 0, bits), bits)
 
 
-def _with_signs(ctx: Any, x: Any, signs: tuple[Any, Any], which: tuple[bool, bool], aval: Any) -> Any:
+def _with_signs(
+    ctx: FunctionContext, x: IrValue, signs: tuple[Any, Any], which: tuple[bool, bool], aval: ShapedArray
+) -> IrValue:
     """`x`, negated once for each of the signs that count and are set."""
     chosen = [sign for sign, counts in zip(signs, which, strict=True) if counts]
     if not chosen:
@@ -208,7 +218,7 @@ def _with_signs(ctx: Any, x: Any, signs: tuple[Any, Any], which: tuple[bool, boo
     return select(ctx, negative, same_type(ctx, "stablehlo.negate", x), x, aval)
 
 
-def _kind_of(ctx: Any, x: Any, aval: Any) -> Any:
+def _kind_of(ctx: FunctionContext, x: IrValue, aval: ShapedArray) -> IrValue:
     """The place in `KINDS`: 0 of zeros, 1 of other finite numbers, 2 of infinities, 3 of NaN."""
     places = aval.update(dtype=INT32)
     size = same_type(ctx, "stablehlo.abs", x)
@@ -221,7 +231,7 @@ def _kind_of(ctx: Any, x: Any, aval: Any) -> Any:
     return select(ctx, compare(ctx, "NE", x, x, aval), full(ctx, 3, places), known, places)
 
 
-def _is_tabled(ctx: Any, kinds: tuple[Any, Any], oscillates: str | None) -> Any:
+def _is_tabled(ctx: FunctionContext, kinds: tuple[Any, Any], oscillates: str | None) -> IrValue:
     places = ctx.out_aval.update(dtype=INT32)
     two = full(ctx, 2, places)
     special = compare(ctx, "GE", same_type(ctx, "stablehlo.maximum", *kinds), two, places)
@@ -231,7 +241,9 @@ def _is_tabled(ctx: Any, kinds: tuple[Any, Any], oscillates: str | None) -> Any:
     return same_type(ctx, "stablehlo.and", special, compare(ctx, "NE", turning, full(ctx, 1, places), places))
 
 
-def _from_table(ctx: Any, reference: Callable[[Any], Any], kinds: tuple[Any, Any], negative: Any) -> Any:
+def _from_table(
+    ctx: FunctionContext, reference: Callable[[Any], Any], kinds: tuple[Any, Any], negative: IrValue | None
+) -> IrValue:
     """The function of numbers of these kinds, the real part of either sign if `negative` says which."""
     places = ctx.out_aval.update(dtype=INT32)
     count = len(KINDS)
@@ -257,7 +269,7 @@ def _type_of(values: Any) -> Any:
     return ShapedArray(values.shape, values.dtype)
 
 
-def _table(reference: Callable[[Any], Any], reals: tuple[float, ...], dtype: Any) -> Any:
+def _table(reference: Callable[[Any], Any], reals: tuple[float, ...], dtype: DType) -> Any:
     arguments = np.array([complex(a, b) for a in reals for b in KINDS])
     with np.errstate(all="ignore"):
         return reference(arguments).astype(dtype)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_xla.helpers import same_type
-from tangrad._backend_xla.mlir import ir
+from tangrad._backend_xla.mlir import IrValue, ir
 from tangrad._backend_xla.products import precision_config
 from tangrad._backend_xla.windows import padding_attribute
-from tangrad.core import dtypes
+from tangrad.core import ShapedArray, dtypes
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad.typing import DType
 
 
-def convolution(ctx: Any, lhs: Any, rhs: Any, *, precision: Any, **params: Any) -> Any:
+def convolution(ctx: FunctionContext, lhs: IrValue, rhs: IrValue, *, precision: Any, **params: Any) -> IrValue:
     """The lowering rule of `conv_general_dilated`."""
     attributes = _convolution_attributes(ctx, precision, **params)
     (left, right), out = ctx.in_avals, ctx.out_aval
@@ -25,7 +29,7 @@ def convolution(ctx: Any, lhs: Any, rhs: Any, *, precision: Any, **params: Any) 
     (a, b), (c, d) = [_parts(ctx, x, aval.update(dtype=part)) for x, aval in ((lhs, left), (rhs, right))]
     real_out = out.update(dtype=dtypes.to_floating_dtype(out.dtype))
 
-    def convolve(x: Any, y: Any) -> Any:
+    def convolve(x: IrValue, y: IrValue) -> IrValue:
         return ctx.op("stablehlo.convolution", ctx.types[real_out], (x, y), attributes)
 
     first = convolve(same_type(ctx, "stablehlo.add", a, b), c)
@@ -35,22 +39,22 @@ def convolution(ctx: Any, lhs: Any, rhs: Any, *, precision: Any, **params: Any) 
     return ctx.op("stablehlo.complex", ctx.types[out], (real, imag))
 
 
-def _parts(ctx: Any, x: Any, aval: Any) -> list[Any]:
+def _parts(ctx: FunctionContext, x: IrValue, aval: ShapedArray) -> list[IrValue]:
     return [ctx.op(name, ctx.types[aval], (x,)) for name in ("stablehlo.real", "stablehlo.imag")]
 
 
 def _convolution_attributes(
-    ctx: Any,
+    ctx: FunctionContext,
     precision: Any,
     *,
-    window_strides: Any,
+    window_strides: tuple[int, ...],
     padding: Any,
-    lhs_dilation: Any,
-    rhs_dilation: Any,
+    lhs_dilation: tuple[int, ...],
+    rhs_dilation: tuple[int, ...],
     dimension_numbers: Any,
     feature_group_count: int,
     batch_group_count: int,
-    preferred_element_type: Any,
+    preferred_element_type: DType | None,
 ) -> dict[str, Any]:
     words = ctx.vocabulary
     return {

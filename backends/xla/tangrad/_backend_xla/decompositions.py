@@ -7,30 +7,34 @@ done for empty matrices and for failures is the same everywhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla.helpers import broadcast, compare, full, iota
 from tangrad._backend_xla.matrices import BOOL, INDEX, INFO, call_matrices, where_succeeded
 from tangrad._backend_xla.pivots import permutation_of_pivots
 from tangrad.core import ShapedArray, dtypes
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
 
-def info_of(aval: Any) -> Any:
+
+def info_of(aval: ShapedArray) -> Any:
     """The type of what a function reports of each matrix: 0 where it succeeded."""
     return ShapedArray(aval.shape[:-2], INFO)
 
 
-def is_empty(ctx: Any) -> bool:
+def is_empty(ctx: FunctionContext) -> bool:
     """Whether the first operand has no elements."""
     return 0 in ctx.in_avals[0].shape
 
 
-def identities(ctx: Any) -> tuple[Any, ...]:
+def identities(ctx: FunctionContext) -> tuple[IrValue, ...]:
     """The results of decompositions of nothing: identities where there are matrices."""
     return tuple([identity(ctx, aval) for aval in ctx.out_avals])
 
 
-def identity(ctx: Any, aval: Any) -> Any:
+def identity(ctx: FunctionContext, aval: ShapedArray) -> IrValue:
     """1 on the diagonals, 0 beside them; zeros for what is no matrix."""
     zeros = full(ctx, 0, aval)
     if 0 in aval.shape or aval.ndim < 2:
@@ -41,7 +45,9 @@ def identity(ctx: Any, aval: Any) -> Any:
     return ctx.op("stablehlo.select", ctx.types[aval], (everywhere, full(ctx, 1, aval), zeros))
 
 
-def or_nan(ctx: Any, info: Any, values: Sequence[Any], avals: Sequence[Any]) -> tuple[Any, ...]:
+def or_nan(
+    ctx: FunctionContext, info: IrValue, values: Sequence[IrValue], avals: Sequence[ShapedArray]
+) -> tuple[IrValue, ...]:
     """Those results, NaN for the matrices that the function failed with."""
     info_aval = info_of(ctx.in_avals[0])
     return tuple([where_succeeded(ctx, info, info_aval, value, aval) for value, aval in zip(values, avals)])
@@ -50,7 +56,9 @@ def or_nan(ctx: Any, info: Any, values: Sequence[Any], avals: Sequence[Any]) -> 
 # --- LU and QR -----------------------------------------------------------------------------------------------------
 
 
-def lu(ctx: Any, x: Any, target: str, permutation: Any = permutation_of_pivots) -> Any:
+def lu(
+    ctx: FunctionContext, x: IrValue, target: str, permutation: Any = permutation_of_pivots
+) -> tuple[IrValue, IrValue, IrValue]:
     """`permutation(ctx, pivots, type of the pivots, size)` makes the permutation. A zero on the diagonal of U is no
     failure.
     """
@@ -63,14 +71,14 @@ def lu(ctx: Any, x: Any, target: str, permutation: Any = permutation_of_pivots) 
     return factors, pivots, permutation(ctx, pivots, pivots_aval, order_aval.shape[-1])
 
 
-def geqrf(ctx: Any, a: Any, target: str) -> Any:
+def geqrf(ctx: FunctionContext, a: IrValue, target: str) -> tuple[IrValue, ...]:
     """R with the Householder vectors below it, and the factors."""
     if is_empty(ctx):
         return a, full(ctx, 0, ctx.out_avals[1])
     return tuple(call_matrices(ctx, target, ctx.out_avals, [a], 0))
 
 
-def geqp3(ctx: Any, a: Any, target: str, **config: Any) -> Any:
+def geqp3(ctx: FunctionContext, a: IrValue, target: str, **config: Any) -> tuple[IrValue, IrValue, IrValue]:
     """As geqrf, with the order of the columns; zeros leave every column free."""
     aval, taus_aval, order_aval = ctx.out_avals
     if is_empty(ctx):
@@ -88,7 +96,7 @@ def geqp3(ctx: Any, a: Any, target: str, **config: Any) -> Any:
     return packed, taus, order
 
 
-def householder_product(ctx: Any, a: Any, taus: Any, target: str) -> Any:
+def householder_product(ctx: FunctionContext, a: IrValue, taus: IrValue, target: str) -> IrValue:
     """The product of the reflections."""
     aval = ctx.out_aval
     if 0 in aval.shape:
@@ -102,7 +110,7 @@ def householder_product(ctx: Any, a: Any, taus: Any, target: str) -> Any:
 # --- eigenvalues, reduced forms ------------------------------------------------------------------------------------
 
 
-def eigh(ctx: Any, x: Any, target: str, **config: Any) -> Any:
+def eigh(ctx: FunctionContext, x: IrValue, target: str, **config: Any) -> tuple[IrValue, ...]:
     """The vectors and the values."""
     if is_empty(ctx):
         return identities(ctx)
@@ -111,7 +119,7 @@ def eigh(ctx: Any, x: Any, target: str, **config: Any) -> Any:
     return or_nan(ctx, info, outs, ctx.out_avals)
 
 
-def eig(ctx: Any, x: Any, target: str, wanted: tuple[bool, bool], **config: Any) -> Any:
+def eig(ctx: FunctionContext, x: IrValue, target: str, wanted: tuple[bool, bool], **config: Any) -> tuple[IrValue, ...]:
     """The values, and of the left and the right vectors those that are wanted."""
     if is_empty(ctx):
         return identities(ctx)
@@ -132,7 +140,7 @@ def eig(ctx: Any, x: Any, target: str, wanted: tuple[bool, bool], **config: Any)
     return or_nan(ctx, info, outs, ctx.out_avals)
 
 
-def tridiagonal(ctx: Any, a: Any, target: str, **config: Any) -> Any:
+def tridiagonal(ctx: FunctionContext, a: IrValue, target: str, **config: Any) -> tuple[IrValue, ...]:
     """The vectors, the diagonal, the one beside it, and the factors."""
     if is_empty(ctx):
         return a, *[full(ctx, 0, out) for out in ctx.out_avals[1:]]

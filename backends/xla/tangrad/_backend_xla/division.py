@@ -9,13 +9,18 @@ zero.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_xla.helpers import broadcast_operands, compare, elementwise, full, select
-from tangrad._backend_xla.mlir import ir
+from tangrad._backend_xla.mlir import IrValue, ir
 from tangrad.core import dtypes
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad.typing import DType
+
 
 # Operations whose result is zero only if an element of the operand is.
 _REARRANGING = ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose")
@@ -27,7 +32,7 @@ def division(name: str, remainder: bool) -> Any:
     """The rule of `stablehlo.divide` or `stablehlo.remainder`, for numbers of any dtype."""
     plain = elementwise(name)
 
-    def rule(ctx: Any, x: Any, y: Any) -> Any:
+    def rule(ctx: FunctionContext, x: IrValue, y: IrValue) -> IrValue:
         out = ctx.out_aval
         if not dtypes.issubdtype(out.dtype, np.integer) or _is_safe(y):
             return plain(ctx, x, y)
@@ -40,7 +45,7 @@ def division(name: str, remainder: bool) -> Any:
     return rule
 
 
-def _all_bits(dtype: Any) -> Any:
+def _all_bits(dtype: DType) -> Any:
     return dtypes.iinfo(dtype).max if dtypes.issubdtype(dtype, np.unsignedinteger) else -1
 
 

@@ -31,14 +31,20 @@ How to write the lowerings of a family (lower/elementwise.py is the exemplar):
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from tangrad._backend_xla.dimension_values import SIZE, Arithmetic, has_symbolic, shape_value, vector
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad.core import ShapedArray, dtypes
+from tangrad.core import ClosedJaxpr, ShapedArray, dtypes
 from tangrad.dtypes import ExtendedDType
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrAttribute, IrValue
+    from tangrad.typing import Dimensions, DType
+
 
 __all__ = [
     "accumulate", "broadcast", "broadcast_operands", "by_platform", "compare", "comparison", "comparison_kind",
@@ -47,19 +53,20 @@ __all__ = [
 ]  # fmt: skip
 
 Rule = Callable[..., Any]
+Number: TypeAlias = complex | np.number | np.bool_ | np.ndarray
 BOOL = dtypes.as_dtype(bool)
 
 
 # --- rules in one line -----------------------------------------------------------------------------------------------
 
 
-def elementwise(name: str, attributes: Callable[..., dict[str, Any]] | None = None) -> Rule:
+def elementwise(name: str, attributes: Callable[..., dict[str, IrAttribute]] | None = None) -> Rule:
     """The rule of an operation that works element by element; operands of rank 0 are broadcast.
 
     `attributes(ctx, **params)` makes the operation's attributes of the equation's parameters.
     """
 
-    def rule(ctx: Any, *operands: Any, **params: Any) -> Any:
+    def rule(ctx: FunctionContext, *operands: IrValue, **params: Any) -> IrValue:
         out = ctx.eqn.outvars[0].aval
         for atom in ctx.eqn.invars:
             if atom.aval.shape != out.shape:
@@ -73,7 +80,7 @@ def elementwise(name: str, attributes: Callable[..., dict[str, Any]] | None = No
 def comparison(direction: str, total_order: bool = False) -> Rule:
     """The rule of a comparison: EQ, NE, LT, LE, GT or GE."""
 
-    def rule(ctx: Any, x: Any, y: Any) -> Any:
+    def rule(ctx: FunctionContext, x: IrValue, y: IrValue) -> IrValue:
         out = ctx.eqn.outvars[0].aval
         aval = ctx.eqn.invars[0].aval
         x, y = broadcast_operands(ctx, (x, y), out.shape)
@@ -94,19 +101,19 @@ def by_platform(rule: Rule) -> Rule:
 # --- values ----------------------------------------------------------------------------------------------------------
 
 
-def scalar(ctx: Any, value: Any, dtype: Any) -> Any:
+def scalar(ctx: FunctionContext, value: Number, dtype: np.dtype) -> IrValue:
     """A constant of rank 0."""
     return ctx.constant(np.asarray(value, dtype))
 
 
-def full(ctx: Any, value: Any, aval: Any) -> Any:
+def full(ctx: FunctionContext, value: Number, aval: ShapedArray) -> IrValue:
     """An array of the aval's type, filled with one number; of an extended dtype, each number inside the elements."""
     inner = physical_aval(aval)
     constant = ctx.constant(np.asarray(value, inner.dtype))
     return broadcast(ctx, constant, inner, ()) if inner.shape else constant
 
 
-def iota(ctx: Any, aval: Any, dimension: int) -> Any:
+def iota(ctx: FunctionContext, aval: ShapedArray, dimension: int) -> IrValue:
     """The indices along a dimension."""
     if ctx.sizes and has_symbolic(aval.shape):
         attributes = {"iota_dimension": ctx.vocabulary.integer(dimension)}
@@ -114,7 +121,7 @@ def iota(ctx: Any, aval: Any, dimension: int) -> Any:
     return ctx.op("stablehlo.iota", ctx.types[aval], (), {"iota_dimension": ctx.vocabulary.integer(dimension)})
 
 
-def broadcast(ctx: Any, x: Any, out_aval: Any, dimensions: Sequence[int]) -> Any:
+def broadcast(ctx: FunctionContext, x: IrValue, out_aval: ShapedArray, dimensions: Sequence[int]) -> IrValue:
     """`x` broadcast to the aval's shape: dimension i of `x` becomes `dimensions[i]`."""
     out = physical_aval(out_aval)
     extra = tuple(range(len(out_aval.shape), len(out.shape)))  # the dimensions inside an element of an extended dtype
@@ -125,7 +132,7 @@ def broadcast(ctx: Any, x: Any, out_aval: Any, dimensions: Sequence[int]) -> Any
     return ctx.op("stablehlo.broadcast_in_dim", ctx.types[out_aval], (x,), attributes)
 
 
-def broadcast_operands(ctx: Any, operands: Sequence[Any], shape: tuple[Any, ...]) -> list[Any]:
+def broadcast_operands(ctx: FunctionContext, operands: Sequence[IrValue], shape: Dimensions) -> list[IrValue]:
     """The equation's operands, those of rank 0 broadcast to `shape`."""
     return [
         value if atom.aval.shape == shape else broadcast(ctx, value, atom.aval.update(shape=shape), ())
@@ -133,7 +140,7 @@ def broadcast_operands(ctx: Any, operands: Sequence[Any], shape: tuple[Any, ...]
     ]
 
 
-def reshape(ctx: Any, x: Any, out_aval: Any) -> Any:
+def reshape(ctx: FunctionContext, x: IrValue, out_aval: ShapedArray) -> IrValue:
     """The elements in another shape."""
     if ctx.sizes:  # static results too: StableHLO does not infer that sizes that it does not know make up theirs
         shape = shape_value(ctx, physical_aval(out_aval).shape)
@@ -141,24 +148,26 @@ def reshape(ctx: Any, x: Any, out_aval: Any) -> Any:
     return ctx.op("stablehlo.reshape", ctx.types[out_aval], (x,))
 
 
-def transpose(ctx: Any, x: Any, out_aval: Any, permutation: Sequence[int]) -> Any:
+def transpose(ctx: FunctionContext, x: IrValue, out_aval: ShapedArray, permutation: Sequence[int]) -> IrValue:
     """The dimensions in another order."""
     extra = tuple(range(len(permutation), len(physical_aval(out_aval).shape)))
     attributes = {"permutation": ctx.vocabulary.integers((*permutation, *extra))}
     return ctx.op("stablehlo.transpose", ctx.types[out_aval], (x,), attributes)
 
 
-def same_type(ctx: Any, name: str, *operands: Any) -> Any:
+def same_type(ctx: FunctionContext, name: str, *operands: IrValue) -> IrValue:
     """An operation whose result has the type of its first operand: for rules made of several operations."""
     return ctx.op(name, operands[0].type, operands)
 
 
-def select(ctx: Any, predicate: Any, on_true: Any, on_false: Any, aval: Any) -> Any:
+def select(ctx: FunctionContext, predicate: IrValue, on_true: IrValue, on_false: IrValue, aval: ShapedArray) -> IrValue:
     """`on_true` where the predicate (of the aval's shape or rank 0) holds."""
     return ctx.op("stablehlo.select", ctx.types[aval], (predicate, on_true, on_false))
 
 
-def pad(ctx: Any, x: Any, value: Any, out_aval: Any, config: Sequence[tuple[int, int, int]]) -> Any:
+def pad(
+    ctx: FunctionContext, x: IrValue, value: IrValue, out_aval: ShapedArray, config: Sequence[tuple[int, int, int]]
+) -> IrValue:
     """`x` with `value` around it: `(low, high, interior)` for each dimension."""
     words = ctx.vocabulary
     low, high, interior = zip(*config, strict=True) if config else ((), (), ())
@@ -173,7 +182,14 @@ def pad(ctx: Any, x: Any, value: Any, out_aval: Any, config: Sequence[tuple[int,
     return ctx.op("stablehlo.pad", ctx.types[out_aval], (x, value), attributes)
 
 
-def part(ctx: Any, x: Any, out_aval: Any, starts: Sequence[Any], limits: Sequence[Any], steps: Sequence[int]) -> Any:
+def part(
+    ctx: FunctionContext,
+    x: IrValue,
+    out_aval: ShapedArray,
+    starts: Sequence[Any],
+    limits: Sequence[Any],
+    steps: Sequence[int],
+) -> IrValue:
     """The part of `x` between known places, in steps; of an extended dtype, with all that is inside its elements."""
     words, out = ctx.vocabulary, physical_aval(out_aval)
     extra = out.shape[len(out_aval.shape) :]
@@ -189,7 +205,14 @@ def part(ctx: Any, x: Any, out_aval: Any, starts: Sequence[Any], limits: Sequenc
     return ctx.op("stablehlo.slice", ctx.types[out_aval], (x,), attributes)
 
 
-def window(ctx: Any, x: Any, in_aval: Any, out_aval: Any, starts: Sequence[Any], start_aval: Any) -> Any:
+def window(
+    ctx: FunctionContext,
+    x: IrValue,
+    in_aval: ShapedArray,
+    out_aval: ShapedArray,
+    starts: Sequence[IrValue],
+    start_aval: ShapedArray,
+) -> IrValue:
     """The part of the size of `out_aval` at computed places, moved so that it is within `x`; both avals physical."""
     if not ctx.sizes or not has_symbolic(out_aval.shape):
         sizes = {"slice_sizes": ctx.vocabulary.integers(out_aval.shape)}
@@ -207,10 +230,10 @@ def window(ctx: Any, x: Any, in_aval: Any, out_aval: Any, starts: Sequence[Any],
 
 
 def custom_call(
-    ctx: Any,
+    ctx: FunctionContext,
     target: str,
-    out_avals: Sequence[Any],
-    operands: Sequence[Any],
+    out_avals: Sequence[ShapedArray],
+    operands: Sequence[IrValue],
     *,
     backend_config: dict[str, Any] | None = None,
     has_side_effect: bool = False,
@@ -219,7 +242,7 @@ def custom_call(
     result_layouts: Sequence[Sequence[int]] | None = None,
     api_version: int = 4,
     more: dict[str, Any] | None = None,
-) -> list[Any]:
+) -> list[IrValue]:
     """Call a registered function (`jaxlib_calls.register_custom_call`); the values of its results.
 
     Args:
@@ -265,7 +288,7 @@ def custom_call(
 _kinds: dict[Any, str] = {}
 
 
-def comparison_kind(dtype: Any) -> str:
+def comparison_kind(dtype: DType) -> str:
     """How StableHLO compares elements of a dtype: FLOAT, SIGNED or UNSIGNED."""
     found = _kinds.get(dtype)
     if found is None:
@@ -277,7 +300,9 @@ def comparison_kind(dtype: Any) -> str:
     return found
 
 
-def compare(ctx: Any, direction: str, x: Any, y: Any, aval: Any, kind: str | None = None) -> Any:
+def compare(
+    ctx: FunctionContext, direction: str, x: IrValue, y: IrValue, aval: ShapedArray, kind: str | None = None
+) -> IrValue:
     """Compare two values of type `aval`."""
     parsed = ctx.vocabulary.parsed
     attributes = {
@@ -287,7 +312,7 @@ def compare(ctx: Any, direction: str, x: Any, y: Any, aval: Any, kind: str | Non
     return ctx.op("stablehlo.compare", ctx.types[ShapedArray(aval.shape, BOOL)], (x, y), attributes)
 
 
-def compare_keys(ctx: Any, direction: str, x: Any, y: Any, aval: Any) -> Any:
+def compare_keys(ctx: FunctionContext, direction: str, x: IrValue, y: IrValue, aval: ShapedArray) -> IrValue:
     """Compare values of an extended dtype: they are equal if all numbers inside are. Only EQ and NE have a meaning."""
     if direction not in ("EQ", "NE"):
         raise TypeError(f"elements of dtype {aval.dtype} have no order; they can be compared for equality only")
@@ -299,7 +324,7 @@ def compare_keys(ctx: Any, direction: str, x: Any, y: Any, aval: Any) -> Any:
     return reduce(ctx, reducer(name), [different], [scalar(ctx, start, BOOL)], axes, [out])[0]
 
 
-def convert(ctx: Any, x: Any, in_aval: Any, out_aval: Any) -> Any:
+def convert(ctx: FunctionContext, x: IrValue, in_aval: ShapedArray, out_aval: ShapedArray) -> IrValue:
     """The elements in the dtype of `out_aval`. Truth values are `x != 0`; complex numbers lose their imaginary part."""
     source, target = in_aval.dtype, out_aval.dtype
     if target is BOOL and source is not BOOL:
@@ -318,7 +343,7 @@ Body = Callable[..., Sequence[Any]]
 def reducer(name: str) -> Body:
     """The body of a reduction by one operation, such as `stablehlo.add`."""
 
-    def body(ctx: Any, x: Any, y: Any) -> Sequence[Any]:
+    def body(ctx: FunctionContext, x: IrValue, y: IrValue) -> Sequence[IrValue]:
         return (ctx.op(name, x.type, (x, y)),)
 
     return body
@@ -328,7 +353,7 @@ def extremum(name: str, direction: str) -> Any:
     """The body `(ctx, x, y, dtype)` of a maximum (GT) or minimum (LT); complex numbers go by their real parts first."""
     simple = reducer(name)
 
-    def body(ctx: Any, x: Any, y: Any, dtype: Any) -> Sequence[Any]:
+    def body(ctx: FunctionContext, x: IrValue, y: IrValue, dtype: DType) -> Sequence[IrValue]:
         if not dtypes.issubdtype(dtype, np.complexfloating):
             return simple(ctx, x, y)
         aval, part = ShapedArray((), dtype), ShapedArray((), dtypes.to_floating_dtype(dtype))
@@ -345,8 +370,13 @@ def extremum(name: str, direction: str) -> Any:
 
 
 def reduce(
-    ctx: Any, body: Body, operands: Sequence[Any], initial: Sequence[Any], axes: Sequence[int], out_avals: Sequence[Any]
-) -> list[Any]:
+    ctx: FunctionContext,
+    body: Body,
+    operands: Sequence[IrValue],
+    initial: Sequence[IrValue],
+    axes: Sequence[int],
+    out_avals: Sequence[ShapedArray],
+) -> list[IrValue]:
     """Reduce over `axes`. `body(ctx, *accumulators, *elements)` combines scalars, in a region of its own."""
     types = [ctx.types[physical_aval(aval)] for aval in out_avals]
     attributes = {"dimensions": ctx.vocabulary.integers(tuple(axes))}
@@ -355,22 +385,24 @@ def reduce(
     return list(operation.results)
 
 
-def reduce_by(ctx: Any, name: str, x: Any, initial: Any, axes: Sequence[int], out_aval: Any) -> Any:
+def reduce_by(
+    ctx: FunctionContext, name: str, x: IrValue, initial: Number, axes: Sequence[int], out_aval: ShapedArray
+) -> IrValue:
     """Reduce one operand over `axes` by one operation, from the number `initial`."""
     return reduce(ctx, reducer(name), [x], [scalar(ctx, initial, out_aval.dtype)], axes, [out_aval])[0]
 
 
-def fill_body(ctx: Any, operation: Any, body: Body, element_dtypes: Sequence[Any], region: int = 0) -> None:
+def fill_body(ctx: FunctionContext, operation: Any, body: Body, element_dtypes: Sequence[Any], region: int = 0) -> None:
     """Fill a region that combines scalars: of reduce, reduce_window, scatter and the like."""
     scalars = [ctx.types[ShapedArray((), dtype)] for dtype in element_dtypes]
     inner, arguments = ctx.region(operation, region, [*scalars, *scalars])
     inner.give(body(inner, *arguments))
 
 
-def accumulate(closed: Any) -> Body:
+def accumulate(closed: ClosedJaxpr) -> Body:
     """The body of a reduction by a jaxpr of scalars."""
 
-    def body(inner: Any, *arguments: Any) -> Sequence[Any]:
+    def body(inner: FunctionContext, *arguments: IrValue) -> Sequence[IrValue]:
         return inner.inline(closed, arguments)  # type: ignore[no-any-return]
 
     return body

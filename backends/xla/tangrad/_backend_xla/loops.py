@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad.core import ShapedArray
+
 
 State = list[Any]
 
 
 def loop(
-    ctx: Any,
+    ctx: FunctionContext,
     effects: Sequence[Any],
     state: Sequence[Any],
-    avals: Sequence[Any],
+    avals: Sequence[ShapedArray],
     condition: Callable[[Any, State], Any],
     body: Callable[[Any, State], Sequence[Any]],
 ) -> State:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -28,12 +28,13 @@ from tangrad._backend_xla.dimension_values import SIZE, size_value
 from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad._backend_xla.manual import MappedAxes, ReplicaAxes
 from tangrad._backend_xla.mesh_words import Layout, Meshes, constrained_by_type
-from tangrad._backend_xla.mlir import ir, refined
+from tangrad._backend_xla.mlir import IrAttribute, IrOperation, IrType, IrValue, ir, refined
 from tangrad._backend_xla.vocabulary import Vocabulary, vocabulary
-from tangrad.core import ClosedJaxpr, Jaxpr, Literal, calls_rules, rule_table
+from tangrad.core import ClosedJaxpr, Effect, Jaxpr, JaxprEqn, Literal, ShapedArray, calls_rules, rule_table
 from tangrad.core.backends import AbstractToken
 
 _create = ir.Operation.create
+Attributes: TypeAlias = dict[str, IrAttribute] | None
 _KEPT = '{inlineable = "false"}'  # XLA's inliner leaves such calls
 
 
@@ -93,7 +94,6 @@ class Module:
         attributes["mhlo.num_partitions"] = self.vocabulary.integer32(partitions)
         self.end = ir.InsertionPoint(self.module.body)
         self.meshes: Meshes | None = None if layout is None else Meshes(layout, self.vocabulary, self._declare)
-
         self.manual: MappedAxes | None = ReplicaAxes(axes) if axes.names else None
         self._channels = 0
 
@@ -130,11 +130,11 @@ class Module:
     def add_function(
         self,
         name: str,
-        in_types: Sequence[Any],
-        out_types: Sequence[Any],
+        in_types: Sequence[IrType],
+        out_types: Sequence[IrType],
         attributes: dict[str, Any],
         public: bool = False,
-    ) -> tuple[str, Any]:
+    ) -> tuple[str, IrOperation]:
         """A new function without a body: its symbol and its operation."""
         words = self.vocabulary
         symbol = self.symbol(name)
@@ -205,14 +205,20 @@ class FunctionContext:
     )
 
     def __init__(
-        self, module: Module, ip: Any, location: Any, prefix: str, tokens: dict[Any, Any], constants: dict[Any, Any]
+        self,
+        module: Module,
+        ip: Any,
+        location: Any,
+        prefix: str,
+        tokens: dict[Effect, IrValue],
+        constants: dict[Any, Any],
     ) -> None:
         self.module = module
         self.prefix = prefix
         self.vocabulary = module.vocabulary
         self.types = module.vocabulary.types
         self.eqn: Any = None
-        self.sizes: dict[str, Any] = {}
+        self.sizes: dict[str, IrValue] = {}
         self.tokens = tokens
         self.ip = ip
         self.location = location
@@ -222,43 +228,43 @@ class FunctionContext:
     # --- about the equation -----------------------------------------------------------------------------------------
 
     @property
-    def in_avals(self) -> list[Any]:
+    def in_avals(self) -> list[ShapedArray]:
         """The types of the equation's inputs: shapes and dtypes."""
         return [atom.aval.plain for atom in self.eqn.invars]
 
     @property
-    def out_avals(self) -> list[Any]:
+    def out_avals(self) -> list[ShapedArray]:
         """The types of the equation's results."""
         return [var.aval for var in self.eqn.outvars]
 
     @property
-    def out_aval(self) -> Any:
+    def out_aval(self) -> ShapedArray:
         """The type of the equation's one result."""
         return self.eqn.outvars[0].aval
 
     @property
-    def out_type(self) -> Any:
+    def out_type(self) -> IrType:
         """The MLIR type of the equation's one result."""
         return self.types[self.eqn.outvars[0].aval]
 
     # --- operations -------------------------------------------------------------------------------------------------
 
-    def op(self, name: str, result_type: Any, operands: Sequence[Any], attributes: dict[str, Any] | None = None) -> Any:
+    def op(self, name: str, result_type: IrType, operands: Sequence[IrValue], attributes: Attributes = None) -> IrValue:
         """Add an operation with one result; the result."""
         return _create(name, (result_type,), operands, attributes, None, 0, self.location, self.ip).result
 
     def ops(
         self,
         name: str,
-        result_types: Sequence[Any],
-        operands: Sequence[Any],
-        attributes: dict[str, Any] | None = None,
+        result_types: Sequence[IrType],
+        operands: Sequence[IrValue],
+        attributes: Attributes = None,
         regions: int = 0,
-    ) -> Any:
+    ) -> IrOperation:
         """Add an operation with any number of results and empty regions; the operation."""
         return _create(name, result_types, operands, attributes, None, regions, self.location, self.ip)
 
-    def literal(self, literal: Literal) -> Any:
+    def literal(self, literal: Literal) -> IrValue:
         """A scalar of the jaxpr as a constant; once for each function."""
         found = self._constants.get(id(literal))
         if found is None:
@@ -267,14 +273,14 @@ class FunctionContext:
             self._constants[id(literal)] = found
         return found
 
-    def constant(self, contents: Any, aval: Any = None) -> Any:
+    def constant(self, contents: Any, aval: ShapedArray | None = None) -> IrValue:
         """A constant with the contents of a NumPy array (or what becomes one), of its dtype or the aval's."""
         array = np.asarray(contents, None if aval is None else physical_aval(aval).dtype)
         return self.op(
             "stablehlo.constant", self.vocabulary.type_of_array(array), (), {"value": self.vocabulary.elements(array)}
         )
 
-    def size(self, size: Any) -> Any:
+    def size(self, size: Any) -> IrValue:
         """A size, symbolic or not, as a scalar of int32; computed once for each function."""
         found = self._constants.get(("size", size))
         if found is None:
@@ -282,8 +288,8 @@ class FunctionContext:
         return found
 
     def region(
-        self, operation: Any, index: int, in_types: Sequence[Any], captures: bool = False
-    ) -> tuple[FunctionContext, list[Any]]:
+        self, operation: IrOperation, index: int, in_types: Sequence[IrType], captures: bool = False
+    ) -> tuple[FunctionContext, list[IrValue]]:
         """Begin a region of an operation: a context that fills it, and the values of its arguments.
 
         With `captures`, values of this function may be used inside (`stablehlo.case`, `stablehlo.while`); reducers
@@ -303,13 +309,13 @@ class FunctionContext:
             inner.sizes = self.sizes
         return inner, list(block.arguments)
 
-    def give(self, values: Sequence[Any], name: str = "stablehlo.return") -> None:
+    def give(self, values: Sequence[IrValue], name: str = "stablehlo.return") -> None:
         """End a region with its results."""
         _create(name, (), values, None, None, 0, self.location, self.ip)
 
     # --- jaxprs inside equations ------------------------------------------------------------------------------------
 
-    def inline(self, closed: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
+    def inline(self, closed: ClosedJaxpr, operands: Sequence[IrValue]) -> list[IrValue]:
         """Lower a jaxpr here; the values of its results."""
         eqn, location = self.eqn, self.location
         consts = [self.constant_of(const) for const in closed.consts]
@@ -317,7 +323,7 @@ class FunctionContext:
         self.eqn, self.location = eqn, location
         return outs
 
-    def call(self, closed: ClosedJaxpr, operands: Sequence[Any], name: str, kept: bool = False) -> list[Any]:
+    def call(self, closed: ClosedJaxpr, operands: Sequence[IrValue], name: str, kept: bool = False) -> list[IrValue]:
         """Call a jaxpr as a function of the module, which has it once however often it is called; its results.
 
         `kept`: whether XLA is to keep the call, or else may put the steps in its place.
@@ -335,7 +341,7 @@ class FunctionContext:
             [*self.sizes.values(), *[self.tokens[effect] for effect in effects], *operands],
             attributes,
         )
-        results = list(operation.results)
+        results: list[IrValue] = list(operation.results)
         self.tokens.update(zip(effects, results, strict=False))
         return results[len(effects) :]
 
@@ -401,12 +407,12 @@ class FunctionContext:
         return [self.literal(atom) if type(atom) is Literal else env[atom] for atom in jaxpr.outvars]
 
 
-def _wrong_type(value: Any, expected: Any) -> TypeError:
+def _wrong_type(value: Any, expected: IrType) -> TypeError:
     found = f"a value of type {value.type}" if isinstance(value, ir.Value) else repr(value)
     return TypeError(f"the lowering rule gave {found}; the primitive's result is of type {expected}")
 
 
-def _note_equation(error: Exception, eqn: Any) -> None:
+def _note_equation(error: Exception, eqn: JaxprEqn) -> None:
     """Add to an error which equation was being lowered, and where the user wrote it."""
     place = "" if eqn.source_info is None else f", from {eqn.source_info.summarize()}"
     note = f"while lowering {eqn.primitive.identity!r} to StableHLO{place}"
@@ -414,7 +420,7 @@ def _note_equation(error: Exception, eqn: Any) -> None:
         error.add_note(note)
 
 
-def ordered_effects(jaxpr: Jaxpr) -> list[Any]:
+def ordered_effects(jaxpr: Jaxpr) -> list[Effect]:
     """The ordered effects of a jaxpr, in an order that every caller agrees on."""
     if not jaxpr.effects:
         return []
@@ -423,7 +429,7 @@ def ordered_effects(jaxpr: Jaxpr) -> list[Any]:
     )
 
 
-def physical_contents(value: Any) -> np.ndarray[Any, Any]:
+def physical_contents(value: Any) -> np.ndarray:
     """The contents of a constant as its buffer holds them."""
     aval = physical_aval(value.aval)
     if aval is value.aval:

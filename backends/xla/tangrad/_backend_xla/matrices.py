@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_xla.helpers import broadcast, compare, custom_call, full, iota, select
 from tangrad.core import ShapedArray, dtypes, literal, trace_to_closed_jaxpr
 from tangrad.extend import lax
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
 
 INDEX = INFO = dtypes.as_dtype("int32")
 BOOL = dtypes.as_dtype(bool)
@@ -18,7 +23,7 @@ BOOL = dtypes.as_dtype(bool)
 # --- matrices --------------------------------------------------------------------------------------------------------
 
 
-def lower_triangle(ctx: Any, matrix: Any, aval: Any) -> Any:
+def lower_triangle(ctx: FunctionContext, matrix: IrValue, aval: ShapedArray) -> IrValue:
     """The matrix with 0 above the diagonal."""
     index = ShapedArray(aval.shape[-2:], INDEX)
     mask = compare(ctx, "GE", iota(ctx, index, 0), iota(ctx, index, 1), index)
@@ -27,7 +32,7 @@ def lower_triangle(ctx: Any, matrix: Any, aval: Any) -> Any:
     return select(ctx, mask, matrix, full(ctx, 0, aval), aval)
 
 
-def conjugate(ctx: Any, x: Any, aval: Any) -> Any:
+def conjugate(ctx: FunctionContext, x: IrValue, aval: ShapedArray) -> IrValue:
     """The complex conjugate."""
     kind = ctx.types[aval.update(dtype=dtypes.to_floating_dtype(aval.dtype))]
     real, imaginary = ctx.op("stablehlo.real", kind, (x,)), ctx.op("stablehlo.imag", kind, (x,))
@@ -37,7 +42,7 @@ def conjugate(ctx: Any, x: Any, aval: Any) -> Any:
 # --- functions of matrices that other libraries have -----------------------------------------------------------------
 
 
-def column_major(avals: Sequence[Any], rank: int | None) -> list[list[int]]:
+def column_major(avals: Sequence[ShapedArray], rank: int | None) -> list[list[int]]:
     """Layouts for arrays of matrices, of that many dimensions, in Fortran's order; all others (None: all) in C's."""
     orders = []
     for aval in avals:
@@ -49,15 +54,15 @@ def column_major(avals: Sequence[Any], rank: int | None) -> list[list[int]]:
 
 
 def call_matrices(
-    ctx: Any,
+    ctx: FunctionContext,
     target: str,
-    out_avals: Sequence[Any],
-    operands: Sequence[Any],
+    out_avals: Sequence[ShapedArray],
+    operands: Sequence[IrValue],
     alias: int | dict[int, int] | None,
     *,
     in_avals: Sequence[Any] | None = None,
     **config: Any,
-) -> list[Any]:
+) -> list[IrValue]:
     """Call a function of matrices.
 
     Args:
@@ -79,7 +84,7 @@ def call_matrices(
     )
 
 
-def factor_or_nan(ctx: Any, name: str, x: Any, **config: Any) -> Any:
+def factor_or_nan(ctx: FunctionContext, name: str, x: IrValue, **config: Any) -> IrValue:
     """The lower triangle that a function makes of matrices; NaN for those that it reports to have failed with."""
     aval = ctx.out_aval
     info_aval = ShapedArray(aval.shape[:-2], INFO)
@@ -87,7 +92,9 @@ def factor_or_nan(ctx: Any, name: str, x: Any, **config: Any) -> Any:
     return lower_triangle(ctx, where_succeeded(ctx, info, info_aval, factor, aval), aval)
 
 
-def where_succeeded(ctx: Any, info: Any, info_aval: Any, value: Any, aval: Any) -> Any:
+def where_succeeded(
+    ctx: FunctionContext, info: IrValue, info_aval: ShapedArray, value: IrValue, aval: ShapedArray
+) -> IrValue:
     """The results for the matrices of which LAPACK reports no failure; NaN for the others."""
     succeeded = compare(ctx, "EQ", info, full(ctx, 0, info_aval), info_aval)
     mask = broadcast(ctx, succeeded, aval.update(dtype=BOOL), tuple(range(info_aval.ndim)))
@@ -99,8 +106,16 @@ def where_succeeded(ctx: Any, info: Any, info_aval: Any, value: Any, aval: Any) 
 
 
 def triangular_solve(
-    ctx: Any, a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
-) -> Any:
+    ctx: FunctionContext,
+    a: IrValue,
+    b: IrValue,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
+) -> IrValue:
     """XLA's own algorithm. It knows the adjoint, and no conjugate that is not transposed."""
     words = ctx.vocabulary
     if conjugate_a and not transpose_a:
@@ -115,7 +130,7 @@ def triangular_solve(
     return ctx.op("stablehlo.triangular_solve", ctx.out_type, (a, b), attributes)
 
 
-def cholesky_update(ctx: Any, matrix: Any, vector: Any) -> Any:
+def cholesky_update(ctx: FunctionContext, matrix: IrValue, vector: IrValue) -> IrValue:
     """A loop over the rows, each of which is rotated against the vector so that an element of the vector vanishes."""
     carried = [ShapedArray((), INDEX), *[aval.strip_weak_type() for aval in ctx.in_avals]]
     step = trace_to_closed_jaxpr(_rotate_row, carried, "cholesky_update")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from tangrad._backend_xla import jaxlib_version
 
@@ -18,7 +18,16 @@ with jaxlib_version.explained:
     from jaxlib.mlir import ir as _ir
     from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _mlir, _stablehlo
 
-__all__ = ["bytecode", "copied_to_new_context", "ir", "new_context", "stablehlo", "without_dialect_modules"]
+__all__ = [
+    "IrAttribute", "IrModule", "IrOperation", "IrType", "IrValue", "bytecode", "copied_to_new_context", "ir",
+    "new_context", "stablehlo", "without_dialect_modules",
+]  # fmt: skip
+
+IrValue: TypeAlias = _ir.Value  # for annotations
+IrType: TypeAlias = _ir.Type
+IrAttribute: TypeAlias = _ir.Attribute
+IrOperation: TypeAlias = _ir.Operation
+IrModule: TypeAlias = _ir.Module
 
 # Their type stubs lag behind them.
 ir: Any = _ir

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,10 +10,15 @@ from tangrad._backend_xla.helpers import compare, iota
 from tangrad.core import ShapedArray, dtypes, literal, trace_to_closed_jaxpr
 from tangrad.extend import lax
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
+
 INDEX = dtypes.as_dtype("int32")
 
 
-def permutation_of_pivots(ctx: Any, pivots: Any, aval: Any, size: int) -> Any:
+def permutation_of_pivots(ctx: FunctionContext, pivots: IrValue, aval: ShapedArray, size: int) -> IrValue:
     """The permutation of `size` rows that exchanging row i with row pivots[i], in the order of i, makes."""
     order_aval = aval.update(shape=(*aval.shape[:-1], size))
     carried = [ShapedArray((), INDEX), ShapedArray(order_aval.shape, aval.dtype), ShapedArray(aval.shape, aval.dtype)]

@@ -8,16 +8,29 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad._backend_xla.locations import Locations
-from tangrad._backend_xla.mlir import ir, load_sharding_dialect, new_context, stablehlo, without_dialect_modules
-from tangrad.core import dtypes
+from tangrad._backend_xla.mlir import (
+    IrAttribute,
+    IrType,
+    ir,
+    load_sharding_dialect,
+    new_context,
+    stablehlo,
+    without_dialect_modules,
+)
+from tangrad.core import Literal, ShapedArray, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.core.backends import AbstractToken
+
+if TYPE_CHECKING:
+    from tangrad.typing import DType
+
 
 # A context is replaced after this many modules or bytes of constants.
 MODULE_LIMIT = 2000
@@ -47,14 +60,14 @@ _FLOATS = {
 }
 
 
-class _Types(dict[Any, Any]):
+class _Types(dict[Any, IrType]):
     """Aval -> MLIR type."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         super().__init__()
         self._vocabulary = vocabulary
 
-    def __missing__(self, aval: Any) -> Any:
+    def __missing__(self, aval: ShapedArray | AbstractToken) -> IrType:
         made = self[aval] = self._vocabulary.make_type(aval)
         return made
 
@@ -84,11 +97,11 @@ class Vocabulary:
         self.unit = ir.UnitAttr.get(context)
         self.true = ir.BoolAttr.get(True, context)
         self.false = ir.BoolAttr.get(False, context)
-        self._literals: dict[int, tuple[Any, Any]] = {}
-        self._elements: dict[Any, Any] = {}
-        self._integers: dict[tuple[Any, ...], Any] = {}
-        self._strings: dict[str, Any] = {}
-        self._named: dict[Any, Any] = {}
+        self._literals: dict[int, tuple[IrAttribute, Literal]] = {}
+        self._elements: dict[Any, IrType] = {}
+        self._integers: dict[tuple[Any, ...], IrAttribute] = {}
+        self._strings: dict[str, IrAttribute] = {}
+        self._named: dict[Any, IrAttribute] = {}
         self.locations = Locations(context)
         self._knows_shardings = False
         self.modules = 0
@@ -102,14 +115,14 @@ class Vocabulary:
 
     # --- types ------------------------------------------------------------------------------------------------------
 
-    def element_type(self, dtype: Any) -> Any:
+    def element_type(self, dtype: DType) -> IrType:
         """The MLIR type of one element."""
         found = self._elements.get(dtype)
         if found is None:
             found = self._elements[dtype] = self._make_element_type(dtypes.dtype_name(dtype))
         return found
 
-    def _make_element_type(self, name: str) -> Any:
+    def _make_element_type(self, name: str) -> IrType:
         context = self.context
         if name in _FLOATS:
             return getattr(ir, _FLOATS[name]).get(context)
@@ -123,14 +136,14 @@ class Vocabulary:
             return ir.ComplexType.get(self._make_element_type("float32" if name == "complex64" else "float64"))
         raise TypeError(f"the XLA backend has no element type for dtype {name}")
 
-    def make_type(self, aval: Any) -> Any:
+    def make_type(self, aval: ShapedArray | AbstractToken) -> IrType:
         """The MLIR type of an aval; `types[aval]` remembers it."""
         if isinstance(aval, AbstractToken):
             return self.token
-        aval = physical_aval(aval)
-        return self.tensor(aval.shape, self.element_type(aval.dtype))
+        inner = physical_aval(aval)
+        return self.tensor(inner.shape, self.element_type(inner.dtype))
 
-    def tensor(self, shape: Any, element_type: Any) -> Any:
+    def tensor(self, shape: Sequence[Any], element_type: IrType) -> IrType:
         """A tensor type; symbolic sizes are unknown ones to MLIR."""
         if any([is_symbolic(size) for size in shape]):
             shape = [UNKNOWN_SIZE if is_symbolic(size) else size for size in shape]
@@ -140,14 +153,14 @@ class Vocabulary:
 
     # --- attributes -------------------------------------------------------------------------------------------------
 
-    def integers(self, values: tuple[int, ...]) -> Any:
+    def integers(self, values: tuple[int, ...]) -> IrAttribute:
         """A `DenseI64ArrayAttr`, the attribute of dimension lists."""
         found = self._integers.get(values)
         if found is None:
             found = self._integers[values] = ir.DenseI64ArrayAttr.get(values, self.context)
         return found
 
-    def booleans(self, values: tuple[bool, ...]) -> Any:
+    def booleans(self, values: tuple[bool, ...]) -> IrAttribute:
         """A `DenseBoolArrayAttr`."""
         key = ("b", values)
         found = self._integers.get(key)
@@ -155,7 +168,7 @@ class Vocabulary:
             found = self._integers[key] = ir.DenseBoolArrayAttr.get(list(values), self.context)
         return found
 
-    def integer(self, value: int) -> Any:
+    def integer(self, value: int) -> IrAttribute:
         """A 64-bit integer attribute."""
         key = ("i64", value)
         found = self._named.get(key)
@@ -163,7 +176,7 @@ class Vocabulary:
             found = self._named[key] = ir.IntegerAttr.get(self.i64, value)
         return found
 
-    def integer32(self, value: int) -> Any:
+    def integer32(self, value: int) -> IrAttribute:
         """A 32-bit integer attribute."""
         key = ("i32", value)
         found = self._named.get(key)
@@ -171,14 +184,14 @@ class Vocabulary:
             found = self._named[key] = ir.IntegerAttr.get(self.i32, value)
         return found
 
-    def string(self, text: str) -> Any:
+    def string(self, text: str) -> IrAttribute:
         """A string attribute."""
         found = self._strings.get(text)
         if found is None:
             found = self._strings[text] = ir.StringAttr.get(text, self.context)
         return found
 
-    def parsed(self, text: str) -> Any:
+    def parsed(self, text: str) -> IrAttribute:
         """An attribute given in MLIR's syntax, such as `#stablehlo<comparison_direction LT>`; parsed once."""
         found = self._named.get(text)
         if found is None:
@@ -186,14 +199,14 @@ class Vocabulary:
             found = self._named[text] = without_dialect_modules(lambda: parse(text, self.context))
         return found
 
-    def made(self, key: Any, make: Any) -> Any:
+    def made(self, key: Any, make: Callable[[Any], IrAttribute]) -> IrAttribute:
         """The attribute remembered under `key`, a hashable; made by `make(context)` the first time."""
         found = self._named.get(key)
         if found is None:
             found = self._named[key] = without_dialect_modules(lambda: make(self.context))
         return found
 
-    def elements(self, contents: np.ndarray[Any, Any]) -> Any:
+    def elements(self, contents: np.ndarray) -> IrAttribute:
         """A dense attribute with the contents of a NumPy array of any dtype that has an element type."""
         element_type = self.element_type(contents.dtype)
         shape = contents.shape
@@ -206,7 +219,7 @@ class Vocabulary:
             np.ascontiguousarray(contents), type=element_type, shape=shape, signless=False, context=self.context
         )
 
-    def literal(self, literal: Any) -> Any:
+    def literal(self, literal: Literal) -> IrAttribute:
         """The dense attribute of a literal of a jaxpr."""
         found = self._literals.get(id(literal))
         if found is None:
@@ -217,13 +230,13 @@ class Vocabulary:
             found = self._literals[id(literal)] = (self.elements(literal.ndarray), literal)
         return found[0]
 
-    def type_of_array(self, contents: np.ndarray[Any, Any]) -> Any:
+    def type_of_array(self, contents: np.ndarray) -> IrType:
         """The type of a constant with these contents."""
         return self.tensor(contents.shape, self.element_type(contents.dtype))
 
     # --- attributes of custom calls ---------------------------------------------------------------------------------
 
-    def attribute(self, value: Any) -> Any:
+    def attribute(self, value: Any) -> IrAttribute:
         """An attribute for a Python value: truth values, 64-bit integers, doubles, strings, or an attribute as it is.
 
         NumPy scalars keep their width.
@@ -244,7 +257,7 @@ class Vocabulary:
             return ir.FloatAttr.get(self.element_type(value.dtype), float(value), loc=self.unknown)
         raise TypeError(f"no MLIR attribute is defined for {value!r} of type {type(value).__name__}")
 
-    def layouts(self, orders: Any) -> Any:
+    def layouts(self, orders: Sequence[Sequence[int]]) -> IrAttribute:
         """Layouts as an array of index vectors, the fastest varying dimension first."""
         index = ir.IndexType.get(self.context)
         made = [
@@ -252,12 +265,12 @@ class Vocabulary:
         ]
         return ir.ArrayAttr.get(made, self.context)
 
-    def output_alias(self, result: int, operand: int, results: int) -> Any:
+    def output_alias(self, result: int, operand: int, results: int) -> IrAttribute:
         """That a result takes over the memory of an operand."""
         path = [result] if results > 1 else []
         return without_dialect_modules(lambda: stablehlo.OutputOperandAlias.get(path, operand, [], self.context))
 
-    def integer_matrix(self, rows: Any) -> Any:
+    def integer_matrix(self, rows: Sequence[Sequence[int]] | np.ndarray) -> IrAttribute:
         """A dense attribute of 64-bit integers, such as replica groups and padding pairs."""
         return self.elements(np.asarray(rows, np.int64))
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tangrad._backend_xla.helpers import compare, convert, full, same_type, select
 from tangrad.core import dtypes
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
+
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")
 MULTIPLY = "stablehlo.multiply"
 
 
-def whole_exp2(ctx: Any, x: Any) -> Any:
+def whole_exp2(ctx: FunctionContext, x: IrValue) -> IrValue:
     """2**x of real x as 2**(x - n) 2**n with the nearest whole n: the second factor is made of bits.
 
     It is applied in two halves, each a normal number wherever the result is one.
@@ -39,7 +44,7 @@ def whole_exp2(ctx: Any, x: Any) -> Any:
     return convert(ctx, found, aval, out) if narrow else found
 
 
-def whole_cbrt(ctx: Any, x: Any) -> Any:
+def whole_cbrt(ctx: FunctionContext, x: IrValue) -> IrValue:
     """The cubic root; in double precision the root with 18 digits where its cube, which is not rounded, is x."""
     aval = ctx.out_aval
     found = ctx.op("stablehlo.cbrt", ctx.out_type, (x,))

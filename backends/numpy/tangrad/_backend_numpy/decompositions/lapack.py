@@ -14,7 +14,7 @@ _PREFIXES = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
 
 @cache
-def function(name: str, dtype: Any) -> Callable[..., Any] | None:
+def function(name: str, dtype: np.dtype) -> Callable[..., Any] | None:
     """A function of LAPACK for a dtype; None where SciPy is not installed."""
     try:
         from scipy.linalg import lapack
@@ -34,12 +34,12 @@ def each(
     )
 
 
-def nan_like(dtype: Any) -> Any:
+def nan_like(dtype: np.dtype) -> np.ndarray:
     """NaN of a dtype; in both parts where it is complex."""
     return dtype.type(complex(np.nan, np.nan) if dtype.kind == "c" else np.nan)
 
 
-def or_nan(x: Array, function: Callable[[Array], Any]) -> Any:
+def or_nan(x: Array, function: Callable[[Array], Any]) -> tuple[np.ndarray, ...]:
     """`function(x)` of a batch of matrices; where it fails for one, NaN for that one alone.
 
     NumPy reports failures for the whole batch.
@@ -54,7 +54,7 @@ def or_nan(x: Array, function: Callable[[Array], Any]) -> Any:
     return tuple([np.stack(parts).reshape(*batch, *parts[0].shape) for parts in zip(*found)])
 
 
-def _one_or_nan(matrix: Array, function: Callable[[Array], Any]) -> Any:
+def _one_or_nan(matrix: Array, function: Callable[[Array], Any]) -> tuple[np.ndarray, ...]:
     try:
         return function(matrix)
     except np.linalg.LinAlgError:

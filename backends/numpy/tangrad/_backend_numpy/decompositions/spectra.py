@@ -23,9 +23,9 @@ def _svd(x: Array, full_matrices: bool, compute_uv: bool) -> tuple[Array, ...]:
     return (np.linalg.svd(x, compute_uv=False),)
 
 
-def eigh(x: Array, lower: bool) -> tuple[Array, Array]:
+def eigh(x: Array, lower: bool) -> tuple[Array, ...]:
     """The vectors and the values."""
-    return or_nan(x, partial(_eigh, lower=lower))  # type: ignore[no-any-return]
+    return or_nan(x, partial(_eigh, lower=lower))
 
 
 def _eigh(x: Array, lower: bool) -> tuple[Array, Array]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_numpy.array import wrap
 from tangrad._backend_numpy.kernels import kernel
 from tangrad._backend_numpy.quiet import outside
-from tangrad.core import RuleSet
+from tangrad.core import RuleSet, ShapedArray
 from tangrad.extend.debug import (
     HostProgram,
     debug_callback_p,
@@ -22,10 +22,14 @@ from tangrad.extend.debug import (
     wait_for_earlier,
 )
 
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+
+
 lower = RuleSet("lower.numpy", api=1)
 
 
-def _to_array(contents: Any, aval: Any) -> Any:
+def _to_array(contents: Any, aval: ShapedArray) -> Any:
     return wrap(aval.strip_weak_type(), np.asarray(contents))
 
 
@@ -34,22 +38,22 @@ def _own(contents: Any) -> Any:
     return np.array(contents, order="C")
 
 
-def _program(ctx: Any, callback: Any) -> HostProgram:
+def _program(ctx: Lowering, callback: Any) -> HostProgram:
     return HostProgram(callback, ctx.in_avals, ctx.out_avals, _to_array)
 
 
 @kernel(lower, pure_callback_p)
-def _(ctx: Any, *, callback: Any, **_: Any) -> Callable[..., Any]:
+def _(ctx: Lowering, *, callback: Any, **_: Any) -> Callable[..., Any]:
     program = _program(ctx, callback)
     return lambda *arrays: tuple([_own(result) for result in outside(program, *arrays)])
 
 
 @kernel(lower, io_callback_p)
-def _io(ctx: Any, *, callback: Any, ordered: bool, **_: Any) -> Callable[..., Any]:
+def _io(ctx: Lowering, *, callback: Any, ordered: bool, **_: Any) -> Callable[..., Any]:
     program = _program(ctx, callback)
     earlier = io_effects((), {"ordered": True}) if ordered else None
 
-    def run(*arrays: Any) -> Any:
+    def run(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         if earlier is not None:
             wait_for_earlier(earlier)
         return tuple([_own(result) for result in outside(program, *arrays)])
@@ -58,13 +62,13 @@ def _io(ctx: Any, *, callback: Any, ordered: bool, **_: Any) -> Callable[..., An
 
 
 @kernel(lower, debug_callback_p, debug_print_p)
-def _debug(ctx: Any, *, callback: Any, ordered: bool, **_: Any) -> Callable[..., Any]:
+def _debug(ctx: Lowering, *, callback: Any, ordered: bool, **_: Any) -> Callable[..., Any]:
     program = _program(ctx, callback)
     if not ordered:
         return lambda *arrays: outside(program, *arrays)
     earlier = debug_effects((), {"ordered": True})
 
-    def run(*arrays: Any) -> Any:
+    def run(*arrays: np.ndarray) -> np.ndarray:
         wait_for_earlier(earlier)
         return outside(program, *arrays)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,11 @@ from tangrad.extend.lax import (
     ragged_dot_general_p,
 )
 
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
+
+
 lower = RuleSet("lower.numpy", api=1)
 
 REUSED = 1 << 16  # bytes: results from here on may be written into memory that is free, which np.dot cannot
@@ -41,8 +46,14 @@ FLOAT64 = np.dtype("float64")
 
 @composed(lower, dot_general_p)
 def _dot_general(
-    ctx: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: Any, preferred_element_type: Any
-) -> Any:
+    ctx: Lowering,
+    lhs: Value,
+    rhs: Value,
+    *,
+    dimension_numbers: Any,
+    precision: Any,
+    preferred_element_type: np.dtype | None,
+) -> Value:
     lhs, rhs, result = _operands(ctx, lhs, rhs, precision)
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     shape = ctx.out_aval.shape
@@ -60,7 +71,7 @@ def _dot_general(
 # --- dtypes --------------------------------------------------------------------------------------------------------
 
 
-def _operands(ctx: Any, lhs: Any, rhs: Any, precision: Any) -> tuple[Any, Any, Any]:
+def _operands(ctx: Lowering, lhs: Value, rhs: Value, precision: Any) -> tuple[Any, Any, Any]:
     """The operands in the dtype in which the product is made, and that to which it is rounded."""
     result = ctx.out_aval.dtype
     if is_algorithm(precision):
@@ -71,7 +82,7 @@ def _operands(ctx: Any, lhs: Any, rhs: Any, precision: Any) -> tuple[Any, Any, A
     return ctx.cast(lhs, dtype), ctx.cast(rhs, dtype), result
 
 
-def _product_dtype(operands: Any, result: Any) -> Any:
+def _product_dtype(operands: Any, result: Any) -> np.dtype:
     """The dtype of a product of operands of one dtype: the result's, unless that holds less than the operands'."""
     if dtypes.issubdtype(operands, np.floating) and not dtypes.issubdtype(result, np.complexfloating):
         if not dtypes.issubdtype(result, np.floating) or dtypes.bit_width(result) < dtypes.bit_width(operands):
@@ -82,7 +93,7 @@ def _product_dtype(operands: Any, result: Any) -> Any:
 # --- shapes --------------------------------------------------------------------------------------------------------
 
 
-def _matrix(ctx: Any, x: Any, batch: Sequence[int], rows: Sequence[int], columns: Sequence[int]) -> Any:
+def _matrix(ctx: Lowering, x: Value, batch: Sequence[int], rows: Sequence[int], columns: Sequence[int]) -> Value:
     """The operand with its batch dimensions in front, and the others made into two.
 
     It is a vector where there are neither batches nor free dimensions. Where memory has rows and columns the other way
@@ -100,7 +111,7 @@ def _matrix(ctx: Any, x: Any, batch: Sequence[int], rows: Sequence[int], columns
     return ctx.reshape(ctx.transpose(x, (*batch, *rows, *columns)), (*sizes, height, width))
 
 
-def _outer(ctx: Any, lhs: Any, rhs: Any, left: Any, right: Any, shape: tuple[int, ...]) -> Any:
+def _outer(ctx: Lowering, lhs: Value, rhs: Value, left: Any, right: Any, shape: tuple[int, ...]) -> Value:
     """A product without a sum: element by element, each operand repeated along the other's dimensions."""
     (lhs_batch, lhs_free), (rhs_batch, rhs_free) = left, right
     count, start = len(lhs_batch), len(lhs_batch) + len(lhs_free)
@@ -139,7 +150,7 @@ class _Dot(Function):
 DOT = _Dot()
 
 
-def _product(ctx: Any, left: Any, right: Any) -> Any:
+def _product(ctx: Lowering, left: Value, right: Value) -> Value:
     """The product of vectors, matrices or batches of matrices of one dtype."""
     shape = (*left.shape[:-1], *right.shape[:-2], *right.shape[-1:]) if right.ndim > 1 else left.shape[:-1]
     if left.ndim > 2:
@@ -201,14 +212,14 @@ def _rows(y: Any, part: slice) -> Any:
 
 
 @composed(lower, ragged_dot_general_p)
-def _ragged(ctx: Any, lhs: Any, rhs: Any, group_sizes: Any, **params: Any) -> Any:
+def _ragged(ctx: Lowering, lhs: Value, rhs: Value, group_sizes: Any, **params: Any) -> Value:
     """A product for each group, of its own rows alone."""
     form = layout(params["ragged_dot_dimension_numbers"], lhs.ndim, rhs.ndim)
     if form.mode is BATCH:
         return ctx.inline(decomposition_jaxpr(ragged_dot_general_p, ctx.in_avals, params), lhs, rhs, group_sizes)
     lhs, rhs, result = _operands(ctx, lhs, rhs, params["precision"])
 
-    def sizes_of(x: Any, axes: Sequence[int]) -> int:
+    def sizes_of(x: Value, axes: Sequence[int]) -> int:
         return math.prod([x.shape[axis] for axis in axes])
 
     before, after = form.ragged_sort[: form.place], form.ragged_sort[form.place + 1 :]

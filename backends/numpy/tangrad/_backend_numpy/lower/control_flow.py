@@ -9,7 +9,7 @@ grow in place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,31 +30,36 @@ from tangrad.extend.lax import (
     without_invariants,
 )
 
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
+
+
 lower = RuleSet("lower.numpy", api=1)
 
 _BUILTINS = {"__builtins__": {"range": range, "int": int}}
 
 
 @composed(lower, cond_p)
-def _(ctx: Any, index: Any, *operands: Any, branches: Any) -> Any:
+def _(ctx: Lowering, index: Value, *operands: Value, branches: tuple[ClosedJaxpr, ...]) -> Value:
     last = len(branches) - 1
     if index.constant is not None:
         position = int(index.constant)
         return ctx.inline(branches[position if 0 <= position < last else last], *operands)
     functions = tuple([ctx.compile(branch) for branch in branches])
 
-    def choose(index: Any, *arrays: Any) -> Any:
+    def choose(index: np.ndarray, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         position = int(index)
         return functions[position if 0 <= position < last else last](*arrays)
 
-    def choose_of_two(index: Any, *arrays: Any) -> Any:
+    def choose_of_two(index: np.ndarray, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         return functions[1](*arrays) if index else functions[0](*arrays)
 
     return ctx.call(choose if last > 1 else choose_of_two, index, *operands)
 
 
 @inlined(lower, platform_dependent_p)
-def _(ctx: Any, *, branches: Any, platforms: Any) -> Any:
+def _(ctx: Lowering, *, branches: tuple[ClosedJaxpr, ...], platforms: Any) -> ClosedJaxpr:
     return branches[branch_of_platform(platforms, "numpy", "cpu")]
 
 
@@ -83,7 +88,14 @@ def _function(name: str, parameters: Sequence[str], lines: Sequence[str], namesp
 
 
 @composed(lower, while_p)
-def _(ctx: Any, *operands: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Any:
+def _(
+    ctx: Lowering,
+    *operands: Value,
+    cond_jaxpr: ClosedJaxpr,
+    body_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
+    body_nconsts: int,
+) -> Value:
     cond_consts, body_consts, init = split_list(operands, cond_nconsts, body_nconsts)
     cond_values, cond_jaxpr = _before(ctx, cond_jaxpr, cond_consts)
     body_values, body_jaxpr = _before(ctx, body_jaxpr, body_consts)
@@ -99,7 +111,7 @@ def _(ctx: Any, *operands: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: 
     return ctx.call(_function("while_loop", names, loop.lines, namespace), *cond_consts, *body_consts, *init)
 
 
-def _before(ctx: Any, body: ClosedJaxpr, consts: Sequence[Any]) -> tuple[list[Any], ClosedJaxpr]:
+def _before(ctx: Lowering, body: ClosedJaxpr, consts: Sequence[Any]) -> tuple[list[Any], ClosedJaxpr]:
     """The values of what a body need not compute in every iteration, and the body without it."""
     early, body = without_invariants(body, len(consts))
     return ([] if early is None else list(ctx.inline(early, *consts))), body
@@ -172,8 +184,15 @@ def _without_output(body: ClosedJaxpr, place: int, position: int) -> tuple[Close
 
 @composed(lower, scan_p)
 def _(
-    ctx: Any, *operands: Any, jaxpr: Any, num_consts: int, num_carry: int, length: int, reverse: bool, unroll: int
-) -> Any:
+    ctx: Lowering,
+    *operands: Value,
+    jaxpr: ClosedJaxpr,
+    num_consts: int,
+    num_carry: int,
+    length: int,
+    reverse: bool,
+    unroll: int,
+) -> tuple[Value, ...]:
     consts, init, xs = split_list(operands, num_consts, num_carry)
     values, body = _before(ctx, jaxpr, consts)
     consts = [*values, *consts]
@@ -196,7 +215,7 @@ def _(
     return (*carry, *last)
 
 
-def _count(ctx: Any, start: Any, step: int, length: int, reverse: bool) -> tuple[Any, Any]:
+def _count(ctx: Lowering, start: Value, step: int, length: int, reverse: bool) -> tuple[Value, Value]:
     """What a counter is in each iteration, at the place of that iteration's slice; and after the last iteration."""
     iterations = np.arange(length)[::-1] if reverse else np.arange(length)
     moves = ctx.constant((iterations * step).astype(start.dtype))

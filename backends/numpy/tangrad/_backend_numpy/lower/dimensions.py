@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tangrad._backend_numpy.kernels import composed
 from tangrad._backend_numpy.sizes import SizeValue
@@ -10,9 +12,14 @@ from tangrad.core import RuleSet
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.symbolic import dimension_as_value_p
 
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
+
+
 lower = RuleSet("lower.numpy", api=1)
 
 
 @composed(lower, dimension_as_value_p, any_sizes=True)
-def _(ctx: Any, *, dimension: Any, dtype: Any) -> Any:
+def _(ctx: Lowering, *, dimension: Any, dtype: np.dtype) -> Value:
     return ctx.call(SizeValue(dimension, dtype)) if is_symbolic(dimension) else ctx.constant(dimension, dtype)

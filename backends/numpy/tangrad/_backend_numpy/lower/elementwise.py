@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,11 @@ from tangrad._backend_numpy.kernels import ufunc
 from tangrad._backend_numpy.whole_results import exact_if_whole, exp2
 from tangrad.core import RuleSet, dtypes
 from tangrad.extend import lax as p
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
+
 
 lower = RuleSet("lower.numpy", api=1)
 composed = partial(kernels.composed, any_sizes=True)
@@ -73,15 +78,15 @@ lower.table(
 )
 
 
-def _is(dtype: Any, kind: type) -> bool:
+def _is(dtype: np.dtype, kind: type) -> bool:
     return dtypes.issubdtype(dtype, kind)
 
 
-def _signed(dtype: Any) -> Any:
+def _signed(dtype: np.dtype) -> Any:
     return dtypes.as_dtype(f"int{dtypes.bit_width(dtype)}")
 
 
-def _unsigned(dtype: Any) -> Any:
+def _unsigned(dtype: np.dtype) -> Any:
     return dtypes.as_dtype(f"uint{dtypes.bit_width(dtype)}")
 
 
@@ -89,7 +94,7 @@ def _unsigned(dtype: Any) -> Any:
 
 
 @composed(lower, p.sign_p)
-def _(ctx: Any, x: Any) -> Any:
+def _(ctx: Lowering, x: Value) -> Value:
     if _is(x.dtype, np.complexfloating) and not hasattr(np, "bitwise_count"):  # NumPy 1: the sign of the real part
         size, zero = ctx.absolute(x), ctx.full((), 0, x.dtype)
         return ctx.where(ctx.equal(size, 0), zero, ctx.divide(x, ctx.cast(size, x.dtype)))
@@ -98,7 +103,7 @@ def _(ctx: Any, x: Any) -> Any:
 
 
 @composed(lower, p.round_p)
-def _(ctx: Any, x: Any, *, rounding_method: p.RoundingMethod) -> Any:
+def _(ctx: Lowering, x: Value, *, rounding_method: p.RoundingMethod) -> Value:
     if rounding_method is p.RoundingMethod.TO_NEAREST_EVEN:
         return ctx.rint(x)
     magnitude = ctx.absolute(x)
@@ -114,7 +119,7 @@ def _(ctx: Any, x: Any, *, rounding_method: p.RoundingMethod) -> Any:
 def _exact(name: str, of_single: Callable[[Any], Any]) -> kernels.Kernel:
     """NumPy's ufunc, and `of_single` of float32, for whose results its own are a rounding off where they are whole."""
 
-    def emit(ctx: Any, x: Any) -> Any:
+    def emit(ctx: Lowering, x: Value) -> Value:
         if x.dtype != FLOAT32:
             return getattr(ctx, name)(x)
         return ctx.call(of_single, x, nature=kernels.ELEMENTWISE)
@@ -132,7 +137,7 @@ lower.table(
 
 
 @composed(lower, p.exp2_p)
-def _(ctx: Any, x: Any) -> Any:
+def _(ctx: Lowering, x: Value) -> Value:
     if not _is(x.dtype, np.complexfloating):
         return _exp2(ctx, x)
     # Each part alone: a product of complex numbers would make NaN of infinities.
@@ -141,7 +146,7 @@ def _(ctx: Any, x: Any) -> Any:
 
 
 @composed(lower, p.expm1_p)
-def _(ctx: Any, x: Any) -> Any:
+def _(ctx: Lowering, x: Value) -> Value:
     if not _is(x.dtype, np.complexfloating):
         return ctx.expm1(x)
     # Near 0 from expm1(a) and 1 - cos b = 2 sin²(b/2). Elsewhere it is the exponential, which knows infinities and NaN.
@@ -154,7 +159,7 @@ def _(ctx: Any, x: Any) -> Any:
 
 
 @composed(lower, p.log1p_p)
-def _(ctx: Any, x: Any) -> Any:
+def _(ctx: Lowering, x: Value) -> Value:
     if not _is(x.dtype, np.complexfloating):
         return ctx.log1p(x)
     # log|1 + x| = log1p(a (2 + a) + b²) / 2 near 0, where NumPy's own loses all digits
@@ -166,17 +171,17 @@ def _(ctx: Any, x: Any) -> Any:
 
 
 @composed(lower, p.logistic_p)
-def _(ctx: Any, x: Any) -> Any:
+def _(ctx: Lowering, x: Value) -> Value:
     return ctx.divide(1, ctx.add(ctx.exp(ctx.negative(x)), 1))
 
 
 @composed(lower, p.rsqrt_p)
-def _(ctx: Any, x: Any) -> Any:
+def _(ctx: Lowering, x: Value) -> Value:
     return ctx.divide(1, ctx.sqrt(x))
 
 
 @composed(lower, p.integer_pow_p)
-def _(ctx: Any, x: Any, *, y: int) -> Any:
+def _(ctx: Lowering, x: Value, *, y: int) -> Value:
     exponent, power, result = abs(y), x, None
     while exponent:
         if exponent & 1:
@@ -193,28 +198,28 @@ def _(ctx: Any, x: Any, *, y: int) -> Any:
 
 
 @composed(lower, p.real_p)
-def _(ctx: Any, x: Any) -> Any:
+def _(ctx: Lowering, x: Value) -> Value:
     return ctx.real(x)
 
 
 @composed(lower, p.imag_p)
-def _(ctx: Any, x: Any) -> Any:
+def _(ctx: Lowering, x: Value) -> Value:
     return ctx.imag(x)
 
 
 @composed(lower, p.conj_p)
-def _(ctx: Any, x: Any) -> Any:
+def _(ctx: Lowering, x: Value) -> Value:
     if _is(x.dtype, np.complexfloating):
         return ctx.conjugate(x)
     return _complex(ctx, x, ctx.full(x.shape, 0, x.dtype))
 
 
 @composed(lower, p.complex_p)
-def _(ctx: Any, x: Any, y: Any) -> Any:
+def _(ctx: Lowering, x: Value, y: Value) -> Value:
     return _complex(ctx, x, y)
 
 
-def _complex(ctx: Any, x: Any, y: Any) -> Any:
+def _complex(ctx: Lowering, x: Value, y: Value) -> Value:
     return ctx.call(_joined, x, y, nature="elementwise", like=ctx.out_aval)
 
 
@@ -230,7 +235,7 @@ def _joined(x: Any, y: Any) -> Any:
 
 
 @composed(lower, p.div_p)
-def _(ctx: Any, x: Any, y: Any) -> Any:
+def _(ctx: Lowering, x: Value, y: Value) -> Value:
     if not _is(x.dtype, np.integer):
         return ctx.divide(x, y)
     by_zero = ctx.equal(y, 0)
@@ -243,13 +248,13 @@ def _(ctx: Any, x: Any, y: Any) -> Any:
 
 
 @composed(lower, p.rem_p)
-def _(ctx: Any, x: Any, y: Any) -> Any:
+def _(ctx: Lowering, x: Value, y: Value) -> Value:
     if not _is(x.dtype, np.integer):
         return ctx.fmod(x, y)
     return ctx.where(ctx.equal(y, 0), x, _remainder(ctx, x, y))
 
 
-def _remainder(ctx: Any, x: Any, y: Any) -> Any:
+def _remainder(ctx: Lowering, x: Value, y: Value) -> Value:
     if _is(x.dtype, np.unsignedinteger):
         return ctx.fmod(x, y)
     # x % -1 is 0, and a trap of the processor for the least x
@@ -257,7 +262,7 @@ def _remainder(ctx: Any, x: Any, y: Any) -> Any:
 
 
 @composed(lower, p.atan2_p)
-def _(ctx: Any, x: Any, y: Any) -> Any:
+def _(ctx: Lowering, x: Value, y: Value) -> Value:
     if not _is(x.dtype, np.complexfloating):
         return ctx.arctan2(x, y)
     radius = ctx.sqrt(ctx.add(ctx.square(x), ctx.square(y)))
@@ -265,12 +270,12 @@ def _(ctx: Any, x: Any, y: Any) -> Any:
 
 
 @composed(lower, p.pow_p)
-def _(ctx: Any, x: Any, y: Any) -> Any:
+def _(ctx: Lowering, x: Value, y: Value) -> Value:
     return ctx.power(x, _converted(ctx, y, x.dtype))
 
 
 @composed(lower, p.mulhi_p)
-def _(ctx: Any, x: Any, y: Any) -> Any:
+def _(ctx: Lowering, x: Value, y: Value) -> Value:
     width = dtypes.bit_width(x.dtype)
     if width == 64:
         return _high_half(ctx, x, y)
@@ -279,7 +284,7 @@ def _(ctx: Any, x: Any, y: Any) -> Any:
     return ctx.cast(ctx.right_shift(product, width), x.dtype)
 
 
-def _high_half(ctx: Any, x: Any, y: Any) -> Any:
+def _high_half(ctx: Lowering, x: Value, y: Value) -> Value:
     """Of the product of 64-bit integers, by halves of 32 bits."""
     unsigned = np.dtype("uint64")
     a, b = ctx.bitcast(x, unsigned), ctx.bitcast(y, unsigned)
@@ -300,26 +305,26 @@ def _high_half(ctx: Any, x: Any, y: Any) -> Any:
 
 
 @composed(lower, p.shift_right_arithmetic_p)
-def _(ctx: Any, x: Any, y: Any) -> Any:
+def _(ctx: Lowering, x: Value, y: Value) -> Value:
     return _shifted_as(ctx, _signed(x.dtype), x, y)
 
 
 @composed(lower, p.shift_right_logical_p)
-def _(ctx: Any, x: Any, y: Any) -> Any:
+def _(ctx: Lowering, x: Value, y: Value) -> Value:
     return _shifted_as(ctx, _unsigned(x.dtype), x, y)
 
 
-def _shifted_as(ctx: Any, dtype: Any, x: Any, y: Any) -> Any:
+def _shifted_as(ctx: Lowering, dtype: np.dtype, x: Value, y: Value) -> Value:
     # amounts as unsigned numbers: negative ones are beyond the width
     return ctx.bitcast(ctx.right_shift(ctx.bitcast(x, dtype), ctx.bitcast(y, dtype)), x.dtype)
 
 
 @composed(lower, p.population_count_p)
-def _(ctx: Any, x: Any) -> Any:
+def _(ctx: Lowering, x: Value) -> Value:
     return _count_bits(ctx, ctx.bitcast(x, _unsigned(x.dtype)), x.dtype)
 
 
-def _count_bits(ctx: Any, x: Any, dtype: Any) -> Any:
+def _count_bits(ctx: Lowering, x: Value, dtype: np.dtype) -> Value:
     if hasattr(np, "bitwise_count"):
         return ctx.bitcast(ctx.cast(ctx.bitwise_count(x), x.dtype), dtype)
     # NumPy 1: the counts of neighbours are added up, pairs of 1 bit first, then of 2, of 4, …
@@ -333,7 +338,7 @@ def _count_bits(ctx: Any, x: Any, dtype: Any) -> Any:
 
 
 @composed(lower, p.clz_p)
-def _(ctx: Any, x: Any) -> Any:
+def _(ctx: Lowering, x: Value) -> Value:
     width = dtypes.bit_width(x.dtype)
     bits = ctx.bitcast(x, _unsigned(x.dtype))
     shift = 1
@@ -347,7 +352,7 @@ def _(ctx: Any, x: Any) -> Any:
 
 
 def _total_order(function: Any) -> Any:
-    def emit(ctx: Any, x: Any, y: Any) -> Any:
+    def emit(ctx: Lowering, x: Value, y: Value) -> Value:
         if _is(x.dtype, np.floating):
             x, y = _order_key(ctx, x), _order_key(ctx, y)
         return ctx.ufunc(function, x, y)
@@ -355,7 +360,7 @@ def _total_order(function: Any) -> Any:
     return emit
 
 
-def _order_key(ctx: Any, x: Any) -> Any:
+def _order_key(ctx: Lowering, x: Value) -> Value:
     """The bits as a signed integer, those of negative numbers turned round: ordered as the floats are."""
     bits = ctx.bitcast(x, _signed(x.dtype))
     turned = ctx.bitwise_xor(bits, int(np.iinfo(bits.dtype).max))
@@ -371,11 +376,11 @@ composed(lower, p.le_to_p)(_total_order(np.less_equal))
 
 
 @composed(lower, p.convert_element_type_p)
-def _(ctx: Any, x: Any, *, new_dtype: Any, weak_type: bool) -> Any:
+def _(ctx: Lowering, x: Value, *, new_dtype: np.dtype, weak_type: bool) -> Value:
     return x if x.dtype == new_dtype or isinstance(new_dtype, dtypes.ExtendedDType) else _converted(ctx, x, new_dtype)
 
 
-def _converted(ctx: Any, x: Any, dtype: Any) -> Any:
+def _converted(ctx: Lowering, x: Value, dtype: np.dtype) -> Value:
     if x.dtype == dtype:
         return x
     if _is(dtype, np.bool_):
@@ -387,7 +392,7 @@ def _converted(ctx: Any, x: Any, dtype: Any) -> Any:
     return ctx.cast(x, dtype)
 
 
-def _saturated(ctx: Any, x: Any, dtype: Any) -> Any:
+def _saturated(ctx: Lowering, x: Value, dtype: np.dtype) -> Value:
     """Floats as integers: rounded to zero, the nearest integer there is beyond the range, 0 for NaN."""
     limits = dtypes.iinfo(dtype)
     low, high = int(limits.min), int(limits.max)
@@ -406,7 +411,7 @@ _FLOATS = {np.dtype(name) for name in ("float32", "float64")}
 _WHOLE = {np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4)}
 
 
-def _saturation(low: int, high: int, dtype: Any) -> Callable[[Any], Any]:
+def _saturation(low: int, high: int, dtype: np.dtype) -> Callable[[Any], Any]:
     """Of an array whose least and greatest number fit, and that has no NaN, NumPy's conversion alone."""
 
     def run(x: Any) -> Any:
@@ -419,7 +424,7 @@ def _saturation(low: int, high: int, dtype: Any) -> Callable[[Any], Any]:
 
 
 @kernels.composed(lower, p.bitcast_convert_type_p)
-def _(ctx: Any, x: Any, *, new_dtype: Any) -> Any:
+def _(ctx: Lowering, x: Value, *, new_dtype: np.dtype) -> Value:
     if x.dtype == new_dtype or isinstance(new_dtype, dtypes.ExtendedDType):
         return x
     old, new = dtypes.bit_width(x.dtype), dtypes.bit_width(new_dtype)
@@ -433,7 +438,7 @@ def _(ctx: Any, x: Any, *, new_dtype: Any) -> Any:
     return ctx.call(lambda a: np.ascontiguousarray(a).view(new_dtype).reshape(shape), x, nature="view")
 
 
-def _repacked(new_dtype: Any, old: int, new: int) -> Any:
+def _repacked(new_dtype: np.dtype, old: int, new: int) -> Any:
     """For dtypes of fewer than 8 bits, which NumPy keeps in a byte each: through single bits, the lowest first."""
 
     def convert(x: Any) -> Any:
@@ -452,7 +457,7 @@ def _repacked(new_dtype: Any, old: int, new: int) -> Any:
 
 
 @composed(lower, p.reduce_precision_p)
-def _(ctx: Any, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+def _(ctx: Lowering, x: Value, *, exponent_bits: int, mantissa_bits: int) -> Value:
     info = dtypes.finfo(x.dtype)
     width, own_mantissa = dtypes.bit_width(x.dtype), int(info.nmant)
     own_exponent = width - 1 - own_mantissa
@@ -465,14 +470,14 @@ def _(ctx: Any, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
     return ctx.where(ctx.isnan(x), x, ctx.bitcast(bits, x.dtype))
 
 
-def _rounded_mantissa(ctx: Any, bits: Any, dropped: int) -> Any:
+def _rounded_mantissa(ctx: Lowering, bits: Any, dropped: int) -> Value:
     """To nearest, halves to even; a carry goes into the exponent, as it should."""
     last = ctx.bitwise_and(ctx.right_shift(bits, dropped), 1)
     bias = ctx.add(last, (1 << (dropped - 1)) - 1)
     return ctx.left_shift(ctx.right_shift(ctx.add(bits, bias), dropped), dropped)
 
 
-def _limited_exponent(ctx: Any, bits: Any, own_exponent: int, own_mantissa: int, exponent_bits: int) -> Any:
+def _limited_exponent(ctx: Lowering, bits: Any, own_exponent: int, own_mantissa: int, exponent_bits: int) -> Value:
     """Too large becomes infinite, too small zero (there are no subnormals), both with their sign."""
     sign_mask = 1 << (own_exponent + own_mantissa)
     bias, narrow_bias = (1 << (own_exponent - 1)) - 1, (1 << (exponent_bits - 1)) - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import kernel
 from tangrad.core import RuleSet
 from tangrad.extend.fft import FftType, fft_p, is_empty
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+
 
 lower = RuleSet("lower.numpy", api=1)
 
@@ -26,7 +30,7 @@ _ALWAYS_DOUBLE = np.lib.NumpyVersion(np.__version__) < "2.0.0"
 
 
 @kernel(lower, fft_p, nature=FRESH)
-def _fft(ctx: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> Callable[[Any], Any]:
+def _fft(ctx: Lowering, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> Callable[[Any], Any]:
     out = ctx.out_aval
     if is_empty(fft_lengths, out.shape):
         return lambda x: np.zeros(out.shape, out.dtype)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import kernel
@@ -11,10 +11,14 @@ from tangrad._backend_numpy.quiet import outside
 from tangrad.core import RuleSet
 from tangrad.extend.ffi import Instance, ffi_call_p
 
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+
+
 lower = RuleSet("lower.numpy", api=1)
 
 
 @kernel(lower, ffi_call_p, nature=FRESH)
-def _(ctx: Any, **params: Any) -> Callable[..., Any]:
+def _(ctx: Lowering, **params: Any) -> Callable[..., Any]:
     instance = Instance(params, ctx.in_avals)
     return lambda *arrays: outside(instance, *arrays)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +17,14 @@ from tangrad._backend_numpy.array import physical
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import kernel
 from tangrad._backend_numpy.wider import wider
-from tangrad.core import RuleSet
+from tangrad.core import Primitive, RuleSet
 from tangrad.extend import lax as p
 from tangrad.extend.lax import GatherScatterMode, window_sizes
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad.typing import Dimensions
+
 
 lower = RuleSet("lower.numpy", api=1)
 
@@ -119,7 +124,7 @@ class Windows:
 
 @kernel(lower, p.gather_p, nature=FRESH)
 def _gather(
-    ctx: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any, fill_value: Any, **_: Any
+    ctx: Lowering, *, dimension_numbers: Any, slice_sizes: Dimensions, mode: Any, fill_value: Any, **_: Any
 ) -> Callable[..., Any]:
     operand, indices = ctx.in_avals
     windows = Windows(operand, indices, dimension_numbers, slice_sizes)
@@ -184,11 +189,11 @@ def _one_axis(windows: Windows) -> int | None:
 # --- scatter -------------------------------------------------------------------------------------------------------
 
 
-def _scatter(primitive: Any, function: Any) -> None:
+def _scatter(primitive: Primitive, function: Any) -> None:
     """Register a scatter that combines by a ufunc; None: updates replace what was there."""
 
     @kernel(lower, primitive, nature=FRESH)
-    def _(ctx: Any, *, dimension_numbers: Any, mode: Any, unique_indices: bool, **_: Any) -> Callable[..., Any]:
+    def _(ctx: Lowering, *, dimension_numbers: Any, mode: Any, unique_indices: bool, **_: Any) -> Callable[..., Any]:
         operand, indices, updates = ctx.in_avals
         sizes = window_sizes(dimension_numbers, operand.shape, updates.shape)
         windows = Windows(operand, indices, dimension_numbers, sizes)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,12 +17,17 @@ from tangrad.core import RuleSet, dtypes
 from tangrad.extend import numpy
 from tangrad.extend.numpy import convolve, correlate, interpolation, stacked, unravel_index
 
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
+
+
 lower = RuleSet("lower.numpy", api=1)
 
 _PRECISE = {dtypes.as_dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
 
 
-def _in_common_dtype(ctx: Any, *values: Any) -> list[Any] | None:
+def _in_common_dtype(ctx: Lowering, *values: Value) -> list[Any] | None:
     """The operands in the dtype of the result, where NumPy computes in that and nothing is lost by it."""
     dtype = ctx.out_aval.dtype
     if dtype not in _PRECISE or not all([value.dtype == dtype or value.dtype.kind in "biu" for value in values]):
@@ -66,7 +71,7 @@ _UNIVERSAL: dict[Any, tuple[Any, Any, bool]] = {
 
 
 def _universal(of_floats: Any, of_integers: Any, small: bool) -> Callable[..., Any]:
-    def build(ctx: Any, x: Any, y: Any) -> Any:
+    def build(ctx: Lowering, x: Value, y: Value) -> Value | None:
         out = ctx.out_aval
         if small and out.size > _SMALL:
             return None
@@ -85,7 +90,7 @@ for _function, _how in _UNIVERSAL.items():
 
 
 @whole(lower, numpy.trunc)
-def _trunc(ctx: Any, x: Any) -> Any:
+def _trunc(ctx: Lowering, x: Value) -> Value | None:
     return ctx.call(np.trunc, x, nature=FRESH) if x.dtype in _PRECISE and x.dtype.kind == "f" else None
 
 
@@ -93,7 +98,9 @@ def _trunc(ctx: Any, x: Any) -> Any:
 
 
 @whole(lower, interpolation)
-def _interp(ctx: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+def _interp(
+    ctx: Lowering, x: Value, xp: Any, fp: Any, left: Value | None = None, right: Value | None = None, period: Any = None
+) -> Value | None:
     operands = _in_common_dtype(ctx, x, xp, fp)
     if operands is None or ctx.out_aval.dtype.kind == "c" or not xp.shape[0]:
         return None
@@ -144,8 +151,8 @@ def _interpolation_at_number(x: Any, xp: Any, fp: Any, narrow: float) -> Any:
 
 def _convolution(function: Callable[..., Any]) -> Callable[..., Any]:
     def build(
-        ctx: Any, a: Any, v: Any, mode: str = "full", precision: Any = None, preferred_element_type: Any = None
-    ) -> Any:
+        ctx: Lowering, a: Value, v: Value, mode: str = "full", precision: Any = None, preferred_element_type: Any = None
+    ) -> Value | None:
         operands = _in_common_dtype(ctx, a, v)
         if operands is None or preferred_element_type is not None:
             return None
@@ -158,7 +165,7 @@ whole(lower, convolve)(_convolution(np.convolve))
 
 
 @whole(lower, correlate)
-def _correlate(ctx: Any, a: Any, v: Any, mode: str = "valid", **options: Any) -> Any:
+def _correlate(ctx: Lowering, a: Value, v: Value, mode: str = "valid", **options: Any) -> Value:
     return _convolution(np.correlate)(ctx, a, v, mode, **options)
 
 
@@ -166,7 +173,7 @@ def _correlate(ctx: Any, a: Any, v: Any, mode: str = "valid", **options: Any) ->
 
 
 @whole(lower, stacked)
-def _stacked(ctx: Any, value: list[Any], dtype: Any) -> Any:
+def _stacked(ctx: Lowering, value: list[Any], dtype: np.dtype) -> Value | None:
     if isinstance(dtype, dtypes.ExtendedDType):
         return None
     if not all([one.dtype == dtype and one.shape == value[0].shape for one in value]):
@@ -178,14 +185,14 @@ def _stacked(ctx: Any, value: list[Any], dtype: Any) -> Any:
 
 
 @whole(lower, unravel_index)
-def _unravel_index(ctx: Any, indices: Any, shape: Any) -> Any:
+def _unravel_index(ctx: Lowering, indices: Value, shape: Any) -> Value | None:
     if type(shape) is not tuple or not shape or not all([type(size) is int and size > 0 for size in shape]):
         return None
     total, dtype = prod(shape), ctx.out_avals[0].dtype
     if total > np.iinfo(np.int64).max or indices.dtype.kind != "i":
         return None
 
-    def run(positions: Any) -> Any:
+    def run(positions: Any) -> tuple[np.ndarray, ...]:
         try:
             found = np.unravel_index(positions, shape)
         except ValueError:  # some are outside of the array

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +17,15 @@ from tangrad._backend_numpy.fused import fused_multiply_add
 from tangrad._backend_numpy.kernels import composed, kernel
 from tangrad._backend_numpy.special.error_functions import erf_inv_block
 from tangrad._backend_numpy.threefry import FEW, UINT32, WORD, draw_few, draw_many, draw_pairs, encipher, encipher_one
-from tangrad.core import RuleSet, decomposition_jaxpr
+from tangrad.core import Primitive, RuleSet, decomposition_jaxpr
 from tangrad.extend import random
 from tangrad.extend.random import THREEFRY
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
+    from tangrad.typing import Dimensions
+
 
 lower = RuleSet("lower.numpy", api=1)
 
@@ -27,7 +33,7 @@ Array = np.ndarray[Any, Any]
 
 
 @kernel(lower, random.threefry2x32_p, nature=FRESH)
-def _threefry(ctx: Any) -> Callable[..., Any]:
+def _threefry(ctx: Lowering) -> Callable[..., Any]:
     shape = ctx.out_avals[0].shape
     size = prod(shape)
     # A scalar key, by far the most frequent, is added as a number.
@@ -45,35 +51,35 @@ def _threefry(ctx: Any) -> Callable[..., Any]:
 
 
 @composed(lower, random.random_wrap_p)
-def _wrap(ctx: Any, words: Any, *, impl: Any) -> Any:
+def _wrap(ctx: Lowering, words: Value, *, impl: Any) -> Value:
     return words
 
 
 @composed(lower, random.random_unwrap_p)
-def _unwrap(ctx: Any, keys: Any) -> Any:
+def _unwrap(ctx: Lowering, keys: Value) -> Value:
     return keys
 
 
 # --- a single key --------------------------------------------------------------------------------------------------
 
 
-def _decomposed(ctx: Any, *values: Any, **params: Any) -> Any:
+def _decomposed(ctx: Lowering, *values: Value, **params: Any) -> Value:
     return ctx.inline(decomposition_jaxpr(ctx.primitive, ctx.in_avals, params), *values)
 
 
-def _is_simple(ctx: Any, shape: tuple[int, ...], partitionable: bool) -> bool:
+def _is_simple(ctx: Lowering, shape: tuple[int, ...], partitionable: bool) -> bool:
     (keys, *_) = ctx.in_avals
     return partitionable and keys.dtype is THREEFRY and not keys.shape and prod(shape) <= WORD
 
 
 @composed(lower, random.random_bits_p)
-def _bits(ctx: Any, keys: Any, *, bit_width: int, shape: Any, partitionable: bool) -> Any:
+def _bits(ctx: Lowering, keys: Value, *, bit_width: int, shape: Dimensions, partitionable: bool) -> Value:
     if bit_width == 64 or not _is_simple(ctx, shape, partitionable):
         return _decomposed(ctx, keys, bit_width=bit_width, shape=shape, partitionable=partitionable)
     return ctx.call(_bits_function(shape, ctx.out_aval.dtype), keys, nature=FRESH)
 
 
-def _bits_function(shape: tuple[int, ...], dtype: Any) -> Callable[[Array], Array]:
+def _bits_function(shape: tuple[int, ...], dtype: np.dtype) -> Callable[[Array], Array]:
     size = prod(shape)
 
     def few(words: Array) -> Array:
@@ -92,7 +98,7 @@ def _bits_function(shape: tuple[int, ...], dtype: Any) -> Callable[[Array], Arra
 
 
 @composed(lower, random.random_split_p)
-def _split(ctx: Any, keys: Any, *, shape: Any, partitionable: bool) -> Any:
+def _split(ctx: Lowering, keys: Value, *, shape: Dimensions, partitionable: bool) -> Value:
     if not _is_simple(ctx, shape, partitionable):
         return _decomposed(ctx, keys, shape=shape, partitionable=partitionable)
     size = prod(shape)
@@ -114,7 +120,7 @@ def _split(ctx: Any, keys: Any, *, shape: Any, partitionable: bool) -> Any:
 
 
 @composed(lower, random.random_fold_in_p)
-def _fold_in(ctx: Any, keys: Any, data: Any) -> Any:
+def _fold_in(ctx: Lowering, keys: Value, data: Any) -> Value:
     if ctx.in_avals[0].dtype is not THREEFRY or any([aval.shape for aval in ctx.in_avals]):
         return _decomposed(ctx, keys, data)
 
@@ -155,11 +161,11 @@ def _copy_unit(words: Array, out: Array) -> None:
     out[...] = _unit(words)
 
 
-def _floats(primitive: Any, fill: Callable[[Array, Array], None]) -> None:
+def _floats(primitive: Primitive, fill: Callable[[Array, Array], None]) -> None:
     """Register a sampler whose float32 numbers `fill(words, out)` makes of random words, block by block."""
 
     @composed(lower, primitive)
-    def _(ctx: Any, keys: Any, *, shape: Any, dtype: Any, partitionable: bool) -> Any:
+    def _(ctx: Lowering, keys: Value, *, shape: Dimensions, dtype: np.dtype, partitionable: bool) -> Value:
         if dtype != SINGLE or not _is_simple(ctx, shape, partitionable):
             return _decomposed(ctx, keys, shape=shape, dtype=dtype, partitionable=partitionable)
         size = prod(shape)
@@ -187,7 +193,7 @@ _floats(random.random_normal_p, _normal)
 
 
 @composed(lower, random.random_between_p)
-def _between(ctx: Any, unit: Any, low: Any, high: Any) -> Any:
+def _between(ctx: Lowering, unit: Any, low: Any, high: Any) -> Value:
     span = ctx.subtract(high, low)
     if unit.dtype not in (SINGLE, np.float64) or _is_power_of_2(span.constant):
         moved = ctx.add(ctx.multiply(unit, span), low)  # a product with a power of 2 is exact

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,8 +14,12 @@ from tangrad._backend_numpy.kernels import Kernel, composed
 from tangrad._backend_numpy.program import Value
 from tangrad._backend_numpy.running import running_totals
 from tangrad._backend_numpy.totals import reduction, wide_dtype
-from tangrad.core import RuleSet, decomposition_jaxpr, dtypes
+from tangrad.core import Primitive, RuleSet, decomposition_jaxpr, dtypes
 from tangrad.extend import lax as p
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+
 
 lower = RuleSet("lower.numpy", api=1)
 
@@ -23,10 +27,10 @@ lower = RuleSet("lower.numpy", api=1)
 # --- reductions ----------------------------------------------------------------------------------------------------
 
 
-def _reduction(primitive: Any, ufunc: Any) -> Kernel:
+def _reduction(primitive: Primitive, ufunc: Any) -> Kernel:
     identity = p.identities[primitive]
 
-    def emit(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+    def emit(ctx: Lowering, x: Value, *, axes: tuple[int, ...]) -> Value:
         out = ctx.out_aval
         if not axes:
             return x
@@ -43,7 +47,7 @@ def _reduction(primitive: Any, ufunc: Any) -> Kernel:
     return Kernel(emit)
 
 
-def _without_repeats(ctx: Any, x: Any, axes: tuple[int, ...], ufunc: Any) -> tuple[Any, tuple[int, ...], int]:
+def _without_repeats(ctx: Lowering, x: Value, axes: tuple[int, ...], ufunc: Any) -> tuple[Any, tuple[int, ...], int]:
     """The value without the axes along which it is stored once: a sum over them is a product, an extremum nothing."""
     stored = (1,) * (x.ndim - len(x.stored.shape)) + x.stored.shape
     repeated = [axis for axis in axes if stored[axis] == 1]
@@ -73,7 +77,7 @@ lower.table(
 def _position(name: str) -> Kernel:
     """argmax or argmin: NumPy too takes the first NaN, or the first of equal elements."""
 
-    def emit(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> Any:
+    def emit(ctx: Lowering, x: Value, *, axes: tuple[int, ...], index_dtype: np.dtype) -> Value:
         (axis,) = axes
         method, asarray = getattr(np.ndarray, name), np.asarray
         return ctx.call(lambda x: asarray(method(x, axis), index_dtype), ctx.cast(x, wide_dtype(x.dtype)), nature=FRESH)
@@ -88,7 +92,7 @@ lower.table({p.argmax_p: _position("argmax"), p.argmin_p: _position("argmin")})
 
 
 def _running(ufunc: Any) -> Callable[..., Any]:
-    def emit(ctx: Any, x: Any, *, axis: int, reverse: bool) -> Any:
+    def emit(ctx: Lowering, x: Value, *, axis: int, reverse: bool) -> Value:
         out = ctx.out_aval
         dtype = wide_dtype(x.dtype)
         rounds = ufunc in (np.add, np.logaddexp) and dtypes.issubdtype(dtype, np.inexact)
@@ -115,7 +119,7 @@ _running_log_sum_exp = _running(np.logaddexp)
 
 
 @composed(lower, p.cumlogsumexp_p)
-def _cumlogsumexp(ctx: Any, x: Any, **params: Any) -> Any:
+def _cumlogsumexp(ctx: Lowering, x: Value, **params: Any) -> Value:
     if not dtypes.issubdtype(x.dtype, np.complexfloating):
         return _running_log_sum_exp(ctx, x, **params)
     return ctx.inline(decomposition_jaxpr(p.cumlogsumexp_p, ctx.in_avals, params), x)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._backend_numpy.kernels import composed
-from tangrad.core import RuleSet
+from tangrad.core import ClosedJaxpr, RuleSet
 from tangrad.extend.jit import region_p
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
+
 
 lower = RuleSet("lower.numpy", api=1)
 
 
 @composed(lower, region_p)
-def _(ctx: Any, *values: Any, jaxpr: Any, name: str) -> Any:
+def _(ctx: Lowering, *values: Value, jaxpr: ClosedJaxpr, name: str) -> Value:
     return ctx.call(ctx.compile(jaxpr), *values)

@@ -5,7 +5,7 @@ Elements of extended dtypes are stored with dimensions of their own, which come 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,27 +15,32 @@ from tangrad._backend_numpy.kernels import composed
 from tangrad.core import RuleSet, decomposition_jaxpr
 from tangrad.extend import lax as p
 
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
+
+
 lower = RuleSet("lower.numpy", api=1)
 
 
 @composed(lower, p.eq_p, any_sizes=True)
-def _(ctx: Any, x: Any, y: Any) -> Any:
+def _(ctx: Lowering, x: Value, y: Value) -> Value:
     return _of_elements(ctx, np.logical_and, ctx.equal(x, y))
 
 
 @composed(lower, p.ne_p, any_sizes=True)
-def _(ctx: Any, x: Any, y: Any) -> Any:
+def _(ctx: Lowering, x: Value, y: Value) -> Value:
     return _of_elements(ctx, np.logical_or, ctx.not_equal(x, y))
 
 
-def _of_elements(ctx: Any, join: Any, decided: Any) -> Any:
+def _of_elements(ctx: Lowering, join: Any, decided: Any) -> Value:
     """One decision for each element: those of extended dtypes (random keys) are stored with dimensions of their own."""
     inside = tuple(range(ctx.out_aval.ndim, decided.ndim))
     return ctx.reduce(join, decided, inside) if inside else decided
 
 
 @composed(lower, p.select_n_p, any_sizes=True)
-def _(ctx: Any, which: Any, *cases: Any) -> Any:
+def _(ctx: Lowering, which: Value, *cases: Value) -> Value:
     shape = physical(ctx.out_aval).shape
     if all([case is cases[0] for case in cases]):  # one case, or a guard of derivatives, which changes no value
         return cases[0] if cases[0].shape == shape else ctx.broadcast(cases[0], shape, ())
@@ -46,7 +51,7 @@ def _(ctx: Any, which: Any, *cases: Any) -> Any:
     return _choose(ctx, which, 0, cases)
 
 
-def _choose(ctx: Any, which: Any, offset: int, cases: Any) -> Any:
+def _choose(ctx: Lowering, which: Value, offset: int, cases: Any) -> Value:
     """By halves; what is out of range takes the first or the last case."""
     if len(cases) == 1:
         return cases[0]
@@ -57,7 +62,7 @@ def _choose(ctx: Any, which: Any, offset: int, cases: Any) -> Any:
 
 
 @composed(lower, p.clamp_p, any_sizes=True)
-def _(ctx: Any, low: Any, x: Any, high: Any) -> Any:
+def _(ctx: Lowering, low: Any, x: Value, high: Any) -> Value:
     if x.dtype.kind == "c":
         return ctx.inline(decomposition_jaxpr(p.clamp_p, ctx.in_avals, {}), low, x, high)
     return clamp(ctx, low, x, high)

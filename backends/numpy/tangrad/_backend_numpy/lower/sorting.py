@@ -6,7 +6,7 @@ Complex numbers are in XLA's order too, but that NumPy has 1 + NaN i behind all 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,12 +15,17 @@ from tangrad._backend_numpy.kernels import Kernel, composed, kernel
 from tangrad.core import RuleSet, decomposition_jaxpr, dtypes
 from tangrad.extend.lax import search_sorted_p, sort_p, top_k_p
 
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
+
+
 lower = RuleSet("lower.numpy", api=1)
 
 SMALL = 16  # elements: below, NumPy sorts by insertion whatever it is asked for
 
 
-def _is_narrow(dtype: Any) -> bool:
+def _is_narrow(dtype: np.dtype) -> bool:
     """Whether NumPy has no order of its own for a dtype: those of ml_dtypes, which float32 and int32 hold."""
     return dtypes.dtype_name(dtype) in dtypes.NARROW_NAMES
 
@@ -33,20 +38,20 @@ def _comparable(x: Any) -> Any:
 # --- sort ----------------------------------------------------------------------------------------------------------
 
 
-def _sort(ctx: Any, *values: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
+def _sort(ctx: Lowering, *values: Value, dimension: int, is_stable: bool, num_keys: int) -> tuple[Value, ...]:
     (first, *_), shape = values, ctx.in_avals[0].shape
     if len(values) == 1 and not _is_narrow(first.dtype):
         return (ctx.call(_sort_alone(first.dtype, dimension), first, nature=FRESH, like=first),)
     order, take = _ordering([value.dtype for value in values[:num_keys]], dimension), _taking(shape, dimension)
 
-    def run(*arrays: Any) -> Any:
+    def run(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         index = take(order(arrays[:num_keys]))
         return tuple([x[index] for x in arrays])
 
     return ctx.call(run, *values, nature=FRESH)
 
 
-def _sort_alone(dtype: Any, dimension: int) -> Callable[[Any], Any]:
+def _sort_alone(dtype: np.dtype, dimension: int) -> Callable[[Any], Any]:
     """A single array. What is equal looks equal, but for zeros: without negative ones the fastest sort is stable."""
     if dtypes.issubdtype(dtype, np.complexfloating):
         return lambda x: _sort_complex(x, dimension)
@@ -68,7 +73,7 @@ def _sorted(x: Any, dimension: int, kind: Any = None) -> Any:
     return out
 
 
-def _negative_zeros_of(dtype: Any) -> Callable[[Any], Any]:
+def _negative_zeros_of(dtype: np.dtype) -> Callable[[Any], Any]:
     """The function that returns whether some elements of an array of a floating dtype are negative zeros."""
     if dtype.isbuiltin != 1 or dtype.itemsize > 8:
         return lambda x: (np.signbit(x) & (x == 0)).any()
@@ -115,7 +120,7 @@ def _stable_order(x: Any, dimension: int) -> Any:
     return words & 0xFFFFFFFF
 
 
-def _columns_of(dtype: Any) -> Callable[[Any], tuple[Any, ...]]:
+def _columns_of(dtype: np.dtype) -> Callable[[Any], tuple[Any, ...]]:
     """What NumPy must sort by, in place of a key: the parts of complex numbers, a wider dtype for narrow ones."""
     if _is_narrow(dtype):
         return lambda x: (_comparable(x),)
@@ -138,13 +143,13 @@ lower.table({sort_p: Kernel(_sort)})
 
 
 @composed(lower, search_sorted_p)
-def _search_sorted(ctx: Any, keys: Any, values: Any, **params: Any) -> Any:
+def _search_sorted(ctx: Lowering, keys: Value, values: Any, **params: Any) -> Value:
     if keys.dtype.kind == "c":  # of those with NaN in a part, NumPy says that some are less than others
         return ctx.inline(decomposition_jaxpr(search_sorted_p, ctx.in_avals, params), keys, values)
     side, dtype = params["side"], params["dtype"]
     narrow = _is_narrow(keys.dtype)
 
-    def run(keys: Any, values: Any) -> Any:
+    def run(keys: np.ndarray, values: np.ndarray) -> np.ndarray:
         if narrow:
             keys, values = _comparable(keys), _comparable(values)
         return np.asarray(keys.searchsorted(values, side), dtype)
@@ -156,13 +161,13 @@ def _search_sorted(ctx: Any, keys: Any, values: Any, **params: Any) -> Any:
 
 
 @kernel(lower, top_k_p, nature=FRESH)
-def _top_k(ctx: Any, *, k: int, axis: int) -> Any:
+def _top_k(ctx: Lowering, *, k: int, axis: int) -> Any:
     (aval,) = ctx.in_avals
     wide = dtypes.bit_width(aval.dtype) == 64
     select = _greatest_64 if wide else _greatest_32
     take = _taking(aval.update(shape=_moved(aval.shape, axis)).shape, aval.ndim - 1)
 
-    def run(x: Any) -> Any:
+    def run(x: np.ndarray) -> tuple[np.ndarray, ...]:
         rows = np.moveaxis(x, axis, -1)
         positions = select(rows, k)
         values = rows[take(positions)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,13 +18,18 @@ from tangrad._backend_numpy.special import arithmetic, bessel, error_functions, 
 from tangrad.core import Primitive, RuleSet, dtypes
 from tangrad.extend import lax
 
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
+
+
 lower = RuleSet("lower.numpy", api=1)
 
 DOUBLE = dtypes.as_dtype("float64")
 SINGLE = dtypes.as_dtype("float32")
 
 
-def in_double(function: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
+def in_double(function: Callable[..., Any], dtype: np.dtype) -> Callable[..., Any]:
     """A function of flat arrays of float64 as one of arrays of any shapes, which broadcast, and of dtype `dtype`."""
 
     def compute(*operands: Any) -> Any:
@@ -38,7 +43,7 @@ def in_double(function: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
 
 def _register(primitive: Primitive, function: Callable[..., Any]) -> None:
     @composed(lower, primitive)
-    def _(ctx: Any, *values: Any) -> Any:
+    def _(ctx: Lowering, *values: Value) -> Value:
         return ctx.call(in_double(function, ctx.out_aval.dtype), *values, nature=ELEMENTWISE)
 
 
@@ -76,7 +81,7 @@ _ERF_Q = (
 
 
 @composed(lower, lax.erf_p)
-def _erf(ctx: Any, x: Any) -> Any:
+def _erf(ctx: Lowering, x: Value) -> Value:
     dtype = x.dtype
     if dtype == DOUBLE:
         return ctx.call(in_double(error_functions.erf, dtype), x, nature=ELEMENTWISE)
@@ -86,7 +91,7 @@ def _erf(ctx: Any, x: Any) -> Any:
     return ctx.cast(ratio, dtype)
 
 
-def _polynomial(ctx: Any, x: Any, coefficients: tuple[float, ...]) -> Any:
+def _polynomial(ctx: Lowering, x: Value, coefficients: tuple[float, ...]) -> Value:
     total: Any = coefficients[0]
     for coefficient in coefficients[1:]:
         total = ctx.add(ctx.multiply(x, total), coefficient)
@@ -94,12 +99,12 @@ def _polynomial(ctx: Any, x: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 @composed(lower, lax.erf_inv_p)
-def _erf_inv(ctx: Any, x: Any) -> Any:
+def _erf_inv(ctx: Lowering, x: Value) -> Value:
     dtype = x.dtype
     if dtype == DOUBLE:
         return ctx.call(in_double(error_functions.erf_inv, dtype), x, nature=ELEMENTWISE)
 
-    def compute(x: Any) -> Any:
+    def compute(x: np.ndarray) -> np.ndarray:
         flat = x.astype(SINGLE, copy=False).ravel()
         return error_functions.erf_inv_single(flat).reshape(x.shape).astype(dtype, copy=False)
 

@@ -7,7 +7,7 @@ them, the shapes among the parameters have not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,12 @@ from tangrad._backend_numpy.functions import FRESH, VIEW, Function
 from tangrad._backend_numpy.kernels import composed
 from tangrad.core import RuleSet
 from tangrad.extend import lax as p
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
+    from tangrad.typing import Dimensions
+
 
 lower = RuleSet("lower.numpy", api=1)
 
@@ -29,30 +35,30 @@ def _inside(x: Any, rank: int) -> tuple[int, ...]:
 
 
 @composed(lower, p.broadcast_in_dim_p, any_sizes=True)
-def _broadcast_in_dim(ctx: Any, x: Any, *, shape: Any, broadcast_dimensions: Any) -> Any:
+def _broadcast_in_dim(ctx: Lowering, x: Value, *, shape: Dimensions, broadcast_dimensions: tuple[int, ...]) -> Value:
     out = physical(ctx.out_aval).shape
     return ctx.broadcast(x, out, (*broadcast_dimensions, *range(len(shape), len(out))))
 
 
 @composed(lower, p.reshape_p, any_sizes=True)
-def _reshape(ctx: Any, x: Any, *, new_sizes: Any, dimensions: Any) -> Any:
+def _reshape(ctx: Lowering, x: Value, *, new_sizes: Dimensions, dimensions: tuple[int, ...]) -> Value:
     if dimensions is not None:
         x = ctx.transpose(x, (*dimensions, *_inside(x, len(dimensions))))
     return ctx.reshape(x, physical(ctx.out_aval).shape)
 
 
 @composed(lower, p.squeeze_p, any_sizes=True)
-def _squeeze(ctx: Any, x: Any, *, dimensions: Any) -> Any:
+def _squeeze(ctx: Lowering, x: Value, *, dimensions: tuple[int, ...]) -> Value:
     return ctx.reshape(x, physical(ctx.out_aval).shape)
 
 
 @composed(lower, p.transpose_p, any_sizes=True)
-def _transpose(ctx: Any, x: Any, *, permutation: Any) -> Any:
+def _transpose(ctx: Lowering, x: Value, *, permutation: tuple[int, ...]) -> Value:
     return ctx.transpose(x, (*permutation, *_inside(x, len(permutation))))
 
 
 @composed(lower, p.rev_p)
-def _rev(ctx: Any, x: Any, *, dimensions: Any) -> Any:
+def _rev(ctx: Lowering, x: Value, *, dimensions: tuple[int, ...]) -> Value:
     if not dimensions:
         return x
     backward = slice(None, None, -1)
@@ -63,13 +69,15 @@ def _rev(ctx: Any, x: Any, *, dimensions: Any) -> Any:
 
 
 @composed(lower, p.slice_p)
-def _slice(ctx: Any, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+def _slice(
+    ctx: Lowering, x: Value, *, start_indices: Dimensions, limit_indices: Dimensions, strides: tuple[int, ...] | None
+) -> Value:
     steps = strides or (1,) * len(start_indices)
     return ctx.index(x, tuple([slice(*limits) for limits in zip(start_indices, limit_indices, steps)]))
 
 
 @composed(lower, p.split_p)
-def _split(ctx: Any, x: Any, *, sizes: Any, axis: int) -> Any:
+def _split(ctx: Lowering, x: Value, *, sizes: Dimensions, axis: int) -> tuple[Value, ...]:
     parts, start = [], 0
     for size in sizes:
         parts.append(ctx.index(x, (*[slice(None)] * axis, slice(start, start + size))))
@@ -100,7 +108,7 @@ def _window(shape: Sequence[int], sizes: Sequence[int]) -> Callable[..., tuple[s
 
 
 @composed(lower, p.dynamic_slice_p)
-def _dynamic_slice(ctx: Any, x: Any, *starts: Any, slice_sizes: Any) -> Any:
+def _dynamic_slice(ctx: Lowering, x: Value, *starts: Value, slice_sizes: Dimensions) -> Value:
     if tuple(slice_sizes) == ctx.in_avals[0].shape:
         return x
     window = _window(ctx.in_avals[0].shape, slice_sizes)
@@ -143,7 +151,7 @@ class _Update(Function):
 
 
 @composed(lower, p.dynamic_update_slice_p)
-def _dynamic_update_slice(ctx: Any, x: Any, update: Any, *starts: Any) -> Any:
+def _dynamic_update_slice(ctx: Lowering, x: Value, update: Value, *starts: Value) -> Value:
     if ctx.in_avals[0].shape == ctx.in_avals[1].shape:
         return update
     return ctx.call(_Update(_window(ctx.in_avals[0].shape, ctx.in_avals[1].shape)), x, update, *starts)
@@ -178,19 +186,19 @@ class _Concatenate(Function):
 
 
 @composed(lower, p.concatenate_p)
-def _concatenate(ctx: Any, *xs: Any, dimension: int) -> Any:
+def _concatenate(ctx: Lowering, *xs: Value, dimension: int) -> Value:
     return xs[0] if len(xs) == 1 else ctx.call(_Concatenate(dimension), *xs)
 
 
 @composed(lower, p.pad_p)
-def _pad(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> Any:
+def _pad(ctx: Lowering, x: Value, value: Value, *, padding_config: tuple[tuple[int, int, int], ...]) -> Value:
     out, shape = physical(ctx.out_aval), ctx.in_avals[0].shape
     parts = [_padded_part(*sizes, *config) for sizes, config in zip(zip(shape, out.shape), padding_config)]
     source = tuple([part[0] for part in parts])
     target = tuple([part[1] for part in parts])
     inner, dtype = tuple(out.shape), out.dtype
 
-    def pad(x: Any, value: Any) -> Any:
+    def pad(x: np.ndarray, value: np.ndarray) -> np.ndarray:
         padded = np.empty(inner, dtype)
         padded[...] = value
         padded[target] = x[source]
@@ -214,24 +222,24 @@ def _padded_part(size: int, out_size: int, low: int, high: int, interior: int) -
 
 
 @composed(lower, p.iota_p)
-def _iota(ctx: Any, *, dtype: Any, shape: Any, dimension: int) -> Any:
+def _iota(ctx: Lowering, *, dtype: np.dtype, shape: Dimensions, dimension: int) -> Value:
     # Small integers wrap and small floats round, as XLA has it; the other dimensions repeat, at no cost.
     counted = np.arange(shape[dimension]).astype(dtype)
     return ctx.broadcast(ctx.constant(counted), shape, (dimension,))
 
 
 @composed(lower, p.copy_p, any_sizes=True)
-def _copy(ctx: Any, x: Any) -> Any:
+def _copy(ctx: Lowering, x: Value) -> Value:
     return ctx.call(np.copy, x, nature=FRESH)
 
 
 @composed(lower, p.stop_gradient_p, any_sizes=True)
-def _stop_gradient(ctx: Any, x: Any) -> Any:
+def _stop_gradient(ctx: Lowering, x: Value) -> Value:
     return x
 
 
 @composed(lower, p.optimization_barrier_p, any_sizes=True)
-def _optimization_barrier(ctx: Any, *xs: Any) -> Any:
+def _optimization_barrier(ctx: Lowering, *xs: Value) -> tuple[Value, ...]:
     # One step for all: its results are other values than its operands, so that no later step is merged with an earlier
     # one, and each of them needs all operands.
     return ctx.call(lambda *arrays: arrays, *xs, nature=VIEW) if xs else ()

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,14 +16,20 @@ from tangrad._backend_numpy.windows.early_extrema import take_extrema_early
 from tangrad._backend_numpy.windows.fractional import FractionalConvolution
 from tangrad._backend_numpy.windows.pooling import Window, WindowReduction, gather_selected, scatter_selected
 from tangrad._backend_numpy.windows.streaming import stream_patches
-from tangrad.core import RuleSet, dtypes
+from tangrad.core import Primitive, RuleSet, dtypes
 from tangrad.extend import lax as p
 from tangrad.extend.lax import ge_p, greatest, least
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
+    from tangrad.typing import Params
+
 
 lower = RuleSet("lower.numpy", api=1)
 
 
-def computed_dtype(dtype: Any) -> Any:
+def computed_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype in which sums of a dtype are kept: one that NumPy multiplies matrices of, float32 for narrow floats."""
     if dtypes.issubdtype(dtype, np.floating) and dtypes.bit_width(dtype) < 32:
         return dtypes.as_dtype("float32")
@@ -37,8 +43,8 @@ def computed_dtype(dtype: Any) -> Any:
 
 @composed(lower, p.conv_general_dilated_p)
 def _conv_general_dilated(
-    ctx: Any, x: Any, w: Any, *, precision: Any, preferred_element_type: Any, **params: Any
-) -> Any:
+    ctx: Lowering, x: Value, w: Value, *, precision: Any, preferred_element_type: np.dtype | None, **params: Any
+) -> Value:
     out = ctx.out_aval
     dtype = computed_dtype(out.dtype)
     x, w = ctx.cast(x, dtype), ctx.cast(w, dtype)
@@ -47,7 +53,7 @@ def _conv_general_dilated(
     return ctx.cast(_convolved(ctx, x, w, out.shape, dtype, params), out.dtype)
 
 
-def _convolved(ctx: Any, x: Any, w: Any, out: Any, dtype: Any, params: dict[str, Any]) -> Any:
+def _convolved(ctx: Lowering, x: Value, w: Value, out: Any, dtype: np.dtype, params: Params) -> Value:
     if FractionalConvolution.suits(x.shape, w.shape, out, **params):
         return FractionalConvolution(x.shape, w.shape, out, dtype, **params).emit(ctx, x, w)
     convolution = Convolution(x.shape, w.shape, out, dtype, **params)
@@ -60,9 +66,9 @@ def _convolved(ctx: Any, x: Any, w: Any, out: Any, dtype: Any, params: dict[str,
 # --- reductions over windows ---------------------------------------------------------------------------------------
 
 
-def _reduction(primitive: Any, ufunc: Any, identity: Any) -> None:
+def _reduction(primitive: Primitive, ufunc: Any, identity: Any) -> None:
     @composed(lower, primitive)
-    def _(ctx: Any, x: Any, **params: Any) -> Any:
+    def _(ctx: Lowering, x: Value, **params: Any) -> Value:
         out = ctx.out_aval
         # Extrema are exact in any dtype; sums are not.
         dtype = computed_dtype(out.dtype) if ufunc is np.add else out.dtype
@@ -82,7 +88,7 @@ _reduction(p.reduce_window_min_p, np.minimum, greatest)
 
 
 @kernel(lower, p.select_and_gather_add_p, nature=FRESH)
-def _select_and_gather_add(ctx: Any, *, select_prim: Any, **params: Any) -> Any:
+def _select_and_gather_add(ctx: Lowering, *, select_prim: Primitive, **params: Any) -> Any:
     out = ctx.out_aval
     if 0 in out.shape:
         return lambda tangents, operand: np.zeros(out.shape, out.dtype)
@@ -90,7 +96,7 @@ def _select_and_gather_add(ctx: Any, *, select_prim: Any, **params: Any) -> Any:
 
 
 @kernel(lower, p.select_and_scatter_add_p, nature=FRESH)
-def _select_and_scatter_add(ctx: Any, *, select_prim: Any, **params: Any) -> Any:
+def _select_and_scatter_add(ctx: Lowering, *, select_prim: Primitive, **params: Any) -> Any:
     source, operand = ctx.in_avals
     if 0 in source.shape:
         return lambda source, operand: np.zeros(operand.shape, source.dtype)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tangrad._backend_numpy.special.error_functions import erfc as erfc
@@ -19,6 +17,6 @@ exp, log, log1p, expm1, sqrt, abs = np.exp, np.log, np.log1p, np.expm1, np.sqrt,
 minimum, maximum, copysign, where, is_finite = np.minimum, np.maximum, np.copysign, np.where, np.isfinite
 
 
-def like(x: Any, number: float) -> Any:
+def like(x: np.ndarray, number: float) -> np.ndarray:
     """An array full of a number."""
     return np.full_like(x, number)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tangrad._backend_numpy.special.pieces import chebyshev, piecewise
 from tangrad.extend.lax import BESSEL_I0_FAR, BESSEL_I0_NEAR, BESSEL_I1_FAR, BESSEL_I1_NEAR
 
 
-def bessel_i0e(x: Any) -> Any:
+def bessel_i0e(x: np.ndarray) -> np.ndarray:
     """exp(-|x|) I₀(x)."""
     size = np.abs(x)
     return piecewise(
@@ -20,7 +18,7 @@ def bessel_i0e(x: Any) -> Any:
     )
 
 
-def bessel_i1e(x: Any) -> Any:
+def bessel_i1e(x: np.ndarray) -> np.ndarray:
     """exp(-|x|) I₁(x)."""
     size = np.abs(x)
     value = piecewise(

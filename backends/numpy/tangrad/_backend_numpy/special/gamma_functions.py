@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,11 @@ from tangrad.extend.lax import (
     STIRLING_FROM,
 )
 
+if TYPE_CHECKING:
+    pass
 
-def stirling_remainder(x: Any) -> Any:
+
+def stirling_remainder(x: np.ndarray) -> np.ndarray:
     """log Γ(x) - (x - 1/2) log x + x - log(2π) / 2, for x from `STIRLING_FROM`."""
     return polynomial(1 / (x * x), STIRLING) / x
 
@@ -26,7 +29,7 @@ def stirling_remainder(x: Any) -> Any:
 # --- log Γ ---------------------------------------------------------------------------------------------------------
 
 
-def lgamma(x: Any) -> Any:
+def lgamma(x: np.ndarray) -> np.ndarray:
     """log |Γ(x)|."""
     return piecewise(
         (x,),
@@ -40,16 +43,16 @@ def lgamma(x: Any) -> Any:
     )
 
 
-def _near_2(t: Any) -> Any:
+def _near_2(t: Any) -> np.ndarray:
     return t * polynomial(t, NEAR_2)
 
 
-def lgamma_1p(x: Any) -> Any:
+def lgamma_1p(x: np.ndarray) -> np.ndarray:
     """log Γ(1 + x) for x > 0, to full relative accuracy near 0 too."""
     return piecewise((x,), (x < 0.5, lambda x: _near_2(x) - np.log1p(x)), (x >= 0.5, lambda x: lgamma(1 + x)))
 
 
-def _lgamma_by_recurrence(x: Any) -> Any:
+def _lgamma_by_recurrence(x: np.ndarray) -> np.ndarray:
     product = np.ones_like(x)
     x = x.copy()
     while True:
@@ -60,13 +63,13 @@ def _lgamma_by_recurrence(x: Any) -> Any:
         product[above] *= x[above]
 
 
-def _lgamma_by_stirling(x: Any) -> Any:
+def _lgamma_by_stirling(x: np.ndarray) -> np.ndarray:
     # Only where log x is finite: inf - inf would be NaN.
     log = np.log(x)
     return np.where(np.isinf(x), x, (x - 0.5) * (log - 1) - 0.5 + HALF_LOG_2PI + stirling_remainder(x))
 
 
-def _lgamma_by_reflection(x: Any) -> Any:
+def _lgamma_by_reflection(x: np.ndarray) -> np.ndarray:
     # Γ(x) Γ(1 - x) = π / sin(πx); the sine of the distance to the nearest integer keeps its digits.
     distance = np.abs(x - np.round(x))
     finite = np.log(np.pi) - np.log(np.sin(np.pi * distance)) - lgamma(1 - x)
@@ -76,7 +79,7 @@ def _lgamma_by_reflection(x: Any) -> Any:
 # --- ψ -------------------------------------------------------------------------------------------------------------
 
 
-def digamma(x: Any) -> Any:
+def digamma(x: np.ndarray) -> np.ndarray:
     """The derivative of log Γ; NaN at its poles, 0 and the negative integers, as on XLA."""
     return piecewise(
         (x,),
@@ -90,7 +93,7 @@ def digamma(x: Any) -> Any:
     )
 
 
-def _digamma_by_recurrence(x: Any) -> Any:
+def _digamma_by_recurrence(x: np.ndarray) -> np.ndarray:
     total = np.zeros_like(x)
     x = x.copy()
     while True:
@@ -101,12 +104,12 @@ def _digamma_by_recurrence(x: Any) -> Any:
         total[above] += 1 / x[above]
 
 
-def _digamma_by_series(x: Any) -> Any:
+def _digamma_by_series(x: np.ndarray) -> np.ndarray:
     square = 1 / (x * x)
     return np.log(x) - 0.5 / x - square * polynomial(square, DIGAMMA_TAIL)
 
 
-def _digamma_by_reflection(x: Any) -> Any:
+def _digamma_by_reflection(x: np.ndarray) -> np.ndarray:
     distance = x - np.round(x)
     finite = digamma(1 - x) - np.pi / np.tan(np.pi * distance)
     return np.where((distance == 0) | np.isinf(x), np.nan, finite)
@@ -117,7 +120,7 @@ def _digamma_by_reflection(x: Any) -> Any:
 _TERMS = 10  # summed before the Euler-Maclaurin formula takes over
 
 
-def zeta(x: Any, q: Any) -> Any:
+def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
     """The Hurwitz zeta function Σ (k + q)⁻ˣ.
 
     For q ≤ 0: inf at the integers, elsewhere the sum where x is an integer and NaN where it is not, for then the power
@@ -135,7 +138,7 @@ def zeta(x: Any, q: Any) -> Any:
     )
 
 
-def _zeta_positive(x: Any, q: Any) -> Any:
+def _zeta_positive(x: np.ndarray, q: np.ndarray) -> np.ndarray:
     total = np.zeros_like(x)
     for k in range(_TERMS):
         total += (q + k) ** -x
@@ -150,7 +153,7 @@ def _zeta_positive(x: Any, q: Any) -> Any:
     return np.where(np.isinf(x), np.where(q < 1, np.inf, np.where(q == 1, 1.0, 0.0)), total)
 
 
-def _zeta_by_reflection(x: Any, q: Any) -> Any:
+def _zeta_by_reflection(x: np.ndarray, q: np.ndarray) -> np.ndarray:
     """For integers x: the sum over all integers, negative ones included, depends on the fraction of q alone."""
     fraction = q - np.floor(q)
     sign = np.where(x % 2 == 0, 1.0, -1.0)
@@ -158,7 +161,7 @@ def _zeta_by_reflection(x: Any, q: Any) -> Any:
     return _zeta_positive(x, fraction) + sign * beyond
 
 
-def polygamma(m: Any, x: Any) -> Any:
+def polygamma(m: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The m-th derivative of ψ, for m = 0, 1, 2, …; NaN for other m."""
     valid = (m >= 0) & (m == np.floor(m))
     return piecewise(
@@ -169,6 +172,6 @@ def polygamma(m: Any, x: Any) -> Any:
     )
 
 
-def _polygamma(m: Any, x: Any) -> Any:
+def _polygamma(m: np.ndarray, x: np.ndarray) -> np.ndarray:
     sign = np.where(m % 2 == 0, -1.0, 1.0)
     return sign * np.exp(lgamma(m + 1)) * zeta(m + 1, x)

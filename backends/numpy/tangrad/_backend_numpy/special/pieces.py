@@ -10,7 +10,7 @@ import numpy as np
 Piece = tuple[Any, ...]
 
 
-def piecewise(arguments: Sequence[Any], *pieces: Piece) -> Any:
+def piecewise(arguments: Sequence[np.ndarray], *pieces: Piece) -> np.ndarray:
     """Each element by the function whose mask holds for it.
 
     Args:
@@ -34,7 +34,7 @@ def constant(value: float) -> Callable[..., Any]:
     return lambda *_: value
 
 
-def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
+def polynomial(x: np.ndarray, coefficients: Sequence[float]) -> np.ndarray:
     """The polynomial with these coefficients, the highest power first."""
     total = np.full_like(x, coefficients[0])
     for coefficient in coefficients[1:]:
@@ -43,7 +43,7 @@ def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
     return total
 
 
-def chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
+def chebyshev(x: np.ndarray, coefficients: Sequence[float]) -> np.ndarray:
     """The sum of `coefficients[k]` Tₖ(x), by Clenshaw's recurrence."""
     twice = 2 * x
     later = latest = np.zeros_like(x)
@@ -52,7 +52,9 @@ def chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
     return x * latest - later + coefficients[0]
 
 
-def converge(step: Callable[..., tuple[tuple[Any, ...], Any]], state: tuple[Any, ...], limit: int) -> tuple[Any, ...]:
+def converge(
+    step: Callable[..., tuple[tuple[Any, ...], Any]], state: tuple[Any, ...], limit: int
+) -> tuple[np.ndarray, ...]:
     """Iterate on many elements at once, each until it has converged.
 
     Args:

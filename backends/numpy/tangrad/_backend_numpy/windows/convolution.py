@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_numpy.windows.patches import Array, Axis, MakePatches, Patches
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
+
 
 # Bytes of patches from which on the batch is worked off in parts.
 MOST_PATCHES = 1 << 28
@@ -39,7 +44,9 @@ class Convolution:
         patches: those of the input.
     """
 
-    def __init__(self, lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], dtype: Any, **params: Any) -> None:
+    def __init__(
+        self, lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], dtype: np.dtype, **params: Any
+    ) -> None:
         self.lhs, self.rhs, self.out, self.dtype, self.params = tuple(lhs), tuple(rhs), tuple(out), dtype, params
         self.lhs_spec, self.rhs_spec, self.out_spec = params["dimension_numbers"]
         self.groups = max(params["feature_group_count"], params["batch_group_count"])
@@ -79,7 +86,7 @@ class Convolution:
 
     # --- steps -----------------------------------------------------------------------------------------------------
 
-    def emit(self, ctx: Any, x: Any, w: Any) -> Any:
+    def emit(self, ctx: Lowering, x: Value, w: Value) -> Value:
         """Append the steps of the convolution of two values to a program."""
         if self.patches.is_plain:
             found = self.patches.plain(ctx, x)
@@ -209,7 +216,7 @@ class _Type:
 
     __slots__ = ("dtype", "shape")
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
         self.shape = shape
         self.dtype = dtype
 

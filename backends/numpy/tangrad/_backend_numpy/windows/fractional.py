@@ -10,11 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_numpy.windows.patches import Array, batch_varies_fastest
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Value
+
 
 # How much fewer features must become, and how many times as many as positions there must be to add up along them.
 # Measured, on one core: kernels of 3 x 3 and 5 x 5 on 64 images of 14 x 14, 8 to 128 features.
@@ -25,7 +30,9 @@ LONGER = 2
 class FractionalConvolution:
     """A convolution with windows of step 1, for one signature. Attributes: as of `Convolution`."""
 
-    def __init__(self, lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], dtype: Any, **params: Any) -> None:
+    def __init__(
+        self, lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], dtype: np.dtype, **params: Any
+    ) -> None:
         self.lhs, self.rhs, self.out, self.dtype, self.params = tuple(lhs), tuple(rhs), tuple(out), dtype, params
         self.lhs_spec, self.rhs_spec, self.out_spec = params["dimension_numbers"]
         self.groups = params["feature_group_count"]
@@ -53,7 +60,7 @@ class FractionalConvolution:
             return False
         return rhs[rhs_spec[1]] >= FEWER * rhs[rhs_spec[0]] // params["feature_group_count"]
 
-    def emit(self, ctx: Any, x: Any, w: Any) -> Any:
+    def emit(self, ctx: Lowering, x: Value, w: Value) -> Value:
         """Append the steps of the convolution of two values to a program."""
         elements, kernel = self._elements(ctx, x), self._kernel(ctx, w)
         positions = self._rows(self.batch, self.spatial_in)
@@ -74,23 +81,23 @@ class FractionalConvolution:
         """What belongs to the batch and to positions, in the order in which they vary."""
         return (*spatial, batch) if self.batch_last else (batch, *spatial)
 
-    def _elements(self, ctx: Any, x: Any) -> Any:
+    def _elements(self, ctx: Lowering, x: Value) -> Value:
         """The input as (groups, batch and positions, features)."""
         batch, feature, *spatial = self.lhs_spec
         shape = list(self.lhs)
         per_group = shape[feature] // self.groups
         shape[feature : feature + 1] = [self.groups, per_group]
         order = [d + (d > feature) for d in self._rows(batch, spatial)]
-        x = ctx.transpose(ctx.reshape(x, shape), (feature, *order, feature + 1))
+        x = ctx.transpose(ctx.reshape(x, tuple(shape)), (feature, *order, feature + 1))
         return ctx.reshape(x, (self.groups, self.batch * prod(self.spatial_in), per_group))
 
-    def _kernel(self, ctx: Any, w: Any) -> Any:
+    def _kernel(self, ctx: Lowering, w: Value) -> Value:
         """The kernel as (groups, places and output features, input features)."""
         feature, summed, *spatial = self.rhs_spec
         shape = list(self.rhs)
         shape[feature : feature + 1] = [self.groups, self.features]
         order = [d + (d > feature) for d in (*spatial, summed)]
-        w = ctx.transpose(ctx.reshape(w, shape), (feature, *order[:-1], feature + 1, order[-1]))
+        w = ctx.transpose(ctx.reshape(w, tuple(shape)), (feature, *order[:-1], feature + 1, order[-1]))
         return ctx.reshape(w, (self.groups, prod(self.places) * self.features, self.rhs[summed]))
 
     def _sum_shape(self) -> tuple[int, ...]:
@@ -135,7 +142,7 @@ class FractionalConvolution:
         start = offset + first * dilation
         return slice(first, last + 1), slice(start, offset + last * dilation + 1, dilation)
 
-    def _arranged(self, ctx: Any, total: Any) -> Any:
+    def _arranged(self, ctx: Lowering, total: Any) -> Value:
         """The sums in the shape of the result."""
         batch, feature, *spatial = self.out_spec
         rank = len(self.out)

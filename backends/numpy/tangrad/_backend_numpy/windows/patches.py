@@ -161,7 +161,7 @@ class Patches:
         rows, channels = prod(self.row_sizes), prod(self.channel_sizes)
         return (self.groups, rows, channels) if self.channels_last else (self.groups, channels, rows)
 
-    def key(self) -> Any:
+    def key(self) -> tuple[Any, ...]:
         axes = tuple([axis.key() for axis in self.axes])
         dimensions = self.row_dimension, self.channel_dimension, self.spatial
         return "patches", dimensions, axes, self.groups, self.row_groups
@@ -185,7 +185,7 @@ class Patches:
 
     # --- with one --------------------------------------------------------------------------------------------------
 
-    def copying(self, dtype: Any) -> Copying:
+    def copying(self, dtype: np.dtype) -> Copying:
         """How the patches of an array are made in memory of their own."""
         row, channel = self.row_dimension, self.channel_dimension
         order = self._around(row, channel, self.spatial)
@@ -193,7 +193,7 @@ class Patches:
         is_padded = any([axis.is_padded for axis in self.axes])
         return Copying(dtype, order, is_padded, padded, self._placed(), self._view(padded, dtype.itemsize))
 
-    def maker(self, dtype: Any) -> Callable[[Array], Array]:
+    def maker(self, dtype: np.dtype) -> Callable[[Array], Array]:
         """The function that makes the patches of an array."""
         prepared, matrix_shape, empty = self.copying(dtype).function(), self.matrix_shape, np.empty
 
@@ -254,7 +254,7 @@ class Copying:
 
     def __init__(
         self,
-        dtype: Any,
+        dtype: np.dtype,
         order: tuple[int, ...],
         is_padded: bool,
         padded_shape: tuple[int, ...],
@@ -275,7 +275,7 @@ class Copying:
         order = None if self.order == tuple(range(len(self.order))) else self.order
         source = None if all([part == slice(None) for part in self.source]) else self.source
 
-        def prepared(x: Array, inside: Any) -> Any:
+        def prepared(x: Array, inside: Any) -> np.ndarray | None:
             if order is not None:
                 x = x.transpose(order)
             if not is_padded:
@@ -306,7 +306,7 @@ class MakePatches(Function):
     __slots__ = ("dtype", "key", "make", "patches")
     nature = FRESH
 
-    def __init__(self, patches: Patches, dtype: Any) -> None:
+    def __init__(self, patches: Patches, dtype: np.dtype) -> None:
         self.patches, self.dtype = patches, dtype
         self.make = patches.maker(dtype)
         self.key = (*patches.key(), patches.shape, dtype)

@@ -49,7 +49,7 @@ class Window:
             )
         ]
 
-    def key(self) -> Any:
+    def key(self) -> tuple[Any, ...]:
         return self.shape, tuple([axis.key() for axis in self.axes])
 
     @property
@@ -76,7 +76,7 @@ class Window:
         if all([part == slice(0, size, 1) for part, size in zip(target, shape)]):
             return lambda x, value: x[source]
 
-        def pad(x: Array, value: Any) -> Array:
+        def pad(x: Array, value: np.ndarray) -> Array:
             padded = np.full_like(x, value, shape=shape)  # in the operand's order of memory
             padded[target] = x[source]
             return padded
@@ -205,7 +205,7 @@ class Selection:
     infinities.
     """
 
-    def __init__(self, window: Window, dtype: Any, greatest: bool) -> None:
+    def __init__(self, window: Window, dtype: np.dtype, greatest: bool) -> None:
         self.places = window.places()
         self.pad = window.padder()
         self.extremum = np.maximum if greatest else np.minimum
@@ -252,7 +252,7 @@ class Selection:
         return [chosen == number for number in range(len(elements))]
 
 
-def gather_selected(window: Window, dtype: Any, greatest: bool) -> Callable[[Array, Array], Array]:
+def gather_selected(window: Window, dtype: np.dtype, greatest: bool) -> Callable[[Array, Array], Array]:
     """The function that gives the tangents of the elements that are selected."""
     selection = Selection(window, dtype, greatest)
     pad, places, bits, shape = selection.pad, selection.places, selection.bits, window.out
@@ -268,7 +268,7 @@ def gather_selected(window: Window, dtype: Any, greatest: bool) -> Callable[[Arr
     return gather
 
 
-def scatter_selected(window: Window, dtype: Any, greatest: bool) -> Callable[[Array, Array], Array]:
+def scatter_selected(window: Window, dtype: np.dtype, greatest: bool) -> Callable[[Array, Array], Array]:
     """The function that adds elements up where those are that are selected."""
     selection = Selection(window, dtype, greatest)
     places, bits = selection.places, selection.bits

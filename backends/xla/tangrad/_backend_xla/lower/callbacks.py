@@ -5,19 +5,24 @@ Ordered ones take and give the token of their effect; others with effects are on
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla.helpers import by_platform
 from tangrad._backend_xla.host_calls import emit_host_call, host_array
 from tangrad.core import RuleSet
 from tangrad.extend.debug import HostProgram, debug_callback_p, debug_print_p, io_callback_p, pure_callback_p
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
+
 lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(pure_callback_p, io_callback_p, debug_callback_p, debug_print_p)
 @by_platform
-def _(ctx: Any, *operands: Any, callback: Any, ordered: bool = False, **_: Any) -> Any:
+def _(ctx: FunctionContext, *operands: IrValue, callback: Any, ordered: bool = False, **_: Any) -> tuple[IrValue, ...]:
     in_avals, out_avals, effects = ctx.in_avals, ctx.out_avals, ctx.eqn.effects
     effect = next(effect for effect in effects if effect.ordered) if ordered else None
     program = HostProgram(callback, in_avals, out_avals, host_array)

@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_xla.helpers import Body, extremum, fill_body, reduce, reducer, reshape
+from tangrad._backend_xla.manual import ManualAxes, MappedAxes
 from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr
 from tangrad.extend import collectives as p
 from tangrad.extend.collectives import as_tuple, names_among, positions_among, refuse_names
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+    from tangrad.typing import DType
+
 
 lower = RuleSet("lower.xla", api=1)
 _INT32 = np.dtype(np.int32)
 
 
-def _alone(ctx: Any, operands: Any) -> Any:
+def _alone(ctx: FunctionContext, operands: Any) -> IrValue:
     """A collective whose names are all gone, or whose axes have one device each."""
     primitive, params = ctx.eqn.primitive, ctx.eqn.params
     return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), operands)[0]
 
 
-def _manual(ctx: Any, names: Any) -> Any:
+def _manual(ctx: FunctionContext, names: Any) -> MappedAxes:
     """The mapped axes around the operation. Raises NameError where a name is none of them."""
     manual = ctx.module.manual
     for name in names:
         if manual is None or name not in manual.names:
             refuse_names(ctx.eqn.primitive.name, (name,))
+    assert manual is not None  # names are never empty
     return manual
 
 
-def _attributes(ctx: Any, groups: Any, by_global_ids: bool = False) -> dict[str, Any]:
+def _attributes(ctx: FunctionContext, groups: Any, by_global_ids: bool = False) -> dict[str, Any]:
     """Who takes part; `by_global_ids`: for operations with an attribute that groups of partitions are meant."""
     found = {"replica_groups": ctx.vocabulary.elements(groups)}
-    if ctx.module.manual.has_channels:
+    if ctx.module.manual is not None and ctx.module.manual.has_channels:
         found["channel_handle"] = ctx.vocabulary.parsed(
             f"#stablehlo.channel_handle<handle = {ctx.module.next_channel()}, type = 1>"
         )
@@ -45,26 +54,32 @@ def _attributes(ctx: Any, groups: Any, by_global_ids: bool = False) -> dict[str,
 # --- reductions -----------------------------------------------------------------------------------------------------
 
 
-def _sum(ctx: Any, *scalars: Any) -> Any:
+def _sum(ctx: FunctionContext, *scalars: IrValue) -> Sequence[IrValue]:
     return reducer("stablehlo.add")(ctx, *scalars)
 
 
-def _greatest(ctx: Any, x: Any, y: Any, dtype: Any) -> Any:
+def _greatest(ctx: FunctionContext, x: IrValue, y: IrValue, dtype: DType) -> Sequence[IrValue]:
     return extremum("stablehlo.maximum", "GT")(ctx, x, y, dtype)
 
 
-def _least(ctx: Any, x: Any, y: Any, dtype: Any) -> Any:
+def _least(ctx: FunctionContext, x: IrValue, y: IrValue, dtype: DType) -> Sequence[IrValue]:
     return extremum("stablehlo.minimum", "LT")(ctx, x, y, dtype)
 
 
-def _body(combine: Any, dtype: Any) -> Body:
+def _body(combine: Body, dtype: DType) -> Body:
     if combine is _sum:
-        return lambda ctx, x, y: combine(ctx, x, y)  # type: ignore[no-any-return]
-    return lambda ctx, x, y: combine(ctx, x, y, dtype)  # type: ignore[no-any-return]
+        return lambda ctx, x, y: combine(ctx, x, y)
+    return lambda ctx, x, y: combine(ctx, x, y, dtype)
 
 
-def _reduction(combine: Any, start: Any) -> Any:
-    def rule(ctx: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> Any:
+def _reduction(combine: Body, start: Any) -> Any:
+    def rule(
+        ctx: FunctionContext,
+        x: IrValue,
+        *,
+        axes: tuple[int, ...],
+        axis_index_groups: tuple[tuple[int, ...], ...] | None,
+    ) -> IrValue:
         names, positions = names_among(axes), positions_among(axes)
         if not names:
             return _alone(ctx, (x,))
@@ -81,17 +96,17 @@ def _reduction(combine: Any, start: Any) -> Any:
     return rule
 
 
-def _zero(dtype: Any) -> Any:
+def _zero(dtype: np.dtype) -> Any:
     return 0
 
 
-def _lowest(dtype: Any) -> Any:
+def _lowest(dtype: np.dtype) -> Any:
     if dtype == np.bool_:
         return False
     return -np.inf if np.issubdtype(dtype, np.inexact) else np.iinfo(dtype).min
 
 
-def _highest(dtype: Any) -> Any:
+def _highest(dtype: np.dtype) -> Any:
     if dtype == np.bool_:
         return True
     return np.inf if np.issubdtype(dtype, np.inexact) else np.iinfo(dtype).max
@@ -107,8 +122,15 @@ lower.add(p.pmin_p, _reduction(_least, _highest))
 
 @lower.rule(p.all_gather_p)
 def _all_gather(
-    ctx: Any, x: Any, *, axis_name: Any, all_gather_dimension: int, axis_index_groups: Any, axis_size: Any, tiled: bool
-) -> Any:
+    ctx: FunctionContext,
+    x: IrValue,
+    *,
+    axis_name: Hashable,
+    all_gather_dimension: int,
+    axis_index_groups: tuple[tuple[int, ...], ...] | None,
+    axis_size: int,
+    tiled: bool,
+) -> IrValue:
     names = as_tuple(axis_name)
     if not names:
         return _alone(ctx, (x,))
@@ -119,7 +141,7 @@ def _all_gather(
     return _gathered(ctx, x, dimension, _manual(ctx, names).groups(names, axis_index_groups), ctx.out_type)
 
 
-def _gathered(ctx: Any, x: Any, dimension: int, groups: Any, out_type: Any) -> Any:
+def _gathered(ctx: FunctionContext, x: IrValue, dimension: int, groups: Any, out_type: Any) -> IrValue:
     attributes = _attributes(ctx, groups, by_global_ids=True)
     attributes["all_gather_dim"] = ctx.vocabulary.integer(dimension)
     return ctx.op("stablehlo.all_gather", out_type, (x,), attributes)
@@ -127,8 +149,15 @@ def _gathered(ctx: Any, x: Any, dimension: int, groups: Any, out_type: Any) -> A
 
 @lower.rule(p.reduce_scatter_p)
 def _reduce_scatter(
-    ctx: Any, x: Any, *, axis_name: Any, scatter_dimension: int, axis_index_groups: Any, axis_size: Any, tiled: bool
-) -> Any:
+    ctx: FunctionContext,
+    x: IrValue,
+    *,
+    axis_name: Hashable,
+    scatter_dimension: int,
+    axis_index_groups: tuple[tuple[int, ...], ...] | None,
+    axis_size: int,
+    tiled: bool,
+) -> IrValue:
     names = as_tuple(axis_name)
     if not names:
         return _alone(ctx, (x,))
@@ -143,8 +172,15 @@ def _reduce_scatter(
 
 @lower.rule(p.all_to_all_p)
 def _all_to_all(
-    ctx: Any, x: Any, *, axis_name: Any, split_axis: int, concat_axis: int, axis_index_groups: Any, axis_size: Any
-) -> Any:
+    ctx: FunctionContext,
+    x: IrValue,
+    *,
+    axis_name: Hashable,
+    split_axis: int,
+    concat_axis: int,
+    axis_index_groups: tuple[tuple[int, ...], ...] | None,
+    axis_size: int,
+) -> IrValue:
     names = as_tuple(axis_name)
     if not names:
         return _alone(ctx, (x,))
@@ -157,7 +193,7 @@ def _all_to_all(
 
 
 @lower.rule(p.ppermute_p)
-def _ppermute(ctx: Any, x: Any, *, axis_name: Any, perm: tuple[tuple[int, int], ...]) -> Any:
+def _ppermute(ctx: FunctionContext, x: IrValue, *, axis_name: Hashable, perm: tuple[tuple[int, int], ...]) -> IrValue:
     names = as_tuple(axis_name)
     if not names:
         return _alone(ctx, (x,))
@@ -170,7 +206,7 @@ def _ppermute(ctx: Any, x: Any, *, axis_name: Any, perm: tuple[tuple[int, int], 
 
 
 @lower.rule(p.pbroadcast_p)
-def _pbroadcast(ctx: Any, x: Any, *, axis_name: Any, source: int) -> Any:
+def _pbroadcast(ctx: FunctionContext, x: IrValue, *, axis_name: Hashable, source: int) -> IrValue:
     """All gather and take the one: XLA's own broadcast between devices is not there on the CPU."""
     names = as_tuple(axis_name)
     if not names:
@@ -195,7 +231,7 @@ def _pbroadcast(ctx: Any, x: Any, *, axis_name: Any, source: int) -> Any:
 
 
 @lower.rule(p.axis_index_p)
-def _axis_index(ctx: Any, *, axis_name: Any) -> Any:
+def _axis_index(ctx: FunctionContext, *, axis_name: Hashable) -> IrValue:
     names = as_tuple(axis_name)
     if not names:
         return _alone(ctx, ())
@@ -204,13 +240,15 @@ def _axis_index(ctx: Any, *, axis_name: Any) -> Any:
     if not others:
         return _index_of_partition(ctx, manual, names)
     # Where the compiler partitions along other axes partitions have no numbers, but in a part that is mapped over all.
-    region = ctx.module.meshes.manual_computation(ctx, (), [], [(manual.whole, ctx.out_aval)], manual.whole, others)
+    assert isinstance(manual, ManualAxes) and ctx.module.meshes is not None
+    whole = [(manual.whole, ctx.out_aval)]
+    region = ctx.module.meshes.manual_computation(ctx, (), [], whole, manual.whole, others)
     inner, _ = ctx.region(region, 0, [])
     inner.give([_index_of_partition(inner, manual, names)], "sdy.return")
     return region.results[0]
 
 
-def _index_of_partition(ctx: Any, manual: Any, names: Any) -> Any:
+def _index_of_partition(ctx: FunctionContext, manual: Any, names: Any) -> IrValue:
     words = ctx.vocabulary
     number = ctx.op(manual.number, ctx.types[ShapedArray((), np.dtype(np.uint32))], ())
     place = ctx.op("stablehlo.convert", ctx.types[ShapedArray((), _INT32)], (number,))

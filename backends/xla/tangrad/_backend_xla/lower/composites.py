@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._backend_xla.lowering import ordered_effects
-from tangrad._backend_xla.mlir import ir
-from tangrad.core import RuleSet, dtypes
+from tangrad._backend_xla.lowering import FunctionContext, ordered_effects
+from tangrad._backend_xla.mlir import IrValue, ir
+from tangrad.core import ClosedJaxpr, RuleSet, dtypes
 from tangrad.extend.custom_rules import composite_p
 
 lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(composite_p)
-def _composite(ctx: Any, *operands: Any, jaxpr: Any, name: str, version: int, attributes: Any) -> Any:
+def _composite(
+    ctx: FunctionContext, *operands: IrValue, jaxpr: ClosedJaxpr, name: str, version: int, attributes: Any
+) -> tuple[IrValue, ...]:
     if ordered_effects(jaxpr.jaxpr) or ctx.sizes:  # whose tokens and sizes a definition cannot be given
         return tuple(ctx.inline(jaxpr, operands))
     words = ctx.vocabulary

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla.helpers import convert
 from tangrad._backend_xla.products import precision_config
-from tangrad.core import RuleSet
+from tangrad.core import RuleSet, ShapedArray
 from tangrad.extend.lax import (
     DotAlgorithmPreset,
     algorithm_dtypes,
@@ -16,13 +16,25 @@ from tangrad.extend.lax import (
     is_algorithm,
 )
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrAttribute, IrValue
+    from tangrad.typing import DType
+
+
 lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(dot_general_p)
 def _dot_general(
-    ctx: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: Any, preferred_element_type: Any
-) -> Any:
+    ctx: FunctionContext,
+    lhs: IrValue,
+    rhs: IrValue,
+    *,
+    dimension_numbers: Any,
+    precision: Any,
+    preferred_element_type: DType | None,
+) -> IrValue:
     left, right = ctx.in_avals
     out = result = ctx.out_aval
     attributes = {
@@ -45,16 +57,16 @@ def _dot_general(
     return _in_dtype(ctx, product, result, out.dtype)
 
 
-def _both_narrow(left: Any, right: Any) -> bool:
+def _both_narrow(left: ShapedArray, right: ShapedArray) -> bool:
     """Whether both operands are 8-bit floats, which XLA takes as they are."""
     return left.dtype.name.startswith("float8") and right.dtype.name.startswith("float8")
 
 
-def _in_dtype(ctx: Any, value: Any, aval: Any, dtype: Any) -> Any:
+def _in_dtype(ctx: FunctionContext, value: IrValue, aval: ShapedArray, dtype: DType) -> IrValue:
     return value if aval.dtype is dtype else convert(ctx, value, aval, aval.update(dtype=dtype))
 
 
-def _dimension_numbers(ctx: Any, numbers: Any) -> Any:
+def _dimension_numbers(ctx: FunctionContext, numbers: Any) -> IrAttribute:
     def make(context: Any) -> Any:
         (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = [[list(axes) for axes in pair] for pair in numbers]
         text = (
@@ -66,7 +78,7 @@ def _dimension_numbers(ctx: Any, numbers: Any) -> Any:
     return ctx.vocabulary.made(("dot", numbers), make)
 
 
-def _algorithm(ctx: Any, precision: Any, lhs: Any, rhs: Any) -> Any:
+def _algorithm(ctx: FunctionContext, precision: Any, lhs: ShapedArray, rhs: ShapedArray) -> IrAttribute:
     parts = algorithm_parts(precision, lhs, rhs)
     names = (
         "lhs_precision_type",

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,12 @@ from tangrad._backend_xla.dimension_values import has_symbolic
 from tangrad.core import RuleSet, dtypes, literal, trace_to_closed_jaxpr
 from tangrad.extend import lax
 from tangrad.extend.lax import conv_general_dilated_p
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+    from tangrad.typing import DType, Params
+
 
 lower = RuleSet("lower.xla.cpu", api=1)
 
@@ -37,7 +43,7 @@ FEW, FEW_IN_A_GROUP = 1 << 14, 1 << 19
 
 
 @lower.rule(conv_general_dilated_p)
-def _conv_general_dilated(ctx: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
+def _conv_general_dilated(ctx: FunctionContext, lhs: IrValue, rhs: IrValue, **params: Any) -> IrValue:
     avals = [aval.strip_weak_type() for aval in ctx.in_avals]
     left, right, out = shapes = [aval.shape for aval in (*avals, ctx.out_aval)]
     form = None
@@ -49,7 +55,7 @@ def _conv_general_dilated(ctx: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
     return ctx.inline(program, (lhs, rhs))[0]
 
 
-def _chosen(left: Any, right: Any, out: Any, params: dict[str, Any]) -> Callable[..., Any] | None:
+def _chosen(left: Any, right: Any, out: Any, params: Params) -> Callable[..., Any] | None:
     """How to compute a convolution of these shapes; None for XLA's own way."""
     numbers, features, batches = [params[name] for name in ("dimension_numbers", *_COUNTS)]
     if features == batches == 1:
@@ -214,7 +220,7 @@ def _features_last(rank: int) -> tuple[tuple[int, ...], ...]:
 # --- parts ---------------------------------------------------------------------------------------------------------
 
 
-def _padded(x: Any, spec: Sequence[int], params: dict[str, Any]) -> Any:
+def _padded(x: Any, spec: Sequence[int], params: Params) -> Any:
     config = [(0, 0, 0)] * x.aval.ndim
     for axis, (low, high), dilation in zip(spec[2:], params["padding"], params["lhs_dilation"]):
         config[axis] = (low, high, dilation - 1)
@@ -223,7 +229,7 @@ def _padded(x: Any, spec: Sequence[int], params: dict[str, Any]) -> Any:
     return lax.pad_p.bind(x, literal(0, x.aval.dtype), padding_config=tuple(config))
 
 
-def _positions(x: Any, spec: Sequence[int], window: Sequence[int], params: dict[str, Any]) -> list[int]:
+def _positions(x: Any, spec: Sequence[int], window: Sequence[int], params: Params) -> list[int]:
     """How many positions a window has along each spatial dimension of a padded input."""
     sizes = [x.aval.shape[axis] for axis in spec[2:]]
     parts = zip(sizes, window, params["window_strides"], params["rhs_dilation"])
@@ -287,17 +293,17 @@ def _broadcast(x: Any, shape: tuple[int, ...], dimensions: tuple[int, ...]) -> A
     return lax.broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=dimensions)
 
 
-def _convert(x: Any, dtype: Any) -> Any:
+def _convert(x: Any, dtype: DType) -> Any:
     return x if x.aval.dtype == dtype else lax.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 
-def _sum_dtype(dtype: Any, params: dict[str, Any]) -> Any:
+def _sum_dtype(dtype: DType, params: Params) -> DType:
     """What products are summed up in: as the result, floats of 16 bits and fewer in 32."""
     dtype = _result_dtype(dtype, params)
     is_narrow = dtypes.issubdtype(dtype, np.floating) and dtypes.bit_width(dtype) < 32
     return dtypes.as_dtype("float32") if is_narrow else dtype
 
 
-def _result_dtype(dtype: Any, params: dict[str, Any]) -> Any:
+def _result_dtype(dtype: DType, params: Params) -> DType:
     wanted = params["preferred_element_type"]
     return dtype if wanted is None else wanted

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._backend_xla.pivots import permutation_of_pivots
 from tangrad.core import RuleSet
 from tangrad.extend import lax
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
 
 NEEDS_LAPACK = "it is computed by LAPACK, on CPUs alone"
 
@@ -15,7 +20,7 @@ systems = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(lax.lu_pivots_to_permutation_p)
-def _lu_pivots_to_permutation(ctx: Any, pivots: Any, *, permutation_size: int) -> Any:
+def _lu_pivots_to_permutation(ctx: FunctionContext, pivots: IrValue, *, permutation_size: int) -> IrValue:
     return permutation_of_pivots(ctx, pivots, ctx.in_avals[0], permutation_size)
 
 

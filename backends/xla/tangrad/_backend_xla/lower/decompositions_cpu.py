@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,11 +13,16 @@ from tangrad._backend_xla.matrices import call_matrices, where_succeeded
 from tangrad.core import RuleSet, ShapedArray, dtypes
 from tangrad.extend import lax
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
+
 lower = RuleSet("lower.xla.cpu", api=1)
 systems = RuleSet("lower.xla.cpu", api=1)
 
 
-def _name(ctx: Any, function: str, unitary: str | None = None) -> str:
+def _name(ctx: FunctionContext, function: str, unitary: str | None = None) -> str:
     """LAPACK's name of a function for the first operand.
 
     `unitary`: what it calls the function of complex matrices, where that is named after unitary ones.
@@ -56,7 +61,7 @@ lower.table(
 
 
 @lower.rule(lax.svd_p)
-def _svd(ctx: Any, x: Any, *, full_matrices: bool, compute_uv: bool) -> Any:
+def _svd(ctx: FunctionContext, x: IrValue, *, full_matrices: bool, compute_uv: bool) -> tuple[IrValue, ...]:
     if d.is_empty(ctx):
         return d.identities(ctx)
     aval = ctx.in_avals[0]
@@ -75,15 +80,20 @@ def _svd(ctx: Any, x: Any, *, full_matrices: bool, compute_uv: bool) -> Any:
 
 @lower.rule(lax.eig_p)
 def _eig(
-    ctx: Any, x: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, enable_eigvec_derivs: bool
-) -> Any:
+    ctx: FunctionContext,
+    x: IrValue,
+    *,
+    compute_left_eigenvectors: bool,
+    compute_right_eigenvectors: bool,
+    enable_eigvec_derivs: bool,
+) -> tuple[IrValue, ...]:
     wanted = (compute_left_eigenvectors, compute_right_eigenvectors)
     letters = {"compute_left": _wanted(wanted[0]), "compute_right": _wanted(wanted[1])}
     return d.eig(ctx, x, _name(ctx, "geev"), wanted, **letters)
 
 
 @lower.rule(lax.schur_p)
-def _schur(ctx: Any, x: Any, *, compute_schur_vectors: bool) -> Any:
+def _schur(ctx: FunctionContext, x: IrValue, *, compute_schur_vectors: bool) -> tuple[IrValue, ...]:
     if d.is_empty(ctx):
         return d.identities(ctx)
     aval = ctx.in_avals[0]
@@ -98,7 +108,7 @@ def _schur(ctx: Any, x: Any, *, compute_schur_vectors: bool) -> Any:
 
 
 @lower.rule(lax.hessenberg_p)
-def _hessenberg(ctx: Any, a: Any) -> Any:
+def _hessenberg(ctx: FunctionContext, a: IrValue) -> tuple[IrValue, ...]:
     aval = ctx.in_avals[0]
     if aval.shape[-1] < 2 or 0 in aval.shape:
         return a, full(ctx, 0, ctx.out_avals[1])
@@ -108,7 +118,7 @@ def _hessenberg(ctx: Any, a: Any) -> Any:
 
 
 @systems.rule(lax.tridiagonal_solve_p)
-def _tridiagonal_solve(ctx: Any, dl: Any, d_: Any, du: Any, b: Any) -> Any:
+def _tridiagonal_solve(ctx: FunctionContext, dl: IrValue, d_: IrValue, du: IrValue, b: IrValue) -> IrValue:
     aval = ctx.out_aval
     if 0 in aval.shape:
         return b

@@ -4,7 +4,7 @@ hipSPARSE) that JAX's plugins wrap, and for what these do not have MAGMA's or LA
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,13 +17,19 @@ from tangrad._backend_xla.pivots import permutation_of_pivots
 from tangrad.core import ShapedArray, dtypes
 from tangrad.extend import lax
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
+    _Svd = tuple[IrValue, Any, Any, IrValue]  # values, U, Vᴴ where they are asked for, the report
+
 # Up to which size the method of Jacobi is used for singular values, and up to which its function computes many
 # matrices together, which makes no economical factors.
 JACOBI, TOGETHER = 1024, 32
 HYBRID = {"magma": "auto"}  # MAGMA where it is found, else LAPACK
 
 
-def _hybrid_name(ctx: Any, function: str) -> str:
+def _hybrid_name(ctx: FunctionContext, function: str) -> str:
     jaxlib_calls.initialize_hybrid_functions()
     return library_name(ctx, f"hybrid_{function}")
 
@@ -31,7 +37,7 @@ def _hybrid_name(ctx: Any, function: str) -> str:
 # --- LU ------------------------------------------------------------------------------------------------------------
 
 
-def _permutation(ctx: Any, pivots: Any, aval: Any, size: int) -> Any:
+def _permutation(ctx: FunctionContext, pivots: IrValue, aval: ShapedArray, size: int) -> IrValue:
     out = aval.update(shape=(*aval.shape[:-1], size))
     layouts: dict[str, Any] = {
         "operand_layouts": column_major([aval], None),
@@ -40,7 +46,7 @@ def _permutation(ctx: Any, pivots: Any, aval: Any, size: int) -> Any:
     return custom_call(ctx, library_name(ctx, "_lu_pivots_to_permutation"), [out], [pivots], **layouts)[0]
 
 
-def _lu_pivots_to_permutation(ctx: Any, pivots: Any, *, permutation_size: int) -> Any:
+def _lu_pivots_to_permutation(ctx: FunctionContext, pivots: IrValue, *, permutation_size: int) -> IrValue:
     aval = ctx.in_avals[0]
     if dtypes.dtype_name(aval.dtype) == "int32" and 0 not in ctx.out_aval.shape:
         return _permutation(ctx, pivots, aval, permutation_size)
@@ -50,7 +56,7 @@ def _lu_pivots_to_permutation(ctx: Any, pivots: Any, *, permutation_size: int) -
 # --- singular values, eigenvalues ----------------------------------------------------------------------------------
 
 
-def _svd(ctx: Any, x: Any, *, full_matrices: bool, compute_uv: bool) -> Any:
+def _svd(ctx: FunctionContext, x: IrValue, *, full_matrices: bool, compute_uv: bool) -> tuple[IrValue, ...]:
     if d.is_empty(ctx):
         return d.identities(ctx)
     by_jacobi = max(ctx.in_avals[0].shape[-2:]) <= JACOBI
@@ -61,7 +67,7 @@ def _svd(ctx: Any, x: Any, *, full_matrices: bool, compute_uv: bool) -> Any:
     return d.or_nan(ctx, info, (u, values, vh), ctx.out_avals)
 
 
-def _svd_avals(aval: Any, left: tuple[int, int], right: tuple[int, int]) -> list[Any]:
+def _svd_avals(aval: ShapedArray, left: tuple[int, int], right: tuple[int, int]) -> list[ShapedArray]:
     """The types of what the functions return: the matrix overwritten, the values, two matrices, the report."""
     batch, least = aval.shape[:-2], min(aval.shape[-2:])
     values = ShapedArray((*batch, least), dtypes.to_floating_dtype(aval.dtype))
@@ -69,7 +75,7 @@ def _svd_avals(aval: Any, left: tuple[int, int], right: tuple[int, int]) -> list
     return [aval, values, *matrices, d.info_of(aval)]
 
 
-def _svd_by_jacobi(ctx: Any, x: Any, full_matrices: bool, compute_uv: bool) -> Any:
+def _svd_by_jacobi(ctx: FunctionContext, x: IrValue, full_matrices: bool, compute_uv: bool) -> _Svd:
     """The function returns V, not its adjoint."""
     aval = ctx.in_avals[0]
     rows, columns = aval.shape[-2:]
@@ -91,15 +97,17 @@ def _svd_by_jacobi(ctx: Any, x: Any, full_matrices: bool, compute_uv: bool) -> A
     return values, u, transpose(ctx, v, vh_aval, (*range(rank - 2), rank - 1, rank - 2)), info
 
 
-def _transposed(aval: Any) -> Any:
+def _transposed(aval: ShapedArray) -> Any:
     return aval.update(shape=(*aval.shape[:-2], aval.shape[-1], aval.shape[-2]))
 
 
-def _first_columns(ctx: Any, x: Any, aval: Any, out: Any) -> Any:
+def _first_columns(ctx: FunctionContext, x: IrValue, aval: ShapedArray, out: ShapedArray) -> IrValue:
     return x if aval == out else part(ctx, x, out, (0,) * aval.ndim, out.shape, (1,) * aval.ndim)
 
 
-def _svd_by_qr(ctx: Any, x: Any, full_matrices: bool, compute_uv: bool) -> Any:
+def _svd_by_qr(
+    ctx: FunctionContext, x: IrValue, full_matrices: bool, compute_uv: bool
+) -> tuple[IrValue, IrValue, IrValue, IrValue]:
     """The function wants no fewer rows than columns: a wide matrix is passed as it is stored, in C's order, which is
     its transpose in Fortran's; what comes back for U is then Vᴴ, in C's order, and the other way round.
     """
@@ -130,8 +138,13 @@ def _svd_by_qr(ctx: Any, x: Any, full_matrices: bool, compute_uv: bool) -> Any:
 
 
 def _eig(
-    ctx: Any, x: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, enable_eigvec_derivs: bool
-) -> Any:
+    ctx: FunctionContext,
+    x: IrValue,
+    *,
+    compute_left_eigenvectors: bool,
+    compute_right_eigenvectors: bool,
+    enable_eigvec_derivs: bool,
+) -> tuple[IrValue, ...]:
     wanted = (compute_left_eigenvectors, compute_right_eigenvectors)
     is_complex = dtypes.issubdtype(ctx.in_avals[0].dtype, np.complexfloating)
     name = _hybrid_name(ctx, "eig_comp" if is_complex else "eig_real")
@@ -141,7 +154,7 @@ def _eig(
 # --- systems -------------------------------------------------------------------------------------------------------
 
 
-def _tridiagonal_solve(ctx: Any, dl: Any, diagonal: Any, du: Any, b: Any) -> Any:
+def _tridiagonal_solve(ctx: FunctionContext, dl: IrValue, diagonal: IrValue, du: IrValue, b: IrValue) -> IrValue:
     if 0 in ctx.out_aval.shape:
         return b
     (out,) = call_matrices(ctx, library_name(ctx, "sparse_gtsv2_ffi"), [ctx.out_aval], [dl, diagonal, du, b], {0: 3})

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._backend_xla import decompositions as d
 from tangrad._backend_xla.helpers import custom_call, full, iota
 from tangrad.core import RuleSet
 from tangrad.extend import lax
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
 
 lower = RuleSet("lower.xla.tpu", api=1)
 systems = RuleSet("lower.xla.tpu", api=1)
@@ -17,14 +22,16 @@ systems = RuleSet("lower.xla.tpu", api=1)
 EIGH = "{lower},1,100,1e-6"
 
 
-def _own(ctx: Any, target: str, operands: Sequence[Any], config: str = "", api_version: int = 1) -> tuple[Any, ...]:
+def _own(
+    ctx: FunctionContext, target: str, operands: Sequence[IrValue], config: str = "", api_version: int = 1
+) -> tuple[IrValue, ...]:
     """A call that the compiler itself replaces, by what it makes of it."""
     more = {"backend_config": ctx.vocabulary.string(config)}
     return tuple(custom_call(ctx, target, ctx.out_avals, operands, api_version=api_version, more=more))
 
 
 @lower.rule(lax.lu_p)
-def _lu(ctx: Any, x: Any) -> Any:
+def _lu(ctx: FunctionContext, x: IrValue) -> tuple[IrValue, ...]:
     if d.is_empty(ctx):
         _, pivots, order = ctx.out_avals
         return x, full(ctx, 0, pivots), iota(ctx, order, order.ndim - 1)
@@ -32,12 +39,12 @@ def _lu(ctx: Any, x: Any) -> Any:
 
 
 @lower.rule(lax.geqrf_p)
-def _geqrf(ctx: Any, a: Any) -> Any:
+def _geqrf(ctx: FunctionContext, a: IrValue) -> tuple[IrValue, ...]:
     return (a, full(ctx, 0, ctx.out_avals[1])) if d.is_empty(ctx) else _own(ctx, "Qr", [a])
 
 
 @lower.rule(lax.householder_product_p)
-def _householder_product(ctx: Any, a: Any, taus: Any) -> Any:
+def _householder_product(ctx: FunctionContext, a: IrValue, taus: IrValue) -> IrValue:
     if d.is_empty(ctx):
         return a
     if ctx.in_avals[1].shape[-1] == 0:
@@ -46,7 +53,7 @@ def _householder_product(ctx: Any, a: Any, taus: Any) -> Any:
 
 
 @lower.rule(lax.eigh_p)
-def _eigh(ctx: Any, x: Any, *, lower: bool) -> Any:
+def _eigh(ctx: FunctionContext, x: IrValue, *, lower: bool) -> tuple[IrValue, ...]:
     return d.identities(ctx) if d.is_empty(ctx) else _own(ctx, "Eigh", [x], EIGH.format(lower=int(lower)))
 
 

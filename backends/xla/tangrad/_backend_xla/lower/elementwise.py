@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,9 +43,14 @@ from tangrad._backend_xla.helpers import (
     select,
 )
 from tangrad._backend_xla.whole_powers import whole_cbrt, whole_exp2
-from tangrad.core import RuleSet, dtypes
+from tangrad.core import RuleSet, ShapedArray, dtypes
 from tangrad.dtypes import ExtendedDType
 from tangrad.extend import lax as p
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
 
 lower = RuleSet("lower.xla", api=1)
 
@@ -104,7 +110,7 @@ lower.table(
 )
 
 
-def _is_complex(aval: Any) -> bool:
+def _is_complex(aval: ShapedArray) -> bool:
     return bool(aval.dtype.kind == "c")
 
 
@@ -116,7 +122,7 @@ def _function(name: str, reference: Any, symmetry: Symmetry, oscillates: str | N
 
 
 def _of_either(real_rule: Rule, complex_rule: Rule) -> Rule:
-    def rule(ctx: Any, x: Any) -> Any:
+    def rule(ctx: FunctionContext, x: IrValue) -> IrValue:
         return (complex_rule if _is_complex(ctx.in_avals[0]) else real_rule)(ctx, x)
 
     return rule
@@ -152,7 +158,7 @@ lower.table(
 
 
 @lower.rule(p.sign_p)
-def _sign(ctx: Any, x: Any) -> Any:
+def _sign(ctx: FunctionContext, x: IrValue) -> IrValue:
     aval = ctx.out_aval
     if _is_complex(aval):
         return _complex_sign(ctx, x)
@@ -163,13 +169,13 @@ def _sign(ctx: Any, x: Any) -> Any:
 
 
 @lower.rule(p.round_p)
-def _round(ctx: Any, x: Any, *, rounding_method: Any) -> Any:
+def _round(ctx: FunctionContext, x: IrValue, *, rounding_method: Any) -> IrValue:
     afz = rounding_method is p.RoundingMethod.AWAY_FROM_ZERO
     return ctx.op("stablehlo.round_nearest_afz" if afz else "stablehlo.round_nearest_even", ctx.out_type, (x,))
 
 
 @lower.rule(p.exp2_p)
-def _exp2(ctx: Any, x: Any) -> Any:
+def _exp2(ctx: FunctionContext, x: IrValue) -> IrValue:
     aval = ctx.out_aval
     if not _is_complex(aval):
         return whole_exp2(ctx, x)
@@ -182,7 +188,7 @@ def _exp2(ctx: Any, x: Any) -> Any:
 
 
 @lower.rule(p.logistic_p)
-def _logistic(ctx: Any, x: Any) -> Any:
+def _logistic(ctx: FunctionContext, x: IrValue) -> IrValue:
     # As JAX: StableHLO's own logistic is less accurate.
     one, kind = full(ctx, 1, ctx.out_aval), ctx.out_type
     growth = ctx.op("stablehlo.exponential", kind, (ctx.op("stablehlo.negate", kind, (x,)),))
@@ -190,20 +196,21 @@ def _logistic(ctx: Any, x: Any) -> Any:
 
 
 @lower.rule(p.square_p)
-def _square(ctx: Any, x: Any) -> Any:
+def _square(ctx: FunctionContext, x: IrValue) -> IrValue:
     if dtypes.issubdtype(ctx.out_aval.dtype, np.integer):
         return ctx.op("stablehlo.multiply", ctx.out_type, (x, x))
     return ctx.op("chlo.square", ctx.out_type, (x,))
 
 
 @lower.rule(p.integer_pow_p)
-def _integer_pow(ctx: Any, x: Any, *, y: int) -> Any:
+def _integer_pow(ctx: FunctionContext, x: IrValue, *, y: int) -> IrValue:
     if y == 0:
         return full(ctx, 1, ctx.out_aval)
     kind = ctx.out_type
     if y == 3:  # in the order that jax multiplies in
         return ctx.op("stablehlo.multiply", kind, (ctx.op("stablehlo.multiply", kind, (x, x)), x))
-    power, base, exponent = None, x, abs(y)
+    power: Any = None  # at least one bit is set
+    base, exponent = x, abs(y)
     while True:
         if exponent & 1:
             power = base if power is None else ctx.op("stablehlo.multiply", kind, (power, base))
@@ -215,7 +222,7 @@ def _integer_pow(ctx: Any, x: Any, *, y: int) -> Any:
 
 
 @lower.rule(p.pow_p)
-def _pow(ctx: Any, x: Any, y: Any) -> Any:
+def _pow(ctx: FunctionContext, x: IrValue, y: IrValue) -> IrValue:
     out = ctx.out_aval
     base, exponent = ctx.in_avals
     if base.dtype is not exponent.dtype:
@@ -226,7 +233,7 @@ def _pow(ctx: Any, x: Any, y: Any) -> Any:
 
 
 @lower.rule(p.conj_p)
-def _conj(ctx: Any, z: Any) -> Any:
+def _conj(ctx: FunctionContext, z: IrValue) -> IrValue:
     (aval,) = ctx.in_avals
     if not _is_complex(aval):
         return ctx.op("stablehlo.complex", ctx.out_type, (z, full(ctx, 0, aval)))
@@ -239,7 +246,7 @@ def _extremum(name: str, direction: str) -> Any:
     """Maximum or minimum; complex numbers are ordered by their real parts, then by their imaginary parts."""
     real_rule = elementwise(name)
 
-    def rule(ctx: Any, x: Any, y: Any) -> Any:
+    def rule(ctx: FunctionContext, x: IrValue, y: IrValue) -> IrValue:
         out = ctx.out_aval
         if not _is_complex(out):
             return real_rule(ctx, x, y)
@@ -267,7 +274,7 @@ lower.table(
 
 
 @lower.rule(p.mulhi_p)
-def _mulhi(ctx: Any, x: Any, y: Any) -> Any:
+def _mulhi(ctx: FunctionContext, x: IrValue, y: IrValue) -> IrValue:
     """The upper half of the product: of a product in twice the width, or, at 64 bits, of four products of halves."""
     out = ctx.out_aval
     x, y = broadcast_operands(ctx, (x, y), out.shape)
@@ -281,23 +288,23 @@ def _mulhi(ctx: Any, x: Any, y: Any) -> Any:
     return convert(ctx, same_type(ctx, shift, product, full(ctx, bits, wide)), wide, out)
 
 
-def _mulhi_64(ctx: Any, x: Any, y: Any, out: Any, signed: bool) -> Any:
+def _mulhi_64(ctx: FunctionContext, x: IrValue, y: IrValue, out: ShapedArray, signed: bool) -> IrValue:
     wide = out.update(dtype=np.dtype(np.uint64))
     mask, half = full(ctx, 0xFFFFFFFF, wide), full(ctx, 32, wide)
 
-    def low(value: Any) -> Any:
+    def low(value: IrValue) -> IrValue:
         return same_type(ctx, "stablehlo.and", value, mask)
 
-    def high(value: Any) -> Any:
+    def high(value: IrValue) -> IrValue:
         return same_type(ctx, "stablehlo.shift_right_logical", value, half)
 
-    def add(*values: Any) -> Any:
+    def add(*values: IrValue) -> IrValue:
         total = values[0]
         for value in values[1:]:
             total = same_type(ctx, "stablehlo.add", total, value)
         return total
 
-    def multiply(a: Any, b: Any) -> Any:
+    def multiply(a: IrValue, b: IrValue) -> IrValue:
         return same_type(ctx, "stablehlo.multiply", a, b)
 
     a, b = convert(ctx, x, out, wide), convert(ctx, y, out, wide)
@@ -314,7 +321,7 @@ def _mulhi_64(ctx: Any, x: Any, y: Any, out: Any, signed: bool) -> Any:
 
 
 @lower.rule(p.select_n_p)
-def _select_n(ctx: Any, which: Any, *cases: Any) -> Any:
+def _select_n(ctx: FunctionContext, which: IrValue, *cases: IrValue) -> IrValue:
     out = ctx.out_aval
     index, *case_avals = ctx.in_avals
     cases = tuple(
@@ -336,7 +343,9 @@ def _select_n(ctx: Any, which: Any, *cases: Any) -> Any:
     return _select_by_halves(ctx, which, index.update(shape=predicate_shape), 0, cases, out)
 
 
-def _select_by_halves(ctx: Any, which: Any, index: Any, first: int, cases: Any, out: Any) -> Any:
+def _select_by_halves(
+    ctx: FunctionContext, which: IrValue, index: ShapedArray, first: int, cases: Sequence[IrValue], out: ShapedArray
+) -> IrValue:
     """Among cases numbered from `first`, the one that `which` says: a tree of comparisons."""
     if len(cases) == 1:
         return cases[0]

@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_xla import jaxlib_calls
 from tangrad._backend_xla.dimension_values import SIZE
 from tangrad._backend_xla.kernel_types import check_kernels
-from tangrad._backend_xla.mlir import ir, read_portable_artifact
+from tangrad._backend_xla.mlir import IrValue, ir, read_portable_artifact
 from tangrad._backend_xla.module_contents import ENTRY, check_functions, contents
 from tangrad._backend_xla.symbolic_entry import PLATFORM_INDEX
 from tangrad.core import RuleSet, find_primitive, rule_table
 from tangrad.extend.export import call_exported_p
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+
+
 lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(call_exported_p)
-def _call_exported(ctx: Any, *operands: Any, exported: Any) -> Any:
+def _call_exported(ctx: FunctionContext, *operands: IrValue, exported: Any) -> tuple[IrValue, ...]:
     if exported.uses_global_constants:
         operands = (_platform(ctx, exported), *operands)
     else:
@@ -38,7 +42,7 @@ def _call_exported(ctx: Any, *operands: Any, exported: Any) -> Any:
     return tuple(_as_types(ctx, list(call.results), wanted))
 
 
-def _as_types(ctx: Any, values: Sequence[Any], types: Sequence[Any]) -> list[Any]:
+def _as_types(ctx: FunctionContext, values: Sequence[IrValue], types: Sequence[Any]) -> list[IrValue]:
     """Values whose types say more or less of their sizes than those wanted."""
     return [
         value if value.type == kind else ctx.op("stablehlo.convert", kind, (value,))
@@ -69,7 +73,7 @@ def _agree(one: Any, other: Any) -> bool:
     )
 
 
-def _platform(ctx: Any, exported: Any) -> Any:
+def _platform(ctx: FunctionContext, exported: Any) -> IrValue:
     """The number of the platform at hand among those of the program."""
     own, known = ctx.module.platforms, tuple(exported.module_platforms)
     for platform in own:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._backend_xla.dimension_values import has_symbolic
 from tangrad._backend_xla.helpers import full, transpose
-from tangrad.core import RuleSet
+from tangrad.core import RuleSet, ShapedArray
 from tangrad.extend.fft import FftType, fft_p, is_empty
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
 
 lower = RuleSet("lower.xla", api=1)
 
@@ -15,7 +20,7 @@ MOST = 3
 
 
 @lower.rule(fft_p)
-def _fft(ctx: Any, x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> Any:
+def _fft(ctx: FunctionContext, x: IrValue, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> IrValue:
     (aval,), out = ctx.in_avals, ctx.out_aval
     if is_empty(fft_lengths, out.shape):
         return full(ctx, 0, out)
@@ -29,7 +34,9 @@ def _fft(ctx: Any, x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -
     return _along_first(ctx, x, out, FftType.IFFT if fft_type is FftType.IFFT else FftType.FFT, first)
 
 
-def _along_first(ctx: Any, x: Any, aval: Any, fft_type: FftType, lengths: tuple[int, ...]) -> Any:
+def _along_first(
+    ctx: FunctionContext, x: IrValue, aval: ShapedArray, fft_type: FftType, lengths: tuple[int, ...]
+) -> IrValue:
     """A complex transform along the dimensions before the last three, as many at a time as there can be."""
     stop = aval.ndim - MOST
     while lengths:
@@ -43,7 +50,9 @@ def _along_first(ctx: Any, x: Any, aval: Any, fft_type: FftType, lengths: tuple[
     return x
 
 
-def _transform(ctx: Any, x: Any, out: Any, fft_type: FftType, lengths: tuple[int, ...]) -> Any:
+def _transform(
+    ctx: FunctionContext, x: IrValue, out: ShapedArray, fft_type: FftType, lengths: tuple[int, ...]
+) -> IrValue:
     if not lengths:
         return x
     if has_symbolic(lengths):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla import jaxlib_calls
 from tangrad._backend_xla.helpers import by_platform, custom_call
 from tangrad.core import RuleSet
 from tangrad.errors import BackendError
 from tangrad.extend.ffi import Dictionary, Elements, Scalar, ffi_call_p, find, missing, types
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
 
 lower = RuleSet("lower.xla", api=1)
 
@@ -33,8 +38,8 @@ jaxlib_calls.suppliers.append(supply)
 @lower.rule(ffi_call_p)
 @by_platform
 def _(
-    ctx: Any,
-    *operands: Any,
+    ctx: FunctionContext,
+    *operands: IrValue,
     target: str,
     attributes: Any,
     aliases: Any,
@@ -44,7 +49,7 @@ def _(
     api_version: int,
     backend_config: str | None,
     **_: Any,
-) -> Any:
+) -> tuple[IrValue, ...]:
     platform = ctx.module.platform
     if not supply(target, platform) and not jaxlib_calls.has_custom_call(target, platform):
         raise BackendError(missing(target, platform))

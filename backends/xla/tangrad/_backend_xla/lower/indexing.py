@@ -7,7 +7,7 @@ windows over the dimensions inside them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,10 +24,16 @@ from tangrad._backend_xla.helpers import (
     same_type,
     select,
 )
-from tangrad.core import RuleSet, ShapedArray, dtypes
+from tangrad.core import Primitive, RuleSet, ShapedArray, dtypes
 from tangrad.core.arguments import min_size
 from tangrad.extend import lax as p
 from tangrad.extend.lax import GatherScatterMode, window_sizes
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+    from tangrad.typing import Dimensions
+
 
 lower = RuleSet("lower.xla", api=1)
 
@@ -38,7 +44,9 @@ def _list(values: Sequence[int]) -> str:
     return f"[{', '.join(map(str, values))}]"
 
 
-def _limits(ctx: Any, operand: Any, index_map: Sequence[int], sizes: Sequence[Any], dtype: Any) -> Any:
+def _limits(
+    ctx: FunctionContext, operand: ShapedArray, index_map: Sequence[int], sizes: Dimensions, dtype: np.dtype
+) -> IrValue:
     """The greatest index along each component at which a window is within the operand."""
     greatest = int(dtypes.iinfo(dtype).max)
     limits = [min_size(operand.shape[d] - sizes[d], greatest) for d in index_map]
@@ -50,17 +58,17 @@ def _limits(ctx: Any, operand: Any, index_map: Sequence[int], sizes: Sequence[An
 
 @lower.rule(p.gather_p)
 def _gather(
-    ctx: Any,
-    x: Any,
-    indices: Any,
+    ctx: FunctionContext,
+    x: IrValue,
+    indices: IrValue,
     *,
     dimension_numbers: Any,
-    slice_sizes: Any,
+    slice_sizes: Dimensions,
     indices_are_sorted: bool,
     unique_indices: bool,
     mode: Any,
     fill_value: Any,
-) -> Any:
+) -> IrValue:
     operand, index_aval = ctx.in_avals
     offset, collapsed, index_map, operand_batching, indices_batching = dimension_numbers.astuple()
     out = ctx.out_aval
@@ -102,19 +110,19 @@ def _gather(
     return select(ctx, valid, found, full(ctx, fill_value, out), inner)
 
 
-def _scatter(primitive: Any, body: Callable[..., Any]) -> None:
+def _scatter(primitive: Primitive, body: Callable[..., Any]) -> None:
     @lower.rule(primitive)
     def _(
-        ctx: Any,
-        x: Any,
-        indices: Any,
-        updates: Any,
+        ctx: FunctionContext,
+        x: IrValue,
+        indices: IrValue,
+        updates: IrValue,
         *,
         dimension_numbers: Any,
         indices_are_sorted: bool,
         unique_indices: bool,
         mode: Any,
-    ) -> Any:
+    ) -> IrValue:
         operand, index_aval, update_aval = ctx.in_avals
         window, inserted, index_map, operand_batching, indices_batching = dimension_numbers.astuple()
         if mode is GatherScatterMode.CLIP:
@@ -139,7 +147,7 @@ def _scatter(primitive: Any, body: Callable[..., Any]) -> None:
         return operation.results[0]
 
 
-def _clamped(ctx: Any, indices: Any, aval: Any, limits: Any) -> Any:
+def _clamped(ctx: FunctionContext, indices: IrValue, aval: ShapedArray, limits: Any) -> IrValue:
     """Indices moved so that every window is within the operand."""
     high = broadcast(ctx, limits, aval, (aval.ndim - 1,))
     low = full(ctx, 0, aval)

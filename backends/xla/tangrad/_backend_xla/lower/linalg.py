@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._backend_xla.matrices import cholesky_update, lower_triangle, triangular_solve
 from tangrad.core import RuleSet
 from tangrad.extend import lax as p
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
+
 lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(p.cholesky_p)
-def _cholesky(ctx: Any, x: Any) -> Any:
+def _cholesky(ctx: FunctionContext, x: IrValue) -> IrValue:
     factor = ctx.op("stablehlo.cholesky", ctx.out_type, (x,), {"lower": ctx.vocabulary.true})
     return lower_triangle(ctx, factor, ctx.out_aval)
 

@@ -5,18 +5,23 @@ They work in place, on matrices in Fortran's order: XLA transposes around them w
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._backend_xla.lapack import character, lapack_name
 from tangrad._backend_xla.matrices import call_matrices, conjugate, factor_or_nan, triangular_solve
 from tangrad.core import RuleSet
 from tangrad.extend import lax as p
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
+
 lower = RuleSet("lower.xla.cpu", api=1)
 
 
 @lower.rule(p.cholesky_p)
-def _cholesky(ctx: Any, x: Any) -> Any:
+def _cholesky(ctx: FunctionContext, x: IrValue) -> IrValue:
     aval = ctx.out_aval
     name = lapack_name("potrf", aval.dtype)
     assert name is not None, "the primitive takes no other dtypes"
@@ -25,8 +30,16 @@ def _cholesky(ctx: Any, x: Any) -> Any:
 
 @lower.rule(p.triangular_solve_p)
 def _triangular_solve(
-    ctx: Any, a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
-) -> Any:
+    ctx: FunctionContext,
+    a: IrValue,
+    b: IrValue,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
+) -> IrValue:
     name = lapack_name("trsm", ctx.out_aval.dtype)
     if name is None:  # narrow floats
         return triangular_solve(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._backend_xla.gpu_libraries import library_name, rules_for_gpus
 from tangrad._backend_xla.helpers import custom_call
 from tangrad._backend_xla.matrices import cholesky_update, column_major, factor_or_nan
 from tangrad.extend import lax as p
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
 
-def _cholesky(ctx: Any, x: Any) -> Any:
+
+def _cholesky(ctx: FunctionContext, x: IrValue) -> IrValue:
     return factor_or_nan(ctx, library_name(ctx, "solver_potrf_ffi"), x, lower=True)
 
 
-def _cholesky_update(ctx: Any, matrix: Any, vector: Any) -> Any:
+def _cholesky_update(ctx: FunctionContext, matrix: IrValue, vector: IrValue) -> IrValue:
     if ctx.out_aval.ndim > 2:  # it takes a single matrix
         return cholesky_update(ctx, matrix, vector)
     avals = ctx.in_avals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,12 @@ from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr, dtypes
 from tangrad.extend import random as p
 from tangrad.extend.random import RandomAlgorithm, rng_bit_generator_p
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+    from tangrad.typing import Dimensions, DType
+
+
 lower = RuleSet("lower.xla", api=1)
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -18,17 +24,17 @@ PARITY = 0x1BD11BDA
 
 
 @lower.rule(p.threefry2x32_p)
-def _threefry(ctx: Any, *operands: Any) -> tuple[Any, Any]:
+def _threefry(ctx: FunctionContext, *operands: IrValue) -> tuple[IrValue, IrValue]:
     aval = ctx.out_avals[0]
     key1, key2, x, y = broadcast_operands(ctx, operands, aval.shape)
 
-    def number(value: int) -> Any:
+    def number(value: int) -> IrValue:
         return full(ctx, np.uint32(value), aval)
 
-    def add(one: Any, other: Any) -> Any:
+    def add(one: IrValue, other: IrValue) -> IrValue:
         return same_type(ctx, "stablehlo.add", one, other)
 
-    def rotate(value: Any, by: int) -> Any:
+    def rotate(value: IrValue, by: int) -> IrValue:
         left = same_type(ctx, "stablehlo.shift_left", value, number(by))
         right = same_type(ctx, "stablehlo.shift_right_logical", value, number(32 - by))
         return same_type(ctx, "stablehlo.or", left, right)
@@ -46,12 +52,12 @@ def _threefry(ctx: Any, *operands: Any) -> tuple[Any, Any]:
 
 
 @lower.rule(p.random_wrap_p)
-def _wrap(ctx: Any, words: Any, *, impl: Any) -> Any:
+def _wrap(ctx: FunctionContext, words: IrValue, *, impl: Any) -> IrValue:
     return words
 
 
 @lower.rule(p.random_unwrap_p)
-def _unwrap(ctx: Any, keys: Any) -> Any:
+def _unwrap(ctx: FunctionContext, keys: IrValue) -> IrValue:
     return keys
 
 
@@ -67,7 +73,9 @@ _ALGORITHMS = {
 
 
 @lower.rule(rng_bit_generator_p)
-def _rng_bit_generator(ctx: Any, state: Any, *, shape: Any, dtype: Any, algorithm: Any) -> Any:
+def _rng_bit_generator(
+    ctx: FunctionContext, state: IrValue, *, shape: Dimensions, dtype: DType, algorithm: Any
+) -> tuple[IrValue, ...]:
     aval = ctx.in_avals[0]
     if len(aval.shape) > 1:  # the operation has one state
         params = {"shape": shape, "dtype": dtype, "algorithm": algorithm}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,9 +19,15 @@ from tangrad._backend_xla.helpers import (
     scalar,
     select,
 )
-from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr, dtypes
+from tangrad.core import ClosedJaxpr, RuleSet, ShapedArray, decomposition_jaxpr, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend import lax as p
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+    from tangrad.typing import DType
+
 
 lower = RuleSet("lower.xla", api=1)
 
@@ -50,11 +56,11 @@ _OPERATIONS = {
 
 
 def _reduction(combine: Any, identity: Identity) -> Any:
-    def rule(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+    def rule(ctx: FunctionContext, x: IrValue, *, axes: tuple[int, ...]) -> IrValue:
         out = ctx.out_aval
         dtype = out.dtype
 
-        def body(inner: Any, a: Any, b: Any) -> Sequence[Any]:
+        def body(inner: FunctionContext, a: IrValue, b: IrValue) -> Sequence[IrValue]:
             return combine(inner, a, b, dtype)  # type: ignore[no-any-return]
 
         return reduce(ctx, body, [x], [scalar(ctx, identity(dtype), dtype)], axes, [out])[0]
@@ -68,12 +74,12 @@ lower.table({primitive: _reduction(body, p.identities[primitive]) for primitive,
 def _position(direction: str, identity: Identity) -> Any:
     """argmax or argmin: the element and its position reduced together; NaN wins, then the first of equal elements."""
 
-    def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> Any:
+    def rule(ctx: FunctionContext, x: IrValue, *, axes: tuple[int, ...], index_dtype: np.dtype) -> IrValue:
         (aval,) = ctx.in_avals
         index = aval.update(dtype=index_dtype)
         value, position, truth = ShapedArray((), aval.dtype), ShapedArray((), index_dtype), ctx.types[BOOL]
 
-        def body(inner: Any, x: Any, i: Any, y: Any, j: Any) -> Sequence[Any]:
+        def body(inner: FunctionContext, x: IrValue, i: Any, y: IrValue, j: Any) -> Sequence[IrValue]:
             beyond = compare(inner, direction, x, y, value)
             wins = inner.op("stablehlo.or", truth, (beyond, compare(inner, "NE", x, x, value)))
             tied, first = compare(inner, "EQ", x, y, value), compare(inner, "LT", i, j, position)
@@ -91,7 +97,9 @@ lower.table({p.argmax_p: _position("GT", p.least), p.argmin_p: _position("LT", p
 
 
 @lower.rule(p.reduce_p)
-def _reduce(ctx: Any, *values: Any, jaxpr: Any, dimensions: tuple[int, ...]) -> Any:
+def _reduce(
+    ctx: FunctionContext, *values: IrValue, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]
+) -> tuple[IrValue, ...]:
     count = len(values) // 2
     return tuple(reduce(ctx, accumulate(jaxpr), values[:count], values[count:], dimensions, ctx.out_avals))
 
@@ -102,7 +110,7 @@ def _reduce(ctx: Any, *values: Any, jaxpr: Any, dimensions: tuple[int, ...]) -> 
 def _running(combine: Any, identity: Identity) -> Any:
     """A reduction over windows as long as the axis, padded so that each ends at its element: to XLA, a scan."""
 
-    def rule(ctx: Any, x: Any, *, axis: int, reverse: bool) -> Any:
+    def rule(ctx: FunctionContext, x: IrValue, *, axis: int, reverse: bool) -> IrValue:
         aval = ctx.out_aval
         size = aval.shape[axis]
         if is_symbolic(size):
@@ -130,7 +138,9 @@ def _running(combine: Any, identity: Identity) -> Any:
     return rule
 
 
-def _symbolic_running(ctx: Any, x: Any, combine: Any, identity: Identity, axis: int, reverse: bool) -> Any:
+def _symbolic_running(
+    ctx: FunctionContext, x: IrValue, combine: Any, identity: Identity, axis: int, reverse: bool
+) -> IrValue:
     """The same with a window of a size that is an operand, which becomes `reduce_window` when sizes are filled in."""
     aval, words = ctx.out_aval, ctx.vocabulary
     size, rank, dtype = aval.shape[axis], aval.ndim, aval.dtype
@@ -155,7 +165,7 @@ def _symbolic_running(ctx: Any, x: Any, combine: Any, identity: Identity, axis: 
     return ctx.op("stablehlo.custom_call", ctx.out_type, operands, attributes)
 
 
-def _log_add_exp(ctx: Any, x: Any, y: Any, dtype: Any) -> Sequence[Any]:
+def _log_add_exp(ctx: FunctionContext, x: IrValue, y: IrValue, dtype: DType) -> Sequence[IrValue]:
     aval = ShapedArray((), dtype)
     kind = ctx.types[aval]
     greater, difference = ctx.op("stablehlo.maximum", kind, (x, y)), ctx.op("stablehlo.subtract", kind, (x, y))
@@ -180,7 +190,7 @@ _running_log_sum_exp = _running(_log_add_exp, lambda dtype: np.asarray(-np.inf, 
 
 
 @lower.rule(p.cumlogsumexp_p)
-def _cumlogsumexp(ctx: Any, x: Any, **params: Any) -> Any:
+def _cumlogsumexp(ctx: FunctionContext, x: IrValue, **params: Any) -> IrValue:
     if not dtypes.issubdtype(ctx.out_aval.dtype, np.complexfloating):
         return _running_log_sum_exp(ctx, x, **params)
     return ctx.inline(decomposition_jaxpr(p.cumlogsumexp_p, tuple(ctx.in_avals), params), (x,))[0]

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla.manual import ManualAxes
-from tangrad.core import RuleSet, decomposition_jaxpr
+from tangrad.core import ClosedJaxpr, RuleSet, decomposition_jaxpr
 from tangrad.extend.sharding import axes_in_scope, shard_map_p, uncut, with_cotangent_sums_for
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
 
 lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(shard_map_p)
 def _(
-    ctx: Any,
-    *operands: Any,
-    jaxpr: Any,
+    ctx: FunctionContext,
+    *operands: IrValue,
+    jaxpr: ClosedJaxpr,
     mesh: Any,
     in_shardings: Any,
     out_shardings: Any,
     manual_axes: Any,
     checked: bool,
-) -> Any:
+) -> tuple[IrValue, ...]:
     meshes, module = ctx.module.meshes, ctx.module
     # On one device there is one along each axis. Within a map over another mesh, such as a pmap in a shard_map, each
     # device computes the whole: it has no others of its own.

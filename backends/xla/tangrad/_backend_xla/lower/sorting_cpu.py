@@ -10,15 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_xla.dimension_values import has_symbolic
 from tangrad._backend_xla.sorting import sort
-from tangrad.core import RuleSet, dtypes, literal, trace_to_closed_jaxpr
+from tangrad.core import Primitive, RuleSet, ShapedArray, dtypes, literal, trace_to_closed_jaxpr
 from tangrad.extend import lax
 from tangrad.extend.lax import GatherDimensionNumbers, GatherScatterMode, gather_p, sort_p
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+    from tangrad.typing import DType
+
 
 lower = RuleSet("lower.xla.cpu", api=1)
 
@@ -30,7 +36,9 @@ FLOATS = ("float16", "bfloat16", "float32")
 
 
 @lower.rule(sort_p)
-def _sort(ctx: Any, *operands: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
+def _sort(
+    ctx: FunctionContext, *operands: IrValue, dimension: int, is_stable: bool, num_keys: int
+) -> tuple[IrValue, ...]:
     avals = [aval.strip_weak_type() for aval in ctx.in_avals]
     if num_keys == 1 and ctx.module.meshes is None and _is_worth_it(avals, dimension):
         sort_packed = _sort_alone if len(avals) == 1 else _sort_together
@@ -39,7 +47,7 @@ def _sort(ctx: Any, *operands: Any, dimension: int, is_stable: bool, num_keys: i
     return sort(ctx, *operands, dimension=dimension, is_stable=is_stable, num_keys=num_keys)
 
 
-def _is_worth_it(avals: Sequence[Any], dimension: int) -> bool:
+def _is_worth_it(avals: Sequence[ShapedArray], dimension: int) -> bool:
     """Whether the keys fit into half a word, the arrays are long, and XLA has no fast way of its own."""
     key = avals[0]
     if has_symbolic(key.shape) or not LONG <= key.shape[dimension] < 1 << (HALF - 1) or prod(key.shape) < MANY:
@@ -97,7 +105,7 @@ def _bits(x: Any) -> Any:
     return lax.bitcast_convert_type_p.bind(x, new_dtype=dtypes.as_dtype(f"int{width}"))
 
 
-def _float_ranks(bits: Any, dtype: Any) -> Any:
+def _float_ranks(bits: Any, dtype: np.dtype) -> Any:
     """Integers in the order of floats, of their bits: one for both zeros, and one for all NaN, the greatest."""
     size = lax.and_p.bind(bits, _number(bits, _greatest(bits)))
     infinity, nan = [
@@ -131,11 +139,11 @@ def _like(x: Any, value: Any) -> Any:
     return lax.broadcast_in_dim_p.bind(value, shape=x.aval.shape, broadcast_dimensions=())
 
 
-def _shift(primitive: Any, x: Any, by: int) -> Any:
+def _shift(primitive: Primitive, x: Any, by: int) -> Any:
     return primitive.bind(x, _number(x, by))
 
 
-def _convert(x: Any, dtype: Any) -> Any:
+def _convert(x: Any, dtype: DType) -> Any:
     return x if x.aval.dtype == dtype else lax.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla.arithmetic import DOUBLE, Arithmetic, Real
 from tangrad._backend_xla.helpers import broadcast_operands, convert, elementwise
@@ -11,13 +11,18 @@ from tangrad.core import RuleSet
 from tangrad.extend import lax
 from tangrad.extend.lax import BESSEL_I0_FAR, BESSEL_I0_NEAR
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+
+
 lower = RuleSet("lower.xla", api=1)
 
 
 def in_double(function: Callable[..., Any]) -> Callable[..., Any]:
     """The rule that computes `function(arithmetic, *terms)` in double precision."""
 
-    def rule(ctx: Any, *operands: Any) -> Any:
+    def rule(ctx: FunctionContext, *operands: IrValue) -> IrValue:
         out = ctx.out_aval
         wide = out.update(dtype=DOUBLE)
         operands = tuple(broadcast_operands(ctx, operands, out.shape))
@@ -30,7 +35,7 @@ def in_double(function: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
-def _bessel_i0e(m: Arithmetic, x: Any) -> Any:
+def _bessel_i0e(m: Arithmetic, x: Real) -> Real:
     size = m.abs(x)
     near = size <= 8
     inside = m.where(near, size, 8.0)
@@ -39,9 +44,9 @@ def _bessel_i0e(m: Arithmetic, x: Any) -> Any:
     return m.where(near, _chebyshev(m, inside / 4 - 1, BESSEL_I0_NEAR), far)
 
 
-def _chebyshev(m: Arithmetic, x: Any, coefficients: tuple[float, ...]) -> Any:
+def _chebyshev(m: Arithmetic, x: Real, coefficients: tuple[float, ...]) -> Real:
     twice = 2 * x
-    later: Any = m.like(x, 0.0)
+    later = m.like(x, 0.0)
     latest = later
     for coefficient in reversed(coefficients[1:]):
         later, latest = latest, twice * latest - later + coefficient

@@ -6,7 +6,7 @@ Elements of extended dtypes (typed keys) are stored with dimensions of their own
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla.helpers import (
     broadcast,
@@ -22,6 +22,12 @@ from tangrad._backend_xla.helpers import (
 )
 from tangrad.core import RuleSet, ShapedArray, dtypes
 from tangrad.extend import lax as p
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+    from tangrad.typing import Dimensions
+
 
 lower = RuleSet("lower.xla", api=1)
 
@@ -46,13 +52,13 @@ lower.table(
 )
 
 
-def inside(aval: Any) -> tuple[Any, ...]:
+def inside(aval: ShapedArray) -> tuple[Any, ...]:
     """The sizes of the dimensions inside an element."""
     return tuple(physical_aval(aval).shape[len(aval.shape) :])
 
 
 @lower.rule(p.reshape_p)
-def _reshape(ctx: Any, x: Any, *, new_sizes: Any, dimensions: Any) -> Any:
+def _reshape(ctx: FunctionContext, x: IrValue, *, new_sizes: Dimensions, dimensions: tuple[int, ...]) -> IrValue:
     (aval,) = ctx.in_avals
     if dimensions is not None:
         x = transpose(ctx, x, aval.update(shape=tuple([aval.shape[d] for d in dimensions])), dimensions)
@@ -60,7 +66,7 @@ def _reshape(ctx: Any, x: Any, *, new_sizes: Any, dimensions: Any) -> Any:
 
 
 @lower.rule(p.rev_p)
-def _rev(ctx: Any, x: Any, *, dimensions: Any) -> Any:
+def _rev(ctx: FunctionContext, x: IrValue, *, dimensions: tuple[int, ...]) -> IrValue:
     return ctx.op("stablehlo.reverse", ctx.out_type, (x,), {"dimensions": ctx.vocabulary.integers(tuple(dimensions))})
 
 
@@ -68,12 +74,19 @@ def _rev(ctx: Any, x: Any, *, dimensions: Any) -> Any:
 
 
 @lower.rule(p.slice_p)
-def _slice(ctx: Any, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+def _slice(
+    ctx: FunctionContext,
+    x: IrValue,
+    *,
+    start_indices: Dimensions,
+    limit_indices: Dimensions,
+    strides: tuple[int, ...] | None,
+) -> IrValue:
     return part(ctx, x, ctx.out_aval, start_indices, limit_indices, strides or (1,) * len(start_indices))
 
 
 @lower.rule(p.split_p)
-def _split(ctx: Any, x: Any, *, sizes: Any, axis: int) -> tuple[Any, ...]:
+def _split(ctx: FunctionContext, x: IrValue, *, sizes: Dimensions, axis: int) -> tuple[IrValue, ...]:
     (aval,) = ctx.in_avals
     parts, start = [], 0
     for size, out in zip(sizes, ctx.out_avals, strict=True):
@@ -84,13 +97,13 @@ def _split(ctx: Any, x: Any, *, sizes: Any, axis: int) -> tuple[Any, ...]:
     return tuple(parts)
 
 
-def _starts(ctx: Any, starts: Sequence[Any], aval: Any, index: Any) -> list[Any]:
+def _starts(ctx: FunctionContext, starts: Sequence[IrValue], aval: ShapedArray, index: ShapedArray) -> list[IrValue]:
     """The start indices, those of the dimensions inside an element included."""
     return [*starts, *[scalar(ctx, 0, index.dtype) for _ in inside(aval)]] if starts else list(starts)
 
 
 @lower.rule(p.dynamic_slice_p)
-def _dynamic_slice(ctx: Any, x: Any, *starts: Any, slice_sizes: Any) -> Any:
+def _dynamic_slice(ctx: FunctionContext, x: IrValue, *starts: IrValue, slice_sizes: Dimensions) -> IrValue:
     out = ctx.out_aval
     if not starts:
         return x
@@ -99,7 +112,7 @@ def _dynamic_slice(ctx: Any, x: Any, *starts: Any, slice_sizes: Any) -> Any:
 
 
 @lower.rule(p.dynamic_update_slice_p)
-def _dynamic_update_slice(ctx: Any, x: Any, update: Any, *starts: Any) -> Any:
+def _dynamic_update_slice(ctx: FunctionContext, x: IrValue, update: IrValue, *starts: IrValue) -> IrValue:
     if not starts:
         return update
     operands = (x, update, *_starts(ctx, starts, ctx.out_aval, ctx.in_avals[2]))
@@ -110,14 +123,16 @@ def _dynamic_update_slice(ctx: Any, x: Any, update: Any, *starts: Any) -> Any:
 
 
 @lower.rule(p.concatenate_p)
-def _concatenate(ctx: Any, *xs: Any, dimension: int) -> Any:
+def _concatenate(ctx: FunctionContext, *xs: IrValue, dimension: int) -> IrValue:
     if len(xs) == 1:
         return xs[0]
     return ctx.op("stablehlo.concatenate", ctx.out_type, xs, {"dimension": ctx.vocabulary.integer(dimension)})
 
 
 @lower.rule(p.pad_p)
-def _pad(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> Any:
+def _pad(
+    ctx: FunctionContext, x: IrValue, value: IrValue, *, padding_config: tuple[tuple[int, int, int], ...]
+) -> IrValue:
     out, extra = ctx.out_aval, inside(ctx.out_aval)
     if not extra:
         return pad(ctx, x, value, out, padding_config)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,15 @@ from tangrad._backend_xla.helpers import (
     select,
 )
 from tangrad._backend_xla.windows import padding_attribute, reduce_window
-from tangrad.core import RuleSet, ShapedArray
+from tangrad.core import ClosedJaxpr, Primitive, RuleSet, ShapedArray
 from tangrad.extend import lax as p
 from tangrad.extend.lax import ge_p, greatest, least, zero
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrAttribute, IrValue
+    from tangrad.typing import DType
+
 
 lower = RuleSet("lower.xla", api=1)
 
@@ -34,11 +40,11 @@ lower.table({p.conv_general_dilated_p: convolution})
 
 
 def _simple(combine: Any, identity: Any) -> Any:
-    def rule(ctx: Any, x: Any, **params: Any) -> Any:
+    def rule(ctx: FunctionContext, x: IrValue, **params: Any) -> IrValue:
         out = ctx.out_aval
         start = scalar(ctx, identity(out.dtype), out.dtype)
 
-        def body(inner: Any, a: Any, b: Any) -> Sequence[Any]:
+        def body(inner: FunctionContext, a: IrValue, b: IrValue) -> Sequence[IrValue]:
             return combine(inner, a, b, out.dtype)  # type: ignore[no-any-return]
 
         return reduce_window(ctx, body, [x], [start], [out], **params)[0]
@@ -46,7 +52,7 @@ def _simple(combine: Any, identity: Any) -> Any:
     return rule
 
 
-def _add(ctx: Any, x: Any, y: Any, dtype: Any) -> Sequence[Any]:
+def _add(ctx: FunctionContext, x: IrValue, y: IrValue, dtype: DType) -> Sequence[IrValue]:
     return (same_type(ctx, "stablehlo.add", x, y),)
 
 
@@ -60,7 +66,7 @@ lower.table(
 
 
 @lower.rule(p.reduce_window_p)
-def _reduce_window(ctx: Any, *values: Any, jaxpr: Any, **params: Any) -> Any:
+def _reduce_window(ctx: FunctionContext, *values: IrValue, jaxpr: ClosedJaxpr, **params: Any) -> tuple[IrValue, ...]:
     count = len(values) // 2
     return tuple(reduce_window(ctx, accumulate(jaxpr), values[:count], values[count:], ctx.out_avals, **params))
 
@@ -68,18 +74,20 @@ def _reduce_window(ctx: Any, *values: Any, jaxpr: Any, **params: Any) -> Any:
 # --- the derivative of the greatest and least elements -------------------------------------------------------------
 
 
-def _unselected(ctx: Any, select_prim: Any, dtype: Any) -> Any:
+def _unselected(ctx: FunctionContext, select_prim: Primitive, dtype: np.dtype) -> IrValue:
     """A number that is selected only where there is no other."""
     return scalar(ctx, (least if select_prim is ge_p else greatest)(dtype), dtype)
 
 
 @lower.rule(p.select_and_gather_add_p)
-def _select_and_gather_add(ctx: Any, tangents: Any, operand: Any, *, select_prim: Any, **params: Any) -> Any:
+def _select_and_gather_add(
+    ctx: FunctionContext, tangents: IrValue, operand: IrValue, *, select_prim: Primitive, **params: Any
+) -> IrValue:
     """Elements and tangents reduced together; the pair that is there stays where the two are equal."""
     out = ctx.out_aval
     value, direction = ShapedArray((), out.dtype), "GE" if select_prim is ge_p else "LE"
 
-    def body(inner: Any, x: Any, dx: Any, y: Any, dy: Any) -> Sequence[Any]:
+    def body(inner: FunctionContext, x: IrValue, dx: Any, y: IrValue, dy: Any) -> Sequence[IrValue]:
         stays = compare(inner, direction, x, y, value)
         return select(inner, stays, x, y, value), select(inner, stays, dx, dy, value)
 
@@ -90,22 +98,22 @@ def _select_and_gather_add(ctx: Any, tangents: Any, operand: Any, *, select_prim
 
 @lower.rule(p.select_and_scatter_add_p)
 def _select_and_scatter_add(
-    ctx: Any,
-    source: Any,
-    operand: Any,
+    ctx: FunctionContext,
+    source: IrValue,
+    operand: IrValue,
     *,
-    select_prim: Any,
-    window_dimensions: Any,
-    window_strides: Any,
+    select_prim: Primitive,
+    window_dimensions: tuple[int, ...],
+    window_strides: tuple[int, ...],
     padding: Any,
-) -> Any:
+) -> IrValue:
     """With padding made beforehand: XLA's own has crashed on the CPU and on GPUs."""
     out, words = ctx.out_aval, ctx.vocabulary
     padded = out.update(shape=tuple([size + low + high for size, (low, high) in zip(out.shape, padding)]))
     if any(map(any, padding)):
         config = [(low, high, 0) for low, high in padding]
         operand = pad(ctx, operand, _unselected(ctx, select_prim, out.dtype), padded, config)
-    attributes = {
+    attributes: dict[str, IrAttribute] = {
         "window_dimensions": words.integers(window_dimensions),
         "window_strides": words.integers(window_strides),
         "padding": padding_attribute(ctx, ((0, 0),) * out.ndim),
@@ -116,7 +124,7 @@ def _select_and_scatter_add(
     )
     value, direction = ShapedArray((), out.dtype), "GE" if select_prim is ge_p else "LE"
 
-    def choose(inner: Any, x: Any, y: Any) -> Sequence[Any]:
+    def choose(inner: FunctionContext, x: IrValue, y: IrValue) -> Sequence[IrValue]:
         return (compare(inner, direction, x, y, value),)
 
     fill_body(ctx, operation, choose, [out.dtype])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,18 +11,25 @@ from tangrad._backend_xla import jaxlib_api
 from tangrad._backend_xla.gpu_libraries import rules_for_gpus
 from tangrad._backend_xla.helpers import compare, full, same_type, scalar, select
 from tangrad._backend_xla.windows import reduce_window
-from tangrad.core import ShapedArray, dtypes
+from tangrad.core import Primitive, ShapedArray, dtypes
 from tangrad.extend import lax as p
 from tangrad.extend.lax import ge_p
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
+    from tangrad.typing import DType
 
-def _select_and_gather_add(ctx: Any, tangents: Any, operand: Any, *, select_prim: Any, **params: Any) -> Any:
+
+def _select_and_gather_add(
+    ctx: FunctionContext, tangents: IrValue, operand: IrValue, *, select_prim: Primitive, **params: Any
+) -> IrValue:
     """An element in the upper half of a word, its tangent in the lower; a double keeps half of its bits."""
     out, (aval, _) = ctx.out_aval, ctx.in_avals
     pairs = _Pairs(out.dtype)
     value, direction = ShapedArray((), out.dtype), "GE" if select_prim is ge_p else "LE"
 
-    def body(inner: Any, x: Any, y: Any) -> Sequence[Any]:
+    def body(inner: FunctionContext, x: IrValue, y: IrValue) -> Sequence[IrValue]:
         stays = compare(inner, direction, pairs.first(inner, x), pairs.first(inner, y), value)
         return (select(inner, stays, x, y, ShapedArray((), pairs.word)),)
 
@@ -36,7 +43,7 @@ def _select_and_gather_add(ctx: Any, tangents: Any, operand: Any, *, select_prim
 class _Pairs:
     """Pairs of floats as words."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: DType) -> None:
         self.dtype = dtype
         self.bits = dtypes.bit_width(dtype)
         self.half = dtypes.as_dtype(f"uint{self.bits}")
@@ -44,7 +51,7 @@ class _Pairs:
         self.word = dtypes.as_dtype(f"uint{2 * self.bits}") if self.is_exact else self.half
         self.shift = self.bits if self.is_exact else self.bits // 2
 
-    def pack(self, ctx: Any, x: Any, y: Any, aval: Any) -> Any:
+    def pack(self, ctx: FunctionContext, x: IrValue, y: IrValue, aval: ShapedArray) -> IrValue:
         """The words of two values of type `aval`."""
         x, y = self._bits(ctx, x, aval), self._bits(ctx, y, aval)
         word = aval.update(dtype=self.word)
@@ -56,7 +63,7 @@ class _Pairs:
             y = same_type(ctx, "stablehlo.shift_right_logical", y, distance)
         return same_type(ctx, "stablehlo.or", x, y)
 
-    def _bits(self, ctx: Any, x: Any, aval: Any) -> Any:
+    def _bits(self, ctx: FunctionContext, x: IrValue, aval: ShapedArray) -> IrValue:
         if not self.is_exact:
             limits = dtypes.finfo(self.dtype)
             words = ctx.vocabulary
@@ -67,7 +74,7 @@ class _Pairs:
             x = ctx.op("stablehlo.reduce_precision", ctx.types[aval], (x,), attributes)
         return ctx.op("stablehlo.bitcast_convert", ctx.types[aval.update(dtype=self.half)], (x,))
 
-    def first(self, ctx: Any, word: Any) -> Any:
+    def first(self, ctx: FunctionContext, word: IrValue) -> IrValue:
         """The first value of a word of rank 0."""
         value, bits = ShapedArray((), self.dtype), ShapedArray((), self.half)
         if self.is_exact:
@@ -78,7 +85,7 @@ class _Pairs:
             upper = same_type(ctx, "stablehlo.and", word, mask)
         return ctx.op("stablehlo.bitcast_convert", ctx.types[value], (upper,))
 
-    def second(self, ctx: Any, word: Any, aval: Any) -> Any:
+    def second(self, ctx: FunctionContext, word: IrValue, aval: ShapedArray) -> IrValue:
         """The second values of words, of type `aval`."""
         if self.is_exact:
             lower_half = ctx.op("stablehlo.convert", ctx.types[aval.update(dtype=self.half)], (word,))
