@@ -12,7 +12,7 @@ from tangrad._autodiff.transpose_rules import Linear
 from tangrad.core import ShapedArray, calls_rules, dtypes, get_aval, literal
 
 
-@final  # so that `type(x) is Zero` tells a type checker both ways
+@final  # so that `type(x) is Zero` narrows both ways
 class Zero:
     """A tangent or cotangent known to be zero: no arithmetic is spent on it."""
 
