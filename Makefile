@@ -49,6 +49,7 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 install: $(INSTALLED) ## everything, editable, with the tools, into .venv
+	@$(BIN)/python -m tools.stubs
 
 $(BIN)/python:
 	@interpreter=$$(tools/find_python.sh "$(PYTHON)") && \
@@ -63,6 +64,8 @@ $(VENV)/.uv: | $(BIN)/python
 	@touch $@
 
 $(INSTALLED): pyproject.toml $(PROJECTS) $(VENV)/.uv
+	$(UV) --group dev
+	$(BIN)/python -m tools.stubs  # once, and not in the environment of each build
 	$(UV) --group dev -e . $(call editable,$(PROJECTS))
 	@touch $@
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
+from tools import stubs
 from tools.metadata import PARTS, SHARED, complete_text, configuration
 from tools.workspace import ROOT, distributions, umbrella
 
@@ -26,12 +27,14 @@ def folders(root: Path = ROOT) -> list[Path]:
 
 def build_one(folder: Path, target: Path) -> Path:
     """Build the wheel of one distribution into `target`, and return its path."""
+    stubs.ensure()
     builder = WheelBuilder(str(folder), config=configuration(folder))
     return Path(next(builder.build(directory=str(target), versions=["standard"])))
 
 
 def build_source(folder: Path, target: Path) -> Path:
     """Build the source distribution of one distribution into `target`, and return its path."""
+    stubs.ensure()
     project = configuration(folder)["project"]
     with tempfile.TemporaryDirectory() as work:
         alone = Path(work) / "it"
@@ -54,6 +57,8 @@ def build(target: Path, root: Path = ROOT, one: Callable[[Path, Path], Path] = b
 
 def tree_state(root: Path = ROOT) -> str:
     """Return a digest of everything that goes into the wheels: it names a cache of them."""
+    if root == ROOT:
+        stubs.ensure()
     digest = hashlib.sha256(SHARED.read_bytes() + PARTS.read_bytes())
     for folder in folders(root):
         digest.update(folder_state(folder, root).encode())

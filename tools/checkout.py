@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from hatchling.build import build_sdist, get_requires_for_build_sdist, get_requires_for_build_wheel
+from hatchling.build import build_sdist, get_requires_for_build_sdist
 from hatchling.builders.wheel import WheelBuilder
 
+from tools import stubs
 from tools.build_wheels import folder_state
 from tools.metadata import configuration
 from tools.workspace import ROOT, Distribution, distributions, requirement_name
@@ -30,8 +31,14 @@ __all__ = [
 WHEELS = ROOT / "build" / "neighbours"
 
 
+def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
+    """Return what is to be installed before the wheel is built (PEP 517): what making the stubs imports."""
+    return [] if stubs.are_current() else list(stubs.NEEDS)
+
+
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     """Build the wheel of `tangrad` into a folder, and return its name (PEP 517)."""
+    stubs.ensure()
     config = configuration(ROOT)
     parts = distributions()
     wheels = {name: _wheel(part) for name, part in parts.items()}

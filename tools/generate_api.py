@@ -4,6 +4,7 @@ Before that, the entry points of functions that are made from declarations (`too
 
     python -m tools.generate_api            write the files
     python -m tools.generate_api --check    say which files differ, and exit 1 if any does
+    python -m tools.generate_api --stubs    write the stubs alone: those are not kept in the repository (`tools.stubs`)
 
 The catalogue names the distribution of a public name that is not installed. A stub stands beside each package that
 composes its names at run time (`tangrad`, `tangrad.lax`, ...), since a checker cannot see through `__getattr__`; and
@@ -24,6 +25,7 @@ from tools.array_stub import MODULE as MEMBERS
 from tools.array_stub import definition, members_stub
 from tools.made_functions import beside, made_functions
 from tools.made_names import record_functions, rewritten, stubs, type_imports
+from tools.stubs import record
 from tools.workspace import ROOT, Distribution, distributions, owners, requirement_name
 
 CATALOGUE = "plugins/console/tangrad/_console/explanations/catalogue_data.py"
@@ -31,6 +33,7 @@ DOOR = "__getattr__, __dir__ = door("  # a module that hands on names of inner m
 COMPOSED = "public_package("  # a module whose names come from the entry points calls this
 MEANS = "tangrad._core.composition.api"  # and this one defines it
 CATALOGUE_HEAD = '"""Data of `catalogue.py`. Written by `python -m tools.generate_api`: do not edit."""\n'
+WRITTEN = "# Written by `python -m tools.generate_api`"  # what is written by hand stays
 DOOR_STUB_HEAD = "# Written by `python -m tools.generate_api` from the table of the door: do not edit.\n"
 STUB_HEAD = "# Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.\n"
 
@@ -201,7 +204,7 @@ def generate(root: Path = ROOT) -> dict[Path, str]:
         by_package[package][leaf] = value
     result, made = {root / CATALOGUE: catalogue(parts, modules)}, record_functions(root)
     public = {value for values in by_package.values() for value in values.values()}
-    made |= made_functions(public - made.keys(), files)
+    made |= made_functions(public - made.keys(), files, stubs(root))
     for package in sorted(composed):
         text = stub(package, by_package[package], _submodules(package, modules), made)
         result[files[package].with_suffix(".pyi")] = text
@@ -218,10 +221,12 @@ def generate(root: Path = ROOT) -> dict[Path, str]:
 def main(arguments: list[str] | None = None) -> int:
     """Write the files, or with `--check` compare them. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file would change")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file would change")
+    only.add_argument("--stubs", action="store_true", help="write the stubs alone")
     options = parser.parse_args(arguments)
     try:
-        entries = dict(rewritten())
+        entries = {} if options.stubs else dict(rewritten())
         if not options.check:  # what follows reads them
             for path, text in entries.items():
                 path.write_text(text)
@@ -231,14 +236,28 @@ def main(arguments: list[str] | None = None) -> int:
     except ApiError as error:
         print(f"generate_api: {error}", file=sys.stderr)
         return 1
+    if options.stubs:
+        wanted = {path: text for path, text in wanted.items() if path.suffix == ".pyi"}
     changed = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     for path in changed:
         if not options.check:
             path.write_text(wanted[path])
-        print(f"{'differs' if options.check else 'written'}: {path.relative_to(ROOT)}")
+        if not options.stubs:
+            print(f"{'differs' if options.check else 'written'}: {path.relative_to(ROOT)}")
+    if not options.check:
+        _remove_former(wanted)
+        record()
     if changed and options.check:
         print("run `make dev-refresh` and commit the result", file=sys.stderr)
     return 1 if changed and options.check else 0
+
+
+def _remove_former(wanted: Iterable[Path]) -> None:
+    """Remove the stubs of modules that went, or that compose no names any more."""
+    for part in distributions().values():
+        for path in {*part.files(".pyi")} - {*wanted}:
+            if path.read_text().startswith(WRITTEN):
+                path.unlink()
 
 
 if __name__ == "__main__":

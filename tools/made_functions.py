@@ -7,7 +7,7 @@ the result. One that is not of that kind is annotated where it is made.
 import ast
 import inspect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -16,16 +16,21 @@ from types import FunctionType
 OPERANDS = frozenset(["a", "x", "y", "x1", "x2"])
 
 
-def made_functions(values: Iterable[str], files: dict[str, Path]) -> dict[str, tuple[str, str]]:
-    """Return signature and summary of those values (`module:attribute`) that factories make."""
-    return {value: found for value in values if (found := _made(value, files)) is not None}
+def made_functions(
+    values: Iterable[str], files: dict[str, Path], with_stubs: Container[Path] = ()
+) -> dict[str, tuple[str, str]]:
+    """Return signature and summary of those values (`module:attribute`) that factories make.
+
+    `with_stubs`: the stubs of modules that have one; a checker sees all that is in those.
+    """
+    return {value: found for value in values if (found := _made(value, files, with_stubs)) is not None}
 
 
-def _made(value: str, files: dict[str, Path]) -> tuple[str, str] | None:
+def _made(value: str, files: dict[str, Path], with_stubs: Container[Path]) -> tuple[str, str] | None:
     """Nothing for what a checker sees in the module."""
     module, _, attribute = value.partition(":")
     path = files.get(module)
-    if path is None or "." in attribute or path.with_suffix(".pyi").exists() or attribute not in _called(path):
+    if path is None or "." in attribute or path.with_suffix(".pyi") in with_stubs or attribute not in _called(path):
         return None
     function = getattr(import_module(module), attribute)
     if not isinstance(function, FunctionType):

@@ -13,6 +13,13 @@ PARTS = ROOT / "tools" / "parts.toml"
 # Relative to the project's home: what an index shows beside a distribution.
 PAGES = {"Source": "", "Changelog": "/blob/main/CHANGELOG.md", "Issues": "/issues"}
 
+# Lines of a `pyproject.toml` that hold in the checkout alone.
+LEFT_OUT = re.compile(
+    r"^readme = .*\n|^backend-path = .*\n|^# What all distributions share .*\n"
+    r"|^\[tool\.hatch\.build\.hooks\.custom\]\npath = .*\n",
+    re.MULTILINE,
+)
+
 
 def shared() -> dict[str, Any]:
     """Return what all distributions have in common."""
@@ -72,9 +79,10 @@ def readme(folder: Path, project: dict[str, Any]) -> str:
 def configuration(folder: Path) -> dict[str, Any]:
     """Return the `pyproject.toml` of a distribution, with what all of them have in common.
 
-    What it states itself comes first.
+    What it states itself comes first. The build hook is left out: who builds by this makes the stubs (`tools.stubs`).
     """
     own = tomllib.loads((folder / "pyproject.toml").read_text())
+    own.get("tool", {}).get("hatch", {}).get("build", {}).pop("hooks", None)
     text = {"text": readme(folder, own["project"]), "content-type": "text/markdown"}
     addresses = {"urls": urls(home())} if home() else {}
     keywords = {"keywords": parts()[own["project"]["name"]]["keywords"]}
@@ -88,7 +96,7 @@ def complete_text(folder: Path) -> str:
     own = tomllib.loads(text)["project"]
     added = {name: value for name, value in configuration(folder)["project"].items() if name not in own}
     lines = "".join(f"{name} = {_toml(value)}\n" for name, value in {**added, "readme": "README.md"}.items())
-    text = re.sub(r"^readme = .*\n|^backend-path = .*\n|^# What all distributions share .*\n", "", text, flags=re.M)
+    text = LEFT_OUT.sub("", text)
     text = re.sub(r"^build-backend = .*", 'build-backend = "hatchling.build"', text, flags=re.M)
     return text.replace("[project]\n", f"[project]\n{lines}", 1)
 

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 
@@ -12,7 +13,7 @@ import pytest
 
 from tests.install.test_contracts import COMPOSED, project, write
 from tools import generate_api
-from tools.build_wheels import tree_state
+from tools.build_wheels import build_source, tree_state
 from tools.metadata import configuration
 from tools.workspace import ROOT, distributions, owners, requirement_name, supported_pythons, umbrella
 
@@ -211,3 +212,22 @@ def test_fragments_of_the_changelog_are_of_a_kind():
     assert not wrong and kinds == set(
         re.findall(r"^\| `(\w+)` \|", (ROOT / "changes/README.md").read_text(), re.MULTILINE)
     )
+
+
+def test_what_has_stubs_makes_them_when_it_is_built():
+    made = {path for path in generate_api.generate() if path.suffix == ".pyi"}
+    for part in distributions().values():
+        build = tomllib.loads((part.folder / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+        has = any(path.is_relative_to(part.folder) for path in made)
+        named = build.get("hooks", {}).get("custom", {}).get("path")
+        assert (build.get("artifacts"), named and (part.folder / named).resolve()) == (
+            (["*.pyi"], ROOT / "tools" / "build_hook.py") if has else (None, None)
+        ), part.name
+
+
+def test_a_source_distribution_has_the_stubs_and_no_hook(tmp_path):
+    with tarfile.open(build_source(ROOT / "plugins" / "nn", tmp_path)) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+        (project,) = (archive.extractfile(name) for name in archive.getnames() if name.endswith("/pyproject.toml"))
+        assert "hooks" not in tomllib.loads(project.read().decode())["tool"]["hatch"]["build"]
+    assert {"tangrad/nn/__init__.pyi", "tangrad/extend/nn.pyi"} <= names
