@@ -88,11 +88,9 @@ def umbrella(root: Path = ROOT) -> Distribution:
 
 
 def supported_pythons(root: Path = ROOT) -> tuple[str, ...]:
-    """Return the versions of Python that the classifiers of `tangrad` name, oldest first: ("3.11", …)."""
-    found = [
-        re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line)
-        for line in umbrella(root).project["classifiers"]
-    ]
+    """Return the versions of Python that the classifiers of all distributions name, oldest first: ("3.11", …)."""
+    shared = tomllib.loads((root / "tools" / "shared_metadata.toml").read_text())["project"]
+    found = [re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line) for line in shared["classifiers"]]
     return tuple(sorted((match[1] for match in found if match), key=lambda version: int(version[2:])))
 
 
