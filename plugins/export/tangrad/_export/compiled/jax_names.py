@@ -16,9 +16,9 @@ def serialize(compiled: Any) -> tuple[bytes, Any, Any]:
 
     >>> import tangrad
     >>> from tangrad.experimental import serialize_executable
-    >>> data, in_tree, out_tree = serialize_executable.serialize(tangrad.jit(lambda x: -x).lower(1.5).compile())
-    >>> float(serialize_executable.deserialize_and_load(data, in_tree, out_tree, trusted=True)(1.5))
-    -1.5
+    >>> data, in_tree, out_tree = serialize_executable.serialize(tangrad.jit(lambda x: [x]).lower(1.5).compile())
+    >>> float(serialize_executable.deserialize_and_load(data, in_tree, out_tree, trusted=True)(1.5)[0])
+    1.5
     """
     return serialize_compiled(compiled), compiled.in_tree, compiled.out_tree
 
@@ -43,6 +43,12 @@ def deserialize_and_load(
     Raises:
         ValueError, PermissionError: as `load_compiled`; also for other structures, and for another backend.
         NotImplementedError: for execution_devices.
+
+    >>> import tangrad
+    >>> from tangrad.experimental import serialize_executable
+    >>> data, in_tree, out_tree = serialize_executable.serialize(tangrad.jit(lambda x: [x]).lower(1.5).compile())
+    >>> float(serialize_executable.deserialize_and_load(data, in_tree, out_tree, trusted=True)(1.5)[0])
+    1.5
     """
     if execution_devices is not None:
         raise NotImplementedError("deserialize_and_load: execution_devices; programs are for the default device")

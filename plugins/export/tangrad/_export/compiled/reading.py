@@ -39,10 +39,10 @@ def load_compiled(
         TypeError: for what is no bytes.
 
     >>> import tangrad
-    >>> data = tangrad.jit(lambda x: {"twice": 2 * x}).lower(1.5).compile().serialize(key=b"0123456789abcdef")
+    >>> data = tangrad.jit(lambda x: {"same": x}).lower(1.5).compile().serialize(key=b"0123456789abcdef")
     >>> program = tangrad.load_compiled(data, key=b"0123456789abcdef")
-    >>> float(program(1.5)["twice"])
-    3.0
+    >>> float(program(1.5)["same"])
+    1.5
     """
     found = unpacked(data)
     description = found.description if isinstance(found.description, dict) else {}
