@@ -131,3 +131,9 @@ def inverse_permutation(order: Value) -> Any:
     """The permutation p with p[order[i]] = i."""
     from_one = s.broadcasted_iota(order.aval.dtype, order.aval.shape, order.aval.ndim - 1)
     return sort_p.bind(order, from_one, dimension=order.aval.ndim - 1, is_stable=True, num_keys=1)[1]
+
+
+def shifted(x: Value, offset: int, axis: int) -> Any:
+    """Element i - offset at place i along a dimension; 0 where there is none."""
+    config = [(offset, -offset, 0) if dimension == axis else (0, 0, 0) for dimension in range(x.aval.ndim)]
+    return x if offset == 0 else s.pad(x, literal(0, x.aval.dtype), config)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
-from tangrad._lax.checks import check_int, check_same_dtype
+from tangrad._lax.checks import FLOATING, check_dtype, check_int, check_same_dtype
 from tangrad._lax.decompositions import primitives as p
 from tangrad._lax.decompositions.algorithms import EighImplementation, EigImplementation, SvdAlgorithm, check_algorithm
 from tangrad._lax.decompositions.composites import reflected
-from tangrad._lax.decompositions.symmetric import check_symmetric_product
 from tangrad._lax.elementwise import functions as e
-from tangrad._lax.linalg.checks import check_ranks
+from tangrad._lax.linalg.checks import check_ranks, check_square
 from tangrad._lax.linalg.matrices import adjoint, lower_triangle, product, symmetrized, transposed
 from tangrad._lax.operands import operand
 from tangrad._lax.structure import functions as s
-from tangrad.core import Array
+from tangrad.core import Array, ShapedArray
 from tangrad.typing import ArrayLike
 
 
@@ -373,8 +372,19 @@ def symmetric_product(
     """
     name = "symmetric_product"
     a, c = operand(name, a_matrix, "a_matrix"), operand(name, c_matrix, "c_matrix")
-    check_symmetric_product(name, a.aval, c.aval)
+    _check_symmetric_product(name, a.aval, c.aval)
     out = e.add(e.mul(product(a, transposed(a)), alpha), e.mul(c, beta))
     if symmetrize_output:
         out = e.add(lower_triangle(out), transposed(lower_triangle(out, -1)))
     return out
+
+
+def _check_symmetric_product(name: str, a: ShapedArray, c: ShapedArray) -> None:
+    """Raise unless the operands are of one real dtype and fit."""
+    for aval, argument in ((a, "a_matrix"), (c, "c_matrix")):
+        check_dtype(name, aval, (FLOATING,), argument)
+    check_same_dtype(name, (a, c))
+    check_ranks(name, (("a_matrix", a, 2), ("c_matrix", c, 2)))
+    check_square(name, c, "c_matrix")
+    if a.shape[-2] != c.shape[-1]:
+        raise ValueError(f"{name}: a_matrix must have as many rows as c_matrix, got shapes {a.shape} and {c.shape}")

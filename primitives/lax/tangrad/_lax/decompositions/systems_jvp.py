@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.decompositions.algebra import column, identity_like, trace_of
+from tangrad._lax.decompositions.algebra import column, identity_like, shifted, trace_of
 from tangrad._lax.decompositions.primitives import lu_p
-from tangrad._lax.decompositions.shifts import shifted
 from tangrad._lax.decompositions.solving import solve_by_factors
 from tangrad._lax.decompositions.systems import adjugate_p, determinant_p, pseudoinverse_p, solve_p, tridiagonal_solve_p
 from tangrad._lax.elementwise import functions as e

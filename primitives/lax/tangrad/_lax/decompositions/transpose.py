@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tangrad._lax.decompositions import primitives as p
-from tangrad._lax.decompositions.shifts import shifted
+from tangrad._lax.decompositions.algebra import shifted
 from tangrad._lax.decompositions.systems import adjugate_p, determinant_p, pseudoinverse_p, solve_p, tridiagonal_solve_p
 from tangrad._lax.linalg.matrices import transposed
 from tangrad.autodiff import Linear, is_linear
