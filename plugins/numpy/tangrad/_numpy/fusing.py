@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tangrad._numpy import settings as _defines_what_thread_has  # noqa: F401
 from tangrad._numpy.direct_calls import DirectCalls
 from tangrad.core import EVAL_TRACE, Primitive, as_operand, copy_identity, thread, trace_to_closed_jaxpr
 from tangrad.core.backends import carried_program

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tangrad._numpy import settings as _defines_what_thread_has  # noqa: F401
 from tangrad.core import dtypes, get_aval, thread
 from tangrad.core.arguments import can_represent_array
 
