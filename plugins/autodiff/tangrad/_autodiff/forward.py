@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from tangrad._autodiff.zeros import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
     DerivedRule,
+    Primitive,
     RuleTrace,
     RuleTracer,
     Tracer,
@@ -26,6 +27,10 @@ from tangrad.core import (
     trace_to_closed_jaxpr,
 )
 from tangrad.core.caches import JaxprCache, register_cache
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
+
 
 JVP = rule_table("jvp")
 
@@ -66,7 +71,7 @@ class JVPTrace(RuleTrace, kind="jvp", own=JVPTracer):
         primal, tangent = self.split(value)
         return primal, _zero_of(primal) if tangent is None else tangent
 
-    def apply(self, primitive: Any, primals: list[Any], tangents: list[Any], params: dict[str, Any]) -> Any:
+    def apply(self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: Params) -> Any:
         out, tangent_out = JVP[primitive](tuple(primals), tuple(tangents), **params)
         if primitive.multiple_results:
             pairs = zip(out, tangent_out, strict=True)
@@ -82,7 +87,7 @@ class JVPTrace(RuleTrace, kind="jvp", own=JVPTracer):
 
 
 @calls_rules("jvp", inner="adapted")
-def adapt_jvp_rule(primitive: Any, rule: Callable[..., Any]) -> Callable[..., Any]:
+def adapt_jvp_rule(primitive: Primitive, rule: Callable[..., Any]) -> Callable[..., Any]:
     """A jvp rule as traces call it: with symbolic zeros, and certain to return a pair, of one type.
 
     Rules that take symbolic zeros, as all that the helpers make do, are called as they are.
@@ -111,7 +116,7 @@ def adapt_jvp_rule(primitive: Any, rule: Callable[..., Any]) -> Callable[..., An
 
 
 @calls_rules("jvp")
-def _pair(primitive: Any, primal: Any, tangent: Any) -> tuple[Any, Any]:
+def _pair(primitive: Primitive, primal: Any, tangent: Any) -> tuple[Any, Any]:
     """A primal and its tangent from a rule: operands of one shape, and of one dtype where it has tangents."""
     primal = _operand(primitive, "primal", primal)
     if type(tangent) is Zero:
@@ -133,7 +138,7 @@ def _pair(primitive: Any, primal: Any, tangent: Any) -> tuple[Any, Any]:
 
 
 @calls_rules("jvp")
-def _operand(primitive: Any, what: str, value: Any) -> Any:
+def _operand(primitive: Primitive, what: str, value: Any) -> Any:
     if hasattr(type(value), "aval"):
         return value
     try:
@@ -208,7 +213,7 @@ def _jvp_jaxpr(
     return out, nonzero_out
 
 
-def jvp_by_decomposition(primitive: Any) -> Callable[..., Any]:
+def jvp_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
     """A jvp rule made of a primitive's decomposition."""
 
     def rule(primals: Any, tangents: Any, **params: Any) -> Any:

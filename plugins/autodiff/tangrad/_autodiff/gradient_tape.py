@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._autodiff.primitives import add_any_p
 from tangrad._autodiff.pullbacks import pullback_for
 from tangrad._autodiff.tape import linearize_flat
 from tangrad._autodiff.zeros import Zero
-from tangrad.core import Literal, RuleTrace, Trace, Tracer, as_operand, run_traced, thread
+from tangrad.core import Literal, Primitive, RuleTrace, Trace, Tracer, as_operand, run_traced, thread
 from tangrad.core.settings import shared
 from tangrad.core.transformations import call_under, check_no_leak, find_backend
 from tangrad.errors import UnexpectedTracerError
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
+
 
 _new = object.__new__
 
@@ -63,7 +67,7 @@ class GradientTrace(RuleTrace, own=GradientTracer):
         tracer.primal = primal
         return tracer
 
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
         operands: Any = []
         inputs, active = [], []
         for arg in args:
@@ -108,7 +112,7 @@ class GradientTrace(RuleTrace, own=GradientTracer):
         return tuple(outs)
 
     def _linearized(
-        self, primitive: Any, operands: list[Any], params: dict[str, Any], inputs: list[Any], active: list[bool]
+        self, primitive: Primitive, operands: list[Any], params: Params, inputs: list[Any], active: list[bool]
     ) -> Any:
         """An operation that carries a program, by its own rules."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._autodiff.reducing import reduced
 from tangrad._autodiff.tape import linearize_flat, record_linear, record_unknown
@@ -16,6 +16,7 @@ from tangrad.core import (
     DerivedRule,
     Jaxpr,
     Literal,
+    Primitive,
     Var,
     dce_jaxpr,
     decomposed,
@@ -23,6 +24,10 @@ from tangrad.core import (
     trace_to_closed_jaxpr,
 )
 from tangrad.core.caches import JaxprCache, register_cache
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
+
 
 _linear_programs = JaxprCache()
 register_cache(_linear_programs.clear)
@@ -239,7 +244,7 @@ def _transpose_jaxpr(
     return transposed, tuple(nonzero)
 
 
-def transpose_by_decomposition(primitive: Any) -> Any:
+def transpose_by_decomposition(primitive: Primitive) -> Any:
     """A transpose rule made of a primitive's decomposition, which must be linear in the linear arguments."""
 
     def rule(cotangents: Any, *args: Any, **params: Any) -> tuple[Any, ...]:
@@ -249,7 +254,7 @@ def transpose_by_decomposition(primitive: Any) -> Any:
     return rule
 
 
-def _transposed_call(primitive: Any, cotangents: Any, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+def _transposed_call(primitive: Primitive, cotangents: Any, args: tuple[Any, ...], params: Params) -> tuple[Any, ...]:
     def function(*unknowns: Any) -> Any:
         given = iter(unknowns)
         out = decomposed(primitive, [next(given) if is_linear(arg) else arg for arg in args], params)

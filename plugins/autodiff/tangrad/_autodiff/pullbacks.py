@@ -9,14 +9,18 @@ many operations its derivative is made of; before, the recorded arithmetic of th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._autodiff.programs import linearize_jaxpr, transpose_jaxpr
-from tangrad.core import EVAL_TRACE, ClosedJaxpr, Jaxpr, Literal, holding, thread
+from tangrad.core import EVAL_TRACE, ClosedJaxpr, Jaxpr, Literal, Primitive, ShapedArray, holding, thread
 from tangrad.core.caches import params_key, register_cache
 from tangrad.core.programs import compile_program, report_hit
 from tangrad.core.tools import hooks
 from tangrad.core.transformations import one_equation
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
+
 
 PULLBACK_LIMIT = 4096
 LITERAL_LIMIT = 1024
@@ -36,7 +40,9 @@ class Pullback:
 
     __slots__ = ("_backend", "_linear", "_name", "backwards", "forward", "nonzero", "out_count", "sources")
 
-    def __init__(self, backend: Any, primitive: Any, avals: Sequence[Any], params: dict[str, Any], active: Any) -> None:
+    def __init__(
+        self, backend: Any, primitive: Primitive, avals: Sequence[ShapedArray], params: Params, active: Any
+    ) -> None:
         self._backend = backend
         self._name = primitive.name
         closed = one_equation(primitive, avals, params)
@@ -174,9 +180,9 @@ def _clear() -> None:
 
 def pullback_for(
     backend: Any,
-    primitive: Any,
+    primitive: Primitive,
     operands: Sequence[Any],
-    params: dict[str, Any],
+    params: Params,
     active: tuple[bool, ...],
     context: Any,
 ) -> Pullback:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._autodiff.primitives import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p, zeros_p
 from tangrad._autodiff.transpose_rules import is_linear
-from tangrad.core import RuleSet
+from tangrad.core import RuleSet, ShapedArray
 
 if TYPE_CHECKING:
     from tangrad.batching import AxisInfo
     from tangrad.extend.masking import Sizes
+    from tangrad.typing import Params, Value
 
 jvp = RuleSet("jvp", api=1)
 jvp.form("linear", add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p)
@@ -26,11 +28,11 @@ def _(cotangent: Any, x: Any, y: Any) -> Any:
     return cotangent if is_linear(x) else None, cotangent if is_linear(y) else None
 
 
-def _undo_append(ct: Any, aval: Any, sizes: Any) -> Any:
+def _undo_append(ct: Any, aval: ShapedArray, sizes: Any) -> Any:
     return sum_trailing_p.bind(ct, count=len(sizes))
 
 
-def _undo_sum(ct: Any, aval: Any, count: int) -> Any:
+def _undo_sum(ct: Any, aval: ShapedArray, count: int) -> Any:
     return append_dims_p.bind(ct, sizes=aval.shape[aval.ndim - count :])
 
 
@@ -47,7 +49,7 @@ batch.not_applicable("it has no arguments", zeros_p)
 
 
 @batch.rule(add_any_p)
-def _(args: Any, dims: Any, *, axis_info: AxisInfo) -> Any:
+def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo) -> Any:
     # Both have one type: a scalar that is not mapped must not be left beside one that is.
     dim = dims[0] if dims[0] is not None else dims[1]
     operands = [arg if own == dim else axis_info.place(arg, own, dim) for arg, own in zip(args, dims, strict=True)]
@@ -55,12 +57,12 @@ def _(args: Any, dims: Any, *, axis_info: AxisInfo) -> Any:
 
 
 @batch.rule(append_dims_p)
-def _(args: Any, dims: Any, *, axis_info: AxisInfo, sizes: Any) -> Any:
+def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo, sizes: Any) -> Any:
     return append_dims_p.bind(args[0], sizes=sizes), dims[0]
 
 
 @batch.rule(sum_trailing_p)
-def _(args: Any, dims: Any, *, axis_info: AxisInfo, count: int) -> Any:
+def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo, count: int) -> Any:
     return sum_trailing_p.bind(axis_info.place(args[0], dims[0], 0), count=count), 0
 
 
@@ -72,7 +74,7 @@ mask.form("filled", sum_trailing_p, using=[lambda dtype: 0])
 
 
 @mask.rule(append_dims_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
+def _(args: Sequence[Value], shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
     out = append_dims_p.bind(*args, sizes=sizes.padded(tuple(params["sizes"])))
     return sizes.fill(out, (*shapes[0], *params["sizes"]), 0)
 
@@ -84,7 +86,7 @@ sharding.form("positionwise", add_any_p, set_weak_type_p)
 
 
 @sharding.rule(append_dims_p, sum_trailing_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: Any, results: Any, params: Params) -> Any:
     """Trailing dimensions come and go."""
     rank = results[0].ndim
     return ((*operands[0].axes, *[()] * rank)[:rank],)

@@ -11,7 +11,7 @@ recorded equations, `object.__new__` for tracers, and no dictionary lookups but 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._autodiff.cotangent_types import with_plain_type, with_type_of
 from tangrad._autodiff.forward import JVP, JVPTracer
@@ -25,6 +25,7 @@ from tangrad.core import (
     Jaxpr,
     JaxprEqn,
     Literal,
+    Primitive,
     RuleTrace,
     ShapedArray,
     Trace,
@@ -40,6 +41,10 @@ from tangrad.core import (
     thread,
 )
 from tangrad.core.transformations import call_under
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
+
 
 TRANSPOSE = rule_table("transpose")
 LINEARIZE = rule_table("linearize")
@@ -69,13 +74,13 @@ class TapeTrace(RuleTrace, own=TapeTracer):
         self.above_bottom = parent is EVAL_TRACE
         self.equations: list[tuple[Any, tuple[Any, ...], dict[str, Any], Any]] = []
 
-    def tracer(self, aval: Any, extra: Any = None) -> TapeTracer:
+    def tracer(self, aval: ShapedArray, extra: Any = None) -> TapeTracer:
         tracer = _new(TapeTracer)
         tracer._trace = self
         tracer.aval = aval
         return tracer
 
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
         for arg in args:
             if type(arg) is TapeTracer and arg._trace is self:
                 break
@@ -97,7 +102,7 @@ class TapeTrace(RuleTrace, own=TapeTracer):
         return tracer
 
     @calls_rules("partial_eval")
-    def _split(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any], out: Any) -> Any:
+    def _split(self, primitive: Primitive, args: tuple[Any, ...], params: Params, out: Any) -> Any:
         """A call or loop with known primals and unknown tangents: its rule computes the known part."""
         known = tuple([not (type(arg) is TapeTracer and arg._trace is self) for arg in args])
         with holding(trace=self.parent):
@@ -159,7 +164,7 @@ class LinearizeTrace(RuleTrace, kind="jvp", own=LinearizeTracer):
         primal, tangent = self.split(value)
         return primal, Zero.of(primal) if tangent is None else tangent
 
-    def apply(self, primitive: Any, primals: list[Any], tangents: list[Any], params: dict[str, Any]) -> Any:
+    def apply(self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: Params) -> Any:
         if primitive.multiple_results and LINEARIZE.get_rule(primitive) is not None:
             return self._linearize_call(primitive, primals, tangents, params)
         for position, tangent in enumerate(tangents):
@@ -181,7 +186,7 @@ class LinearizeTrace(RuleTrace, kind="jvp", own=LinearizeTracer):
         return primal  # the tangent is Zero, or depends on no unknown: zeros that a rule has materialised
 
     @calls_rules("linearize")
-    def _linearize_call(self, primitive: Any, primals: list[Any], tangents: list[Any], params: dict[str, Any]) -> Any:
+    def _linearize_call(self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: Params) -> Any:
         if self.axes != reduced.axes:  # those of a derivative that is taken within this one, or around it
             with summed_over(self.axes):
                 return self._linearize_call(primitive, primals, tangents, params)
@@ -343,7 +348,7 @@ def _live(equations: list[Any], outputs: list[Any]) -> list[Any]:
     return kept
 
 
-def _acts(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> bool:
+def _acts(primitive: Primitive, args: Sequence[Any], params: Params) -> bool:
     """Whether an equation has effects that must take place even if its results are unused."""
     if primitive.effects is None and not primitive.carries_programs:
         return False

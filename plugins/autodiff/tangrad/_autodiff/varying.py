@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tangrad._autodiff.zeros import Zero, zeros
-from tangrad.core import get_aval, holding, thread
+from tangrad.core import ShapedArray, get_aval, holding, thread
 
 
 def current_typed_axes() -> tuple[Any, ...] | None:
@@ -31,7 +31,7 @@ def each_by_itself(names: Sequence[Any]) -> Iterator[None]:
         yield
 
 
-def summed(cotangent: Any, aval: Any) -> Any:
+def summed(cotangent: Any, aval: ShapedArray) -> Any:
     """A cotangent of a value of type `aval`: summed over the axes along which it differs, and the value does not."""
     beyond = _beyond(cotangent.aval, aval)
     return thread.typed_axes.total(cotangent, beyond) if beyond else cotangent
@@ -45,7 +45,7 @@ def as_different_as(tangent: Any, primal: Any) -> Any:
     return tangent if type(tangent) is Zero else marked(tangent, get_aval(primal))
 
 
-def marked(cotangent: Any, aval: Any) -> Any:
+def marked(cotangent: Any, aval: ShapedArray) -> Any:
     """A cotangent, marked as differing along the axes that a value of type `aval` differs along."""
     missing = _beyond(aval, cotangent.aval)
     return thread.typed_axes.marked(cotangent, missing) if missing else cotangent
@@ -56,7 +56,7 @@ def materialised(tangent: Any) -> Any:
     return marked(zeros(tangent.aval), tangent.aval) if type(tangent) is Zero else tangent
 
 
-def check_same(name: str, aval: Any, cotangent: Any) -> None:
+def check_same(name: str, aval: ShapedArray, cotangent: Any) -> None:
     """Raise ValueError for a user's cotangent that differs along an axis along which the output is the same."""
     beyond = _beyond(cotangent.aval, aval)
     if beyond:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad._autodiff.primitives import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p, zeros_p
 from tangrad._autodiff.transpose_rules import Linear
-from tangrad.core import ShapedArray, calls_rules, dtypes, get_aval, literal
+from tangrad.core import Primitive, ShapedArray, calls_rules, dtypes, get_aval, literal
 
 
 @final  # so that `type(x) is Zero` narrows both ways
@@ -39,7 +39,7 @@ class _ByAval(dict[Any, Any]):
         super().__init__()
         self.make = make
 
-    def __missing__(self, aval: Any) -> Any:
+    def __missing__(self, aval: ShapedArray) -> Any:
         if len(self) >= BY_AVAL_LIMIT:
             self.clear()
         made = self[aval] = self.make(aval)
@@ -84,7 +84,7 @@ def zeros(aval: ShapedArray) -> Any:
 
 
 @calls_rules("transpose")
-def check_cotangent(primitive: Any, cotangent: Any, aval: ShapedArray) -> None:
+def check_cotangent(primitive: Primitive, cotangent: Any, aval: ShapedArray) -> None:
     """Raise TypeError or ValueError where a transpose rule returned no cotangent of an argument of that type."""
     rule = f"the transpose rule of {primitive.identity!r}"
     try:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._batching.axes import AxisInfo
 from tangrad._batching.primitives import broadcast_axis_p, move_axis_p, sum_axes_p
-from tangrad.core import RuleSet
+from tangrad.core import RuleSet, ShapedArray
 
 if TYPE_CHECKING:
     from tangrad.extend.masking import Sizes
+    from tangrad.typing import Params, Value
 
 jvp = RuleSet("jvp", api=1)
 jvp.form("linear", broadcast_axis_p, move_axis_p, sum_axes_p)
@@ -26,7 +28,7 @@ def _undo_move(cotangent: Any, _: Any, source: int, destination: int) -> Any:
     return move_axis_p.bind(cotangent, source=destination, destination=source)
 
 
-def _undo_broadcast(cotangent: Any, aval: Any, shape: Any, positions: Any) -> Any:
+def _undo_broadcast(cotangent: Any, aval: ShapedArray, shape: Any, positions: Any) -> Any:
     summed = sum_axes_p.bind(cotangent, axes=tuple([axis for axis in range(len(shape)) if axis not in positions]))
     # The sum leaves the axes in the order of the result; the operand had them in the order of `positions`.
     order = sorted(positions)
@@ -35,7 +37,7 @@ def _undo_broadcast(cotangent: Any, aval: Any, shape: Any, positions: Any) -> An
     return broadcast_axis_p.bind(summed, shape=aval.shape, positions=tuple([positions.index(p) for p in order]))
 
 
-def _undo_sum(cotangent: Any, aval: Any, axes: Any) -> Any:
+def _undo_sum(cotangent: Any, aval: ShapedArray, axes: Any) -> Any:
     kept = tuple([axis for axis in range(aval.ndim) if axis not in axes])
     return broadcast_axis_p.bind(cotangent, shape=aval.shape, positions=kept)
 
@@ -51,13 +53,13 @@ batch.form("reduction", sum_axes_p)
 
 
 @batch.rule(move_axis_p)
-def _(args: Any, dims: Any, *, axis_info: AxisInfo, source: int, destination: int) -> Any:
+def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo, source: int, destination: int) -> Any:
     value = axis_info.place(args[0], dims[0], 0)
     return move_axis_p.bind(value, source=source + 1, destination=destination + 1), 0
 
 
 @batch.rule(broadcast_axis_p)
-def _(args: Any, dims: Any, *, axis_info: AxisInfo, shape: Any, positions: Any) -> Any:
+def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo, shape: Any, positions: Any) -> Any:
     value = axis_info.place(args[0], dims[0], 0)
     return broadcast_axis_p.bind(value, shape=(axis_info.size, *shape), positions=(0, *[p + 1 for p in positions])), 0
 
@@ -70,7 +72,7 @@ mask.form("filled", sum_axes_p, using=[lambda dtype: 0])
 
 
 @mask.rule(broadcast_axis_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, shape: Any, positions: Any) -> Any:
+def _(args: Sequence[Value], shapes: Any, *, sizes: Sizes, shape: Any, positions: Any) -> Any:
     out = broadcast_axis_p.bind(*args, shape=sizes.padded(tuple(shape)), positions=positions)
     return sizes.fill(out, shape, 0)
 
@@ -82,14 +84,14 @@ sharding.form("dropping", sum_axes_p, using=["axes"])
 
 
 @sharding.rule(move_axis_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: Any, results: Any, params: Params) -> Any:
     axes = list(operands[0].axes)
     axes.insert(params["destination"], axes.pop(params["source"]))
     return (tuple(axes),)
 
 
 @sharding.rule(broadcast_axis_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: Any, results: Any, params: Params) -> Any:
     axes: list[tuple[Any, ...]] = [()] * results[0].ndim
     for cut, place in zip(operands[0].axes, params["positions"], strict=True):
         axes[place] = cut

@@ -21,7 +21,7 @@ from tangrad.core import (
     is_array_value,
     returned_leaves,
 )
-from tangrad.tree_util import flatten_axes, keystr
+from tangrad.tree_util import PyTreeDef, flatten_axes, keystr
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -202,7 +202,9 @@ def _disagreement(values: Any, dims: Any, axis_size: Any, args: Any, kwargs: Any
     return "vmap: the sizes of the mapped axes disagree:\n" + "\n".join(lines)
 
 
-def _place(out: Any, dim: int | None, wanted: Any, size: Any, position: int, out_tree: Any, sum_match: bool) -> Any:
+def _place(
+    out: Any, dim: int | None, wanted: Any, size: Any, position: int, out_tree: PyTreeDef, sum_match: bool
+) -> Any:
     if isinstance(out, np.ndarray) and out.dtype == dtypes.float0:
         return _place_float0(out, wanted, size)
     if wanted is None:
