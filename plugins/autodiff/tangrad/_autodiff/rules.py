@@ -51,7 +51,7 @@ batch.not_applicable("it has no arguments", zeros_p)
 @batch.rule(add_any_p)
 def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo) -> Any:
     # Both have one type: a scalar that is not mapped must not be left beside one that is.
-    dim = dims[0] if dims[0] is not None else dims[1]
+    (dim, *_) = [own for own in dims if own is not None]
     operands = [arg if own == dim else axis_info.place(arg, own, dim) for arg, own in zip(args, dims, strict=True)]
     return add_any_p.bind(*operands), dim
 

@@ -18,7 +18,7 @@ from tangrad._lax.operands import operand as as_named_operand
 from tangrad._lax.structure.primitives import concatenate_p, reshape_p
 from tangrad.core import Array, Primitive, as_operand, dtypes, literal
 from tangrad.core.arguments import canonicalize_shape
-from tangrad.typing import ArrayLike, DType, Value
+from tangrad.typing import ArrayLike, DType
 
 
 def gather(
@@ -155,7 +155,7 @@ scatter_max = _scatter_function(
 )
 
 
-def index_take(src: Value, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
+def index_take(src: ArrayLike, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
     """Slices of `src` of size 1 along `axes`, at the vectors of indices `idxs`, one for each axis.
 
     Returns an array with the vectors' dimension in front, followed by the other dimensions of `src`.

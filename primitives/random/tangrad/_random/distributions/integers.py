@@ -62,7 +62,7 @@ def randint(
     dtype: DTypeLike | None = None,
     *,
     out_sharding: Any = None,
-) -> Value:
+) -> Array:
     """Integers in [minval, maxval), equally likely as far as 64 bits allow.
 
     Args:
@@ -96,7 +96,8 @@ def randint(
         lax.clamp(literal(least, _INT32), converted(bound, _INT32), literal(greatest + more, _INT32))
         for bound, more in ((low, 0), (high, 1))
     ]
-    return converted(draw("random.randint", random_integers_p, key, low, high, shape=sizes, dtype=_INT32), kind)
+    wide = draw("random.randint", random_integers_p, key, low, high, shape=sizes, dtype=_INT32)
+    return lax.convert_element_type_p.bind(wide, new_dtype=kind, weak_type=False)
 
 
 def _bound(value: ArrayLike, shape: tuple[int, ...], argument: str) -> Value:

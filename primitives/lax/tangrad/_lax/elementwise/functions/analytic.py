@@ -14,7 +14,7 @@ from tangrad._lax.elementwise import primitives as p
 from tangrad._lax.elementwise.accuracy import check_accuracy
 from tangrad._lax.operands import operand
 from tangrad.core import Array
-from tangrad.typing import Value
+from tangrad.typing import ArrayLike
 
 _DECLARED = declarations[p.elementwise.name]
 MADE_FOR = "lax"
@@ -31,7 +31,7 @@ def __getattr__(name: str) -> Callable[..., Array]:
 def _function(name: str, declared: Declaration) -> Callable[..., Array]:
     bind = declared.primitive.bind
 
-    def function(x: Value, *, accuracy: Any = None) -> Array:
+    def function(x: ArrayLike, *, accuracy: Any = None) -> Array:
         if accuracy is not None:
             check_accuracy(name, accuracy)
         return bind(x if isinstance(x, Array) else operand(name, x))
