@@ -172,6 +172,10 @@ class NumpyExecutable(Executable):
         """The generated Python function."""
         return self._source.text
 
+    def compile_facts(self) -> dict[str, Any]:
+        """How many calls of NumPy the function makes, those of functions that it calls left out."""
+        return {"instructions": len(self._source.program.steps)}
+
     def cost_analysis(self) -> dict[str, float]:
         """Estimates: `flops`, counting one per element of elementwise results, and `bytes accessed`.
 

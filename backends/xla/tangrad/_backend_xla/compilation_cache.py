@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tangrad._backend_xla import cache_files, jaxlib_api, mlir, settings
+from tangrad._backend_xla.origins import latest
 from tangrad.core import HookContext, thread
 from tangrad.core.backends import Logger
 from tangrad.core.tools import hooks
@@ -51,6 +52,7 @@ def get_or_compile(module: Any, devices: Sequence[Any], options: Any, name: str)
         else:
             hooks.cache_hit(context, "disk")
             _read_here.add(client.platform)
+            latest.from_disk = True
             return executable
     hooks.cache_miss(context, "disk", "the entry is not usable" if path.exists() else "there is no entry")
     started = time.perf_counter()

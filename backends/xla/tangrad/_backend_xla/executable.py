@@ -25,6 +25,7 @@ from tangrad._backend_xla.mlir import (
 )
 from tangrad._backend_xla.module_contents import Contents, contents
 from tangrad._backend_xla.moving import common_placement, move, moved
+from tangrad._backend_xla.origins import instruction_count, latest, operation_count
 from tangrad._backend_xla.partitioned import Plan, buffers_for, key_of, load, on_one_device, stated_shardings
 from tangrad._backend_xla.symbolic_entry import lower_with_entry
 from tangrad._backend_xla.turns import in_turns
@@ -81,6 +82,10 @@ class Lowered:
     def portable_artifact(self) -> bytes:
         """The module in StableHLO's format for files, which later releases read, and those of the last weeks."""
         return portable_artifact(self.module.module)
+
+    def compile_facts(self) -> dict[str, Any]:
+        """How many operations the module has."""
+        return {"instructions": operation_count(self.module.module)}
 
     def contents(self) -> Contents:
         """The names of the module's operations, and of what it calls that is none of StableHLO."""
@@ -154,6 +159,7 @@ class Runner:
             output, the placement of the outputs).
         effects: those that take place at run time.
         calls_host: whether it calls Python functions while it runs on the host's processors.
+        from_disk: whether it was read from the persistent cache when it was loaded last.
     """
 
     __slots__ = (
@@ -167,6 +173,7 @@ class Runner:
         "calls_host",
         "effects",
         "executables",
+        "from_disk",
         "in_avals",
         "loaded",
         "options",
@@ -181,7 +188,7 @@ class Runner:
         self.out_avals = types_by_shardings(closed.out_avals, options.out_shardings)
         # Those that take place when the program runs.
         self.effects = tuple([effect for effect in closed.effects if not isinstance(effect, NamedAxisEffect)])
-        self.calls_host = False
+        self.calls_host = self.from_disk = False
         self.loaded: dict[Any, Any] = {}
         self.executables: dict[Any, Any] = {}
         self._program_shardings = program_shardings(closed)
@@ -281,6 +288,7 @@ class Runner:
         )
         self._keep_alive.extend(module.keep_alive)
         executable = self.executables[key] = compile_module(module, plan.devices, options, self.options)
+        self.from_disk, latest.from_disk = latest.from_disk, False
         return executable
 
     def _check_count(self, arrays: Sequence[Any]) -> None:
@@ -308,6 +316,7 @@ class Runner:
                 executable = self.executables.get(device)
                 if executable is None:
                     executable = self.executables[device] = self.compile_for(device, module)
+                    self.from_disk, latest.from_disk = latest.from_disk, False
                 pinned = self.options.device is not None
                 outputs = device.committed if pinned else placement
                 loaded = self.loaded[placement] = (executable.execute_sharded, self._handlers(outputs), outputs)
@@ -404,6 +413,11 @@ class Program(Executable):
     def as_text(self) -> str:
         """The optimised HLO."""
         return jaxlib_api.executable_text(self.raw)
+
+    def compile_facts(self) -> dict[str, Any]:
+        """How many instructions the optimised HLO has, and whether it was compiled or read from the cache on disk."""
+        origin = "disk" if self.runner.from_disk else "made"
+        return {"instructions": instruction_count(self.as_text()), "origin": origin}
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimates: `flops`, `bytes accessed` and the like."""

@@ -64,6 +64,10 @@ class Executable:
         """Sizes of arguments, outputs and temporaries in bytes, or None."""
         return None
 
+    def compile_facts(self) -> dict[str, Any]:
+        """What reports say of its compilation, as far as it is known: `instructions` (a number), `origin`."""
+        return {}
+
     def places(self) -> tuple[Sequence[Any], Sequence[Any]]:
         """For each argument and each result its `Sharding`, or its one device; () if unknown."""
         return (), ()

@@ -90,23 +90,22 @@ class LoweredProgram:
     """A program in the language of its backend, for who wants to look at it before it is compiled.
 
     Attributes:
-        lowered: the backend's own object, with `as_text()` and `compile()`.
+        lowered: the backend's own object (`as_text()`, `compile()`), made of `closed` and `options` in `seconds`.
     """
 
-    __slots__ = ("_closed", "_context", "_kept", "lowered")
+    __slots__ = ("_context", "_kept", "closed", "lowered", "options", "seconds")
 
     def __init__(self, closed: ClosedJaxpr, backend: Backend, kept: Any, options: CompileOptions, context: Any) -> None:
-        self._closed = closed
-        self._context = context
-        self._kept = kept
+        self.closed, self.options, self._kept, self._context = closed, options, kept, context
         started = perf_counter()
         self.lowered = backend.lower(closed, options)
-        hooks.lowered(context, self.lowered, perf_counter() - started)
+        self.seconds = perf_counter() - started
+        hooks.lowered(context, self.lowered, self.seconds)
 
     def compile(self, extra: dict[str, Any] | None = None) -> Program:
         """Compile it. `extra`: options that only the backend knows, which its object then takes."""
-        make = (lambda: self.lowered.compile(extra)) if extra else self.lowered.compile
-        return _compiled(make, self._closed, self._kept, self._context)
+        given = (extra,) if extra else ()
+        return _compiled(lambda: self.lowered.compile(*given), self.closed, self._kept, self._context)
 
 
 def compile_program(closed: ClosedJaxpr, backend: Backend, name: str, **options: Any) -> Program:
@@ -121,7 +120,7 @@ def compile_program(closed: ClosedJaxpr, backend: Backend, name: str, **options:
             there already, for observers.
     """
     prepared = _prepare(closed, backend, name, **options)
-    if hooks.observes("tangrad_lowered"):
+    if thread.log_compiles or hooks.observes("tangrad_lowered"):
         return LoweredProgram(*prepared).compile()
     program, _, kept, compile_options, context = prepared
     return _compiled(lambda: backend.compile(program, compile_options), program, kept, context)
@@ -225,14 +224,10 @@ def program_for(
         options: see `compile_program`.
     """
     place = (key, backend.name, device)
-    found = _programs.find(closed, place)
-    if found is not None:
+    if (found := _programs.find(closed, place)) is not None:
         report_hit(name, backend)
         return found  # type: ignore[no-any-return]
-
-    def compile_now() -> Program:
-        return compile_program(closed if make is None else make(), backend, name, device=device, **options)
-
+    compile_now = lambda: compile_program(closed if make is None else make(), backend, name, device=device, **options)
     with one_at_a_time((closed, place)):
         return _programs.get(closed, place, compile_now)  # type: ignore[no-any-return]
 

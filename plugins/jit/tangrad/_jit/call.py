@@ -64,14 +64,16 @@ class Traced:
         jaxpr: closed jaxpr; values of outer traces that the function closed over are its first arguments.
         outer: those values.
         out_tree: the structure of the result.
+        seconds: how long tracing took.
     """
 
-    __slots__ = ("jaxpr", "out_tree", "outer")
+    __slots__ = ("jaxpr", "out_tree", "outer", "seconds")
 
     def __init__(self, jaxpr: ClosedJaxpr, outer: list[Any], out_tree: Any) -> None:
         self.jaxpr = jaxpr
         self.outer = outer
         self.out_tree = out_tree
+        self.seconds = 0.0
 
 
 class Static:

@@ -33,6 +33,7 @@ from tangrad._jit.donations import refusing_shared, taken_over
 from tangrad._jit.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
 from tangrad._jit.placed import Placed
 from tangrad._jit.primitives import jit_p
+from tangrad._jit.progress import watched
 from tangrad._jit.regions.settings import chosen_regions
 from tangrad._jit.settings import no_tracing
 from tangrad._jit.signature import infer_other, signature_of
@@ -352,7 +353,12 @@ class JitFunction(Generic[P, R]):
         else:
             key = (call.key(), backend.name, options.device, *cache_context())
             arrays = arrays_for(backend, call.leaves, options)
-        execute, out_tree = self._programs.get(key) or self._compile_entry(call, backend, key, arrays)
+        entry = self._programs.get(key)
+        if entry is None:
+            asked = (call, backend, key, arrays)
+            make = self._compile_entry
+            entry = watched(self._name, make, *asked) if thread.log_compiles else make(*asked)
+        execute, out_tree = entry
         outs = execute(arrays)
         return outs[0] if out_tree is None else out_tree.unflatten(outs)
 
@@ -434,7 +440,7 @@ class JitFunction(Generic[P, R]):
             avals = types_by_shardings([leaf.aval for leaf in call.leaves], shardings)
         traced = trace_call(self._fun, call, self._name, avals)
         self._tables.traces += 1
-        seconds = time.perf_counter() - start
+        seconds = traced.seconds = time.perf_counter() - start
         if thread.log_compiles:
             logger.warning("Traced %s for %s in %.3f s", self._name, [leaf.aval for leaf in call.leaves], seconds)
         if not traced.outer:
@@ -453,8 +459,9 @@ class JitFunction(Generic[P, R]):
 
     def trace(self, *args: Any, **kwargs: Any) -> TracedFunction:
         """The traced function for these arguments: its `jaxpr`, the types of its result, and `lower()`."""
-        call = Call(self._options, args, kwargs, abstract=True)
-        return TracedFunction.of(self._trace(call), call, self._name, self._options)
+        call, traces = Call(self._options, args, kwargs, abstract=True), self._tables.traces
+        traced = watched(self._name, self._trace, call)
+        return TracedFunction.of(traced, call, self._name, self._options, traces == self._tables.traces)
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Shapes and dtypes of the result, as a tree of `ShapeDtypeStruct`s."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tangrad._jit.progress import watched
 from tangrad.core import ClosedJaxpr
 from tangrad.core.programs import compile_program, one_at_a_time
 
@@ -28,7 +29,13 @@ class Placed:
             with one_at_a_time((id(self), place)):
                 program = self._programs.get(place)
                 if program is None:
-                    program = self._programs[place] = compile_program(
-                        self._jaxpr, self._backend, self._name, device=place, **self._options
+                    program = self._programs[place] = watched(
+                        self._name,
+                        compile_program,
+                        self._jaxpr,
+                        self._backend,
+                        self._name,
+                        device=place,
+                        **self._options,
                     )
         return program.execute(arrays)  # type: ignore[no-any-return]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tangrad import tree
 from tangrad._jit.abstract import struct_tree
@@ -12,9 +13,14 @@ from tangrad._jit.call import Call, Options, Traced, arrays_for, run_backend
 from tangrad._jit.checks import sorted_options
 from tangrad._jit.donations import check_not_shared, taken_over
 from tangrad._jit.layout import shardings_of_arguments, shardings_of_results, stated
+from tangrad._jit.progress import watched
+from tangrad._jit.report.made import Compilation
 from tangrad.core import Sharding, Tracer, class_boundary, composition, get_aval, is_array_value
 from tangrad.core.programs import LoweredProgram, Program, lower_program, to_arrays
 from tangrad.errors import MissingDistributionError
+
+if TYPE_CHECKING:
+    from tangrad._jit.report.model import CompileReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +121,14 @@ def _on_one_device(device: Any) -> Any:
 class TracedFunction(_Stage):
     """A function traced for arguments of certain types, not yet lowered."""
 
-    __slots__ = ("_options",)
+    __slots__ = ("_options", "_reused")
     _options: Options
+    _reused: bool
 
     @classmethod
-    def of(cls, traced: Traced, call: Call, name: str, options: Options) -> TracedFunction:
+    def of(cls, traced: Traced, call: Call, name: str, options: Options, reused: bool = False) -> TracedFunction:
         stage = cls(traced, call, name, options.donate_argnums)
-        stage._options = options
+        stage._options, stage._reused = options, reused
         return stage
 
     @property
@@ -137,7 +144,8 @@ class TracedFunction(_Stage):
     def lower(self) -> Lowered:
         """The program in the language of the backend."""
         options = self._options
-        return Lowered.of(self._traced, self._call, run_backend(options, self._call.leaves), self._name, options)
+        backend = run_backend(options, self._call.leaves)
+        return Lowered.of(self._traced, self._call, backend, self._name, options, self._reused)
 
     def __repr__(self) -> str:
         return f"<traced {self._name}>"
@@ -147,22 +155,27 @@ class TracedFunction(_Stage):
 class Lowered(_Stage):
     """A program in the language that the backend compiles (StableHLO on XLA, Python on NumPy)."""
 
-    __slots__ = ("_backend", "_donated", "_options", "_program")
+    __slots__ = ("_backend", "_donated", "_options", "_passes", "_program", "_reused")
     _backend: Any
     _donated: tuple[bool, ...]
     _options: Options
+    _passes: float
     _program: LoweredProgram
+    _reused: bool
 
     @classmethod
-    def of(cls, traced: Traced, call: Call, backend: Any, name: str, options: Options) -> Lowered:
+    def of(cls, traced: Traced, call: Call, backend: Any, name: str, options: Options, reused: bool = False) -> Lowered:
         stage = cls(traced, call, name, options.donate_argnums)
-        stage._backend, stage._options = backend, options
+        stage._backend, stage._options, stage._reused = backend, options, reused
         stage._donated = taken_over(call, traced, options.keep_unused)
         inputs = [
             getattr(leaf, "user_sharding", None) if sharding is None else sharding
             for leaf, sharding in zip(call.leaves, shardings_of_arguments(options, call, name), strict=True)
         ]
-        stage._program = lower_program(
+        started = perf_counter()
+        stage._program = watched(
+            name,
+            lower_program,
             traced.jaxpr,
             backend,
             name,
@@ -174,6 +187,7 @@ class Lowered(_Stage):
             reason="compiled ahead of time",
             extra=options.extra(),
         )
+        stage._passes = perf_counter() - started - stage._program.seconds
         return stage
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
@@ -205,7 +219,10 @@ class Lowered(_Stage):
         Raises TypeError or ValueError for options that the backend does not have.
         """
         options = dict(sorted_options(compiler_options, "compile: compiler_options"))
-        return Compiled.of(self, self._program.compile({"compiler_options": options} if options else None))
+        started = perf_counter()
+        extra = {"compiler_options": options} if options else None
+        program = watched(self._name, self._program.compile, extra)
+        return Compiled.of(self, program, perf_counter() - started)
 
     def __repr__(self) -> str:
         return f"<lowered {self._name} for {self._backend.name}>"
@@ -215,17 +232,20 @@ class Lowered(_Stage):
 class Compiled(_Stage):
     """A compiled program, for arguments of exactly the types it was lowered for."""
 
-    __slots__ = ("_backend", "_donated", "_options", "_program")
+    __slots__ = ("_backend", "_donated", "_made", "_options", "_program")
     _backend: Any
     _donated: tuple[bool, ...]
+    _made: Compilation
     _options: Options
     _program: Program
 
     @classmethod
-    def of(cls, lowered: Lowered, program: Program) -> Compiled:
+    def of(cls, lowered: Lowered, program: Program, seconds: float) -> Compiled:
         stage = cls(lowered._traced, lowered._call, lowered._name, lowered.donate_argnums)
         stage._backend, stage._options, stage._program = lowered._backend, lowered._options, program
-        stage._donated = lowered._donated
+        stage._donated, source = lowered._donated, lowered._program
+        times = (lowered._traced.seconds, lowered._reused, lowered._passes, source.seconds, seconds)
+        stage._made = Compilation(*times, source.closed, source.options)
         return stage
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -322,6 +342,20 @@ class Compiled(_Stage):
     def memory_analysis(self) -> Any:
         """Sizes of arguments, outputs and temporaries in bytes, as far as the backend knows them."""
         return self._program.executable.memory_analysis()
+
+    def report(self) -> CompileReport:
+        """What compiling took, and what became of the program: times, regions, sizes before and after, memory.
+
+        It is made when it is asked for; the program is lowered once more for that.
+
+        >>> import tangrad
+        >>> report = tangrad.jit(lambda x: x + x).lower(1.0).compile().report()
+        >>> [stage.stage for stage in report.stages]
+        ['tracing', 'passes', 'lowering', 'compiling']
+        """
+        from tangrad._jit.report.collect import report_of
+
+        return report_of(self._name, self._traced.jaxpr, self._made, self._backend, self._program.executable)
 
     def runtime_executable(self) -> Any:
         """The backend's own executable."""

@@ -1,0 +1,33 @@
+"""Where an executable came from: compiled, or read from the cache on disk; for reports."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import Any
+
+from tangrad._backend_xla.module_contents import all_operations
+
+# Of StableHLO's modules: what holds operations, and ends them.
+_AROUND = frozenset({"builtin.module", "func.func", "func.return", "stablehlo.return", "sdy.mesh"})
+# HLO's text has an instruction a line: `ROOT name = type opcode(...)`.
+_INSTRUCTION = re.compile(r"^ +(?:ROOT )?%?[\w.-]+ = ", re.MULTILINE)
+
+
+class _Latest(threading.local):
+    """Whether the executable that this thread has loaded last was read from disk; who asks takes it back to False."""
+
+    from_disk = False
+
+
+latest = _Latest()
+
+
+def operation_count(module: Any) -> int:
+    """The operations of a StableHLO module, those of its functions and loops included."""
+    return sum([operation.name not in _AROUND for operation, _ in all_operations(module.operation)])
+
+
+def instruction_count(text: str) -> int:
+    """The instructions of a program in HLO's text, those within fusions included."""
+    return len(_INSTRUCTION.findall(text))

@@ -1,0 +1,1 @@
+"""What compiling a program took, and what became of it: `compiled.report()`."""
