@@ -6,8 +6,21 @@ from typing import Any
 
 from tangrad.core.backends import CompileOptions
 
+# What `compile_effort="fast"` means, for each platform: see docs/compiling.md for what it costs.
+FAST: dict[str, dict[str, Any]] = {
+    "cpu": {"xla_backend_optimization_level": 0},
+    "cuda": {"xla_gpu_autotune_level": 0},
+    "rocm": {"xla_gpu_autotune_level": 0},
+}
+
 # What XLA says of a name that it does not have, and of a value of another kind.
 _REFUSALS = ("No such compile option", "INVALID_ARGUMENT")
+
+
+def with_effort(extra: dict[str, Any], platform: str) -> dict[str, Any]:
+    """The options of a program for which `extra` names an effort; those that the user gave hold."""
+    usual = FAST.get(platform, {}) if extra["compile_effort"] == "fast" else {}
+    return {**usual, **extra.get("compiler_options", {})}
 
 
 def with_extra(options: CompileOptions, extra: dict[str, Any]) -> CompileOptions:

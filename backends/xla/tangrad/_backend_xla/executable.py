@@ -10,7 +10,7 @@ from tangrad._backend_xla import failures, gpus, jaxlib_api, runtime_tokens, set
 from tangrad._backend_xla.array import Placement, XlaArray, deleted_message
 from tangrad._backend_xla.axes import AxisEnvironment
 from tangrad._backend_xla.calls import make_execute, wrapped
-from tangrad._backend_xla.compiler_options import explain, with_extra
+from tangrad._backend_xla.compiler_options import explain, with_effort, with_extra
 from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad._backend_xla.kept_calls import warn_of_calls
 from tangrad._backend_xla.lowering import Module, lower_to_module
@@ -283,13 +283,18 @@ class Runner:
             len(self.out_avals),
             propagate_to_inputs=[False] * len(self.in_avals),
             propagate_to_outputs=[sharding is None for sharding in stated],
-            overrides=self.options.extra.get("compiler_options"),
+            overrides=self._overrides(platform),
             cuda_data_folder=gpus.cuda_data_folder() if platform == "cuda" else None,
         )
         self._keep_alive.extend(module.keep_alive)
         executable = self.executables[key] = compile_module(module, plan.devices, options, self.options)
         self.from_disk, latest.from_disk = latest.from_disk, False
         return executable
+
+    def _overrides(self, platform: str) -> dict[str, Any] | None:
+        """XLA's options for the program: those that the user gave, and those of less effort, if that is asked for."""
+        extra = self.options.extra
+        return with_effort(extra, platform) if "compile_effort" in extra else extra.get("compiler_options")
 
     def _check_count(self, arrays: Sequence[Any]) -> None:
         if len(arrays) != len(self.in_avals):
@@ -345,7 +350,7 @@ class Runner:
             [[device.raw]],
             len(self.in_avals),
             len(self.out_avals),
-            overrides=self.options.extra.get("compiler_options"),
+            overrides=self._overrides(device.platform),
             cuda_data_folder=gpus.cuda_data_folder() if device.platform == "cuda" else None,
         )
         self._keep_alive.extend(module.keep_alive)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tangrad import tree
+from tangrad._jit.effort import DEFAULT_EFFORT
 from tangrad._jit.layout import ShardingTree
 from tangrad._jit.signature import check_hashable
 from tangrad.core import (
@@ -23,6 +24,7 @@ from tangrad.core import (
     is_array_value,
     put,
     returned_leaves,
+    thread,
     trace_to_jaxpr,
     transfers,
 )
@@ -48,12 +50,16 @@ class Options(NamedTuple):
     axes: Any = None  # an `AbstractedAxes`
     compiler_options: tuple[tuple[str, Any], ...] = ()
     compile_regions: str | bool | None = None
+    compile_effort: str | None = None
 
     def extra(self) -> dict[str, Any] | None:
         """What only the backend and the passes know what to do with."""
         found: dict[str, Any] = {"compiler_options": dict(self.compiler_options)} if self.compiler_options else {}
         if self.compile_regions is not None:
             found["compile_regions"] = self.compile_regions
+        effort = self.compile_effort or thread.compile_effort
+        if effort != DEFAULT_EFFORT:
+            found["compile_effort"] = effort
         return found or None
 
 

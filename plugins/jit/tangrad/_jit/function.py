@@ -30,6 +30,7 @@ from tangrad._jit.call import (
 )
 from tangrad._jit.checks import check_disjoint, check_function, refuse_tracing, refuse_within, sorted_options
 from tangrad._jit.donations import refusing_shared, taken_over
+from tangrad._jit.effort import chosen_effort
 from tangrad._jit.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
 from tangrad._jit.placed import Placed
 from tangrad._jit.primitives import jit_p
@@ -96,6 +97,7 @@ def jit(
     abstracted_axes: Any = None,
     compiler_options: Mapping[str, Any] | None = None,
     compile_regions: str | bool | None = None,
+    compile_effort: str | None = None,
 ) -> Any:
     """Compile `fun`: it is traced once per signature (types, structure, static values), and the program is run from
     then on.
@@ -122,6 +124,7 @@ def jit(
         compile_regions: which equal parts of the program are compiled once: "auto", "marked" (calls of jitted functions
             alone), False (none); by default as the setting of that name says. Of jitted functions that call each other
             the outermost decides.
+        compile_effort: "full", or "fast", which compiles sooner what then runs slower; else as the setting says.
 
     Returns:
         a function of the same arguments, with `lower(...)`, `eval_shape(...)` and `clear_cache()`.
@@ -151,6 +154,7 @@ def jit(
         "abstracted_axes": abstracted_axes,
         "compiler_options": compiler_options,
         "compile_regions": compile_regions,
+        "compile_effort": compile_effort,
     }
     if fun is None:
         return lambda function: jit(function, **options)  # type: ignore[arg-type]
@@ -177,6 +181,7 @@ class JitFunction(Generic[P, R]):
         abstracted_axes: Any = None,
         compiler_options: Any = None,
         compile_regions: Any = None,
+        compile_effort: Any = None,
     ) -> None:
         if type(fun) is not FunctionType or fun.__code__.co_flags & CO_GENERATOR:
             check_function(fun)
@@ -206,6 +211,7 @@ class JitFunction(Generic[P, R]):
             abstracted_axes,
             compiler_options,
             compile_regions,
+            compile_effort,
         )
         axes = self._axes = None if abstracted_axes is None else abstracted(abstracted_axes)
         keep_unused = bool(keep_unused) or axes is not None  # an argument may be there for its sizes
@@ -217,7 +223,8 @@ class JitFunction(Generic[P, R]):
             donated = infer_other(signature, donate_argnums, donate_argnames, "donate")
             check_disjoint(static, donated)
         for_compiler = () if compiler_options is None else sorted_options(compiler_options, "jit: compiler_options")
-        asked = (for_compiler, None if compile_regions is None else chosen_regions(compile_regions))
+        regions = None if compile_regions is None else chosen_regions(compile_regions)
+        asked: Any = (for_compiler, regions, None if compile_effort is None else chosen_effort(compile_effort))
         options = Options(*static, *donated, keep_unused, device, backend, bool(inline), *layout, axes, *asked)
         self._options = options
         self._name = getattr(fun, "__name__", type(fun).__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 
 class JitOptions(TypedDict, total=False):
@@ -19,3 +19,5 @@ class JitOptions(TypedDict, total=False):
     out_shardings: Any
     abstracted_axes: Any
     compiler_options: Mapping[str, Any] | None
+    compile_regions: str | bool | None
+    compile_effort: Literal["full", "fast"] | None

@@ -429,7 +429,7 @@ SETTINGS: dict[str, str] = {  # distribution: settings
         "transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host "
         "transfer_guard_host_to_device"
     ),
-    "tangrad-jit": "compile_regions explain_cache_misses no_tracing",
+    "tangrad-jit": "compile_effort compile_regions explain_cache_misses no_tracing",
     "tangrad-lax": "default_matmul_precision",
     "tangrad-numpy": "numpy_rank_promotion",
     "tangrad-random": "default_prng_impl enable_custom_prng legacy_prng_key random_seed_offset threefry_partitionable",
