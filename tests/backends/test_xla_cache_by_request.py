@@ -72,6 +72,25 @@ def test_enabling_keeps_all_programs_and_disabling_stops(folder) -> None:
     assert names(folder) == ["double"]
 
 
+def test_disabling_brings_the_threshold_back_and_leaves_the_folder(folder) -> None:
+    before = settings.xla_cache_min_compile_seconds.value
+    for _ in range(2):
+        tangrad.cache.enable(folder)
+        tangrad.cache.disable()
+        assert settings.xla_cache_min_compile_seconds.value == before
+    assert tangrad.cache.enable() == folder
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"max_size": -1}, {"min_compile_seconds": -1}, {"max_size": 9, "min_compile_seconds": "a"}]
+)
+def test_a_refused_call_changes_nothing(folder, wrong) -> None:
+    before = [setting.value for setting in SETTINGS]
+    with pytest.raises((TypeError, ValueError)):
+        tangrad.cache.enable(folder, **wrong)
+    assert [setting.value for setting in SETTINGS] == before
+
+
 def test_without_a_folder_the_setting_or_the_users_own_is_taken(folder, monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("TANGRAD_CACHE_DIR", str(tmp_path / "own"))
     assert tangrad.cache.enable() == tmp_path / "own" / "programs"

@@ -254,9 +254,15 @@ def test_a_key_is_shared_by_writer_and_reader(monkeypatch) -> None:
 def test_without_a_secret_a_file_is_not_sealed(monkeypatch) -> None:
     monkeypatch.setenv("TANGRAD_CACHE_DIR", "off")
     data = small("xla")
-    with pytest.raises(PermissionError):
+    with pytest.raises(PermissionError, match="there is none"):
         tangrad.load_compiled(data)
     assert tangrad.load_compiled(data, trusted=True)(X).shape == X.shape
+
+
+@needs_xla
+def test_the_options_of_less_effort_are_in_the_file() -> None:
+    made = tangrad.jit(np.sin, backend="xla", compile_effort="fast").lower(X).compile()
+    assert container.unpacked(made.serialize(key=KEY)).description["compiler_options"]
 
 
 def test_programs_for_numpy_need_no_trust(monkeypatch, tmp_path) -> None:
@@ -272,8 +278,9 @@ def test_the_secret_is_the_users_alone(caches) -> None:
     assert container._seal(key, None) == first != container._UNSEALED
     secret = caches / container.SECRET
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600 and [path.name for path in caches.iterdir()] == ["secret"]
-    secret.chmod(0o660)  # others may have written it
-    assert container._seal(key, None) == container._UNSEALED
+    for mode in (0o660, 0o640, 0o604):  # others may have written it, or read it
+        secret.chmod(mode)
+        assert container._seal(key, None) == container._UNSEALED
     secret.chmod(0o600)
     secret.write_bytes(b"cut")
     assert container._seal(key, None) == container._UNSEALED

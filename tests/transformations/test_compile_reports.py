@@ -299,6 +299,16 @@ def test_a_long_lowering_is_reported(ahead, backend, listening):
     assert listener.said.is_set() and _no_thread_is_left()
 
 
+def test_where_no_thread_starts_it_is_compiled_without_lines(monkeypatch):
+    class Unstartable(progress.threading.Thread):
+        def start(self):
+            raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(progress.threading, "Thread", Unstartable)
+    with tangrad.log_compiles(True):
+        assert tangrad.jit(lambda x: x * 3.0)(2.0) == 6.0
+
+
 def test_no_thread_watches_unless_asked(listening, monkeypatch):
     monkeypatch.setattr(progress.threading, "Thread", None)  # starting one would raise
     listener = listening("so far")

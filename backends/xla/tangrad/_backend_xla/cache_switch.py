@@ -7,6 +7,8 @@ from pathlib import Path
 
 from tangrad._backend_xla import cache_files, settings
 
+_threshold_before: dict[str, float] = {}  # what `disable` brings back
+
 
 def enable(
     path: str | os.PathLike[str] | None = None, *, max_size: int | None = None, min_compile_seconds: float = 0.0
@@ -40,18 +42,27 @@ def enable(
     folder = cache_files.default_folder() if chosen is None else Path(chosen).expanduser().absolute()
     if folder is None:
         raise ValueError("cache.enable: no folder is named, and this user has none for caches: pass path=...")
-    if max_size is not None:
-        settings.compilation_cache_max_size.set(max_size)
-    settings.xla_cache_min_compile_seconds.set(min_compile_seconds)
+    threshold = settings.xla_cache_min_compile_seconds
+    before = threshold.value
+    threshold.set(min_compile_seconds)
+    try:
+        if max_size is not None:
+            settings.compilation_cache_max_size.set(max_size)
+    except BaseException:
+        threshold.set(before)
+        raise
+    _threshold_before.setdefault("seconds", before)
     settings.compilation_cache_dir.set(str(folder))
     settings.enable_compilation_cache.set(True)
     return folder
 
 
 def disable() -> None:
-    """Keep no more programs on disk, and read none; those that are there stay.
+    """Keep no more programs on disk, and read none; those that are there stay, and so does the folder's name.
 
     >>> from tangrad import cache
     >>> cache.disable()
     """
-    settings.compilation_cache_dir.set(None)
+    settings.enable_compilation_cache.set(False)
+    if _threshold_before:
+        settings.xla_cache_min_compile_seconds.set(_threshold_before.pop("seconds"))

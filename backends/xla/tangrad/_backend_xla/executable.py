@@ -283,7 +283,7 @@ class Runner:
             len(self.out_avals),
             propagate_to_inputs=[False] * len(self.in_avals),
             propagate_to_outputs=[sharding is None for sharding in stated],
-            overrides=self._overrides(platform),
+            overrides=self.overrides(platform),
             cuda_data_folder=gpus.cuda_data_folder() if platform == "cuda" else None,
         )
         self._keep_alive.extend(module.keep_alive)
@@ -291,7 +291,7 @@ class Runner:
         self.from_disk, latest.from_disk = latest.from_disk, False
         return executable
 
-    def _overrides(self, platform: str) -> dict[str, Any] | None:
+    def overrides(self, platform: str) -> dict[str, Any] | None:
         """XLA's options for the program: those that the user gave, and those of less effort, if that is asked for."""
         extra = self.options.extra
         return with_effort(extra, platform) if "compile_effort" in extra else extra.get("compiler_options")
@@ -350,7 +350,7 @@ class Runner:
             [[device.raw]],
             len(self.in_avals),
             len(self.out_avals),
-            overrides=self._overrides(device.platform),
+            overrides=self.overrides(device.platform),
             cuda_data_folder=gpus.cuda_data_folder() if device.platform == "cuda" else None,
         )
         self._keep_alive.extend(module.keep_alive)
@@ -402,6 +402,11 @@ class Program(Executable):
             self.execute = in_turns(self.execute)
         if waiting is not None:
             self.execute = waiting.around(self.execute, options.name)
+
+    @property
+    def has_memories(self) -> bool:
+        """Whether arguments or results are in another kind of memory than the device's own."""
+        return self._waiting is not None
 
     @property
     def raw(self) -> Any:

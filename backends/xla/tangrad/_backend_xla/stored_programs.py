@@ -28,6 +28,8 @@ def store(program: Program) -> tuple[dict[str, Any], bytes]:
     (device, executable), *others = runner.executables.items()
     if others or not hasattr(device, "device_kind"):
         raise NotImplementedError(f"serialize: {name} is for several devices")
+    if program.has_memories:
+        raise NotImplementedError(f"serialize: {name} has arguments or results in another kind of memory")
     targets = sorted(set(_TARGET.findall(program.as_text())))
     if runner.effects or any([_PYTHON.fullmatch(target) for target in targets]):
         raise NotImplementedError(f"serialize: {name} calls Python, which its file cannot")
@@ -39,7 +41,7 @@ def store(program: Program) -> tuple[dict[str, Any], bytes]:
         data = jaxlib_api.serialize_executable(executable)
     except jaxlib_api.XlaRuntimeError as error:
         raise NotImplementedError(f"serialize: XLA cannot write {name} for {device.platform}: {error}") from error
-    options = dict(runner.options.extra.get("compiler_options") or {})
+    options = dict(runner.overrides(device.platform) or {})
     return {**_facts(device), "targets": targets, "compiler_options": options}, data
 
 

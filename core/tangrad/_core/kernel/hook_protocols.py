@@ -165,7 +165,7 @@ class JaxprPass(Protocol):
         Each pass gets what the one before it made; None means unchanged. Inputs and outputs must keep their types: the
         result is checked as the IR checker does. A pass that raises, or returns something else, stops the compilation
         with an error that names its plugin: a pass left out could mean another result, so it is never skipped in
-        silence. Its attribute `least_equations`, if it has one: programs that are shorter are not shown to it.
+        silence. Its attribute `least_equations`, if it has one: programs that are shorter need not be shown to it.
         """
         ...
 

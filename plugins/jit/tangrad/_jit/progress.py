@@ -34,7 +34,10 @@ def watched(name: str, make: Callable[P, R], *args: P.args, **kwargs: P.kwargs) 
     watcher = threading.Thread(
         target=_report_until, args=(done, name, threading.get_ident()), name="tangrad-progress", daemon=True
     )
-    watcher.start()
+    try:
+        watcher.start()
+    except RuntimeError:  # no threads here, or no more of them: it is compiled without the lines
+        return make(*args, **kwargs)
     try:
         return make(*args, **kwargs)
     finally:

@@ -21,7 +21,7 @@ T = TypeVar("T")
 @overload
 def all_gather(
     x: ArrayLike,
-    axis_name: Hashable,
+    axis_name: Hashable | Sequence[Hashable],
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
     axis: int = 0,
@@ -31,7 +31,7 @@ def all_gather(
 @overload
 def all_gather(
     x: T,
-    axis_name: Hashable,
+    axis_name: Hashable | Sequence[Hashable],
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
     axis: int = 0,
@@ -40,7 +40,7 @@ def all_gather(
 ) -> T: ...
 def all_gather(
     x: PyTree,
-    axis_name: Hashable,
+    axis_name: Hashable | Sequence[Hashable],
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
     axis: int = 0,
@@ -98,7 +98,7 @@ def all_gather(
 @overload
 def psum_scatter(
     x: ArrayLike,
-    axis_name: Hashable,
+    axis_name: Hashable | Sequence[Hashable],
     *,
     scatter_dimension: int = 0,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
@@ -107,7 +107,7 @@ def psum_scatter(
 @overload
 def psum_scatter(
     x: T,
-    axis_name: Hashable,
+    axis_name: Hashable | Sequence[Hashable],
     *,
     scatter_dimension: int = 0,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
@@ -115,7 +115,7 @@ def psum_scatter(
 ) -> T: ...
 def psum_scatter(
     x: PyTree,
-    axis_name: Hashable,
+    axis_name: Hashable | Sequence[Hashable],
     *,
     scatter_dimension: int = 0,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
@@ -168,7 +168,7 @@ def psum_scatter(
 @overload
 def all_to_all(
     x: ArrayLike,
-    axis_name: Hashable,
+    axis_name: Hashable | Sequence[Hashable],
     split_axis: int,
     concat_axis: int,
     *,
@@ -178,7 +178,7 @@ def all_to_all(
 @overload
 def all_to_all(
     x: T,
-    axis_name: Hashable,
+    axis_name: Hashable | Sequence[Hashable],
     split_axis: int,
     concat_axis: int,
     *,
@@ -187,7 +187,7 @@ def all_to_all(
 ) -> T: ...
 def all_to_all(
     x: PyTree,
-    axis_name: Hashable,
+    axis_name: Hashable | Sequence[Hashable],
     split_axis: int,
     concat_axis: int,
     *,
@@ -228,14 +228,26 @@ def all_to_all(
 
 @overload
 def pswapaxes(
-    x: ArrayLike, axis_name: Hashable, axis: int, *, axis_index_groups: Sequence[Sequence[int]] | None = None
+    x: ArrayLike,
+    axis_name: Hashable | Sequence[Hashable],
+    axis: int,
+    *,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
 ) -> Array: ...
 @overload
 def pswapaxes(
-    x: T, axis_name: Hashable, axis: int, *, axis_index_groups: Sequence[Sequence[int]] | None = None
+    x: T,
+    axis_name: Hashable | Sequence[Hashable],
+    axis: int,
+    *,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
 ) -> T: ...
 def pswapaxes(
-    x: PyTree, axis_name: Hashable, axis: int, *, axis_index_groups: Sequence[Sequence[int]] | None = None
+    x: PyTree,
+    axis_name: Hashable | Sequence[Hashable],
+    axis: int,
+    *,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
 ) -> Any:
     """A dimension of `x` and a mapped axis of the same size, swapped: `all_to_all(x, axis_name, axis, axis)`.
 
@@ -252,7 +264,7 @@ def pswapaxes(
 def _all_to_all(
     function: str,
     x: Value,
-    axis_name: Hashable,
+    axis_name: Hashable | Sequence[Hashable],
     split_axis: int,
     concat_axis: int,
     axis_index_groups: Sequence[Sequence[int]] | None,
@@ -287,10 +299,10 @@ def _all_to_all(
 
 
 @overload
-def ppermute(x: ArrayLike, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> Array: ...
+def ppermute(x: ArrayLike, axis_name: Hashable | Sequence[Hashable], perm: Sequence[tuple[int, int]]) -> Array: ...
 @overload
-def ppermute(x: T, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> T: ...
-def ppermute(x: PyTree, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> Any:
+def ppermute(x: T, axis_name: Hashable | Sequence[Hashable], perm: Sequence[tuple[int, int]]) -> T: ...
+def ppermute(x: PyTree, axis_name: Hashable | Sequence[Hashable], perm: Sequence[tuple[int, int]]) -> Any:
     """Values sent along a mapped axis, from one example to another.
 
     Args:
@@ -337,10 +349,10 @@ def _checked_permutation(perm: Sequence[tuple[int, ...]], size: int) -> tuple[tu
 
 
 @overload
-def pshuffle(x: ArrayLike, axis_name: Hashable, perm: Sequence[int]) -> Array: ...
+def pshuffle(x: ArrayLike, axis_name: Hashable | Sequence[Hashable], perm: Sequence[int]) -> Array: ...
 @overload
-def pshuffle(x: T, axis_name: Hashable, perm: Sequence[int]) -> T: ...
-def pshuffle(x: PyTree, axis_name: Hashable, perm: Sequence[int]) -> Any:
+def pshuffle(x: T, axis_name: Hashable | Sequence[Hashable], perm: Sequence[int]) -> T: ...
+def pshuffle(x: PyTree, axis_name: Hashable | Sequence[Hashable], perm: Sequence[int]) -> Any:
     """Values in another order along a mapped axis: the example with index i gets that of index `perm[i]`.
 
     Args:
@@ -366,10 +378,10 @@ def pshuffle(x: PyTree, axis_name: Hashable, perm: Sequence[int]) -> Any:
 
 
 @overload
-def pbroadcast(x: ArrayLike, axis_name: Hashable, source: int) -> Array: ...
+def pbroadcast(x: ArrayLike, axis_name: Hashable | Sequence[Hashable], source: int) -> Array: ...
 @overload
-def pbroadcast(x: T, axis_name: Hashable, source: int) -> T: ...
-def pbroadcast(x: PyTree, axis_name: Hashable, source: int) -> Any:
+def pbroadcast(x: T, axis_name: Hashable | Sequence[Hashable], source: int) -> T: ...
+def pbroadcast(x: PyTree, axis_name: Hashable | Sequence[Hashable], source: int) -> Any:
     """The value of one example, for all examples along mapped axes.
 
     Args:

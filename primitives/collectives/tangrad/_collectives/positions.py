@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, TypeVar, overload
 
 from tangrad._collectives.axes import as_tuple, axes_in_type, checked_axes, size_of_axes
@@ -14,7 +14,7 @@ from tangrad.typing import ArrayLike, PyTree
 T = TypeVar("T")
 
 
-def axis_index(axis_name: Hashable) -> Array:
+def axis_index(axis_name: Hashable | Sequence[Hashable]) -> Array:
     """The index of the example along a mapped axis.
 
     Args:
@@ -37,7 +37,7 @@ def axis_index(axis_name: Hashable) -> Array:
     return as_array(joint_index(tuple(axis_name)))
 
 
-def axis_size(axis_name: Hashable) -> int:
+def axis_size(axis_name: Hashable | Sequence[Hashable]) -> int:
     """The size of a mapped axis.
 
     Args:
@@ -58,10 +58,10 @@ def axis_size(axis_name: Hashable) -> int:
 
 
 @overload
-def pvary(x: ArrayLike, axis_name: Hashable) -> Array: ...
+def pvary(x: ArrayLike, axis_name: Hashable | Sequence[Hashable]) -> Array: ...
 @overload
-def pvary(x: T, axis_name: Hashable) -> T: ...
-def pvary(x: PyTree, axis_name: Hashable) -> Any:
+def pvary(x: T, axis_name: Hashable | Sequence[Hashable]) -> T: ...
+def pvary(x: PyTree, axis_name: Hashable | Sequence[Hashable]) -> Any:
     """`x`, marked as differing along mapped axes; along which it is marked already, it stays. See `pcast`.
 
     Raises NameError for a name that no mapped axis in scope has, TypeError for leaves that are no arrays.
@@ -76,10 +76,10 @@ def pvary(x: PyTree, axis_name: Hashable) -> Any:
 
 
 @overload
-def pcast(x: ArrayLike, axis_name: Hashable, *, to: str) -> Array: ...
+def pcast(x: ArrayLike, axis_name: Hashable | Sequence[Hashable], *, to: str) -> Array: ...
 @overload
-def pcast(x: T, axis_name: Hashable, *, to: str) -> T: ...
-def pcast(x: PyTree, axis_name: Hashable, *, to: str) -> Any:
+def pcast(x: T, axis_name: Hashable | Sequence[Hashable], *, to: str) -> T: ...
+def pcast(x: PyTree, axis_name: Hashable | Sequence[Hashable], *, to: str) -> Any:
     """`x`, marked as differing along mapped axes. Its values stay, and the mark is only seen by derivatives.
 
     Types record along which axes values differ within a `shard_map` that checks them; elsewhere this is `x`. A
@@ -111,7 +111,7 @@ def pcast(x: PyTree, axis_name: Hashable, *, to: str) -> Any:
     return marked
 
 
-def _marked(function: str, x: Any, axis_name: Hashable) -> tuple[Any, list[Any]]:
+def _marked(function: str, x: Any, axis_name: Hashable | Sequence[Hashable]) -> tuple[Any, list[Any]]:
     """The tree, marked, and the types that its leaves had."""
     names = checked_axes(function, as_tuple(axis_name))
     leaves, structure = checked_leaves(function, x)

@@ -23,10 +23,16 @@ _INT32 = np.dtype(np.int32)
 
 
 @overload
-def psum(x: ArrayLike, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
+def psum(
+    x: ArrayLike, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> Array: ...
 @overload
-def psum(x: T, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
-def psum(x: PyTree, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
+def psum(
+    x: T, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> T: ...
+def psum(
+    x: PyTree, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> Any:
     """The sum of `x` over all examples along mapped axes.
 
     Args:
@@ -62,10 +68,16 @@ def psum(x: PyTree, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence
 
 
 @overload
-def pmean(x: ArrayLike, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
+def pmean(
+    x: ArrayLike, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> Array: ...
 @overload
-def pmean(x: T, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
-def pmean(x: PyTree, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
+def pmean(
+    x: T, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> T: ...
+def pmean(
+    x: PyTree, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> Any:
     """The mean of `x` over all examples along mapped axes; arguments as for `psum`. The mean of integers is float.
 
     >>> import tangrad
@@ -82,10 +94,16 @@ def pmean(x: PyTree, axis_name: Hashable, *, axis_index_groups: Sequence[Sequenc
 
 
 @overload
-def pmax(x: ArrayLike, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
+def pmax(
+    x: ArrayLike, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> Array: ...
 @overload
-def pmax(x: T, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
-def pmax(x: PyTree, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
+def pmax(
+    x: T, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> T: ...
+def pmax(
+    x: PyTree, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> Any:
     """The greatest value of `x` among all examples along mapped axes; arguments as for `psum`. NaN if there is one.
 
     >>> import tangrad
@@ -98,10 +116,16 @@ def pmax(x: PyTree, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence
 
 
 @overload
-def pmin(x: ArrayLike, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
+def pmin(
+    x: ArrayLike, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> Array: ...
 @overload
-def pmin(x: T, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
-def pmin(x: PyTree, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
+def pmin(
+    x: T, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> T: ...
+def pmin(
+    x: PyTree, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> Any:
     """The least value of `x` among all examples along mapped axes; arguments as for `psum`. NaN if there is one.
 
     >>> import tangrad
@@ -113,13 +137,15 @@ def pmin(x: PyTree, axis_name: Hashable, *, axis_index_groups: Sequence[Sequence
     return _extreme("pmin", pmin_p, x, axis_name, axis_index_groups)
 
 
-def _extreme(function: str, primitive: Primitive, x: Any, axis_name: Hashable, axis_index_groups: Any) -> Any:
+def _extreme(
+    function: str, primitive: Primitive, x: Any, axis_name: Hashable | Sequence[Hashable], axis_index_groups: Any
+) -> Any:
     axes, groups = _arguments(function, axis_name, axis_index_groups)
     return on_leaves(function, x, lambda leaf: _reduced(primitive, leaf, axes, groups)) if axes else x
 
 
 def _arguments(
-    function: str, axis_name: Hashable, axis_index_groups: Sequence[Sequence[int]] | None
+    function: str, axis_name: Hashable | Sequence[Hashable], axis_index_groups: Sequence[Sequence[int]] | None
 ) -> tuple[Axes, Groups]:
     axes = checked_axes(function, axis_name, positions=True)
     if axis_index_groups is not None and positions_among(axes):

@@ -125,7 +125,7 @@ def accumulated_products(x: Any, y: Any, **params: Any) -> Any:
     y = _reshape(y, (*window, groups, 1, features // groups))
     whole = (*window, groups, batch // groups, features // groups)
     # A step of the loop takes one row, or one feature where there is one spatial dimension.
-    looped = min(2, len(places))
+    looped = 2 if len(places) > 1 else 1
     row = (*(1,) * looped, *whole[looped:])
     taps = list(product(*map(range, places)))
 
@@ -134,7 +134,7 @@ def accumulated_products(x: Any, y: Any, **params: Any) -> Any:
         slab = [1, *x.aval.shape[1:]]
         if line is not None:
             slab[1] = (places[0] - 1) * strides[0] + 1
-        lines = _moved(x, _starts(feature, line, steps[0], x), slab)
+        lines = _moved(x, _starts(feature, line, steps[0] if steps else 1, x), slab)
         other = _moved(y, _starts(feature, line, 1, y), [*row[:looped], *y.aval.shape[looped:]])
         other = _broadcast(other, row, tuple(range(len(row))))
         shape = (*row[: rank - 1], *x.aval.shape[rank - 1 :])

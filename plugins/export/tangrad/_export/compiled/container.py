@@ -82,7 +82,9 @@ def check_seal(found: Unpacked, key: bytes | None) -> None:
     """Raise PermissionError unless a file was sealed with a key, or with the user's secret where that is None."""
     expected = _seal(found.digest, key)
     if expected == _UNSEALED or not hmac.compare_digest(expected, found.seal):
-        whose = "this user's secret" if key is None else "this key"
+        whose = "this key" if key is not None else "this user's secret"
+        if expected == _UNSEALED:
+            whose += " (there is none: it needs a cache folder that belongs to this user alone)"
         raise PermissionError(
             f"the file holds machine code, and is not sealed with {whose}: who wrote it could have it do anything. If "
             "you trust its origin, say load_compiled(data, trusted=True), or write and read it with one key=..."
@@ -107,6 +109,8 @@ def _users_secret() -> bytes | None:
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             _make_secret(folder, path)
+        if hasattr(os, "getuid") and path.stat().st_mode & 0o077:
+            return None  # others can read it, so it says nothing of who wrote a file
         found = read_own_file(str(path))
     except OSError:
         return None

@@ -32,7 +32,7 @@ def tangrad_jaxpr_pass(closed_jaxpr: ClosedJaxpr, context: HookContext) -> Close
         return None
 
 
-vars(tangrad_jaxpr_pass)["least_equations"] = FEWEST  # the kernel does not call it for shorter ones
+vars(tangrad_jaxpr_pass)["least_equations"] = FEWEST  # the kernel need not call it for shorter ones
 
 
 def _is_short(closed: ClosedJaxpr, limit: int) -> bool:

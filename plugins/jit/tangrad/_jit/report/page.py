@@ -58,7 +58,7 @@ def _stage_bars(report: Facts) -> list[Bar]:
         (
             stage.stage,
             stage.seconds,
-            f"{stage.seconds:.3f} s {ORIGINS[stage.origin]}".rstrip(),
+            f"{stage.seconds:.3f} s {ORIGINS.get(stage.origin, stage.origin)}".rstrip(),
             _COLORS[stage.stage],
         )
         for stage in report.stages

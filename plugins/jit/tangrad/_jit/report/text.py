@@ -10,7 +10,10 @@ def table(report: Facts) -> str:
     """The lines of a report."""
     parts = [
         [title(report)],
-        [f"  {stage.stage:<14}{stage.seconds:>9.3f} s  {ORIGINS[stage.origin]}" for stage in report.stages],
+        [
+            f"  {stage.stage:<14}{stage.seconds:>9.3f} s  {ORIGINS.get(stage.origin, stage.origin)}"
+            for stage in report.stages
+        ],
         [_counted(*size) for size in sizes(report)],
         [f"  {name:<14}{size:>11}" for name, size in memory(report.memory)],
         _regions(report),
