@@ -52,7 +52,10 @@ COPIES_FROM_HOST = dict.fromkeys(["grad_of", "value_and_grad_of"], True)
 
 @overload
 def grad(
-    fun: Callable[Concatenate[A, P], Any], argnums: Literal[0] = 0, **options: Unpack[GradientOptions]
+    fun: Callable[Concatenate[A, P], Any],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    **options: Unpack[GradientOptions],
 ) -> Callable[Concatenate[A, P], A]: ...
 @overload
 def grad(
@@ -75,7 +78,7 @@ def grad(
 @overload
 def grad(
     fun: Callable[P, Any],
-    argnums: int | Sequence[int] = 0,
+    argnums: int | Sequence[int],  # without it one form alone fits, of functions of anything, too
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
@@ -133,7 +136,10 @@ def grad(
 
 @overload
 def value_and_grad(
-    fun: Callable[Concatenate[A, P], R], argnums: Literal[0] = 0, **options: Unpack[GradientOptions]
+    fun: Callable[Concatenate[A, P], R],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    **options: Unpack[GradientOptions],
 ) -> Callable[Concatenate[A, P], tuple[R, A]]: ...
 @overload
 def value_and_grad(
@@ -156,7 +162,7 @@ def value_and_grad(
 @overload
 def value_and_grad(
     fun: Callable[P, R],
-    argnums: int | Sequence[int] = 0,
+    argnums: int | Sequence[int],  # without it one form alone fits, of functions of anything, too
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
