@@ -82,6 +82,33 @@ def _own_draws(request: pytest.FixtureRequest) -> Iterator[None]:
         generator.state = state
 
 
+def _global_settings() -> dict[str, object]:
+    """Return the global value of each setting that is defined so far."""
+    config = sys.modules.get("tangrad._core.settings.config")
+    if config is None:
+        return {}
+    values = vars(config.ThreadState)
+    return {name: values[name] for name in config.SETTINGS}
+
+
+@pytest.fixture(autouse=True)
+def _own_settings(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Put global settings back. Examples of the documentation may leave them changed; any other test then fails."""
+    before = _global_settings()
+    yield
+    after = _global_settings()
+    if before == after:
+        return
+    settings = sys.modules["tangrad._core.settings.config"].SETTINGS
+    changed = []
+    for name, value in after.items():
+        if value != (earlier := before.get(name, settings[name].initial)):
+            settings[name].set(earlier)
+            changed.append(f"{name} = {value!r}, was {earlier!r}")
+    if changed and not request.path.is_relative_to(HERE / "docs"):
+        pytest.fail(f"the test leaves settings changed: {'; '.join(changed)}")
+
+
 # After so many tests a worker forgets the programs that it has compiled: few serve a second test, each is some hundred
 # kilobytes of machine code, and kept to the end those of both libraries are gigabytes.
 FORGET_AFTER = 250
