@@ -61,19 +61,13 @@ def _chosen(left: Any, right: Any, out: Any, params: Params) -> Callable[..., An
     if features == batches == 1:
         return None if tuple(numbers) == _features_last(len(left)) else with_features_last
     _, rhs_spec, out_spec = numbers
-    work = prod(out) * prod([right[dimension] for dimension in rhs_spec[1:]])
-    if features > 1:
-        terms = prod([right[dimension] for dimension in rhs_spec[1:]])
-        groups = features
-    else:
-        terms = prod([out[dimension] for dimension in (out_spec[0], *out_spec[2:])])
-        groups = batches
-        work *= batches  # XLA computes each batch with the features of all groups
+    window = prod([right[dimension] for dimension in rhs_spec[1:]])
+    places = prod([out[dimension] for dimension in (out_spec[0], *out_spec[2:])])
+    work = prod(out) * window * batches  # XLA computes each batch with the features of all groups
+    terms, products = (window, shifted_products) if features > 1 else (places, accumulated_products)
     if terms <= MOST_TERMS:
-        if work < FEW:
-            return None
-        return shifted_products if features > 1 else accumulated_products
-    return group_by_group if work >= FEW_IN_A_GROUP * groups else None
+        return products if work >= FEW else None
+    return group_by_group if work >= FEW_IN_A_GROUP * max(features, batches) else None
 
 
 # --- few features a group ------------------------------------------------------------------------------------------
@@ -93,16 +87,16 @@ def shifted_products(x: Any, kernel: Any, **params: Any) -> Any:
     shape = _resized(shape, [feature], [groups])
     grouped = (*shape[: feature + 1], multiplier, *shape[feature + 1 :])
     around = tuple([axis for axis in range(len(grouped)) if axis != feature + 1])
-    total = None
+    total: Any = None
     for *tap, one in product(*map(range, window), range(within)):
         number = _part(kernel, (*tap, one, 0), (*[at + 1 for at in tap], one + 1, features))
         starts = [one, *[at * step for at, step in zip(tap, params["rhs_dilation"])]]
         term = lax.mul_p.bind(
-            _broadcast(_convert(_window(x, axes, starts, shape, strides), wide), grouped, around),
-            _broadcast(_reshape(number, (groups, multiplier)), grouped, (feature, feature + 1)),
+            lax.broadcast_in_dim(_convert(_window(x, axes, starts, shape, strides), wide), grouped, around),
+            lax.broadcast_in_dim(lax.reshape(number, (groups, multiplier)), grouped, (feature, feature + 1)),
         )
         total = term if total is None else lax.add_p.bind(total, term)
-    return _convert(_reshape(total, _resized(shape, [feature], [features])), _result_dtype(dtype, params))
+    return _convert(lax.reshape(total, _resized(shape, [feature], [features])), _result_dtype(dtype, params))
 
 
 def accumulated_products(x: Any, y: Any, **params: Any) -> Any:
@@ -121,8 +115,8 @@ def accumulated_products(x: Any, y: Any, **params: Any) -> Any:
     *window, features = y.aval.shape
     strides, steps = params["window_strides"], params["rhs_dilation"]
     places = _positions(x, order, window[1:], params)
-    x = _reshape(x, (*rows, groups, batch // groups, 1))
-    y = _reshape(y, (*window, groups, 1, features // groups))
+    x = lax.reshape(x, (*rows, groups, batch // groups, 1))
+    y = lax.reshape(y, (*window, groups, 1, features // groups))
     whole = (*window, groups, batch // groups, features // groups)
     # A step of the loop takes one row, or one feature where there is one spatial dimension.
     looped = 2 if len(places) > 1 else 1
@@ -136,23 +130,23 @@ def accumulated_products(x: Any, y: Any, **params: Any) -> Any:
             slab[1] = (places[0] - 1) * strides[0] + 1
         lines = _moved(x, _starts(feature, line, steps[0] if steps else 1, x), slab)
         other = _moved(y, _starts(feature, line, 1, y), [*row[:looped], *y.aval.shape[looped:]])
-        other = _broadcast(other, row, tuple(range(len(row))))
+        other = lax.broadcast_in_dim(other, row, tuple(range(len(row))))
         shape = (*row[: rank - 1], *x.aval.shape[rank - 1 :])
         found = []
         for tap, total in zip(taps, sums):
             starts = [at * stride for at, stride in zip(tap, strides)]
             part = _window(lines, range(1, rank - 1), starts, shape, steps)
-            term = lax.mul_p.bind(_broadcast(part, row, tuple(range(len(row)))), other)
+            term = lax.mul_p.bind(lax.broadcast_in_dim(part, row, tuple(range(len(row)))), other)
             found.append(lax.add_p.bind(total, term))
         return tuple(found)
 
-    zeros = _broadcast(literal(0, wide), row, ())
+    zeros = lax.broadcast_in_dim(literal(0, wide), row, ())
     sums = lax.fori_loop(0, prod(window[:looped]), add_row, (zeros,) * len(taps))
     found = [lax.reduce_sum_p.bind(total, axes=tuple(range(rank - 1))) for total in sums]
     found = [
-        _reshape(lax.transpose_p.bind(one, permutation=(1, 0, 2)), (1, batch // groups, features)) for one in found
+        lax.reshape(lax.transpose_p.bind(one, permutation=(1, 0, 2)), (1, batch // groups, features)) for one in found
     ]
-    together = _reshape(lax.concatenate_p.bind(*found, dimension=0), (*places, batch // groups, features))
+    together = lax.reshape(lax.concatenate_p.bind(*found, dimension=0), (*places, batch // groups, features))
     numbers = (rank - 2, rank - 1, *range(rank - 2))
     return _convert(_arranged(together, numbers, out_spec), _result_dtype(dtype, params))
 
@@ -160,7 +154,7 @@ def accumulated_products(x: Any, y: Any, **params: Any) -> Any:
 def _starts(feature: Any, line: Any, step: int, x: Any) -> list[Any]:
     """Where the part of a feature, and of a line of it, begins."""
     zero = literal(0, feature.aval.dtype)
-    lines = [] if line is None else [lax.mul_p.bind(line, literal(step, line.aval.dtype))]
+    lines = [] if line is None else [_scaled(line, step)]
     return [feature, *lines, *[zero] * (x.aval.ndim - 1 - len(lines))]
 
 
@@ -182,16 +176,20 @@ def group_by_group(x: Any, kernel: Any, **params: Any) -> Any:
         found = conv_general_dilated_p.bind(
             _of_group(x, x_axis, groups, group), _of_group(kernel, rhs_spec[0], groups, group), **alone
         )
-        place = [_scaled(group, found.aval.shape[axis] if at == axis else 0) for at in range(found.aval.ndim)]
-        return lax.dynamic_update_slice_p.bind(out, found, *place)
+        return lax.dynamic_update_slice_p.bind(out, found, *_place_of_group(group, axis, found.aval.shape))
 
     out = conv_general_dilated_p.abstract_eval(x.aval, kernel.aval, **params)
-    return lax.fori_loop(0, groups, convolve, _broadcast(literal(0, out.dtype), out.shape, ()))
+    return lax.fori_loop(0, groups, convolve, lax.broadcast_in_dim(literal(0, out.dtype), out.shape, ()))
 
 
 def _of_group(x: Any, axis: int, groups: int, group: Any) -> Any:
     sizes = _resized(x.aval.shape, [axis], [x.aval.shape[axis] // groups])
-    return _moved(x, [_scaled(group, sizes[axis] if at == axis else 0) for at in range(x.aval.ndim)], sizes)
+    return _moved(x, _place_of_group(group, axis, sizes), sizes)
+
+
+def _place_of_group(group: Any, axis: int, sizes: Sequence[int]) -> list[Any]:
+    """Where the part of these sizes begins that a group is of an array."""
+    return [_scaled(group, size if at == axis else 0) for at, size in enumerate(sizes)]
 
 
 def _scaled(number: Any, by: int) -> Any:
@@ -280,17 +278,6 @@ def _arranged(x: Any, spec: Sequence[int], like: Sequence[int]) -> Any:
     if permutation == sorted(permutation):
         return x
     return lax.transpose_p.bind(x, permutation=tuple(permutation))
-
-
-def _reshape(x: Any, shape: Sequence[int]) -> Any:
-    if x.aval.shape == tuple(shape):
-        return x
-    return lax.reshape_p.bind(x, new_sizes=tuple(shape), dimensions=None)
-
-
-def _broadcast(x: Any, shape: tuple[int, ...], dimensions: tuple[int, ...]) -> Any:
-    """An array along some dimensions of a shape, whose other ones, if it has them, are 1."""
-    return lax.broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=dimensions)
 
 
 def _convert(x: Any, dtype: DType) -> Any:
