@@ -132,9 +132,11 @@ def test_what_came_from_the_cache_on_disk_is_written_too(tmp_path) -> None:
 
     with settings.compilation_cache_dir(str(tmp_path / "programs")), settings.xla_cache_min_compile_seconds(0.0):
         first, second = (small("xla") for _ in range(2))
+        new = tangrad.jit(lambda x: np.cumsum(x) * 3, backend="xla").lower(X).compile()  # by XLA, after one from disk
     cache_files.usable_folder.cache_clear()
     for data in (first, second):
         numpy.testing.assert_allclose(tangrad.load_compiled(data)(X), numpy.sin(X) * 2, rtol=1e-6)
+    numpy.testing.assert_allclose(tangrad.load_compiled(new.serialize())(X), numpy.cumsum(X) * 3, rtol=1e-6)
 
 
 # --- what is not written ---------------------------------------------------------------------------------------------

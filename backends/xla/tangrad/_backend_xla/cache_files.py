@@ -186,6 +186,11 @@ class Entry(NamedTuple):
     path: Path
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it has an entry's name, not that of what a writer has not finished."""
+        return bool(_ENTRY_NAME.fullmatch(self.path.name))
+
+    @property
     def key(self) -> str:
         """The digest that it is found by."""
         return self.path.name.removesuffix(SUFFIX)
@@ -197,7 +202,7 @@ class Entry(NamedTuple):
 
 def entries(folder: Path) -> list[Entry]:
     """The entries, the least recently used first."""
-    return sorted([entry for entry in _files(folder) if _ENTRY_NAME.fullmatch(entry.path.name)])
+    return sorted([entry for entry in _files(folder) if entry.is_whole])
 
 
 def _files(folder: Path) -> Iterator[Entry]:
@@ -221,9 +226,9 @@ def make_room(folder: Path, limit: int) -> None:
     """Remove the least recently used entries until the rest take at most `limit` bytes, and crashed writers' files."""
     found = sorted(_files(folder))
     for entry in found:
-        if not _ENTRY_NAME.fullmatch(entry.path.name) and entry.used < time.time() - ABANDONED_SECONDS:
+        if not entry.is_whole and entry.used < time.time() - ABANDONED_SECONDS:
             _remove(entry.path)
-    kept = [entry for entry in found if _ENTRY_NAME.fullmatch(entry.path.name)]
+    kept = [entry for entry in found if entry.is_whole]
     total = sum([entry.size for entry in kept])
     for entry in kept:
         if total <= limit:

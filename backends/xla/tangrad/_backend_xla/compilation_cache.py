@@ -18,28 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from tangrad._backend_xla import cache_files, jaxlib_api, mlir, settings
-from tangrad._backend_xla.origins import latest
 from tangrad.core import HookContext, thread
 from tangrad.core.backends import Logger
 from tangrad.core.tools import hooks
 
 logger = Logger(__name__)
-_read_here: set[str] = set()  # platforms
 
 
-def has_read(platform: str) -> bool:
-    """Whether some program of a platform, in this process, comes from the disk: XLA does not write it once more."""
-    return platform in _read_here
-
-
-def get_or_compile(module: Any, devices: Sequence[Any], options: Any, name: str) -> Any:
-    """The executable of a module: from the cache if it is there, else compiled, and then written."""
+def get_or_compile(module: Any, devices: Sequence[Any], options: Any, name: str) -> tuple[Any, bool]:
+    """The executable of a module, and whether it was in the cache; else it is compiled, and then written."""
     client = devices[0].client
     raw_devices = [device.raw for device in devices]
     mlir_module = module.module
     folder = cache_files.usable_folder(thread.compilation_cache_dir)
     if folder is None:
-        return jaxlib_api.compile_and_load(client, mlir.bytecode(mlir_module), raw_devices, options)
+        return jaxlib_api.compile_and_load(client, mlir.bytecode(mlir_module), raw_devices, options), False
     key = cache_key(mlir_module, devices, options)
     context = HookContext(name, "xla", client.platform, {"folder": str(folder), "key": key})
     path = cache_files.path_of(folder, key)
@@ -51,16 +44,14 @@ def get_or_compile(module: Any, devices: Sequence[Any], options: Any, name: str)
             logger.warning("compilation cache: entry %s of %s is not usable and is written anew: %s", key, name, error)
         else:
             hooks.cache_hit(context, "disk")
-            _read_here.add(client.platform)
-            latest.from_disk = True
-            return executable
+            return executable, True
     hooks.cache_miss(context, "disk", "the entry is not usable" if path.exists() else "there is no entry")
     started = time.perf_counter()
     executable = jaxlib_api.compile_and_load(client, mlir.bytecode(mlir_module), raw_devices, options)
     seconds = time.perf_counter() - started
     if seconds >= settings.xla_cache_min_compile_seconds.value:
         _store(folder, key, executable, name, client.platform, seconds)
-    return executable
+    return executable, False
 
 
 # --- keys ------------------------------------------------------------------------------------------------------------

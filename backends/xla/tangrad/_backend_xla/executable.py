@@ -25,8 +25,8 @@ from tangrad._backend_xla.mlir import (
 )
 from tangrad._backend_xla.module_contents import Contents, contents
 from tangrad._backend_xla.moving import common_placement, move, moved
-from tangrad._backend_xla.origins import instruction_count, latest, operation_count
 from tangrad._backend_xla.partitioned import Plan, buffers_for, key_of, load, on_one_device, stated_shardings
+from tangrad._backend_xla.program_sizes import instruction_count, operation_count
 from tangrad._backend_xla.symbolic_entry import lower_with_entry
 from tangrad._backend_xla.turns import in_turns
 from tangrad.core import Array, ClosedJaxpr, Executable, Literal, NamedAxisEffect, Tracer, thread
@@ -287,9 +287,8 @@ class Runner:
             cuda_data_folder=gpus.cuda_data_folder() if platform == "cuda" else None,
         )
         self._keep_alive.extend(module.keep_alive)
-        executable = self.executables[key] = compile_module(module, plan.devices, options, self.options)
-        self.from_disk, latest.from_disk = latest.from_disk, False
-        return executable
+        self.executables[key], self.from_disk = compile_module(module, plan.devices, options, self.options)
+        return self.executables[key]
 
     def overrides(self, platform: str) -> dict[str, Any] | None:
         """XLA's options for the program: those that the user gave, and those of less effort, if that is asked for."""
@@ -320,8 +319,8 @@ class Runner:
                 (device,) = placement.devices
                 executable = self.executables.get(device)
                 if executable is None:
-                    executable = self.executables[device] = self.compile_for(device, module)
-                    self.from_disk, latest.from_disk = latest.from_disk, False
+                    executable, self.from_disk = self.compile_for(device, module)
+                    self.executables[device] = executable
                 pinned = self.options.device is not None
                 outputs = device.committed if pinned else placement
                 loaded = self.loaded[placement] = (executable.execute_sharded, self._handlers(outputs), outputs)
@@ -339,8 +338,8 @@ class Runner:
             for aval in self.out_avals
         ]
 
-    def compile_for(self, device: Any, module: Module | None = None) -> Any:
-        """jaxlib's executable for one device, of a module that is for its platform, or lowered anew."""
+    def compile_for(self, device: Any, module: Module | None = None) -> tuple[Any, bool]:
+        """As `compile_module`, for one device, of a module that is for its platform, or lowered anew."""
         if module is None or module.platform != device.platform:
             if self._closed is None:
                 raise RuntimeError(f"{self.options.name} was compiled for one device, and cannot run on {device}")
@@ -443,8 +442,10 @@ def _where(placements: Sequence[Placement]) -> list[Any]:
     return [place.devices[0] if place.user_sharding is None else place.user_sharding for place in placements]
 
 
-def compile_module(module: Module, devices: Sequence[Any], compiler_options: Any, options: CompileOptions) -> Any:
-    """jaxlib's executable of a module on devices; from the persistent cache, if it is there.
+def compile_module(
+    module: Module, devices: Sequence[Any], compiler_options: Any, options: CompileOptions
+) -> tuple[Any, bool]:
+    """jaxlib's executable of a module on devices, and whether it was read from the persistent cache.
 
     Raises ValueError, naming the options, where XLA refuses one that the user gave.
     """
@@ -455,7 +456,7 @@ def compile_module(module: Module, devices: Sequence[Any], compiler_options: Any
         raise
 
 
-def _compile_module(module: Module, devices: Sequence[Any], options: Any, name: str) -> Any:
+def _compile_module(module: Module, devices: Sequence[Any], options: Any, name: str) -> tuple[Any, bool]:
     if module.has_unknown_sizes:
         module.fill_in_sizes()
     # Numbers of callbacks hold in this process alone; a program of several processes is no process's to keep.
@@ -467,7 +468,10 @@ def _compile_module(module: Module, devices: Sequence[Any], options: Any, name: 
             else bytecode(module.module)
         )
         raw_devices = [device.raw for device in devices]
-        return jaxlib_api.compile_and_load(devices[0].client, program, raw_devices, options, module.host_callbacks)
+        executable = jaxlib_api.compile_and_load(
+            devices[0].client, program, raw_devices, options, module.host_callbacks
+        )
+        return executable, False
     from tangrad._backend_xla import compilation_cache
 
     return compilation_cache.get_or_compile(module, devices, options, name)

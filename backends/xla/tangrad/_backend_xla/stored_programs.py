@@ -9,7 +9,7 @@ from typing import Any
 
 from tangrad._backend_xla import jaxlib_api, jaxlib_calls, settings
 from tangrad._backend_xla.calls import make_execute
-from tangrad._backend_xla.compilation_cache import has_read, processor_features
+from tangrad._backend_xla.compilation_cache import processor_features
 from tangrad._backend_xla.executable import Program, Runner, device_for
 from tangrad._backend_xla.gpus import cuda_data_folder
 from tangrad.core import ClosedJaxpr, Jaxpr, Var
@@ -33,10 +33,10 @@ def store(program: Program) -> tuple[dict[str, Any], bytes]:
     targets = sorted(set(_TARGET.findall(program.as_text())))
     if runner.effects or any([_PYTHON.fullmatch(target) for target in targets]):
         raise NotImplementedError(f"serialize: {name} calls Python, which its file cannot")
-    if has_read(device.client.platform):
+    if runner.from_disk:
         # Of one that was read from the cache XLA writes the wrong bytes: its functions are missing.
         with settings.enable_compilation_cache(False):
-            executable = runner.compile_for(device)
+            executable, _ = runner.compile_for(device)
     try:
         data = jaxlib_api.serialize_executable(executable)
     except jaxlib_api.XlaRuntimeError as error:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tangrad._jit.call import Options
+from tangrad.core.settings import Setting
 
 
 def check_function(fun: Any) -> None:
@@ -49,6 +50,17 @@ def sorted_options(given: Any, what: str) -> tuple[tuple[str, Any], ...]:
                 f"{type(value).__name__}"
             )
     return tuple(sorted(given.items()))
+
+
+def setting_or_none(setting: Setting, value: Any) -> Any:
+    """An argument of `jit` that goes before a setting of its name: one of its values, or None, as the setting says.
+
+    Raises TypeError or ValueError, naming both the argument and what the setting takes.
+    """
+    try:
+        return None if value is None else setting.check(value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"jit: {setting.name}: {error}, got {value!r}") from None
 
 
 def refuse_within(options: Options, name: str) -> None:

@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overload
 
 from tangrad import tree
+from tangrad._jit import checks
 from tangrad._jit.abstract import struct_tree
 from tangrad._jit.abstracted import abstracted, filled_in
 from tangrad._jit.bound_methods import BoundMethod
@@ -28,14 +29,13 @@ from tangrad._jit.call import (
     trace_call,
     why_new,
 )
-from tangrad._jit.checks import check_disjoint, check_function, refuse_tracing, refuse_within, sorted_options
 from tangrad._jit.donations import refusing_shared, taken_over
-from tangrad._jit.effort import chosen_effort
+from tangrad._jit.effort import compile_effort as effort_setting
 from tangrad._jit.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
 from tangrad._jit.placed import Placed
 from tangrad._jit.primitives import jit_p
 from tangrad._jit.progress import watched
-from tangrad._jit.regions.settings import chosen_regions
+from tangrad._jit.regions.settings import compile_regions as regions_setting
 from tangrad._jit.settings import no_tracing
 from tangrad._jit.signature import infer_other, signature_of
 from tangrad._jit.stages import Lowered, TracedFunction
@@ -184,7 +184,7 @@ class JitFunction(Generic[P, R]):
         compile_effort: Any = None,
     ) -> None:
         if type(fun) is not FunctionType or fun.__code__.co_flags & CO_GENERATOR:
-            check_function(fun)
+            checks.check_function(fun)
         if device is not None and backend is not None:
             raise ValueError(f"jit takes device or backend, not both; got device={device!r} and backend={backend!r}")
         layout = (
@@ -221,10 +221,10 @@ class JitFunction(Generic[P, R]):
             signature = signature_of(fun)
             static = infer_other(signature, static_argnums, static_argnames, "static")
             donated = infer_other(signature, donate_argnums, donate_argnames, "donate")
-            check_disjoint(static, donated)
-        for_compiler = () if compiler_options is None else sorted_options(compiler_options, "jit: compiler_options")
-        regions = None if compile_regions is None else chosen_regions(compile_regions)
-        asked: Any = (for_compiler, regions, None if compile_effort is None else chosen_effort(compile_effort))
+            checks.check_disjoint(static, donated)
+        for_compiler = checks.sorted_options(compiler_options, "jit: compiler_options")
+        regions = checks.setting_or_none(regions_setting, compile_regions)
+        asked: Any = (for_compiler, regions, checks.setting_or_none(effort_setting, compile_effort))
         options = Options(*static, *donated, keep_unused, device, backend, bool(inline), *layout, axes, *asked)
         self._options = options
         self._name = getattr(fun, "__name__", type(fun).__name__)
@@ -337,7 +337,7 @@ class JitFunction(Generic[P, R]):
             return None
 
     def _call_while_tracing(self, call: Call) -> Any:
-        refuse_within(self._options, self._name)
+        checks.refuse_within(self._options, self._name)
         traced = self._trace(call)
         leaves = call.leaves
         if self._sharded:
@@ -439,7 +439,7 @@ class JitFunction(Generic[P, R]):
         if found is not None:
             return found
         if no_tracing.value:
-            refuse_tracing(self._name)
+            checks.refuse_tracing(self._name)
         start = time.perf_counter()
         avals = None
         if self._sharded:

@@ -11,10 +11,10 @@ from tangrad import tree
 from tangrad._jit.abstract import struct_tree
 from tangrad._jit.call import Call, Options, Traced, arrays_for, run_backend
 from tangrad._jit.checks import sorted_options
+from tangrad._jit.compilation import Compilation
 from tangrad._jit.donations import check_not_shared, taken_over
 from tangrad._jit.layout import shardings_of_arguments, shardings_of_results, stated
 from tangrad._jit.progress import watched
-from tangrad._jit.report.made import Compilation
 from tangrad.core import Sharding, Tracer, class_boundary, composition, get_aval, is_array_value
 from tangrad.core.programs import LoweredProgram, Program, lower_program, to_arrays
 from tangrad.errors import MissingDistributionError

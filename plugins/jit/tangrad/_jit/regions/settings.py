@@ -1,4 +1,4 @@
-"""Which parts of programs are compiled once: the setting, and how it is read."""
+"""Which parts of programs are compiled once: the setting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tangrad.core.settings import define_setting
 CHOICES = ("auto", "marked", "always")
 
 
-def check_regions(value: Any) -> Any:
+def _check(value: Any) -> Any:
     """A value of the setting. Raises TypeError or ValueError for what is none."""
     if value is False or (isinstance(value, str) and value in CHOICES):
         return value
@@ -17,17 +17,9 @@ def check_regions(value: Any) -> Any:
     raise ValueError(expected) if isinstance(value, (str, bool)) else TypeError(expected)
 
 
-def chosen_regions(value: Any) -> Any:
-    """The argument `compile_regions` of `jit`: a value of the setting. Raises as `check_regions` does."""
-    try:
-        return check_regions(value)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"jit: compile_regions: {error}, got {value!r}") from None
-
-
 def _parse(text: str) -> Any:
     word = text.strip().lower()
-    return False if word in ("false", "0", "off", "no", "") else check_regions(word)
+    return False if word in ("false", "0", "off", "no", "") else _check(word)
 
 
 compile_regions = define_setting(
@@ -36,6 +28,6 @@ compile_regions = define_setting(
     "Which equal parts of a program are compiled once: 'auto', 'marked' (calls of jitted functions alone), False: "
     "none; 'always': also where it does not pay, for tests.",
     parse=_parse,
-    check=check_regions,
+    check=_check,
     changes_results=True,
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tangrad._jit.compilation import Compilation
 from tangrad._jit.report.counting import Counted, equations_of
 from tangrad._jit.report.facts import MemoryUse, RegionUse, StageTime
-from tangrad._jit.report.made import Compilation
 from tangrad._jit.report.model import CompileReport
 from tangrad.core import ClosedJaxpr
 

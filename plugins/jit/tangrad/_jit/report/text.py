@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from tangrad._jit.report.facts import Facts
-from tangrad._jit.report.words import ORIGINS, memory, sizes, title
+from tangrad._jit.report.words import memory, origin, sizes, title
 
 
 def table(report: Facts) -> str:
     """The lines of a report."""
     parts = [
         [title(report)],
-        [
-            f"  {stage.stage:<14}{stage.seconds:>9.3f} s  {ORIGINS.get(stage.origin, stage.origin)}"
-            for stage in report.stages
-        ],
+        [f"  {stage.stage:<14}{stage.seconds:>9.3f} s  {origin(stage)}" for stage in report.stages],
         [_counted(*size) for size in sizes(report)],
         [f"  {name:<14}{size:>11}" for name, size in memory(report.memory)],
         _regions(report),

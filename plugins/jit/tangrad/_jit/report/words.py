@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tangrad._jit.report.facts import Facts, MemoryUse
+from tangrad._jit.report.facts import Facts, MemoryUse, StageTime
 
-# Where a result came from, where it was not made.
-ORIGINS = {"made": "", "memory": "traced earlier", "disk": "from the cache on disk"}
+_ORIGINS = {"made": "", "memory": "traced earlier", "disk": "from the cache on disk"}
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -13,6 +12,11 @@ def title(report: Facts) -> str:
     """One line that says which program it is."""
     platform = "" if report.platform in ("", report.backend) else f" ({report.platform})"
     return f"{report.name}, compiled for {report.backend}{platform} in {report.seconds:.3f} s"
+
+
+def origin(stage: StageTime) -> str:
+    """Where the result of a stage came from, where it was not made."""
+    return _ORIGINS.get(stage.origin, stage.origin)
 
 
 def sizes(report: Facts) -> list[tuple[str, int, int | None]]:

@@ -1,9 +1,8 @@
-"""Where an executable came from: compiled, or read from the cache on disk; for reports."""
+"""How large programs are: operations of StableHLO, instructions of HLO; for reports."""
 
 from __future__ import annotations
 
 import re
-import threading
 from typing import Any
 
 from tangrad._backend_xla.module_contents import all_operations
@@ -12,15 +11,6 @@ from tangrad._backend_xla.module_contents import all_operations
 _AROUND = frozenset({"builtin.module", "func.func", "func.return", "stablehlo.return", "sdy.mesh"})
 # HLO's text has an instruction a line: `ROOT name = type opcode(...)`.
 _INSTRUCTION = re.compile(r"^ +(?:ROOT )?%?[\w.-]+ = ", re.MULTILINE)
-
-
-class _Latest(threading.local):
-    """Whether the executable that this thread has loaded last was read from disk; who asks takes it back to False."""
-
-    from_disk = False
-
-
-latest = _Latest()
 
 
 def operation_count(module: Any) -> int:
