@@ -5,12 +5,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from .best import best_table
 from .driver import Driver, Result
 from .measure import CLOCKS
 from .pool import WorkerError, WorkerPool
 from .processes import ProcessBench
 from .report import as_json, machine, markdown_table, summary, text_table
-from .rows import Row, all_rows, with_peer_as_subject
+from .rows import Row, all_rows, with_peer_as_subject, without_torch
 from .sides import JAX, SIDES
 
 ROUNDS = 5
@@ -34,14 +35,17 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--peer-only", action="store_true", help="JAX in Tangrad's place: a self-test, ratios near 1")
     options.add_argument("--peer-python", default=sys.executable, help="interpreter that has jax and autograd")
     options.add_argument("--xmap-python", metavar="PYTHON", help="interpreter that has jax 0.4.23: adds rows of xmap")
+    options.add_argument("--torch-python", metavar="PYTHON", help="interpreter that has PyTorch: adds that peer")
     options.add_argument("--list", action="store_true", help="print the rows and stop")
     return options
 
 
-def chosen_rows(only: Sequence[str] | None, peer_only: bool, xmap: bool = False) -> list[Row]:
-    """The rows that `--only` asks for (all without it), those of `xmap` if there is a JAX that has it."""
+def chosen_rows(only: Sequence[str] | None, peer_only: bool, xmap: bool = False, torch: bool = False) -> list[Row]:
+    """The rows that `--only` asks for (all without it), those of `xmap` if there is a JAX that has it; with PyTorch or
+    without."""
     rows = [row for row in all_rows() if not only or any(part in row.title for part in only)]
     rows = [row for row in rows if xmap or all(SIDES[peer.side].interpreter != "xmap" for peer in row.peers)]
+    rows = rows if torch else [without_torch(row) for row in rows]
     return [with_peer_as_subject(row) for row in rows] if peer_only else rows
 
 
@@ -73,7 +77,13 @@ def report(message: str) -> None:
 def measure(rows: Sequence[Row], options: argparse.Namespace) -> list[Result]:
     """Run the rows with progress shown."""
     driver = Driver(
-        options.rounds, options.seconds, options.peer_python, options.clock, options.hlo, options.xmap_python
+        options.rounds,
+        options.seconds,
+        options.peer_python,
+        options.clock,
+        options.hlo,
+        options.xmap_python,
+        options.torch_python,
     )
     try:
         return driver.run(rows, report)
@@ -87,7 +97,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.rounds < 1:
         parser().error(f"--rounds must be at least 1, got {options.rounds}")
     wanted = [options.profile] if options.profile else options.only
-    rows = chosen_rows(wanted, options.peer_only, bool(options.xmap_python or options.profile))
+    rows = chosen_rows(
+        wanted, options.peer_only, bool(options.xmap_python or options.profile), bool(options.torch_python)
+    )
     if options.list:
         print("\n".join(row.title for row in rows))
         return 0
@@ -110,6 +122,8 @@ def write(results: list[Result], options: argparse.Namespace) -> None:
     print(f"Python {where['python']}, {where['processors']} processors, {taken}\n")
     print(text_table(results))
     print(f"\n{summary(results)}")
+    if beside := best_table(results):
+        print(f"\n{beside}")
     if options.json:
         options.json.write_text(as_json(results), encoding="utf-8")
     if options.markdown:

@@ -50,10 +50,11 @@ class Driver:
         clock: str = "wall",
         hlo_folder: Path | None = None,
         xmap_python: str | None = None,
+        torch_python: str | None = None,
     ) -> None:
         self.rounds, self.seconds, self.clock, self.hlo_folder = rounds, seconds, clock, hlo_folder
         self.processes = ProcessBench(peer_python)
-        self.pool = WorkerPool(Path(self.processes.folder.name), peer_python, xmap_python)
+        self.pool = WorkerPool(Path(self.processes.folder.name), peer_python, xmap_python, torch_python)
 
     def close(self) -> None:
         """End the workers and remove what was written."""

@@ -80,8 +80,15 @@ class WorkerProcess:
 class WorkerPool:
     """Workers by side; a dead one is replaced at the next request."""
 
-    def __init__(self, folder: Path, peer_python: str = sys.executable, xmap_python: str | None = None) -> None:
-        self.folder, self.pythons = folder, {"peer": peer_python, "xmap": xmap_python}
+    def __init__(
+        self,
+        folder: Path,
+        peer_python: str = sys.executable,
+        xmap_python: str | None = None,
+        torch_python: str | None = None,
+    ) -> None:
+        self.folder = folder
+        self.pythons = {"peer": peer_python, "xmap": xmap_python, "torch": torch_python}
         self.workers: dict[str, WorkerProcess] = {}
 
     def ask(self, side_name: str, **request: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from .programs.cliffs import IDIOMS
 from .programs.common import NAMES as COMMON
 from .programs.convolutions import PROGRAMS as CONVOLUTIONS
 from .programs.numerical import WORK as NUMERICAL
+from .programs.peers import WORKLOADS
 from .programs.several_processes import PROGRAMS as SEVERAL_PROCESSES
 from .sides import (
     AUTOGRAD,
@@ -26,6 +27,7 @@ from .sides import (
     TANGRAD_XLA,
     TANGRAD_XLA_8,
     TANGRAD_XLA_WHOLE,
+    TORCH,
 )
 
 BACKEND_LETTER = {
@@ -172,6 +174,17 @@ def numerical_rows() -> list[Row]:
     ]
 
 
+def peer_rows() -> list[Row]:
+    """What users choose between: each workload on X and on N against all peers that have it."""
+    rows = []
+    for name, work in WORKLOADS.items():
+        by_hand = [side.name for side, made in ((NUMPY, work.numpy), (TORCH, work.torch)) if made is not None]
+        for subject, limit in ((X, 1.02), (N, 1.5)):
+            peers = tuple([Peer(side, limit) for side in (JAX.name, *by_hand)])
+            rows.append(Row(f"peers: {name}", subject, f"peers: {name}", peers))
+    return rows
+
+
 def cliff_rows() -> list[Row]:
     """Everyday eager code: on X against JAX, on lengths new to the process and known; on N against NumPy, known."""
     return [
@@ -287,6 +300,7 @@ def all_rows() -> list[Row]:
         *control_flow_rows(),
         *_rows(tuple(CONVOLUTIONS), (X,), 0.75),
         *numerical_rows(),
+        *peer_rows(),
         *cliff_rows(),
         *common_rows(),
         *many_devices_rows(),
@@ -295,6 +309,11 @@ def all_rows() -> list[Row]:
         *compile_rows(),
         GEOMETRIC_MEAN,
     ]
+
+
+def without_torch(row: Row) -> Row:
+    """The row beside its other peers."""
+    return replace(row, peers=tuple([peer for peer in row.peers if peer.side != TORCH.name]))
 
 
 def with_peer_as_subject(row: Row) -> Row:

@@ -20,7 +20,8 @@ SUBMODULES = ("numpy", "lax", "nn", "random", "scipy.special", "scipy.stats", "s
 class Side:
     """One side: `name`, what to call it in a table, the module behind it, and its environment variables.
 
-    `interpreter` says whose it runs in: of a 'peer', or of 'xmap', a JAX that still has it; Tangrad has its own.
+    `interpreter` says whose it runs in: of a 'peer', of 'xmap', a JAX that still has it, or of 'torch'; Tangrad has its
+    own.
     """
 
     name: str
@@ -78,6 +79,7 @@ JAX_AGAIN_8 = replace(JAX_8, name="jax-again-8")
 JAX_AGAIN = Side("jax-again", "JAX", "jax", JAX.environment)  # in Tangrad's place in the self-test
 AUTOGRAD = Side("autograd", "autograd", "autograd")
 NUMPY = Side("numpy", "NumPy", "numpy")
+TORCH = Side("torch", "PyTorch", "torch", interpreter="torch")
 
 EVERY = (
     TANGRAD_NUMPY,
@@ -92,5 +94,6 @@ EVERY = (
     JAX_AGAIN_8,
     AUTOGRAD,
     NUMPY,
+    TORCH,
 )
 SIDES = {side.name: side for side in EVERY}

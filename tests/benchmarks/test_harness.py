@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from . import cli, cliff_table, driver, hlo, hlo_graph, measure, processes, programs, report, rows, sides
+from . import best, cli, cliff_table, driver, hlo, hlo_graph, measure, processes, programs, report, rows, sides
 from .pool import WorkerError, WorkerPool
 
 IN_WORKERS = ("loop", "once")
@@ -139,6 +139,23 @@ def test_geometric_mean():
     (missing,) = driver.geometric_mean(row, [steady_result(0.5), steady_result(None)])
     assert missing.verdict == "ERROR"
     assert driver.geometric_mean(row, [])[0].verdict == "ERROR"
+
+
+def test_the_best_of_the_peers():
+    workloads = [row for row in rows.all_rows() if row.name.startswith(best.PREFIX)]
+    assert len(workloads) == 2 * 36
+    row = next(row for row in workloads if row.name == "peers: sort" and row.backend == "X")
+    assert [peer.side for peer in row.peers] == list(best.PEERS)
+    assert [peer.side for peer in rows.without_torch(row).peers] == ["jax", "numpy"]
+    results = [
+        driver.Result(row, peer, 1.02, subject=0.002, peer=0.002 / ratio, judged=ratio)
+        for peer, ratio in (("jax", 0.5), ("numpy", 2.0))
+    ]
+    missing = driver.Result(row, "torch", 1.02, error="no interpreter")
+    table = best.best_table([*results, missing])
+    assert "| sort | 2 | – | 4 | 1 | – | 2 | – |" in table
+    assert table.endswith("X: 0 of 1 within 1.02")
+    assert best.best_table([missing]) == ""
 
 
 ONE_HLO = """HloModule jit_f, entry_computation_layout={(f32[3]{0})->f32[3]{0}}

@@ -16,6 +16,7 @@ from . import (
     many_devices,
     named_axes,
     numerical,
+    peers,
     steady,
     tracing,
 )
@@ -40,6 +41,7 @@ def program_table() -> dict[str, Maker]:
         many_devices,
         named_axes,
         numerical,
+        peers,
     ):
         repeated = table.keys() & module.PROGRAMS.keys()
         if repeated:
