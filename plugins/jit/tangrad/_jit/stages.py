@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from tangrad import tree
 from tangrad._jit.abstract import struct_tree
@@ -21,6 +21,7 @@ from tangrad.errors import MissingDistributionError
 
 if TYPE_CHECKING:
     from tangrad._jit.report.model import CompileReport
+    from tangrad.core import Backend, ClosedJaxpr, Executable
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,3 +364,28 @@ class Compiled(_Stage):
 
     def __repr__(self) -> str:
         return f"<compiled {self._name} for {self._backend.name}>"
+
+
+class CompiledParts(NamedTuple):
+    """What a compiled program consists of, for who writes it.
+
+    Attributes:
+        name: of the function. backend: the one that compiled it. program: what it was lowered from.
+        executable: the backend's. kept: which arguments it takes, by position; None: all.
+        outer: values of functions that were being traced around it, which are its first arguments.
+    """
+
+    name: str
+    backend: Backend
+    program: ClosedJaxpr
+    executable: Executable
+    kept: Sequence[int] | None
+    outer: Sequence[Any]
+
+
+def parts_of(compiled: Compiled) -> CompiledParts:
+    """The parts of a compiled program."""
+    traced, program = compiled._traced, compiled._program
+    return CompiledParts(
+        compiled._name, compiled._backend, traced.jaxpr, program.executable, program.kept, traced.outer
+    )

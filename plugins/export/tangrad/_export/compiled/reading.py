@@ -6,6 +6,7 @@ from typing import Any
 
 from tangrad._export.compiled.container import Unpacked, check_seal, refuse, unpacked
 from tangrad._export.compiled.loaded import LoadedCompiled
+from tangrad._export.compiled.storing import StoresPrograms
 from tangrad._export.exported import NUMPY
 from tangrad._export.programs import read_program
 from tangrad._export.reading import check_arguments, read_aval, read_list, read_number, read_text
@@ -94,8 +95,8 @@ def _portable(found: Unpacked, fields: dict[str, Any]) -> LoadedCompiled:
 
 def _machine_code(found: Unpacked, fields: dict[str, Any]) -> LoadedCompiled:
     name, kept = fields["backend"], fields["kept"]
-    backend: Any = get_backend(name) if name in backend_names() else None
-    if not hasattr(backend, "restore_program"):
+    backend = get_backend(name) if name in backend_names() else None
+    if not isinstance(backend, StoresPrograms):
         raise ValueError(f"{fields['name']} was compiled by the backend {name!r:.80}, which is not installed here")
     avals = fields["in_avals"] if kept is None else [fields["in_avals"][position] for position in kept]
     executable = backend.restore_program(fields["name"], found.description, found.program, avals, fields["out_avals"])

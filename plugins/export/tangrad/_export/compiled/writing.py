@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._export.compiled.container import packed
+from tangrad._export.compiled.storing import StoresPrograms
 from tangrad._export.exported import NUMPY, argument_labels
 from tangrad._export.programs import written_program
 from tangrad._export.structures import described_tree
 from tangrad._export.writing import described_aval
 from tangrad.core.arguments import is_symbolic
+from tangrad.extend.jit import parts_of
 from tangrad.extend.runtime import portable_program
 from tangrad.stages import Compiled
+
+if TYPE_CHECKING:
+    from tangrad.extend.jit import CompiledParts
 
 
 def serialize_compiled(compiled: Compiled, *, key: bytes | None = None) -> bytes:
@@ -37,30 +42,32 @@ def serialize_compiled(compiled: Compiled, *, key: bytes | None = None) -> bytes
         raise TypeError(
             f"serialize_compiled takes what jit(f).lower(...).compile() returns, got a {type(compiled).__name__}"
         )
-    program, closed = compiled._program, compiled._traced.jaxpr
-    _check(compiled, closed)
-    if compiled._backend.name == NUMPY:
-        facts, data = {}, written_program(portable_program(closed), argument_labels(compiled.in_tree))
-    elif hasattr(compiled._backend, "store_program"):
-        facts, data = compiled._backend.store_program(program.executable)
+    parts = parts_of(compiled)
+    closed, backend = parts.program, parts.backend
+    _check(parts)
+    if backend.name == NUMPY:
+        facts: dict[str, Any] = {}
+        data = written_program(portable_program(closed), argument_labels(compiled.in_tree))
+    elif isinstance(backend, StoresPrograms):
+        facts, data = backend.store_program(parts.executable)
     else:
-        raise NotImplementedError(f"the backend {compiled._backend.name!r} does not write its programs")
+        raise NotImplementedError(f"the backend {backend.name!r} does not write its programs")
     description = {
-        "backend": compiled._backend.name,
-        "name": compiled._name,
+        "backend": backend.name,
+        "name": parts.name,
         "in_tree": described_tree(compiled.in_tree),
         "in_avals": [described_aval(aval) for aval in closed.in_avals],
         "out_tree": described_tree(compiled.out_tree),
         "out_avals": [described_aval(aval) for aval in closed.out_avals],
-        "kept": None if program.kept is None else list(program.kept),
+        "kept": None if parts.kept is None else list(parts.kept),
         **facts,
     }
     return packed(description, data, key)
 
 
-def _check(compiled: Compiled, closed: Any) -> None:
-    name = compiled._name
-    if compiled._traced.outer:
+def _check(parts: CompiledParts) -> None:
+    name, closed = parts.name, parts.program
+    if parts.outer:
         raise NotImplementedError(f"serialize: {name} uses values of a function that is being traced around it")
     if closed.effects:
         effects = ", ".join(sorted(map(str, closed.effects)))
