@@ -8,6 +8,7 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import lax
+from tangrad._backend_numpy.windows import depthwise
 from tangrad._backend_xla.lower import convolutions_cpu
 
 RELATIVE = {"bfloat16": 5e-2, "float16": 5e-3, "float64": 1e-10, "int32": 0}
@@ -18,6 +19,8 @@ def every_size(request, monkeypatch):
     """The ways that are for large arrays, taken for small ones, too."""
     for name, value in (("FEW", 0), ("FEW_IN_A_GROUP", 0), ("MOST_TERMS", request.param)):
         monkeypatch.setattr(convolutions_cpu, name, value)
+    for name, value in (("FEW", 0), ("MOST_SUMMED", 2)):
+        monkeypatch.setattr(depthwise, name, value)
     tangrad.clear_caches()
     yield
     tangrad.clear_caches()

@@ -12,6 +12,7 @@ import numpy as np
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import composed, kernel
 from tangrad._backend_numpy.windows.convolution import Convolution
+from tangrad._backend_numpy.windows.depthwise import depthwise
 from tangrad._backend_numpy.windows.early_extrema import take_extrema_early
 from tangrad._backend_numpy.windows.fractional import FractionalConvolution
 from tangrad._backend_numpy.windows.pooling import Window, WindowReduction, gather_selected, scatter_selected
@@ -54,6 +55,9 @@ def _conv_general_dilated(
 
 
 def _convolved(ctx: Lowering, x: Value, w: Value, out: Any, dtype: np.dtype, params: Params) -> Value:
+    alone = depthwise(x.shape, w.shape, out, dtype, **params)
+    if alone is not None:
+        return ctx.call(alone, x, w, nature=FRESH, like=ctx.full(out, 0, dtype))
     if FractionalConvolution.suits(x.shape, w.shape, out, **params):
         return FractionalConvolution(x.shape, w.shape, out, dtype, **params).emit(ctx, x, w)
     convolution = Convolution(x.shape, w.shape, out, dtype, **params)
