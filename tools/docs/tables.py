@@ -73,6 +73,7 @@ TABLES = {
     "jax settings": jax_settings_table,
     "differences": differences.table,
     "missing": missing.table,
+    "newer": missing.newer_table,
     "array api": array_api.reasons_table,
     "packages": packages.table,
     "rule kinds": extension.kinds_table,
