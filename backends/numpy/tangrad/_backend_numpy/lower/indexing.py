@@ -15,7 +15,8 @@ import numpy as np
 
 from tangrad._backend_numpy.array import physical
 from tangrad._backend_numpy.functions import FRESH
-from tangrad._backend_numpy.kernels import kernel
+from tangrad._backend_numpy.kernels import Kernel, kernel
+from tangrad._backend_numpy.program import Value
 from tangrad._backend_numpy.wider import wider
 from tangrad.core import Primitive, RuleSet
 from tangrad.extend import lax as p
@@ -39,6 +40,7 @@ _ROUNDING = (np.add, np.subtract)
 MEETING = 8
 SAMPLED, SAMPLED_OF_SHORT = 256, 16  # the latter of dtypes of two bytes
 WHOLE = 16  # operands of up to so many times the updates are widened whole, of others what is met
+COUNTED = 256  # numbers that are added to a vector, from which on they are added up by `bincount`
 OVERLAP = 16  # windows that are longer overlap too often for that
 
 
@@ -159,7 +161,8 @@ def _gather(
 
         in_place = batch == list(range(axis, axis + len(batch)))
         unsigned = _UNSIGNED.get(indices.dtype)
-        if unsigned is None or not in_place:
+        reached = 1 << (8 * indices.dtype.itemsize - 1)  # in a longer array a negative index would be read as a place
+        if unsigned is None or not in_place or operand.shape[axis] > reached:
             return gather_along
 
         def gather_within(x: Array, indices: Array) -> Array:
@@ -192,8 +195,9 @@ def _one_axis(windows: Windows) -> int | None:
 def _scatter(primitive: Primitive, function: Any) -> None:
     """Register a scatter that combines by a ufunc; None: updates replace what was there."""
 
-    @kernel(lower, primitive, nature=FRESH)
-    def _(ctx: Lowering, *, dimension_numbers: Any, mode: Any, unique_indices: bool, **_: Any) -> Callable[..., Any]:
+    def build(
+        ctx: Lowering, *, dimension_numbers: Any, mode: Any, unique_indices: bool, **_: Any
+    ) -> Callable[..., Any]:
         operand, indices, updates = ctx.in_avals
         sizes = window_sizes(dimension_numbers, operand.shape, updates.shape)
         windows = Windows(operand, indices, dimension_numbers, sizes)
@@ -240,7 +244,73 @@ def _scatter(primitive: Primitive, function: Any) -> None:
                 combine(out, windows.index(starts, chosen), values, alone)
             return out
 
+        if function is np.add and operand.dtype == np.float32 and _adds_to_vector(operand, indices, windows, mode):
+            return _added_up(operand.shape[0], indices.dtype)
         return scatter
+
+    def emit(ctx: Lowering, x: Value, indices: Value, updates: Value, **params: Any) -> Value:
+        if function is np.add and updates.stored.size == 1:
+            operand, places, _ = ctx.in_avals
+            windows = Windows(operand, places, params["dimension_numbers"], (1,) * operand.ndim)
+            if _adds_to_vector(operand, places, windows, params["mode"]):
+                number = Value(updates.stored, updates.stored.shape)  # as it is, not as often as it is added
+                return ctx.call(_counted(operand.shape[0], places.dtype), x, indices, number, nature=FRESH)
+        return ctx.call(build(ctx, **params), x, indices, updates, nature=FRESH)
+
+    lower.table({primitive: Kernel(emit)})
+
+
+# --- sums and counts ------------------------------------------------------------------------------------------------
+
+
+def _adds_to_vector(operand: Any, indices: Any, windows: Windows, mode: Any) -> bool:
+    """Whether many numbers are added to a vector with no more elements than that, and those out of bounds dropped."""
+    size = operand.shape[0] if operand.ndim == 1 else 0
+    reached = 1 << (8 * indices.dtype.itemsize - 1)
+    return (
+        operand.ndim == 1
+        and not windows.kept
+        and operand.dtype.isbuiltin == 1
+        and operand.dtype.kind in "iuf"
+        and COUNTED <= windows.count >= size
+        and size < reached
+        and mode is not GatherScatterMode.CLIP
+    )
+
+
+def _places(size: int, dtype: np.dtype) -> Callable[[Array], Array]:
+    """The function that brings indices into the form that `bincount` takes; what is dropped goes behind the last."""
+    unsigned = np.dtype(f"u{dtype.itemsize}")  # as which negative ones are great
+    behind = unsigned.type(size)
+    return lambda indices: np.minimum(indices.reshape(-1).view(unsigned), behind).astype(np.intp)
+
+
+def _counted(size: int, index_dtype: np.dtype) -> Callable[..., Any]:
+    """The same number is added each time: as often as it is counted."""
+    places = _places(size, index_dtype)
+
+    def count(x: Array, indices: Array, number: Array) -> Array:
+        counts, out = np.bincount(places(indices), minlength=size + 1)[:size], x.copy()
+        number = number.reshape(())
+        if out.dtype.kind == "f":
+            np.copyto(out, out + counts * number.astype(np.float64), "same_kind", where=counts != 0)
+        else:
+            out += counts.astype(out.dtype) * number
+        return out
+
+    return count
+
+
+def _added_up(size: int, index_dtype: np.dtype) -> Callable[..., Any]:
+    """Sums of floats of single precision in double precision."""
+    places = _places(size, index_dtype)
+
+    def add_up(x: Array, indices: Array, updates: Array) -> Array:
+        sums, out = np.bincount(places(indices), updates.reshape(-1), size + 1)[:size], x.copy()
+        np.copyto(out, out + sums, "same_kind", where=sums != 0)
+        return out
+
+    return add_up
 
 
 def _combine_wide(function: Any, out: Array, places: Array, values: Array, wide: Any) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import Kernel, composed, kernel
+from tangrad._backend_numpy.searching import places
 from tangrad.core import RuleSet, decomposition_jaxpr, dtypes
 from tangrad.extend.lax import search_sorted_p, sort_p, top_k_p
 
@@ -152,7 +153,7 @@ def _search_sorted(ctx: Lowering, keys: Value, values: Any, **params: Any) -> Va
     def run(keys: np.ndarray, values: np.ndarray) -> np.ndarray:
         if narrow:
             keys, values = _comparable(keys), _comparable(values)
-        return np.asarray(keys.searchsorted(values, side), dtype)
+        return np.asarray(places(keys, values, side), dtype)
 
     return ctx.call(run, keys, values, nature=FRESH)
 
