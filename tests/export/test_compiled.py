@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import warnings
 from collections import namedtuple
 from hashlib import sha256
 
@@ -13,7 +14,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as np
-from tangrad import export
+from tangrad import export, tree
 from tangrad._export.compiled import container
 from tangrad.core import backend_names
 from tangrad.experimental import serialize_executable
@@ -108,6 +109,56 @@ def test_donated_arguments_are_taken_over() -> None:
         read, x = tangrad.load_compiled(made.serialize()), np.asarray(X)
         numpy.testing.assert_array_equal(read(x), X + 1)
         assert x.is_deleted()
+
+
+def test_a_donated_array_that_is_another_argument_is_refused(backend) -> None:
+    made = tangrad.jit(lambda x, y: (x + y["z"], y["z"] * 2), donate_argnums=0).lower(X, {"z": X}).compile()
+    read, x = tangrad.load_compiled(made.serialize()), np.asarray(X)
+    with pytest.raises(ValueError, match=r"args\[0\] is donated, and its array is both args\[0\] and args\[1\]\['z'\]"):
+        read(x, {"z": x})
+    numpy.testing.assert_array_equal(read(X, {"z": X})[0], 2 * X)  # what is no array of Tangrad's is copied
+    numpy.testing.assert_array_equal(X, numpy.arange(6).reshape(2, 3))
+
+
+VALUES = (
+    1.5,
+    3,
+    True,
+    2j,
+    numpy.float32(2),
+    X,
+    X.astype("int8"),
+    numpy.zeros((0, 2), "float32"),
+    X.astype("complex64"),
+)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_results_have_the_types_that_they_had(backend, seed) -> None:
+    """Weak ones too, in whatever order, whether arguments are donated, and unused ones are kept or not."""
+    draw = numpy.random.default_rng(seed)
+    arguments = [VALUES[number] for number in draw.integers(len(VALUES), size=3)]
+    options = {"keep_unused": bool(draw.integers(2)), "donate_argnums": (0,) if draw.integers(2) else ()}
+
+    def results(*values):
+        made = (values[0], values[0] * 2, 1.0, [values[1] + values[1]], np.abs(values[0]))
+        return [made[number] for number in draw.permutation(len(made))[:4]]
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Some donated buffers")
+        made = tangrad.jit(results, **options).lower(*arguments).compile()
+    read = tangrad.load_compiled(made.serialize())
+    for found, expected in zip(tree.leaves(read(*arguments)), tree.leaves(made(*arguments)), strict=True):
+        numpy.testing.assert_array_equal(found, expected)
+        assert (found.shape, found.dtype, found.weak_type) == (expected.shape, expected.dtype, expected.weak_type)
+        assert (found * np.ones(1, dtype="bfloat16")).dtype == (expected * np.ones(1, dtype="bfloat16")).dtype
+
+
+def test_results_are_checked_where_that_is_wanted(backend) -> None:
+    read = tangrad.load_compiled(tangrad.jit(np.log).lower(X).compile().serialize())
+    assert numpy.isnan(read(-1 - X)).all()
+    with tangrad.debug_nans(True), pytest.raises(FloatingPointError, match=r"nan.*loaded program 'log'"):
+        read(-1 - X)
 
 
 @needs_xla
@@ -219,6 +270,18 @@ def test_programs_for_other_machines_are_refused(fact: str) -> None:
 def test_descriptions_that_make_no_sense_are_refused(backend, changes) -> None:
     with pytest.raises(ValueError, match="this is no compiled program"):
         tangrad.load_compiled(edited(small(backend), **changes))
+
+
+@pytest.mark.parametrize(
+    "value", [None, True, -1, 1e300, "x", {}, [None], [7], [[]], {"a": 1}, [["float32", ["b"]]]], ids=str
+)
+def test_a_description_is_used_or_refused_whatever_is_in_it(backend, value) -> None:
+    data = small(backend)
+    for fact in container.unpacked(data).description:
+        try:
+            tangrad.load_compiled(edited(data, **{fact: value}))
+        except (ValueError, PermissionError) as error:
+            assert str(error)
 
 
 def test_a_description_that_is_no_table_is_refused() -> None:

@@ -10,6 +10,6 @@ __getattr__, __dir__ = door(
             "report_hit to_arrays usable_donations"
         ),
         "tangrad._core.kernel.compile_time": "computes_at_once",
-        "tangrad._core.kernel.nan_checks": "check_results without_value_checks",
+        "tangrad._core.kernel.nan_checks": "check_results check_values without_value_checks",
     },
 )

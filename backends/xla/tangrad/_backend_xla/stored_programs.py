@@ -65,7 +65,10 @@ def restore(backend: Any, name: str, facts: Any, data: bytes, in_avals: Sequence
         if there != here:
             of = fact.replace("_", " ")
             raise ValueError(f"{name} was compiled for {of} {there!r:.120}, and this is {here!r:.120}: compile it anew")
-    platform, overrides = device.platform, facts.get("compiler_options")
+    platform = device.platform
+    targets, overrides = facts.get("targets"), facts.get("compiler_options")
+    if not (isinstance(targets, list) and isinstance(overrides, dict) and all([type(name) is str for name in targets])):
+        raise ValueError(f"{name} does not say what it calls and was compiled with: its description is damaged")
     options = jaxlib_api.make_compile_options(
         [[device.raw]],
         len(in_avals),
@@ -73,7 +76,7 @@ def restore(backend: Any, name: str, facts: Any, data: bytes, in_avals: Sequence
         overrides=overrides or None,
         cuda_data_folder=cuda_data_folder() if platform == "cuda" else None,
     )
-    jaxlib_calls.make_callable(facts.get("targets") or (), platform)
+    jaxlib_calls.make_callable(targets, platform)
     try:
         executable = jaxlib_api.deserialize_executable(device.client, data, [device.raw], options)
     except jaxlib_api.XlaRuntimeError as error:

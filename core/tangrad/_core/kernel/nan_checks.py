@@ -75,11 +75,15 @@ def check_results(run: Callable[[], Any], what: str) -> Any:
 def evaluate_and_check(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """As `ask_and_evaluate`. Raises FloatingPointError for a result that the settings of this thread forbid."""
     out = ask_and_evaluate(primitive, args, params)
-    if is_checking_values() and not thread.values_unchecked:
-        found = bad_value(out if primitive.multiple_results else (out,))
-        if found is not None:
-            raise error_for(found, f"primitive {primitive.name!r}")
+    check_values(out if primitive.multiple_results else (out,), f"primitive {primitive.name!r}")
     return out
+
+
+def check_values(outs: Sequence[Any], where: str) -> None:
+    """Raise FloatingPointError for results, made by `where`, that the settings of this thread forbid."""
+    found = bad_value(outs) if is_checking_values() and not thread.values_unchecked else None
+    if found is not None:
+        raise error_for(found, where)
 
 
 def checked_execute(

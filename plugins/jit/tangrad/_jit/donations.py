@@ -43,8 +43,11 @@ def _long_name(aval: Any) -> str:
     return f"{dtypes.dtype_name(aval.dtype)}[{','.join(map(str, aval.shape))}]"
 
 
-def check_not_shared(call: Call, donated: Sequence[bool], arrays: Sequence[Any], name: str) -> None:
-    """Raise ValueError if the buffer of an argument that is overwritten is that of another argument too."""
+def check_not_shared(path: Callable[[int], str], donated: Sequence[bool], arrays: Sequence[Any], name: str) -> None:
+    """Raise ValueError if the buffer of an argument that is overwritten is that of another argument too.
+
+    `path`: what the argument at a position is called.
+    """
     if not any(donated):
         return
     first = {id(array): position for position, array in reversed(list(enumerate(arrays)))}
@@ -53,8 +56,8 @@ def check_not_shared(call: Call, donated: Sequence[bool], arrays: Sequence[Any],
         if other != position and (donated[position] or donated[other]):
             given = position if donated[position] else other
             raise ValueError(
-                f"{name}: argument {call.path(given)} is donated, and its array is both {call.path(other)} and "
-                f"{call.path(position)}: what is overwritten as one cannot be read as the other; pass a copy"
+                f"{name}: argument {path(given)} is donated, and its array is both {path(other)} and "
+                f"{path(position)}: what is overwritten as one cannot be read as the other; pass a copy"
             )
 
 
@@ -66,7 +69,7 @@ def refusing_shared(
         return execute
 
     def run(arrays: Any) -> Any:
-        check_not_shared(call, donated, arrays, name)
+        check_not_shared(call.path, donated, arrays, name)
         return execute(arrays)
 
     return run

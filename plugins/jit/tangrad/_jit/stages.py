@@ -279,7 +279,7 @@ class Compiled(_Stage):
                     f"got {given.str_short()}"
                 )
         arrays = arrays_for(self._backend, leaves, self._options)
-        check_not_shared(self._call, self._donated, arrays, self._name)
+        check_not_shared(self._call.path, self._donated, arrays, self._name)
         if self._traced.outer:
             arrays = [*to_arrays(self._backend, self._traced.outer), *arrays]
         return self._traced.out_tree.unflatten(self._program.execute(arrays))
@@ -373,6 +373,7 @@ class CompiledParts(NamedTuple):
         name: of the function. backend: the one that compiled it. program: what it was lowered from.
         executable: the backend's. kept: which arguments it takes, by position; None: all.
         outer: values of functions that were being traced around it, which are its first arguments.
+        donated: for each of its own arguments, whether the program overwrites it.
     """
 
     name: str
@@ -381,11 +382,18 @@ class CompiledParts(NamedTuple):
     executable: Executable
     kept: Sequence[int] | None
     outer: Sequence[Any]
+    donated: Sequence[bool]
 
 
 def parts_of(compiled: Compiled) -> CompiledParts:
     """The parts of a compiled program."""
     traced, program = compiled._traced, compiled._program
     return CompiledParts(
-        compiled._name, compiled._backend, traced.jaxpr, program.executable, program.kept, traced.outer
+        compiled._name,
+        compiled._backend,
+        traced.jaxpr,
+        program.executable,
+        program.kept,
+        traced.outer,
+        compiled._donated,
     )

@@ -7,7 +7,7 @@ __getattr__, __dir__ = door(
     {
         "tangrad._jit.abstract": "struct_tree",
         "tangrad._jit.call": "Call Options trace_call",
-        "tangrad._jit.donations": "taken_over",
+        "tangrad._jit.donations": "check_not_shared taken_over",
         "tangrad._jit.function": "JitFunction jit",
         "tangrad._jit.primitives": "jit_p",
         "tangrad._jit.regions.primitives": "region_p",

@@ -8,6 +8,8 @@ from typing import Any
 from tangrad import tree
 from tangrad._export.exported import argument_labels
 from tangrad.core import Array, ShapedArray, Tracer, get_aval, is_array_value, put
+from tangrad.core.programs import check_values
+from tangrad.extend.jit import check_not_shared
 
 
 class LoadedCompiled:
@@ -30,17 +32,22 @@ class LoadedCompiled:
         self._kind, self._executable = backend.array_type, executable
         self._execute: Callable[[list[Any]], list[Any]] = executable.execute
         self._kept = range(len(self.in_avals)) if kept is None else kept
+        self._donated = [position in fields["donated"] for position in range(len(self.in_avals))]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program.
 
-        Raises TypeError for arguments of another structure, shape or dtype than it was compiled for.
+        Raises TypeError for arguments of another structure, shape or dtype than it was compiled for, ValueError for a
+        donated array that is another argument too.
         """
         leaves, structure = tree.flatten((args, kwargs))
         if structure != self.in_tree:
             raise TypeError(f"{self.fun_name}: expected arguments of structure {self.in_tree}, got {structure}")
         arrays = list(map(self._array, leaves, self.in_avals, self._labels))
-        return self.out_tree.unflatten(self._execute([arrays[position] for position in self._kept]))
+        check_not_shared(self._labels.__getitem__, self._donated, arrays, self.fun_name)
+        outs = self._execute([arrays[position] for position in self._kept])
+        check_values(outs, f"the loaded program {self.fun_name!r}")
+        return self.out_tree.unflatten(outs)
 
     def _array(self, leaf: Any, aval: ShapedArray, label: str) -> Any:
         if isinstance(leaf, Tracer) or not is_array_value(leaf):

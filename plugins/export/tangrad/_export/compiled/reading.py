@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tangrad._export.compiled.container import Unpacked, check_seal, refuse, unpacked
@@ -11,7 +12,8 @@ from tangrad._export.exported import NUMPY
 from tangrad._export.programs import read_program
 from tangrad._export.reading import check_arguments, read_aval, read_list, read_number, read_text
 from tangrad._export.structures import tree_from
-from tangrad.core import api_boundary, backend_names, get_backend
+from tangrad.core import ShapedArray, api_boundary, backend_names, get_backend
+from tangrad.core.arguments import is_symbolic
 from tangrad.core.programs import compile_program
 from tangrad.extend.symbolic import SymbolicScope
 
@@ -66,18 +68,27 @@ def _fields(found: dict[str, Any]) -> dict[str, Any]:
     if in_tree.num_leaves != len(in_avals) or out_tree.num_leaves != len(out_avals):
         raise ValueError("its trees do not fit its types")
     check_arguments(in_tree)
-    kept = found["kept"]
-    if kept is not None and any([read_number(position) >= len(in_avals) for position in read_list(kept)]):
-        raise ValueError("it takes arguments that there are none of")
+    if any([is_symbolic(size) for aval in (*in_avals, *out_avals) for size in aval.shape]):
+        raise ValueError("it has sizes that are no numbers")
+    kept = None if found["kept"] is None else _positions(found["kept"], in_avals)
+    weak = set(_positions(found.get("weak", []), out_avals))
     return {
         "backend": read_text(found["backend"]),
         "name": read_text(found["name"]),
         "in_tree": in_tree,
         "in_avals": in_avals,
         "out_tree": out_tree,
-        "out_avals": out_avals,
+        "out_avals": tuple([aval.update(weak_type=at in weak) for at, aval in enumerate(out_avals)]),
         "kept": kept,
+        "donated": _positions(found.get("donated", []), in_avals),
     }
+
+
+def _positions(entry: Any, avals: Sequence[ShapedArray]) -> list[int]:
+    found = [read_number(position) for position in read_list(entry)]
+    if any([position >= len(avals) for position in found]):
+        raise ValueError("it takes or returns what there is none of")
+    return found
 
 
 def _portable(found: Unpacked, fields: dict[str, Any]) -> LoadedCompiled:

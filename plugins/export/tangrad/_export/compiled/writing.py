@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tangrad._export.compiled.container import packed
@@ -60,9 +61,15 @@ def serialize_compiled(compiled: Compiled, *, key: bytes | None = None) -> bytes
         "out_tree": described_tree(compiled.out_tree),
         "out_avals": [described_aval(aval) for aval in closed.out_avals],
         "kept": None if parts.kept is None else list(parts.kept),
+        "donated": _where(parts.donated),
+        "weak": _where([aval.weak_type for aval in closed.out_avals]),
         **facts,
     }
     return packed(description, data, key)
+
+
+def _where(flags: Iterable[bool]) -> list[int]:
+    return [position for position, flag in enumerate(flags) if flag]
 
 
 def _check(parts: CompiledParts) -> None:
