@@ -1,5 +1,7 @@
 """Fourier transforms: values in both precisions and any number of dimensions; what a transform is transposed to."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import tangrad
 import tangrad.numpy as tnp
 from tangrad import enable_x64, lax
 from tangrad import use_backend as backend_setting
+from tangrad._backend_numpy.lower import fft as numpy_fft
 from tests.primitives.support import BACKENDS, agree_everywhere, check_batching, check_derivative, draw
 
 # Name -> NumPy's function, which before NumPy 2 gives double precision, and the dtypes of operand and result.
@@ -26,6 +29,30 @@ def test_values(kind, lengths):
     x = draw(taken, 2, *lax.FftType.from_any(kind).sizes(lengths)[0])
     expected = reference(x, lengths, tuple(range(-len(lengths), 0))).astype(given)
     agree_everywhere(lambda x: lax.fft(x, kind, lengths), expected, x, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+@pytest.mark.parametrize("shape", [(2, 9, 16), (1, 8, 2), (3, 5, 7)], ids=str)
+def test_large_transforms_by_scipy(monkeypatch, shape, installed):
+    """The same in the same precision, with NaN where it was, and by NumPy where there is no SciPy."""
+    pytest.importorskip("scipy")
+    monkeypatch.setattr(numpy_fft, "LARGE", 0)
+    if not installed:
+        monkeypatch.setitem(sys.modules, "scipy.fft", None)
+    numpy_fft._scipy.cache_clear()
+    tangrad.clear_caches()
+    with backend_setting("numpy"):
+        real, complex_ = draw("float32", *shape), draw("complex64", *shape)
+        spoilt = np.where(np.arange(shape[-1]) == 1, np.float32(np.nan), real)
+        for name in ("fft", "ifft", "irfft", "rfft", "fft2", "irfft2", "rfft2", "fftn", "irfftn", "rfftn"):
+            for x in (real, spoilt) if name.startswith("r") else (complex_,):
+                found = np.asarray(getattr(tnp.fft, name)(x))
+                with np.errstate(all="ignore"):
+                    expected = getattr(np.fft, name)(x)
+                assert found.dtype == ("float32" if name.startswith("ir") else "complex64")
+                np.testing.assert_allclose(found, expected, rtol=1e-5, atol=2e-5)
+    numpy_fft._scipy.cache_clear()
+    tangrad.clear_caches()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
