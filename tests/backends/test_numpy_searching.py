@@ -6,6 +6,7 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad._backend_numpy import searching
+from tangrad._backend_numpy.lower import indexing
 
 KEYS = {
     "even": lambda rng, count: np.linspace(-3, 3, count),
@@ -131,3 +132,22 @@ def test_counts_and_histograms_under_transformations(weights):
         totals = np.bincount(np.maximum(numbers[0], 0), values[0], minlength=12)[:10]
         wanted = 2 * np.append(totals, [0, 0])[np.maximum(numbers[0], 0)]
         np.testing.assert_allclose(np.asarray(gradient), wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "min", "max"])
+def test_rows_are_combined_in_their_order(monkeypatch, name):
+    """To the last bit what one row after another gives, with more rounds than are made at once, and rows left out."""
+    rng = np.random.default_rng(2)
+    x, rows = rng.normal(size=(6, 3)).astype("float32"), rng.normal(size=(40, 3)).astype("float32")
+    places = rng.integers(0, 8, 40).astype("int32")
+    found = []
+    for at_once in (1, 1 << 40):
+        monkeypatch.setattr(indexing, "ROUNDS_FROM", at_once)
+        monkeypatch.setattr(indexing, "LONG_ROW", 1)
+        monkeypatch.setattr(indexing, "MOST_ROUNDS", 3)
+        tangrad.clear_caches()
+        with tangrad.use_backend("numpy"):
+            combine = tangrad.jit(lambda x, i, rows: getattr(x.at[i], name)(rows, mode="drop"))
+            found.append(np.asarray(combine(x, places, rows)))
+    tangrad.clear_caches()
+    assert found[0].tobytes() == found[1].tobytes() and (found[0] != x).any()

@@ -41,6 +41,8 @@ MEETING = 8
 SAMPLED, SAMPLED_OF_SHORT = 256, 16  # the latter of dtypes of two bytes
 WHOLE = 16  # operands of up to so many times the updates are widened whole, of others what is met
 COUNTED = 256  # numbers that are added to a vector, from which on they are added up by `bincount`
+ROUNDS_FROM, LONG_ROW = 256, 32  # rows, and their elements, from which on they are combined in rounds
+MOST_ROUNDS = 32
 OVERLAP = 16  # windows that are longer overlap too often for that
 
 
@@ -214,6 +216,8 @@ def _scatter(primitive: Primitive, function: Any) -> None:
         wide = wider(inner.dtype) if rounds else None
         interval = SAMPLED_OF_SHORT if inner.dtype.itemsize == 2 else SAMPLED
         few = windows.count <= 2 * MEETING * interval
+        in_rounds = function is not None and not alone and axis == 0 and windows.count >= ROUNDS_FROM
+        in_rounds = in_rounds and math.prod(window_shape) >= LONG_ROW and inner.dtype.isbuiltin == 1
 
         def combine(out: Array, index: Any, values: Array, apart: bool) -> None:
             if function is None:
@@ -238,6 +242,8 @@ def _scatter(primitive: Primitive, function: Any) -> None:
             elif wide is not None and not few and windows.often_meet(starts, interval):
                 place = starts[:, 0] if axis == 0 else windows.flat_index(starts, chosen, out.shape)
                 _combine_wide(function, out if axis == 0 else out.reshape(-1), place, values, wide)
+            elif in_rounds:
+                _combine_in_rounds(function, out, starts[:, 0], values)
             elif axis == 0:
                 combine(out, starts[:, 0], values, alone)
             else:
@@ -311,6 +317,26 @@ def _added_up(size: int, index_dtype: np.dtype) -> Callable[..., Any]:
         return out
 
     return add_up
+
+
+def _combine_in_rounds(function: Any, out: Array, places: Array, values: Array) -> None:
+    """As `function.at`, in the same order: the first row for each place, then the second one, …
+
+    Within a round no place comes twice, so that whole rows are combined at once.
+    """
+    order = places.argsort(kind="stable")
+    ordered = places[order]
+    begins = np.ones(len(places), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
+    numbers = np.arange(len(places))
+    turns = numbers - np.maximum.accumulate(np.where(begins, numbers, 0))
+    for turn in range(min(int(turns.max()) + 1, MOST_ROUNDS)):
+        rows = order[turns == turn]
+        chosen = places[rows]
+        out[chosen] = function(out[chosen], values[rows])
+    rest = order[turns >= MOST_ROUNDS]
+    if len(rest):
+        function.at(out, places[rest], values[rest])
 
 
 def _combine_wide(function: Any, out: Array, places: Array, values: Array, wide: Any) -> None:
