@@ -13,5 +13,6 @@ __getattr__, __dir__ = door(
         "tangrad._batching.split": "SplitAxis split_by_names",
         "tangrad._batching.trace": "BatchTrace BatchTracer batch_flat batch_jaxpr",
         "tangrad._batching.vmap_api": "vmap",
+        "tangrad._batching.vmappables": "register_vmappable vmappables",
     },
 )

@@ -148,6 +148,10 @@ class Primitive:
             self.memo[key] = self.memo[by_value] = out
         return out
 
+    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters of an equation as `bind` takes them: the same, for interpreters that were written for JAX."""
+        return params
+
     def clear_cache(self) -> None:
         """Forget the inferred types."""
         self.memo.clear()

@@ -11,6 +11,7 @@ import numpy as np
 from tangrad import tree
 from tangrad._batching.axes import AxisInfo, place_axis
 from tangrad._batching.trace import batch_flat
+from tangrad._batching.vmappables import from_example, is_vmappable, spec_types, to_example, vmappables
 from tangrad.core import (
     Array,
     api_boundary,
@@ -82,7 +83,8 @@ def vmap(
                 f"vmap: in_axes has {len(in_axes)} entries, but the function was called with {len(args)} positional "
                 f"arguments"
             )
-        leaves, treedef = tree.flatten((args, kwargs))
+        is_leaf = is_vmappable if vmappables else None
+        leaves, treedef = tree.flatten((args, kwargs), is_leaf)
         of_args, of_kwargs = treedef.subtrees
         axes = _axes_of_leaves("vmap in_axes", of_args, in_axes) + [0] * of_kwargs.num_leaves
         values = [
@@ -94,23 +96,29 @@ def vmap(
             for position, (axis, value) in enumerate(zip(axes, values, strict=True))
         ]
         size = _mapped_size(values, dims, axis_size, args, kwargs)
+        own = [d if is_leaf and is_vmappable(v) else None for v, d in zip(values, dims, strict=True)]
+        axis_info = AxisInfo(axis_name, size, spmd_axis_name)
         out_tree: list[Any] = []
 
         def flat(*tracers: Any) -> list[Any]:
+            if is_leaf:
+                pairs = zip(tracers, own, strict=True)
+                tracers = tuple([leaf if spec is None else to_example(leaf, spec, axis_info) for leaf, spec in pairs])
             positional = of_args.num_leaves
             named = of_kwargs.unflatten(tracers[positional:]) if kwargs else {}
             out = fun(*of_args.unflatten(tracers[:positional]), **named)
-            outs, structure = tree.flatten(out)
-            if not all([hasattr(type(leaf), "aval") for leaf in outs]):
+            outs, structure = tree.flatten(out, is_leaf)
+            if not all([hasattr(type(leaf), "aval") or is_vmappable(leaf) for leaf in outs]):
                 returned_leaves(out, "vmap: the function")
             out_tree.append(structure)
             return outs
 
-        outs, out_dims = batch_flat(flat, values, dims, AxisInfo(axis_name, size, spmd_axis_name))
+        plain = [d if spec is None else None for d, spec in zip(dims, own, strict=True)] if is_leaf else dims
+        outs, out_dims = batch_flat(flat, values, plain, axis_info)
         spec = tuple(out_axes) if isinstance(out_axes, list) and not _is_list_result(out_tree[0]) else out_axes
         wanted = _axes_of_leaves("vmap out_axes", out_tree[0], spec)
         placed = [
-            _place(o, d, w, size, i, out_tree[0], sum_match)
+            _place(o, d, w, size, i, out_tree[0], sum_match) if not is_vmappable(o) else from_example(o, w, axis_info)
             for i, (o, d, w) in enumerate(zip(outs, out_dims, wanted, strict=True))
         ]
         return out_tree[0].unflatten(placed)
@@ -131,7 +139,9 @@ def _is_list_result(structure: Any) -> bool:
 
 
 def _check_axes(axes: Any, what: str) -> None:
-    for leaf in tree.leaves(axes):
+    for leaf in tree.leaves(axes, is_leaf=lambda node: type(node) in spec_types):
+        if type(leaf) in spec_types:
+            continue
         if isinstance(leaf, (bool, np.ndarray)) or not hasattr(type(leaf), "__index__"):
             raise TypeError(
                 f"vmap: {what} must be integers, None, or trees of them, got {leaf!r} of type {type(leaf).__name__} "
@@ -142,7 +152,7 @@ def _check_axes(axes: Any, what: str) -> None:
 def _as_value(leaf: Any, axis: Any, position: int, args: Any, kwargs: Any) -> Any:
     """A leaf of the arguments as a value to trace with. What is not mapped is handed on as it is: it may be any object,
     and a number stays one, which can be a static argument of a jitted function."""
-    if axis is None or isinstance(leaf, Array):
+    if axis is None or isinstance(leaf, Array) or is_vmappable(leaf):
         return leaf
     if not is_array_value(leaf):
         raise TypeError(
@@ -157,8 +167,8 @@ def _path(position: int, args: Any, kwargs: Any) -> str:
 
 
 def _canonical(axis: Any, value: Any, position: int, args: Any, kwargs: Any) -> int | None:
-    if axis is None:
-        return None
+    if axis is None or is_vmappable(value):
+        return axis  # type: ignore[no-any-return]
     axis, ndim = operator.index(axis), len(value.aval.shape)
     if not -ndim <= axis < ndim:
         raise ValueError(
@@ -170,8 +180,12 @@ def _canonical(axis: Any, value: Any, position: int, args: Any, kwargs: Any) -> 
     return axis % ndim
 
 
+def _shape(value: Any) -> Any:
+    return value.shape if is_vmappable(value) else value.aval.shape
+
+
 def _mapped_size(values: Any, dims: Any, axis_size: Any, args: Any, kwargs: Any) -> Any:
-    sizes = [value.aval.shape[dim] for value, dim in zip(values, dims, strict=True) if dim is not None]
+    sizes = [_shape(value)[dim] for value, dim in zip(values, dims, strict=True) if dim is not None]
     if axis_size is not None:
         sizes.append(axis_size)
     if not sizes:
@@ -193,10 +207,8 @@ def _disagreement(values: Any, dims: Any, axis_size: Any, args: Any, kwargs: Any
     lines = []
     for position, (value, dim) in enumerate(zip(values, dims, strict=True)):
         if dim is not None:
-            where = _path(position, args, kwargs)
-            lines.append(
-                f"  * {where} has shape {value.aval.shape}, mapped over axis {dim}: size {value.aval.shape[dim]}"
-            )
+            where, shape = _path(position, args, kwargs), _shape(value)
+            lines.append(f"  * {where} has shape {shape}, mapped over axis {dim}: size {shape[dim]}")
     if axis_size is not None:
         lines.append(f"  * axis_size is {axis_size}")
     return "vmap: the sizes of the mapped axes disagree:\n" + "\n".join(lines)

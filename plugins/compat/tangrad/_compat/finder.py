@@ -1,20 +1,24 @@
 """The modules of the alias: what `import jax.numpy` finds, and where each name in it comes from.
 
 A module of the alias has two sources: the file of the same place below `names/`, which has what Tangrad calls otherwise
-or has no public name for, and Tangrad's public module of the same name, for those of jax that are in `FOLLOWED`. Names
-are looked up when they are first used, so that an alias costs nothing but what a program takes from it.
+or has no public name for, and Tangrad's public module of the same name, for those of jax that are in `FOLLOWED`.
+Private modules have those of public ones that their names are of, too (`NAMES_OF`). Names are looked up when they are
+first used, so that an alias costs nothing but what a program takes from it; `vars(jax.numpy)` looks all of them up.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from tangrad._compat.module_names import NAMES_OF
+from tangrad._compat.primitive_names import primitive_called
 from tangrad.core import composition
 from tangrad.errors import MissingDistributionError
 
@@ -56,6 +60,10 @@ FOLLOWED = frozenset(
 )
 
 
+_WITH_PRIMITIVES = ("_src.", "custom_derivatives", "extend.core.primitives", "lax", "random")
+_own_dict: Any = vars(ModuleType)["__dict__"].__get__  # what was looked up so far
+
+
 class AliasModule(ModuleType):
     """A module of the alias. Attributes are looked up in its sources, and kept.
 
@@ -64,6 +72,16 @@ class AliasModule(ModuleType):
     """
 
     __sources__: tuple[ModuleType, ...] = ()
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        """All names with their values: packages walk `vars(jax.numpy)`."""
+        found = _own_dict(self)
+        for name in dir(self):
+            if name not in found:
+                with suppress(AttributeError, ImportError):  # of distributions that are not installed
+                    getattr(self, name)
+        return found
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -81,8 +99,11 @@ class AliasModule(ModuleType):
             else:
                 # Modules are found as modules of the alias: Tangrad's `core` is not what jax calls so.
                 if not isinstance(value, ModuleType):
-                    self.__dict__[name] = value
+                    _own_dict(self)[name] = value
                     return value
+        if name.endswith("_p") and self.__name__.removeprefix("jax.").startswith(_WITH_PRIMITIVES):
+            with suppress(AttributeError):
+                return primitive_called(self.__name__, name)
         module = self._submodule(name)
         if module is None:
             raise AttributeError(_missing(f"{self.__name__}.{name}"), name=name, obj=self) from cause
@@ -109,7 +130,7 @@ class AliasModule(ModuleType):
         return None
 
     def __dir__(self) -> list[str]:
-        return sorted({*self.__dict__, *(name for source in self.__sources__ for name in _public(source))})
+        return sorted({*_own_dict(self), *(name for source in self.__sources__ for name in _public(source))})
 
     def __repr__(self) -> str:
         return f"<module {self.__name__!r}: alias of Tangrad>"
@@ -156,7 +177,10 @@ def _sources(full_name: str) -> tuple[str, ...]:
     found = [f"{ROOTS[root]}.{rest}"]
     if root == "jax" and rest.partition(".")[0] in FOLLOWED:
         found.append(f"tangrad.{rest}")
-    return tuple([name for name in found if _exists(name)])
+    if rest.startswith("_src.lib.") and _is_real("jaxlib"):
+        found.append(f"jaxlib.{rest.removeprefix('_src.lib.')}")
+    own = [name for name in found if _exists(name)]
+    return (*own, *[name for module in NAMES_OF.get(rest, ()) for name in _sources(f"jax.{module}".rstrip("."))])
 
 
 def _exists(name: str) -> bool:

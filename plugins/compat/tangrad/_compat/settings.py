@@ -42,6 +42,9 @@ class Config:
     def parse_flags_with_absl(self) -> None:
         """Do nothing: settings are not read from the command line, in which programs for absl may have them."""
 
+    def config_with_absl(self) -> None:
+        """Do nothing, as `parse_flags_with_absl`: no flags of absl stand for settings."""
+
     def read(self, name: str) -> Any:
         """The value of a setting."""
         return getattr(self, name)

@@ -2,12 +2,60 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 from tangrad import lax
 from tangrad import numpy as jnp
 
 __all__ = ["einsum", "expand_dims", "shape"]
+
+# What is another name of a function in Tangrad and in NumPy, and in jax a function that knows its own name.
+OWN_NAMES = frozenset(
+    [
+        "abs",
+        "acos",
+        "acosh",
+        "amax",
+        "amin",
+        "around",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
+        "bitwise_invert",
+        "bitwise_left_shift",
+        "bitwise_right_shift",
+        "conj",
+        "degrees",
+        "invert",
+        "mod",
+        "pow",
+        "radians",
+        "true_divide",
+    ]
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in OWN_NAMES:
+        raise AttributeError(name)
+    return renamed(getattr(jnp, name), name)
+
+
+def renamed(function: Any, name: str) -> Any:
+    """The same function with another `__name__`."""
+    copy = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__dict__.update(function.__dict__)
+    copy.__annotations__, copy.__doc__, copy.__module__ = (
+        function.__annotations__,
+        function.__doc__,
+        function.__module__,
+    )
+    copy.__qualname__ = name
+    return copy
 
 
 def einsum(*operands: Any, _dot_general: Any = None, **options: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tangrad.core import get_backend as get_backend
 from tangrad.core.backends import loaded_backends
 
 

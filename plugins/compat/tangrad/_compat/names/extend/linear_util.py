@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from functools import wraps
+from contextlib import suppress
+from functools import partial, wraps
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 
 class DebugInfo(NamedTuple):
@@ -23,7 +25,7 @@ class WrappedFun:
     """
 
     def __init__(self, call: Callable[..., Any], debug_info: DebugInfo, f: Callable[..., Any]) -> None:
-        self.call_wrapped = call
+        self.call_wrapped: Any = call
         self.debug_info = debug_info
         self.f = f
 
@@ -54,3 +56,95 @@ def transformation(generator: Callable[..., Generator[Any, Any, Any]]) -> Callab
         return WrappedFun(call, function.debug_info, function.f)
 
     return wrap
+
+
+def transformation2(change: Callable[..., Any]) -> Callable[..., WrappedFun]:
+    """What wraps functions as `change(function, *fixed, *args, **kwargs)` says."""
+
+    @wraps(change)
+    def wrap(function: WrappedFun, *fixed: Any) -> WrappedFun:
+        call = partial(change, function.call_wrapped, *fixed)
+        return WrappedFun(call, function.debug_info, function.f)
+
+    return wrap
+
+
+def transformation_with_aux(
+    generator: Callable[..., Generator[Any, Any, Any]],
+) -> Callable[..., tuple[WrappedFun, Any]]:
+    """As `transformation`, of a generator function that yields the result and something beside it.
+
+    What wraps a function returns a function of no arguments, too, which gives what was beside the latest result.
+    """
+
+    def change(function: Any, store: Store, *args: Any, **kwargs: Any) -> Any:
+        steps = generator(*args, **kwargs)
+        inner_args, inner_kwargs = next(steps)
+        out, beside = steps.send(function(*inner_args, **inner_kwargs))
+        store.store(beside)
+        return out
+
+    return wraps(generator)(transformation_with_aux2(change))
+
+
+def transformation_with_aux2(change: Callable[..., Any]) -> Callable[..., tuple[WrappedFun, Any]]:
+    """As `transformation_with_aux`, of `change(function, store, *fixed, *args, **kwargs)`, which stores it."""
+
+    @wraps(change)
+    def wrap(function: WrappedFun, *fixed: Any, **options: Any) -> tuple[WrappedFun, Callable[[], Any]]:
+        store = Store()
+        call = partial(change, function.call_wrapped, store, *fixed)
+        return WrappedFun(call, function.debug_info, function.f), lambda: store.val
+
+    return wrap
+
+
+class StoreException(Exception):
+    """Something was asked for before it was there, or stored twice."""
+
+
+class Store:
+    """A place for what a function gives beside its result. Raises StoreException where it is read before."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self) -> None:
+        self._values: list[Any] = []
+
+    def store(self, value: Any) -> None:
+        """Put something there, in the place of what was."""
+        self._values = [value]
+
+    @property
+    def val(self) -> Any:
+        if not self._values:
+            raise StoreException("nothing was stored: the function was not called yet")
+        return self._values[0]
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+
+def merge_linear_aux(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[bool, Any]:
+    """What one of two stores has, and whether it is the first. Raises StoreException where none or both have one."""
+    found = []
+    for is_first, read in ((True, first), (False, second)):
+        with suppress(StoreException):
+            found.append((is_first, read()))
+    if len(found) != 1:
+        raise StoreException(f"one of two functions must have been called, not {('none', '', 'both')[len(found)]}")
+    return found[0]
+
+
+def cache(call: Callable[..., Any], *, explain: Any = None) -> Callable[..., Any]:
+    """Keep what `call(function, *args)` returned, for each function that was wrapped alike and for arguments."""
+    kept: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+
+    @wraps(call)
+    def looked_up(function: WrappedFun, *args: Any) -> Any:
+        results = kept.setdefault(function, {})
+        if args not in results:
+            results[args] = call(function, *args)
+        return results[args]
+
+    return looked_up

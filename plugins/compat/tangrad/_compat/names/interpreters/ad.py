@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tangrad._compat.primitive_names import primitive_called
 from tangrad._compat.primitives import Primitive, primitive_jvps, primitive_transposes
 from tangrad.autodiff import JVPTrace as JVPTrace
 from tangrad.autodiff import JVPTracer as JVPTracer
@@ -16,6 +17,7 @@ from tangrad.autodiff import is_linear as is_undefined_primal
 from tangrad.autodiff import zeros
 
 add_jaxvals = add_tangents
+add_jaxvals_p = primitive_called(__name__, "add_jaxvals_p")
 zeros_like_aval = zeros
 
 
@@ -87,3 +89,11 @@ def deflinear2(primitive: Primitive, transpose: Callable[..., Any]) -> None:
 
     primitive_jvps[primitive] = jvp
     primitive_transposes[primitive] = transpose
+
+
+def get_primitive_transpose(primitive: Any) -> Callable[..., Any]:
+    """The transpose rule that a package gave a primitive. Raises NotImplementedError where none did."""
+    try:
+        return primitive_transposes[primitive]
+    except KeyError:
+        raise NotImplementedError(f"no package gave the primitive {primitive} a transpose rule") from None

@@ -11,6 +11,8 @@ from tangrad._compat.primitives import fancy_primitive_batchers as fancy_primiti
 from tangrad._compat.primitives import primitive_batchers as primitive_batchers
 from tangrad.batching import BatchTracer as BatchTracer
 from tangrad.batching import broadcast_axis, match_axes, move_axis
+from tangrad.batching import register_vmappable as register_vmappable
+from tangrad.batching import vmappables as vmappables
 
 not_mapped = None
 NotMapped = type(None)
@@ -44,3 +46,26 @@ def defbroadcasting(primitive: Primitive) -> None:
 
 
 defvectorized = defbroadcasting
+
+
+def is_vmappable(value: Any) -> bool:
+    """Whether `vmap` takes values of this class as `register_vmappable` said."""
+    return type(value) in vmappables
+
+
+def unregister_vmappable(data_type: type) -> None:
+    """Do nothing, as in jax."""
+
+
+def defreducer(primitive: Primitive, identity: Any = None) -> None:
+    """Say that a primitive reduces along `axes`, its parameter, which are counted anew where its operand is mapped."""
+
+    def rule(args: Sequence[Any], dims: Sequence[int | None], *, axes: Sequence[int], **params: Any) -> tuple[Any, Any]:
+        (x,), (dim,) = args, dims
+        others = [axis for axis in range(x.ndim) if axis != dim]
+        reduced = tuple([others[axis] for axis in axes])
+        out = primitive.bind(x, axes=reduced, **params)
+        place = sum([axis < dim for axis in others if axis not in reduced]) if dim is not None else None
+        return (out, (place,) * len(out)) if primitive.multiple_results else (out, place)
+
+    primitive_batchers[primitive] = rule

@@ -15,6 +15,12 @@ DynamicJaxprTracer = StagingTracer
 JaxprTracer = TapeTracer  # what stands for an unknown value while known ones are computed
 
 
+# Rules that packages give primitives of their own. Nothing reads them: programs are split as their equations say.
+custom_partial_eval_rules: dict[Any, Any] = {}
+dce_rules: dict[Any, Any] = {}
+partial_eval_jaxpr_custom_rules: dict[Any, Any] = {}
+
+
 class PartialVal(NamedTuple):
     """A value that is known (`(None, value)`), or of which only the type is (`(aval, None)`)."""
 
@@ -34,6 +40,39 @@ class PartialVal(NamedTuple):
     def is_known(self) -> bool:
         """Whether the value is known."""
         return self.aval is None
+
+
+def trace_to_jaxpr_dynamic(
+    function: WrappedFun, in_avals: Sequence[AbstractValue], *, keep_inputs: Sequence[bool] | None = None, **_: Any
+) -> tuple[Any, list[AbstractValue], list[Any]]:
+    """The program of a function of flat arguments and results.
+
+    Args:
+        function: what `linear_util.wrap_init` returned.
+        in_avals: the types of its arguments.
+        keep_inputs: which of the arguments the function is called with, all by default.
+
+    Returns: the jaxpr, the types of its results, and the values of its constants.
+
+    >>> import tangrad
+    >>> from tangrad._compat.names.extend.linear_util import wrap_init
+    >>> jaxpr, out_avals, consts = trace_to_jaxpr_dynamic(wrap_init(lambda x: [x * 2]), [tangrad.typeof(1.0)])
+    >>> print(jaxpr)
+    { lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }
+    """
+    kept = [True] * len(in_avals) if keep_inputs is None else keep_inputs
+
+    def of_kept(*args: Any) -> Any:
+        return function.call_wrapped(*[arg for arg, keep in zip(args, kept, strict=True) if keep])
+
+    program = trace_to_closed_jaxpr(of_kept, list(in_avals), function.__name__)
+    return program.jaxpr, list(program.out_avals), list(program.consts)
+
+
+def dce_jaxpr_consts(jaxpr: Any, used_outputs: Sequence[bool], instantiate: Any = False) -> tuple[Any, Any, Any]:
+    """As `dce_jaxpr`, and for each constant of the program whether it is left."""
+    found, used = dce_jaxpr(jaxpr, list(used_outputs), instantiate)
+    return found, [variable in found.constvars for variable in jaxpr.constvars], used
 
 
 def trace_to_jaxpr_nounits(

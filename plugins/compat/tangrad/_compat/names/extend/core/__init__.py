@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tangrad._compat.primitives import Primitive as Primitive
+from tangrad.batching import BatchTrace
 from tangrad.core import EVAL_TRACE, Trace, Tracer, current_trace, dtypes, holding, is_array_value, thread
 from tangrad.core import NO_EFFECTS as no_effects  # noqa: N811
+from tangrad.core import Array as Array
 from tangrad.core import ClosedJaxpr as ClosedJaxpr
 from tangrad.core import DropVar as DropVar
 from tangrad.core import Effect as Effect
@@ -23,9 +27,13 @@ from tangrad.core import jaxpr_as_function as jaxpr_as_fun
 from tangrad.core.backends import AbstractToken as AbstractToken
 from tangrad.core.tools import check_jaxpr as check_jaxpr
 from tangrad.core.tools import sub_jaxprs
+from tangrad.core.transformations import StagingTrace
+from tangrad.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
 from tangrad.errors import JaxprTypeError as JaxprTypeError
 
 Effects = frozenset
+Token = AbstractToken
+array_types = frozenset([np.ndarray, np.generic, Array])
 
 
 def concrete_or_error(force: Callable[[Any], Any] | None, value: Any, context: str = "") -> Any:
@@ -92,6 +100,33 @@ def valid_jaxtype(value: Any) -> bool:
 def find_top_trace(arrays: Sequence[Any]) -> Trace:
     """The trace that interprets primitives now."""
     return current_trace()
+
+
+def nonempty_axis_env_DO_NOT_USE() -> bool:
+    """Whether a mapped axis with a name is in scope."""
+    return bool(thread.axis_environment)
+
+
+def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:
+    """Whether a program is being traced."""
+    return any([isinstance(trace, StagingTrace) for trace in _traces()])
+
+
+def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:
+    """Whether a function is being mapped."""
+    return any([isinstance(trace, BatchTrace) for trace in _traces()])
+
+
+def _traces() -> Iterator[Trace]:
+    """The current trace, and those around it."""
+    trace: Any = current_trace()
+    while trace is not None:
+        yield trace
+        trace = getattr(trace, "parent", None)
+
+
+class TraceTag:
+    """What distinguishes one trace of a package's own from another."""
 
 
 class OpaqueTraceState:

@@ -1,1 +1,0 @@
-"""`jax._src.lax`: the modules that `jax.lax` is made of there."""

@@ -1,0 +1,154 @@
+"""`jax._src.test_util`: what tests of packages take from jax's own."""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+import tangrad
+from tangrad._compat.names._src.public_test_util import check_close as check_close
+from tangrad._compat.names._src.public_test_util import default_tolerance as default_tolerance
+from tangrad._compat.names._src.public_test_util import tolerance as tolerance
+from tangrad._compat.settings import config
+from tangrad.core import dtypes, get_aval
+
+
+def __getattr__(name: str) -> Any:
+    """`check_grads`, `check_jvp` and `check_vjp`, of a distribution of their own."""
+    return getattr(tangrad.test_util, name)
+
+
+def device_under_test() -> str:
+    """The platform that tests run on, such as "cpu"."""
+    return tangrad.devices()[0].platform
+
+
+def test_device_matches(device_types: Sequence[str]) -> bool:
+    """Whether tests run on one of these platforms."""
+    return device_under_test() in device_types
+
+
+test_device_matches.__test__ = False  # type: ignore[attr-defined]  # no test of pytest's
+
+
+def is_device_tpu(version: Any = None, variant: str = "") -> bool:
+    """Whether tests run on TPUs: never."""
+    return False
+
+
+def num_float_bits(dtype: Any) -> int:
+    """The bits of a floating dtype; of a complex one those of its parts."""
+    return int(dtypes.finfo(dtypes.as_dtype(dtype)).bits)
+
+
+def promote_like_jnp(function: Callable[..., Any], inexact: bool = False) -> Callable[..., Any]:
+    """A function of NumPy's whose arguments meet in a dtype as those of `jax.numpy` do."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = tangrad.tree.flatten(args)
+        found = tangrad.numpy.result_type(*leaves)
+        dtype = dtypes.to_inexact_dtype(found) if inexact else found
+        return function(*structure.unflatten([np.asarray(leaf, dtype) for leaf in leaves]), **kwargs)
+
+    return call
+
+
+def rand_default(rng: np.random.RandomState, scale: float = 3) -> Callable[..., Any]:
+    """A function of shape and dtype that draws normal numbers."""
+    return lambda shape, dtype: np.asarray(scale * rng.randn(*shape)).astype(dtype)
+
+
+def rand_uniform(rng: np.random.RandomState, low: float = 0.0, high: float = 1.0) -> Callable[..., Any]:
+    """A function of shape and dtype that draws numbers from an interval."""
+    return lambda shape, dtype: np.asarray(rng.uniform(low, high, shape)).astype(dtype)
+
+
+def rand_int(rng: np.random.RandomState, low: int = 0, high: int | None = None) -> Callable[..., Any]:
+    """A function of shape and dtype that draws integers."""
+    return lambda shape, dtype: np.asarray(rng.randint(low, high, size=shape)).astype(dtype)
+
+
+def rand_positive(rng: np.random.RandomState) -> Callable[..., Any]:
+    """A function of shape and dtype that draws positive numbers."""
+    draw = rand_default(rng)
+    return lambda shape, dtype: np.abs(draw(shape, dtype)) + np.asarray(1, dtype)
+
+
+class JaxTestCase(unittest.TestCase):
+    """Tests with comparisons of arrays. Settings are as they were after each.
+
+    Attributes:
+        _default_config: settings that hold in its tests, by their names in jax.
+    """
+
+    _default_config: dict[str, Any] = {}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self._rng = np.random.RandomState(0)
+        self.enterContext(_settings(self._default_config))
+
+    def rng(self) -> np.random.RandomState:
+        """A generator that starts alike in each test."""
+        return self._rng
+
+    def assertDtypesMatch(self, x: Any, y: Any, *, canonicalize_dtypes: bool = True) -> None:
+        """Fail where dtypes differ; as they are computed with, unless `canonicalize_dtypes` is False."""
+        found = [get_aval(value).dtype if canonicalize_dtypes else np.asarray(value).dtype for value in (x, y)]
+        self.assertEqual(*found)
+
+    def assertArraysEqual(
+        self, actual: Any, desired: Any, *, check_dtypes: bool = True, err_msg: str = "", **options: Any
+    ) -> None:
+        """Fail where arrays differ."""
+        if check_dtypes:
+            self.assertDtypesMatch(actual, desired)
+        np.testing.assert_array_equal(np.asarray(actual), np.asarray(desired), err_msg)
+
+    def assertArraysAllClose(
+        self,
+        actual: Any,
+        desired: Any,
+        *,
+        check_dtypes: bool = True,
+        atol: Any = None,
+        rtol: Any = None,
+        err_msg: str = "",
+    ) -> None:
+        """Fail where arrays differ by more than their dtypes tolerate."""
+        self.assertEqual(np.shape(actual), np.shape(desired), err_msg)
+        if check_dtypes:
+            self.assertDtypesMatch(actual, desired)
+        check_close(actual, desired, atol, rtol, err_msg)
+
+    def assertAllClose(self, actual: Any, desired: Any, **options: Any) -> None:
+        """As `assertArraysAllClose`, of trees of arrays."""
+        options.pop("canonicalize_dtypes", None)
+        self.assertEqual(tangrad.tree.structure(actual), tangrad.tree.structure(desired))
+        tangrad.tree.map(lambda x, y: self.assertArraysAllClose(x, y, **options), actual, desired)
+
+
+@contextmanager
+def _settings(values: dict[str, Any]) -> Iterator[None]:
+    before = {name: config.read(name) for name in values}
+    try:
+        for name, value in values.items():
+            config.update(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            config.update(name, value)
+
+
+def with_config(**values: Any) -> Callable[[Any], Any]:
+    """A decorator of classes of tests: settings that hold in them."""
+
+    def wrap(cls: Any) -> Any:
+        cls._default_config = {**cls._default_config, **values}
+        return cls
+
+    return wrap
