@@ -15,6 +15,7 @@ NOT_THERE = {
     "decompositions.schur": "",
     "decompositions.tridiagonal": "",
     "exporting.call_exported": "",
+    "exporting.push_forward": "",
     "foreign.ffi_call": "",
     "special.igamma_grad_a": "",
     "special.random_gamma_grad": "",

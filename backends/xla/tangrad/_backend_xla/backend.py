@@ -269,6 +269,12 @@ class XlaBackend(Backend):
         """A compiled program from its bytes, which are machine code. ValueError where it is for another machine."""
         return _stored_programs().restore(self, name, facts, data, in_avals, out_avals)
 
+    def hlo_sharding(self, sharding: Any, devices: Any, ndim: int) -> Any:
+        """jaxlib's object for a sharding of arrays of `ndim` dimensions over numbered devices."""
+        from tangrad._backend_xla.sharded import hlo_sharding
+
+        return hlo_sharding(sharding, devices, ndim)
+
     def module_text(self, portable_artifact: bytes) -> str:
         """A module in StableHLO's format for files, as text."""
         return _compiler().module_text(portable_artifact)  # type: ignore[no-any-return]

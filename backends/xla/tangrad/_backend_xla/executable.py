@@ -81,7 +81,7 @@ class Lowered:
 
     def portable_artifact(self) -> bytes:
         """The module in StableHLO's format for files, which later releases read, and those of the last weeks."""
-        return portable_artifact(self.module.module)
+        return portable_artifact(self.module.module, self.module.meshes is not None)
 
     def compile_facts(self) -> dict[str, Any]:
         """How many operations the module has."""
@@ -135,18 +135,20 @@ def _lower(
 ) -> Module:
     wanted = options.extra.get("export")
     if wanted is not None:
-        if plan is not None:
-            raise NotImplementedError(f"{options.name} is for several devices, which exported programs are not")
-        return lower_with_entry(closed, options.name, wanted["platforms"], wanted["dimensions"])
+        layout = None if plan is None else _layout(plan, options)
+        return lower_with_entry(closed, options.name, wanted["platforms"], wanted["dimensions"], layout)
     donated = options.donated or (False,) * len(closed.in_avals)
     more: dict[str, Any] = {"parts": options.extra.get("parts"), "keeps_calls": keeps_calls}
     replica_axes = options.extra.get("replica_axes")
     if replica_axes:
         more["axes"] = AxisEnvironment([name for name, _ in replica_axes], [size for _, size in replica_axes])
     if plan is not None:
-        inputs = tuple([place.user_sharding for place in plan.inputs])
-        more = {**more, "layout": Layout(plan.devices, inputs, options.out_shardings)}
+        more["layout"] = _layout(plan, options)
     return lower_to_module(closed, options.name, platform, donated, **more)
+
+
+def _layout(plan: Plan, options: CompileOptions) -> Layout:
+    return Layout(plan.devices, [place.user_sharding for place in plan.inputs], options.out_shardings)
 
 
 class Runner:

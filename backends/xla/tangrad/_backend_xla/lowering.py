@@ -161,7 +161,7 @@ class Module:
 
         Raises ValueError for what the program states of its sizes and does not hold.
         """
-        self.module = refined(self.module, self.vocabulary.context)
+        self.module = refined(self.module, self.vocabulary.context, self.meshes is not None)
         for check in self.checks_of_sizes:
             check(self.module)
         self.has_unknown_sizes = False

@@ -87,13 +87,13 @@ class Meshes:
 
     def on_first_device(self, count: int) -> Any:
         """The attribute of an operation with so many results that the first device alone does."""
-        symbol = self._declared("#sdy.mesh<[], device_ids=[0]>", "first_device")
+        symbol = self.declared("#sdy.mesh<[], device_ids=[0]>", "first_device")
         values = ", ".join([f"<@{symbol}, []>"] * max(count, 1))
         return self._words.parsed(f"#sdy.sharding_per_value<[{values}]>")
 
     def on_every_device(self, ndim: int) -> Any:
         """The attribute `sdy.sharding` for values of `ndim` dimensions that every device has whole."""
-        symbol = self._declared(f'#sdy.mesh<["devices"={len(self.layout.devices)}]>', "every_device")
+        symbol = self.declared(f'#sdy.mesh<["devices"={len(self.layout.devices)}]>', "every_device")
         return self._words.parsed(f"#sdy.sharding<@{symbol}, [{', '.join(['{}'] * ndim)}]>")
 
     def _per_value(self, pairs: Any) -> Any:
@@ -104,9 +104,9 @@ class Meshes:
         numbers = self.layout.numbers(sharding)
         axes = ", ".join([f'"{names[name]}"={size}' for name, size in sharding.grid])
         order = "" if numbers == list(range(len(numbers))) else f", device_ids={numbers}"
-        return self._declared(f"#sdy.mesh<[{axes}]{order}>", "mesh")
+        return self.declared(f"#sdy.mesh<[{axes}]{order}>", "mesh")
 
-    def _declared(self, text: str, name: str) -> str:
+    def declared(self, text: str, name: str) -> str:
         """The symbol of a mesh, which is declared when it is first named."""
         symbol = self._symbols.get(text)
         if symbol is None:

@@ -87,10 +87,13 @@ def bytecode(module: Any) -> bytes:
     return buffer.getvalue()
 
 
-def portable_artifact(module: Any) -> bytes:
-    """A module in StableHLO's format for files: of the version that readers of the last four weeks have."""
+def portable_artifact(module: Any, shardings: bool = False) -> bytes:
+    """A module in StableHLO's format for files: of the version that readers of the last four weeks have.
+
+    `shardings`: whether it names shardings, which stay in their dialect.
+    """
     version = stablehlo.get_version_from_compatibility_requirement(stablehlo.StablehloCompatibilityRequirement.WEEK_4)
-    return bytes(_runtime_mlir.serialize_portable_artifact(bytecode(module), version, False))
+    return bytes(_runtime_mlir.serialize_portable_artifact(bytecode(module), version, shardings))
 
 
 def read_portable_artifact(data: bytes, context: Any) -> Any:
@@ -103,13 +106,13 @@ def read_portable_artifact(data: bytes, context: Any) -> Any:
         raise ValueError(f"these {len(data)} bytes are no portable artifact of StableHLO: {error}") from None
 
 
-def refined(module: Any, context: Any) -> Any:
-    """A module whose entry has static types, with all other sizes filled in.
+def refined(module: Any, context: Any, shardings: bool = False) -> Any:
+    """A module whose entry has static types, with all other sizes filled in; `shardings`: whether it names such.
 
     Raises ValueError for what it states of its sizes and does not hold, and where sizes are left over.
     """
     try:
-        made = _runtime_mlir.refine_polymorphic_shapes(bytecode(module), True, True, False)
+        made = _runtime_mlir.refine_polymorphic_shapes(bytecode(module), True, True, shardings)
     except Exception as error:
         text = str(error)
         raise ValueError((text.split("error: ", 1)[1] if "error: " in text else text).splitlines()[0]) from None

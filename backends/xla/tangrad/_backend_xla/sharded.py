@@ -59,7 +59,7 @@ def _make(sharding: Sharding) -> Placement:
     # Buffers are in the order of the devices' numbers, so that programs can take arrays over any arrangement of them.
     ordered = in_order(devices)
     raw = [device.raw for device in ordered]
-    hlo_of_rank = cache(lambda ndim: _hlo_sharding(sharding, ordered, ndim))
+    hlo_of_rank = cache(lambda ndim: hlo_sharding(sharding, ordered, ndim))
     over = jaxlib_api.OverDevices(raw, hlo_of_rank, sharding.is_fully_replicated)
     return Placement(ordered, over, True, sharding, in_order(reachable))
 
@@ -69,7 +69,7 @@ def in_order(devices: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(sorted(devices, key=lambda device: device.id))
 
 
-def _hlo_sharding(sharding: Sharding, ordered: Sequence[Any], ndim: int) -> Any:
+def hlo_sharding(sharding: Sharding, ordered: Sequence[Any], ndim: int) -> Any:
     """jaxlib's object for a sharding of arrays of `ndim` dimensions."""
     part = dict(zip(sharding.device_order, sharding.coordinates(ndim), strict=True))
     order = sorted(range(len(ordered)), key=lambda number: (part[ordered[number]], number))

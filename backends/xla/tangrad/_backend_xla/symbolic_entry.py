@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tangrad._backend_xla.argument_attributes import sharding_attributes
 from tangrad._backend_xla.dimension_values import SIZE, Arithmetic
 from tangrad._backend_xla.lowering import FunctionContext, Module, lower_function, ordered_effects
+from tangrad._backend_xla.mesh_words import Layout
 from tangrad._backend_xla.mlir import ir
 from tangrad.core import ClosedJaxpr, rule_table
 from tangrad.core.arguments import is_symbolic
@@ -20,12 +22,15 @@ from tangrad.core.arguments import is_symbolic
 PLATFORM_INDEX = "_platform_index"
 
 
-def lower_with_entry(closed: ClosedJaxpr, name: str, platforms: Sequence[str], plan: Any) -> Module:
+def lower_with_entry(
+    closed: ClosedJaxpr, name: str, platforms: Sequence[str], plan: Any, layout: Layout | None = None
+) -> Module:
     """The StableHLO module of a program for one or several platforms.
 
     Args:
         platforms: their names, of which the rules of each are used.
         plan: how the dimension variables are found: see `tangrad._symbolic.solving.Plan`.
+        layout: of a program over several devices.
 
     Raises NotImplementedError for programs with ordered effects.
     """
@@ -34,7 +39,7 @@ def lower_with_entry(closed: ClosedJaxpr, name: str, platforms: Sequence[str], p
     several = len(platforms) > 1
     leading = [*([PLATFORM_INDEX] if several else []), *plan.names]
     rules = PlatformRules(platforms) if several else None
-    module = Module(name, platforms[0], leading=leading, rules=rules)
+    module = Module(name, platforms[0], layout=layout, leading=leading, rules=rules)
     _Entry(module, closed, name, plan, several).write()
     return module
 
@@ -49,8 +54,7 @@ class _Entry:
         in_types = [words.types[aval] for aval in self.closed.in_avals]
         out_types = [words.types[aval] for aval in self.closed.out_avals]
         index = [words.types[SIZE]] if self.several else []
-        attributes = {"arg_attrs": self._index_attributes(len(in_types))} if self.several else {}
-        _, function = module.add_function("main", [*index, *in_types], out_types, attributes, public=True)
+        _, function = module.add_function("main", [*index, *in_types], out_types, self._attributes(), public=True)
         block = ir.Block.create_at_start(
             function.regions[0], [*index, *in_types], [words.unknown] * (len(index) + len(in_types))
         )
@@ -68,10 +72,15 @@ class _Entry:
         callee = {"callee": ir.FlatSymbolRefAttr.get(symbol, words.context)}
         ctx.give(list(ctx.ops("func.call", out_types, operands, callee).results), "func.return")
 
-    def _index_attributes(self, count: int) -> Any:
-        words = self.module.vocabulary
-        marked = ir.DictAttr.get({"jax.global_constant": words.string(PLATFORM_INDEX)}, words.context)
-        return ir.ArrayAttr.get([marked, *[ir.DictAttr.get({}, words.context)] * count], words.context)
+    def _attributes(self) -> dict[str, Any]:
+        """What the entry's arguments and results are beside their types."""
+        words, meshes, jaxpr = self.module.vocabulary, self.module.meshes, self.closed.jaxpr
+        found = {} if meshes is None else sharding_attributes(meshes, words, jaxpr, ())
+        if self.several:
+            marked = ir.DictAttr.get({"jax.global_constant": words.string(PLATFORM_INDEX)}, words.context)
+            unmarked = [ir.DictAttr.get({}, words.context)] * len(jaxpr.invars)
+            found["arg_attrs"] = ir.ArrayAttr.get([marked, *found.get("arg_attrs", unmarked)], words.context)
+        return found
 
     def _actual(self, place: Any) -> Any:
         """The size of a dimension of an argument, at run time."""

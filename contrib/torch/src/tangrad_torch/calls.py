@@ -113,6 +113,6 @@ random = rules(
     "random", {"threefry2x32": threefry, "random_wrap": lambda call, impl: lambda x: x, "random_unwrap": unchanged}
 )
 placement = rules("placement", {"device_put": unchanged})
-exporting = rules("exporting", lacks={"an exported program is one for XLA": ("call_exported",)})
+exporting = rules("exporting", lacks={"an exported program is one for XLA": ("call_exported", "push_forward")})
 foreign = rules("foreign", lacks={"foreign functions are called by XLA and NumPy": ("ffi_call",)})
 sharding = rules("sharding", {"sharding_constraint": unchanged, "auto_axes": unchanged})

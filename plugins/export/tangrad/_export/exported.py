@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
 from tangrad._export.checks import DisabledSafetyCheck, check_contents
 from tangrad._export.primitives import call_exported_p
+from tangrad._export.shardings import SavedSharding, over_mesh
 from tangrad._export.writing import serialize
 from tangrad.core import ClosedJaxpr, ShapedArray, as_operand, class_boundary, get_backend
 from tangrad.core.arguments import first_symbolic
 from tangrad.core.caches import JaxprCache, exact_equality, register_cache
-from tangrad.extend.custom_rules import custom_vjp
 from tangrad.extend.symbolic import Plan, evaluate_shape, plan
+
+if TYPE_CHECKING:
+    from tangrad.core import Sharding
+    from tangrad.sharding import Mesh
 
 oldest_convention = 9
 newest_convention = 10
@@ -38,8 +42,9 @@ class Exported:
         mlir_module_serialized: the module, as a portable artifact of StableHLO.
         calling_convention_version: how its function `main` is called; that of `jax.export`.
         nr_devices: how many devices it runs on.
+        in_shardings, out_shardings: how each argument and each result is sharded over them, as `SavedSharding`; None
+            where nothing is said. `in_shardings_jax` and `out_shardings_jax` make those of a mesh.
         disabled_safety_checks: checks that its author turned off.
-        in_shardings_hlo, out_shardings_hlo: shardings of arguments and results; None: on one device.
         ordered_effects, unordered_effects: what it does beside its results.
         module_kept_var_idx: the positions of the arguments that `main` takes: all of them.
         uses_global_constants: whether `main` takes the number of the platform first.
@@ -56,8 +61,8 @@ class Exported:
     calling_convention_version: int = oldest_convention
     nr_devices: int = 1
     disabled_safety_checks: tuple[DisabledSafetyCheck, ...] = ()
-    in_shardings_hlo: tuple[Any, ...] = ()
-    out_shardings_hlo: tuple[Any, ...] = ()
+    in_shardings: tuple[SavedSharding | None, ...] = ()
+    out_shardings: tuple[SavedSharding | None, ...] = ()
     ordered_effects: tuple[Any, ...] = ()
     unordered_effects: tuple[Any, ...] = ()
     module_kept_var_idx: tuple[int, ...] = ()
@@ -77,8 +82,8 @@ class Exported:
         store = object.__setattr__
         count = len(self.in_avals)
         store(self, "module_kept_var_idx", self.module_kept_var_idx or tuple(range(count)))
-        store(self, "in_shardings_hlo", self.in_shardings_hlo or (None,) * count)
-        store(self, "out_shardings_hlo", self.out_shardings_hlo or (None,) * len(self.out_avals))
+        store(self, "in_shardings", tuple(self.in_shardings) or (None,) * count)
+        store(self, "out_shardings", tuple(self.out_shardings) or (None,) * len(self.out_avals))
         if self._plan is None:
             store(self, "_plan", plan([aval.shape for aval in self.in_avals], argument_labels(self.in_tree)))
 
@@ -94,7 +99,8 @@ class Exported:
         avals = str(self.in_avals), str(self.out_avals)
         trees = self.in_tree, self.out_tree
         programs = self.mlir_module_serialized, self.program_serialized
-        return self.fun_name, trees, avals, self.platforms, self.has_vjp(), programs
+        shardings = self.nr_devices, self.in_shardings, self.out_shardings
+        return self.fun_name, trees, avals, self.platforms, self.has_vjp(), programs, shardings
 
     def serialize(self, vjp_order: int = 0) -> bytes:
         """The program as bytes, which `deserialize` reads; docs/export.md has the format.
@@ -110,6 +116,31 @@ class Exported:
         if not self.module_platforms:
             raise ValueError(f"{self.fun_name} was exported for {NUMPY} alone, and has no module")
         return get_backend("xla").module_text(self.mlir_module_serialized)  # type: ignore[attr-defined, no-any-return]
+
+    # --- shardings --------------------------------------------------------------------------------------------------
+
+    def in_shardings_jax(self, mesh: Mesh) -> tuple[Sharding | None, ...]:
+        """The shardings of the flat arguments over the devices of a mesh, for `device_put` and `jit`.
+
+        Raises ValueError for a mesh of another number of devices.
+        """
+        return tuple([over_mesh(sharding, mesh) for sharding in self.in_shardings])
+
+    def out_shardings_jax(self, mesh: Mesh) -> tuple[Sharding | None, ...]:
+        """The same of the flat results."""
+        return tuple([over_mesh(sharding, mesh) for sharding in self.out_shardings])
+
+    @property
+    def in_shardings_hlo(self) -> tuple[Any, ...]:
+        """The shardings of the flat arguments as jaxlib's objects; None where nothing is said. It takes XLA."""
+        return _hlo(self.in_shardings, self.in_avals, self.nr_devices)
+
+    @property
+    def out_shardings_hlo(self) -> tuple[Any, ...]:
+        """The same of the flat results."""
+        return _hlo(self.out_shardings, self.out_avals, self.nr_devices)
+
+    # ----------------------------------------------------------------------------------------------------------------
 
     @property
     def module_platforms(self) -> tuple[str, ...]:
@@ -130,7 +161,7 @@ class Exported:
         if structure != self.in_tree:
             raise TypeError(f"{self.fun_name} was exported for arguments {self.in_tree}, got {structure}")
         operands = [as_operand(leaf) for leaf in leaves]
-        return self.out_tree.unflatten(_differentiable(self)(*operands))
+        return self.out_tree.unflatten(call_exported_p.bind(*operands, exported=self))
 
     def results_for(self, avals: Sequence[Any]) -> tuple[Any, ...]:
         """The types of the results for flat arguments of these types. Raises as `call` does."""
@@ -189,32 +220,34 @@ class Exported:
         """
         if self._get_vjp is None:
             raise ValueError(
-                f"{self.fun_name} has no derivative: it was written without one; serialize(vjp_order=1) writes it"
+                f"{self.fun_name} has no derivative: it was written without one; serialize(vjp_order=1) writes one, "
+                "and higher orders those of derivatives"
             )
         return self._get_vjp(self)
+
+    def second_vjp(self) -> Exported:
+        """The vector-Jacobian product of `vjp()`, which derivatives forwards take. Raises as that does."""
+        first = self.vjp()
+        if not first.has_vjp():
+            raise ValueError(
+                f"{self.fun_name} has derivatives backwards alone (grad, vjp), and not forwards (jvp, linearize): "
+                "those take one of the second order, which serialize(vjp_order=2) writes"
+            )
+        return first.vjp()
+
+
+def _hlo(shardings: Sequence[SavedSharding | None], avals: Sequence[Any], count: int) -> tuple[Any, ...]:
+    backend: Any = get_backend("xla") if any(shardings) else None
+    numbers: Any = range(count)  # in place of devices
+    return tuple(
+        [
+            None if sharding is None else backend.hlo_sharding(sharding.on(numbers), numbers, aval.ndim)
+            for sharding, aval in zip(shardings, avals, strict=True)
+        ]
+    )
 
 
 def argument_labels(in_tree: Any) -> list[str]:
     """What the flat arguments are called in messages: `args[0]`, `kwargs['x']`."""
     paths = tree.flatten_with_path(in_tree.unflatten(range(in_tree.num_leaves)))[0]
     return [("args", "kwargs")[path[0].idx] + "".join(map(str, path[1:])) for path, _ in paths]
-
-
-def _differentiable(exported: Exported) -> Any:
-    """The call of a program on flat operands, with its derivative."""
-
-    def run(*operands: Any) -> tuple[Any, ...]:
-        return tuple(call_exported_p.bind(*operands, exported=exported))
-
-    if exported._get_vjp is None:
-        return run
-
-    def forward(*operands: Any) -> Any:
-        return run(*operands), operands
-
-    def backward(operands: Any, cotangents: Any) -> Any:
-        return tuple(exported.vjp().call(*operands, *cotangents))
-
-    made = custom_vjp(run)
-    made.defvjp(forward, backward)
-    return made

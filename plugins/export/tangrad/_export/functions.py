@@ -9,10 +9,12 @@ from tangrad import default_backend, tree
 from tangrad._export.checks import DisabledSafetyCheck, check_contents
 from tangrad._export.exported import NUMPY, Exported, argument_labels
 from tangrad._export.programs import written_program
+from tangrad._export.shardings import devices_of, saved
 from tangrad.autodiff import tangent_aval, vjp
 from tangrad.core import api_boundary, backend_names, eval_jaxpr, get_backend
+from tangrad.core.backends import program_shardings
 from tangrad.core.programs import lower_program
-from tangrad.extend.jit import JitFunction, jit
+from tangrad.extend.jit import JitFunction, TracedParts, jit, parts_of_traced
 from tangrad.extend.runtime import portable_program
 from tangrad.extend.symbolic import Plan, plan
 
@@ -59,7 +61,7 @@ def export(
         TypeError: for a function that is not jitted.
         ValueError: for unknown platforms; for custom calls that others may not have; for shapes that do not determine
             their variables.
-        NotImplementedError: for programs with ordered effects or over several devices; for platforms other than
+        NotImplementedError: for programs with ordered effects, or in memories of devices; for platforms other than
             "numpy" without the XLA backend.
         ArtifactError: for what has no form in a file of NumPy's, where that is among the platforms.
 
@@ -80,9 +82,10 @@ def export(
     def exported(*args: Any, **kwargs: Any) -> Exported:
         chosen = _checked_platforms(platforms)
         traced = fun_jit.trace(*args, **kwargs)
-        if traced._traced.outer:
-            raise ValueError(f"export: {traced.fun_name} uses values of a function that is being traced around it")
-        return _exported(traced.jaxpr, traced.fun_name, traced.in_tree, traced.out_tree, chosen, checks)
+        parts = parts_of_traced(traced)
+        if parts.outer:
+            raise ValueError(f"export: {parts.name} uses values of a function that is being traced around it")
+        return _exported(parts, traced.in_tree, traced.out_tree, chosen, checks)
 
     return api_boundary(exported)
 
@@ -99,17 +102,16 @@ def _checked_platforms(platforms: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _exported(
-    closed: Any,
-    name: str,
-    in_tree: Any,
-    out_tree: Any,
-    platforms: tuple[str, ...],
-    checks: tuple[DisabledSafetyCheck, ...],
+    parts: TracedParts, in_tree: Any, out_tree: Any, platforms: tuple[str, ...], checks: tuple[DisabledSafetyCheck, ...]
 ) -> Exported:
+    closed, name = parts.program, parts.name
     _check_effects(closed, name)
     found: Plan = plan([aval.shape for aval in closed.in_avals], argument_labels(in_tree))
     compiled = tuple([platform for platform in platforms if platform != NUMPY])
-    module = _module(closed, name, compiled, found, checks) if compiled else b""
+    devices = devices_of([*parts.in_shardings, *parts.out_shardings, *program_shardings(closed)])
+    inputs = [saved(one, aval.ndim, devices) for one, aval in zip(parts.in_shardings, closed.in_avals, strict=True)]
+    outputs = [saved(one, aval.ndim, devices) for one, aval in zip(parts.out_shardings, closed.out_avals, strict=True)]
+    module = _module(parts, compiled, found, checks) if compiled else b""
     program = portable_program(closed) if NUMPY in platforms else None
     return Exported(
         fun_name=name,
@@ -120,11 +122,14 @@ def _exported(
         platforms=platforms,
         mlir_module_serialized=module,
         program_serialized=b"" if program is None else written_program(program, found.labels),
+        nr_devices=len(devices) or 1,
+        in_shardings=tuple(inputs),
+        out_shardings=tuple(outputs),
         disabled_safety_checks=checks,
         unordered_effects=tuple(sorted([effect for effect in closed.effects if not effect.ordered], key=str)),
         uses_global_constants=len(compiled) > 1,
         _program=program,
-        _get_vjp=lambda _: _exported_vjp(closed, name, platforms, checks),
+        _get_vjp=lambda _: _exported_vjp(parts, platforms, checks),
         _plan=found,
     )
 
@@ -139,19 +144,29 @@ def _check_effects(closed: Any, name: str) -> None:
 
 
 def _module(
-    closed: Any, name: str, platforms: tuple[str, ...], found: Plan, checks: tuple[DisabledSafetyCheck, ...]
+    parts: TracedParts, platforms: tuple[str, ...], found: Plan, checks: tuple[DisabledSafetyCheck, ...]
 ) -> bytes:
     """The StableHLO of a program for some platforms."""
-    wanted = {"platforms": platforms, "dimensions": found}
-    lowered = lower_program(closed, _xla(), name, keep_unused=True, extra={"export": wanted}).lowered
+    lowered = lower_program(
+        parts.program,
+        _xla(),
+        parts.name,
+        keep_unused=True,
+        in_shardings=_stated(parts.in_shardings),
+        out_shardings=_stated(parts.out_shardings),
+        extra={"export": {"platforms": platforms, "dimensions": found}},
+    ).lowered
     contents = lowered.contents()
-    check_contents(f"export: {name}", contents.operations, contents.targets, checks, only_made=True)
+    check_contents(f"export: {parts.name}", contents.operations, contents.targets, checks, only_made=True)
     return lowered.portable_artifact()  # type: ignore[no-any-return]
 
 
-def _exported_vjp(
-    closed: Any, name: str, platforms: tuple[str, ...], checks: tuple[DisabledSafetyCheck, ...]
-) -> Exported:
+def _stated(shardings: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(shardings) if any([sharding is not None for sharding in shardings]) else ()
+
+
+def _exported_vjp(parts: TracedParts, platforms: tuple[str, ...], checks: tuple[DisabledSafetyCheck, ...]) -> Exported:
+    closed = parts.program
     count = len(closed.in_avals)
 
     def pulled_back(*values: Any) -> Any:
@@ -161,8 +176,11 @@ def _exported_vjp(
         _, pullback = vjp(run, *values[:count])
         return pullback(list(values[count:]))
 
-    pulled_back.__name__ = f"vjp_{name}"
+    pulled_back.__name__ = f"vjp_{parts.name}"
     cotangents = [tangent_aval(aval) for aval in closed.out_avals]
     traced = jit(pulled_back).trace(*closed.in_avals, *cotangents)
     out_tree = tree.structure((0,) * count)
-    return _exported(traced.jaxpr, traced.fun_name, traced.in_tree, out_tree, platforms, checks)
+    made = parts_of_traced(traced)
+    inputs, outputs = parts.in_shardings, parts.out_shardings
+    made = made._replace(in_shardings=[*inputs, *outputs], out_shardings=inputs)  # a cotangent is sharded as its value
+    return _exported(made, traced.in_tree, out_tree, platforms, checks)

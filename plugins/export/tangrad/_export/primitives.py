@@ -1,10 +1,11 @@
-"""The primitive that stands for a call of an exported program."""
+"""The primitives that stand for calls of exported programs, and for their derivatives forwards."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import PrimitiveSet
+from tangrad.autodiff import tangent_aval, zeros
+from tangrad.core import PrimitiveSet, get_aval
 
 exporting = PrimitiveSet("exporting", api=1)
 
@@ -13,3 +14,22 @@ exporting = PrimitiveSet("exporting", api=1)
 def call_exported_p(*avals: Any, exported: Any) -> Any:
     """The results of an exported program on flat arguments."""
     return exported.results_for(avals)
+
+
+def _forward(*operands: Any, exported: Any) -> tuple[Any, ...]:
+    """The product of a vector and the transposed Jacobian is linear in the vector: its own derivative by that,
+    transposed, takes tangents forwards."""
+    count = len(exported.in_avals)
+    primals, tangents = operands[:count], operands[count:]
+    cotangents = [zeros(aval) for aval in _tangents(exported, [get_aval(primal) for primal in primals])]
+    return tuple(exported.second_vjp().call(*primals, *cotangents, *tangents)[count:])
+
+
+def _tangents(exported: Any, avals: Any) -> tuple[Any, ...]:
+    return tuple([tangent_aval(aval) for aval in exported.results_for(avals)])
+
+
+@exporting.primitive(name="push_forward", multiple_results=True, weak_type="own", decompose=_forward)
+def push_forward_p(*avals: Any, exported: Any) -> Any:
+    """The tangents of an exported program's results, of its arguments and their tangents."""
+    return _tangents(exported, avals[: len(exported.in_avals)])

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from tangrad._export.bytecode import DamagedModule, read_contents
 from tangrad._export.checks import DisabledSafetyCheck, check_contents
 from tangrad._export.exported import NUMPY, Exported
 from tangrad._export.programs import read_program
+from tangrad._export.shardings import MOST_DEVICES, SavedSharding
+from tangrad._export.shardings import read as read_sharding
 from tangrad._export.structures import tree_from
 from tangrad._export.writing import HEADER, HEADERS, MAGIC, MOST
-from tangrad.core import ShapedArray, dtypes
+from tangrad.core import ShapedArray
 from tangrad.dtypes import ExtendedDType
 from tangrad.extend import runtime
 from tangrad.extend.runtime import checked_constraints
@@ -131,6 +134,9 @@ def _fields(found: Any) -> dict[str, Any]:
         raise ValueError("its trees do not fit its types")
     check_arguments(in_tree)
     checks = [DisabledSafetyCheck(str(kind), None if to is None else str(to)) for kind, to in found["disabled_checks"]]
+    count = read_number(found["devices"])
+    if not 1 <= count <= MOST_DEVICES:
+        raise ValueError(f"a program for {count} devices")
     return {
         "fun_name": read_text(found["name"]),
         "in_tree": in_tree,
@@ -139,13 +145,23 @@ def _fields(found: Any) -> dict[str, Any]:
         "out_avals": out_avals,
         "platforms": tuple(_strings(found["platforms"])),
         "calling_convention_version": read_number(found["calling_convention"]),
-        "nr_devices": read_number(found["devices"]),
+        "nr_devices": count,
+        "in_shardings": _shardings(found, "in_shardings", in_avals, count),
+        "out_shardings": _shardings(found, "out_shardings", out_avals, count),
         "disabled_safety_checks": tuple(checks),
         "uses_global_constants": found["global_constants"] is True,
     }
 
 
 _AVALS = ("in_avals", "out_avals")
+
+
+def _shardings(found: Any, key: str, avals: Sequence[Any], count: int) -> tuple[SavedSharding | None, ...]:
+    """How each value of a program over `count` devices is sharded."""
+    if count == 1 and key not in found:
+        return (None,) * len(avals)
+    entries = read_list(found[key])
+    return tuple([read_sharding(entry, aval.ndim, count) for entry, aval in zip(entries, avals, strict=True)])
 
 
 def check_arguments(in_tree: Any) -> None:
@@ -184,7 +200,7 @@ class _NoTables:
 
 def _dtype(name: Any) -> Any:
     if not isinstance(name, dict):
-        return dtypes.as_dtype(read_text(name))
+        return runtime.dtype_named(name)
     found = runtime.read(name, _NoTables())
     if not isinstance(found, ExtendedDType):
         raise ValueError(f"{name!r:.80} is no dtype")

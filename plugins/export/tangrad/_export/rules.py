@@ -1,19 +1,32 @@
-"""The rules of calls of exported programs: most kinds have none, and here is why."""
+"""The rules of calls of exported programs, whose derivatives are other programs; of some kinds they have none."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tangrad._export.primitives import call_exported_p
+from tangrad._export.primitives import call_exported_p, push_forward_p
 from tangrad.core import RuleSet, eval_jaxpr, get_aval
 
 jvp, transpose = RuleSet("jvp", api=1), RuleSet("transpose", api=1)
 batch, mask = RuleSet("batch", api=1), RuleSet("mask", api=1)
 
-for _rules in (jvp, transpose):
-    _rules.not_applicable("its derivative is another program, which a custom_vjp around the call runs", call_exported_p)
-batch.not_applicable("a program for arguments of certain types is not mapped", call_exported_p)
-mask.not_applicable("which of a program's results depend on padding is not known", call_exported_p)
+transpose.not_applicable("a program need not be linear; its derivative forwards is another primitive", call_exported_p)
+batch.not_applicable("a program for arguments of certain types is not mapped", call_exported_p, push_forward_p)
+mask.not_applicable("which of a program's results depend on padding is not known", call_exported_p, push_forward_p)
+
+
+@jvp.rule(call_exported_p)
+def _(primals: Any, tangents: Any, *, exported: Any) -> Any:
+    exported.vjp()  # which says that there is none, before anything is computed
+    outs = call_exported_p.bind(*primals, exported=exported)
+    return outs, tuple(push_forward_p.bind(*primals, *tangents, exported=exported))
+
+
+@transpose.rule(push_forward_p)
+def _(cotangents: Any, *operands: Any, exported: Any) -> Any:
+    count = len(exported.in_avals)
+    return (*[None] * count, *exported.vjp().call(*operands[:count], *cotangents))
+
 
 # In a saved program: its steps, here.
 portable = RuleSet("portable", api=1)

@@ -11,6 +11,7 @@ import json
 import struct
 from typing import Any
 
+from tangrad._export.shardings import described
 from tangrad._export.structures import described_tree
 from tangrad.core import dtypes
 from tangrad.dtypes import ExtendedDType
@@ -58,9 +59,17 @@ def _described(exported: Any) -> dict[str, Any]:
         "platforms": list(exported.platforms),
         "calling_convention": exported.calling_convention_version,
         "devices": exported.nr_devices,
+        **_described_shardings(exported),
         "disabled_checks": [[check.kind, check.target] for check in exported.disabled_safety_checks],
         "global_constants": exported.uses_global_constants,
     }
+
+
+def _described_shardings(exported: Any) -> dict[str, Any]:
+    """Those of a program over several devices: earlier releases read what says nothing of it."""
+    if exported.nr_devices == 1:
+        return {}
+    return {key: list(map(described, getattr(exported, key))) for key in ("in_shardings", "out_shardings")}
 
 
 def described_aval(aval: Any) -> list[Any]:

@@ -118,6 +118,14 @@ def _on_one_device(device: Any) -> Any:
     return plugin.load()(device)
 
 
+def _of_arguments(options: Options, call: Call, name: str) -> list[Any]:
+    """The sharding of each leaf: as the function states it, else that of the array at hand, or None."""
+    return [
+        getattr(leaf, "user_sharding", None) if sharding is None else sharding
+        for leaf, sharding in zip(call.leaves, shardings_of_arguments(options, call, name), strict=True)
+    ]
+
+
 @class_boundary
 class TracedFunction(_Stage):
     """A function traced for arguments of certain types, not yet lowered."""
@@ -169,10 +177,7 @@ class Lowered(_Stage):
         stage = cls(traced, call, name, options.donate_argnums)
         stage._backend, stage._options, stage._reused = backend, options, reused
         stage._donated = taken_over(call, traced, options.keep_unused)
-        inputs = [
-            getattr(leaf, "user_sharding", None) if sharding is None else sharding
-            for leaf, sharding in zip(call.leaves, shardings_of_arguments(options, call, name), strict=True)
-        ]
+        inputs = _of_arguments(options, call, name)
         started = perf_counter()
         stage._program = watched(
             name,
@@ -397,3 +402,25 @@ def parts_of(compiled: Compiled) -> CompiledParts:
         traced.outer,
         compiled._donated,
     )
+
+
+class TracedParts(NamedTuple):
+    """What a traced function consists of, for who lowers it by itself.
+
+    Attributes:
+        name: of the function. program: its closed jaxpr. outer: as in `CompiledParts`.
+        in_shardings, out_shardings: of each argument and result; None where nothing is said.
+    """
+
+    name: str
+    program: ClosedJaxpr
+    outer: Sequence[Any]
+    in_shardings: Sequence[Any]
+    out_shardings: Sequence[Any]
+
+
+def parts_of_traced(function: TracedFunction) -> TracedParts:
+    """The parts of a traced function."""
+    name, traced, options = function._name, function._traced, function._options
+    inputs, outputs = _of_arguments(options, function._call, name), shardings_of_results(options, traced, name)
+    return TracedParts(name, traced.jaxpr, traced.outer, inputs, outputs)

@@ -126,7 +126,9 @@ def exact_float(text: Any) -> float:
 
 
 def dtype_named(name: Any) -> Any:
-    """The dtype of a name. Raises ArtifactError for one that is not known here."""
+    """The dtype of a name, `float0` among them. Raises ArtifactError for one that is not known here."""
+    if name == dtypes.dtype_name(dtypes.float0):
+        return dtypes.float0
     try:
         dtype = dtypes.as_dtype(name if isinstance(name, str) else None)
         known = dtypes.dtype_name(dtype) == name

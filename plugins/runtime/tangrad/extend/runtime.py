@@ -7,7 +7,7 @@ __getattr__, __dir__ = door(
     {
         "tangrad._runtime.container": "pack unpack",
         "tangrad._runtime.limits": "DEFAULT",
-        "tangrad._runtime.parameters": "NotSavedError read written",
+        "tangrad._runtime.parameters": "NotSavedError dtype_named read written",
         "tangrad._runtime.portability": "portable_program",
         "tangrad._runtime.reading": "SavedProgram",
         "tangrad._runtime.sizes": "checked_constraints",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +14,9 @@ import numpy as np
 from tangrad._backend_xla import jaxlib_calls
 from tangrad._backend_xla.dimension_values import SIZE
 from tangrad._backend_xla.kernel_types import check_kernels
+from tangrad._backend_xla.mesh_words import constrained
 from tangrad._backend_xla.mlir import IrValue, ir, read_portable_artifact
-from tangrad._backend_xla.module_contents import ENTRY, check_functions, contents
+from tangrad._backend_xla.module_contents import ENTRY, MESH, check_functions, contents
 from tangrad._backend_xla.symbolic_entry import PLATFORM_INDEX
 from tangrad.core import RuleSet, find_primitive, rule_table
 from tangrad.extend.export import call_exported_p
@@ -27,6 +30,8 @@ lower = RuleSet("lower.xla", api=1)
 
 @lower.rule(call_exported_p)
 def _call_exported(ctx: FunctionContext, *operands: IrValue, exported: Any) -> tuple[IrValue, ...]:
+    _check_devices(ctx.module, exported)
+    operands = tuple(_sharded(ctx, operands, ctx.in_avals, exported.in_shardings))
     if exported.uses_global_constants:
         operands = (_platform(ctx, exported), *operands)
     else:
@@ -39,7 +44,36 @@ def _call_exported(ctx: FunctionContext, *operands: IrValue, exported: Any) -> t
     ctx.module.has_unknown_sizes = True
     callee = {"callee": ir.FlatSymbolRefAttr.get(symbol, ctx.vocabulary.context)}
     call = ctx.ops("func.call", out_types, _as_types(ctx, operands, in_types), callee)
-    return tuple(_as_types(ctx, list(call.results), wanted))
+    return tuple(_sharded(ctx, _as_types(ctx, list(call.results), wanted), ctx.out_avals, exported.out_shardings))
+
+
+def _check_devices(module: Any, exported: Any) -> None:
+    """Raise ValueError for a program over several devices that is called in one for another number of them."""
+    here = 1 if module.meshes is None else len(module.meshes.layout.devices)
+    if exported.nr_devices not in (1, here):
+        raise ValueError(
+            f"{exported.fun_name} was exported for {exported.nr_devices} devices, and is called in a program for "
+            f"{here}: put its arguments on a mesh of {exported.nr_devices}, "
+            "device_put(x, exported.in_shardings_jax(mesh)[0])"
+        )
+    if exported.nr_devices > 1 and module.manual is not None:
+        raise NotImplementedError(
+            f"{exported.fun_name} was exported for {exported.nr_devices} devices, and is called in a part that is "
+            "mapped over devices; call it outside of shard_map"
+        )
+
+
+def _sharded(
+    ctx: FunctionContext, values: Sequence[IrValue], avals: Sequence[Any], shardings: Sequence[Any]
+) -> list[IrValue]:
+    """Values, of a program over several devices, as it says that they are sharded."""
+    meshes = ctx.module.meshes
+    if meshes is None:
+        return list(values)
+    return [
+        value if sharding is None else constrained(ctx, value, aval, sharding.on(meshes.layout.devices))
+        for value, aval, sharding in zip(values, avals, shardings, strict=True)
+    ]
 
 
 def _as_types(ctx: FunctionContext, values: Sequence[IrValue], types: Sequence[Any]) -> list[IrValue]:
@@ -109,6 +143,8 @@ def _make_callable(targets: Collection[str], platforms: Sequence[str]) -> None:
 
 def _copied(module: Any, exported: Any) -> tuple[str, Sequence[Any], Sequence[Any]]:
     words = module.vocabulary
+    if module.meshes is not None:
+        words.load_sharding_dialect()
     other = read_portable_artifact(exported.mlir_module_serialized, words.context)
     check_functions(other)
     found = contents(other)
@@ -116,7 +152,9 @@ def _copied(module: Any, exported: Any) -> tuple[str, Sequence[Any], Sequence[An
     check_kernels(other, exported.fun_name)
     module.checks_of_sizes.append(partial(check_kernels, name=exported.fun_name))
     _make_callable(found.targets, module.platforms)
-    functions = [operation.operation for operation in other.body.operations]
+    meshes = [operation.operation for operation in other.body.operations if operation.operation.name == MESH]
+    functions = [operation.operation for operation in other.body.operations if operation.operation.name != MESH]
+    _take_meshes(module, other, meshes, exported)
     names = {}
     for function in functions:
         old = ir.StringAttr(function.attributes["sym_name"]).value
@@ -135,3 +173,31 @@ def _copied(module: Any, exported: Any) -> tuple[str, Sequence[Any], Sequence[An
                     del copy.attributes[attribute]
             types = list(kind.inputs), list(kind.results)
     return entry, *types
+
+
+_AXIS = re.compile(r'"=(\d+)')  # of `#sdy.mesh<["x"=4, "y"=2], device_ids=[...]>`
+_GRID = '#sdy.mesh<["'
+
+
+def _take_meshes(module: Any, other: Any, meshes: Sequence[Any], exported: Any) -> None:
+    """Name the meshes of a module as this one does, which declares those that it does not have.
+
+    Raises ValueError for shardings in a program that says to be for one device, and for meshes of another size.
+    """
+    is_sharded = any([name.startswith("sdy.") and name != MESH for name in contents(other).operations])
+    if exported.nr_devices == 1 and is_sharded:
+        raise ValueError(f"{exported.fun_name} says to be for one device, and its module is sharded over several")
+    renamed = []
+    for number, mesh in enumerate(meshes):
+        text, old = str(mesh.attributes["mesh"]), ir.StringAttr(mesh.attributes["sym_name"]).value
+        between = f"\0{number}"  # no name of another mesh
+        size = prod([int(count) for count in _AXIS.findall(text)])
+        if is_sharded and text.startswith(_GRID) and size != exported.nr_devices:
+            raise ValueError(
+                f"{exported.fun_name} is for {exported.nr_devices} devices, and its mesh {old!r} is of {size}"
+            )
+        ir.SymbolTable.replace_all_symbol_uses(old, between, other.operation)
+        if is_sharded:
+            renamed.append((between, module.meshes.declared(text, old)))
+    for between, new in renamed:
+        ir.SymbolTable.replace_all_symbol_uses(between, new, other.operation)
