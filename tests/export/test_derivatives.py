@@ -105,3 +105,8 @@ def test_orders_beyond_are_refused_and_the_cure_named(tmp_path, backend):
         order, name, outcome = line.split("\t")
         assert outcome == "done" if int(order) >= DERIVATIVES[name][1] else "vjp_order=" in outcome, line
     assert len(done.stdout.splitlines()) == 3 * len(DERIVATIVES)
+
+
+def test_a_derivative_is_made_once(backend):
+    made = export.export(tangrad.jit(program))(X, COUNT, WEIGHTS)
+    assert made.vjp() is made.vjp() and made.vjp().vjp() is made.vjp().vjp()

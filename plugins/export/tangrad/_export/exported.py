@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
@@ -223,6 +224,11 @@ class Exported:
                 f"{self.fun_name} has no derivative: it was written without one; serialize(vjp_order=1) writes one, "
                 "and higher orders those of derivatives"
             )
+        return self._vjp
+
+    @cached_property
+    def _vjp(self) -> Exported:
+        assert self._get_vjp is not None
         return self._get_vjp(self)
 
     def second_vjp(self) -> Exported:

@@ -17,7 +17,8 @@ mask.not_applicable("which of a program's results depend on padding is not known
 
 @jvp.rule(call_exported_p)
 def _(primals: Any, tangents: Any, *, exported: Any) -> Any:
-    exported.vjp()  # which says that there is none, before anything is computed
+    if not exported.has_vjp():
+        exported.vjp()  # which raises, before anything is computed
     outs = call_exported_p.bind(*primals, exported=exported)
     return outs, tuple(push_forward_p.bind(*primals, *tangents, exported=exported))
 
