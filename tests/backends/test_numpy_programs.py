@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tangrad
+import tangrad.numpy as tnp
 from tangrad._backend_numpy import source
 from tangrad._backend_numpy.array import PlacedArray
 from tangrad._backend_numpy.backend import NumpyDevice
@@ -19,6 +21,9 @@ from tangrad.core import Effect, PrimitiveSet, RuleSet, ShapedArray, literal, re
 from tangrad.core.backends import CompileOptions
 
 from .numpy_support import F32, NUMPY, compiled, put, same
+
+# --- Programs compiled for NumPy: what their text says, donation, effects, devices, checks, threads -----------------
+
 
 p = pytest.importorskip("tangrad._lax.elementwise.primitives")
 s = pytest.importorskip("tangrad._lax.structure.primitives")
@@ -414,3 +419,38 @@ def test_many_threads_at_once() -> None:
     for thread in threads:
         thread.join()
     assert not failures
+
+
+# --- Generated source: what comes from elsewhere cannot change it ---------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["x²", "ﬁ", "größe", "lambda", "a b\n'c", "1", "", "数"])
+def test_functions_of_any_name_become_source(name: str) -> None:
+    def f(x):
+        return tangrad.pure_callback(g, x, x * 2.0)
+
+    def g(x):
+        return x + 1
+
+    f.__name__ = g.__name__ = name
+    with tangrad.use_backend("numpy"):
+        compiled = tangrad.jit(f).lower(1.0).compile()
+        assert float(compiled(1.0)) == 3.0
+        assert compiled.as_text().isascii()
+
+
+def test_a_name_with_a_line_break_runs_no_code() -> None:
+    family = PrimitiveSet("injected_family", api=1)
+    renamed = family.primitive(lambda x: ShapedArray(x.shape, x.dtype), name="innocent", decompose=lambda x: x * 2.0)
+    renamed.name = "x\n    raise SystemExit('injected')\n#"  # past the check of the constructor
+    lower = RuleSet("lower.numpy", api=1)
+    composed(lower, renamed)(lambda ctx, x: ctx.multiply(x, x))
+    with tangrad.use_backend("numpy"), register(lower):
+        assert float(tangrad.jit(lambda x: renamed(x) + 1.0)(3.0)) == 10.0
+
+
+@pytest.mark.parametrize("shape", [(2, 0), (0, 2)])
+def test_views_of_nothing_are_not_written_to(shape: tuple[int, int]) -> None:
+    with tangrad.use_backend("numpy"):
+        result = tangrad.jit(lambda x: tnp.broadcast_to(tnp.sin(x), shape)[:1] * 2)(tnp.zeros(shape[1:]))
+    assert result.shape == (min(1, shape[0]), shape[1])

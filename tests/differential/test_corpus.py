@@ -1,4 +1,4 @@
-"""The corpus itself: large and varied enough, well-formed, right about what applies (JAX on both sides)."""
+"""The corpus holds what it should, and programs that must raise fail as in JAX."""
 
 import numpy
 import pytest
@@ -6,8 +6,12 @@ import pytest
 from .comparison import differences
 from .corpus import MODES, all_programs, stack_trees
 from .corpus import program as declare_program
+from .failing import all_failures, error_of, kind_of, text_of
 from .reference import read_leaves, write_leaves
 from .runner import Leaf, walk
+
+# --- The corpus itself: large and varied enough, well-formed, right about what applies (JAX on both sides) ----------
+
 
 PROGRAMS = all_programs()
 
@@ -96,3 +100,26 @@ def test_jax_agrees_with_itself(program, reference):
     for mode in program.modes():
         found = differences(program, reference.run(program, mode, False), reference.results(program, mode))
         assert not found, f"{mode}: " + "\n".join(found)
+
+
+# --- Programs that must raise: the kind of error is JAX's, the message says what and where, and the next call works.
+
+
+def test_number_of_failures():
+    failures = all_failures()
+    assert len(failures) >= 100
+    assert sum(failure.jax == "same" for failure in failures) >= 85
+
+
+@pytest.mark.parametrize("failure", all_failures(), ids=lambda failure: failure.name)
+def test_fails_as_in_jax(failure, reference, api):
+    theirs, ours = error_of(reference.api, failure), error_of(api, failure)
+    assert ours is not None, f"no error; JAX: {theirs!r}"
+    kind = None if theirs is None else kind_of(theirs)
+    expected = kind_of(ours) if failure.jax == "same" else failure.jax
+    assert kind in (expected if isinstance(expected, tuple) else (expected,)), (
+        f"{kind_of(ours)}: {ours}\nJAX: {theirs!r}"
+    )
+    missing = [word for word in failure.words if word not in text_of(ours)]
+    assert not missing, f"{missing} not in: {text_of(ours)}"
+    assert float(api.jit(api.grad(lambda x: api.lax.fori_loop(0, 2, lambda i, v: v * x, x)))(2.0)) == 12.0

@@ -13,7 +13,6 @@ import pytest
 
 from .result_types import calls_lax, calls_libraries, calls_numpy
 from .result_types.differing import DIFFERING, reason_for
-from .result_types.making import EAGER
 from .result_types.operands import cases
 from .result_types.running import BELOW, MODULES, library, outcome
 
@@ -27,7 +26,7 @@ pytestmark = [
 TABLES = (calls_numpy, calls_lax, calls_libraries)
 CALLS = [call for table in TABLES for call in table.CALLS]
 TRACED = list(dict.fromkeys([call for call in CALLS if isinstance(call, str)]))
-CALLED = [call for kind, call in [call for call in CALLS if not isinstance(call, str)] if kind == EAGER]
+CALLED = [call for kind, call in [call for call in CALLS if not isinstance(call, str)] if kind == calls_numpy.EAGER]
 BACKENDS = ["numpy", "xla"]
 PARTS = 16
 

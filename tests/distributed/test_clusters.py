@@ -8,8 +8,7 @@ import pytest
 
 import tangrad
 from tangrad._distributed.addresses import port_of
-from tangrad._distributed.clusters import kubernetes
-from tangrad._distributed.clusters.slurm import first_host
+from tangrad._distributed.clusters import detect_kubernetes, first_host
 from tangrad._distributed.detection import DETECTORS_GROUP, detect
 from tangrad._distributed.membership import _complete
 from tangrad.core import composition
@@ -72,9 +71,9 @@ def test_schedulers(environ: dict[str, str], expected: tuple[str, Cluster]) -> N
 
 def test_pods_of_an_indexed_job() -> None:
     name = "train-3.workers.default.svc.cluster.local"
-    found = kubernetes.detect(POD, lambda: name)
+    found = detect_kubernetes(POD, lambda: name)
     assert found == Cluster("train-0.workers.default.svc.cluster.local:8476", None, 3)
-    assert kubernetes.detect(POD | {"HOSTNAME": "other"}, lambda: name) == Cluster(None, None, 3)
+    assert detect_kubernetes(POD | {"HOSTNAME": "other"}, lambda: name) == Cluster(None, None, 3)
 
 
 def test_lists_of_hosts() -> None:

@@ -9,7 +9,7 @@ import tangrad
 import tangrad.image
 import tangrad.numpy as np
 from tangrad._numpy import nan_reductions
-from tangrad._scipy.image import resampling
+from tangrad._scipy import resampling
 
 HOLES = numpy.array([[1.0, numpy.nan, 3.0], [numpy.nan, 5.0, 2.0]], numpy.float32)
 

@@ -12,7 +12,7 @@ import tangrad
 import tangrad.numpy as np
 from tangrad import stages
 from tangrad._jit import progress
-from tangrad._jit.report.counting import Counted, equations_of
+from tangrad._jit.report.collect import Counted, equations_of
 from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, backend_names, get_backend, hookimpl, register
 from tangrad.core.settings import SETTINGS
 from tangrad.extend.jit import region_p

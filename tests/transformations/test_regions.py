@@ -1,5 +1,6 @@
 """Equal parts of a program are compiled once: which, and that nothing else changes."""
 
+import random
 import warnings
 from collections import Counter
 
@@ -18,6 +19,9 @@ from tangrad._jit.regions.settings import compile_regions
 from tangrad.core import ClosedJaxpr, Literal, backend_names
 from tangrad.core.tools import check_jaxpr
 from tangrad.extend.jit import region_p
+
+# --- Equal parts of a program are compiled once: which, and that nothing else changes -------------------------------
+
 
 BACKENDS = backend_names()
 SIZE = 8
@@ -441,3 +445,36 @@ def test_random_programs_of_repeated_parts_compute_the_same(description):
     for name in BACKENDS:
         with tangrad.use_backend(name):
             check_program(description)
+
+
+# --- Random programs of repeated parts, 2,000 of them: with regions everywhere they compute what they compute
+# without.
+
+
+PARTS, PROGRAMS = 50, 40
+
+
+def drawn(seed):
+    """A description, as those that Hypothesis draws for the small sample of this."""
+    numbers = random.Random(seed)
+    return (
+        [numbers.choice(sorted(STEPS)) for _ in range(numbers.randint(1, 3))],
+        numbers.randint(2, 5),
+        numbers.choice(["nothing", "index", "skip", "step"]),
+        numbers.choice(["plain", "jit", "checkpoint", "checkpoint of jit"]),
+        numbers.choice(["value", "grad", "vmap", "vmap of grad"]),
+    )
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("backend", backend_names())
+def test_programs_of_repeated_parts_compute_the_same(backend, part):
+    with tangrad.use_backend(backend):
+        for number in range(PROGRAMS):
+            seed = part * PROGRAMS + number
+            try:
+                check_program(drawn(seed))
+            except Exception as error:
+                error.add_note(f"program {seed}: {drawn(seed)}")
+                raise

@@ -1,6 +1,7 @@
-"""Settings: read and set by name, for a block, for the calls of a function, in one thread."""
+"""Settings: read and set by name, for a block, for the calls of a function, in one thread; and by modules."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -9,6 +10,9 @@ import pytest
 
 import tangrad
 from tangrad import config
+from tools.workspace import distributions
+
+# --- Settings: read and set by name, for a block, for the calls of a function, in one thread ------------------------
 
 
 def test_settings_by_name():
@@ -104,3 +108,34 @@ assert not any("DEBUG_NANS" in problem.what for problem in problems), problems
         "TANGRAD_ENABLE_X64='maybe': expected one of" in found.stderr and "the default, False, is used" in found.stderr
     )
     assert "'nonsense' is not 'kind:primitive=distribution'; it is ignored" in found.stderr
+
+
+# --- What modules of plugins read of the thread is there whichever of them is imported first ------------------------
+
+
+SOURCES = {
+    name: path.read_text()
+    for part in distributions().values()
+    if part.name != "tangrad-core"
+    for name, path in part.modules.items()
+}
+DEFINED = {
+    setting: module for module, text in SOURCES.items() for setting in re.findall(r'define_\w+\(\s*"(\w+)"', text)
+}
+READ = sorted(
+    (module, setting)
+    for module, text in SOURCES.items()
+    for setting in DEFINED.keys() & set(re.findall(r"\bthread\.(\w+)", text))
+    if DEFINED[setting] != module
+)
+
+
+def test_some_modules_read_settings_of_others():
+    assert ("tangrad._numpy.fusing", "numpy_rank_promotion") in READ
+
+
+@pytest.mark.parametrize(("module", "setting"), READ)
+def test_a_module_brings_the_settings_that_it_reads(module, setting):
+    code = f"import {module}; from tangrad.core import thread; thread.{setting}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr

@@ -1,6 +1,6 @@
 """Calls of every function of `lax` and `lax.linalg`. The operands: see `calls_numpy`."""
 
-from .making import families
+from .calls_numpy import families
 
 UNARY = """
     abs acos acosh asin asinh atan atanh bessel_i0e bessel_i1e bitwise_not cbrt ceil clz conj cos cosh digamma erf erf_inv

@@ -1,6 +1,6 @@
 """Calls of every function of `nn`, `scipy`, `random`, `ops`, `image`. The operands: see `calls_numpy`; `key`: a random key."""
 
-from .making import families
+from .calls_numpy import families
 
 ACTIVATIONS = """
     celu elu gelu hard_sigmoid hard_silu hard_swish hard_tanh identity leaky_relu log1mexp log_sigmoid mish relu relu6 selu sigmoid

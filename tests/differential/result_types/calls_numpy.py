@@ -4,7 +4,13 @@
 dtype that is tried. `k`: the integers [0, 2, 1], `B`: [True, False, True], whatever is tried.
 """
 
-from .making import EAGER, families
+EAGER = "eager"
+
+
+def families(form: str, names: str) -> list[str]:
+    """One call of the form for each of the names."""
+    return [form.format(name) for name in names.split()]
+
 
 UNARY = """
     abs absolute acos acosh angle arccos arccosh arcsin arcsinh arctan arctanh around asin asinh atan atanh bitwise_count

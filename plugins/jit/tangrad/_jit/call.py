@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tangrad import tree
-from tangrad._jit.effort import DEFAULT_EFFORT
 from tangrad._jit.layout import ShardingTree
+from tangrad._jit.settings import DEFAULT_EFFORT
 from tangrad._jit.signature import check_hashable
 from tangrad.core import (
     Array,

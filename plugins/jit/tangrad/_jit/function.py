@@ -30,12 +30,12 @@ from tangrad._jit.call import (
     why_new,
 )
 from tangrad._jit.donations import refusing_shared, taken_over
-from tangrad._jit.effort import compile_effort as effort_setting
 from tangrad._jit.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
 from tangrad._jit.placed import Placed
 from tangrad._jit.primitives import jit_p
 from tangrad._jit.progress import watched
 from tangrad._jit.regions.settings import compile_regions as regions_setting
+from tangrad._jit.settings import compile_effort as effort_setting
 from tangrad._jit.settings import no_tracing
 from tangrad._jit.signature import infer_other, signature_of
 from tangrad._jit.stages import Lowered, TracedFunction

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from contextlib import ContextDecorator
 
-from tangrad.core.settings import SETTINGS, define_flag
+from tangrad.core.settings import SETTINGS, define_choice, define_flag
 
 explain_cache_misses = define_flag(
     "explain_cache_misses", "Log why a jitted function is traced or compiled: what was not there already."
 )
 no_tracing = define_flag("no_tracing", "Raise RuntimeError where a jitted function would be traced.")
+DEFAULT_EFFORT = "full"
+compile_effort = define_choice(
+    "compile_effort",
+    DEFAULT_EFFORT,
+    (DEFAULT_EFFORT, "fast"),
+    "How much effort the compiler spends: 'full', or 'fast', for first tries: compiled sooner, and slower.",
+)
 
 
 def without_jit(disable: bool = True) -> ContextDecorator:

@@ -13,13 +13,13 @@ import numpy as onp
 from ...measure import Case
 from ...sides import Side
 from ..eager import waiter
-from . import arithmetic, indexing, iteration, keys, making, numerics, surroundings, transformed
+from . import everyday, numerics, transformed
 from .idioms import Idiom, Idioms
 
 LENGTH, LENGTHS = 100, 16
 
 IDIOMS = Idioms()
-for _module in (iteration, indexing, making, arithmetic, keys, surroundings, numerics, transformed):
+for _module in (everyday, numerics, transformed):
     for _name, _idiom in _module.IDIOMS.items():
         IDIOMS.add(_name, _idiom.work, _idiom.in_numpy)
 

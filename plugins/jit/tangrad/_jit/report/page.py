@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from tangrad._jit.report.facts import Facts
-from tangrad._jit.report.words import memory, origin, sizes, title
+from tangrad._jit.report.text import memory, origin, sizes, title
 
 WIDTH, LABEL, LINE, BAR = 720, 150, 26, 16  # in pixels: the picture, its names, a row, a bar in it
 LONGEST = WIDTH - LABEL - 190  # the longest bar; behind each is room for what it says

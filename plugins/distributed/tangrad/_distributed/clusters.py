@@ -1,0 +1,145 @@
+"""The clusters whose processes are identified by environment variables, or by MPI.
+
+Each is found by an entry point of the group `tangrad.cluster_detectors`, as those of other distributions are.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import socket
+from collections.abc import Callable, Mapping
+
+from tangrad._distributed.addresses import Address, port_of
+from tangrad._distributed.detection import Cluster, ClusterDetector
+
+# --- Slurm: each task of a step that `srun` started is a process ----------------------------------------------------
+
+
+def first_host(nodes: str) -> str:
+    """The first host of a list as Slurm writes it.
+
+    >>> first_host("gpu[007-009,012],cpu1"), first_host("rack[2-3]-n[01,04]"), first_host("a,b")
+    ('gpu007', 'rack2-n01', 'a')
+    """
+    first = re.match(r"(?:[^,\[]|\[[^\]]*\])+", nodes)
+    return re.sub(r"\[([^\],-]+)[^\]]*\]", r"\1", first.group()) if first else nodes
+
+
+def _detect_slurm(environ: Mapping[str, str]) -> Cluster | None:
+    # Outside of steps, as in a batch script, a task number may be there, but no others were started.
+    if "SLURM_STEP_NODELIST" not in environ or "SLURM_PROCID" not in environ:
+        return None
+    count = int(environ.get("SLURM_STEP_NUM_TASKS") or environ["SLURM_NTASKS"])
+    job = f"{environ.get('SLURM_JOB_ID')}.{environ.get('SLURM_STEP_ID')}"
+    address = Address(first_host(environ["SLURM_STEP_NODELIST"]), port_of(job))
+    return Cluster(str(address), count, int(environ["SLURM_PROCID"]), _accelerators(environ, count))
+
+
+def _accelerators(environ: Mapping[str, str], count: int) -> tuple[int, ...] | None:
+    """One for each task, where several share a machine and see all of its accelerators."""
+    alone = int(environ.get("SLURM_STEP_NUM_NODES", 1)) == count
+    bound = environ.get("CUDA_VISIBLE_DEVICES", "")  # --gpus-per-task shows each task its own
+    if alone or "SLURM_LOCALID" not in environ or (bound and "," not in bound):
+        return None
+    return (int(environ["SLURM_LOCALID"]),)
+
+
+slurm = ClusterDetector(_detect_slurm, priority=10)
+
+
+# --- Open MPI: each process that `mpirun` or `mpiexec` started, without any call of MPI -----------------------------
+
+
+def _detect_open_mpi(environ: Mapping[str, str]) -> Cluster | None:
+    if "OMPI_COMM_WORLD_RANK" not in environ:
+        return None
+    count = int(environ["OMPI_COMM_WORLD_SIZE"])
+    local_count = int(environ.get("OMPI_COMM_WORLD_LOCAL_SIZE", count))
+    local = environ.get("OMPI_COMM_WORLD_LOCAL_RANK")
+    accelerators = (int(local),) if local is not None and local_count > 1 else None
+    host = "127.0.0.1" if local_count == count else _host_of_mpirun(environ)
+    address = None if host is None else str(Address(host, port_of(_job(environ))))
+    return Cluster(address, count, int(environ["OMPI_COMM_WORLD_RANK"]), accelerators)
+
+
+def _job(environ: Mapping[str, str]) -> str:
+    """What all processes of a job have in common."""
+    names = ("OMPI_MCA_orte_hnp_uri", "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid")
+    return next((environ[name] for name in names if name in environ), "")
+
+
+def _host_of_mpirun(environ: Mapping[str, str]) -> str | None:
+    """The machine where `mpirun` runs, and the first processes with it; up to Open MPI 4 every process gets it.
+
+    Such as "2118123520.0;tcp://10.0.0.7,192.168.1.7:43211".
+    """
+    found = re.search(r"tcp://([^,:;]+)", environ.get("OMPI_MCA_orte_hnp_uri", ""))
+    return found.group(1) if found else None
+
+
+# Within an allocation of Slurm, `mpirun` starts its processes in other numbers than Slurm's tasks.
+open_mpi = ClusterDetector(_detect_open_mpi, priority=20)
+
+
+# --- Kubernetes: pods of Kubeflow's JAXJob, and of indexed Jobs with a headless service -----------------------------
+# A pod of a JAXJob has all in COORDINATOR_ADDRESS, COORDINATOR_PORT, NUM_PROCESSES and PROCESS_ID. One of an indexed
+# Job has its number in JOB_COMPLETION_INDEX, and its host name is that of the job and the number, such as "train-3":
+# so "train-0" is process 0. How many pods there are is not available.
+
+
+PORT = 8476
+
+
+def detect_kubernetes(environ: Mapping[str, str], full_name: Callable[[], str] = socket.getfqdn) -> Cluster | None:
+    """What a pod's environment says. `full_name`: of this host."""
+    if "KUBERNETES_SERVICE_HOST" not in environ:
+        return None
+    number = environ.get("PROCESS_ID", environ.get("JOB_COMPLETION_INDEX"))
+    if number is None:
+        return None
+    count = environ.get("NUM_PROCESSES")
+    port = int(environ.get("COORDINATOR_PORT", PORT))
+    host = environ.get("COORDINATOR_ADDRESS") or _first_pod(environ.get("HOSTNAME", ""), number, full_name())
+    address = None if host is None else str(Address(host, port))
+    return Cluster(address, None if count is None else int(count), int(number))
+
+
+def _first_pod(host: str, number: str, full_name: str) -> str | None:
+    """The name by which the pod with the number 0 is found."""
+    job, dash, own_number = host.rpartition("-")
+    if not dash or own_number != number:
+        return None
+    _, _, domain = full_name.partition(".")
+    return f"{job}-0.{domain}" if domain else f"{job}-0"
+
+
+kubernetes = ClusterDetector(detect_kubernetes)
+
+
+# --- mpi4py: the processes of MPI.COMM_WORLD, of any MPI. To be asked for by name, as it starts MPI -----------------
+
+
+def _detect_mpi4py(environ: Mapping[str, str]) -> Cluster | None:
+    try:
+        mpi = importlib.import_module("mpi4py.MPI")
+    except ImportError as error:
+        raise ValueError(
+            f"cluster_detection_method='mpi4py' asks MPI who this process is, by mpi4py, which cannot be imported: "
+            f"{error}"
+        ) from error
+    world = mpi.COMM_WORLD
+    address = str(Address(socket.gethostname(), _free_port())) if world.Get_rank() == 0 else None
+    address = world.bcast(address, root=0)
+    neighbours = world.Split_type(mpi.COMM_TYPE_SHARED)
+    accelerators = (neighbours.Get_rank(),) if neighbours.Get_size() > 1 else None
+    return Cluster(address, world.Get_size(), world.Get_rank(), accelerators)
+
+
+def _free_port() -> int:
+    with socket.socket() as trial:
+        trial.bind(("", 0))
+        return int(trial.getsockname()[1])
+
+
+mpi4py = ClusterDetector(_detect_mpi4py, automatic=False)

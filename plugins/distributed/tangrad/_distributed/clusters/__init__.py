@@ -1,1 +1,0 @@
-"""The clusters whose processes are identified by environment variables, or by MPI."""

@@ -1,1 +1,0 @@
-"""What `tangrad.scipy.image` is made of: modules for this distribution alone."""
