@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tangrad._jit.call import Options
+from tangrad._jit.regions.settings import compile_regions as regions_setting
+from tangrad._jit.settings import compile_effort as effort_setting
 from tangrad.core.settings import Setting
 
 
@@ -52,7 +54,18 @@ def sorted_options(given: Any, what: str) -> tuple[tuple[str, Any], ...]:
     return tuple(sorted(given.items()))
 
 
-def setting_or_none(setting: Setting, value: Any) -> Any:
+def for_compiler(
+    compiler_options: Any, compile_regions: Any, compile_effort: Any
+) -> tuple[tuple[tuple[str, Any], ...], Any, Any]:
+    """What `jit` was told about compiling, as a part of a key. Raises TypeError or ValueError for what is no option."""
+    return (
+        sorted_options(compiler_options, "jit: compiler_options"),
+        _setting_or_none(regions_setting, compile_regions),
+        _setting_or_none(effort_setting, compile_effort),
+    )
+
+
+def _setting_or_none(setting: Setting, value: Any) -> Any:
     """An argument of `jit` that goes before a setting of its name: one of its values, or None, as the setting says.
 
     Raises TypeError or ValueError, naming both the argument and what the setting takes.

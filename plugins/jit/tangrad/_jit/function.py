@@ -34,8 +34,6 @@ from tangrad._jit.layout import ShardingTree, constrained, shardings_of_argument
 from tangrad._jit.placed import Placed
 from tangrad._jit.primitives import jit_p
 from tangrad._jit.progress import watched
-from tangrad._jit.regions.settings import compile_regions as regions_setting
-from tangrad._jit.settings import compile_effort as effort_setting
 from tangrad._jit.settings import no_tracing
 from tangrad._jit.signature import infer_other, signature_of
 from tangrad._jit.stages import Lowered, TracedFunction
@@ -222,9 +220,9 @@ class JitFunction(Generic[P, R]):
             static = infer_other(signature, static_argnums, static_argnames, "static")
             donated = infer_other(signature, donate_argnums, donate_argnames, "donate")
             checks.check_disjoint(static, donated)
-        for_compiler = checks.sorted_options(compiler_options, "jit: compiler_options")
-        regions = checks.setting_or_none(regions_setting, compile_regions)
-        asked: Any = (for_compiler, regions, checks.setting_or_none(effort_setting, compile_effort))
+        asked: Any = ((), None, None)
+        if any([value is not None for value in self._arguments[-3:]]):
+            asked = checks.for_compiler(compiler_options, compile_regions, compile_effort)
         options = Options(*static, *donated, keep_unused, device, backend, bool(inline), *layout, axes, *asked)
         self._options = options
         self._name = getattr(fun, "__name__", type(fun).__name__)
