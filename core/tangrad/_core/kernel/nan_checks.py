@@ -40,8 +40,7 @@ def bad_value(outs: Sequence[Any]) -> str | None:
 
 def error_for(what: str, where: str) -> FloatingPointError:
     """The error for a value `what` made by `where`."""
-    place = thread.source
-    at = f", at {place.summarize()}" if place is not None else ""
+    at = f", at {thread.source.summarize()}" if thread.source is not None else ""
     return FloatingPointError(f"invalid value ({what}) made by {where}{at}")
 
 
@@ -52,8 +51,7 @@ def without_value_checks() -> holding:
 
 def _looked_at(outs: Any, again: Callable[[], Any], what: str) -> Any:
     """`outs`; where one is bad, the error of the operation that made it, which `again` runs one by one."""
-    found = bad_value(outs)
-    if found is not None:
+    if (found := bad_value(outs)) is not None:
         again()
         raise error_for(found, f"{what}, but not by its operations one by one")
     return outs
