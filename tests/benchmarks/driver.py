@@ -6,8 +6,7 @@ from math import exp, log
 from pathlib import Path
 from statistics import median
 
-from .hlo import first_difference
-from .hlo_graph import same_graph
+from .hlo import first_difference, same_graph
 from .pool import WorkerError, WorkerPool
 from .processes import ProcessBench
 from .rows import Peer, Row

@@ -9,11 +9,11 @@ from collections import Counter
 
 import pytest
 
-from . import expressions_arrays, expressions_edges, expressions_fourier, expressions_numbers, expressions_ufuncs
+from . import expressions_arrays, expressions_edges, expressions_numbers, expressions_ufuncs
 from .support import assert_equal
 
 WRITTEN = [*expressions_ufuncs.OTHERS, *expressions_arrays.EXPRESSIONS, *expressions_numbers.OTHERS]
-WRITTEN += expressions_fourier.EXPRESSIONS
+WRITTEN += expressions_numbers.FOURIER
 GENERATED = [*expressions_ufuncs.GENERATED, *expressions_numbers.GENERATED]
 
 

@@ -5,12 +5,12 @@ import math
 import numpy
 import pytest
 
-from . import expressions_arrays, expressions_fourier, expressions_numbers
+from . import expressions_arrays, expressions_numbers
 from .support import assert_equal
 
 EXPRESSIONS = [
     *expressions_arrays.EXPRESSIONS,
-    *expressions_fourier.EXPRESSIONS,
+    *expressions_numbers.FOURIER,
     *expressions_numbers.OTHERS,
 ]
 

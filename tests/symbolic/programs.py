@@ -12,7 +12,6 @@ from tangrad.core import ShapedArray
 from tangrad.export import SymbolicScope, symbolic_shape
 from tests.numpy import (
     expressions_arrays,
-    expressions_fourier,
     expressions_numbers,
     expressions_ufuncs,
 )
@@ -30,7 +29,7 @@ NUMPY = [
     *expressions_ufuncs.GENERATED,
     *expressions_numbers.OTHERS,
     *expressions_numbers.GENERATED,
-    *expressions_fourier.EXPRESSIONS,
+    *expressions_numbers.FOURIER,
 ]
 
 # Why a function is no program of symbolic sizes, whatever its arguments.
