@@ -57,7 +57,7 @@ def sorted_options(given: Any, what: str) -> tuple[tuple[str, Any], ...]:
 def for_compiler(
     compiler_options: Any, compile_regions: Any, compile_effort: Any
 ) -> tuple[tuple[tuple[str, Any], ...], Any, Any]:
-    """What `jit` was told about compiling, as a part of a key. Raises TypeError or ValueError for what is no option."""
+    """What `jit` was given for compiling, as a part of a key. Raises TypeError or ValueError for what is no option."""
     return (
         sorted_options(compiler_options, "jit: compiler_options"),
         _setting_or_none(regions_setting, compile_regions),
