@@ -241,15 +241,9 @@ class RuleKind:
         forms: Mapping[str, Callable[..., Rule]] | None = None,
         adapt: Callable[[Primitive, Rule], Rule] | None = None,
     ) -> None:
-        self.name = name
-        self.api = api
-        self.signature = signature
-        self.doc = doc
-        self.derive = derive
-        self.default = default
-        self.optional = optional
-        self.forms = forms or {}
-        self.adapt = adapt
+        self.name, self.api, self.signature, self.doc = name, api, signature, doc
+        self.derive, self.default, self.optional = derive, default, optional
+        self.forms, self.adapt = forms or {}, adapt
 
     def plugin_entries(self) -> list[tuple[str, str]]:
         return [(RULE_KINDS_GROUP, self.name)]
@@ -262,10 +256,7 @@ class Transformation:
     """A transformation as a plugin: its name and the rule kinds it owns; its functions are in `tangrad.api`."""
 
     def __init__(self, name: str, *, api: int, kinds: Iterable[RuleKind] = (), doc: str = "") -> None:
-        self.name = name
-        self.api = api
-        self.kinds = tuple(kinds)
-        self.doc = doc
+        self.name, self.api, self.kinds, self.doc = name, api, tuple(kinds), doc
 
     def plugin_entries(self) -> list[tuple[str, str]]:
         return [("tangrad.transformations", self.name)]

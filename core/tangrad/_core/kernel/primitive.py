@@ -18,7 +18,7 @@ from tangrad._core.diagnostics.users_calls import is_from_host
 from tangrad._core.kernel.aval import AbstractToken, AbstractValue, ShapedArray
 from tangrad._core.kernel.backend import as_operand, preferred_backend
 from tangrad._core.kernel.keys import FixedParams, exact_equality, params_key, value_key
-from tangrad._core.kernel.trace import Trace, find_backend
+from tangrad._core.kernel.trace import Trace, Tracer, find_backend
 from tangrad._core.settings.caches import register_cache
 from tangrad._core.settings.config import ThreadState, thread
 
@@ -84,11 +84,8 @@ class Primitive:
         self.family = checked_name("family", family)
         self.abstract_eval = abstract_eval
         self.multiple_results = multiple_results
-        self.weak_type = weak_type
-        self.effects = effects
-        self.decompose = decompose
-        self.evaluate = evaluate
-        self.value_form = value_form
+        self.weak_type, self.effects = weak_type, effects
+        self.decompose, self.evaluate, self.value_form = decompose, evaluate, value_form
         self.documentation = abstract_eval.__doc__
         self.carries_programs = False
         self.own_named_shape = own_named_shape
@@ -209,6 +206,9 @@ def _holds_program(params: dict[str, Any]) -> bool:
 @calls_rules("evaluate")
 def evaluate(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Apply a primitive to concrete arrays: as it says itself, or as the backend of the arguments does."""
+    for arg in args:  # a reference is in no backend; its trace outlasts every call, and knows what to do
+        if isinstance(arg, Tracer) and arg._trace.outlasts:
+            return arg._trace.process_primitive(primitive, args, params)
     if primitive.evaluate is not None:
         return primitive.evaluate(args, params)
     backend, args = find_backend(args)

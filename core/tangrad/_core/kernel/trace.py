@@ -29,12 +29,14 @@ class Trace:
         alive: False once the transformation that made the trace has ended; its tracers must not be used any more.
         stages: whether what it processes ends up in a jaxpr, so that the place in the program will be needed.
         leaks: False where tracers are kept on purpose after the end, on a tape.
+        outlasts: whether it never ends: its tracers are in the user's hands, and may be part of what is kept.
     """
 
     __slots__ = ("__weakref__", "alive", "stages")
     alive: bool
     stages: bool
     leaks: ClassVar[bool] = True
+    outlasts: ClassVar[bool] = False
 
     def __init__(self, parent: Trace | None = None) -> None:
         self.alive = True
@@ -181,6 +183,12 @@ def checked_operands(backend: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
 def current_trace() -> Trace:
     """The trace that interprets primitives in this thread now."""
     trace: Trace = thread.trace
+    return trace
+
+
+def install_trace(trace: Any) -> Any:
+    """Put `trace` on top of the current one, for the rest of the function that is traced: who began that ends it."""
+    thread.trace = trace
     return trace
 
 

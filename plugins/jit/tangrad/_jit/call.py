@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from tangrad import tree
 from tangrad._jit.layout import ShardingTree
+from tangrad._jit.primitives import jit_p
 from tangrad._jit.settings import DEFAULT_EFFORT
 from tangrad._jit.signature import check_hashable
 from tangrad.core import (
@@ -80,6 +81,19 @@ class Traced:
         self.outer = outer
         self.out_tree = out_tree
         self.seconds = 0.0
+
+    def beside_references(self, name: str, options: Options) -> Callable[[Sequence[Any]], Any]:
+        """What runs the program outside of all traces, where `outer` are references: with the values that they have.
+
+        Raises NotImplementedError for options of a whole program.
+        """
+        for option in ("device", "in_shardings", "out_shardings", "compiler_options"):
+            if getattr(options, option):
+                raise NotImplementedError(
+                    f"jit: {name} closes over a reference, and is jitted with {option}: pass the array behind it, "
+                    "ref[...], as an argument, and write what the function returns"
+                )
+        return lambda arrays: jit_p.bind(*self.outer, *arrays, jaxpr=self.jaxpr, name=name)
 
 
 class Static:

@@ -388,20 +388,18 @@ class JitFunction(Generic[P, R]):
                 return entry
             donated = (*[False] * len(traced.outer), *call.donated())
             taken = taken_over(call, traced, self._options.keep_unused) if any(donated) else ()
-            options: dict[str, Any] = {
-                "donated": donated,
-                "keep_unused": self._options.keep_unused,
-                "reason": reason,
-                "extra": self._options.extra(),
-            }
+            options: dict[str, Any] = {"donated": donated, "keep_unused": self._options.keep_unused}
+            options |= {"reason": reason, "extra": self._options.extra()}
             if self._sharded:
                 inputs = shardings_of_arguments(self._options, call, self._name)
                 options["in_shardings"] = stated([*[None] * len(traced.outer), *inputs])
                 options["out_shardings"] = stated(shardings_of_results(self._options, traced, self._name))
             if device is None and not traced.outer:
                 options["places"] = backend.places(arrays)
-            if device is None and backend.has_placements:
-                execute: Any = Placed(traced.jaxpr, backend, self._name, options)
+            if traced.outer:
+                execute: Any = traced.beside_references(self._name, self._options)
+            elif device is None and backend.has_placements:
+                execute = Placed(traced.jaxpr, backend, self._name, options)
             else:
                 execute = compile_program(traced.jaxpr, backend, self._name, device=device, **options).execute
             if any(taken):
@@ -448,7 +446,7 @@ class JitFunction(Generic[P, R]):
         seconds = traced.seconds = time.perf_counter() - start
         if thread.log_compiles:
             logger.warning("Traced %s for %s in %.3f s", self._name, [leaf.aval for leaf in call.leaves], seconds)
-        if not traced.outer:
+        if all([isinstance(value, Tracer) and value._trace.outlasts for value in traced.outer]):
             with self._tables.lock:
                 found = self._tables.traced.get(key)
                 if found is not None:

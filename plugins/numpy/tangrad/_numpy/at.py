@@ -206,7 +206,8 @@ class IndexUpdate(NeedsMethod):
 
 def at(x: Any) -> IndexUpdates:
     """`x.at[index]`: a changed copy of the array, made by `.set(values)`, `.add(values)` and the like."""
-    return IndexUpdates(x if isinstance(x, Array) else as_array(x))
+    part_at = getattr(getattr(x, "aval", None), "part_at", None)  # of what is no array: a reference
+    return IndexUpdates(x if isinstance(x, Array) else as_array(x)) if part_at is None else part_at(x)
 
 
 at_property = property(at)  # of arrays: the kernel binds it

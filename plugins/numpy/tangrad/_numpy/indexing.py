@@ -80,8 +80,10 @@ def getitem(x: Any, index: Any) -> Any:
             part = _first_part(x, index) if take is None else take(x, index)
             if part is not None:
                 return part
-        kind = type(index)
-        shape = x.aval.shape
+        kind, aval = type(index), x.aval
+        if hasattr(aval, "get_item"):  # what is no array has one: a reference
+            return aval.get_item(x, index)
+        shape = aval.shape
         if shape:
             if kind is int:
                 return _one_integer(x, shape, index)

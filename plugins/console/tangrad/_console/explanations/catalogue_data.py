@@ -195,6 +195,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "random.t random.triangular random.truncated_normal random.uniform random.wald random.weibull_min "
         "random.wrap_key_data threefry_partitionable"
     ),
+    "tangrad-references": (
+        "Ref empty_ref free_ref freeze new_ref ref.AbstractRef ref.Ref ref.addupdate ref.empty_ref "
+        "ref.free_ref ref.freeze ref.get ref.new_ref ref.set ref.swap"
+    ),
     "tangrad-runtime": "runtime.ArtifactError runtime.Limits runtime.load runtime.save",
     "tangrad-scipy": (
         "example_libraries.optimizers.JoinPoint example_libraries.optimizers.Optimizer "
@@ -353,6 +357,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     ),
     "tangrad-profiler": "tangrad._profiler tangrad.monitoring tangrad.profiler",
     "tangrad-random": "tangrad._random tangrad.extend.random tangrad.random",
+    "tangrad-references": "tangrad._references tangrad.ref",
     "tangrad-runtime": "tangrad._runtime tangrad.extend.runtime tangrad.runtime",
     "tangrad-scipy": (
         "tangrad._scipy tangrad.example_libraries tangrad.experimental.ode tangrad.extend.scipy tangrad.image "
@@ -385,6 +390,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-nn": "activations",
     "tangrad-numpy": "numerical whole_arrays",
     "tangrad-random": "random",
+    "tangrad-references": "references",
     "tangrad-sharding": "shard_map sharding",
     "tangrad-symbolic": "dimensions",
     "tangrad-xmap": "xmapping",
@@ -400,6 +406,7 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-core": "dce",
     "tangrad-custom-rules": "recompute",
     "tangrad-masking": "mask",
+    "tangrad-references": "discharge",
     "tangrad-runtime": "portable",
     "tangrad-sharding": "replication sharding",
     "tangrad-sparse": "sparse",

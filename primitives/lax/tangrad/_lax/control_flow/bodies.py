@@ -81,7 +81,7 @@ def trace_body(
     if found is not None:
         return found
     body = _trace(function, in_tree, in_avals, what, remembered)
-    if not any([isinstance(const, Tracer) for const in body.consts]):
+    if not any([isinstance(const, Tracer) and not const._trace.outlasts for const in body.consts]):
         with _lock:
             entries = _bodies.setdefault(remembered, {})
             if len(entries) >= SIGNATURE_LIMIT:

@@ -1,0 +1,309 @@
+"""References as values: cells over arrays, and the trace that keeps them.
+
+A reference belongs to the trace under which it was made. Outside of all transformations that is the trace at the
+bottom; within one, a `References` trace is put on top of it until the function returns. What is applied to a reference
+there is done to the value in its cell, by rules of the kind `discharge`; so transformations, and programs that are
+recorded, see values alone. A program that uses references from outside has them among its operands, and its equations
+on them are turned into values where it is applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from tangrad._references.indexing import Chain, as_template, chained, fitted, read, written
+from tangrad._references.primitives import addupdate_p, get_p, swap_p
+from tangrad._references.types import AbstractRef, accesses, is_reference
+from tangrad.core import (
+    EVAL_TRACE,
+    ClosedJaxpr,
+    Trace,
+    Tracer,
+    class_boundary,
+    eval_jaxpr,
+    rule_table,
+    thread,
+    trace_to_closed_jaxpr,
+)
+from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.core.transformations import call_under, install_trace
+from tangrad.errors import UnexpectedTracerError
+
+
+class References(Trace):
+    """Applies primitives to references that were made on the trace below it, and hands on all others.
+
+    Attributes:
+        parent: the trace below.
+        last: whether it makes the program that runs, of which no derivative is taken any more.
+    """
+
+    __slots__ = ("last", "parent")
+    parent: Any
+    last: bool
+
+    def __init__(self, parent: Any, last: bool = False) -> None:
+        self.parent, self.stages, self.last = parent, parent.stages, last
+
+    @property
+    def alive(self) -> bool:  # type: ignore[override]
+        return bool(self.parent.alive)
+
+    @property
+    def outlasts(self) -> bool:  # type: ignore[override]
+        return self.parent is EVAL_TRACE
+
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        own = tuple([type(arg) is Reference and arg._trace is self for arg in args])
+        if True not in own:
+            return call_under(self.parent, self.parent.process_primitive, primitive, args, params)
+        rule = rule_table("discharge")[primitive]
+        return call_under(self.parent, lambda: rule(args, own, **params))
+
+
+BOTTOM = References(EVAL_TRACE, last=True)
+
+
+def trace_for_references() -> References:
+    """The trace to which a reference that is made now belongs: it becomes the current one, unless it is the bottom."""
+    current = thread.trace
+    if current is EVAL_TRACE:
+        return BOTTOM
+    return current if type(current) is References else install_trace(References(current))
+
+
+class Reference(Tracer):
+    """A cell. Its value is an array, or a tracer of the trace to which it belongs.
+
+    Attributes:
+        state: the value, or None: there is none any more.
+        alone: whether the array is in no other hands, so that a program may overwrite it.
+    """
+
+    __slots__ = ("alone", "state")
+    alone: bool
+    state: Any
+
+    def __init__(self, trace: References, value: Any) -> None:
+        self._trace = trace
+        self.aval: Any = AbstractRef(value.aval)
+        self.value = value
+
+    @property
+    def value(self) -> Any:
+        """The array behind the reference. Raises ValueError after `freeze`."""
+        if self.state is None:
+            raise ValueError(
+                f"a reference of type {self.aval.str_short()} was frozen, so it is neither read nor written any more: "
+                "use the array that freeze returned, or make another one, new_ref(array)"
+            )
+        return self.state
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self.state, self.alone = value, False
+
+    def part(self, chain: Chain) -> Any:
+        """A part of the array, to be handed out."""
+        if not chain:
+            self.alone = False
+        return read(self.value, chain)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it belongs to the current trace, so that its value can be used at once."""
+        return self._trace is thread.trace or (self._trace is BOTTOM and thread.trace is EVAL_TRACE)
+
+    def origin(self) -> str:
+        return (
+            f"a reference of type {self.aval.str_short()} that was made within a function, and has left it: return its "
+            "value, ref[...] or freeze(ref), or make the reference outside"
+        )
+
+    def known(self) -> dict[str, Any]:
+        return {} if self.state is None else {"value": self.state}
+
+    def __getitem__(self, index: Any) -> Any:
+        return get(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        set_(self, index, value)
+
+    @property
+    def at(self) -> Parts:  # type: ignore[override]
+        return Parts(self)
+
+    def __len__(self) -> int:
+        return len(self.aval)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a reference has no truth value; ref[...] is the array behind it")
+
+    def to_numpy(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("a reference is not an array; ref[...] is the array behind it")
+
+    __array__ = __int__ = __float__ = __complex__ = __index__ = item = tolist = to_numpy  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> Any:
+        return self is other
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return id(self)
+
+    def __repr__(self) -> str:
+        return "Ref(frozen)" if self.state is None else f"Ref({self.state!r})"
+
+    __str__ = __repr__
+
+
+class _IsReference(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return is_reference(instance)
+
+
+class Ref(metaclass=_IsReference):
+    """The type of references, for `isinstance`; they are made by `new_ref`.
+
+    >>> import tangrad
+    >>> isinstance(tangrad.new_ref(1.0), tangrad.Ref), isinstance(tangrad.numpy.ones(2), tangrad.Ref)
+    (True, False)
+    """
+
+    def __init__(self) -> NoReturn:
+        raise TypeError("references are made by new_ref(array)")
+
+
+@class_boundary
+class Part:
+    """A part of a reference, `ref.at[index]`: read and written as the reference is, `part[index]`, `part[...] = x`."""
+
+    __slots__ = ("_chain", "reference")
+
+    def __init__(self, reference: Any, chain: Chain) -> None:
+        self.reference, self._chain = reference, chain
+
+    @property
+    def at(self) -> Parts:
+        """Parts of this part: `ref.at[0].at[1:]`."""
+        return Parts(self)
+
+    @property
+    def shape(self) -> Any:
+        return get(self).shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.reference.dtype
+
+    def __getitem__(self, index: Any) -> Any:
+        return get(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        set_(self, index, value)
+
+    def __repr__(self) -> str:
+        return f"{self.reference!r}.at{[*self._chain]}"
+
+
+class Parts:
+    """What `ref.at` returns: `ref.at[index]` is a part."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: Any) -> None:
+        self._of = of
+
+    def __getitem__(self, index: Any) -> Part:
+        reference, chain = located(self._of, index)
+        return Part(reference, chain)
+
+
+# --- reading and writing --------------------------------------------------------------------------------------------
+
+
+def located(of: Any, index: Any) -> tuple[Any, Chain]:
+    """The reference, and the chain of indices of what is meant. Raises TypeError for what is no reference."""
+    if type(of) is Part:
+        return of.reference, chained(of._chain, index)
+    if not is_reference(of):
+        raise TypeError(
+            f"expected a reference, got {of!r} of type {type(of).__name__}; tangrad.new_ref(array) makes one"
+        )
+    return of, chained((), index)
+
+
+def get(ref: Any, idx: Any = None) -> Any:
+    reference, chain = located(ref, idx)
+    if type(reference) is Reference and reference.is_here:
+        return reference.part(chain)
+    template, arrays = as_template(chain)
+    return get_p.bind(reference, *arrays, indexers=template)
+
+
+def set_(ref: Any, idx: Any, value: Any) -> None:
+    reference, chain = located(ref, idx)
+    value = _operand(reference, value)
+    if type(reference) is Reference and reference.is_here:
+        reference.value = written(reference.value, chain, value)
+    else:
+        template, arrays = as_template(chain)
+        swap_p.bind(reference, *arrays, value, indexers=template)
+
+
+def swap(ref: Any, idx: Any, value: Any) -> Any:
+    reference, chain = located(ref, idx)
+    template, arrays = as_template(chain)
+    return swap_p.bind(reference, *arrays, _operand(reference, value), indexers=template)
+
+
+def addupdate(ref: Any, idx: Any, x: Any) -> None:
+    reference, chain = located(ref, idx)
+    template, arrays = as_template(chain)
+    addupdate_p.bind(reference, *arrays, _operand(reference, x), indexers=template)
+
+
+def _operand(reference: Any, value: Any) -> Any:
+    """What is written, as an array. Raises TypeError for another kind of dtype, or for a reference."""
+    if is_reference(value):
+        raise TypeError("a reference is written to a reference; write the array behind it: ref[...] = other[...]")
+    value = fitted(value, reference.dtype)
+    if isinstance(value, Tracer) and (thread.trace is EVAL_TRACE or not value._trace.alive):
+        raise UnexpectedTracerError(value)
+    return value
+
+
+accesses.get, accesses.set, accesses.at = get, set_, Parts
+
+
+# --- programs -------------------------------------------------------------------------------------------------------
+
+_discharged = JaxprCache()
+register_cache(_discharged.clear)
+
+
+def discharged(closed: ClosedJaxpr, args: Sequence[Any], own: tuple[bool, ...]) -> ClosedJaxpr:
+    """The program of values that a program of references is: where `own` is true it takes the value behind one.
+
+    Its results are those of the program, and then the last value behind each reference. `args`: the operands.
+    Raises TypeError for a program that returns one of these references.
+    """
+    last = any([arg._trace.last for arg, is_own in zip(args, own, strict=True) if is_own])
+
+    def run(*values: Any) -> list[Any]:
+        trace = install_trace(References(thread.trace, last))
+        cells = [Reference(trace, value) if is_own else value for value, is_own in zip(values, own, strict=True)]
+        outs = eval_jaxpr(closed.jaxpr, closed.consts, *cells)
+        for position, out in enumerate(outs):
+            if is_reference(out):
+                raise TypeError(
+                    f"{closed.jaxpr.debug_name or 'a function'} returns, as result {position}, a reference of type "
+                    f"{out.aval.str_short()}: references cannot be returned; return its value, ref[...]"
+                )
+        return [*outs, *[cell.value for cell, is_own in zip(cells, own, strict=True) if is_own]]
+
+    def make() -> ClosedJaxpr:
+        avals = [aval.inner_aval if is_own else aval for aval, is_own in zip(closed.in_avals, own, strict=True)]
+        return trace_to_closed_jaxpr(run, avals, closed.jaxpr.debug_name or "a function")
+
+    return _discharged.get(closed, (own, last), make)  # type: ignore[no-any-return]

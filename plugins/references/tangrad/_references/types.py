@@ -1,0 +1,114 @@
+"""The type of a reference, and the effects of what is done to it."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from tangrad.core import AbstractValue, Effect, ShapedArray
+
+
+class AbstractRef(AbstractValue):
+    """The type of a reference: that of the array behind it. Equal types are one object.
+
+    >>> from tangrad.core import ShapedArray
+    >>> import tangrad
+    >>> tangrad.ref.AbstractRef(ShapedArray((3,), "float32"))
+    Ref{float32[3]}
+    """
+
+    __slots__ = ("dtype", "inner_aval", "named_shape", "ndim", "shape")
+    weak_type = False
+    inner_aval: ShapedArray
+    shape: tuple[Any, ...]
+    dtype: Any
+    ndim: int
+    named_shape: tuple[Any, ...]
+
+    def __new__(cls, inner_aval: ShapedArray) -> AbstractRef:
+        inner_aval = inner_aval.strip_weak_type()
+        found = _interned.get(inner_aval)
+        if found is None:
+            found = object.__new__(AbstractRef)
+            found.inner_aval, found.named_shape = inner_aval, inner_aval.named_shape
+            found.shape, found.dtype, found.ndim = inner_aval.shape, inner_aval.dtype, inner_aval.ndim
+            found = _interned.setdefault(inner_aval, found)  # of several threads, one wins
+        return found
+
+    def update(self, **changes: Any) -> AbstractRef:
+        """A copy with some fields of the array's type replaced."""
+        return AbstractRef(self.inner_aval.update(**changes))
+
+    def strip_weak_type(self) -> AbstractRef:
+        return self
+
+    def to_tangent_aval(self) -> ShapedArray:
+        """References have no tangents: what is written to them is a value, and no derivative."""
+        return ShapedArray(self.shape, "int32").to_tangent_aval()
+
+    @property
+    def size(self) -> Any:
+        return self.inner_aval.size
+
+    def __len__(self) -> int:
+        return len(self.inner_aval)
+
+    def str_short(self, short_dtypes: bool = True) -> str:
+        return f"Ref{{{self.inner_aval.str_short(short_dtypes)}}}"
+
+    def __repr__(self) -> str:
+        return self.str_short(False)
+
+    def __reduce__(self) -> Any:
+        return AbstractRef, (self.inner_aval,)
+
+    # What a value of this type does where users hold a tracer of it: the kernel and `tangrad.numpy` ask for these.
+
+    def get_item(self, reference: Any, index: Any) -> Any:
+        return accesses.get(reference, index)
+
+    def set_item(self, reference: Any, index: Any, value: Any) -> None:
+        accesses.set(reference, index, value)
+
+    def part_at(self, reference: Any) -> Any:
+        return accesses.at(reference)
+
+
+class Accesses:
+    """Reading and writing, which stand in a module above this one."""
+
+    get: Any
+    set: Any
+    at: Any
+
+
+accesses = Accesses()
+_interned: weakref.WeakValueDictionary[ShapedArray, AbstractRef] = weakref.WeakValueDictionary()
+
+
+class ReferenceEffect(Effect):
+    """A reference is read or written: in the order of the program, and as often as it says."""
+
+    __slots__ = ("droppable", "what")
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.droppable = what == "read"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ReferenceEffect) and self.what == other.what
+
+    def __hash__(self) -> int:
+        return hash((ReferenceEffect, self.what))
+
+    def __repr__(self) -> str:
+        return f"Reference({self.what})"
+
+
+READS = frozenset([ReferenceEffect("read")])
+WRITES = frozenset([ReferenceEffect("write")])
+
+
+def is_reference(value: Any) -> bool:
+    """Whether a value is a reference: a cell, or a tracer that stands for one."""
+    return type(getattr(value, "aval", None)) is AbstractRef

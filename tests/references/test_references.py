@@ -1,0 +1,206 @@
+"""References made by users: what is written, where it is seen, and what is refused."""
+
+import numpy as np
+import pytest
+
+import tangrad
+from tangrad import lax
+from tangrad import numpy as tnp
+
+X = np.array([1.0, 2.0, 3.0], "float32")
+
+
+@pytest.fixture(autouse=True)
+def _on_numpy():
+    with tangrad.use_backend("numpy"):
+        yield
+
+
+def zeros(size=3):
+    return tangrad.new_ref(tnp.zeros(size))
+
+
+def test_reading_and_writing_parts():
+    ref = tangrad.new_ref(tnp.arange(6.0).reshape(2, 3))
+    ref[0, 1:] = 9.0
+    ref.at[1][::2] = tnp.array([7.0, 8.0])
+    ref.at[1].at[1:][0] += 1.0
+    tangrad.ref.addupdate(ref, (np.array([0, 0]), 0), 1.0)
+    assert tangrad.ref.swap(ref, (0, 2), 5.0) == 9.0
+    assert tangrad.ref.get(ref).tolist() == [[2, 9, 5], [7, 5, 8]]
+    assert (ref.shape, ref.ndim, ref.size, len(ref), ref.dtype) == ((2, 3), 2, 6, 2, np.dtype("float32"))
+    assert tangrad.freeze(ref)[1].tolist() == [7, 5, 8]
+
+
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_jitted_functions_write_to_arguments_and_to_what_they_close_over(backend):
+    with tangrad.use_backend(backend):
+        count, history = tangrad.new_ref(0), zeros()
+
+        @tangrad.jit
+        def note(history, x):
+            history[count[...]] = x
+            count[...] += 1
+            return history[...].sum()
+
+        assert [float(note(history, x)) for x in (4.0, 5.0)] == [4, 9] and note.trace_count == 1
+        assert int(count[...]) == 2 and history[...].tolist() == [4, 5, 0]
+        assert tangrad.jit(note)(history, 6.0) == 15 and history[2] == 6
+
+
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_what_was_read_stays_when_a_program_overwrites_the_memory(backend):
+    with tangrad.use_backend(backend):
+        ref = zeros(10_000)
+        step = tangrad.jit(lambda ref: ref.at[...].__setitem__(..., ref[...] + 1.0))
+        step(ref)
+        whole, part = ref[...], ref[:5_000]
+        step(ref)
+        other = tangrad.new_ref(ref[...])
+        step(ref)
+        step(ref)
+        assert whole[0] == 1 and part[-1] == 1 and other[0] == 2 and ref[0] == 4
+
+
+def test_outer_references_in_control_flow_that_is_differentiated():
+    def loss(x):
+        def body(total, i):
+            ref[i] = lax.stop_gradient(total)
+            return total * x[i] + ref[0], None
+
+        return lax.scan(body, 1.0, tnp.arange(3))[0]
+
+    ref, ways = zeros(), (lambda f: f, tangrad.jit)
+    for outer in ways:
+        for inner in ways:
+            ref[...] = 0.0
+            assert outer(tangrad.grad(inner(loss)))(X).tolist() == [6, 6, 5]
+            assert ref[...].tolist() == [1, 2, 5]
+
+
+def test_a_mapped_reference_is_written_row_by_row():
+    ref = tangrad.new_ref(tnp.zeros((2, 3)))
+    out = tangrad.vmap(lambda ref, i, x: tangrad.ref.swap(ref, i, x), in_axes=(1, 0, 0))(ref, np.array([0, 1, 0]), X)
+    assert out.tolist() == [0, 0, 0] and ref[...].tolist() == [[1, 0, 3], [0, 2, 0]]
+    assert tangrad.vmap(lambda i: ref[0, i])(np.arange(3)).tolist() == [1, 0, 3]
+
+
+def test_backward_rules_write_to_references():
+    ref = zeros()
+
+    @tangrad.custom_vjp
+    def noted(ref, x):
+        return x
+
+    def backward(ref, cotangent):
+        ref[...] = cotangent
+        return None, cotangent
+
+    noted.defvjp(lambda ref, x: (x, ref), backward)
+    for way in (lambda f: f, tangrad.jit):
+        ref[...] = 0.0
+        way(tangrad.grad(lambda x: tnp.sum(noted(ref, x) ** 2)))(X)
+        assert ref[...].tolist() == [2, 4, 6]
+
+
+def test_types_and_trees_distinguish_references():
+    ref = zeros()
+    seen = []
+    jaxpr = tangrad.make_jaxpr(lambda ref: seen.append(isinstance(ref, tangrad.Ref)) or ref[0])(ref)
+    assert seen == [True] and "Ref{f32[3]}" in str(jaxpr) and "ref_get" in str(jaxpr)
+    assert isinstance(ref, tangrad.Ref) and not isinstance(X, tangrad.Ref)
+    assert tangrad.tree.map(lambda ref: ref[0], {"a": ref}) == {"a": 0} and ref in {ref}
+    assert tangrad.empty_ref(tangrad.ShapeDtypeStruct((2,), "int32"))[...].tolist() == [0, 0]
+
+
+def frozen(ref):
+    tangrad.freeze(ref)
+    return ref[0]
+
+
+def differentiated(ref):
+    tangrad.grad(lambda x: ref.at[0].__setitem__(..., x) or x)(1.0)
+
+
+def mapped_index(ref):
+    write = lambda: ref.at[0].__setitem__(..., 1.0)
+    tangrad.vmap(lambda holds: lax.cond(holds, write, lambda: None))(np.array([True, False]))
+
+
+def in_shard_map(ref):
+    mesh, spec = tangrad.make_mesh((1,), ("i",)), tangrad.P()
+    tangrad.shard_map(lambda x: x + ref[0], mesh=mesh, in_specs=spec, out_specs=spec)(X)
+
+
+def with_rules_of_its_own(ref):
+    def with_reference(x):
+        inner = tangrad.new_ref(x)
+        scaled = tangrad.custom_jvp(lambda x: x * inner[0])
+        scaled.defjvp(lambda primals, tangents: (primals[0], tangents[0]))
+        return scaled(x)
+
+    tangrad.jit(with_reference)(X)
+
+
+def carried(ref):
+    lax.scan(lambda r, i: (r + 1.0, None), ref, np.arange(3))
+
+
+REFUSED = {
+    "frozen": (frozen, ValueError, "was frozen"),
+    "frozen from within": (
+        lambda r: tangrad.jit(lambda: tangrad.freeze(r))(),
+        ValueError,
+        "freeze it where it was made",
+    ),
+    "returned": (lambda r: tangrad.jit(lambda r: r)(r), TypeError, "references cannot be returned"),
+    "returned, closed over": (lambda r: tangrad.jit(lambda: r)(), TypeError, "references cannot be returned"),
+    "returned, new": (
+        lambda r: tangrad.jit(lambda: tangrad.new_ref(1.0))(),
+        tangrad.errors.UnexpectedTracerError,
+        "made within a function, and has left it",
+    ),
+    "twice": (lambda r: tangrad.jit(lambda a, b: a[0] + b[0])(r, r), ValueError, "operand 0 and operand 1"),
+    "twice, closed over": (lambda r: tangrad.jit(lambda a: a[0] + r[0])(r), ValueError, "pass it once"),
+    "differentiated": (differentiated, ValueError, "stop_gradient"),
+    "derivative by it": (lambda r: tangrad.grad(lambda r: r[0])(r), TypeError, "pass its value"),
+    "mapped value": (
+        lambda r: tangrad.vmap(lambda x: r.at[0].__setitem__(..., x))(X),
+        ValueError,
+        "pass the reference as an argument",
+    ),
+    "mapped index": (mapped_index, NotImplementedError, "effects that must happen only"),
+    "shard_map": (in_shard_map, NotImplementedError, "shard_map"),
+    "rules of its own": (with_rules_of_its_own, NotImplementedError, "derivatives of its own"),
+    "carried": (carried, TypeError, "close over it"),
+    "arithmetic": (lambda r: r + 1.0, TypeError, "ref"),
+    "arithmetic in a program": (lambda r: tangrad.jit(lambda r: tnp.sin(r))(r), TypeError, "the array behind it"),
+    "as an array": (lambda r: np.asarray(r), TypeError, "the array behind it"),
+    "as a number": (lambda r: float(r), TypeError, "the array behind it"),
+    "dtype": (lambda r: r.at[0].__setitem__(..., np.int32(1)), TypeError, "astype"),
+    "shape": (lambda r: r.at[...].__setitem__(..., np.zeros((2, 3), "float32")), ValueError, "reference of shape"),
+    "index": (lambda r: tangrad.jit(lambda: r["a"])(), TypeError, "index of a reference"),
+    "of a reference": (lambda r: tangrad.new_ref(r), TypeError, "new_ref: init_val is a reference"),
+    "of no array": (lambda r: tangrad.new_ref("a"), TypeError, "init_val is 'a'"),
+    "no reference": (lambda r: tangrad.ref.get(X), TypeError, "expected a reference"),
+    "frozen array": (lambda r: tangrad.freeze(X), TypeError, "expected a reference"),
+    "memory space": (lambda r: tangrad.new_ref(1.0, memory_space="any"), NotImplementedError, "memory_space"),
+    "called": (lambda r: tangrad.Ref(), TypeError, "new_ref"),
+    "ahead of time": (lambda r: tangrad.jit(lambda r: r[0]).lower(r).compile(), Exception, "lowered ahead of that"),
+    "no dtype": (lambda r: tangrad.empty_ref(3), TypeError, "empty_ref: ty"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case):
+    use, error, text = REFUSED[case]
+    ref = zeros()
+    with pytest.raises(error, match=text):
+        use(ref)
+
+
+def test_a_refused_write_changes_nothing():
+    ref = zeros()
+    with pytest.raises(ValueError, match="stop_gradient"):
+        differentiated(ref)
+    assert ref[...].tolist() == [0, 0, 0]
