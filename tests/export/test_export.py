@@ -132,8 +132,8 @@ def test_arguments_that_do_not_fit_are_named(made, arrays, error, message):
 def test_other_bad_input(made):
     with pytest.raises(TypeError, match=r"args\[0\] is f32\[a,b\] in the exported program, got i32"):
         made.call(np.ones((3, 4), int), np.ones((4, 7)))
-    with pytest.raises(TypeError, match="takes what tangrad"):
-        export.export(program)
+    with pytest.raises(TypeError, match="takes a function"):
+        export.export("program")
     with pytest.raises(ValueError, match="different ones of"):
         exported(platforms=["abacus"])
     with pytest.raises(TypeError, match="sequence of names"):
@@ -226,3 +226,18 @@ def test_what_jax_exports_runs_here():
         expected = tuple(map(numpy.asarray, function(x, y)))
         assert_same(ours.call(x, y), expected)
         assert_same(again.call(x, y), expected)
+
+
+def test_functions_that_are_not_jitted():
+    exported = export.export(lambda x: 2 * x)(tangrad.ShapeDtypeStruct((3,), "float32"))
+    assert exported.call(np.arange(3.0)).tolist() == [0, 2, 4]
+    with pytest.raises(TypeError, match="takes a function, got 3 of type int"):
+        export.export(3)
+
+
+def test_bounds_of_dimensions():
+    a, b = export.symbolic_shape("a, b", constraints=["a >= 2", "b <= 8"])
+    assert export.symbolic_dim_bounds(a + 1) == (3, float("inf")) and export.symbolic_dim_bounds(2 * b) == (2, 16)
+    assert export.symbolic_dim_bounds(5) == (5, 5)
+    with pytest.raises(TypeError, match="takes a dimension"):
+        export.symbolic_dim_bounds("a")

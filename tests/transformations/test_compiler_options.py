@@ -128,3 +128,9 @@ def test_text_that_cannot_say_it(backend, dialect):
     pytest.importorskip(f"tangrad._backend_{backend}.backend")
     with tangrad.use_backend(backend), pytest.raises(ValueError, match="dialect"):
         tangrad.jit(lambda x: np.sin(x)).lower(X).as_text(dialect, debug_info=True)
+
+
+def test_options_that_are_refused_are_errors_of_the_runtime_too(xla):
+    with pytest.raises(tangrad.errors.JaxRuntimeError, match="nonsense") as found:
+        tangrad.jit(plus_one, compiler_options={"nonsense": 1})(X)
+    assert isinstance(found.value, ValueError)

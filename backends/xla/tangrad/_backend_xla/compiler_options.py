@@ -13,6 +13,11 @@ FAST: dict[str, dict[str, Any]] = {
     "rocm": {"xla_gpu_autotune_level": 0},
 }
 
+
+class CompilerOptionError(ValueError, RuntimeError):
+    """XLA refuses an option of its compiler: JAX says so with its JaxRuntimeError, which is RuntimeError here."""
+
+
 # What XLA says of a name that it does not have, and of a value of another kind.
 _REFUSALS = ("No such compile option", "INVALID_ARGUMENT")
 
@@ -33,4 +38,6 @@ def explain(error: Exception, options: CompileOptions) -> None:
     """Raise ValueError, naming the options, where XLA's error says that it refuses one of them."""
     given = options.extra.get("compiler_options")
     if given and any([words in str(error) for words in _REFUSALS]):
-        raise ValueError(f"{options.name}: XLA refuses one of the compiler_options {given}: {error}") from error
+        raise CompilerOptionError(
+            f"{options.name}: XLA refuses one of the compiler_options {given}: {error}"
+        ) from error

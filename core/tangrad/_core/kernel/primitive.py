@@ -193,11 +193,8 @@ def join_named_shapes(avals: Iterable[Any]) -> Any:
 
 def _holds_program(params: dict[str, Any]) -> bool:
     """Whether a parameter is a jaxpr or a callable, or a tuple of them: caches must not keep programs alive."""
-    for value in params.values():
-        for item in value if isinstance(value, tuple) else (value,):
-            if callable(item) or getattr(type(item), "holds_program", False):
-                return True
-    return False
+    items = [item for value in params.values() for item in (value if isinstance(value, tuple) else (value,))]
+    return any([callable(item) or getattr(type(item), "holds_program", False) for item in items])
 
 
 # --- the bottom ----------------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ def export(
     """Make a program of a jitted function, to be called elsewhere, later, and for any sizes.
 
     Args:
-        fun_jit: what `jit` returned.
+        fun_jit: a function; what `jit` returned keeps its options.
         platforms: names of platforms that the program is for ("cpu", "cuda", "rocm", "tpu", and "numpy" for the NumPy
             backend); None: that of the default device.
         disabled_checks: see `DisabledSafetyCheck`.
@@ -58,7 +58,7 @@ def export(
         A function of the arguments, or of their types, which returns the `Exported`. Dimensions may be symbolic.
 
     Raises:
-        TypeError: for a function that is not jitted.
+        TypeError: for what is no function.
         ValueError: for unknown platforms; for custom calls that others may not have; for shapes that do not determine
             their variables.
         NotImplementedError: for programs with ordered effects, or in memories of devices; for platforms other than
@@ -74,7 +74,9 @@ def export(
     (ShapedArray(float32[b,3]),)
     """
     if not isinstance(fun_jit, JitFunction):
-        raise TypeError(f"export takes what tangrad.jit returns, got {fun_jit!r} of type {type(fun_jit).__name__}")
+        if not callable(fun_jit):
+            raise TypeError(f"export takes a function, got {fun_jit!r} of type {type(fun_jit).__name__}")
+        fun_jit = jit(fun_jit)
     checks = tuple(disabled_checks)
     if not all([isinstance(check, DisabledSafetyCheck) for check in checks]):
         raise TypeError(f"export: disabled_checks must consist of DisabledSafetyCheck, got {disabled_checks!r}")

@@ -19,6 +19,7 @@ from tangrad.core import (
     class_boundary,
     copy_identity,
     dtypes,
+    get_aval,
     holding,
     thread,
 )
@@ -59,6 +60,30 @@ class ShapeDtypeStruct:
         store(self, "named_shape", dict(named_shape or {}))
         store(self, "sharding", sharding)
         store(self, "weak_type", bool(weak_type))
+
+    @classmethod
+    def like(cls, x: Any) -> ShapeDtypeStruct:
+        """The struct that stands for an array: its shape, dtype and weak type, and the sharding that it was put to.
+
+        Args:
+            x: an array, a number, or what has a shape and a dtype.
+
+        Raises TypeError for anything else.
+
+        >>> import tangrad
+        >>> tangrad.ShapeDtypeStruct.like(tangrad.numpy.ones((2, 3)))
+        ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+        """
+        if isinstance(x, ShapeDtypeStruct):
+            return x
+        aval = get_aval(x)
+        return cls(
+            aval.shape,
+            aval.dtype,
+            dict(aval.named_shape),
+            x.sharding if getattr(x, "committed", False) else None,
+            aval.weak_type,
+        )
 
     def __setattr__(self, name: str, value: Any) -> None:
         # Structs are hashed by what they hold: they are keys of caches and sit in treedefs.

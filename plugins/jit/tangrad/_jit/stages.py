@@ -150,10 +150,21 @@ class TracedFunction(_Stage):
         """The name of the function."""
         return self._name
 
-    def lower(self) -> Lowered:
-        """The program in the language of the backend."""
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
+        """The program in the language of the backend.
+
+        Args:
+            lowering_platforms: the platform that it is for; None: that of the backend.
+
+        Raises NotImplementedError for other platforms, for which `tangrad.export` writes programs.
+        """
         options = self._options
         backend = run_backend(options, self._call.leaves)
+        if lowering_platforms is not None and list(lowering_platforms) != [backend.platform]:
+            raise NotImplementedError(
+                f"lower: lowering_platforms={lowering_platforms!r}, but {self._name!r} runs on {backend.platform!r}; "
+                f"programs for other platforms, or for several, are written by tangrad.export.export(f, platforms=...)"
+            )
         return Lowered.of(self._traced, self._call, backend, self._name, options, self._reused)
 
     def __repr__(self) -> str:
@@ -298,6 +309,16 @@ class Compiled(_Stage):
         found = self._shardings(0, self._program.kept, len(self._traced.jaxpr.in_avals))
         dynamic = self._call.treedef.unflatten(found[len(self._traced.outer) :])
         return dynamic if self._call.has_keywords else (dynamic, {})
+
+    @property
+    def input_formats(self) -> Any:
+        """The shardings of the arguments: compilers choose layouts, so that a format says no more."""
+        return self.input_shardings
+
+    @property
+    def output_formats(self) -> Any:
+        """The shardings of the results, as `input_formats`."""
+        return self.output_shardings
 
     @property
     def output_shardings(self) -> Any:

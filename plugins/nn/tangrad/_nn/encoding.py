@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import tangrad
 import tangrad.numpy as tnp
 from tangrad.core import Array, concrete_or_error, dtypes
 from tangrad.core.arguments import is_symbolic
@@ -16,22 +17,26 @@ from tangrad.extend.lax import broadcasted_iota, expand_dims
 from tangrad.extend.numpy import as_one, index_argument
 from tangrad.typing import ArrayLike, DTypeLike
 
+_lax: Any = tangrad.lax  # for what is of distributions of their own
 
-def one_hot(x: ArrayLike, num_classes: Any, *, dtype: DTypeLike | None = None, axis: int = -1) -> Array:
+
+def one_hot(x: ArrayLike, num_classes: Any, *, dtype: DTypeLike | None = None, axis: Any = -1) -> Array:
     """Vectors that are 1 at the positions that `x` names, and 0 elsewhere; all 0 where there is no such position.
 
     Args:
         x: integers: an array or number.
         num_classes: the length of the vectors.
         dtype: of the result; None: the default float.
-        axis: the axis of the result along which the vectors are.
+        axis: the axis of the result along which the vectors are: an integer, or the name of a mapped axis (or a tuple
+            of names) of the size `num_classes`, along which each vector then is spread.
 
     Returns:
-        An array with one dimension more than `x`.
+        An array with one dimension more than `x`; of its shape along a named axis.
 
     Raises:
         TypeError: `num_classes` is not known, or no integer.
-        ValueError: there is no such axis; a negative number of classes.
+        ValueError: there is no such axis, or a named one has another size; a negative number of classes.
+        NameError: no axis of that name is mapped.
 
     >>> import tangrad
     >>> tangrad.nn.one_hot(tangrad.numpy.array([0, 2]), 3)
@@ -53,11 +58,21 @@ def one_hot(x: ArrayLike, num_classes: Any, *, dtype: DTypeLike | None = None, a
             raise ValueError(f"one_hot: num_classes must not be negative, got {count}")
     kind = dtypes.default_float_dtype() if dtype is None else dtypes.check_user_dtype_supported(dtype, "one_hot")
     rank = made.aval.ndim + 1
+    if isinstance(axis, (str, tuple)):
+        return _along_named(made, count, kind, axis)
     axis = index_argument("one_hot", axis, "axis")
     if not -rank <= axis < rank:
         raise ValueError(f"one_hot: axis {axis} is out of bounds for a result of {rank} dimensions")
     position = axis % rank
     return _hits(made, count=count, kind=kind, position=position)
+
+
+def _along_named(made: Array, count: Any, kind: Any, axis: Any) -> Array:
+    """The elements of the vectors that are at this place of a mapped axis."""
+    size = _lax.axis_size(axis)
+    if size != count:
+        raise ValueError(f"one_hot: num_classes must be the size of the axis {axis!r}, {size}, got {count}")
+    return (made == _lax.axis_index(axis)).astype(kind)
 
 
 @as_one("count", "kind", "position")

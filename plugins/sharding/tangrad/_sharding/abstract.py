@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tangrad._sharding.context import current_mesh
-from tangrad._sharding.mesh import Mesh
 from tangrad._sharding.mesh_axes import AxisType, MeshAxes, changed_types, checked_types
-from tangrad.core import class_boundary, thread
+from tangrad.core import class_boundary
 
 
 @class_boundary
@@ -54,7 +52,7 @@ class AbstractMesh(MeshAxes):
             object.__setattr__(self, name, value)
 
     @staticmethod
-    def of(mesh: Mesh) -> AbstractMesh:
+    def of(mesh: MeshAxes) -> AbstractMesh:
         """The shape of a mesh of devices."""
         return AbstractMesh(mesh.axis_sizes, mesh.axis_names, mesh.axis_types)
 
@@ -62,29 +60,10 @@ class AbstractMesh(MeshAxes):
         """The same shape, with other types of some axes. Raises ValueError for an axis that there is none of."""
         return AbstractMesh(self.axis_sizes, self.axis_names, changed_types(self, name_to_type))
 
-    def on_devices(self, what: str) -> Mesh:
-        """The mesh in use. Raises ValueError, naming `what` wants it, unless it has this shape."""
-        mesh = current_mesh()
-        if mesh.shape_tuple != self.shape_tuple:
-            used = "there is no mesh in use" if mesh.empty else f"the mesh in use is {mesh}"
-            raise ValueError(
-                f"{what} is for a mesh of the shape of {self}, and {used}; set one: with tangrad.set_mesh(...)"
-            )
-        return mesh
+    @property
+    def abstract_mesh(self) -> AbstractMesh:
+        """Itself."""
+        return self
 
     def __repr__(self) -> str:
         return self._described("AbstractMesh")
-
-
-def get_abstract_mesh() -> AbstractMesh:
-    """The shape of the mesh in use, the empty one where there is none; axes that are mapped here are `Manual`.
-
-    >>> import tangrad
-    >>> with tangrad.set_mesh(tangrad.make_mesh((1,), ("data",))):
-    ...     tangrad.sharding.get_abstract_mesh()
-    AbstractMesh('data': 1)
-    """
-    mesh = current_mesh()
-    mapped = [name for name, _ in thread.axis_environment]
-    types = changed_types(mesh, {name: AxisType.Manual for name in mesh.axis_names if name in mapped})
-    return AbstractMesh(mesh.axis_sizes, mesh.axis_names, types)

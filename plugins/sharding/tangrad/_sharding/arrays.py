@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._sharding.abstract import get_abstract_mesh
+from tangrad._sharding.context import get_abstract_mesh
 from tangrad._sharding.named import NamedSharding, PartitionSpec
 from tangrad._sharding.single_device import SingleDeviceSharding
 from tangrad.core import ShapedArray, Sharding, Tracer, class_boundary

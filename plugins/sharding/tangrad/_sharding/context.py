@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
 
+from tangrad._sharding.abstract import AbstractMesh
 from tangrad._sharding.mesh import Mesh, mesh_in_use
-from tangrad.core import class_boundary, thread
+from tangrad._sharding.mesh_axes import AxisType, changed_types
+from tangrad.core import class_boundary, get_backend, thread
 
 EMPTY_MESH = Mesh(np.empty((), object), ())
 
@@ -65,3 +68,59 @@ def use_mesh(mesh: Mesh) -> AbstractContextManager[Any]:
     if not isinstance(mesh, Mesh):
         raise TypeError(f"use_mesh takes a tangrad.sharding.Mesh, got {mesh!r}")
     return mesh_in_use(mesh)
+
+
+def on_devices(shape: AbstractMesh, what: str) -> Mesh:
+    """The mesh in use. Raises ValueError, naming `what` wants it, unless it has this shape."""
+    mesh = current_mesh()
+    if mesh.shape_tuple != shape.shape_tuple:
+        used = "there is no mesh in use" if mesh.empty else f"the mesh in use is {mesh}"
+        raise ValueError(
+            f"{what} is for a mesh of the shape of {shape}, and {used}; set one: with tangrad.set_mesh(...)"
+        )
+    return mesh
+
+
+def get_abstract_mesh() -> AbstractMesh:
+    """The shape of the mesh in use, the empty one where there is none; axes that are mapped here are `Manual`.
+
+    >>> import tangrad
+    >>> with tangrad.set_mesh(tangrad.make_mesh((1,), ("data",))):
+    ...     tangrad.sharding.get_abstract_mesh()
+    AbstractMesh('data': 1)
+    """
+    mesh = current_mesh()
+    mapped = [name for name, _ in thread.axis_environment]
+    types = changed_types(mesh, {name: AxisType.Manual for name in mesh.axis_names if name in mapped})
+    return AbstractMesh(mesh.axis_sizes, mesh.axis_names, types)
+
+
+@contextmanager
+def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[AbstractMesh]:
+    """A context manager: partition specs mean axes of a mesh of this shape.
+
+    Args:
+        mesh: the shape. Its devices are those of the mesh in use where that has the shape; else the first ones.
+
+    Raises TypeError for what is no shape of a mesh, ValueError where there are fewer devices.
+
+    >>> from tangrad.sharding import AbstractMesh, get_abstract_mesh, use_abstract_mesh
+    >>> with use_abstract_mesh(AbstractMesh((1,), ("data",))):
+    ...     get_abstract_mesh()
+    AbstractMesh('data': 1)
+    """
+    if not isinstance(mesh, AbstractMesh):
+        raise TypeError(f"use_abstract_mesh takes an AbstractMesh, such as mesh.abstract_mesh, got {mesh!r}")
+    used = current_mesh()
+    found = used.devices if used.shape_tuple == mesh.shape_tuple else _first_devices(mesh)
+    with mesh_in_use(Mesh(found, mesh.axis_names, mesh.axis_types)):
+        yield mesh
+
+
+def _first_devices(mesh: AbstractMesh) -> Any:
+    devices = get_backend().devices()
+    if mesh.size > len(devices):
+        raise ValueError(f"use_abstract_mesh: {mesh} needs {mesh.size} devices, and there are {len(devices)}")
+    grid = np.empty(mesh.size, object)
+    grid[:] = devices[: mesh.size]
+    return grid.reshape(mesh.axis_sizes)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from tangrad._sharding.abstract import AbstractMesh
 from tangrad._sharding.mesh_axes import AxisType, MeshAxes, changed_types, checked_types
-from tangrad.core import Device, class_boundary
+from tangrad.core import Device, class_boundary, copy_identity
 from tangrad.core.backends import is_addressable
 from tangrad.core.settings import define_setting
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @class_boundary
@@ -69,6 +73,11 @@ class Mesh(MeshAxes):
         """The sizes of the axes."""
         return self.devices.shape
 
+    @property
+    def abstract_mesh(self) -> AbstractMesh:
+        """Its shape: names, sizes and types of the axes, without devices."""
+        return AbstractMesh.of(self)
+
     def update_axis_types(self, name_to_type: dict[Any, AxisType]) -> Mesh:
         """The same devices, with other types of some axes. Raises ValueError for an axis that there is none of."""
         return Mesh(self.devices, self.axis_names, changed_types(self, name_to_type))
@@ -114,6 +123,17 @@ class Mesh(MeshAxes):
         *rest, override = _entered.stack
         _entered.stack = tuple(rest)
         override.__exit__(*error)
+
+    def __call__(self, func: Callable[P, R]) -> Callable[P, R]:
+        """As a decorator: the function is called with this mesh in use."""
+        if not callable(func):
+            raise TypeError(f"{self} as a decorator takes a function, got {func!r}")
+
+        def with_mesh(*args: P.args, **kwargs: P.kwargs) -> R:
+            with self:
+                return func(*args, **kwargs)
+
+        return copy_identity(with_mesh, func)
 
     def __str__(self) -> str:
         return self._described("Mesh")

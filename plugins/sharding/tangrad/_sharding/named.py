@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad._sharding.abstract import AbstractMesh
 from tangrad._sharding.constraint import constrained
-from tangrad._sharding.context import current_mesh
+from tangrad._sharding.context import current_mesh, on_devices
 from tangrad._sharding.gspmd import GSPMDSharding
 from tangrad._sharding.hlo import HloSharding
 from tangrad._sharding.memory import checked_memory_kind
@@ -207,7 +207,7 @@ class NamedSharding(Sharding):
     def to_sharding(self, what: str) -> NamedSharding:
         if not isinstance(self.mesh, AbstractMesh):
             return self
-        return NamedSharding(self.mesh.on_devices(f"{what}: {self}"), self.spec, memory_kind=self.memory_kind)
+        return NamedSharding(on_devices(self.mesh, f"{what}: {self}"), self.spec, memory_kind=self.memory_kind)
 
     def abstract(self) -> NamedSharding:
         """The same by the shape of the mesh."""

@@ -1,7 +1,8 @@
-"""What users write shapes with: `symbolic_shape`, `symbolic_args_specs`."""
+"""What users write shapes with: `symbolic_shape`, `symbolic_args_specs`, and what they ask of them."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
@@ -84,6 +85,27 @@ def _entry(entry: Any, axis: int, spec: str, like: list[Any] | None) -> Any:
             raise ValueError(f"the shape {spec!r} has a negative dimension {entry}")
         return entry
     raise ValueError(f"the shape {spec!r} says {entry} for dimension {axis}, like={tuple(like)} has {like[axis]}")
+
+
+def symbolic_dim_bounds(dim: Any) -> tuple[float, float]:
+    """The least and the largest value of a dimension, as far as its scope says: infinities where it does not.
+
+    Args:
+        dim: a dimension of a shape: symbolic, or an integer.
+
+    Raises TypeError for what is neither.
+
+    >>> from tangrad.export import symbolic_dim_bounds, symbolic_shape
+    >>> (b,) = symbolic_shape("b", constraints=["b <= 8"])
+    >>> symbolic_dim_bounds(2 * b + 1)
+    (3, 17)
+    """
+    if is_symbolic(dim):
+        low, high = dim.bounds()
+        return low, high
+    if isinstance(dim, bool) or not hasattr(type(dim), "__index__"):
+        raise TypeError(f"symbolic_dim_bounds takes a dimension, got {dim!r} of type {type(dim).__name__}")
+    return operator.index(dim), operator.index(dim)
 
 
 @overload

@@ -296,7 +296,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh sharding.NamedSharding "
         "sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding sharding.ShardingTypeError "
         "sharding.SingleDeviceSharding sharding.auto_axes sharding.explicit_axes sharding.get_abstract_mesh "
-        "sharding.get_mesh sharding.reshard sharding.set_mesh sharding.use_mesh soft_pmap"
+        "sharding.get_mesh sharding.reshard sharding.set_mesh sharding.use_abstract_mesh sharding.use_mesh "
+        "soft_pmap"
     ),
     "tangrad-sparse": (
         "experimental.sparse.BCOO experimental.sparse.BCSR experimental.sparse.COO experimental.sparse.CSC "
@@ -324,7 +325,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-symbolic": (
         "export.InconclusiveDimensionOperation export.SymbolicScope export.is_symbolic_dim "
-        "export.symbolic_args_specs export.symbolic_shape"
+        "export.symbolic_args_specs export.symbolic_dim_bounds export.symbolic_shape"
     ),
     "tangrad-xmap": "xmap",
 }

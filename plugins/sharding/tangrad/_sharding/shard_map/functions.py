@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
 from tangrad import tree
+from tangrad._sharding.context import on_devices
 from tangrad._sharding.shard_map.scope import check_nesting, mesh_in_use
 from tangrad._sharding.shard_map.specs import as_named, differing_part, part_aval
 from tangrad._sharding.shard_map.tracing import MappedProgram
@@ -170,7 +171,7 @@ class _ShardedFunction:
             )
         mesh = mesh_in_use() if self._mesh is None else self._mesh
         if isinstance(mesh, AbstractMesh):
-            mesh = mesh.on_devices(f"shard_map of {self._name}")
+            mesh = on_devices(mesh, f"shard_map of {self._name}")
         if mesh.empty:
             raise ValueError("shard_map needs a mesh: mesh=..., or a call within `with mesh:`")
         manual = self._manual(mesh)
