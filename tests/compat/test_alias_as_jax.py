@@ -133,6 +133,27 @@ def test_functions_of_functions_and_of_sequences():
     )
 
 
+def test_forward_and_backward_functions():
+    prints_the_same(
+        """
+        import jax
+        import jax.numpy as jnp
+
+        def f(x, w, scale):
+            return (x @ w) * scale, {"total": x.sum()}
+
+        x, w = jnp.arange(6.0).reshape(2, 3), jnp.ones((3, 2))
+        fwd, bwd = jax.fwd_and_bwd(f, argnums=(0, 1), has_aux=True)
+        for _ in range(2):
+            value, residuals, aux = fwd(x, w, 2.0)
+            print(value.tolist(), aux["total"], [c.tolist() for c in bwd(residuals, jnp.ones((2, 2)))])
+        fwd, bwd = jax.fwd_and_bwd(lambda x, y: x * y, 1, jitted=False)
+        value, residuals = fwd(2.0, 3.0)
+        print(value, bwd(residuals, 1.0))
+        """
+    )
+
+
 def test_names_of_functions_and_what_modules_hold():
     prints_the_same(
         """

@@ -44,6 +44,7 @@ GAUSS = tuple(
 VALUES = {
     "erf": (LINE,),
     "erfc": (LINE,),
+    "erfcinv": (np.array([0.0, 1e-30, 1e-5, 0.5, 1.0, 1.5, 1.99, 2.0]),),
     "erfinv": (np.array([-1.0, -0.9, 0.0, 1e-5, 0.5, 1.0]),),
     "erfcx": (LINE[2:],),
     "dawsn": (LINE,),
@@ -170,7 +171,7 @@ DERIVATIVES = {
         ("beta", "betaln", "gammainc", "gammaincc", "poch", "rel_entr", "kl_div", "xlogy", "xlog1py"),
         (np.append(ABOVE, 20.0), np.append(ABOVE[::-1], 15.0)),
     ),
-    **dict.fromkeys(("erfinv", "ndtri", "logit"), (INSIDE,)),
+    **dict.fromkeys(("erfcinv", "erfinv", "ndtri", "logit"), (INSIDE,)),
     "boxcox": (ABOVE, np.array([0.0, 1e-3, 0.5, -2.0, 0.1])),
     "boxcox1p": (ABOVE, np.array([0.0, 1e-3, 0.5, -2.0, 0.1])),
     "comb": (np.array([5.0, 7.7, 30.0]), np.array([2.0, 1.5, 11.0])),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 import tangrad
+from tangrad._compat.names.api_util import argnums_partial
 from tangrad._compat.names.experimental.layout import Format
+from tangrad._compat.names.extend.linear_util import wrap_init
 from tangrad._compat.names.version import __version__ as __version__
 from tangrad._compat.names.version import __version_info__ as __version_info__
 from tangrad._compat.settings import config as config
@@ -47,3 +50,36 @@ def device_put(x: Any, device: Any = None, **options: Any) -> Any:
 
     wanted = tangrad.tree.map(place, device, is_leaf=lambda one: one is None)
     return tangrad.device_put(x, wanted, **options)
+
+
+def fwd_and_bwd(
+    fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool = False, jitted: bool = True
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """A function and its derivative as two functions, each of which is compiled once.
+
+    Args:
+        fun: a function of arrays, in trees.
+        argnums: the position of the argument to differentiate by, or several.
+        has_aux: whether `fun` returns `(output, auxiliary)`.
+        jitted: whether both are jitted.
+
+    Returns: `fwd(*args)`, which gives `(output, residuals)`, with `has_aux` also the auxiliary; and
+        `bwd(residuals, cotangent)`, which gives the cotangent of the argument, or a tuple of them.
+
+    >>> fwd, bwd = fwd_and_bwd(lambda x, y: x * y, argnums=(0, 1))
+    >>> value, residuals = fwd(2.0, 3.0)
+    >>> [float(cotangent) for cotangent in bwd(residuals, 1.0)]
+    [3.0, 2.0]
+    """
+    several = not hasattr(argnums, "__index__")
+    wanted = tuple(argnums) if several else (argnums,)  # type: ignore[arg-type]
+
+    def fwd(*args: Any) -> Any:
+        partial, dynamic = argnums_partial(wrap_init(fun), wanted, args, require_static_args_hashable=False)
+        return tangrad.vjp(partial.call_wrapped, *dynamic, has_aux=has_aux)
+
+    def bwd(residuals: Any, cotangent: Any) -> Any:
+        found = residuals(cotangent)
+        return found if several else found[0]
+
+    return (tangrad.jit(fwd), tangrad.jit(bwd)) if jitted else (fwd, bwd)

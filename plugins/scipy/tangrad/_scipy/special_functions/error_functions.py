@@ -313,6 +313,18 @@ def ndtri(p: ArrayLike) -> Array:
     return _ndtri(p)
 
 
+@defined(0.5, gives="0.4769", weak="never")
+def erfcinv(y: ArrayLike) -> Array:
+    """The inverse of `erfc`, accurate where that is small; infinite at 0 and 2, NaN beyond."""
+    return _erfcinv(y)
+
+
+def _erfcinv(y: Any) -> Array:
+    in_tail = y < 0.5  # above it 1 - y is exact
+    tail: Any = _ndtri(0.5 * tnp.where(in_tail, y, 0.25))
+    return tnp.where(in_tail, tail * (-1 / _ROOT_2), p.erf_inv_p.bind(1 - tnp.where(in_tail, 1.0, y)))
+
+
 # --- Owen's T ------------------------------------------------------------------------------------------------------
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
