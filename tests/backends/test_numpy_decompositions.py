@@ -1,8 +1,11 @@
 """Decompositions on NumPy: by its own code, where SciPy is not installed, and with SciPy's functions where it is."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
+from tangrad._backend_numpy import linear_algebra
 from tangrad._backend_numpy.decompositions import condensed, lapack, orthogonal_factors, schur_form, triangular_factors
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
@@ -141,3 +144,29 @@ def test_tridiagonal(dtype, lower):
     _, diagonal, beside, _ = condensed.tridiagonal(read, lower)
     for full, d, e in zip(x, diagonal, beside):
         near(np.linalg.eigvalsh(np.diag(d) + np.diag(e, 1) + np.diag(e, -1)), np.linalg.eigvalsh(full), 5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@pytest.mark.parametrize("flags", list(product((False, True), repeat=4)), ids=str)
+def test_large_triangular_systems_with_and_without_scipy(monkeypatch, flags, dtype):
+    """The same, whatever is in the other triangle, and infinities where there is a zero on the diagonal."""
+    pytest.importorskip("scipy")
+    left, lower, _, unit = flags
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(2, 9, 9)) + 4 * np.eye(9)
+    b = rng.normal(size=(2, 9, 3) if left else (2, 3, 9))
+    a, b = a.astype(dtype), b.astype(dtype)
+    if dtype == "complex128":
+        a = a + 1j * rng.normal(size=a.shape)
+    a[np.triu(np.ones(a.shape, bool), 1) if lower else np.tril(np.ones(a.shape, bool), -1)] = np.nan
+    singular = a.copy()
+    singular[:, 4, 4] = 0
+    found = []
+    for large in (1, 1 << 30):
+        monkeypatch.setattr(linear_algebra, "LARGE", large)
+        with np.errstate(all="ignore"):
+            found.append([linear_algebra.triangular_solve(m, b, *flags[:3], True, unit) for m in (a, singular)])
+    for one, other in zip(*found, strict=True):
+        assert one.dtype == other.dtype and one.flags.c_contiguous
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    assert np.isfinite(found[0][0]).all() and np.isfinite(found[0][1]).all() == unit

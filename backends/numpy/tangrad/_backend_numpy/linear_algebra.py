@@ -1,4 +1,4 @@
-"""Factorisations and triangular systems, with NumPy alone.
+"""Factorisations and triangular systems, with NumPy alone; large systems by LAPACK's own solver where SciPy is.
 
 Of solvers, NumPy has LAPACK's for general systems only. Of an upper triangular matrix it is the back substitution that
 is wanted: the matrix is its own factor, and no rows are exchanged. So every system is turned into an upper triangular
@@ -12,9 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from tangrad._backend_numpy.decompositions import lapack
+
 Array = np.ndarray[Any, Any]
 
 BLOCK = 64
+LARGE = 128  # rows from which on SciPy is asked for
 
 
 def triangular_solve(
@@ -27,12 +30,33 @@ def triangular_solve(
         a = a.conj()
     if not left_side:
         b = b.swapaxes(-1, -2)
-    if lower:
-        a, b = a[..., ::-1, ::-1], b[..., ::-1, :]
-    x = _solve_upper(a, b, unit_diagonal)
-    if lower:
-        x = x[..., ::-1, :]
+    x = _by_lapack(a, b, lower, unit_diagonal) if a.shape[-1] >= LARGE and b.size else None
+    if x is None:
+        if lower:
+            a, b = a[..., ::-1, ::-1], b[..., ::-1, :]
+        x = _solve_upper(a, b, unit_diagonal)
+        if lower:
+            x = x[..., ::-1, :]
     return np.ascontiguousarray(x if left_side else x.swapaxes(-1, -2))
+
+
+def _by_lapack(a: Array, b: Array, lower: bool, unit_diagonal: bool) -> Array | None:
+    """The X with a X = b; None where SciPy is not installed, or there is a zero on a diagonal."""
+    solve = lapack.function("trtrs", a.dtype)
+    if solve is None:
+        return None
+    size = a.shape[-1]
+    x = np.empty(b.shape, b.dtype)
+    for matrix, right, out in zip(
+        a.reshape(-1, size, size), b.reshape(-1, *b.shape[-2:]), x.reshape(-1, *b.shape[-2:])
+    ):
+        by_rows = matrix.flags.c_contiguous  # LAPACK reads columns: then it is the transpose that it sees
+        given = matrix.T if by_rows else matrix
+        found, failed = solve(given, right, lower=lower != by_rows, trans=int(by_rows), unitdiag=unit_diagonal)
+        if failed:
+            return None
+        out[...] = found
+    return x
 
 
 def _solve_upper(a: Array, b: Array, unit_diagonal: bool) -> Array:
