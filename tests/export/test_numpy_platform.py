@@ -15,6 +15,9 @@ from tangrad._export.writing import HEADERS, MAGIC
 from tangrad.core import ShapedArray, backend_names
 from tangrad.tree_util import register_pytree_node_class
 
+# --- Exported programs on NumPy: called, differentiated, written and read, at any sizes; and what files hold beside.
+
+
 SIZES = ((3, 4), (5, 2))
 
 
@@ -251,3 +254,19 @@ def test_programs_that_are_not_of_their_description_are_refused(made):
         with pytest.raises(ValueError, match=message):
             export.deserialize(packed(wrong))
     assert json.loads(parts[0])["platforms"] == ["numpy"]
+
+
+# --- Programs are exported for the backend in use where no platform is named ----------------------------------------
+
+
+@pytest.mark.parametrize(("backend", "platforms"), [("numpy", ("numpy",)), ("xla", ("cpu",))])
+def test_an_exported_program_runs_where_it_was_made(backend, platforms):
+    with tangrad.use_backend(backend):
+        if backend == "xla" and tangrad.devices()[0].platform != "cpu":
+            pytest.skip("the default device of XLA is no CPU")
+        assert export.default_export_platform() == platforms[0]
+        made = export.export(tangrad.jit(lambda x: np.sin(x) * 2))(tangrad.ShapeDtypeStruct((3,), np.float32))
+        assert made.platforms == platforms
+        x = np.arange(3.0)
+        for program in (made, export.deserialize(made.serialize())):
+            assert numpy.allclose(program.call(x), numpy.sin(numpy.arange(3.0)) * 2, atol=1e-6)

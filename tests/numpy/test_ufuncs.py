@@ -5,8 +5,11 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad import use_backend
+from tangrad import enable_x64, use_backend
 from tests.primitives import reference
+
+# --- Universal functions, `polyfit` and `roots`, on both backends, against NumPy ------------------------------------
+
 
 MATRIX = reference.normal((3, 4, 2), "float32")
 NUMBERS = np.array([[3, 1, 4], [1, 5, 9]], np.int32)
@@ -148,3 +151,84 @@ def test_roots_are_transformed():
 def test_bad_input_is_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+# --- The angle whose tangent is a quotient of complex numbers -------------------------------------------------------
+
+
+OPPOSITE = np.array([1 + 1j, -1 + 0.7j, 0.3 - 2j, 2 + 0j, -0.2 + 0.1j])
+ADJACENT = np.array([2 - 1j, 0.5 + 1j, 1 + 0.1j, -1 + 0j, -3 - 1j])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_angles_of_complex_coordinates(dtype, backend):
+    if backend == "xla":
+        pytest.importorskip("jaxlib", reason="XLA's backend is not installed")
+    y, x = OPPOSITE.astype(dtype), ADJACENT.astype(dtype)
+    tolerance = 1e-5 if dtype == "complex64" else 1e-12
+    with use_backend(backend), enable_x64(True):
+        for run in (tnp.arctan2, tangrad.jit(tnp.arctan2), tangrad.vmap(tnp.atan2)):
+            angle = np.asarray(run(y, x))
+            assert angle.dtype == dtype
+            np.testing.assert_allclose(np.tan(angle), OPPOSITE / ADJACENT, rtol=tolerance, atol=tolerance)
+        reals = np.asarray(tnp.arctan2(OPPOSITE.real.astype(dtype), ADJACENT.real.astype(dtype)))
+        np.testing.assert_allclose(reals, np.arctan2(OPPOSITE.real, ADJACENT.real), rtol=tolerance, atol=tolerance)
+        mixed = np.asarray(tnp.arctan2(y, 2.0))
+        np.testing.assert_allclose(mixed, np.arctan(OPPOSITE / 2), rtol=tolerance, atol=tolerance)
+        slope = tangrad.vmap(tangrad.grad(tnp.arctan2, (0, 1), holomorphic=True))(y, x)
+        np.testing.assert_allclose(
+            slope[0], ADJACENT / (ADJACENT * ADJACENT + OPPOSITE * OPPOSITE), rtol=10 * tolerance
+        )
+        np.testing.assert_allclose(
+            slope[1], -OPPOSITE / (ADJACENT * ADJACENT + OPPOSITE * OPPOSITE), rtol=10 * tolerance
+        )
+
+
+# --- Mantissas and exponents of the numbers below the normal ones, which XLA takes for 0 when it computes -----------
+
+
+BACKENDS = ("numpy", "xla")
+DTYPES = ("float16", "bfloat16", "float32", "float64")
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request):
+    if request.param == "xla":
+        pytest.importorskip("jaxlib", reason="XLA's backend is not installed")
+    with use_backend(request.param), enable_x64(True):
+        yield request.param
+
+
+def subnormal(dtype):
+    """Some of them with the least normal number, and all that is neither."""
+    info = tnp.finfo(dtype)
+    least, tiny = float(info.smallest_subnormal), float(info.tiny)
+    sizes = [least, 3 * least, 5 * least, tiny / 2, tiny - least, tiny, 1.5, float(info.max), 0.0, np.inf]
+    return np.array([*sizes, *[-x for x in sizes], np.nan]).astype(tnp.dtype(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_mantissas_and_exponents(dtype, backend):
+    x = subnormal(dtype)
+    for run in (tnp.frexp, tangrad.jit(tnp.frexp), tangrad.vmap(tnp.frexp)):
+        mantissa, exponent = run(x)
+        expected = np.frexp(x.astype("float64"))
+        np.testing.assert_array_equal(np.asarray(mantissa).astype("float64"), expected[0])
+        np.testing.assert_array_equal(exponent, np.where(np.isfinite(expected[0]), expected[1], 0))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_are_moved_among_the_normal_ones(dtype, backend):
+    x, step = subnormal(dtype)[:5], 30 if dtype != "float16" else 12
+    expected = x.astype("float64") * 2.0**step
+    moved = tnp.ldexp(x, step)
+    normal = abs(expected) >= float(tnp.finfo(dtype).tiny)
+    np.testing.assert_array_equal(np.asarray(moved).astype("float64")[normal], expected[normal])
+    assert normal.any()
+
+
+def test_the_slope_of_the_mantissa(backend):
+    slope = tangrad.grad(lambda x: tnp.frexp(x)[0])
+    assert float(slope(6.0)) == 0.125
+    assert float(slope(np.float32(2.0**-127))) == 2.0**126

@@ -1,8 +1,9 @@
-"""Which backend is used by default: that of the highest priority which can be loaded."""
+"""Which backend is used by default: that of the highest priority which can be loaded; and what one has by default."""
 
 import subprocess
 import sys
 
+import numpy
 import pytest
 
 import tangrad
@@ -10,6 +11,8 @@ from tangrad._console.explanations.missing import explanations
 from tangrad.core import Array, Backend, backend_names, composition, get_backend, register
 from tangrad.core.tools import configure_plugins
 from tangrad.errors import BackendError
+
+# --- Which backend is used by default: that of the highest priority which can be loaded -----------------------------
 
 
 class Imaginary(Backend):
@@ -136,3 +139,28 @@ assert "tangrad._backend_numpy.lowering" not in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+# --- What a backend has that says nothing else ----------------------------------------------------------------------
+
+
+class Recording(Backend):
+    """A backend whose arrays are what it was asked to put."""
+
+    name = "recording"
+
+    def put(self, value, aval, device=None):
+        return value, aval.str_short(), device
+
+
+def test_arrays_of_other_libraries_are_put():
+    external = numpy.arange(3, dtype="int16")
+    contents, kind, device = Recording().from_dlpack(external, "somewhere")
+    numpy.testing.assert_array_equal(contents, external)
+    assert (kind, device) == ("i16[3]", "somewhere")
+    assert Recording().from_dlpack(external, copy=True)[2] is None
+
+
+def test_memory_that_cannot_be_shared_is_not_copied_against_the_callers_will():
+    with pytest.raises(BufferError, match="'recording' shares no memory with other libraries"):
+        Recording().from_dlpack(numpy.arange(3), copy=False)
