@@ -464,3 +464,19 @@ def test_what_libraries_of_checkpoints_take():
             raise AssertionError("an abstract class was made")
         """
     )
+
+
+def test_references_have_the_names_that_jax_gives_them():
+    run(
+        """
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax
+        import jax.ref
+        from jax._src.state.types import AbstractRef
+
+        ref = jax.new_ref(jax.numpy.zeros(2))
+        jax.ref.set(ref, 0, 5.0)
+        assert isinstance(ref, jax.Ref) and AbstractRef is jax.ref.AbstractRef and jax.freeze(ref)[0] == 5
+        """
+    )

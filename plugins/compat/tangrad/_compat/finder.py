@@ -49,6 +49,7 @@ FOLLOWED = frozenset(
         "ops",
         "profiler",
         "random",
+        "ref",
         "scipy",
         "sharding",
         "stages",

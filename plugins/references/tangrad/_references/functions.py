@@ -92,9 +92,15 @@ def freeze(ref: Any) -> Any:
 
 @api_boundary
 def free_ref(ref: Any) -> None:
-    """As `freeze`, for who does not need the array: the reference ends.
+    """As `freeze`, where the array is not needed: the reference ends.
 
     Raises as `freeze` does.
+
+    >>> import tangrad
+    >>> ref = tangrad.new_ref(1.0)
+    >>> tangrad.free_ref(ref)
+    >>> ref
+    Ref(frozen)
     """
     freeze(ref)
 

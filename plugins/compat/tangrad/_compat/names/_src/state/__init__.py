@@ -1,1 +1,1 @@
-"""`jax._src.state`: the types of mutable arrays, which Tangrad has none of."""
+"""`jax._src.state`: the types of references."""
