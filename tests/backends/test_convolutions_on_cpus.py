@@ -11,7 +11,10 @@ from tangrad import lax
 from tangrad._backend_numpy.windows import depthwise
 from tangrad._backend_xla.lower import convolutions_cpu
 
-RELATIVE = {"bfloat16": 5e-2, "float16": 5e-3, "float64": 1e-10, "int32": 0}
+RELATIVE = {"bfloat16": 5e-2, "float16": 5e-3, "float64": 1e-10, "int32": 0, "int8": 0, "uint8": 0, "bool": 0}
+EXACT = [dtype for dtype, tolerance in RELATIVE.items() if tolerance == 0]
+DTYPES = ["float32", "float32", "float64", "complex64", "bfloat16", "float16", *EXACT]
+SUMMED_IN = {"float32": "float64", "bfloat16": "float32", "float16": "float32", "int8": "int32", "bool": "int32"}
 
 
 @pytest.fixture(params=[64, 0], ids=["sums of products", "group by group"])
@@ -53,7 +56,10 @@ def drawn(draw: random.Random):
         "feature_group_count": groups if kind == "feature" else 1,
         "batch_group_count": groups if kind == "batch" else 1,
     }
-    return shapes, params, draw.choice(["float32", "float32", "float64", "complex64", "bfloat16", "float16", "int32"])
+    dtype = draw.choice(DTYPES)
+    if dtype in SUMMED_IN and draw.random() < 0.3:
+        params["preferred_element_type"] = SUMMED_IN[dtype]
+    return shapes, params, dtype
 
 
 def outcomes(backend, operands, weights, params, dtype):
@@ -72,7 +78,7 @@ def outcomes(backend, operands, weights, params, dtype):
             out = tangrad.jit(convolve)(x, y)
         except ValueError as error:
             return str(error)
-        if dtype == "int32":
+        if dtype in EXACT:
             return [np.asarray(out)]
         weights = tnp.asarray(weights, "float32")
         gradients = tangrad.jit(tangrad.grad(total, (0, 1)))(x, y)
@@ -87,7 +93,10 @@ SEEDS = [*range(10), *[pytest.param(seed, marks=pytest.mark.sweep) for seed in r
 def test_drawn_convolutions(every_size, seed):
     draw, rng = random.Random(seed), np.random.default_rng(seed)
     shapes, params, dtype = drawn(draw)
-    operands = [rng.integers(-3, 4, shape) if dtype == "int32" else rng.standard_normal(shape) for shape in shapes]
+    operands = [
+        rng.integers(-3 if dtype[0] == "i" else 0, 4, shape) if dtype in EXACT else rng.standard_normal(shape)
+        for shape in shapes
+    ]
     if dtype == "complex64":
         operands = [operand + 1j * rng.standard_normal(operand.shape) for operand in operands]
     weights = rng.standard_normal(100_000)
@@ -100,6 +109,23 @@ def test_drawn_convolutions(every_size, seed):
     for one, other in zip(found, expected, strict=True):
         largest = np.abs(other).max(initial=0)
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance * (1 + largest), err_msg=str(params))
+
+
+@pytest.mark.parametrize("ranks", [(1, 3), (4, 2)])
+def test_convolutions_of_truth_values_say_where_anything_is_found(every_size, ranks):
+    groups, rng = ranks[0], np.random.default_rng(0)
+    x, y = [rng.random(shape) > 0.6 for shape in ((2, groups * 2, 9), (groups * ranks[1], 2, 3))]
+    expected = np.zeros((2, groups * ranks[1], 7), bool)
+    for feature, shift in np.ndindex(groups * ranks[1], 3):
+        first = feature // ranks[1] * 2
+        taken = x[:, first : first + 2, shift : shift + 7] & y[feature, :, shift, None]
+        expected[:, feature] |= taken.any(1)
+    with tangrad.use_backend("xla"):
+        found = tangrad.jit(lambda x, y: lax.conv_general_dilated(x, y, (1,), "VALID", feature_group_count=groups))(
+            x, y
+        )
+    assert found.dtype == bool
+    np.testing.assert_array_equal(found, expected)
 
 
 def features_last(module: str) -> bool:

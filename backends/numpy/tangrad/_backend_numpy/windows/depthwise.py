@@ -90,7 +90,7 @@ def _kernel_gradient(lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int],
             np.einsum(subscripts, windows[start : start + height], g[start : start + height])
             for start in range(0, batch, height)
         ]
-        found = np.sum(sums, 0).reshape(*places, width, features).sum(-2)
+        found = np.sum(sums, 0, dtype).reshape(*places, width, features).sum(-2, dtype)  # not in NumPy's wider ones
         return found.reshape(1, *places, features).transpose(result_order)
 
     return gradient

@@ -47,7 +47,8 @@ def _conv_general_dilated(ctx: FunctionContext, lhs: IrValue, rhs: IrValue, **pa
     avals = [aval.strip_weak_type() for aval in ctx.in_avals]
     left, right, out = shapes = [aval.shape for aval in (*avals, ctx.out_aval)]
     form = None
-    if ctx.module.meshes is None and not any([has_symbolic(shape) or 0 in shape for shape in shapes]):
+    is_plain = ctx.module.meshes is None and ctx.out_aval.dtype != bool  # truth values are neither multiplied nor added
+    if is_plain and not any([has_symbolic(shape) or 0 in shape for shape in shapes]):
         form = _chosen(left, right, out, params)
     if form is None:
         return convolution(ctx, lhs, rhs, **params)
