@@ -3,6 +3,7 @@
 import random
 import warnings
 from collections import Counter
+from dataclasses import replace
 
 import numpy
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import tangrad
 import tangrad.numpy as np
-from tangrad import lax, nn, tree
+from tangrad import lax, nn, random, tree
 from tangrad._jit.regions.limits import MEASURED, NONE, Limits
 from tangrad._jit.regions.program_pass import with_regions
 from tangrad._jit.regions.repeats import find_stretches
@@ -126,6 +127,34 @@ def test_calls_of_a_jitted_layer_are_regions_where_only_those_are_wanted():
     program = tangrad.value_and_grad(deep(tangrad.jit(layer)))
     assert sizes(regions_of(program, weights(6), batch(), unmarked=False)) == [5, 5]
     assert regions_of(tangrad.value_and_grad(deep()), weights(6), batch(), unmarked=False) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "dtype", "groups", "found"),
+    [
+        (("NHWC", "HWIO", "NHWC"), "float32", 1, True),
+        (("NDHWC", "DHWIO", "NDHWC"), "float32", 1, True),
+        (("NCHW", "OIHW", "NCHW"), "float32", 1, False),
+        (("NHWC", "HWIO", "NHWC"), "float32", 2, False),
+        (("NHWC", "HWIO", "NHWC"), "bfloat16", 1, False),
+        (("NWC", "WIO", "NWC"), "float32", 1, False),
+    ],
+)
+def test_convolutions_are_in_regions_where_functions_do_not_slow_them_down(names, dtype, groups, found):
+    sizes_of = {"N": 2, "C": 4, "I": 4 // groups, "O": 4} | dict.fromkeys("HWD", 3)
+
+    def network(kernels, x):
+        for kernel in kernels:
+            y = lax.conv_general_dilated(
+                x, kernel, (1,) * (x.ndim - 2), "SAME", (1,) * (x.ndim - 2), None, names, groups
+            )
+            x = nn.relu((y - y.mean()) / np.sqrt(y.var() + 1)) + x
+        return x.sum()
+
+    x, kernel = [np.ones([sizes_of[name] for name in names[number]], dtype=dtype) for number in (0, 1)]
+    limits = replace(SMALL, steady=True)
+    assert bool(regions_of(tangrad.grad(network), [kernel] * 6, x, limits=limits)) == found
+    assert not regions_of(tangrad.grad(network), [kernel] * 6, x)  # as for NumPy
 
 
 def test_equal_functions_that_were_jitted_apart_are_one_region():
@@ -376,8 +405,30 @@ def chained(x, steps):
     return x
 
 
+@tangrad.custom_jvp
+def bent(x):
+    return np.sin(x) * x
+
+
+bent.defjvps(lambda change, _, x: change * (np.cos(x) * x + np.sin(x)))
+
+
+def convolved(weight, x, image, names, groups=1, kernel=(1, 2, 2, 2)):
+    numbers = weight["in"].reshape(-1)[: numpy.prod(kernel)].reshape(kernel)
+    params = {"dimension_numbers": names, "feature_group_count": groups}
+    return np.tanh(lax.conv_general_dilated(x.reshape(image), numbers, (1, 1), "SAME", **params).reshape(x.shape)) + x
+
+
+LAST, FIRST = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
+
 STEPS = {
     "layer": layer,
+    "features last": lambda weight, x: convolved(weight, x, (1, 3, 4, 2), LAST),
+    "features first": lambda weight, x: convolved(weight, x, (1, 2, 3, 4), FIRST, kernel=(2, 2, 1, 2)),
+    "groups": lambda weight, x: convolved(weight, x, (1, 3, 4, 2), LAST, 2, (2, 2, 1, 2)),
+    "bent": lambda weight, x: bent(x) + weight["shift"],
+    "noise": lambda weight, x: x + random.normal(random.fold_in(random.key(0), 3), x.shape) * weight["shift"],
+    "placed": lambda weight, x: x.at[1].set(weight["shift"]) * x[np.argmax(x, 0)[:3] % 3],
     "tanh": lambda weight, x: np.tanh(x @ weight["in"] + weight["shift"]),
     "gate": lambda weight, x: nn.sigmoid(x @ weight["in"]) * x + weight["shift"],
     "sorted": lambda weight, x: np.sort(x, -1) * 0.5 + weight["shift"],

@@ -21,7 +21,8 @@ class Limits:
         per_product: regions that have more equations for each contraction. What is computed element by element goes
             through memory once where the whole is compiled, and once for each call where it is cut; where a
             contraction reads or writes it, it goes through memory anyway.
-        windows: whether regions may have convolutions.
+        windows: whether regions may have any convolutions. steady: whether those that are as fast in functions; they
+            count as contractions.
         groups: whether several short periods may make one region.
         loop: chains without contractions that would spare fewer equations as loops.
         steps: loops of fewer steps.
@@ -33,6 +34,7 @@ class Limits:
     saved: float
     per_product: float = 40
     windows: bool = False
+    steady: bool = False
     groups: bool = True
     loop: float = inf
     steps: int = 2
@@ -42,9 +44,10 @@ class Limits:
 
     def fits(self, contents: Contents) -> bool:
         """Whether a part with these contents may be a region."""
-        if contents.windows and not self.windows:
+        if (contents.windows and not self.windows) or (contents.steady and not self.steady):
             return False
-        return self.region <= contents.size <= self.per_product * contents.products or self.per_product == inf
+        products = contents.products + contents.steady
+        return self.region <= contents.size <= self.per_product * products or self.per_product == inf
 
     def grouped(self, period: int, total: int) -> int:
         """How many periods of `period` equations make one region, in a repetition of `total` equations.
@@ -60,9 +63,11 @@ class Limits:
 FEWEST = 4  # with fewer equations nothing repeats itself: a copy has two
 # Measured: see docs/compiling.md. XLA fuses a short chain with its gradient, and computes residuals again: that is
 # faster than memory. Of a long one it computes them again and again, in time that grows with the square of the length.
-MEASURED = Limits(program=160, region=20, saved=80, loop=240, steps=32, stack=8e6, long=1000, long_stack=256e6)
+MEASURED = Limits(
+    program=160, region=20, saved=80, steady=True, loop=240, steps=32, stack=8e6, long=1000, long_stack=256e6
+)
 # A function of NumPy's calls makes arrays for all that it returns, where the whole program overwrites: 48 small blocks
 # took 1.4 times as long, layers of 80 equations no longer.
 MEASURED_ON_NUMPY = Limits(program=160, region=60, saved=80, groups=False)
 # For tests: every repetition becomes a region, whether it pays or not.
-NONE = Limits(program=2, region=1, saved=1, per_product=inf, windows=True, loop=4)
+NONE = Limits(program=2, region=1, saved=1, per_product=inf, windows=True, steady=True, loop=4)

@@ -61,7 +61,7 @@ def in_loops(
     uses, loops = uses_of(equations, results), _Loops()
     for stretch in stretches:
         parts = total(contents[stretch.start : stretch.start + stretch.period])
-        if not parts.products and not parts.windows:
+        if not (parts.products or parts.windows or parts.steady):
             _add(equations, uses, _shortest_period(numbers, stretch), limits, loops)
     written = _written(equations, results, loops) if loops.made else equations
     return written if len(written) <= len(equations) - limits.loop else equations

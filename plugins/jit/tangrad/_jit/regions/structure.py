@@ -23,11 +23,16 @@ WINDOWS = frozenset({"windows.conv_general_dilated"})
 
 
 class Contents(NamedTuple):
-    """How many equations a part has, and how many of them are contractions and convolutions."""
+    """How many equations a part has, and how many of them are contractions and convolutions.
+
+    Attributes:
+        windows: convolutions that are slower in functions. steady: the others.
+    """
 
     size: int
     products: int
     windows: int
+    steady: int
 
 
 class Structures:
@@ -97,7 +102,8 @@ class Structures:
             if programs:
                 return total(programs)
         identity = equation.primitive.identity
-        return Contents(1, identity in PRODUCTS, identity in WINDOWS)
+        steady = identity in WINDOWS and _is_steady(equation)
+        return Contents(1, identity in PRODUCTS, identity in WINDOWS and not steady, steady)
 
     def contents_of_program(self, program: ClosedJaxpr | Jaxpr) -> Contents:
         """The contents of all equations of a program."""
@@ -110,10 +116,23 @@ class Structures:
 
 def total(parts: Iterable[Contents]) -> Contents:
     """The contents of several parts together."""
-    size = products = windows = 0
+    size = products = windows = steady = 0
     for part in parts:
-        size, products, windows = size + part[0], products + part[1], windows + part[2]
-    return Contents(size, products, windows)
+        size, products, windows, steady = size + part[0], products + part[1], windows + part[2], steady + part[3]
+    return Contents(size, products, windows, steady)
+
+
+def _is_steady(equation: JaxprEqn) -> bool:
+    """Whether a convolution is as fast in a function: features in runs, no groups, wide numbers, an image at least.
+
+    Measured on XLA's CPUs, see docs/compiling.md.
+    """
+    params, specs = equation.params, equation.params["dimension_numbers"]
+    if params["feature_group_count"] != 1 or params["batch_group_count"] != 1:
+        return False
+    last = len(specs[0]) - 1
+    runs = all([last in spec[:2] for spec in specs])
+    return runs and last > 2 and all([var.aval.dtype.itemsize >= 4 for var in equation.invars])
 
 
 def _literal(literal: Literal) -> Any:
