@@ -1,18 +1,15 @@
 """Equal parts of a program are compiled once: which, and that nothing else changes."""
 
-import random
 import warnings
 from collections import Counter
 from dataclasses import replace
 
 import numpy
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import tangrad
 import tangrad.numpy as np
-from tangrad import lax, nn, random, tree
+from tangrad import lax, nn, tree
 from tangrad._jit.regions.limits import MEASURED, NONE, Limits
 from tangrad._jit.regions.program_pass import with_regions
 from tangrad._jit.regions.repeats import find_stretches
@@ -242,6 +239,12 @@ def test_what_only_some_copies_hand_on_is_a_result_of_the_region():
 # --- chains as loops --------------------------------------------------------------------------------------------------
 
 
+def chained(x, steps):
+    for _ in range(steps):
+        x = np.sin(x) * 1.01 + 0.1
+    return x
+
+
 def wave(x, steps=400):
     return chained(x, steps).sum()
 
@@ -394,138 +397,3 @@ def test_a_pass_that_fails_leaves_the_program_whole_with_one_warning(monkeypatch
     with pytest.warns(RuntimeWarning, match="compiled whole.*no regions today") as caught:
         assert float(tangrad.jit(lambda x: (x * 2 + 1) * 2 + 1, compile_regions="always")(3.0)) == 15.0
     assert len(caught) == 1
-
-
-# --- programs of repeated parts ---------------------------------------------------------------------------------------
-
-
-def chained(x, steps):
-    for _ in range(steps):
-        x = np.sin(x) * 1.01 + 0.1
-    return x
-
-
-@tangrad.custom_jvp
-def bent(x):
-    return np.sin(x) * x
-
-
-bent.defjvps(lambda change, _, x: change * (np.cos(x) * x + np.sin(x)))
-
-
-def convolved(weight, x, image, names, groups=1, kernel=(1, 2, 2, 2)):
-    numbers = weight["in"].reshape(-1)[: numpy.prod(kernel)].reshape(kernel)
-    params = {"dimension_numbers": names, "feature_group_count": groups}
-    return np.tanh(lax.conv_general_dilated(x.reshape(image), numbers, (1, 1), "SAME", **params).reshape(x.shape)) + x
-
-
-LAST, FIRST = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
-
-STEPS = {
-    "layer": layer,
-    "features last": lambda weight, x: convolved(weight, x, (1, 3, 4, 2), LAST),
-    "features first": lambda weight, x: convolved(weight, x, (1, 2, 3, 4), FIRST, kernel=(2, 2, 1, 2)),
-    "groups": lambda weight, x: convolved(weight, x, (1, 3, 4, 2), LAST, 2, (2, 2, 1, 2)),
-    "bent": lambda weight, x: bent(x) + weight["shift"],
-    "noise": lambda weight, x: x + random.normal(random.fold_in(random.key(0), 3), x.shape) * weight["shift"],
-    "placed": lambda weight, x: x.at[1].set(weight["shift"]) * x[np.argmax(x, 0)[:3] % 3],
-    "tanh": lambda weight, x: np.tanh(x @ weight["in"] + weight["shift"]),
-    "gate": lambda weight, x: nn.sigmoid(x @ weight["in"]) * x + weight["shift"],
-    "sorted": lambda weight, x: np.sort(x, -1) * 0.5 + weight["shift"],
-    "choice": lambda weight, x: lax.cond(x.sum() > 0, lambda x: x * 0.5, lambda x: x @ weight["out"], x),
-    "scan": lambda weight, x: lax.scan(lambda x, _: (np.sin(x @ weight["in"]), x[0]), x, None, length=2)[0],
-    "columns": lambda weight, x: np.concatenate([x[:, 3:] * 2.0, x[:, :3]], -1),
-    "chain": lambda weight, x: chained(x, 6),
-    "same": lambda weight, x: x,
-}
-
-
-@st.composite
-def programs(draw):
-    """A block of steps, how often it comes, what stands between, and what is marked and recomputed."""
-    block = draw(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=3))
-    copies = draw(st.integers(2, 5))
-    between = draw(st.sampled_from(["nothing", "index", "skip", "step"]))
-    wrap = draw(st.sampled_from(["plain", "jit", "checkpoint", "checkpoint of jit"]))
-    transformed = draw(st.sampled_from(["value", "grad", "vmap", "vmap of grad"]))
-    return block, copies, between, wrap, transformed
-
-
-def written(block, copies, between, wrap):
-    def run(weight, x):
-        for name in block:
-            x = STEPS[name](weight, x)
-        return x
-
-    if "jit" in wrap:
-        run = tangrad.jit(run)
-    if "checkpoint" in wrap:
-        run = tangrad.checkpoint(run)
-
-    def program(weights, x):
-        first = x
-        for number in range(copies):
-            x = run(weights[number], x)
-            if between == "index":
-                x = x + first[number % 3]
-            elif between == "skip" and number % 2:
-                x = x + first
-            elif between == "step" and number == 1:
-                x = np.cos(x)
-        return (x**2).mean()
-
-    return program
-
-
-def check_program(description):
-    block, copies, between, wrap, transformed = description
-    function = written(block, copies, between, wrap)
-    args = weights(copies), batch()
-    if "grad" in transformed:
-        function = tangrad.value_and_grad(function, argnums=(0, 1))
-    if "vmap" in transformed:
-        function = tangrad.vmap(function, (None, 0))
-        args = (args[0], np.stack([batch(1), batch(2)]))
-    whole = tangrad.jit(function, compile_regions=False)(*args)
-    assert_close(tangrad.jit(function, compile_regions="always")(*args), whole)
-
-
-@settings(max_examples=12, deadline=None)
-@given(programs())
-def test_random_programs_of_repeated_parts_compute_the_same(description):
-    for name in BACKENDS:
-        with tangrad.use_backend(name):
-            check_program(description)
-
-
-# --- Random programs of repeated parts, 2,000 of them: with regions everywhere they compute what they compute
-# without.
-
-
-PARTS, PROGRAMS = 50, 40
-
-
-def drawn(seed):
-    """A description, as those that Hypothesis draws for the small sample of this."""
-    numbers = random.Random(seed)
-    return (
-        [numbers.choice(sorted(STEPS)) for _ in range(numbers.randint(1, 3))],
-        numbers.randint(2, 5),
-        numbers.choice(["nothing", "index", "skip", "step"]),
-        numbers.choice(["plain", "jit", "checkpoint", "checkpoint of jit"]),
-        numbers.choice(["value", "grad", "vmap", "vmap of grad"]),
-    )
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("backend", backend_names())
-def test_programs_of_repeated_parts_compute_the_same(backend, part):
-    with tangrad.use_backend(backend):
-        for number in range(PROGRAMS):
-            seed = part * PROGRAMS + number
-            try:
-                check_program(drawn(seed))
-            except Exception as error:
-                error.add_note(f"program {seed}: {drawn(seed)}")
-                raise

@@ -1,0 +1,123 @@
+"""Random programs of repeated parts: with regions everywhere they compute what they compute without."""
+
+import random
+
+import numpy
+import pytest
+
+import tangrad
+import tangrad.numpy as np
+from tangrad import lax, nn
+from tangrad.core import backend_names
+from tangrad.random import fold_in, key, normal
+from tests.transformations.test_regions import assert_close, batch, chained, layer, weights
+
+
+@tangrad.custom_jvp
+def bent(x):
+    return np.sin(x) * x
+
+
+bent.defjvps(lambda change, _, x: change * (np.cos(x) * x + np.sin(x)))
+
+
+def convolved(weight, x, image, names, groups=1, kernel=(1, 2, 2, 2)):
+    numbers = weight["in"].reshape(-1)[: numpy.prod(kernel)].reshape(kernel)
+    params = {"dimension_numbers": names, "feature_group_count": groups}
+    return np.tanh(lax.conv_general_dilated(x.reshape(image), numbers, (1, 1), "SAME", **params).reshape(x.shape)) + x
+
+
+LAST, FIRST = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
+
+STEPS = {
+    "layer": layer,
+    "features last": lambda weight, x: convolved(weight, x, (1, 3, 4, 2), LAST),
+    "features first": lambda weight, x: convolved(weight, x, (1, 2, 3, 4), FIRST, kernel=(2, 2, 1, 2)),
+    "groups": lambda weight, x: convolved(weight, x, (1, 3, 4, 2), LAST, 2, (2, 2, 1, 2)),
+    "bent": lambda weight, x: bent(x) + weight["shift"],
+    "noise": lambda weight, x: x + normal(fold_in(key(0), 3), x.shape) * weight["shift"],
+    "placed": lambda weight, x: x.at[1].set(weight["shift"]) * x[np.argmax(x, 0)[:3] % 3],
+    "tanh": lambda weight, x: np.tanh(x @ weight["in"] + weight["shift"]),
+    "gate": lambda weight, x: nn.sigmoid(x @ weight["in"]) * x + weight["shift"],
+    "sorted": lambda weight, x: np.sort(x, -1) * 0.5 + weight["shift"],
+    "choice": lambda weight, x: lax.cond(x.sum() > 0, lambda x: x * 0.5, lambda x: x @ weight["out"], x),
+    "scan": lambda weight, x: lax.scan(lambda x, _: (np.sin(x @ weight["in"]), x[0]), x, None, length=2)[0],
+    "columns": lambda weight, x: np.concatenate([x[:, 3:] * 2.0, x[:, :3]], -1),
+    "chain": lambda weight, x: chained(x, 6),
+    "same": lambda weight, x: x,
+}
+
+
+def written(block, copies, between, wrap):
+    def run(weight, x):
+        for name in block:
+            x = STEPS[name](weight, x)
+        return x
+
+    if "jit" in wrap:
+        run = tangrad.jit(run)
+    if "checkpoint" in wrap:
+        run = tangrad.checkpoint(run)
+
+    def program(weights, x):
+        first = x
+        for number in range(copies):
+            x = run(weights[number], x)
+            if between == "index":
+                x = x + first[number % 3]
+            elif between == "skip" and number % 2:
+                x = x + first
+            elif between == "step" and number == 1:
+                x = np.cos(x)
+        return (x**2).mean()
+
+    return program
+
+
+def check_program(description):
+    block, copies, between, wrap, transformed = description
+    function = written(block, copies, between, wrap)
+    args = weights(copies), batch()
+    if "grad" in transformed:
+        function = tangrad.value_and_grad(function, argnums=(0, 1))
+    if "vmap" in transformed:
+        function = tangrad.vmap(function, (None, 0))
+        args = (args[0], np.stack([batch(1), batch(2)]))
+    whole = tangrad.jit(function, compile_regions=False)(*args)
+    assert_close(tangrad.jit(function, compile_regions="always")(*args), whole)
+
+
+PARTS, PROGRAMS = 50, 40
+
+
+def drawn(seed):
+    """A block of steps, how often it comes, what stands between, what is marked, and the transformation."""
+    numbers = random.Random(seed)
+    return (
+        [numbers.choice(sorted(STEPS)) for _ in range(numbers.randint(1, 3))],
+        numbers.randint(2, 5),
+        numbers.choice(["nothing", "index", "skip", "step"]),
+        numbers.choice(["plain", "jit", "checkpoint", "checkpoint of jit"]),
+        numbers.choice(["value", "grad", "vmap", "vmap of grad"]),
+    )
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("backend", backend_names())
+def test_a_few_programs_of_repeated_parts_compute_the_same(backend, seed):
+    with tangrad.use_backend(backend):
+        check_program(drawn(seed))
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("backend", backend_names())
+def test_programs_of_repeated_parts_compute_the_same(backend, part):
+    with tangrad.use_backend(backend):
+        for number in range(PROGRAMS):
+            seed = part * PROGRAMS + number
+            try:
+                check_program(drawn(seed))
+            except Exception as error:
+                error.add_note(f"program {seed}: {drawn(seed)}")
+                raise
