@@ -154,6 +154,40 @@ def test_forward_and_backward_functions():
     )
 
 
+def test_functions_mapped_over_one_axis_of_a_mesh():
+    prints_the_same(
+        """
+        import jax
+        jax.config.update("jax_num_cpu_devices", 4)
+        import jax.numpy as jnp
+        from jax import lax
+        from jax.sharding import ManualAxisType
+
+        x = jnp.arange(16.0).reshape(4, 4)
+        mesh = jax.make_mesh((4,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+        with jax.set_mesh(mesh):
+            for axis, out_axis in ((0, 0), (1, 1)):
+                scaled = jax.smap(lambda x: x * lax.axis_index("i"), in_axes=axis, out_axes=out_axis, axis_name="i")
+                print(jax.jit(scaled)(x).tolist())
+
+            @jax.smap(in_axes=(0, None), out_axes=None, axis_name="i")
+            def total(x, y):
+                return {"total": lax.psum(x.sum(), "i") + y}
+
+            print(float(jax.jit(total)(x, 1.0)["total"]))
+            try:
+                jax.smap(lambda x: x, in_axes=0, out_axes=0, axis_name=("i", "j"))
+            except TypeError:
+                print("refused")
+        print(ManualAxisType(varying=frozenset(["i"])).varying, ManualAxisType().reduced)
+        try:
+            ManualAxisType(varying=frozenset(["i"]), reduced=frozenset(["i"]))
+        except ValueError:
+            print("refused")
+        """
+    )
+
+
 def test_names_of_functions_and_what_modules_hold():
     prints_the_same(
         """
@@ -289,5 +323,11 @@ def test_what_the_alias_refuses_says_why():
         never = jax.extend.core.primitives.closed_call_p
         assert never is jax.lax.closed_call_p if hasattr(jax.lax, "closed_call_p") else never.name == "closed_call"
         refused(AttributeError, lambda: jax.lax.nonsense_p)
+        with jax.set_mesh(jax.make_mesh((1,), ("i",))):
+            same = jax.smap(lambda x: x, in_axes=-1, out_axes=1, axis_name="i")
+            assert same(jnp.ones((2, 3))).shape == (2, 3)
+            from_the_end = jax.smap(lambda x: x, in_axes=0, out_axes=-1, axis_name="i")
+            assert "out_axes" in refused(NotImplementedError, lambda: from_the_end(jnp.ones(2)))
+            assert "in_axes" in refused(NotImplementedError, lambda: jax.smap(jnp.sin, out_axes=0, axis_name="i"))
         """
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import wraps
 from typing import Any
 
 import tangrad
@@ -15,6 +16,7 @@ from tangrad._compat.names.version import __version_info__ as __version_info__
 from tangrad._compat.settings import config as config
 from tangrad._compat.settings import override, read_environment
 from tangrad.core.settings import usable_settings
+from tangrad.tree_util import flatten_axes
 
 with suppress(ImportError):  # NumPy knows names such as "bfloat16" wherever jax was imported
     import ml_dtypes as _ml_dtypes
@@ -83,3 +85,46 @@ def fwd_and_bwd(
         return found if several else found[0]
 
     return (tangrad.jit(fwd), tangrad.jit(bwd)) if jitted else (fwd, bwd)
+
+
+def smap(f: Any = None, /, *, in_axes: Any = ..., out_axes: Any, axis_name: Any) -> Any:
+    """Map a function over the devices along one axis of the mesh in use: each computes with its part of the arrays.
+
+    Args:
+        f: the function; without it a decorator is returned.
+        in_axes: for each argument (one for all, or a tuple with trees) the dimension that is divided, None: none.
+        out_axes: the dimensions of the results along which their parts are put together; None: they are the same.
+        axis_name: the axis of the mesh.
+
+    Raises:
+        TypeError: for several axes. NotImplementedError: without `in_axes`, and for dimensions of results that count
+            from the end.
+
+    >>> import tangrad
+    >>> from tangrad import lax
+    >>> with tangrad.set_mesh(tangrad.make_mesh((1,), ("i",))):
+    ...     smap(lambda x: lax.psum(x, "i"), in_axes=0, out_axes=0, axis_name="i")(tangrad.numpy.ones(2))
+    Array([1., 1.], dtype=float32)
+    """
+    if isinstance(axis_name, (list, tuple)):
+        raise TypeError(f"smap: axis_name must be the name of one axis, got {axis_name!r}")
+    if in_axes is ...:
+        raise NotImplementedError("smap needs in_axes in Tangrad, of which 'jax' is an alias here (tangrad.compat.jax)")
+
+    def spec(axis: Any, rank: int | None = None) -> Any:
+        if axis is not None and axis < 0 and rank is None:
+            raise NotImplementedError(f"smap: out_axes must not count from the end, got {axis}")
+        return tangrad.P() if axis is None else tangrad.P(*[None] * (axis % (rank or axis + 1)), axis_name)
+
+    def of(function: Callable[..., Any]) -> Callable[..., Any]:
+        def mapped(*args: Any) -> Any:
+            leaves, structure = tangrad.tree.flatten(args)
+            axes = flatten_axes("smap in_axes", structure, in_axes)
+            specs = [spec(axis, tangrad.numpy.ndim(leaf)) for axis, leaf in zip(axes, leaves, strict=True)]
+            out_specs = tangrad.tree.map(spec, out_axes, is_leaf=lambda axis: axis is None)
+            options: Any = {"in_specs": structure.unflatten(specs), "out_specs": out_specs, "axis_names": {axis_name}}
+            return tangrad.shard_map(function, **options)(*args)
+
+        return wraps(function)(mapped)
+
+    return of if f is None else of(f)
