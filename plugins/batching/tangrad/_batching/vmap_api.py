@@ -96,7 +96,7 @@ def vmap(
             for position, (axis, value) in enumerate(zip(axes, values, strict=True))
         ]
         size = _mapped_size(values, dims, axis_size, args, kwargs)
-        own = [d if is_leaf and is_vmappable(v) else None for v, d in zip(values, dims, strict=True)]
+        own = [d if is_leaf and type(v) in vmappables else None for v, d in zip(values, dims, strict=True)]
         axis_info = AxisInfo(axis_name, size, spmd_axis_name)
         out_tree: list[Any] = []
 
@@ -108,7 +108,7 @@ def vmap(
             named = of_kwargs.unflatten(tracers[positional:]) if kwargs else {}
             out = fun(*of_args.unflatten(tracers[:positional]), **named)
             outs, structure = tree.flatten(out, is_leaf)
-            if not all([hasattr(type(leaf), "aval") or is_vmappable(leaf) for leaf in outs]):
+            if not all([hasattr(type(leaf), "aval") or type(leaf) in vmappables for leaf in outs]):
                 returned_leaves(out, "vmap: the function")
             out_tree.append(structure)
             return outs
@@ -118,7 +118,9 @@ def vmap(
         spec = tuple(out_axes) if isinstance(out_axes, list) and not _is_list_result(out_tree[0]) else out_axes
         wanted = _axes_of_leaves("vmap out_axes", out_tree[0], spec)
         placed = [
-            _place(o, d, w, size, i, out_tree[0], sum_match) if not is_vmappable(o) else from_example(o, w, axis_info)
+            _place(o, d, w, size, i, out_tree[0], sum_match)
+            if type(o) not in vmappables
+            else from_example(o, w, axis_info)
             for i, (o, d, w) in enumerate(zip(outs, out_dims, wanted, strict=True))
         ]
         return out_tree[0].unflatten(placed)
@@ -139,6 +141,8 @@ def _is_list_result(structure: Any) -> bool:
 
 
 def _check_axes(axes: Any, what: str) -> None:
+    if axes is None or type(axes) is int:
+        return
     for leaf in tree.leaves(axes, is_leaf=lambda node: type(node) in spec_types):
         if type(leaf) in spec_types:
             continue
@@ -152,7 +156,7 @@ def _check_axes(axes: Any, what: str) -> None:
 def _as_value(leaf: Any, axis: Any, position: int, args: Any, kwargs: Any) -> Any:
     """A leaf of the arguments as a value to trace with. What is not mapped is handed on as it is: it may be any object,
     and a number stays one, which can be a static argument of a jitted function."""
-    if axis is None or isinstance(leaf, Array) or is_vmappable(leaf):
+    if axis is None or isinstance(leaf, Array) or type(leaf) in vmappables:
         return leaf
     if not is_array_value(leaf):
         raise TypeError(
@@ -167,7 +171,7 @@ def _path(position: int, args: Any, kwargs: Any) -> str:
 
 
 def _canonical(axis: Any, value: Any, position: int, args: Any, kwargs: Any) -> int | None:
-    if axis is None or is_vmappable(value):
+    if axis is None or type(value) in vmappables:
         return axis  # type: ignore[no-any-return]
     axis, ndim = operator.index(axis), len(value.aval.shape)
     if not -ndim <= axis < ndim:
@@ -181,7 +185,7 @@ def _canonical(axis: Any, value: Any, position: int, args: Any, kwargs: Any) -> 
 
 
 def _shape(value: Any) -> Any:
-    return value.shape if is_vmappable(value) else value.aval.shape
+    return value.shape if type(value) in vmappables else value.aval.shape
 
 
 def _mapped_size(values: Any, dims: Any, axis_size: Any, args: Any, kwargs: Any) -> Any:
