@@ -10,7 +10,7 @@ on them are turned into values where it is applied.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tangrad._references.indexing import Chain, as_template, chained, fitted, read, written
 from tangrad._references.primitives import addupdate_p, get_p, swap_p
@@ -123,6 +123,13 @@ class Reference(Tracer):
 
     def known(self) -> dict[str, Any]:
         return {} if self.state is None else {"value": self.state}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "backend":  # asked for at each call; plugins that could add it are not looked for
+                raise AttributeError("a reference is in no backend")
+            return self._member(name)
 
     def __getitem__(self, index: Any) -> Any:
         return get(self, index)
