@@ -21,7 +21,8 @@ from tools.workspace import ROOT, umbrella
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXTRAS = set(umbrella().project["optional-dependencies"])
-IN_A_CHECKOUT = [ROOT / "README.md", *(ROOT / "docs" / name for name in ("index.md", "tutorial.md", "gpus.md"))]
+FIRST_PAGES = ("index.md", "installation.md", "tutorial.md", "gpus.md")
+IN_A_CHECKOUT = [ROOT / "README.md", *(ROOT / "docs" / name for name in FIRST_PAGES)]
 REQUIREMENT = re.compile(r"pip install (?P<lines>[^`\n#]*)")
 
 
