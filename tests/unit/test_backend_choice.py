@@ -8,6 +8,7 @@ import pytest
 
 import tangrad
 from tangrad._console.explanations.missing import explanations
+from tangrad._console.report.backends import _does_not_start
 from tangrad.core import Array, Backend, backend_names, composition, get_backend, register
 from tangrad.core.tools import configure_plugins
 from tangrad.errors import BackendError
@@ -86,6 +87,12 @@ def test_a_missing_platform_is_cured_by_the_extra_that_brings_it(name):
         with pytest.raises(BackendError, match=words) as raised:
             ask(name)
         assert "tangrad-backend" not in str(raised.value)
+
+
+def test_the_doctor_installs_a_plugin_that_is_missing():
+    why = "'cuda' did not start: no plugin for cuda is installed: pip install 'tangrad[cuda]', or 'tangrad[cuda12]'"
+    assert _does_not_start("xla", why).paste == 'pip install "tangrad[cuda]"'
+    assert "TANGRAD_DENY" in _does_not_start("xla", "the driver is too old").paste
 
 
 def devices_of_platform(name):

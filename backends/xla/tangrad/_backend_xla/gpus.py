@@ -134,7 +134,7 @@ CUDA = Vendor(
     ("13", "12"),
     ("/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg"),
     "cuda",
-    "pip install 'tangrad-backend-xla[cuda]', or [cuda12]",
+    "pip install 'tangrad[cuda]', or 'tangrad[cuda12]'",
 )
 ROCM = Vendor("rocm", ("7", "60"), ("/dev/kfd",), "ROCM", "pip install jax-rocm7-plugin of the release of jaxlib")
 VENDORS = (CUDA, ROCM)

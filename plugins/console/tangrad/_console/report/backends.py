@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -32,14 +33,21 @@ def examine(composition: Composition) -> tuple[list[dict[str, Any]], list[Proble
         except PluginConflictError:
             continue  # reported among the conflicts
         except Exception as error:  # a third party's code; a driver that is not there
-            what, cure = f"backend {name!r} does not start: {one_line(error, 600)}", "until it does go without it"
-            problems.append(Problem(what, cure, cures.deny(f"*:backends:{name}")))
+            problems.append(_does_not_start(name, one_line(error, 600)))
     usable = [facts for facts in found if facts["usable"]]
     if found or thread.backend is not None:
         problems += _default_problems(found, usable)
     for facts in found:
         facts["default"] = facts["usable"] and facts["name"] == _default_name()
     return found, problems
+
+
+def _does_not_start(name: str, why: str) -> Problem:
+    """What is missing is to be installed; whatever else is wrong, the others can be used."""
+    what, missing = f"backend {name!r} does not start: {why}", re.search(r"pip install '(tangrad\[[\w,]+\])'", why)
+    if missing is not None:
+        return Problem(what, "install it, or unset TANGRAD_XLA_PLATFORMS", f'pip install "{missing[1]}"')
+    return Problem(what, "until it does go without it", cures.deny(f"*:backends:{name}"))
 
 
 def _examined(composition: Composition, name: str) -> dict[str, Any]:
