@@ -121,3 +121,29 @@ def test_programs_of_repeated_parts_compute_the_same(backend, part):
             except Exception as error:
                 error.add_note(f"program {seed}: {drawn(seed)}")
                 raise
+
+
+HANDED_ON = {
+    "as it is": lambda x: x,
+    "times one": lambda x: x * 1.0,
+    "turned twice": lambda x: x.T.T,
+    "in another shape": lambda x: x.reshape(-1).reshape(x.shape),
+    "negated twice": lambda x: np.negative(np.negative(x)),
+}
+
+
+@pytest.mark.parametrize("name", HANDED_ON)
+@pytest.mark.parametrize("backend", backend_names())
+def test_what_regions_hand_on_is_not_overwritten(backend, name):
+    step = tangrad.jit(HANDED_ON[name])
+
+    def program(x):
+        first = x
+        for number in range(3):
+            x = step(x) + first[number]
+        return (x**2).mean()
+
+    with tangrad.use_backend(backend):
+        function, x = tangrad.value_and_grad(program), batch()
+        whole = tangrad.jit(function, compile_regions=False)(x)
+        assert_close(tangrad.jit(function, compile_regions="always")(x), whole)
