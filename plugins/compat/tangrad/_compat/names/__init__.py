@@ -73,8 +73,8 @@ def fwd_and_bwd(
     >>> [float(cotangent) for cotangent in bwd(residuals, 1.0)]
     [3.0, 2.0]
     """
-    several = not hasattr(argnums, "__index__")
-    wanted = tuple(argnums) if several else (argnums,)  # type: ignore[arg-type]
+    several = isinstance(argnums, Sequence)
+    wanted = tuple(argnums) if isinstance(argnums, Sequence) else (argnums,)
 
     def fwd(*args: Any) -> Any:
         partial, dynamic = argnums_partial(wrap_init(fun), wanted, args, require_static_args_hashable=False)
