@@ -14,6 +14,8 @@ from mkdocs.structure.files import File, Files
 sys.path.append(str(Path(__file__).parents[2]))  # `mkdocs serve`, unlike `python -m mkdocs`, does not see the workspace
 
 from tools.docs import extension, reference
+from tools.docs.inventory import inventory
+from tools.workspace import umbrella
 
 # Sessions are written as Python in the sources: that is what editors and code hosts know.
 SESSION = re.compile(r"^(?P<fence> *```)python\n(?P<start> *>>> )", re.MULTILINE)
@@ -70,3 +72,10 @@ def on_page_content(html: str, page: Any, files: Files, **_: Any) -> str:
         return f'<a class="name" href="{file.url_relative_to(page.file)}#{anchor}">{match[0]}</a>'
 
     return LINKABLE.sub(linked, html)
+
+
+def on_post_build(config: Any) -> None:
+    """Write where each name is described, for the documentation of others."""
+    places = {name: place.replace(".md#", "/#") for name, place in _anchors().items()}
+    project = umbrella().project
+    (Path(config.site_dir) / "objects.inv").write_bytes(inventory(project["name"], project["version"], places))
