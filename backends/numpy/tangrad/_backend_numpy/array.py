@@ -235,7 +235,7 @@ def placed(aval: ShapedArray, contents: Any, device: Any, committed: bool) -> Nu
 def physical(aval: ShapedArray) -> Any:
     """The type of the array that holds values of an aval: another than its own for typed keys."""
     dtype = aval.dtype
-    return dtype.physical_aval(aval) if isinstance(dtype, dtypes.ExtendedDType) else aval  # type: ignore[attr-defined]
+    return dtype.physical_aval(aval) if isinstance(dtype, dtypes.ExtendedDType) else aval
 
 
 def deleted_message(array: Array) -> str:

@@ -112,7 +112,7 @@ class NumpyBackend(Backend):
         if device is None or device is chosen_device():
             return placed(aval.plain, contents, self.default_device(), False)
         if isinstance(device, Sharding):
-            return _sharded().shard(contents, device.type_of(aval), device)  # type: ignore[no-any-return]
+            return _sharded().shard(contents, device.type_of(aval), device)
         if type(device) is not NumpyDevice:
             raise ValueError(f"expected a device of the NumPy backend, such as {self.devices()[0]!r}, got {device!r}")
         return placed(aval.plain, contents, device, True)
@@ -135,7 +135,7 @@ class NumpyBackend(Backend):
 
     def get(self, array: Any) -> np.ndarray:
         """The contents of an array, not to be written to."""
-        return array.to_numpy()  # type: ignore[no-any-return]
+        return array.to_numpy()
 
     def move(self, array: NumpyArray, device: Any) -> NumpyArray:
         """The array on a device, or as a sharding says, committed to it.
@@ -148,11 +148,11 @@ class NumpyBackend(Backend):
 
     def assemble(self, aval: ShapedArray, sharding: Any, parts: Any) -> NumpyArray:
         """An array of its parts, on one device each, in the order of the sharding's devices; nothing is copied."""
-        return _sharded().assembled(aval, sharding, parts)  # type: ignore[no-any-return]
+        return _sharded().assembled(aval, sharding, parts)
 
     def parts(self, array: NumpyArray) -> list[NumpyArray]:
         """The parts of an array, on one device each, in the order of its devices."""
-        return _sharded().parts_of(array)  # type: ignore[no-any-return]
+        return _sharded().parts_of(array)
 
     def from_dlpack(self, external: Any, device: Any = None, copy: bool | None = None) -> NumpyArray:
         """An array over the memory of another library's array, or a copy of it.

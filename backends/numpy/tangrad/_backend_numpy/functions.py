@@ -83,13 +83,13 @@ class Ufunc(Function):
         self.nature = ELEMENTWISE if ufunc.signature is None else FRESH
 
     @property
-    def key(self) -> Any:  # type: ignore[override]
+    def key(self) -> Any:
         return self.ufunc
 
     def direct(self, scalar: bool) -> Callable[..., Any]:
         ufunc = self.ufunc
         if not scalar:
-            return ufunc  # type: ignore[no-any-return]
+            return ufunc
         if _HAS_ELLIPSIS_OUT:
             return partial(ufunc, out=...)
         return lambda *operands: np.asarray(ufunc(*operands))
@@ -154,7 +154,7 @@ class Reduction(Function):
         self.keepdims = keepdims
 
     @property
-    def key(self) -> Any:  # type: ignore[override]
+    def key(self) -> Any:
         return self.ufunc, self.axes, self.keepdims
 
     def direct(self, scalar: bool) -> Callable[..., Any]:
@@ -197,7 +197,7 @@ class Method(Function):
         self.nature = nature
 
     @property
-    def key(self) -> Any:  # type: ignore[override]
+    def key(self) -> Any:
         try:
             hash(self.arguments)
         except TypeError:
@@ -224,7 +224,7 @@ class Part(Function):
         self.name = name
 
     @property
-    def key(self) -> Any:  # type: ignore[override]
+    def key(self) -> Any:
         return "part", self.name
 
     def direct(self, scalar: bool) -> Callable[..., Any]:
@@ -266,7 +266,7 @@ class Cast(Function):
         self.dtype = dtype
 
     @property
-    def key(self) -> Any:  # type: ignore[override]
+    def key(self) -> Any:
         return "cast", self.dtype
 
     def direct(self, scalar: bool) -> Callable[..., Any]:

@@ -280,7 +280,7 @@ class Lowering:
 
     def compile(self, closed: ClosedJaxpr) -> Callable[..., tuple[Any, ...]]:
         """A closed jaxpr as a function of arrays that returns a tuple: the body of a loop, say."""
-        return NumpyArray.backend.array_function(closed)  # type: ignore[no-any-return]
+        return NumpyArray.backend.array_function(closed)
 
     def compile_into(
         self, closed: ClosedJaxpr, positions: Sequence[int]
@@ -289,7 +289,7 @@ class Lowering:
 
         Returns the function, and the outputs that it takes a further argument for in place of returning them.
         """
-        return NumpyArray.backend.array_function_into(closed, tuple(positions))  # type: ignore[no-any-return]
+        return NumpyArray.backend.array_function_into(closed, tuple(positions))
 
 
 def _padded(x: Value) -> Shape:
@@ -333,7 +333,7 @@ def lower_jaxpr(program: Program, closed: ClosedJaxpr, arguments: Sequence[Value
 def contents(const: Any) -> np.ndarray:
     """The array in a constant of a jaxpr."""
     array = getattr(const, "ndarray", None)
-    return const.to_numpy() if array is None else array  # type: ignore[no-any-return]
+    return const.to_numpy() if array is None else array
 
 
 @calls_rules("lower.numpy")
@@ -356,7 +356,7 @@ def lower_primitive(
         )
         found = program.lowered.get(key)
         if found is not None:
-            return found  # type: ignore[no-any-return]
+            return found
     rule = _rules[primitive]
     outer, program.primitive = program.primitive, primitive
     ctx = Lowering(program, primitive, in_avals, out_avals, bool(effects) and keeps_alive(effects))

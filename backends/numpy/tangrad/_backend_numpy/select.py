@@ -105,7 +105,7 @@ class _Choose(_Bitwise):
         self.run, self.run_into = _choosers(integer, dtype)
 
     @property
-    def key(self) -> Any:  # type: ignore[override]
+    def key(self) -> Any:
         return "choose", self.dtype
 
 
@@ -139,7 +139,7 @@ class _Keep(_Bitwise):
         self.run, self.run_into = _keepers(integer, dtype, where)
 
     @property
-    def key(self) -> Any:  # type: ignore[override]
+    def key(self) -> Any:
         return "keep", self.dtype, self.where
 
 

@@ -170,7 +170,7 @@ class SeveralDevices(Place):
     def sharding_of(self, aval: Any) -> Sharding:
         """The sharding of a result of a type."""
         if aval.infer_types is not None:
-            return aval.placed  # type: ignore[no-any-return]
+            return aval.placed
         alike = [sharding for shape, sharding in self.known if shape == aval.shape]
         return alike[0] if alike else self.replicated()
 

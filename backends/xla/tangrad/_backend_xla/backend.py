@@ -75,7 +75,7 @@ class XlaBackend(Backend):
         return self._platforms.coordination
 
     @property
-    def profiler(self) -> Any:  # type: ignore[override]
+    def profiler(self) -> Any:
         """What records its programs: jaxlib's profiler."""
         return _profiler()(self)
 
@@ -109,12 +109,12 @@ class XlaBackend(Backend):
         if contents.shape != physical.shape:
             raise ValueError(f"expected contents of shape {physical.shape}, got {contents.shape}")
         if _says_memory(device):
-            return _memories().stored(self.put(contents, aval, device.with_memory_kind(None)), device)  # type: ignore[no-any-return]
+            return _memories().stored(self.put(contents, aval, device.with_memory_kind(None)), device)
         placement = self._placement(device)
         aval = _type_at(aval, device)
         if placement.user_sharding is not None:
             _sharded().check_agreement(contents, placement)
-            return _sharded().put(contents, aval, placement)  # type: ignore[no-any-return]
+            return _sharded().put(contents, aval, placement)
         return XlaArray(aval, jaxlib_api.put(contents, physical, placement.sharding), placement)
 
     def _placement(self, device: Any) -> Any:
@@ -133,7 +133,7 @@ class XlaBackend(Backend):
 
     def get(self, array: Any) -> np.ndarray[Any, Any]:
         """The contents of an array, not to be written to."""
-        return array.to_numpy()  # type: ignore[no-any-return]
+        return array.to_numpy()
 
     def rows(self, array: Any) -> Iterator[XlaArray] | None:
         """The slices along the first axis, by way of the host where their memory is the host's: nothing is compiled.
@@ -160,14 +160,14 @@ class XlaBackend(Backend):
     def move(self, array: XlaArray, device: Any) -> XlaArray:
         """The array on a device, or as a sharding says, committed to it; copied only if it is elsewhere."""
         if _says_memory(device):
-            return _memories().stored(self.move(array, device.with_memory_kind(None)), device)  # type: ignore[no-any-return]
+            return _memories().stored(self.move(array, device.with_memory_kind(None)), device)
         placement = self._placement(device)
         array = array.in_usual_memory()
         if placement.user_sharding is not None and array.is_fully_addressable:
             _sharded().check_agreement(array, placement)
         moved = _compiler().move(array, placement)
         aval = _type_at(moved.aval, device)
-        return moved if aval is moved.aval else XlaArray(aval, moved.value, moved.placement)  # type: ignore[no-any-return]
+        return moved if aval is moved.aval else XlaArray(aval, moved.value, moved.placement)
 
     def assemble(self, aval: ShapedArray, sharding: Any, parts: Any) -> XlaArray:
         """An array of its parts on devices of this process, in the order of the sharding's; nothing is copied."""
@@ -175,11 +175,11 @@ class XlaBackend(Backend):
         aval = _type_at(aval, sharding)
         if placement.user_sharding is None:
             return XlaArray(aval, parts[0].value, placement)
-        return _sharded().assemble(aval, placement, parts)  # type: ignore[no-any-return]
+        return _sharded().assemble(aval, placement, parts)
 
     def parts(self, array: XlaArray) -> list[XlaArray]:
         """The parts of an array on devices of this process, in the order of its sharding's."""
-        return _sharded().parts_of(array)  # type: ignore[no-any-return]
+        return _sharded().parts_of(array)
 
     def places(self, arrays: Any) -> tuple[Any, ...]:
         """The placement of each array; () where all are on the one device that there is."""
@@ -263,7 +263,7 @@ class XlaBackend(Backend):
 
     def store_program(self, program: Any) -> tuple[dict[str, Any], bytes]:
         """What a compiled program is for, and its bytes. NotImplementedError where it has none."""
-        return _stored_programs().store(program)  # type: ignore[no-any-return]
+        return _stored_programs().store(program)
 
     def restore_program(self, name: str, facts: Any, data: bytes, in_avals: Any, out_avals: Any) -> Any:
         """A compiled program from its bytes, which are machine code. ValueError where it is for another machine."""
@@ -277,7 +277,7 @@ class XlaBackend(Backend):
 
     def module_text(self, portable_artifact: bytes) -> str:
         """A module in StableHLO's format for files, as text."""
-        return _compiler().module_text(portable_artifact)  # type: ignore[no-any-return]
+        return _compiler().module_text(portable_artifact)
 
     def clear_caches(self) -> None:
         """Forget compiled primitives."""

@@ -28,7 +28,7 @@ def make_execute(runner: Any, several_devices: bool) -> Execute:
     the slow path.
     """
     if runner.effects:
-        return runner.execute_with_effects  # type: ignore[no-any-return]
+        return runner.execute_with_effects
     if several_devices and len(runner.in_avals) > 1:
         return _many_checked(runner)
     if len(runner.out_avals) > 1 or not runner.out_avals:
@@ -47,7 +47,7 @@ def _one_to_one(runner: Any) -> Execute:
             run, handlers, placement = loaded[array.placement]
             (value,) = run([array.value]).consume_with_handlers(handlers)
         except Exception as error:
-            return recover(error, arrays)  # type: ignore[no-any-return]
+            return recover(error, arrays)
         result = new(XlaArray)
         result.aval = aval
         result.value = value
@@ -66,7 +66,7 @@ def _many_to_one(runner: Any) -> Execute:
             run, handlers, placement = loaded[arrays[0].placement]
             (value,) = run([array.value for array in arrays]).consume_with_handlers(handlers)
         except Exception as error:
-            return recover(error, arrays)  # type: ignore[no-any-return]
+            return recover(error, arrays)
         result = new(XlaArray)
         result.aval = aval
         result.value = value
@@ -84,7 +84,7 @@ def _many_to_many(runner: Any) -> Execute:
             run, handlers, placement = loaded[arrays[0].placement]
             values = run([array.value for array in arrays]).consume_with_handlers(handlers)
         except Exception as error:
-            return recover(error, arrays)  # type: ignore[no-any-return]
+            return recover(error, arrays)
         return wrapped(avals, values, placement)
 
     return execute
@@ -103,7 +103,7 @@ def _many_checked(runner: Any) -> Execute:
             run, handlers, placement = loaded[first]
             values = run([array.value for array in arrays]).consume_with_handlers(handlers)
         except Exception as error:
-            return recover(error, arrays)  # type: ignore[no-any-return]
+            return recover(error, arrays)
         return wrapped(avals, values, placement)
 
     return execute

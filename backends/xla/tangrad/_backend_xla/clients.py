@@ -53,7 +53,7 @@ class XlaDevice(Device):
 
     def memory_stats(self) -> dict[str, int] | None:
         """Bytes in use and the like; None where the platform does not count."""
-        return self.raw.memory_stats()  # type: ignore[no-any-return]
+        return self.raw.memory_stats()
 
     def __repr__(self) -> str:
         return f"{self.platform.capitalize()}Device(id={self.id})"

@@ -149,7 +149,7 @@ class Dispatcher:
         if primitive.value_form is None:
             return None
         avals = [arg.aval for arg in checked_operands(self._backend, args)]
-        return primitive.value_form(*avals, **params)  # type: ignore[no-any-return]
+        return primitive.value_form(*avals, **params)
 
     def _entry(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> tuple[_Entry, list[XlaArray]]:
         """The compiled primitive, made where there is none, and its arguments as arrays."""
@@ -169,8 +169,8 @@ class Dispatcher:
     def _run_moving(self, entry: _Entry, arrays: Sequence[XlaArray]) -> list[XlaArray]:
         placement = entry.placement
         if type(placement) is tuple or placement.user_sharding is not None:
-            return entry.program.execute(arrays)  # type: ignore[no-any-return]
-        return entry.program.execute([moved(array, placement) for array in arrays])  # type: ignore[no-any-return]
+            return entry.program.execute(arrays)
+        return entry.program.execute([moved(array, placement) for array in arrays])
 
     # --- the first time ---------------------------------------------------------------------------------------------
 
@@ -235,7 +235,7 @@ class Dispatcher:
                 raise UnexpectedTracerError(value)
             (value,) = checked_operands(self._backend, (value,))
             if type(value) is not Literal:
-                return value  # type: ignore[no-any-return]
+                return value
         array: XlaArray = self._backend.put(value.ndarray, value.aval)
         if thread.default_device is None:
             if len(self._literals) >= LITERAL_LIMIT:

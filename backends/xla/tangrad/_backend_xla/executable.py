@@ -309,7 +309,7 @@ class Runner:
             raise UnexpectedTracerError(array)
         if isinstance(array, (Array, Literal)):
             array = array.to_numpy()
-        return self.backend.put(array, aval)  # type: ignore[no-any-return]
+        return self.backend.put(array, aval)
 
     # --- loading ----------------------------------------------------------------------------------------------------
 
@@ -419,7 +419,7 @@ class Program(Executable):
         if not isinstance(outputs, tuple):
             outputs = (outputs,) * len(self.out_avals)
         found = _where(inputs), _where(outputs)
-        return found if self._waiting is None else self._waiting.in_memories(*found)  # type: ignore[no-any-return]
+        return found if self._waiting is None else self._waiting.in_memories(*found)
 
     def as_text(self) -> str:
         """The optimised HLO."""

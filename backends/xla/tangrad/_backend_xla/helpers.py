@@ -403,6 +403,6 @@ def accumulate(closed: ClosedJaxpr) -> Body:
     """The body of a reduction by a jaxpr of scalars."""
 
     def body(inner: FunctionContext, *arguments: IrValue) -> Sequence[IrValue]:
-        return inner.inline(closed, arguments)  # type: ignore[no-any-return]
+        return inner.inline(closed, arguments)
 
     return body

@@ -98,4 +98,4 @@ def host_array(contents: Any, aval: ShapedArray) -> XlaArray:
     """An array on the host with a copy of what XLA shows to a callback."""
     backend = XlaArray.backend
     device = None if backend.platform == "cpu" else host_device()
-    return backend.put(contents, aval.strip_weak_type(), device)  # type: ignore[no-any-return]
+    return backend.put(contents, aval.strip_weak_type(), device)

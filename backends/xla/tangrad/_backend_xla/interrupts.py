@@ -77,7 +77,7 @@ def _releasing(run: Callable[[], None], lock: Any) -> Callable[[], None]:
     """
     function: Any = partial(run)
     function.at_the_end = _Release(lock)
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 after_fork(_running.clear)  # the threads are not in the child

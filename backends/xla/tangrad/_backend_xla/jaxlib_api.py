@@ -302,7 +302,7 @@ def _converted(buffer: Any) -> np.ndarray[Any, Any]:
     array, copied = buffer._single_device_array_to_np_array_did_copy()
     if copied:
         array.flags.writeable = False
-    return array  # type: ignore[no-any-return]
+    return array
 
 
 _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(

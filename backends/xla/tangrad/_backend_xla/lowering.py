@@ -436,7 +436,7 @@ def physical_contents(value: Any) -> np.ndarray:
         return value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value, aval.dtype)
     if value.aval.size == 0 or aval.dtype == np.bool_:
         return np.zeros(aval.shape, aval.dtype)
-    return value.to_numpy()  # type: ignore[no-any-return]
+    return value.to_numpy()
 
 
 def lower_function(

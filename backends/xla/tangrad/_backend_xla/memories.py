@@ -35,7 +35,7 @@ class StoredArray(XlaArray):
         self._stored = tuple(stored)
 
     @property
-    def value(self) -> Any:  # type: ignore[override]
+    def value(self) -> Any:
         self._check_not_deleted()
         found = [
             jaxlib_api.copy_to(buffer, aval, jaxlib_api.OnDevice(device.raw, device.memory_kinds[0]))

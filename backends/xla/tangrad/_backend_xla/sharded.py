@@ -55,7 +55,7 @@ def _make(sharding: Sharding) -> Placement:
             f"{devices[0].backend.process_index}"
         )
     if len(devices) == 1:
-        return devices[0].committed  # type: ignore[attr-defined, no-any-return]
+        return devices[0].committed  # type: ignore[attr-defined]
     # Buffers are in the order of the devices' numbers, so that programs can take arrays over any arrangement of them.
     ordered = in_order(devices)
     raw = [device.raw for device in ordered]
@@ -140,7 +140,7 @@ def _move_between_processes(array: XlaArray, placement: Placement) -> XlaArray:
                 _moves.clear()
             _moves[key] = program
     (moved,) = program.execute([array])
-    return moved  # type: ignore[no-any-return]
+    return moved
 
 
 def check_agreement(value: Any, placement: Placement) -> None:

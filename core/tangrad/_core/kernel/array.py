@@ -27,11 +27,11 @@ class ArrayOperators(ArrayMembers):
 
     __slots__ = ()
     __array_priority__ = 100  # NumPy must not take over mixed expressions
-    aval: Any
+    aval: ShapedArray
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.aval.shape  # type: ignore[no-any-return]
+        return self.aval.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -229,7 +229,7 @@ def program_for(
         return found  # type: ignore[no-any-return]
     compile_now = lambda: compile_program(closed if make is None else make(), backend, name, device=device, **options)
     with one_at_a_time((closed, place)):
-        return _programs.get(closed, place, compile_now)  # type: ignore[no-any-return]
+        return _programs.get(closed, place, compile_now)
 
 
 def report_hit(name: str, backend: Backend | None = None) -> None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from tangrad._core.settings.config import cache_context
 
+T = TypeVar("T")
 _clearers: list[Callable[[], None]] = []
 
 
@@ -109,7 +110,7 @@ class JaxprCache:
     def __init__(self) -> None:
         self._entries: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
-    def get(self, jaxpr: Any, key: Any, make: Callable[[], Any]) -> Any:
+    def get(self, jaxpr: object, key: object, make: Callable[[], T]) -> T:
         """The result for (jaxpr, key, settings that change results); made by `make()` the first time."""
         results = self._entries.setdefault(jaxpr, {})
         key = (key, cache_context())
@@ -120,7 +121,7 @@ class JaxprCache:
                 results.clear()
             results[key] = _without(jaxpr, found)
         elif type(found) is _Without:
-            return found.put_back(jaxpr)
+            return found.put_back(jaxpr)  # type: ignore[no-any-return]
         return found
 
     def find(self, jaxpr: Any, key: Any) -> Any:

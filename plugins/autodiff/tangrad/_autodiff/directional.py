@@ -485,7 +485,7 @@ def _user_tangent(tangent: Any) -> Any:
 def _shape_and_dtype(leaf: Any) -> ShapedArray:
     """The type of an example, with the mapped axes along which it differs: its cotangent differs along them, too."""
     if is_array_value(leaf):
-        return get_aval(leaf)  # type: ignore[no-any-return]
+        return get_aval(leaf)
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         return ShapedArray(
             tuple(leaf.shape),
@@ -493,4 +493,4 @@ def _shape_and_dtype(leaf: Any) -> ShapedArray:
             bool(getattr(leaf, "weak_type", False)),
             getattr(leaf, "named_shape", ()),
         )
-    return get_aval(leaf)  # type: ignore[no-any-return]
+    return get_aval(leaf)

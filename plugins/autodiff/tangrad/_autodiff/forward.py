@@ -188,7 +188,7 @@ def jvp_jaxpr(
         else tuple(instantiate_outputs)
     )
     key = (tuple(nonzero), wanted, current_typed_axes())
-    return _jvp_programs.get(closed, key, lambda: _jvp_jaxpr(closed, *key[:2]))  # type: ignore[no-any-return]
+    return _jvp_programs.get(closed, key, lambda: _jvp_jaxpr(closed, *key[:2]))
 
 
 def _jvp_jaxpr(

@@ -213,6 +213,6 @@ def _checked(pull: Any, reference: Any) -> Callable[[Any], list[Any]]:
     def checked_pull(cotangent: Any) -> list[Any]:
         found = once.pop()(cotangent)
         check_no_leak(reference)
-        return found  # type: ignore[no-any-return]
+        return found
 
     return checked_pull

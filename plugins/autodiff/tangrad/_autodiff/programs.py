@@ -79,7 +79,7 @@ class LinearizedJaxpr:
 def linearize_jaxpr(closed: ClosedJaxpr, active: Sequence[bool]) -> LinearizedJaxpr:
     """Linearise a jaxpr with respect to its active inputs. Remembered as long as the jaxpr lives."""
     key = ("linearize", tuple(active), current_typed_axes())
-    return _linear_programs.get(closed, key, lambda: _linearize_jaxpr(closed, tuple(active)))  # type: ignore[no-any-return]
+    return _linear_programs.get(closed, key, lambda: _linearize_jaxpr(closed, tuple(active)))
 
 
 def _linearize_jaxpr(closed: ClosedJaxpr, active: tuple[bool, ...]) -> LinearizedJaxpr:
@@ -145,7 +145,7 @@ def partial_eval_jaxpr(
     """
     wanted = (unknown_outputs,) * len(closed.out_avals) if isinstance(unknown_outputs, bool) else tuple(unknown_outputs)
     key = ("partial_eval", tuple(known), wanted)
-    return _linear_programs.get(closed, key, lambda: _partial_eval_jaxpr(closed, *key[1:]))  # type: ignore[no-any-return]
+    return _linear_programs.get(closed, key, lambda: _partial_eval_jaxpr(closed, *key[1:]))
 
 
 def _partial_eval_jaxpr(closed: ClosedJaxpr, known: tuple[bool, ...], wanted: tuple[bool, ...]) -> PartialEvalJaxpr:
@@ -213,7 +213,7 @@ def transpose_jaxpr(
         not.
     """
     key = ("transpose", tuple(linear), tuple(has_cotangent), current_typed_axes())
-    return _linear_programs.get(closed, key, lambda: _transpose_jaxpr(closed, *key[1:3]))  # type: ignore[no-any-return]
+    return _linear_programs.get(closed, key, lambda: _transpose_jaxpr(closed, *key[1:3]))
 
 
 def _transpose_jaxpr(

@@ -158,7 +158,7 @@ class LinearizeTrace(RuleTrace, kind="jvp", own=LinearizeTracer):
 
     @property
     def tape(self) -> TapeTrace:
-        return self.below  # type: ignore[no-any-return]
+        return self.below
 
     def pair(self, value: Any) -> tuple[Any, Any]:
         primal, tangent = self.split(value)

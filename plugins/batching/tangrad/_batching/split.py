@@ -48,7 +48,7 @@ class _Rules:
 
     def __getitem__(self, primitive: Primitive) -> Callable[..., Any]:
         direct = primitive.effects is not None and not primitive.carries_programs
-        return _checked(primitive) if direct else BATCH[primitive]  # type: ignore[no-any-return]
+        return _checked(primitive) if direct else BATCH[primitive]
 
 
 class SplitAxis(AxisInfo):

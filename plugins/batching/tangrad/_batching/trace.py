@@ -196,7 +196,7 @@ def batch_jaxpr(
     """
     wanted = (instantiate,) * len(closed.out_avals) if isinstance(instantiate, bool) else tuple(instantiate)
     key = (tuple(mapped), wanted, axis)
-    return _batched_programs.get(closed, key, lambda: _batch_jaxpr(closed, *key))  # type: ignore[no-any-return]
+    return _batched_programs.get(closed, key, lambda: _batch_jaxpr(closed, *key))
 
 
 def _without_name(aval: Any, name: Any) -> Any:

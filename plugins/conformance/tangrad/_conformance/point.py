@@ -77,7 +77,7 @@ class Point:
 
     def function(self, *primals: Any) -> tuple[Any, ...]:
         """The inexact results."""
-        return self.each(lambda one, point: one(*point), primals)  # type: ignore[no-any-return]
+        return self.each(lambda one, point: one(*point), primals)
 
     def moved(self, step: float) -> tuple[Any, ...]:
         """The primals, a step further in the direction."""
@@ -116,7 +116,7 @@ class Point:
 
     def slope(self, *primals: Any) -> tuple[Any, ...]:
         """The derivative in the direction."""
-        return self.each(slope_of, primals, self.tangents)  # type: ignore[no-any-return]
+        return self.each(slope_of, primals, self.tangents)
 
     def restricted(self, positions: Sequence[int]) -> Callable[..., Any]:
         """The function of some of the inexact arguments alone."""

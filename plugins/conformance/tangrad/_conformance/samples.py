@@ -75,7 +75,7 @@ class Sample:
 
     def apply(self, *args: Any) -> tuple[Any, ...]:
         """The primitive applied to other arguments than the sample's, its results as a tuple of arrays."""
-        return self.around(self.apply_one)(*args)  # type: ignore[no-any-return]
+        return self.around(self.apply_one)(*args)
 
     def apply_one(self, *args: Any) -> tuple[Any, ...]:
         """As `apply`, of one example: within the axes."""

@@ -66,7 +66,7 @@ class PartRule:
         used = tuple(used)
         if all(used):
             return self._whole
-        return _programs.get(self._whole, (id(self), used), lambda: self._make(used))  # type: ignore[no-any-return]
+        return _programs.get(self._whole, (id(self), used), lambda: self._make(used))
 
     def __repr__(self) -> str:  # in printed programs
         return self._name

@@ -19,6 +19,6 @@ def _(params: Any, subst: Any) -> Any:
         return {**params, "jaxpr": whole}
 
     def make(used: tuple[bool, ...]) -> ClosedJaxpr:
-        return subst_axis_names(rule.program(used), subst)  # type: ignore[no-any-return]
+        return subst_axis_names(rule.program(used), subst)
 
     return {**params, "jaxpr": whole, "rule": PartRule(whole, name, make)}

@@ -36,7 +36,7 @@ def _(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, rule: Any, num_consts
 def _mapped(rule: Any, size: Any, mapped: Sequence[bool], values: Sequence[Any]) -> Results:
     """The flat results of a rule, mapped axes in front, and which of them are mapped."""
     if type(rule) is not TangentRule:
-        return rule(size, mapped, values)  # type: ignore[no-any-return]
+        return rule(size, mapped, values)
     count = len(values) // 2
     pairs = list(zip(mapped[:count], mapped[count:], strict=True))
     if not any([one and other for one, other in pairs]):

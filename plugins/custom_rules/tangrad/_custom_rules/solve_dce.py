@@ -22,7 +22,7 @@ def _thin(program: ClosedJaxpr, used_outputs: tuple[bool, ...], num_consts: int)
         jaxpr, used = dce_jaxpr(program.jaxpr, used_outputs, keep)
         return ClosedJaxpr(jaxpr, program.consts), used[:num_consts]
 
-    return _thinned.get(program, (used_outputs, num_consts), make)  # type: ignore[no-any-return]
+    return _thinned.get(program, (used_outputs, num_consts), make)
 
 
 def _thinner(names: Sequence[str]) -> Any:

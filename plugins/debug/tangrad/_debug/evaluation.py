@@ -46,7 +46,7 @@ def _on_host(backend: Backend, operand: Any) -> Array:
     """An operand as an array that NumPy can read."""
     if not isinstance(operand, Array):  # a literal
         return backend.put(operand.ndarray, operand.aval)
-    if type(operand).backend.platform == "cpu":  # type: ignore[attr-defined]
+    if type(operand).backend.platform == "cpu":
         return operand
     return backend.put(operand.to_numpy(), operand.aval, host_device(backend))
 

@@ -102,4 +102,4 @@ def _named(name: str) -> ClusterDetector:
             f"cluster_detection_method must be one of {known}, {DEACTIVATED!r} or None, got {name!r}; others are entry "
             f"points of the group {DETECTORS_GROUP!r}"
         )
-    return plugin.load()  # type: ignore[no-any-return]
+    return plugin.load()

@@ -140,7 +140,7 @@ def _gathered_description(function: str, in_tree: Any, flag: int = 0) -> Sequenc
             f"{function}: the processes {differing} pass other shapes or dtypes than process 0; this one passes "
             f"{described}"
         )
-    return rows[:, -1].tolist()  # type: ignore[no-any-return]
+    return rows[:, -1].tolist()
 
 
 def _describe(leaf: Any) -> str:

@@ -116,7 +116,7 @@ class Exported:
         """The module as text. Raises ValueError for a program for NumPy alone, which has none."""
         if not self.module_platforms:
             raise ValueError(f"{self.fun_name} was exported for {NUMPY} alone, and has no module")
-        return get_backend("xla").module_text(self.mlir_module_serialized)  # type: ignore[attr-defined, no-any-return]
+        return get_backend("xla").module_text(self.mlir_module_serialized)  # type: ignore[attr-defined]
 
     # --- shardings --------------------------------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ class Exported:
         operands = [as_operand(leaf) for leaf in leaves]
         return self.out_tree.unflatten(call_exported_p.bind(*operands, exported=self))
 
-    def results_for(self, avals: Sequence[Any]) -> tuple[Any, ...]:
+    def results_for(self, avals: Sequence[ShapedArray]) -> tuple[ShapedArray, ...]:
         """The types of the results for flat arguments of these types. Raises as `call` does."""
         assert self._plan is not None
         for label, given, expected in zip(self._plan.labels, avals, self.in_avals, strict=True):
@@ -180,7 +180,7 @@ class Exported:
             raise
         return tuple([ShapedArray(evaluate_shape(out.shape, sizes), out.dtype) for out in self.out_avals])
 
-    def program_for(self, avals: Sequence[Any]) -> ClosedJaxpr:
+    def program_for(self, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
         """The program on NumPy, for flat arguments of these types. Raises as `call` does."""
         self.check_platform(NUMPY)
         self.results_for(avals)
@@ -189,9 +189,7 @@ class Exported:
         if dimension is None:
             return self._program
         sizes = self._plan.sizes([aval.shape for aval in avals])
-        return _filled.get(  # type: ignore[no-any-return]
-            self._program, tuple(sizes.items()), lambda: dimension.filled_in(self._program, sizes)
-        )
+        return _filled.get(self._program, tuple(sizes.items()), lambda: dimension.filled_in(self._program, sizes))
 
     def check_platform(self, platform: str) -> None:
         """Raise ValueError for a platform that it was not exported for, unless that check is turned off: then a module

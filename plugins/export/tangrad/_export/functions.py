@@ -160,7 +160,7 @@ def _module(
     ).lowered
     contents = lowered.contents()
     check_contents(f"export: {parts.name}", contents.operations, contents.targets, checks, only_made=True)
-    return lowered.portable_artifact()  # type: ignore[no-any-return]
+    return lowered.portable_artifact()
 
 
 def _stated(shardings: Sequence[Any]) -> tuple[Any, ...]:

@@ -109,7 +109,7 @@ def abstracted(spec: Any) -> AbstractedAxes:
     if found is None:
         found = AbstractedAxes(names, structure)
         _specs.add(key, found)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _is_spec(part: Any) -> bool:
@@ -166,7 +166,7 @@ def _variables(words: Sequence[str]) -> tuple[Any, ...]:
     if plugin is None:
         needed = how_to_install("export.symbolic_shape")
         raise NotImplementedError(f"abstracted_axes needs symbolic dimensions: {needed}")
-    return plugin.load()(", ".join(words))  # type: ignore[no-any-return]
+    return plugin.load()(", ".join(words))
 
 
 def filled_in(traced: Traced, sizes: dict[str, Any]) -> Traced:
@@ -174,6 +174,6 @@ def filled_in(traced: Traced, sizes: dict[str, Any]) -> Traced:
     dimension = first_symbolic(traced.jaxpr.in_avals)
 
     def fill() -> ClosedJaxpr:
-        return dimension.filled_in(traced.jaxpr, sizes)  # type: ignore[no-any-return]
+        return dimension.filled_in(traced.jaxpr, sizes)
 
     return Traced(_filled.get(traced.jaxpr, tuple(sizes.items()), fill), traced.outer, traced.out_tree)

@@ -18,7 +18,7 @@ class BoundMethod(Generic[P, R]):
         self._instance = instance
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self._jitted(self._instance, *args, **kwargs)  # type: ignore[no-any-return]
+        return self._jitted(self._instance, *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._jitted, name)

@@ -155,7 +155,7 @@ def jit(
         "compile_effort": compile_effort,
     }
     if fun is None:
-        return lambda function: jit(function, **options)  # type: ignore[arg-type]
+        return lambda function: jit(function, **options)
     return JitFunction(fun, **options)
 
 
@@ -232,7 +232,7 @@ class JitFunction(Generic[P, R]):
         )
         self._tables = tables_of(fun, options)
         self._programs = self._tables.programs
-        copy_identity(self, fun)  # type: ignore[arg-type]
+        copy_identity(self, fun)
 
     @own_boundary
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -38,4 +38,4 @@ class Placed:
                         device=place,
                         **self._options,
                     )
-        return program.execute(arrays)  # type: ignore[no-any-return]
+        return program.execute(arrays)

@@ -217,7 +217,7 @@ class Lowered(_Stage):
         Raises ValueError for a dialect that the backend does not know, or that cannot say the lines.
         """
         options: dict[str, Any] = {"debug_info": True} if debug_info else {}
-        return self._program.lowered.as_text(*[] if dialect is None else [dialect], **options)  # type: ignore[no-any-return]
+        return self._program.lowered.as_text(*[] if dialect is None else [dialect], **options)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The backend's own object for the program."""
@@ -356,11 +356,11 @@ class Compiled(_Stage):
         plugin = composition().find("tangrad.api", _SERIALIZE)
         if plugin is None:
             raise MissingDistributionError(f"tangrad.{_SERIALIZE}", "tangrad-export")
-        return plugin.load()(self, key=key)  # type: ignore[no-any-return]
+        return plugin.load()(self, key=key)
 
     def as_text(self) -> str:
         """The compiled program as text (optimised HLO on XLA, Python source on NumPy)."""
-        return self._program.executable.as_text()  # type: ignore[no-any-return]
+        return self._program.executable.as_text()
 
     def cost_analysis(self) -> Any:
         """Estimates such as `flops` and `bytes accessed`."""

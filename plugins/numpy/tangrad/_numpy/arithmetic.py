@@ -365,7 +365,7 @@ def _whole_exponent(y: Any) -> int | None:
     """The exponent as a Python integer, if it is a number that is known and whole by its type."""
     kind = type(y)
     if kind is int:
-        return y  # type: ignore[no-any-return]
+        return y
     if kind is float or kind is bool:
         return None
     if getattr(y, "shape", None) != () or not dtypes.issubdtype(y.dtype, np.integer):

@@ -257,7 +257,7 @@ def _for_each_axis(name: str, given: Any, rank: int) -> list[Any]:
     if isinstance(given, (list, tuple)) and len(given) == rank:
         return list(given)
     if isinstance(given, (Array, np.ndarray)) and given.ndim == 1 and given.shape[0] == rank:
-        return [given[axis] for axis in range(rank)]  # type: ignore[index]
+        return [given[axis] for axis in range(rank)]
     if is_array_like(given) and len(shape_of(given)) <= 1:
         return [given] * rank
     raise ValueError(f"histogramdd: {name} must have an entry for each of {rank} coordinates, got {given!r}")

@@ -292,7 +292,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
     (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
     rows, columns = index_argument("tril_indices", n, "n"), n if m is None else index_argument("tril_indices", m, "m")
-    return _positions(np.tri(rows, columns, index_argument("tril_indices", k, "k"), bool))  # type: ignore[return-value]
+    return _positions(np.tri(rows, columns, index_argument("tril_indices", k, "k"), bool))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
@@ -314,7 +314,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
     (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
     rows, columns = index_argument("triu_indices", n, "n"), n if m is None else index_argument("triu_indices", m, "m")
-    return _positions(~np.tri(rows, columns, index_argument("triu_indices", k, "k") - 1, bool))  # type: ignore[return-value]
+    return _positions(~np.tri(rows, columns, index_argument("triu_indices", k, "k") - 1, bool))
 
 
 def _matrix_shape(name: str, arr: Any) -> tuple[Any, ...]:
@@ -435,7 +435,7 @@ def mask_indices(
     (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
     rows = index_argument("mask_indices", n, "n")
-    return nonzero(mask_func(ones((rows, rows)), k), size=size)  # type: ignore[return-value]
+    return nonzero(mask_func(ones((rows, rows)), k), size=size)
 
 
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:

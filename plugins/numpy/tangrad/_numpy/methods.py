@@ -195,7 +195,7 @@ def iterate(x: Any) -> Iterator[Array]:
     if thread.trace is EVAL_TRACE and type(size) is int and size and not isinstance(x, Tracer):  # mostly so
         rows = type(x).backend.rows(x)
         if rows is not None:
-            return rows  # type: ignore[no-any-return]
+            return rows
     if is_symbolic(size):
         raise TypeError(
             f"iteration over a dimension of symbolic size {size}: only a known number of slices can be made"

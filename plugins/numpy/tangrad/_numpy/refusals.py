@@ -18,10 +18,10 @@ def shape_of(value: Any) -> tuple[Any, ...]:
     """The shape of an array or number, without converting it."""
     aval = value.aval if hasattr(type(value), "aval") else None
     if aval is not None:
-        return aval.shape  # type: ignore[no-any-return]
+        return aval.shape
     if isinstance(value, (np.ndarray, np.generic)):
         return value.shape
-    return get_aval(value).shape if can_represent_array(value) else ()  # type: ignore[no-any-return]
+    return get_aval(value).shape if can_represent_array(value) else ()
 
 
 # Functions whose operands are of different ranks as a matter of course: JAX broadcasts these under every setting, too.

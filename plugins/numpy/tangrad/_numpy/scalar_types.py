@@ -24,7 +24,7 @@ class ScalarType(type):
         return dtypes.as_dtype(cls.name)
 
     @api_boundary
-    def __call__(cls, x: Any = 0) -> Array:  # type: ignore[override]
+    def __call__(cls, x: Any = 0) -> Array:
         return asarray(x, dtype=cls.dtype)
 
     def __eq__(cls, other: object) -> Any:

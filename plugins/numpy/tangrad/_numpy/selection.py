@@ -111,7 +111,7 @@ def where(
     aval = x.aval if isinstance(x, Array) else None
     if isinstance(y, Array) and aval is y.aval and size is None and fill_value is None:
         mask = condition.aval if isinstance(condition, Array) else None
-        if mask is not None and mask.dtype is BOOL and mask.shape == aval.shape:  # type: ignore[union-attr]
+        if mask is not None and mask.dtype is BOOL and mask.shape == aval.shape:
             return select_n_p.bind(condition, y, x)
     if x is None and y is None:
         check_array_like("where", condition)

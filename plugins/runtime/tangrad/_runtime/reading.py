@@ -172,7 +172,7 @@ class _Reader:
         return _entry(self._primitives, number, "primitive")
 
     def program(self, number: Any) -> ClosedJaxpr:
-        return _entry(self._programs, number, "program")  # type: ignore[no-any-return]
+        return _entry(self._programs, number, "program")
 
     def array(self, number: Any) -> Any:
         return _entry(self._constants, number, "constant")[1]

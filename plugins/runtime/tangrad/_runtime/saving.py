@@ -78,7 +78,7 @@ def sections_of(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
 
 def _aval(leaf: Any, name: str) -> ShapedArray:
     if is_array_value(leaf):
-        return get_aval(leaf)  # type: ignore[no-any-return]
+        return get_aval(leaf)
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         return ShapedArray(canonicalize_shape(leaf.shape), dtypes.canonicalize_dtype(leaf.dtype))
     raise TypeError(f"save: {name} is {of_type(leaf)}, which is not an array; close over what is no array")

@@ -143,7 +143,7 @@ class SizesAtCall:
                 self._check(aval, self._dimension.filled_in(aval, sizes), sizes)
             found = self._dimension.filled_in(self._inputs, sizes)
             self._checked.add(key, found)
-        return found  # type: ignore[no-any-return]
+        return found
 
     def _check(self, aval: Any, filled: Any, sizes: dict[str, int]) -> None:
         size = filled.size * filled.dtype.itemsize

@@ -25,7 +25,7 @@ Operator = Callable[[Any], Any]
 def _operator(name: str, given: Any, argument: str) -> Operator:
     """A matrix or a function as a function."""
     if callable(given):
-        return given  # type: ignore[no-any-return]
+        return given
     if given is None:
         return lambda x: x
     matrix = asarray(given)

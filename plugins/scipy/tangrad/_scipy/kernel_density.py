@@ -91,12 +91,12 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
     @property
     def d(self) -> int:
         """The number of dimensions."""
-        return self.dataset.shape[0]  # type: ignore[no-any-return]
+        return self.dataset.shape[0]
 
     @property
     def n(self) -> int:
         """The number of samples."""
-        return self.dataset.shape[1]  # type: ignore[no-any-return]
+        return self.dataset.shape[1]
 
     def logpdf(self, x: Any) -> Any:
         """The logarithm of the density at points, an array (m,) or (d, m)."""

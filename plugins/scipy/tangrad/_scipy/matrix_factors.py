@@ -365,7 +365,7 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Any, Any]:
     if output not in ("real", "complex"):
         raise ValueError(f"schur: output must be 'real' or 'complex', got {output!r}")
     matrix = square_matrix("schur", a)
-    return lax.schur(complex_of(matrix) if output == "complex" else matrix)  # type: ignore[return-value]
+    return lax.schur(complex_of(matrix) if output == "complex" else matrix)
 
 
 def complex_of(x: Any) -> Any:

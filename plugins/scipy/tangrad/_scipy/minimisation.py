@@ -110,7 +110,7 @@ def _line_search(function: Function, x: Any, direction: Any, start: _Point, firs
         return _Search(new_low, new_high, bracketed, done, trial, search.count + 1)
 
     zero = tnp.zeros((), bool)
-    return while_loop(going_on, step, _Search(start, start, zero, zero, first, tnp.zeros((), int)))  # type: ignore[no-any-return]
+    return while_loop(going_on, step, _Search(start, start, zero, zero, first, tnp.zeros((), int)))
 
 
 def _between(low: _Point, high: _Point) -> Any:
@@ -227,7 +227,7 @@ def _descend(function: Function, x: Any, model: Any, options: Mapping[str, Any],
     value, gradient = function(x)
     status = tnp.where(small(gradient), _CONVERGED, _ITERATIONS if limit < 1 else -1)
     one, zero = tnp.ones((), int), tnp.zeros((), int)
-    return while_loop(going_on, step, _State(x, value, gradient, model, status, one, zero))  # type: ignore[no-any-return]
+    return while_loop(going_on, step, _State(x, value, gradient, model, status, one, zero))
 
 
 def _options(method: str, known: Mapping[str, Any], given: Mapping[str, Any] | None, tol: Any) -> dict[str, Any]:

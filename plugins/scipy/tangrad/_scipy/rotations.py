@@ -161,22 +161,22 @@ class Rotation(NamedTuple):
     @property
     def single(self) -> bool:
         """Whether this is one rotation, and not an array of them."""
-        return self.quat.ndim == 1  # type: ignore[no-any-return]
+        return self.quat.ndim == 1
 
     def __len__(self) -> int:
         if self.single:
             raise TypeError("a single rotation has no length")
-        return self.quat.shape[0]  # type: ignore[no-any-return]
+        return self.quat.shape[0]
 
     def __bool__(self) -> bool:
         return True
 
-    def __getitem__(self, indexer: Any) -> Rotation:  # type: ignore[override]
+    def __getitem__(self, indexer: Any) -> Rotation:
         if self.single:
             raise TypeError("a single rotation is not subscriptable")
         return Rotation(self.quat[indexer])
 
-    def __mul__(self, other: Any) -> Rotation:  # type: ignore[override]
+    def __mul__(self, other: Any) -> Rotation:
         """First `other`, then this rotation."""
         return Rotation(_product(self.quat, other.quat)) if isinstance(other, Rotation) else NotImplemented
 

@@ -19,7 +19,7 @@ EMPTY_MESH = Mesh(np.empty((), object), ())
 def current_mesh() -> Mesh:
     """The mesh in use; the empty mesh where there is none."""
     found = thread.mesh
-    return EMPTY_MESH if found is None else found  # type: ignore[no-any-return]
+    return EMPTY_MESH if found is None else found
 
 
 @class_boundary

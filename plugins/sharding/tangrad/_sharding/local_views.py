@@ -26,7 +26,7 @@ def global_array(value: Any, mesh: Mesh, spec: PartitionSpec) -> Any:
     user_sharding = getattr(value, "user_sharding", None)
     if user_sharding is None or not user_sharding.is_equivalent_to(NamedSharding(mesh.local_mesh, spec), value.ndim):
         return make_array_from_process_local_data(sharding, value.to_numpy())
-    parts = type(value).backend.parts(value)  # type: ignore[attr-defined]
+    parts = type(value).backend.parts(value)
     return make_array_from_single_device_arrays(_scaled(value.shape, spec, mesh.local_mesh, mesh), sharding, parts)
 
 

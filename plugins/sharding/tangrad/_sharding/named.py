@@ -159,7 +159,7 @@ class NamedSharding(Sharding):
     def device_order(self) -> tuple[Device, ...]:
         if isinstance(self.mesh, AbstractMesh):
             raise ValueError(f"{self} is of a mesh without devices")
-        return self.mesh.device_order  # type: ignore[no-any-return]
+        return self.mesh.device_order
 
     @property
     def grid(self) -> tuple[tuple[Any, int], ...]:

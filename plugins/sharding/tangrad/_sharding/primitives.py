@@ -22,7 +22,7 @@ def _move(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     array = as_array(args[0])
     target = fully_constrained(params["sharding"], len(array.aval.shape))
     backend = target.device_order[0].backend
-    if isinstance(array, Array) and type(array).backend is backend:  # type: ignore[attr-defined]
+    if isinstance(array, Array) and type(array).backend is backend:
         return backend.move(array, target)
     return backend.put(array.to_numpy(), array.aval, target)
 

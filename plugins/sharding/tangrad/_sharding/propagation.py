@@ -157,7 +157,7 @@ def rule_by_decomposition(primitive: Primitive) -> Any:
         def run(*args: Any) -> Sequence[Any]:
             # Not `decomposed`, which compares the types with the primitive's own: those are what is asked for.
             out = primitive.decompose(*args, **params)  # type: ignore[misc]
-            return out if primitive.multiple_results else (out,)  # type: ignore[no-any-return]
+            return out if primitive.multiple_results else (out,)
 
         closed = trace_to_closed_jaxpr(run, [operand.aval for operand in operands], primitive.name)
         return tuple([axes_of_type(aval) for aval in closed.out_avals])

@@ -32,10 +32,10 @@ class ShardedType(ShapedArray):
     """
 
     __slots__ = ("placed", "plain")
-    plain: ShapedArray  # type: ignore[assignment]
+    plain: ShapedArray
     placed: Any
 
-    def __new__(cls, plain: ShapedArray, placed: Any) -> ShardedType:  # type: ignore[misc]
+    def __new__(cls, plain: ShapedArray, placed: Any) -> ShardedType:
         with _lock:
             found = _interned.get((plain, placed))
             if found is None:
@@ -46,7 +46,7 @@ class ShardedType(ShapedArray):
                 _interned[plain, placed] = found
             return found
 
-    def infer_types(  # type: ignore[override]
+    def infer_types(
         self, primitive: Any, avals: tuple[Any, ...], params: dict[str, Any], infer: Callable[..., Any]
     ) -> Any:
         """The types of the results of a primitive, one of whose operands has such a type."""
@@ -60,7 +60,7 @@ class ShardedType(ShapedArray):
     @property
     def axes(self) -> tuple[tuple[Any, ...], ...]:
         """For each dimension the axes that cut it."""
-        return self.placed.dimension_axes(self.ndim)  # type: ignore[no-any-return]
+        return self.placed.dimension_axes(self.ndim)
 
     @property
     def stated(self) -> Any:
@@ -69,7 +69,7 @@ class ShardedType(ShapedArray):
 
     def cut_by(self, axes: Sequence[tuple[Any, ...]], plain: ShapedArray) -> ShapedArray:
         """`plain` as a type that says by which axes of this mesh its dimensions are cut."""
-        return self.placed.with_axes(axes).type_of(plain)  # type: ignore[no-any-return]
+        return self.placed.with_axes(axes).type_of(plain)
 
     def update(self, **changes: Any) -> ShapedArray:
         """A copy with some parts replaced. A type of another shape has no sharding."""

@@ -129,7 +129,7 @@ class BCOO(JAXSparse):
 
     def sums(self, axes: Sequence[int]) -> BCOO:
         """The sums over dimensions as a sparse array; see `bcoo_reduce_sum`."""
-        return algebra.reduced(self, sorted(parts.check_dimensions("sum", self, axes)))  # type: ignore[no-any-return]
+        return algebra.reduced(self, sorted(parts.check_dimensions("sum", self, axes)))
 
     def reshape(self, *shape: Any) -> BCOO:
         """The same elements in another shape; see `bcoo_reshape`. A size may be -1."""

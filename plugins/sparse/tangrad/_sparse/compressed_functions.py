@@ -74,7 +74,7 @@ def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Array:
     n_batch = columns.ndim - 1
     values = np.zeros((*columns.shape, *dense.shape[n_batch + 2 :]), dense.dtype)
     pattern = BCSR((values, columns, indptr), shape=dense.shape)
-    return algebra.extracted(dense, pattern.to_bcoo().indices)  # type: ignore[no-any-return]
+    return algebra.extracted(dense, pattern.to_bcoo().indices)
 
 
 @api_boundary

@@ -245,7 +245,7 @@ def _product(name: str, mat: Any, kind: type[Any], other: Any, rank: int, transp
     matrix, dense = _checked(name, mat, kind), as_array(other)
     if dense.ndim != rank:
         raise ValueError(f"{name}: the dense operand must have {rank} dimensions, got shape {dense.shape}")
-    return (matrix.T if transpose else matrix) @ dense  # type: ignore[no-any-return]
+    return (matrix.T if transpose else matrix) @ dense
 
 
 @api_boundary
@@ -264,7 +264,7 @@ def coo_fromdense(mat: ArrayLike, *, nse: int | None = None, index_dtype: DTypeL
     >>> sparse.coo_fromdense(np.eye(2)).col
     Array([0, 1], dtype=int32)
     """
-    return COO.fromdense(mat, nse=nse, index_dtype=index_dtype)  # type: ignore[no-any-return]
+    return COO.fromdense(mat, nse=nse, index_dtype=index_dtype)
 
 
 @api_boundary
@@ -277,7 +277,7 @@ def coo_todense(mat: COO) -> Array:
     Array([[1., 0.],
            [0., 1.]], dtype=float32)
     """
-    return _checked("coo_todense", mat, COO).todense()  # type: ignore[no-any-return]
+    return _checked("coo_todense", mat, COO).todense()
 
 
 @api_boundary
@@ -324,7 +324,7 @@ def csr_fromdense(mat: ArrayLike, *, nse: int | None = None, index_dtype: DTypeL
     >>> sparse.csr_fromdense(np.eye(2)).indptr
     Array([0, 1, 2], dtype=int32)
     """
-    return CSR.fromdense(mat, nse=nse, index_dtype=index_dtype)  # type: ignore[no-any-return]
+    return CSR.fromdense(mat, nse=nse, index_dtype=index_dtype)
 
 
 @api_boundary
@@ -337,7 +337,7 @@ def csr_todense(mat: CSR) -> Array:
     Array([[1., 0.],
            [0., 1.]], dtype=float32)
     """
-    return _checked("csr_todense", mat, CSR).todense()  # type: ignore[no-any-return]
+    return _checked("csr_todense", mat, CSR).todense()
 
 
 @api_boundary

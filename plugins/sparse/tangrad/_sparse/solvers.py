@@ -177,9 +177,7 @@ def spsolve(
     def solve(transposed: bool) -> Callable[[Any, Any], Any]:
         return lambda _, rest: _solution(matrix, rest, transposed)
 
-    return custom_linear_solve(  # type: ignore[no-any-return]
-        lambda x: matrix @ x, right, solve(False), transpose_solve=solve(True)
-    )
+    return custom_linear_solve(lambda x: matrix @ x, right, solve(False), transpose_solve=solve(True))
 
 
 def _solution(matrix: CSR, b: Any, transposed: bool) -> Any:

@@ -68,7 +68,7 @@ def bcoo_slice(
             )
     if any([step < 1 for step in steps]):
         raise ValueError(f"bcoo_slice: strides must be positive, got {tuple(steps)}")
-    return parts.sliced(mat, starts, limits, steps)  # type: ignore[no-any-return]
+    return parts.sliced(mat, starts, limits, steps)
 
 
 @api_boundary
@@ -88,7 +88,7 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
         raise ValueError(f"bcoo_dynamic_slice: {len(start_indices)} start_indices of an array of {mat.ndim} dimensions")
     if any([not 0 <= size <= whole for size, whole in zip(sizes, mat.shape, strict=True)]):
         raise ValueError(f"bcoo_dynamic_slice: slice_sizes {tuple(sizes)} do not fit into the shape {mat.shape}")
-    return parts.dynamically_sliced(mat, start_indices, sizes)  # type: ignore[no-any-return]
+    return parts.dynamically_sliced(mat, start_indices, sizes)
 
 
 def _of_dimensions(name: str, mat: BCOO, **arguments: Sequence[int]) -> list[list[int]]:
@@ -109,7 +109,7 @@ def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
            [1., 0.]], dtype=float32)
     """
     found = parts.check_dimensions("bcoo_rev", checked("bcoo_rev", operand), dimensions)
-    return parts.reversed_along(operand, found)  # type: ignore[no-any-return]
+    return parts.reversed_along(operand, found)
 
 
 @api_boundary
@@ -123,7 +123,7 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
     found = parts.check_dimensions("bcoo_squeeze", checked("bcoo_squeeze", arr), dimensions)
     if any([arr.shape[one] != 1 for one in found]):
         raise ValueError(f"bcoo_squeeze: dimensions {tuple(dimensions)} of shape {arr.shape} are not all of size 1")
-    return parts.squeezed(arr, found)  # type: ignore[no-any-return]
+    return parts.squeezed(arr, found)
 
 
 # --- shapes and layouts ----------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[in
     Array([1., 0., 0., 1.], dtype=float32)
     """
     turned = checked("bcoo_reshape", mat) if dimensions is None else mat.transpose(dimensions)
-    return shapes.reshaped(turned, shapes.whole_shape(mat, new_sizes))  # type: ignore[no-any-return]
+    return shapes.reshaped(turned, shapes.whole_shape(mat, new_sizes))
 
 
 @api_boundary
@@ -197,7 +197,7 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
         raise ValueError(
             f"bcoo_concatenate: shapes must be equal but for dimension {axis}, got {[mat.shape for mat in mats]}"
         )
-    return shapes.joined(mats, axis)  # type: ignore[no-any-return]
+    return shapes.joined(mats, axis)
 
 
 @api_boundary

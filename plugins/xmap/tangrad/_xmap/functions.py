@@ -141,11 +141,11 @@ class MappedFunction(Generic[P, R]):
             _positional(self._bind, self._name), donate_argnums=_checked_positions(donate_argnums), backend=backend
         )
         _every.add(self)
-        copy_identity(self, fun)  # type: ignore[arg-type]
+        copy_identity(self, fun)
         self._call = api_boundary(self._apply)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self._call(*args, **kwargs)  # type: ignore[no-any-return]
+        return self._call(*args, **kwargs)
 
     def _apply(self, *args: Any) -> Any:
         leaves = tree.leaves(args)

@@ -35,7 +35,7 @@ def check_clashes(
     if len(used) == len({*used}):
         return
     for number, positions in enumerate(in_axes):
-        _check([axis for axis, _ in positions], every, lambda at=number: f"argument {at} of {name}")  # type: ignore[misc]
+        _check([axis for axis, _ in positions], every, lambda at=number: f"argument {at} of {name}")
 
     def observe(what: str, eqn: Any, var: Any, axes: Any, _: Sizes) -> None:
         _check(axes, every, lambda: _described(what, eqn, var))
@@ -46,7 +46,7 @@ def check_clashes(
         _check(
             [axis for axis, _ in positions],
             every,
-            lambda at=number, also=repeated: (  # type: ignore[misc]
+            lambda at=number, also=repeated: (
                 f"result {at} of {name}" + (f", which is repeated along {also[0]!r}," if also else "")
             ),
         )
@@ -120,7 +120,7 @@ def picture(closed: Any, in_axes: Any, out_axes: Any, sizes: Sizes, resources: R
 
 
 def _titled(what: str, eqn: Any) -> str:
-    return eqn.primitive.name if what == "result" else f"{what} of {eqn.primitive.name}"  # type: ignore[no-any-return]
+    return eqn.primitive.name if what == "result" else f"{what} of {eqn.primitive.name}"
 
 
 def _place(assigned: Assigned) -> str:

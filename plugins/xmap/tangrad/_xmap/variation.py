@@ -30,7 +30,7 @@ def named(in_axes: Sequence[Positions]) -> tuple[Names, ...]:
 
 def varying_results(closed: ClosedJaxpr, given: tuple[Names, ...], sizes: Sizes) -> tuple[Names, ...]:
     """For each result the axes that it varies along; `given`: the same for each argument."""
-    return _known.get(closed, (given, sizes), lambda: trace_variation(closed, given, sizes, lambda *_: None))  # type: ignore[no-any-return]
+    return _known.get(closed, (given, sizes), lambda: trace_variation(closed, given, sizes, lambda *_: None))
 
 
 def axes_of(value: Any) -> Names:

@@ -6,13 +6,14 @@ In a list of axes an integer is no name: it is a dimension of the operand.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tangrad.core import NamedAxisEffect, ShapedArray, thread
 from tangrad.errors import MissingRuleError
 from tangrad.typing import Params
 
 Axes = tuple[Any, ...]
+AxisNames: TypeAlias = Hashable | Sequence[Hashable]  # a mapped axis, or several
 
 
 def is_position(axis: Any) -> bool:

@@ -134,7 +134,7 @@ def _exchange(primitive: Primitive, over: Rule, in_steps: Rule, past: Rule) -> N
         _check_size(primitive, params, axis_info)
         if params.get("axis_index_groups") is not None:
             return _by_groups(primitive, x, dim, axis_info, {"axis_name": axis_name, **params})
-        return over(x, dim, axis_info.size, **params)  # type: ignore[no-any-return]
+        return over(x, dim, axis_info.size, **params)
 
     batch.add(primitive, rule)
 

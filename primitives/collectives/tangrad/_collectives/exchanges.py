@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar, overload
 
-from tangrad._collectives.axes import checked_axes, size_of_axes
+from tangrad._collectives.axes import AxisNames, checked_axes, size_of_axes
 from tangrad._collectives.groups import checked_groups, group_size
 from tangrad._collectives.leaves import apply_checked, on_leaves
 from tangrad._collectives.primitives import all_gather_p, all_to_all_p, pbroadcast_p, ppermute_p, reduce_scatter_p
@@ -21,7 +21,7 @@ T = TypeVar("T")
 @overload
 def all_gather(
     x: ArrayLike,
-    axis_name: Hashable | Sequence[Hashable],
+    axis_name: AxisNames,
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
     axis: int = 0,
@@ -31,7 +31,7 @@ def all_gather(
 @overload
 def all_gather(
     x: T,
-    axis_name: Hashable | Sequence[Hashable],
+    axis_name: AxisNames,
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
     axis: int = 0,
@@ -40,7 +40,7 @@ def all_gather(
 ) -> T: ...
 def all_gather(
     x: PyTree,
-    axis_name: Hashable | Sequence[Hashable],
+    axis_name: AxisNames,
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
     axis: int = 0,
@@ -98,7 +98,7 @@ def all_gather(
 @overload
 def psum_scatter(
     x: ArrayLike,
-    axis_name: Hashable | Sequence[Hashable],
+    axis_name: AxisNames,
     *,
     scatter_dimension: int = 0,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
@@ -107,7 +107,7 @@ def psum_scatter(
 @overload
 def psum_scatter(
     x: T,
-    axis_name: Hashable | Sequence[Hashable],
+    axis_name: AxisNames,
     *,
     scatter_dimension: int = 0,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
@@ -115,7 +115,7 @@ def psum_scatter(
 ) -> T: ...
 def psum_scatter(
     x: PyTree,
-    axis_name: Hashable | Sequence[Hashable],
+    axis_name: AxisNames,
     *,
     scatter_dimension: int = 0,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
@@ -168,7 +168,7 @@ def psum_scatter(
 @overload
 def all_to_all(
     x: ArrayLike,
-    axis_name: Hashable | Sequence[Hashable],
+    axis_name: AxisNames,
     split_axis: int,
     concat_axis: int,
     *,
@@ -178,7 +178,7 @@ def all_to_all(
 @overload
 def all_to_all(
     x: T,
-    axis_name: Hashable | Sequence[Hashable],
+    axis_name: AxisNames,
     split_axis: int,
     concat_axis: int,
     *,
@@ -187,7 +187,7 @@ def all_to_all(
 ) -> T: ...
 def all_to_all(
     x: PyTree,
-    axis_name: Hashable | Sequence[Hashable],
+    axis_name: AxisNames,
     split_axis: int,
     concat_axis: int,
     *,
@@ -229,7 +229,7 @@ def all_to_all(
 @overload
 def pswapaxes(
     x: ArrayLike,
-    axis_name: Hashable | Sequence[Hashable],
+    axis_name: AxisNames,
     axis: int,
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
@@ -237,14 +237,14 @@ def pswapaxes(
 @overload
 def pswapaxes(
     x: T,
-    axis_name: Hashable | Sequence[Hashable],
+    axis_name: AxisNames,
     axis: int,
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
 ) -> T: ...
 def pswapaxes(
     x: PyTree,
-    axis_name: Hashable | Sequence[Hashable],
+    axis_name: AxisNames,
     axis: int,
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
@@ -264,7 +264,7 @@ def pswapaxes(
 def _all_to_all(
     function: str,
     x: Value,
-    axis_name: Hashable | Sequence[Hashable],
+    axis_name: AxisNames,
     split_axis: int,
     concat_axis: int,
     axis_index_groups: Sequence[Sequence[int]] | None,
@@ -299,10 +299,10 @@ def _all_to_all(
 
 
 @overload
-def ppermute(x: ArrayLike, axis_name: Hashable | Sequence[Hashable], perm: Sequence[tuple[int, int]]) -> Array: ...
+def ppermute(x: ArrayLike, axis_name: AxisNames, perm: Sequence[tuple[int, int]]) -> Array: ...
 @overload
-def ppermute(x: T, axis_name: Hashable | Sequence[Hashable], perm: Sequence[tuple[int, int]]) -> T: ...
-def ppermute(x: PyTree, axis_name: Hashable | Sequence[Hashable], perm: Sequence[tuple[int, int]]) -> Any:
+def ppermute(x: T, axis_name: AxisNames, perm: Sequence[tuple[int, int]]) -> T: ...
+def ppermute(x: PyTree, axis_name: AxisNames, perm: Sequence[tuple[int, int]]) -> Any:
     """Values sent along a mapped axis, from one example to another.
 
     Args:
@@ -349,10 +349,10 @@ def _checked_permutation(perm: Sequence[tuple[int, ...]], size: int) -> tuple[tu
 
 
 @overload
-def pshuffle(x: ArrayLike, axis_name: Hashable | Sequence[Hashable], perm: Sequence[int]) -> Array: ...
+def pshuffle(x: ArrayLike, axis_name: AxisNames, perm: Sequence[int]) -> Array: ...
 @overload
-def pshuffle(x: T, axis_name: Hashable | Sequence[Hashable], perm: Sequence[int]) -> T: ...
-def pshuffle(x: PyTree, axis_name: Hashable | Sequence[Hashable], perm: Sequence[int]) -> Any:
+def pshuffle(x: T, axis_name: AxisNames, perm: Sequence[int]) -> T: ...
+def pshuffle(x: PyTree, axis_name: AxisNames, perm: Sequence[int]) -> Any:
     """Values in another order along a mapped axis: the example with index i gets that of index `perm[i]`.
 
     Args:
@@ -378,10 +378,10 @@ def pshuffle(x: PyTree, axis_name: Hashable | Sequence[Hashable], perm: Sequence
 
 
 @overload
-def pbroadcast(x: ArrayLike, axis_name: Hashable | Sequence[Hashable], source: int) -> Array: ...
+def pbroadcast(x: ArrayLike, axis_name: AxisNames, source: int) -> Array: ...
 @overload
-def pbroadcast(x: T, axis_name: Hashable | Sequence[Hashable], source: int) -> T: ...
-def pbroadcast(x: PyTree, axis_name: Hashable | Sequence[Hashable], source: int) -> Any:
+def pbroadcast(x: T, axis_name: AxisNames, source: int) -> T: ...
+def pbroadcast(x: PyTree, axis_name: AxisNames, source: int) -> Any:
     """The value of one example, for all examples along mapped axes.
 
     Args:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from typing import Any, TypeVar, overload
 
-from tangrad._collectives.axes import as_tuple, axes_in_type, checked_axes, size_of_axes
+from tangrad._collectives.axes import AxisNames, as_tuple, axes_in_type, checked_axes, size_of_axes
 from tangrad._collectives.leaves import checked_leaves
 from tangrad._collectives.varying import differing, index_along, joint_index
 from tangrad.core import Array, as_array, as_operand
@@ -14,7 +13,7 @@ from tangrad.typing import ArrayLike, PyTree
 T = TypeVar("T")
 
 
-def axis_index(axis_name: Hashable | Sequence[Hashable]) -> Array:
+def axis_index(axis_name: AxisNames) -> Array:
     """The index of the example along a mapped axis.
 
     Args:
@@ -37,7 +36,7 @@ def axis_index(axis_name: Hashable | Sequence[Hashable]) -> Array:
     return as_array(joint_index(tuple(axis_name)))
 
 
-def axis_size(axis_name: Hashable | Sequence[Hashable]) -> int:
+def axis_size(axis_name: AxisNames) -> int:
     """The size of a mapped axis.
 
     Args:
@@ -54,14 +53,14 @@ def axis_size(axis_name: Hashable | Sequence[Hashable]) -> int:
     >>> tangrad.vmap(lambda x: x / lax.axis_size("i"), axis_name="i")(np.ones(4))
     Array([0.25, 0.25, 0.25, 0.25], dtype=float32)
     """
-    return size_of_axes("axis_size", checked_axes("axis_size", axis_name))  # type: ignore[no-any-return]
+    return size_of_axes("axis_size", checked_axes("axis_size", axis_name))
 
 
 @overload
-def pvary(x: ArrayLike, axis_name: Hashable | Sequence[Hashable]) -> Array: ...
+def pvary(x: ArrayLike, axis_name: AxisNames) -> Array: ...
 @overload
-def pvary(x: T, axis_name: Hashable | Sequence[Hashable]) -> T: ...
-def pvary(x: PyTree, axis_name: Hashable | Sequence[Hashable]) -> Any:
+def pvary(x: T, axis_name: AxisNames) -> T: ...
+def pvary(x: PyTree, axis_name: AxisNames) -> Any:
     """`x`, marked as differing along mapped axes; along which it is marked already, it stays. See `pcast`.
 
     Raises NameError for a name that no mapped axis in scope has, TypeError for leaves that are no arrays.
@@ -76,10 +75,10 @@ def pvary(x: PyTree, axis_name: Hashable | Sequence[Hashable]) -> Any:
 
 
 @overload
-def pcast(x: ArrayLike, axis_name: Hashable | Sequence[Hashable], *, to: str) -> Array: ...
+def pcast(x: ArrayLike, axis_name: AxisNames, *, to: str) -> Array: ...
 @overload
-def pcast(x: T, axis_name: Hashable | Sequence[Hashable], *, to: str) -> T: ...
-def pcast(x: PyTree, axis_name: Hashable | Sequence[Hashable], *, to: str) -> Any:
+def pcast(x: T, axis_name: AxisNames, *, to: str) -> T: ...
+def pcast(x: PyTree, axis_name: AxisNames, *, to: str) -> Any:
     """`x`, marked as differing along mapped axes. Its values stay, and the mark is only seen by derivatives.
 
     Types record along which axes values differ within a `shard_map` that checks them; elsewhere this is `x`. A
@@ -111,7 +110,7 @@ def pcast(x: PyTree, axis_name: Hashable | Sequence[Hashable], *, to: str) -> An
     return marked
 
 
-def _marked(function: str, x: Any, axis_name: Hashable | Sequence[Hashable]) -> tuple[Any, list[Any]]:
+def _marked(function: str, x: Any, axis_name: AxisNames) -> tuple[Any, list[Any]]:
     """The tree, marked, and the types that its leaves had."""
     names = checked_axes(function, as_tuple(axis_name))
     leaves, structure = checked_leaves(function, x)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from tangrad._collectives.axes import Axes, checked_axes, names_among, positions_among, size_of_axes
+from tangrad._collectives.axes import Axes, AxisNames, checked_axes, names_among, positions_among, size_of_axes
 from tangrad._collectives.groups import Groups, checked_groups, group_size, group_sizes, have_one_size
 from tangrad._collectives.leaves import apply_checked, checked_leaves, on_leaves
 from tangrad._collectives.positions import axis_index
@@ -23,16 +23,10 @@ _INT32 = np.dtype(np.int32)
 
 
 @overload
-def psum(
-    x: ArrayLike, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> Array: ...
+def psum(x: ArrayLike, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
 @overload
-def psum(
-    x: T, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> T: ...
-def psum(
-    x: PyTree, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> Any:
+def psum(x: T, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
+def psum(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
     """The sum of `x` over all examples along mapped axes.
 
     Args:
@@ -68,16 +62,10 @@ def psum(
 
 
 @overload
-def pmean(
-    x: ArrayLike, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> Array: ...
+def pmean(x: ArrayLike, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
 @overload
-def pmean(
-    x: T, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> T: ...
-def pmean(
-    x: PyTree, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> Any:
+def pmean(x: T, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
+def pmean(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
     """The mean of `x` over all examples along mapped axes; arguments as for `psum`. The mean of integers is float.
 
     >>> import tangrad
@@ -94,16 +82,10 @@ def pmean(
 
 
 @overload
-def pmax(
-    x: ArrayLike, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> Array: ...
+def pmax(x: ArrayLike, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
 @overload
-def pmax(
-    x: T, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> T: ...
-def pmax(
-    x: PyTree, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> Any:
+def pmax(x: T, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
+def pmax(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
     """The greatest value of `x` among all examples along mapped axes; arguments as for `psum`. NaN if there is one.
 
     >>> import tangrad
@@ -116,16 +98,10 @@ def pmax(
 
 
 @overload
-def pmin(
-    x: ArrayLike, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> Array: ...
+def pmin(x: ArrayLike, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
 @overload
-def pmin(
-    x: T, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> T: ...
-def pmin(
-    x: PyTree, axis_name: Hashable | Sequence[Hashable], *, axis_index_groups: Sequence[Sequence[int]] | None = None
-) -> Any:
+def pmin(x: T, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
+def pmin(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
     """The least value of `x` among all examples along mapped axes; arguments as for `psum`. NaN if there is one.
 
     >>> import tangrad
@@ -137,15 +113,13 @@ def pmin(
     return _extreme("pmin", pmin_p, x, axis_name, axis_index_groups)
 
 
-def _extreme(
-    function: str, primitive: Primitive, x: Any, axis_name: Hashable | Sequence[Hashable], axis_index_groups: Any
-) -> Any:
+def _extreme(function: str, primitive: Primitive, x: Any, axis_name: AxisNames, axis_index_groups: Any) -> Any:
     axes, groups = _arguments(function, axis_name, axis_index_groups)
     return on_leaves(function, x, lambda leaf: _reduced(primitive, leaf, axes, groups)) if axes else x
 
 
 def _arguments(
-    function: str, axis_name: Hashable | Sequence[Hashable], axis_index_groups: Sequence[Sequence[int]] | None
+    function: str, axis_name: AxisNames, axis_index_groups: Sequence[Sequence[int]] | None
 ) -> tuple[Axes, Groups]:
     axes = checked_axes(function, axis_name, positions=True)
     if axis_index_groups is not None and positions_among(axes):

@@ -20,7 +20,7 @@ def function(name: str, dtype: np.dtype) -> Callable[..., Any] | None:
         from scipy.linalg import lapack
     except ImportError:
         return None
-    return getattr(lapack, _PREFIXES[dtype.char] + name)  # type: ignore[no-any-return]
+    return getattr(lapack, _PREFIXES[dtype.char] + name)
 
 
 def each(

@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 def svd(x: Array, full_matrices: bool, compute_uv: bool) -> tuple[Array, ...]:
     """U, the values, and Vᴴ; or the values alone."""
-    return or_nan(x, partial(_svd, full_matrices=full_matrices, compute_uv=compute_uv))  # type: ignore[no-any-return]
+    return or_nan(x, partial(_svd, full_matrices=full_matrices, compute_uv=compute_uv))
 
 
 def _svd(x: Array, full_matrices: bool, compute_uv: bool) -> tuple[Array, ...]:
@@ -39,7 +39,7 @@ def _eigh(x: Array, lower: bool) -> tuple[Array, Array]:
 
 def eig(x: Array, left: bool, right: bool) -> tuple[Array, ...]:
     """The values, the left vectors and the right ones."""
-    return or_nan(x, partial(_eig, left=left, right=right))  # type: ignore[no-any-return]
+    return or_nan(x, partial(_eig, left=left, right=right))
 
 
 def _eig(x: Array, left: bool, right: bool) -> tuple[Array, ...]:

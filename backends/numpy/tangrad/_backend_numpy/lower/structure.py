@@ -171,7 +171,7 @@ class _Concatenate(Function):
         self.axis = axis
 
     @property
-    def key(self) -> Any:  # type: ignore[override]
+    def key(self) -> Any:
         return "concatenate", self.axis
 
     def direct(self, scalar: bool) -> Callable[..., Any]:

@@ -101,7 +101,7 @@ class Convolution:
 
         def convolve(x: Array, w: Array) -> Array:
             found = self.patches.plain(Arrays, x) if make is None else make(x)
-            return self.multiply(Arrays, found, w)  # type: ignore[no-any-return]
+            return self.multiply(Arrays, found, w)
 
         return convolve
 

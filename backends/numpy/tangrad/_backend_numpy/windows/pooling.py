@@ -132,7 +132,7 @@ def _reduction(window: Window, ufunc: Any, identity: Any) -> Callable[[Array], A
             out = ufunc(x[first], x[second])
             for place in others:
                 ufunc(out, x[place], out=out)
-            return out  # type: ignore[no-any-return]
+            return out
 
         return reduce_places
     steps = [_along(d, axis, ufunc) for d, axis in enumerate(window.axes) if axis.channels > 1 or axis.row_step > 1]
@@ -163,7 +163,7 @@ def _along(dimension: int, axis: Axis, ufunc: Any) -> Callable[[Array], Array]:
         out = ufunc(x[first], x[second])
         for index in others:
             ufunc(out, x[index], out=out)
-        return out  # type: ignore[no-any-return]
+        return out
 
     return along
 
@@ -175,7 +175,7 @@ def _by_doubling(dimension: int, axis: Axis, ufunc: Any) -> Callable[[Array], Ar
     def joined(x: Array, y: Array, distance: int) -> Array:
         count = min(x.shape[dimension], y.shape[dimension] - distance)
         first, second = _index(dimension, 0, count), _index(dimension, distance, distance + count)
-        return ufunc(x[first], y[second])  # type: ignore[no-any-return]
+        return ufunc(x[first], y[second])
 
     def by_doubling(x: Array) -> Array:
         total, reach, length = None, 0, 1

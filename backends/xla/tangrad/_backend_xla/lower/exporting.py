@@ -128,7 +128,7 @@ def _taken_in(module: Any, exported: Any) -> tuple[str, Sequence[Any], Sequence[
     found = module.functions.get(exported)
     if found is None:
         found = module.functions[exported] = _copied(module, exported)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _make_callable(targets: Collection[str], platforms: Sequence[str]) -> None:

@@ -61,7 +61,7 @@ def _reduction(combine: Any, identity: Identity) -> Any:
         dtype = out.dtype
 
         def body(inner: FunctionContext, a: IrValue, b: IrValue) -> Sequence[IrValue]:
-            return combine(inner, a, b, dtype)  # type: ignore[no-any-return]
+            return combine(inner, a, b, dtype)
 
         return reduce(ctx, body, [x], [scalar(ctx, identity(dtype), dtype)], axes, [out])[0]
 

@@ -45,7 +45,7 @@ def _simple(combine: Any, identity: Any) -> Any:
         start = scalar(ctx, identity(out.dtype), out.dtype)
 
         def body(inner: FunctionContext, a: IrValue, b: IrValue) -> Sequence[IrValue]:
-            return combine(inner, a, b, out.dtype)  # type: ignore[no-any-return]
+            return combine(inner, a, b, out.dtype)
 
         return reduce_window(ctx, body, [x], [start], [out], **params)[0]
 

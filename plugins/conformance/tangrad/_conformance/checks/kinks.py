@@ -56,7 +56,7 @@ def bounds(point: Point) -> list[Bounds]:
     return [
         tuple([np.where((n <= FEW) & np.isfinite(one), other, one) for one, other in zip(added, seen)])
         for n, added, seen in zip(kinks, total, _from_around(point), strict=True)
-    ]  # type: ignore[misc]
+    ]
 
 
 def _from_around(point: Point) -> list[Bounds]:

@@ -98,7 +98,7 @@ class _Policy:
         self.arguments = arguments
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.arguments == self.arguments  # type: ignore[attr-defined]
+        return type(other) is type(self) and other.arguments == self.arguments
 
     def __hash__(self) -> int:
         return hash((type(self), self.arguments))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from tangrad._export.compiled.loaded import LoadedCompiled
 from tangrad._export.compiled.reading import load_compiled
 from tangrad._export.compiled.writing import serialize_compiled
+
+if TYPE_CHECKING:
+    from tangrad.core import Device
+    from tangrad.tree_util import PyTreeDef
 
 
 def serialize(compiled: Any) -> tuple[bytes, Any, Any]:
@@ -25,10 +30,10 @@ def serialize(compiled: Any) -> tuple[bytes, Any, Any]:
 
 def deserialize_and_load(
     serialized: bytes,
-    in_tree: Any,
-    out_tree: Any,
+    in_tree: PyTreeDef,
+    out_tree: PyTreeDef,
     backend: str | None = None,
-    execution_devices: Any = None,
+    execution_devices: Sequence[Device] | None = None,
     *,
     trusted: bool = False,
 ) -> LoadedCompiled:

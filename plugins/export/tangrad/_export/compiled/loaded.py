@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad import tree
 from tangrad._export.exported import argument_labels
-from tangrad.core import Array, ShapedArray, Tracer, get_aval, is_array_value, put
+from tangrad.core import Array, Backend, Executable, ShapedArray, Tracer, get_aval, is_array_value, put
 from tangrad.core.programs import check_values
 from tangrad.extend.jit import check_not_shared
 
@@ -22,7 +22,9 @@ class LoadedCompiled:
         backend: the name of the backend that runs it.
     """
 
-    def __init__(self, fields: dict[str, Any], backend: Any, executable: Any, kept: Sequence[int] | None) -> None:
+    def __init__(
+        self, fields: dict[str, Any], backend: Backend, executable: Executable, kept: Sequence[int] | None
+    ) -> None:
         self.fun_name: str = fields["name"]
         self.in_tree, self.out_tree = fields["in_tree"], fields["out_tree"]
         self.in_avals: tuple[ShapedArray, ...] = fields["in_avals"]

@@ -21,7 +21,7 @@ def constant(step_size: Number) -> Schedule:
     >>> optimizers.constant(0.1)(7)
     0.1
     """
-    return api_boundary(lambda i: step_size)  # type: ignore[no-any-return]
+    return api_boundary(lambda i: step_size)
 
 
 @api_boundary
@@ -32,7 +32,7 @@ def exponential_decay(step_size: Number, decay_steps: Number, decay_rate: Number
     >>> optimizers.exponential_decay(1.0, 10, 0.5)(20)
     0.25
     """
-    return api_boundary(lambda i: step_size * decay_rate ** (i / decay_steps))  # type: ignore[no-any-return]
+    return api_boundary(lambda i: step_size * decay_rate ** (i / decay_steps))
 
 
 @api_boundary
@@ -48,7 +48,7 @@ def inverse_time_decay(step_size: Number, decay_steps: Number, decay_rate: Numbe
         time = tnp.floor(i / decay_steps) if staircase else i / decay_steps
         return step_size / (1 + decay_rate * time)
 
-    return api_boundary(schedule)  # type: ignore[no-any-return]
+    return api_boundary(schedule)
 
 
 @api_boundary
@@ -65,7 +65,7 @@ def polynomial_decay(step_size: Number, decay_steps: Number, final_step_size: Nu
         left = 1 - tnp.minimum(i, decay_steps) / decay_steps
         return left**power * (step_size - final_step_size) + final_step_size
 
-    return api_boundary(schedule)  # type: ignore[no-any-return]
+    return api_boundary(schedule)
 
 
 @api_boundary
@@ -89,7 +89,7 @@ def piecewise_constant(boundaries: ArrayLike, values: Sequence[Number]) -> Sched
             "piecewise_constant: boundaries must have one dimension, and values one item more, got shapes "
             f"{limits.shape} and {steps.shape}"
         )
-    return api_boundary(lambda i: steps[tnp.sum(i > limits)])  # type: ignore[no-any-return]
+    return api_boundary(lambda i: steps[tnp.sum(i > limits)])
 
 
 @api_boundary
@@ -103,7 +103,7 @@ def make_schedule(scalar_or_schedule: Number | Schedule) -> Schedule:
     0.1
     """
     if callable(scalar_or_schedule):
-        return scalar_or_schedule  # type: ignore[no-any-return]
+        return scalar_or_schedule
     if tnp.ndim(scalar_or_schedule) == 0:
         return constant(scalar_or_schedule)
     raise TypeError(f"expected a step size or a function of the step, got {scalar_or_schedule!r}")

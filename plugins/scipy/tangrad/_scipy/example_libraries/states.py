@@ -100,7 +100,7 @@ def optimizer(opt_maker: Callable[P, tuple[Callable[..., Any], ...]]) -> Callabl
 
         return Optimizer(api_boundary(init_tree), api_boundary(update_tree), api_boundary(params_of))
 
-    return copy_identity(make, opt_maker)  # type: ignore[no-any-return]
+    return copy_identity(make, opt_maker)
 
 
 def _packed(states: list[Any], structure: Any) -> OptimizerState:

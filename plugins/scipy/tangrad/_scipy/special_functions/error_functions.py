@@ -201,7 +201,7 @@ def _fresnel_pair(x: Any) -> Any:
     return both.imag, both.real
 
 
-_fresnel_pair = Fused("fresnel", _fresnel_pair, multiple_results=True)  # type: ignore[assignment]
+_fresnel_pair = Fused("fresnel", _fresnel_pair, multiple_results=True)
 
 
 def fresnel(x: ArrayLike) -> tuple[Array, Array]:

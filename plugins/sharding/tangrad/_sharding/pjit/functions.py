@@ -91,7 +91,7 @@ class MeshBoundFunction:
         self._shardings = shardings
         self._without_mesh = without_mesh
         self._of_mesh: dict[Mesh, Any] = {}
-        copy_identity(self, fun)  # type: ignore[arg-type]
+        copy_identity(self, fun)
 
     def _function(self) -> Any:
         mesh = get_mesh()

@@ -162,7 +162,7 @@ class PmapFunction(Generic[P, R]):
         self._cuts: dict[tuple[Mesh, int | None], NamedSharding] = {}
         self._jitted = jit(self._mapped, static_argnums=static, donate_argnums=donated)
         self.call = api_boundary(self._call)
-        copy_identity(self, fun)  # type: ignore[arg-type]
+        copy_identity(self, fun)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.call(args, kwargs)
@@ -315,7 +315,7 @@ class PmapFunction(Generic[P, R]):
                 f"pmap: out_axes is None for result {position}, which may differ between devices; give it an axis, or "
                 f"make it the same everywhere (lax.psum, lax.pmean, …)"
             )
-        return program.bind(values, results)  # type: ignore[no-any-return]
+        return program.bind(values, results)
 
     def _constant(self, of_one: Any, values: Any, axes: Any, size: int, out_tree: list[Any]) -> Sequence[Any]:
         """Results for more examples than devices, of a function that gives the same whatever and wherever they are.

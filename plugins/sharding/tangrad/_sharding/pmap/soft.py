@@ -145,7 +145,7 @@ class SoftPmapFunction(Generic[P, R]):
         copy_identity(self, fun)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self.call(args, kwargs)  # type: ignore[no-any-return]
+        return self.call(args, kwargs)
 
     def __repr__(self) -> str:
         return f"<soft-pmapped {getattr(self._fun, '__name__', type(self._fun).__name__)}>"

@@ -81,7 +81,7 @@ def _places(primitive: Primitive, count: int, params: dict[str, Any], programs: 
     rule = REPLICATION.get_rule(primitive)
     of = getattr(rule, "places", None)
     if of is not None:
-        return of(count, params)  # type: ignore[no-any-return]
+        return of(count, params)
     if len(programs) == 1 and len(programs[0].in_avals) == count:
         return Places([range(count)])
     return None
@@ -123,7 +123,7 @@ def along(closed: ClosedJaxpr, inputs: Sequence[Axes], outputs: Sequence[Axes] =
         return [*[_as_wide(out, axes) for out, axes in zip(outs, outputs)], *outs[len(outputs) :]]
 
     make = lambda: trace_to_closed_jaxpr(run, avals, closed.jaxpr.debug_name)
-    return _fitted.get(closed, (tuple(avals), tuple(outputs)), make)  # type: ignore[no-any-return]
+    return _fitted.get(closed, (tuple(avals), tuple(outputs)), make)
 
 
 def _wider(aval: Any, axes: Axes) -> Any:

@@ -112,7 +112,7 @@ def shard_map(
     options = {"mesh": mesh, "in_specs": in_specs, "out_specs": out_specs, "axis_names": axis_names}
     options |= {"check_vma": check_vma, "check_rep": check_rep, "auto": auto}
     if f is None:
-        return lambda function: shard_map(function, **options)  # type: ignore[arg-type]
+        return lambda function: shard_map(function, **options)
     if not callable(f):
         raise TypeError(f"shard_map expects a function, got {f!r} of type {type(f).__name__}")
     for name, specs in (("in_specs", in_specs), ("out_specs", out_specs)):
@@ -213,7 +213,7 @@ class _ShardedFunction:
                 if len(table) >= TRACE_LIMIT:
                     table.clear()
                 table[key] = found
-        return found  # type: ignore[no-any-return]
+        return found
 
     def _trace(self, mesh: Mesh, manual: tuple[Any, ...], structure: Any, parts: Any, shardings: Any) -> _Traced:
         out_tree: list[Any] = []

@@ -26,7 +26,7 @@ def stacking(closed: ClosedJaxpr, count: int) -> ClosedJaxpr:
 
         return trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name)
 
-    return _made.get(closed, ("stacking", count), make)  # type: ignore[no-any-return]
+    return _made.get(closed, ("stacking", count), make)
 
 
 def unstacking(closed: ClosedJaxpr, stacked: Sequence[bool]) -> ClosedJaxpr:
@@ -44,7 +44,7 @@ def unstacking(closed: ClosedJaxpr, stacked: Sequence[bool]) -> ClosedJaxpr:
 
         return trace_to_closed_jaxpr(run, avals, closed.jaxpr.debug_name)
 
-    return _made.get(closed, ("unstacking", tuple(stacked)), make)  # type: ignore[no-any-return]
+    return _made.get(closed, ("unstacking", tuple(stacked)), make)
 
 
 def with_differing_results(closed: ClosedJaxpr, axes: Sequence[tuple[Any, ...]]) -> ClosedJaxpr:
@@ -60,7 +60,7 @@ def with_differing_results(closed: ClosedJaxpr, axes: Sequence[tuple[Any, ...]])
 
         return trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name)
 
-    return _made.get(closed, ("differing", tuple(axes)), make)  # type: ignore[no-any-return]
+    return _made.get(closed, ("differing", tuple(axes)), make)
 
 
 def sharing_cotangents(closed: ClosedJaxpr, shares: Sequence[int], sums: Sequence[tuple[Any, ...]]) -> ClosedJaxpr:
@@ -84,7 +84,7 @@ def sharing_cotangents(closed: ClosedJaxpr, shares: Sequence[int], sums: Sequenc
 
         return trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name)
 
-    return _made.get(closed, ("sharing", tuple(shares), tuple(sums)), make)  # type: ignore[no-any-return]
+    return _made.get(closed, ("sharing", tuple(shares), tuple(sums)), make)
 
 
 def _part(cotangent: Any, count: int) -> Any:

@@ -36,7 +36,7 @@ def with_cotangent_sums(closed: ClosedJaxpr, sizes: dict[Any, int], varying: Seq
     if not names or not _waits(closed.jaxpr):
         return closed
     key = tuple(sizes.items()), tuple(varying)
-    return _programs.get(closed, key, lambda: _with_sums(closed, names, sizes, varying))  # type: ignore[no-any-return]
+    return _programs.get(closed, key, lambda: _with_sums(closed, names, sizes, varying))
 
 
 def with_cotangent_sums_for(

@@ -46,7 +46,7 @@ def as_vmaps(
 
 
 def _axes_of(sharding: Any, ndim: int) -> tuple[tuple[Any, ...], ...]:
-    return sharding.dimension_axes(ndim)  # type: ignore[no-any-return]
+    return sharding.dimension_axes(ndim)
 
 
 def _mentions(per_dimension: Any, axis: Any) -> bool:

@@ -32,7 +32,7 @@ class DotDimensionNumbers(tuple[Any, ...]):
 
     def __new__(cls, dimension_numbers: Any) -> DotDimensionNumbers:
         if type(dimension_numbers) is cls:
-            return dimension_numbers  # type: ignore[no-any-return]
+            return dimension_numbers
         try:
             (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
         except (TypeError, ValueError):

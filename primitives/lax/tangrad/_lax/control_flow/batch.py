@@ -200,9 +200,7 @@ def _mask(
             f"that must happen only in rows that go on: {refused}. Of callbacks only those of tangrad.debug can be here"
         )
     key = ("mask", cond_nconsts, body_nconsts)
-    return _masked.get(  # type: ignore[no-any-return]
-        body, (key, condition), lambda: _make_mask(condition, body, cond_nconsts)
-    )
+    return _masked.get(body, (key, condition), lambda: _make_mask(condition, body, cond_nconsts))
 
 
 def _make_mask(condition: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int) -> tuple[ClosedJaxpr, ClosedJaxpr, int]:

@@ -19,9 +19,7 @@ Used = tuple[bool, ...]
 
 def thin(closed: ClosedJaxpr, used_outputs: Used, keep: Used) -> tuple[ClosedJaxpr, list[bool]]:
     """The program without some outputs and what only they need; inputs in `keep` stay. And which inputs it has."""
-    return _thinned.get(  # type: ignore[no-any-return]
-        closed, (used_outputs, keep), lambda: _thin(closed, used_outputs, keep)
-    )
+    return _thinned.get(closed, (used_outputs, keep), lambda: _thin(closed, used_outputs, keep))
 
 
 def _thin(closed: ClosedJaxpr, used_outputs: Used, keep: Used) -> tuple[ClosedJaxpr, list[bool]]:

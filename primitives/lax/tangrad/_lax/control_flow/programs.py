@@ -30,7 +30,7 @@ def rearranged(closed: ClosedJaxpr, inputs: Sequence[int], outputs: Sequence[int
     jaxpr = closed.jaxpr
     if key == (tuple(range(len(jaxpr.invars))), tuple(range(len(jaxpr.outvars)))):
         return closed
-    return _rearranged.get(  # type: ignore[no-any-return]
+    return _rearranged.get(
         closed,
         key,
         lambda: ClosedJaxpr(
@@ -57,7 +57,7 @@ def ignoring(closed: ClosedJaxpr, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
     if not avals:
         return closed
     key = ("ignoring", tuple(avals))
-    return _rearranged.get(  # type: ignore[no-any-return]
+    return _rearranged.get(
         closed,
         key,
         lambda: ClosedJaxpr(
@@ -162,4 +162,4 @@ def as_different(closed: ClosedJaxpr, axes: Sequence[Any]) -> ClosedJaxpr:
         return [*marked, *outs[len(marked) :]]
 
     make = lambda: trace_to_closed_jaxpr(run_marked, closed.in_avals, closed.jaxpr.debug_name)
-    return _marked.get(closed, (tuple(axes), typed.names), make)  # type: ignore[no-any-return]
+    return _marked.get(closed, (tuple(axes), typed.names), make)

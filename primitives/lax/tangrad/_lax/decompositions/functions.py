@@ -41,7 +41,7 @@ def lu(x: ArrayLike) -> tuple[Any, Any, Any]:
     >>> permutation
     Array([1, 0], dtype=int32)
     """
-    return tuple(p.lu_p.bind(operand("lu", x, "x")))  # type: ignore[return-value]
+    return tuple(p.lu_p.bind(operand("lu", x, "x")))
 
 
 def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:

@@ -56,7 +56,7 @@ def hessenberg(a: ArrayLike) -> tuple[Any, Any]:
     >>> h.shape, taus.shape
     ((3, 3), (2,))
     """
-    return tuple(p.hessenberg_p.bind(operand("hessenberg", a, "a")))  # type: ignore[return-value]
+    return tuple(p.hessenberg_p.bind(operand("hessenberg", a, "a")))
 
 
 def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
@@ -80,7 +80,7 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Any, Any, Any, Any
     >>> diagonal
     Array([2., 3.], dtype=float32)
     """
-    return tuple(p.tridiagonal_p.bind(operand("tridiagonal", a, "a"), lower=bool(lower)))  # type: ignore[return-value]
+    return tuple(p.tridiagonal_p.bind(operand("tridiagonal", a, "a"), lower=bool(lower)))
 
 
 def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike) -> Array:

@@ -428,7 +428,7 @@ def bitcast_convert_type_p(operand: ShapedArray, *, new_dtype: DType) -> ShapedA
 def _bitcast_shape(operand: ShapedArray, new_dtype: DType) -> tuple[int, ...]:
     old, new = dtypes.bit_width(operand.dtype), dtypes.bit_width(new_dtype)
     if old == new:
-        return operand.shape  # type: ignore[no-any-return]
+        return operand.shape
     if old > new:
         return (*operand.shape, old // new)
     if not operand.shape or operand.shape[-1] * old != new:
@@ -437,7 +437,7 @@ def _bitcast_shape(operand: ShapedArray, new_dtype: DType) -> tuple[int, ...]:
             f"{dtypes.dtype_name(new_dtype)} ({new} bits) needs a last dimension of {new // old}, "
             f"got shape {operand.shape}"
         )
-    return operand.shape[:-1]  # type: ignore[no-any-return]
+    return operand.shape[:-1]
 
 
 @elementwise.primitive(name="reduce_precision")

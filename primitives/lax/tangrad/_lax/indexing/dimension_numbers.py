@@ -67,10 +67,10 @@ class _Numbers:
         raise AttributeError(f"{type(self).__name__} cannot be changed")
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (type(other) is type(self) and self.astuple() == other.astuple())  # type: ignore[attr-defined]
+        return self is other or (type(other) is type(self) and self.astuple() == other.astuple())
 
     def __hash__(self) -> int:
-        return self._hash  # type: ignore[attr-defined, no-any-return]
+        return self._hash  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
         inside = ", ".join([f"{name}={getattr(self, name)}" for name in self.fields])

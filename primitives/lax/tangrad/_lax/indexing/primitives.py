@@ -102,7 +102,7 @@ def _scatter(name: str, documentation: str) -> Primitive:
         return ShapedArray(operand.shape, operand.dtype, operand.weak_type and updates.weak_type)
 
     abstract_eval.__doc__ = documentation
-    return indexing.primitive(abstract_eval, name=name, weak_type="own")  # type: ignore[no-any-return]
+    return indexing.primitive(abstract_eval, name=name, weak_type="own")
 
 
 def _check_scatter(name: str, operand: ShapedArray, indices: ShapedArray, updates: ShapedArray, numbers: Any) -> None:

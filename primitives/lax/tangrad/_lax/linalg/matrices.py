@@ -72,7 +72,7 @@ def _from_diagonal(aval: ShapedArray, k: int) -> Value:
 
 def _indices(aval: ShapedArray) -> tuple[Array, Array]:
     shape = aval.shape[-2:]
-    return tuple([iota_p.bind(dtype=INDEX, shape=shape, dimension=d) for d in (0, 1)])  # type: ignore[return-value]
+    return tuple([iota_p.bind(dtype=INDEX, shape=shape, dimension=d) for d in (0, 1)])
 
 
 def _for_each_matrix(mask: Value, aval: ShapedArray) -> Value:

@@ -33,7 +33,7 @@ class Target:
 def _move(args: tuple[Any, ...], params: Params) -> Any:
     """Outside of programs the array is moved; inside, where a program runs decides."""
     array, device = as_array(args[0]), params["target"].device
-    if isinstance(array, Array) and type(array).backend is device.backend:  # type: ignore[attr-defined]
+    if isinstance(array, Array) and type(array).backend is device.backend:
         return device.backend.move(array, device)
     return device.backend.put(array.to_numpy(), array.aval, device)
 

@@ -135,7 +135,7 @@ def scalar_program(
         return make()
     found = _programs.find(computation, (structure, avals))
     if found is not None:
-        return found  # type: ignore[no-any-return]
+        return found
     made = make()
     if not any([isinstance(const, Tracer) for const in made[0].consts]):
         _programs.get(computation, (structure, avals), lambda: made)

@@ -67,7 +67,7 @@ def _reduce_prod(primals: Values, tangents: Values, *, axes: tuple[int, ...]) ->
         # Halves, not neighbours: the order does not matter, and rows side by side are faster.
         half = (size + 1) // 2
         second = [_padded(x, fill, 2 * half - size) for x, fill in zip(rows(pair, half, size), (1, 0))]
-        pair = _products(rows(pair, 0, half), tuple(second))  # type: ignore[assignment]
+        pair = _products(rows(pair, 0, half), tuple(second))
         size = half
     kept = pair[0].aval.shape[1:]
     answer, out = [reshape_p.bind(x, new_sizes=kept, dimensions=None) for x in pair]

@@ -52,7 +52,7 @@ def result_size(size: Any, rank: int, k: int, recall_target: float, input_size: 
 def exactly(operand: Value, *, axis: int, is_max_k: bool, results: Any, **_: object) -> tuple[Any, Any]:
     """All of them, without loss, in order."""
     if is_max_k:
-        return top_k_p.bind(operand, k=results, axis=axis)  # type: ignore[no-any-return]
+        return top_k_p.bind(operand, k=results, axis=axis)
     values, positions = top_k_p.bind(neg_p.bind(operand), k=results, axis=axis)
     return neg_p.bind(values), positions
 

@@ -87,7 +87,7 @@ def sort_key_val(
     made = keys if isinstance(keys, Array) else as_lax_operand("sort_key_val", keys, "keys")
     others = values if isinstance(values, Array) else as_lax_operand("sort_key_val", values, "values")
     axis = canonical_axis("sort_key_val", dimension, made.aval.ndim, "dimension")
-    return sort_p.bind(made, others, dimension=axis, is_stable=bool(is_stable), num_keys=1)  # type: ignore[no-any-return]
+    return sort_p.bind(made, others, dimension=axis, is_stable=bool(is_stable), num_keys=1)
 
 
 def top_k(operand: ArrayLike, k: SupportsIndex, *, axis: int = -1) -> tuple[Array, Array]:
@@ -113,7 +113,7 @@ def top_k(operand: ArrayLike, k: SupportsIndex, *, axis: int = -1) -> tuple[Arra
     """
     made = operand if isinstance(operand, Array) else as_lax_operand("top_k", operand, "operand")
     count = k if is_symbolic(k) else check_int("top_k", k, "k")
-    return top_k_p.bind(made, k=count, axis=canonical_axis("top_k", axis, made.aval.ndim))  # type: ignore[no-any-return]
+    return top_k_p.bind(made, k=count, axis=canonical_axis("top_k", axis, made.aval.ndim))
 
 
 def approx_max_k(
@@ -218,4 +218,4 @@ def _approximate(
             raise NotImplementedError(f"{name}: aggregate_to_topk=False over a dimension of symbolic size {shape}")
         results = result_size(shape[axis], len(shape), count, float(recall), among)
     params = {"k": count, "axis": axis, "recall_target": float(recall), "is_max_k": is_max_k, "results": results}
-    return approx_top_k_p.bind(made, **params)  # type: ignore[no-any-return]
+    return approx_top_k_p.bind(made, **params)

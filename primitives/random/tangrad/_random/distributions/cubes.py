@@ -50,7 +50,7 @@ def _positive_roots(stream: Stream, wanted: Any, c: Value) -> tuple[Any, Any]:
         return lax.bitwise_and(waiting, lax.le(root, 0)), keys, x, root
 
     start = (wanted, stream.keys, full(shape, 0, dtype), full(shape, 1, dtype))
-    return while_loop(lambda state: _any(state[0]), step, start)[2:]  # type: ignore[no-any-return]
+    return while_loop(lambda state: _any(state[0]), step, start)[2:]
 
 
 def _any(mask: Value) -> Any:

@@ -131,7 +131,7 @@ def unit_floats(bits: Value, dtype: Any) -> Array:
         bits = convert(bits, words)
     one = np.ones((), dtype)
     mantissa = shift_right_logical_p.bind(bits, literal(surplus, words))
-    filled = or_p.bind(mantissa, literal(int(one.view(words)), words))  # type: ignore[call-overload]
+    filled = or_p.bind(mantissa, literal(int(one.view(words)), words))
     floats = bitcast_convert_type_p.bind(filled, new_dtype=dtype)
     return sub_p.bind(floats, literal(one[()], dtype))
 

@@ -30,7 +30,7 @@ def tolerance(dtype: Any, tol: Any = None) -> float:
     wanted = dtypes.as_dtype(dtype)
     if isinstance(tol, dict):
         stated = {dtypes.as_dtype(key): value for key, value in tol.items()}
-        return stated.get(wanted, _TOLERANCES.get(str(wanted), 0.0))  # type: ignore[no-any-return]
+        return stated.get(wanted, _TOLERANCES.get(str(wanted), 0.0))
     return _TOLERANCES.get(str(wanted), 0.0) if tol is None else tol
 
 

@@ -170,5 +170,5 @@ def _reduce_window(closed: ClosedJaxpr, arrays: Sequence[Any], initial: Sequence
     if any([isinstance(const, Tracer) for const in closed.consts]):
         params = {"jaxpr": closed, **params}
         reduce_window_p.infer(tuple([x.aval for x in (*arrays, *initial)]), params)
-        return reduce_window_p.decompose(*arrays, *initial, **params)  # type: ignore[misc, no-any-return]
-    return reduce_window_p.bind(*arrays, *initial, jaxpr=closed, **params)  # type: ignore[no-any-return]
+        return reduce_window_p.decompose(*arrays, *initial, **params)  # type: ignore[misc]
+    return reduce_window_p.bind(*arrays, *initial, jaxpr=closed, **params)
