@@ -35,7 +35,7 @@ class SupportsArray(Protocol):  # what says which array it stands for
 
 
 if TYPE_CHECKING:  # for whom `complex` stands for all numbers of Python
-    ArrayLike: TypeAlias = Array | Literal | SupportsArray | np.ndarray[Any, Any] | np.bool_ | np.number[Any] | complex
+    ArrayLike: TypeAlias = Array | Literal | SupportsArray | np.ndarray | np.bool_ | np.number[Any] | complex
 else:  # isinstance refuses generic classes with parameters
     ArrayLike = Array | SupportsArray | np.ndarray | np.bool_ | np.number | bool | int | float | complex
 DTypeLike: TypeAlias = str | type[Any] | np.dtype[Any] | _HasDType

@@ -8,13 +8,11 @@ all else is matrix products.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tangrad._backend_numpy.decompositions import lapack
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 BLOCK = 64
 LARGE = 128  # rows from which on SciPy is asked for

@@ -97,7 +97,7 @@ def _rows(array: NumpyArray) -> Iterator[NumpyArray]:
         yield out
 
 
-def _numbers(vector: np.ndarray) -> Iterator[np.ndarray[Any, Any]]:
+def _numbers(vector: np.ndarray) -> Iterator[np.ndarray]:
     """The elements of a vector, of which NumPy would make scalars; those of a large one do not keep it."""
     if vector.nbytes <= KEPT:
         return map(vector.__getitem__, zip(range(len(vector)), repeat(...)))

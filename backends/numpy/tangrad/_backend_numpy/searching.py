@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 MANY = 1 << 13  # values from which on this is worth it, if there are MORE times as many as keys
 MORE = 4

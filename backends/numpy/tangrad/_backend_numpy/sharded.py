@@ -28,12 +28,12 @@ class ShardedArray(NumpyArray):
 
     __slots__ = ("_parts", "user_sharding")
 
-    def __init__(self, aval: ShapedArray, sharding: Sharding, parts: Sequence[np.ndarray[Any, Any]]) -> None:
+    def __init__(self, aval: ShapedArray, sharding: Sharding, parts: Sequence[np.ndarray]) -> None:
         self.aval = aval
         self.user_sharding = sharding
         self._parts: list[Any] | None = list(parts)
 
-    def part_buffers(self) -> list[np.ndarray[Any, Any]]:
+    def part_buffers(self) -> list[np.ndarray]:
         """The contents of the parts, in the order of the devices. Raises RuntimeError for a deleted array."""
         if self._parts is None:
             raise RuntimeError(deleted_message(self))

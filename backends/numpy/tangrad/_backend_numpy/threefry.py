@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ WORD = 0xFFFFFFFF
 BLOCK = 1 << 15  # elements: what a block takes (400 KB) fits into a second-level cache
 FEW = 160  # elements up to which long integers are faster
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 UINT32 = np.dtype(np.uint32)
 
 

@@ -86,7 +86,7 @@ class XlaArray(Array):
             filter_traceback(error)
             raise
 
-    def to_numpy(self) -> np.ndarray[Any, Any]:
+    def to_numpy(self) -> np.ndarray:
         """The contents as a NumPy array, which must not be written to. Waits until they are computed."""
         transfers.read(self)
         try:
@@ -106,7 +106,7 @@ class XlaArray(Array):
                 pass
         return Array._owner(self)
 
-    def _contents(self) -> np.ndarray[Any, Any]:
+    def _contents(self) -> np.ndarray:
         """What the buffer holds, which is another array for typed keys and float0."""
         try:
             _read_value(self)

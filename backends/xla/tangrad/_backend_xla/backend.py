@@ -131,7 +131,7 @@ class XlaBackend(Backend):
             )
         return device.committed
 
-    def get(self, array: Any) -> np.ndarray[Any, Any]:
+    def get(self, array: Any) -> np.ndarray:
         """The contents of an array, not to be written to."""
         return array.to_numpy()
 

@@ -275,7 +275,7 @@ def shards_of(buffer: Any, avals: Sequence[Any], shardings: Sequence[Any]) -> li
     ]
 
 
-def to_numpy(buffer: Any, dtype: Any) -> np.ndarray[Any, Any]:
+def to_numpy(buffer: Any, dtype: Any) -> np.ndarray:
     """The contents of a single-device buffer of a dtype, read-only; a view of its memory where that is the host's.
 
     The host's buffers have Python's buffer protocol. jaxlib's own conversion is slower, and imports jax where it is
@@ -298,7 +298,7 @@ def readable(buffer: Any) -> memoryview:
     return memoryview(buffer)
 
 
-def _converted(buffer: Any) -> np.ndarray[Any, Any]:
+def _converted(buffer: Any) -> np.ndarray:
     array, copied = buffer._single_device_array_to_np_array_did_copy()
     if copied:
         array.flags.writeable = False

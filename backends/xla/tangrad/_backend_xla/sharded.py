@@ -76,7 +76,7 @@ def hlo_sharding(sharding: Sharding, ordered: Sequence[Any], ndim: int) -> Any:
     return jaxlib_api.tiled_sharding(sharding.tiles(ndim), order)
 
 
-def put(contents: np.ndarray[Any, Any], aval: Any, placement: Placement) -> XlaArray:
+def put(contents: np.ndarray, aval: Any, placement: Placement) -> XlaArray:
     """An array over several devices with the contents of a NumPy array, which are copied, each part once.
 
     Of an array over several processes each makes the parts that it holds; the contents must be the same everywhere.

@@ -87,7 +87,7 @@ def _integer_range(dtype: DType) -> tuple[float, float]:
     return int(limits.min), int(limits.max)
 
 
-def coerce_to_array(value: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+def coerce_to_array(value: Any, dtype: Any = None) -> np.ndarray:
     """A Python number or NumPy value as a NumPy array of `dtype`, by default the canonical dtype of the value.
 
     Raises OverflowError for a Python integer that does not fit. Floats beyond the dtype become infinite, silently.

@@ -87,14 +87,14 @@ class ArrayOperators(ArrayMembers):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def to_numpy(self) -> np.ndarray[Any, Any]:
+    def to_numpy(self) -> np.ndarray:
         """The contents as a NumPy array, which must not be written to. Waits until they are computed.
 
         Of an array of an extended dtype (random keys): the numbers that its elements are made of.
         """
         raise NotImplementedError
 
-    def _looked_at(self) -> np.ndarray[Any, Any]:
+    def _looked_at(self) -> np.ndarray:
         """The contents to be read only: it may be what backends compute with, and is not returned to users."""
         return self.to_numpy()
 
@@ -185,17 +185,17 @@ class Array(ArrayOperators):
             f"copy without that part"
         )
 
-    def _numbers(self) -> np.ndarray[Any, Any]:
+    def _numbers(self) -> np.ndarray:
         """As `to_numpy`, for users. Raises TypeError for extended dtypes, which NumPy and Python do not know."""
         dtype: Any = self.aval.dtype
         if isinstance(dtype, dtypes.ExtendedDType):
             raise TypeError(f"arrays of dtype {dtype} do not become NumPy arrays or Python numbers{dtype.way_out}")
         return self.to_numpy()
 
-    def _looked_at(self) -> np.ndarray[Any, Any]:
+    def _looked_at(self) -> np.ndarray:
         return self._numbers()
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         contents = self._numbers()
         if dtype is not None and np.dtype(dtype) != contents.dtype:
             if copy is False:
@@ -286,7 +286,7 @@ class Literal(ArrayOperators):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.array(self.ndarray, dtype=dtype)
 
-    def to_numpy(self) -> np.ndarray[Any, Any]:
+    def to_numpy(self) -> np.ndarray:
         return self.ndarray
 
 

@@ -154,7 +154,7 @@ class Backend:
         """
         raise NotImplementedError
 
-    def adopt(self, contents: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
+    def adopt(self, contents: np.ndarray, aval: ShapedArray) -> Array:
         """As `put`, of an array of the aval's shape and dtype without other references, which need not be copied."""
         return self.put(contents, aval)
 
@@ -179,7 +179,7 @@ class Backend:
         """The parts of an array on devices of this process, in the order of its sharding's devices."""
         raise NotImplementedError
 
-    def get(self, array: Array) -> np.ndarray[Any, Any]:
+    def get(self, array: Array) -> np.ndarray:
         """The contents of one of its arrays, not to be written to."""
         raise NotImplementedError
 

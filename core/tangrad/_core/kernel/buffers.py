@@ -34,7 +34,7 @@ def check_format(dtype: Any, flags: int) -> None:
         )
 
 
-def exported(contents: np.ndarray[Any, Any], flags: int) -> np.ndarray[Any, Any]:
+def exported(contents: np.ndarray, flags: int) -> np.ndarray:
     """The memory of a NumPy array for a consumer, read-only: a copy where it must be in order and is not."""
     if contents.dtype.isbuiltin != 1:
         contents = contents.view(f"u{contents.itemsize}")

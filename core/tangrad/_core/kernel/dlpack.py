@@ -125,7 +125,7 @@ def requested_capsule(external: Any) -> Any:
         return external.__dlpack__()
 
 
-def from_dlpack(external: Any) -> np.ndarray[Any, Any]:
+def from_dlpack(external: Any) -> np.ndarray:
     """The memory of an object with `__dlpack__` on the host, as a NumPy array that cannot be written to.
 
     Raises BufferError for memory elsewhere, for dtypes that are none here, and for a capsule that was taken before or
@@ -139,7 +139,7 @@ def from_dlpack(external: Any) -> np.ndarray[Any, Any]:
     memory._deleter = managed.deleter
     if not interface["data"][0]:  # NumPy takes no address for nothing
         return np.empty(interface["shape"], dtype)
-    contents: np.ndarray[Any, Any] = np.asarray(memory).view(dtype)
+    contents: np.ndarray = np.asarray(memory).view(dtype)
     return contents if contents.flags.aligned else contents.copy()
 
 
@@ -243,7 +243,7 @@ def _check_reach(tensor: Any, shape: tuple[int, ...], strides: tuple[int, ...] |
         raise BufferError(f"the DLPack capsule's shape {shape} and strides {strides} reach beyond all memory")
 
 
-def to_dlpack(contents: np.ndarray[Any, Any], **options: Any) -> Any:
+def to_dlpack(contents: np.ndarray, **options: Any) -> Any:
     """A capsule over the memory of a NumPy array, of those dtypes too that NumPy does not export.
 
     Raises BufferError for a dtype that DLPack has no word for.

@@ -22,7 +22,7 @@ DIGEST_WORDS = 4
 
 
 @overload
-def process_allgather(in_tree: ArrayLike, tiled: bool = False) -> np.ndarray[Any, Any]: ...
+def process_allgather(in_tree: ArrayLike, tiled: bool = False) -> np.ndarray: ...
 @overload
 def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree: ...
 def process_allgather(in_tree: PyTree, tiled: bool = False) -> Any:
@@ -54,7 +54,7 @@ def process_allgather(in_tree: PyTree, tiled: bool = False) -> Any:
 
 
 @overload
-def broadcast_one_to_all(in_tree: ArrayLike, is_source: bool | None = None) -> np.ndarray[Any, Any]: ...
+def broadcast_one_to_all(in_tree: ArrayLike, is_source: bool | None = None) -> np.ndarray: ...
 @overload
 def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTree: ...
 def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> Any:
@@ -114,7 +114,7 @@ def sync_global_devices(name: str) -> None:
     _compare(_gathered(_digest(name)), f"sync_global_devices({name!r}): the names")
 
 
-def _compare(rows: np.ndarray[Any, Any], what: str) -> None:
+def _compare(rows: np.ndarray, what: str) -> None:
     differing = [number for number, row in enumerate(rows) if not np.array_equal(row, rows[0])]
     if differing:
         raise AssertionError(f"{what} of the processes {differing} differ from those of process 0")
@@ -123,7 +123,7 @@ def _compare(rows: np.ndarray[Any, Any], what: str) -> None:
 # --- descriptions ----------------------------------------------------------------------------------------------------
 
 
-def _digest(*parts: str | bytes) -> np.ndarray[Any, Any]:
+def _digest(*parts: str | bytes) -> np.ndarray:
     found = hashlib.blake2b(digest_size=4 * DIGEST_WORDS)
     for part in parts:
         found.update(part.encode() if isinstance(part, str) else part)
@@ -155,7 +155,7 @@ def _is_of_several(leaf: Any) -> bool:
     return isinstance(leaf, Array) and not isinstance(leaf, Tracer) and not leaf.is_fully_addressable
 
 
-def _contents(leaf: Any) -> np.ndarray[Any, Any]:
+def _contents(leaf: Any) -> np.ndarray:
     """An array, or number, as a NumPy array of the dtype that it has here. Raises TypeError for typed keys."""
     aval = get_aval(leaf)
     if isinstance(aval.dtype, dtypes.ExtendedDType):
@@ -166,24 +166,24 @@ def _contents(leaf: Any) -> np.ndarray[Any, Any]:
     return np.ascontiguousarray(np.asarray(leaf, aval.dtype)).reshape(aval.shape)
 
 
-def _whole(array: Any) -> np.ndarray[Any, Any]:
+def _whole(array: Any) -> np.ndarray:
     sharding = array.sharding
     whole = sharding.resharded((1,) * array.ndim, sharding.device_order)
     return np.array(whole.constrain(array).to_numpy())
 
 
-def _stacked(leaf: Any, tiled: bool) -> np.ndarray[Any, Any]:
+def _stacked(leaf: Any, tiled: bool) -> np.ndarray:
     rows = _gathered(_contents(leaf))
     return rows.reshape(-1, *rows.shape[2:]) if tiled and rows.ndim > 1 else rows
 
 
-def _gathered(row: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _gathered(row: np.ndarray) -> np.ndarray:
     """The rows of all processes, one below the other."""
     rows, everywhere = _sharded_rows(row)
     return np.array(everywhere.constrain(rows).to_numpy())
 
 
-def _sent(contents: np.ndarray[Any, Any], mine: bool) -> np.ndarray[Any, Any]:
+def _sent(contents: np.ndarray, mine: bool) -> np.ndarray:
     """The array of the source. Its bits are added up as integers, to which the other processes add zeros."""
     row = np.zeros(-(-contents.nbytes // 4), np.uint32)
     if mine:
@@ -193,7 +193,7 @@ def _sent(contents: np.ndarray[Any, Any], mine: bool) -> np.ndarray[Any, Any]:
     return np.frombuffer(total.tobytes()[: contents.nbytes], contents.dtype).reshape(contents.shape).copy()
 
 
-def _sharded_rows(row: np.ndarray[Any, Any]) -> tuple[Any, NamedSharding]:
+def _sharded_rows(row: np.ndarray) -> tuple[Any, NamedSharding]:
     """A row of each process as one array over the first device of each; and the sharding by which all have all rows."""
     backend = get_backend()
     first: dict[int, Any] = {}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 # Contents in order, of arrays whose own memory is not; by the array's id, and for as long as it lives.
-_in_order: dict[int, np.ndarray[Any, Any]] = {}
+_in_order: dict[int, np.ndarray] = {}
 
 
 @property  # type: ignore[misc]  # a property of arrays: the kernel binds it
@@ -22,7 +22,7 @@ def ctypes(self: Any) -> Any:
     return (_held(self, contents) if contents.flags.owndata else contents).ctypes
 
 
-def _held(owner: Any, contents: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _held(owner: Any, contents: np.ndarray) -> np.ndarray:
     """The copy that was made first: its address was handed out."""
     key = id(owner)
     found = _in_order.setdefault(key, contents)

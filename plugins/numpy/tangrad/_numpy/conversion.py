@@ -358,7 +358,7 @@ def _stacked_alike(value: Sequence[Any], dtype: Any) -> Any:
     return concatenate_p.bind(*parts, dimension=0)
 
 
-def _as_numpy(value: Any) -> np.ndarray[Any, Any]:
+def _as_numpy(value: Any) -> np.ndarray:
     try:
         return np.asarray(value)
     except TypeError:  # of a dtype that its library does not give NumPy, as PyTorch's bfloat16

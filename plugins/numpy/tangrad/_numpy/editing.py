@@ -29,7 +29,7 @@ from tangrad.typing import ArrayLike
 COPIES_FROM_HOST = dict.fromkeys(["delete", "insert"], True)
 
 
-def _known_positions(name: str, obj: Any, size: int) -> np.ndarray[Any, Any]:
+def _known_positions(name: str, obj: Any, size: int) -> np.ndarray:
     """Positions from a slice, a boolean mask, or integers; all must be known."""
     if type(obj) is int:
         return np.asarray(obj)
@@ -86,7 +86,7 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_i
     return getitem(x, (*before, kept))
 
 
-def _without_one(place: int, size: int) -> np.ndarray[Any, Any]:
+def _without_one(place: int, size: int) -> np.ndarray:
     kept = np.arange(size - 1, dtype=np.int32)
     kept[place:] += 1
     return kept

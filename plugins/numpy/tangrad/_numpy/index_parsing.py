@@ -237,7 +237,7 @@ def _dimensions_of(item: Any) -> int:
     return np.ndim(item) if not isinstance(item, (Array, Literal)) else item.ndim
 
 
-def concrete_mask(item: Any) -> np.ndarray[Any, Any]:
+def concrete_mask(item: Any) -> np.ndarray:
     """A boolean index as a NumPy array. Raises NonConcreteBooleanIndexError for a tracer."""
     if isinstance(item, Tracer):
         if item.concrete() is None:

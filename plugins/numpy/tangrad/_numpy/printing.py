@@ -120,7 +120,7 @@ def savez(file: Any, *args: ArrayLike, allow_pickle: bool = False, **kwds: Any) 
     np.savez(file, *[np.asarray(value) for value in args], allow_pickle=allow_pickle, **named)
 
 
-def load(file: Any, *args: Any, **kwargs: Any) -> Array | Mapping[str, np.ndarray[Any, Any]]:
+def load(file: Any, *args: Any, **kwargs: Any) -> Array | Mapping[str, np.ndarray]:
     """Read what `save` and `savez` wrote. Nothing in a file is ever executed.
 
     Args:

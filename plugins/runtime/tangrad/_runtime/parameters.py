@@ -150,7 +150,7 @@ def scalar_of(dtype: Any, text: Any) -> Any:
     return array_of(contents, dtype, ())[()]
 
 
-def array_of(contents: Any, dtype: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def array_of(contents: Any, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
     """An array over bytes that were written little-endian; they are copied where this machine is another."""
     array = np.frombuffer(contents, dtype.newbyteorder("<")).reshape(shape)
     return array if array.dtype.isnative else array.astype(dtype)

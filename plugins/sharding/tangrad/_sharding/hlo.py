@@ -113,7 +113,7 @@ def _listed(numbers: Sequence[int]) -> str:
     return ",".join(map(str, numbers))
 
 
-def _iota(found: re.Match[str]) -> np.ndarray[Any, Any]:
+def _iota(found: re.Match[str]) -> np.ndarray:
     sizes = _numbers(found["iota"])
     order = np.arange(math.prod(sizes)).reshape(sizes)
     return order if found["permutation"] is None else order.transpose(_numbers(found["permutation"]))

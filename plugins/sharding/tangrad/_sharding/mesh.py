@@ -40,7 +40,7 @@ class Mesh(MeshAxes):
     """
 
     __slots__ = ("__weakref__", "_key", "axis_names", "axis_types", "devices")
-    devices: np.ndarray[Any, Any]
+    devices: np.ndarray
     axis_names: tuple[Any, ...]
     axis_types: tuple[AxisType, ...]
     _key: tuple[Any, ...]
@@ -88,7 +88,7 @@ class Mesh(MeshAxes):
         return tuple(self.devices.flat)
 
     @property
-    def device_ids(self) -> np.ndarray[Any, Any]:
+    def device_ids(self) -> np.ndarray:
         """The numbers of the devices, in the grid."""
         return np.array([device.id for device in self.devices.flat], int).reshape(self.devices.shape)
 
@@ -172,7 +172,7 @@ mesh_in_use = define_setting(
 )
 
 
-def _device_grid(devices: Any) -> np.ndarray[Any, Any]:
+def _device_grid(devices: Any) -> np.ndarray:
     """The devices as an array of objects of its own."""
     if isinstance(devices, np.ndarray):
         grid = devices.astype(object)
@@ -195,7 +195,7 @@ def _nested_shape(devices: Any) -> tuple[int, ...]:
     return (len(devices), *(inner.pop() if inner else ()))
 
 
-def _check(grid: np.ndarray[Any, Any], names: tuple[Any, ...]) -> None:
+def _check(grid: np.ndarray, names: tuple[Any, ...]) -> None:
     if grid.ndim != len(names):
         raise ValueError(
             f"a mesh needs one axis name for each dimension of its devices, got {grid.ndim} dimensions, of sizes "

@@ -55,7 +55,7 @@ def create_device_mesh(
     *,
     contiguous_submeshes: bool = False,
     allow_split_physical_axes: bool = False,
-) -> np.ndarray[Any, Any]:
+) -> np.ndarray:
     """An array of devices to make a `Mesh` of, in which devices that follow one another are neighbours along the last
     axis.
 
@@ -92,7 +92,7 @@ def _sizes(given: Any, what: str) -> tuple[int, ...]:
         raise TypeError(f"{what} must be a sequence of integers, got {given!r}") from None
 
 
-def _grid(devices: Sequence[Any], sizes: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def _grid(devices: Sequence[Any], sizes: tuple[int, ...]) -> np.ndarray:
     grid = np.empty(len(devices), object)
     grid[:] = devices
     return grid.reshape(sizes)

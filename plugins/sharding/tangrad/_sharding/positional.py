@@ -48,7 +48,7 @@ class PositionalSharding(Sharding):
         self._sets = grid.reshape(*grid.shape, 1)
 
     @classmethod
-    def _of(cls, sets: np.ndarray[Any, Any]) -> PositionalSharding:
+    def _of(cls, sets: np.ndarray) -> PositionalSharding:
         made = object.__new__(cls)
         made._sets = sets
         return made

@@ -11,7 +11,7 @@ import numpy as np
 from tangrad._backend_numpy.decompositions import lapack
 from tangrad._backend_numpy.decompositions.orthogonal_factors import reflector
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 
 def hessenberg(a: Array) -> tuple[Array, Array]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tangrad._backend_numpy.decompositions.triangular_factors import lu
 from tangrad._backend_numpy.linear_algebra import triangular_solve
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 
 def solve(a: Array, b: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 _PREFIXES = {"f": "s", "d": "d", "F": "c", "D": "z"}
 

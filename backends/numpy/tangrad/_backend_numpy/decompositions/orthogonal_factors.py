@@ -11,7 +11,7 @@ import numpy as np
 
 from tangrad._backend_numpy.decompositions import lapack
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 
 def qr(x: Array, pivoting: bool, full_matrices: bool) -> tuple[Array, ...]:

@@ -7,14 +7,12 @@ Computations, 7.5).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tangrad._backend_numpy.decompositions import condensed, lapack
 from tangrad._backend_numpy.decompositions.orthogonal_factors import householder_product, reflector
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 SWEEPS = 30  # for each eigenvalue, after which the iteration counts as failed: LAPACK's number
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from tangrad._backend_numpy.decompositions.lapack import nan_like, or_nan
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 
 def svd(x: Array, full_matrices: bool, compute_uv: bool) -> tuple[Array, ...]:

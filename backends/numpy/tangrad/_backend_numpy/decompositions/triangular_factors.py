@@ -7,14 +7,13 @@ over all matrices of a batch at once.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from tangrad._backend_numpy import linear_algebra
 from tangrad._backend_numpy.decompositions import lapack
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 BLOCK = 32
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tangrad._backend_numpy.decompositions.lapack import nan_like
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 
 def tridiagonal_solve(dl: Array, d: Array, du: Array, b: Array) -> Array:

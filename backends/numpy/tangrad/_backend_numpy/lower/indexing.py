@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 lower = RuleSet("lower.numpy", api=1)
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 # Integers that NumPy takes as indices without losses -> as which their bits are read.
 _UNSIGNED = {np.dtype(f"{kind}{size}"): np.dtype(f"u{size}") for kind in "iu" for size in (1, 2, 4)}

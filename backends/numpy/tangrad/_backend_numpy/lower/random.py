@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 lower = RuleSet("lower.numpy", api=1)
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 
 @kernel(lower, random.threefry2x32_p, nature=FRESH)

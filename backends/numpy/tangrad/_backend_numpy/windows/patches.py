@@ -22,7 +22,7 @@ import numpy as np
 
 from tangrad._backend_numpy.functions import FRESH, Function
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 LARGE_BATCH = 8  # elements of a batch from which on it varies fastest
 LONG_ROW = 64  # positions from which on they may as well

@@ -145,7 +145,7 @@ def _one_by_one(x: Any, rows: Any, update: Update) -> Any:
     return scan(step, x, rows)[0]
 
 
-def ranks_of(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def ranks_of(rows: np.ndarray) -> np.ndarray:
     """How often each row has occurred before."""
     numbers = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
     order = np.argsort(numbers, kind="stable")
