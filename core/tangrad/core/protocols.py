@@ -14,8 +14,8 @@ __getattr__, __dir__ = door(
             "NameProvider PrimitiveProvider RuleKindProvider RuleProvider SettingProvider TraceObserver"
         ),
         "tangrad._core.kernel.protocols": (
-            "AxisInfo AxisSubstRule Backend BatchRule CheckifyRule Coordination DceRule Executable JvpRule "
-            "LinearizeRule Linearized Lowered LoweringRule MaskRule PartialEval PartialEvalRule PortableRule "
+            "AxisInfo AxisSubstRule Backend BatchRule CheckifyRule Coordination DceRule DischargeRule Executable "
+            "JvpRule LinearizeRule Linearized Lowered LoweringRule MaskRule PartialEval PartialEvalRule PortableRule "
             "Primitive RULES RecomputeRule ReplicationRule ShardingRule SplitAxisRule Trace Tracer TransposeRule "
             "members"
         ),

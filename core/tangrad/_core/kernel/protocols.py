@@ -179,6 +179,12 @@ class PortableRule(Protocol):
     def __call__(self, *args: Any, **params: Any) -> Any: ...
 
 
+class DischargeRule(Protocol):
+    """`(args, own, **params) -> results`: a primitive applied to references, those operands for which `own` is true."""
+
+    def __call__(self, args: tuple[Any, ...], own: tuple[bool, ...], /, **params: Any) -> Any: ...
+
+
 # Rule kind -> the type of its rules. `lower` stands for each backend's kind, `lower.numpy` and the like.
 RULES: dict[str, type[Any]] = {
     "jvp": JvpRule,
@@ -195,6 +201,7 @@ RULES: dict[str, type[Any]] = {
     "sharding": ShardingRule,
     "mask": MaskRule,
     "checkify": CheckifyRule,
+    "discharge": DischargeRule,
     **dict.fromkeys(("portable", "sparse"), PortableRule),
 }
 

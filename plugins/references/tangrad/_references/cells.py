@@ -30,6 +30,10 @@ from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.transformations import call_under, install_trace
 from tangrad.errors import UnexpectedTracerError
 
+if TYPE_CHECKING:
+    from tangrad.core import Array
+    from tangrad.typing import ArrayLike, DType
+
 
 class References(Trace):
     """Applies primitives to references that were made on the trace below it, and hands on all others.
@@ -176,6 +180,17 @@ class Ref(metaclass=_IsReference):
     >>> isinstance(tangrad.new_ref(1.0), tangrad.Ref), isinstance(tangrad.numpy.ones(2), tangrad.Ref)
     (True, False)
     """
+
+    if TYPE_CHECKING:  # what is known of references: each is one of traces, a `Reference`
+        shape: tuple[int, ...]
+        dtype: DType
+        ndim: int
+        size: int
+
+        def __getitem__(self, index: Any) -> Array: ...
+        def __setitem__(self, index: Any, value: ArrayLike) -> None: ...
+        @property
+        def at(self) -> Parts: ...
 
     def __init__(self) -> NoReturn:
         raise TypeError("references are made by new_ref(array)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tangrad._references import cells
 from tangrad._references.cells import Reference, trace_for_references
@@ -11,9 +11,14 @@ from tangrad._references.types import is_reference
 from tangrad.core import api_boundary, array_leaves, get_aval
 from tangrad.numpy import zeros
 
+if TYPE_CHECKING:
+    from tangrad._references.cells import Part, Ref
+    from tangrad.core import Array
+    from tangrad.typing import ArrayLike
+
 
 @api_boundary
-def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None) -> Any:
+def new_ref(init_val: ArrayLike, *, memory_space: Any = None, kind: str | None = None) -> Ref:
     """A reference to an array: a cell that is read by `ref[...]` and written by `ref[...] = value`.
 
     Functions that are jitted, mapped, differentiated, or bodies of loops, may make references, and may use those from
@@ -45,11 +50,11 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
         raise TypeError("new_ref: init_val is a reference; a reference to its value is new_ref(ref[...])")
     array_leaves(init_val, "new_ref: init_val")
     value = fitted(init_val, get_aval(init_val).dtype)
-    return Reference(trace_for_references(), value)
+    return cast("Ref", Reference(trace_for_references(), value))
 
 
 @api_boundary
-def empty_ref(ty: Any, memory_space: Any = None) -> Any:
+def empty_ref(ty: Any, memory_space: Any = None) -> Ref:
     """A reference to an array of zeros, of the shape and dtype of `ty`.
 
     >>> import tangrad
@@ -64,7 +69,7 @@ def empty_ref(ty: Any, memory_space: Any = None) -> Any:
 
 
 @api_boundary
-def freeze(ref: Any) -> Any:
+def freeze(ref: Ref) -> Array:
     """The array behind a reference, which ends with that: it is neither read nor written any more.
 
     Raises TypeError for what is no reference, ValueError for one that was frozen, and for one from outside of the
@@ -81,17 +86,18 @@ def freeze(ref: Any) -> Any:
     """
     if not is_reference(ref):
         raise TypeError(f"freeze: expected a reference, got {ref!r} of type {type(ref).__name__}")
-    if type(ref) is not Reference or not ref.is_here:
+    cell: Any = ref
+    if type(cell) is not Reference or not cell.is_here:
         raise ValueError(
             "freeze: the reference comes from outside of the function that is transformed; freeze it where it was "
             "made, and here read it: ref[...]"
         )
-    value, ref.value = ref.value, None
-    return value
+    value, cell.value = cell.value, None
+    return value  # type: ignore[no-any-return]
 
 
 @api_boundary
-def free_ref(ref: Any) -> None:
+def free_ref(ref: Ref) -> None:
     """As `freeze`, where the array is not needed: the reference ends.
 
     Raises as `freeze` does.
@@ -106,7 +112,7 @@ def free_ref(ref: Any) -> None:
 
 
 @api_boundary
-def get(ref: Any, idx: Any = None) -> Any:
+def get(ref: Ref | Part, idx: Any = None) -> Array:
     """`ref[idx]`: a part of the array behind a reference, by default all of it.
 
     Args:
@@ -123,7 +129,7 @@ def get(ref: Any, idx: Any = None) -> Any:
 
 
 @api_boundary
-def set_(ref: Any, idx: Any, value: Any) -> None:
+def set_(ref: Ref | Part, idx: Any, value: ArrayLike) -> None:
     """`ref[idx] = value`: replace a part of the array behind a reference; None for `idx` means all of it.
 
     Args:
@@ -142,7 +148,7 @@ def set_(ref: Any, idx: Any, value: Any) -> None:
 
 
 @api_boundary
-def swap(ref: Any, idx: Any, value: Any) -> Any:
+def swap(ref: Ref | Part, idx: Any, value: ArrayLike) -> Array:
     """As `set`, and return what was there before.
 
     Raises as `set` does.
@@ -156,7 +162,7 @@ def swap(ref: Any, idx: Any, value: Any) -> Any:
 
 
 @api_boundary
-def addupdate(ref: Any, idx: Any, x: Any) -> None:
+def addupdate(ref: Ref | Part, idx: Any, x: ArrayLike) -> None:
     """Add to a part of the array behind a reference: to an element once for each time that `idx` names it.
 
     Raises as `set` does.
