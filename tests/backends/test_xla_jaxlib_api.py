@@ -245,7 +245,7 @@ def test_cuda_options_come_from_the_environment() -> None:
 
 def test_a_missing_cuda_plugin_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpus.Vendor, "find_plugin", lambda self: None)
-    with pytest.raises(RuntimeError, match=r"tangrad-backend-xla\[cuda\]"):
+    with pytest.raises(RuntimeError, match=r"pip install 'tangrad\[cuda\]'"):
         gpus.CUDA.make_client(Coordination(lambda: False))
 
 

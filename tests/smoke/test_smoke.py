@@ -189,6 +189,12 @@ def error_of(error):
 
 
 # Family -> a function of a vector of six floats, and whether it has a derivative.
+def refilled(x):
+    ref = tangrad.new_ref(2 * x)
+    ref[1:3] += x[1:3] * x[2:4]
+    return tangrad.freeze(ref)
+
+
 PROGRAMS = {
     "activations": (lambda x: nn.relu(x) + nn.softplus(x), True),
     "autodiff": (lambda x: tangrad.grad(lambda y: tnp.sum(y * y * y))(x), True),
@@ -213,6 +219,7 @@ PROGRAMS = {
     "partial_calls": (lambda x: twofold(x)[1], True),
     "placement": (lambda x: tangrad.device_put(x) + 1, True),
     "random": (drawn, True),
+    "references": (refilled, True),
     "reductions": (lambda x: tnp.cumsum(x) / tnp.max(x) + tnp.argmax(x), True),
     "shard_map": (shared, True),
     "regions": (tangrad.jit(in_regions, compile_regions="always"), True),
