@@ -84,7 +84,7 @@ def vmap(
                 f"arguments"
             )
         is_leaf = is_vmappable if vmappables else None
-        leaves, treedef = tree.flatten((args, kwargs), is_leaf)
+        leaves, treedef = tree.flatten((args, kwargs), is_leaf) if is_leaf else tree.flatten((args, kwargs))
         of_args, of_kwargs = treedef.subtrees
         axes = _axes_of_leaves("vmap in_axes", of_args, in_axes) + [0] * of_kwargs.num_leaves
         values = [
@@ -96,7 +96,7 @@ def vmap(
             for position, (axis, value) in enumerate(zip(axes, values, strict=True))
         ]
         size = _mapped_size(values, dims, axis_size, args, kwargs)
-        own = [d if is_leaf and type(v) in vmappables else None for v, d in zip(values, dims, strict=True)]
+        own = [d if type(v) in vmappables else None for v, d in zip(values, dims, strict=True)] if is_leaf else ()
         axis_info = AxisInfo(axis_name, size, spmd_axis_name)
         out_tree: list[Any] = []
 
@@ -107,7 +107,7 @@ def vmap(
             positional = of_args.num_leaves
             named = of_kwargs.unflatten(tracers[positional:]) if kwargs else {}
             out = fun(*of_args.unflatten(tracers[:positional]), **named)
-            outs, structure = tree.flatten(out, is_leaf)
+            outs, structure = tree.flatten(out, is_leaf) if is_leaf else tree.flatten(out)
             if not all([hasattr(type(leaf), "aval") or type(leaf) in vmappables for leaf in outs]):
                 returned_leaves(out, "vmap: the function")
             out_tree.append(structure)
@@ -189,7 +189,8 @@ def _shape(value: Any) -> Any:
 
 
 def _mapped_size(values: Any, dims: Any, axis_size: Any, args: Any, kwargs: Any) -> Any:
-    sizes = [_shape(value)[dim] for value, dim in zip(values, dims, strict=True) if dim is not None]
+    pairs = zip(values, dims, strict=True)
+    sizes = [(_shape(value) if vmappables else value.aval.shape)[dim] for value, dim in pairs if dim is not None]
     if axis_size is not None:
         sizes.append(axis_size)
     if not sizes:
