@@ -175,8 +175,7 @@ class Array(ArrayOperators):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if (set_item := getattr(self.aval, "set_item", None)) is None:  # what is no array has one: a reference
-            at = f"[{index!r}]"
-            raise TypeError(f"arrays are immutable: x{at} = value is impossible; x.at{at}.set(value) is a changed copy")
+            raise TypeError(f"arrays are immutable: x.at[{index!r}].set(value) returns a changed copy")
         set_item(self, index, value)
 
     def __delitem__(self, index: Any) -> None:

@@ -173,6 +173,7 @@ class _IsReference(type):
         return is_reference(instance)
 
 
+@class_boundary
 class Ref(metaclass=_IsReference):
     """The type of references, for `isinstance`; they are made by `new_ref`.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from tangrad.core import AbstractValue, Effect, ShapedArray
+from tangrad.core import AbstractValue, Effect, ShapedArray, class_boundary
 
 
+@class_boundary
 class AbstractRef(AbstractValue):
     """The type of a reference: that of the array behind it. Equal types are one object.
 
@@ -26,6 +27,8 @@ class AbstractRef(AbstractValue):
     named_shape: tuple[Any, ...]
 
     def __new__(cls, inner_aval: ShapedArray) -> AbstractRef:
+        if not isinstance(inner_aval, ShapedArray):
+            raise TypeError(f"AbstractRef: inner_aval must be the type of an array, a ShapedArray, got {inner_aval!r}")
         inner_aval = inner_aval.strip_weak_type()
         found = _interned.get(inner_aval)
         if found is None:
