@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from tangrad._core.composition.unfinished import FORM
+
 
 def door(
     module_name: str, table: Mapping[str, str], renamed: Mapping[str, str] | None = None
@@ -38,8 +40,8 @@ def door(
         if owner is None:
             raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
         module = import_module(owner)
-        value = getattr(module, name, module)
-        if value is module:  # being imported further up: an AttributeError would be taken for one of this module
+        value = getattr(module, name, FORM)
+        if value is FORM:  # being imported further up: an AttributeError would be taken for one of this module
             raise ImportError(f"{owner}.{name} is not there yet: {owner} is being imported", name=owner)
         sys.modules[module_name].__dict__[name] = value
         return value

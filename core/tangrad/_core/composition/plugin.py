@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from tangrad._core.composition.outside import from_signal_handler
-from tangrad._core.composition.unfinished import is_unfinished, unfinished_module
+from tangrad._core.composition.unfinished import FORM, is_unfinished, unfinished_module
 from tangrad._core.diagnostics.errors import BrokenPluginError, DeniedPluginError, PluginError, PluginWarning
 
 HOOKS_GROUP, COMMANDS, RULES = "tangrad.hooks", "tangrad.commands", "tangrad.rules."
@@ -165,7 +165,7 @@ class Plugin:
             if unfinished is None:
                 raise
             raise self._unfinished(unfinished) from error
-        if self.group.startswith(RULES) and is_unfinished(self._module()):  # the rules that are still to come
+        if loaded is FORM or (self.group.startswith(RULES) and is_unfinished(self._module())):  # it is still to come
             raise self._unfinished(split_value(self.value)[0])
         return loaded
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, overload
+
+FORM: Any = overload(lambda: None)  # what a function with several forms is until the module comes to its body
 
 
 def unfinished_module(error: BaseException) -> str | None:
