@@ -14,7 +14,7 @@ from tangrad.autodiff import tangent_aval, vjp
 from tangrad.core import api_boundary, backend_names, eval_jaxpr, get_backend
 from tangrad.core.backends import program_shardings
 from tangrad.core.programs import lower_program
-from tangrad.extend.jit import JitFunction, TracedParts, jit, parts_of_traced
+from tangrad.extend.jit import JitFunction, TracedParts, jit, parts_of_traced, stated
 from tangrad.extend.runtime import portable_program
 from tangrad.extend.symbolic import Plan, plan
 
@@ -154,17 +154,13 @@ def _module(
         _xla(),
         parts.name,
         keep_unused=True,
-        in_shardings=_stated(parts.in_shardings),
-        out_shardings=_stated(parts.out_shardings),
+        in_shardings=stated(parts.in_shardings),
+        out_shardings=stated(parts.out_shardings),
         extra={"export": {"platforms": platforms, "dimensions": found}},
     ).lowered
     contents = lowered.contents()
     check_contents(f"export: {parts.name}", contents.operations, contents.targets, checks, only_made=True)
     return lowered.portable_artifact()
-
-
-def _stated(shardings: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(shardings) if any([sharding is not None for sharding in shardings]) else ()
 
 
 def _exported_vjp(parts: TracedParts, platforms: tuple[str, ...], checks: tuple[DisabledSafetyCheck, ...]) -> Exported:

@@ -154,7 +154,8 @@ def _copied(module: Any, exported: Any) -> tuple[str, Sequence[Any], Sequence[An
     _make_callable(found.targets, module.platforms)
     meshes = [operation.operation for operation in other.body.operations if operation.operation.name == MESH]
     functions = [operation.operation for operation in other.body.operations if operation.operation.name != MESH]
-    _take_meshes(module, other, meshes, exported)
+    if any([name.startswith("sdy.") and name != MESH for name in found.operations]):
+        _take_meshes(module, other, meshes, exported)
     names = {}
     for function in functions:
         old = ir.StringAttr(function.attributes["sym_name"]).value
@@ -180,24 +181,22 @@ _GRID = '#sdy.mesh<["'
 
 
 def _take_meshes(module: Any, other: Any, meshes: Sequence[Any], exported: Any) -> None:
-    """Name the meshes of a module as this one does, which declares those that it does not have.
+    """Name the meshes of a sharded module as this one does, which declares those that it does not have.
 
     Raises ValueError for shardings in a program that says to be for one device, and for meshes of another size.
     """
-    is_sharded = any([name.startswith("sdy.") and name != MESH for name in contents(other).operations])
-    if exported.nr_devices == 1 and is_sharded:
+    if exported.nr_devices == 1:
         raise ValueError(f"{exported.fun_name} says to be for one device, and its module is sharded over several")
     renamed = []
     for number, mesh in enumerate(meshes):
         text, old = str(mesh.attributes["mesh"]), ir.StringAttr(mesh.attributes["sym_name"]).value
         between = f"\0{number}"  # no name of another mesh
         size = prod([int(count) for count in _AXIS.findall(text)])
-        if is_sharded and text.startswith(_GRID) and size != exported.nr_devices:
+        if text.startswith(_GRID) and size != exported.nr_devices:
             raise ValueError(
                 f"{exported.fun_name} is for {exported.nr_devices} devices, and its mesh {old!r} is of {size}"
             )
         ir.SymbolTable.replace_all_symbol_uses(old, between, other.operation)
-        if is_sharded:
-            renamed.append((between, module.meshes.declared(text, old)))
+        renamed.append((between, module.meshes.declared(text, old)))
     for between, new in renamed:
         ir.SymbolTable.replace_all_symbol_uses(between, new, other.operation)
