@@ -17,6 +17,7 @@ from tangrad._backend_numpy.quiet import quiet
 from tangrad._backend_numpy.source import text_function
 from tangrad.core import Literal, Primitive
 from tangrad.core.backends import carried_program, evaluate
+from tangrad.core.tools import from_signal_handler
 
 if TYPE_CHECKING:
     from tangrad.typing import Params
@@ -62,8 +63,9 @@ def make(primitive, params, function, aval):
         if {"True" if array is None else f"type({names[array]}) is NumpyArray"}:
             try:
                 contents = {f"function({contents})" if silent else f"quiet.run(function, {contents})"}
-            except (AttributeError, RuntimeError):
-                pass
+            except (AttributeError, RuntimeError) as error:
+                if from_signal_handler(error):
+                    raise
             else:
                 {"return wrap_several(aval, contents)" if several else result}
         return evaluate(primitive, ({", ".join(names)},), params)
@@ -75,5 +77,6 @@ def make(primitive, params, function, aval):
         "quiet": quiet,
         "wrap_several": wrap_several,
         "evaluate": evaluate,
+        "from_signal_handler": from_signal_handler,
     }
     return text_function(text, namespace, "make")

@@ -31,6 +31,7 @@ from tangrad._backend_xla.symbolic_entry import lower_with_entry
 from tangrad._backend_xla.turns import in_turns
 from tangrad.core import Array, ClosedJaxpr, Executable, Literal, NamedAxisEffect, Tracer, thread
 from tangrad.core.backends import CompileOptions, chosen_device, program_shardings, types_by_shardings
+from tangrad.core.tools import from_signal_handler
 from tangrad.errors import UnexpectedTracerError
 
 __all__ = ["Lowered", "Program", "Runner", "move", "on_one_device"]
@@ -205,6 +206,8 @@ class Runner:
 
         Raises a clear error where they cannot be used together, and `error` itself where nothing is wrong with them.
         """
+        if from_signal_handler(error):  # the program may have run, and have its arguments: it does not run twice
+            raise error
         self._check_count(arrays)
         for array in arrays:
             if isinstance(array, XlaArray) and array.is_deleted():

@@ -16,7 +16,7 @@ from typing import Any
 import pluggy
 
 from tangrad._core.composition.hook_names import SPECIFICATIONS
-from tangrad._core.composition.outside import from_signal_handler
+from tangrad._core.composition.outside import from_signal_handler, works
 from tangrad._core.composition.plugin import (
     CIRCUMSTANCES,
     COMMANDS,
@@ -385,17 +385,7 @@ def _guarded(manager: Manager, plugins: Sequence[Plugin]) -> list[tuple[str, Any
         except CIRCUMSTANCES:
             raise
         except Exception as error:  # what pluggy, or the object's own attributes, raise
-            _examine_again(plugin, error)
+            if works(lambda one=plugin: examined(one.load())):  # what is raised once came from outside, and goes on
+                raise
+            plugin.set_aside(error, "its hooks are not valid")
     return found
-
-
-def _examine_again(plugin: Plugin, error: Exception) -> None:
-    """Set a hook object aside that fails twice; what is raised once came from outside, and goes on."""
-    from tangrad._core.composition.guards import examined
-
-    try:
-        examined(plugin.load())
-    except Exception:
-        plugin.set_aside(error, "its hooks are not valid")
-    else:
-        raise error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._core.composition.hook_calls import Program
+from tangrad._core.composition.outside import from_signal_handler
 from tangrad._core.diagnostics.errors import JaxprTypeError
 from tangrad._core.kernel.array import Literal
 from tangrad._core.kernel.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, equation_effects, join_effects, sub_jaxprs
@@ -65,6 +66,8 @@ def _check_equation(eqn: JaxprEqn, jaxpr: Jaxpr) -> None:
     try:
         out = eqn.primitive.infer(avals, eqn.params)
     except Exception as error:
+        if from_signal_handler(error):
+            raise
         raise _wrong(f"the operands do not fit: {error}", jaxpr, eqn) from error
     expected = tuple(out) if eqn.primitive.multiple_results else (out,)
     actual = tuple([var.aval for var in eqn.outvars])

@@ -12,6 +12,7 @@ import numpy as np
 import tangrad.numpy as tnp
 from tangrad import tree_util
 from tangrad.core import Array, class_boundary, dtypes
+from tangrad.errors import TracerArrayConversionError
 from tangrad.extend.numpy import asarray, broadcast_all, check_array_like, is_complex, promote_inexact, searchsorted
 from tangrad.typing import ArrayLike
 
@@ -223,7 +224,7 @@ def _ascending(axis: int, given: Any, line: Any, values: Any) -> tuple[Any, Any]
     """Points and values in ascending order, where the points are known."""
     try:
         known = np.asarray(given)
-    except Exception:  # traced
+    except TracerArrayConversionError:
         return line, values
     steps = np.diff(known)
     if (steps < 0).all() and len(steps):
