@@ -8,8 +8,7 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
-from tangrad._xmap.resource_typing import ResourceClashError
-from tangrad.experimental.maps import SerialLoop, serial_loop, xmap
+from tangrad.experimental.maps import ResourceClashError, SerialLoop, serial_loop, xmap
 
 X = onp.arange(60, dtype=onp.float32).reshape(4, 3, 5)
 
@@ -75,6 +74,12 @@ def along(collective: Any) -> Any:
 def spread(resources: Any, function: Any = same, spec: Any = BY_I, *args: Any) -> Any:
     with MESH:
         return xmap(function, **spec, axis_resources=resources)(*(args or (X,)))
+
+
+def looped(resources: Any) -> Any:
+    axes = {0: "i", 1: "j"}
+    with serial_loop("turns", 1):
+        return xmap(same, in_axes=axes, out_axes=axes, axis_resources=resources)(X)
 
 
 IJ = {"in_axes": ({0: "i"}, {0: "j"}), "out_axes": {0: "i", 1: "j"}}
@@ -180,6 +185,21 @@ REFUSED = {
         ResourceClashError,
         "'i' and 'k'",
     ),
+    "a clash with the result of a nested map": (
+        lambda: spread(
+            {"i": "x"},
+            xmap(same, in_axes={}, out_axes=["j", ...], axis_sizes={"j": 2}, axis_resources={"j": "x"}),
+            BY_I,
+            V,
+        ),
+        ResourceClashError,
+        "'i' and 'j' both need the mesh axis 'x', .* result .* of xmap",
+    ),
+    "two axes in one named loop": (
+        lambda: looped({"i": "turns", "j": "turns"}),
+        ResourceClashError,
+        "'i' and 'j' both need the serial loop 'turns', .* argument 0",
+    ),
     "no donation": (lambda: xmap(same, **BY_I, donate_argnums=3)(X), ValueError, "donate_argnums has 3"),
     "no position to donate": (lambda: xmap(same, **BY_I, donate_argnums="x"), TypeError, "must be integers"),
     "no loop": (lambda: SerialLoop(0), ValueError, "at least one iteration"),
@@ -211,6 +231,13 @@ def test_named_loops() -> None:
             pass
     with pytest.raises(ValueError, match="'turns'"):
         f(V[:4])
+
+
+def test_axes_of_one_value_in_loops_of_their_own() -> None:
+    axes = {0: "i", 2: "j"}
+    f = xmap(same, in_axes=axes, out_axes=axes, axis_resources={"i": SerialLoop(2), "j": SerialLoop(5)})
+    onp.testing.assert_array_equal(f(X), X)
+    assert issubclass(ResourceClashError, TypeError)
 
 
 def test_pictures() -> None:

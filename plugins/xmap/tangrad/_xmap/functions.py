@@ -76,8 +76,8 @@ def xmap(
             ranks and sizes that do not fit, sizes that resources do not divide, results that vary along axes which
             out_axes leaves out, resources that are not in scope, and arrays that are sharded over the mesh in another
             way.
-        ResourceClashError: for axes sharded over the same mesh axis that meet in one value. NotImplementedError: for
-            collectives along axes in serial loops.
+        ResourceClashError: for axes that need the same mesh axis, or loop, and meet in one value.
+        NotImplementedError: for collectives along axes in serial loops.
 
     >>> import tangrad
     >>> import tangrad.numpy as np

@@ -1,4 +1,4 @@
-"""Where each axis of each value lives: axes that meet in a value must not need the same mesh axis; and a picture."""
+"""Where each axis of each value lives: axes that meet in a value must not need the same resource; and a picture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Resources = Mapping[Any, Assigned]
 
 
 class ResourceClashError(TypeError):
-    """Two axes that one value varies along are sharded over the same axis of a mesh."""
+    """Two axes that one value varies along need the same axis of a mesh, or the same named serial loop."""
 
 
 def check_clashes(
@@ -25,19 +25,21 @@ def check_clashes(
     resources: Resources,
     name: str,
 ) -> None:
-    """Raise ResourceClashError where axes that are sharded over the same mesh axis meet in one value.
+    """Raise ResourceClashError where axes that need the same mesh axis or serial loop meet in one value.
 
-    Looks at arguments, at every value of the program and of those in it, and at results with the axes that they are
-    repeated along.
+    Looks at arguments, at every value of the program and of those in it, and at results, those of mapped functions
+    within it too, with the axes that they are repeated along.
     """
     every = {**resources, **_nested_resources(closed)}
-    used = [axis for assigned in every.values() for axis in assigned.mesh_axes]
+    used = [resource for assigned in every.values() for resource in assigned.exclusive]
     if len(used) == len({*used}):
         return
     for number, positions in enumerate(in_axes):
         _check([axis for axis, _ in positions], every, lambda at=number: f"argument {at} of {name}")
 
     def observe(what: str, eqn: Any, var: Any, axes: Any, _: Sizes) -> None:
+        if what == "result" and eqn.primitive.identity == "xmapping.xmap":
+            axes = axes | {axis for axis, _ in eqn.params["out_axes"][eqn.outvars.index(var)]}
         _check(axes, every, lambda: _described(what, eqn, var))
 
     found = trace_variation(closed, named(in_axes), sizes, observe)
@@ -47,7 +49,7 @@ def check_clashes(
             [axis for axis, _ in positions],
             every,
             lambda at=number, also=repeated: (
-                f"result {at} of {name}" + (f", which is repeated along {also[0]!r}," if also else "")
+                f"result {at} of {name}" + (f", which is repeated along {also[0]!r}" if also else "")
             ),
         )
 
@@ -65,13 +67,14 @@ def _nested_resources(closed: Any) -> dict[Any, Assigned]:
 def _check(axes: Any, resources: Resources, what: Any) -> None:
     taken: dict[Any, Any] = {}
     for axis in sorted(axes, key=str):
-        for mesh_axis in resources.get(axis, Assigned()).mesh_axes:
-            if mesh_axis in taken:
+        for resource in resources.get(axis, Assigned()).exclusive:
+            if resource in taken:
+                kind, name = resource
                 raise ResourceClashError(
-                    f"xmap: axes {taken[mesh_axis]!r} and {axis!r} are both sharded over the mesh axis {mesh_axis!r}, "
-                    f"and meet in one value: {what()}; give one of them another resource, or none"
+                    f"xmap: axes {taken[resource]!r} and {axis!r} both need the {kind} {name!r}, and meet in one "
+                    f"value: {what()}; give one of them another resource, or none"
                 )
-            taken[mesh_axis] = axis
+            taken[resource] = axis
 
 
 def _described(what: str, eqn: Any, var: Any) -> str:

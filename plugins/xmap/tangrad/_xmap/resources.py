@@ -95,10 +95,18 @@ class Assigned(NamedTuple):
     Attributes:
         mesh_axes: names of mesh axes, the slowest varying first.
         loop: the number of iterations of its serial loop; 1: none.
+        loop_name: the name of that loop, if it has one: axes that share it cannot meet in one value.
     """
 
     mesh_axes: tuple[Any, ...] = ()
     loop: int = 1
+    loop_name: Any = None
+
+    @property
+    def exclusive(self) -> tuple[tuple[str, Any], ...]:
+        """What this axis alone may have of all the axes of a value: the kind of each such resource, and its name."""
+        named = [("serial loop", self.loop_name)] * (self.loop_name is not None)
+        return (*[("mesh axis", axis) for axis in self.mesh_axes], *named)
 
 
 def read_resources(axis_resources: Any, known: Sequence[Any]) -> dict[Any, tuple[Any, ...]]:
@@ -135,12 +143,13 @@ def resolve(resources: Mapping[Any, tuple[Any, ...]]) -> dict[Any, Assigned]:
     for name, given in resources.items():
         axes: list[Any] = []
         loop: SerialLoop | None = None
+        loop_name = None
         for resource in given:
             iterations = resource if isinstance(resource, SerialLoop) else loops.get(resource)
             if iterations is not None:
                 if loop is not None:
                     raise ValueError(f"xmap: axis {name!r} can have one serial loop, got two: {given}")
-                loop = iterations
+                loop, loop_name = iterations, None if iterations is resource else resource
             elif resource not in mesh_axes:
                 raise ValueError(
                     f"xmap: axis {name!r} is to be sharded over {resource!r}, and no such resource is in scope. "
@@ -154,7 +163,7 @@ def resolve(resources: Mapping[Any, tuple[Any, ...]]) -> dict[Any, Assigned]:
                 )
             else:
                 axes.append(resource)
-        found[name] = Assigned(tuple(axes), 1 if loop is None else loop.length)
+        found[name] = Assigned(tuple(axes), 1 if loop is None else loop.length, loop_name)
     return found
 
 

@@ -1,6 +1,7 @@
 """`xmap` and what belongs to it, under the name that JAX has for them."""
 
 from tangrad._xmap.functions import xmap as xmap
+from tangrad._xmap.resource_typing import ResourceClashError as ResourceClashError
 from tangrad._xmap.resources import ResourceSet as ResourceSet
 from tangrad._xmap.resources import SerialLoop as SerialLoop
 from tangrad._xmap.resources import serial_loop as serial_loop

@@ -13,8 +13,9 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "experimental.checkify.init_error experimental.checkify.nan_checks experimental.checkify.user_checks"
     ),
     "tangrad-collectives": (
-        "lax.all_gather lax.all_to_all lax.axis_index lax.axis_size lax.pbroadcast lax.pcast lax.pmax "
-        "lax.pmean lax.pmin lax.ppermute lax.pshuffle lax.psum lax.psum_scatter lax.pswapaxes lax.pvary"
+        "lax.all_gather lax.all_to_all lax.axis_index lax.axis_size lax.pbroadcast lax.pcast lax.pdot "
+        "lax.pmax lax.pmean lax.pmin lax.ppermute lax.pshuffle lax.psum lax.psum_scatter lax.pswapaxes "
+        "lax.pvary"
     ),
     "tangrad-console": "print_environment_info",
     "tangrad-core": (
@@ -109,7 +110,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "nn.swish nn.tanh"
     ),
     "tangrad-numpy": (
-        "numpy.ComplexWarning numpy.abs numpy.absolute numpy.acos numpy.acosh numpy.add numpy.all "
+        "lax.xeinsum numpy.ComplexWarning numpy.abs numpy.absolute numpy.acos numpy.acosh numpy.add numpy.all "
         "numpy.allclose numpy.amax numpy.amin numpy.angle numpy.any numpy.append numpy.apply_along_axis "
         "numpy.apply_over_axes numpy.arange numpy.arccos numpy.arccosh numpy.arcsin numpy.arcsinh "
         "numpy.arctan numpy.arctan2 numpy.arctanh numpy.argmax numpy.argmin numpy.argpartition numpy.argsort "
