@@ -1,5 +1,6 @@
 """The site as a whole: it builds without a warning, names link to the reference, sources of the pages are sound."""
 
+import json
 import re
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
@@ -8,7 +9,9 @@ from html.parser import HTMLParser
 import pytest
 
 from tests.docs.test_examples import PAGES
-from tools.docs import reference
+from tools import metadata
+from tools.docs import reference, search
+from tools.docs.repository import LINKS, links, page_of_repository
 from tools.workspace import ROOT
 
 IMAGES = sorted((ROOT / "docs" / "images").iterdir())
@@ -31,6 +34,61 @@ def test_names_in_the_text_link_to_the_reference(site):
     tutorial = (site / "tutorial" / "index.html").read_text()
     assert '<a class="name" href="../reference/tangrad/#tangrad.grad"><code>tangrad.grad</code></a>' in tutorial
     assert 'id="tangrad.grad"' in (site / "reference" / "tangrad" / "index.html").read_text()
+
+
+@pytest.mark.slow
+def test_files_of_the_repository_are_pages(site, pages):
+    assert {f"../{address}" for address in LINKS.values()} <= set(pages[site / "tutorial" / "index.html"].targets)
+    assert "[0.1.0" not in pages[site / "changelog" / "index.html"].text
+    assert "../roadmap/#security" in pages[site / "security" / "index.html"].targets
+
+
+@pytest.mark.slow
+def test_no_home_is_linked_where_none_is_named(site):
+    if not metadata.home():
+        assert not [path for path in site.rglob("*.html") if "Edit this page" in path.read_text()]
+
+
+def test_links_to_the_home_are_where_one_is_named(monkeypatch):
+    assert "Source" not in links() or metadata.home()
+    monkeypatch.setattr(metadata, "home", lambda: "https://example.org/it")
+    assert links()["Issues"] == "https://example.org/it/issues"
+    assert "(https://example.org/it/blob/main/changes/README.md)" in page_of_repository("CHANGELOG.md")
+
+
+def test_a_named_home_has_an_editor_for_each_page(monkeypatch):
+    pytest.importorskip("mkdocs.config")
+    from mkdocs.config import load_config
+    from mkdocs.structure.files import get_files
+    from mkdocs.structure.pages import Page
+
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(metadata, "home", lambda: "https://example.org/it")
+    config = load_config(str(ROOT / "mkdocs.yml"))
+    config = config.plugins.on_config(config)
+    file = get_files(config).get_file_from_path("contrib/index.md")
+    assert Page(None, file, config).edit_url == "https://example.org/it/edit/main/docs/contrib/index.md"
+
+
+@pytest.mark.slow
+def test_the_search_finds_what_words_stand_for(site, pages):
+    script = (site / search.SCRIPT).read_text()
+    rows = json.loads(script.removeprefix("found(").removesuffix(");\n"))
+    others = {(address, other) for _, _, address, _, words in rows for other in words.split()}
+    anchors = reference.anchors()
+    for word, targets in search.synonyms().items():
+        for target in targets:
+            assert (anchors.get(target, target).replace(".md#", "/#"), word) in others, f"{word}: {target}"
+    for _, _, address, _, _ in rows:
+        path, _, anchor = address.partition("#")
+        assert not anchor or anchor in pages[site / path / "index.html"].anchors
+    assert ["einsum", "tangrad.numpy", "reference/numpy/#tangrad.numpy.einsum"] in [row[:3] for row in rows]
+
+
+def test_pages_are_searched_part_by_part():
+    first = '<h1 id="a">A<a class="headerlink" href="#a">#</a></h1><p>one</p>'
+    page = first + '<h2 id="b"><code>b</code> c</h2>two <b>three</b>'
+    assert search.Parts(page).found == [("A", "a", "one"), ("b c", "b", "two three")]
 
 
 @pytest.mark.slow

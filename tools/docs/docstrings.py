@@ -7,6 +7,7 @@ a continuation may stand where a name could: the names of the signature decide. 
 
 from __future__ import annotations
 
+import html
 import re
 import textwrap
 from collections.abc import Collection, Iterator
@@ -47,6 +48,15 @@ def escape(text: str) -> str:
         parts += [_escape_plain(text[end : span.start()]), span[0]]
         end = span.end()
     return "".join([*parts, _escape_plain(text[end:])])
+
+
+def plain(text: str) -> str:
+    """Return a line of Markdown without its markup.
+
+    >>> plain("the \\\\*sum\\\\* of `x**2`, &lt;text&gt;")
+    'the *sum* of x**2, <text>'
+    """
+    return html.unescape(re.sub(r"\\([\\*_\[\]<>#])", r"\1", text)).replace("`", "")
 
 
 def _escape_plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What `mkdocs build` runs of ours: adds the pages of the reference, and links names in the text to them."""
+"""What `mkdocs build` runs of ours: the pages that are made, links of names in the text to them, the search's index."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from mkdocs.structure.files import File, Files
 
 sys.path.append(str(Path(__file__).parents[2]))  # `mkdocs serve`, unlike `python -m mkdocs`, does not see the workspace
 
-from tools.docs import extension, reference
+from tools import metadata
+from tools.docs import reference, search
 from tools.docs.inventory import inventory
-from tools.workspace import umbrella
+from tools.docs.repository import CITATION, EDIT, PAGES, links, page_of_repository
+from tools.workspace import ROOT, umbrella
 
 # Sessions are written as Python in the sources: that is what editors and code hosts know.
 SESSION = re.compile(r"^(?P<fence> *```)python\n(?P<start> *>>> )", re.MULTILINE)
@@ -23,6 +25,8 @@ SESSION = re.compile(r"^(?P<fence> *```)python\n(?P<start> *>>> )", re.MULTILINE
 LINKABLE = re.compile(
     r"<a [^>]*>.*?</a>|<pre.*?</pre>|<h\d.*?</h\d>|<code>(?P<name>tangrad\.[\w.]+?)(?:\(\))?</code>", re.DOTALL
 )
+
+_searched: dict[str, tuple[str, str]] = {}  # address -> title and HTML of what is not the reference
 
 log = logging.getLogger("mkdocs.hooks.reference")
 
@@ -38,11 +42,11 @@ def _anchors() -> dict[str, str]:
 
 
 def on_config(config: Any) -> Any:
-    """Put the pages of the reference at the end of the navigation."""
-    pages: list[Any] = [{"Overview": "reference/index.md"}]
-    pages.append({extension.TITLE: extension.PAGE})
-    pages += [{page: reference.source(page)} for page in reference.PAGES]
-    config.nav.append({"Reference": pages})
+    """Put the pages of the reference at the end of the navigation; name the project's home, if it has one."""
+    config.nav.append({"Reference": reference.menu()})
+    config.extra["links"] = links()
+    if metadata.home():
+        config.repo_url, config.edit_uri = metadata.home(), EDIT
     return config
 
 
@@ -50,6 +54,9 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages themselves."""
     for path, text in _pages().items():
         files.append(File.generated(config, path, content=text))
+    for path, source in PAGES.items():
+        files.append(File.generated(config, path, content=page_of_repository(source)))
+    files.append(File.generated(config, CITATION, abs_src_path=str(ROOT / CITATION)))
     return files
 
 
@@ -71,11 +78,16 @@ def on_page_content(html: str, page: Any, files: Files, **_: Any) -> str:
             return match[0]
         return f'<a class="name" href="{file.url_relative_to(page.file)}#{anchor}">{match[0]}</a>'
 
+    if page.file.src_uri not in _pages():
+        _searched[page.url] = page.title, html
     return LINKABLE.sub(linked, html)
 
 
 def on_post_build(config: Any) -> None:
-    """Write where each name is described, for the documentation of others."""
+    """Write what the search finds, and where each name is described, for the documentation of others."""
     places = {name: place.replace(".md#", "/#") for name, place in _anchors().items()}
     project = umbrella().project
+    script = Path(config.site_dir, search.SCRIPT)
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(search.script(_searched))
     (Path(config.site_dir) / "objects.inv").write_bytes(inventory(project["name"], project["version"], places))

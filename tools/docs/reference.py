@@ -23,18 +23,22 @@ from tangrad._core.composition.attributes import ATTRIBUTES_GROUP
 from tangrad.core import Array, composition
 from tools.docs import extension
 from tools.docs.docstrings import escape, summary, to_markdown
+from tools.docs.signatures import is_an_error, is_ours, signature, without_address
 from tools.generate_api import public_api
 from tools.kernel_names import exported_names
 from tools.workspace import ROOT, Distribution, distributions
 
-# Page -> the packages on it. What is below a page's package and is not named here is put on that page, too.
-PAGES = {
+# The packages that the menu names, in a reader's order; what is below one of them and is not named here folds under it.
+SECTIONS = {
     "tangrad": "Transformations, settings, devices",
     "tangrad.numpy": "NumPy's functions",
     "tangrad.lax": "Primitives and control flow",
     "tangrad.nn": "Neural networks",
     "tangrad.random": "Random numbers",
+    "tangrad.scipy": "SciPy's functions",
     "tangrad.tree": "Pytrees",
+    "tangrad.experimental": "What may still change",
+    "tangrad.example_libraries": "Small libraries that programs grow from",
     "tangrad.core": "For authors of plugins",
     "tangrad.autodiff": "Helpers for rules of derivatives",
     "tangrad.batching": "Helpers for batch rules",
@@ -64,13 +68,10 @@ PLAIN_PACKAGES = (
 )
 # Public under another name than that of the module: an attribute of the package above.
 KNOWN_AS = {"tangrad.core.dtypes": "tangrad._core.dtypes.system"}
-ON_OTHER_PAGES = {"tangrad.tree_util": "tangrad.tree"}
+IN_OTHER_SECTIONS = {"tangrad.tree_util": "tangrad.tree"}
 # What a module says of itself as a file, in its first paragraph.
 ASIDE = re.compile(r"\s*\b(This file only|The public names are|Each file holds)[^.]*\.(?:[^.\s][^.]*\.)*(?=\s|$)")
-MAKERS = ("__init__", "__new__")
-STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 FEW = 25  # names need no groups
-WIDTH = 92  # of a signature on one line
 COMPOSED = re.compile(r"\s*The names resolve through the entry points of `tangrad\.api`\.")
 
 
@@ -98,15 +99,11 @@ class Name:
     def docstring(self) -> str:
         """The docstring, or nothing where it would be that of a built-in type."""
         value = self.value
-        if _is_ours(type(value)) or (callable(value) and _is_ours(value)):
+        if is_ours(type(value)) or (callable(value) and is_ours(value)):
             return inspect.getdoc(value) or ""
         if isinstance(value, type):
             return f"The class `{value.__module__}.{value.__qualname__}`, for those who ask for it here."
         return ""
-
-
-def _is_ours(value: Any) -> bool:
-    return str(getattr(value, "__module__", "")).startswith("tangrad")
 
 
 @dataclass
@@ -118,11 +115,16 @@ class Package:
     groups: dict[str, list[Name]] = field(default_factory=dict)
 
     @property
-    def page(self) -> str:
-        """The package whose page this one is on."""
-        if self.name in ON_OTHER_PAGES:
-            return ON_OTHER_PAGES[self.name]
-        return max((page for page in PAGES if f"{self.name}.".startswith(f"{page}.")), key=len)
+    def section(self) -> str:
+        """The name under which it stands in the menu."""
+        if self.name in IN_OTHER_SECTIONS:
+            return IN_OTHER_SECTIONS[self.name]
+        return max((section for section in SECTIONS if f"{self.name}.".startswith(f"{section}.")), key=len)
+
+    @property
+    def rank(self) -> tuple[int, bool, str]:
+        """Where it stands in the reference: by section, in each its own package first."""
+        return list(SECTIONS).index(self.section), self.name != self.section, self.name
 
     def names(self) -> Iterator[Name]:
         """Yield all names."""
@@ -130,9 +132,9 @@ class Package:
             yield from names
 
 
-def source(page: str) -> str:
-    """Return the path of a page below `docs/`."""
-    return f"reference/{page.removeprefix('tangrad.')}.md"
+def source(package: str) -> str:
+    """Return the path of a package's page below `docs/`."""
+    return f"reference/{package.removeprefix('tangrad.')}.md"
 
 
 # --- which names there are ------------------------------------------------------------------------------------------
@@ -159,7 +161,8 @@ def packages() -> dict[str, Package]:
     for package, module in KNOWN_AS.items():
         handed_on = _handed_on(importlib.import_module(module), "tangrad-core")
         found[package] = [replace(name, package=package) for name in handed_on]
-    return {name: _grouped(name, found[name], parts) for name in sorted(found)}
+    grouped = [_grouped(name, names, parts) for name, names in found.items()]
+    return {package.name: package for package in sorted(grouped, key=lambda package: package.rank)}
 
 
 def _handed_on(module: ModuleType, distribution: str) -> Iterator[Name]:
@@ -225,8 +228,8 @@ def _title_and_rest(about: str, names: Collection[str]) -> tuple[str, str]:
 def pages() -> dict[str, str]:
     """Return the path below `docs/` and the Markdown of every page of the reference."""
     all_packages = packages()
-    first = _first_places(all_packages)
-    texts = {source(page): _page(page, all_packages, first) for page in PAGES}
+    first = first_places(all_packages)
+    texts = {source(package.name): _page(package, first) for package in all_packages.values()}
     return {"reference/index.md": _overview(all_packages), extension.PAGE: extension.page(), **texts}
 
 
@@ -234,17 +237,26 @@ def anchors() -> dict[str, str]:
     """Return dotted public name -> page and anchor, `reference/numpy.md#tangrad.numpy.sin`."""
     found = {}
     for package in packages().values():
-        found[package.name] = f"{source(package.page)}#{package.name}"
-        found.update({name.full: f"{source(package.page)}#{name.full}" for name in package.names()})
+        page = source(package.name)
+        found[package.name] = f"{page}#{package.name}"
+        found.update({name.full: f"{page}#{name.full}" for name in package.names()})
     return found
 
 
-def _first_places(all_packages: Mapping[str, Package]) -> dict[int, Name]:
+def menu() -> list[dict[str, Any]]:
+    """Return the part of the navigation that is the reference; sections of several packages fold."""
+    entries: list[dict[str, Any]] = [{"Overview": "reference/index.md"}, {extension.TITLE: extension.PAGE}]
+    sections: dict[str, list[dict[str, str]]] = {section: [] for section in SECTIONS}
+    for package in packages().values():
+        sections[package.section].append({package.name: source(package.name)})
+    return entries + [pages[0] if len(pages) == 1 else {section: pages} for section, pages in sections.items()]
+
+
+def first_places(all_packages: Mapping[str, Package]) -> dict[int, Name]:
     """Return for each object the name under which it is described; its other names only point there."""
     first: dict[int, Name] = {}
     names = [name for package in all_packages.values() for name in package.names() if name.docstring]
-    ranks = {page: rank for rank, page in enumerate(PAGES)}
-    for name in sorted(names, key=lambda one: (not one.is_canonical, ranks[all_packages[one.package].page])):
+    for name in sorted(names, key=lambda one: (not one.is_canonical, all_packages[one.package].rank)):
         first.setdefault(id(name.value), name)
     return first
 
@@ -259,12 +271,16 @@ def _overview(all_packages: Mapping[str, Package]) -> str:
         "| package | what is in it | names |",
         "|---|---|---|",
     ]
-    for package in sorted(all_packages.values(), key=lambda one: (list(PAGES).index(one.page), one.name)):
-        page = source(package.page).removeprefix("reference/")
+    for package in all_packages.values():
+        page = source(package.name).removeprefix("reference/")
         count = sum(1 for _ in package.names())
-        about = PAGES.get(package.name) or _in_a_cell(escape(_first_clause(package.docstring)))
-        lines.append(f"| [`{package.name}`]({page}#{package.name}) | {about} | {count} |")
+        lines.append(f"| [`{package.name}`]({page}#{package.name}) | {_in_a_cell(about_package(package))} | {count} |")
     return "\n".join([*lines, "", *_distributions()]) + "\n"
+
+
+def about_package(package: Package) -> str:
+    """Return what a package is, in a line of Markdown."""
+    return SECTIONS.get(package.name) or escape(_first_clause(package.docstring))
 
 
 def _first_clause(docstring: str) -> str:
@@ -283,15 +299,9 @@ def _distributions() -> list[str]:
     return lines
 
 
-def _page(page: str, all_packages: Mapping[str, Package], first: Mapping[int, Name]) -> str:
-    here = [package for package in all_packages.values() if package.page == page]
-    main = [f"# `{page}` {{: #{page} }}", "", to_markdown(all_packages[page].docstring)]
-    main += [_package(all_packages[page], first, 2)]
-    for package in here:
-        if package.name != page:
-            main += [f"## `{package.name}` {{: #{package.name} }}", "", to_markdown(package.docstring)]
-            main += [_package(package, first, 3)]
-    return "\n".join(main)
+def _page(package: Package, first: Mapping[int, Name]) -> str:
+    head = [f"# `{package.name}` {{: #{package.name} }}", "", to_markdown(package.docstring)]
+    return "\n".join([*head, _package(package, first, 2)])
 
 
 def _package(package: Package, first: Mapping[int, Name], level: int) -> str:
@@ -313,18 +323,19 @@ def _table(names: list[Name], first: Mapping[int, Name]) -> str:
     for name in names:
         place = first.get(id(name.value), name)
         if place is name:
-            lines.append(f"| [`{name.name}`](#{name.full}) | {_in_a_cell(_about(name))} |")
+            lines.append(f"| [`{name.name}`](#{name.full}) | {_in_a_cell(about(name))} |")
         else:
             lines.append(f"| `{name.name}`{{: #{name.full} }} | the same as `{place.full}` |")
     return "\n".join(lines)
 
 
-def _about(name: Name) -> str:
+def about(name: Name) -> str:
+    """Return what a name is, in a line of Markdown."""
     if name.docstring:
         return summary(name.docstring)
     if isinstance(name.value, Mapping):
         return "A dictionary with the keys " + ", ".join(f"`{key}`" for key in name.value) + "."
-    return "" if len(repr(name.value)) > 60 else f"`{_without_address(name.value)}`"
+    return "" if len(repr(name.value)) > 60 else f"`{without_address(name.value)}`"
 
 
 def _in_a_cell(text: str) -> str:
@@ -337,7 +348,7 @@ def _entry(name: Name, level: int) -> str:
     lines = [f"{'#' * level} `{name.name}` {{: #{name.full} .name }}", ""]
     if text:
         lines += ["```{ .python .signature }", text, "```", ""]
-    lines += [to_markdown(name.docstring, parameters) if name.docstring else _about(name), ""]
+    lines += [to_markdown(name.docstring, parameters) if name.docstring else about(name), ""]
     if isinstance(name.value, type):
         lines += [_members(name.value)]
     if name.value is Array:
@@ -346,82 +357,12 @@ def _entry(name: Name, level: int) -> str:
     return "\n".join(lines)
 
 
-# --- signatures -----------------------------------------------------------------------------------------------------
-
-
-def signature(name: str, value: Any) -> tuple[list[str], str]:
-    """Return the names of the parameters, and the signature as Python shows it, in several lines where it is long."""
-    if not callable(value) or isinstance(value, enum.EnumMeta) or _is_an_error(value):
-        return [], ""
-    if isinstance(value, type) and not _is_ours(value):
-        return [], ""
-    if isinstance(value, type) and all(getattr(value, made) is getattr(object, made) for made in MAKERS):
-        return [], ""  # takes nothing: users never call it
-    try:
-        found = inspect.signature(value)
-    except (TypeError, ValueError):
-        return [], ""
-    parts = _parameters(found)
-    result = _annotation(found.return_annotation)
-    arrow = f" -> {result}" if result else ""
-    line = f"{name}({', '.join(parts)}){arrow}"
-    if len(line) > WIDTH:
-        line = "\n".join([f"{name}(", *[f"    {part}," for part in parts], f"){arrow}"])
-    return list(found.parameters), line
-
-
-def _is_an_error(value: Any) -> bool:
-    return isinstance(value, type) and issubclass(value, BaseException)
-
-
-def _parameters(found: inspect.Signature) -> list[str]:
-    parts: list[str] = []
-    kinds = inspect.Parameter
-    before: Any = None
-    for one in found.parameters.values():
-        if one.name.startswith("_"):
-            continue  # between parts of the house
-        if before is kinds.POSITIONAL_ONLY and one.kind is not kinds.POSITIONAL_ONLY:
-            parts.append("/")
-        if one.kind is kinds.KEYWORD_ONLY and before not in (kinds.KEYWORD_ONLY, kinds.VAR_POSITIONAL):
-            parts.append("*")
-        parts.append(_parameter(one))
-        before = one.kind
-    return [*parts, "/"] if before is kinds.POSITIONAL_ONLY else parts
-
-
-def _parameter(one: inspect.Parameter) -> str:
-    stars = STARS.get(one.kind, "")
-    annotation = _annotation(one.annotation)
-    text = f"{stars}{one.name}: {annotation}" if annotation else stars + one.name
-    if one.default is inspect.Parameter.empty:
-        return text
-    return f"{text} = {_default(one.default)}" if annotation else f"{text}={_default(one.default)}"
-
-
-def _annotation(annotation: Any) -> str:
-    """The annotation as it was written; nothing for `Any` and `None`, which say nothing."""
-    if annotation is inspect.Parameter.empty or annotation is Any:
-        return ""
-    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-    return "" if text in ("Any", "typing.Any", "None") else text.replace("typing.", "")
-
-
-def _default(value: Any) -> str:
-    if isinstance(value, (type, ModuleType)) or inspect.isroutine(value):
-        return str(getattr(value, "__name__", value))
-    return _without_address(value)
-
-
-def _without_address(value: Any) -> str:
-    """The `repr`, unless it holds an address, which would change with every build."""
-    text = repr(value)
-    return "..." if " at 0x" in text else text
+# --- members ---------------------------------------------------------------------------------------------------------
 
 
 def _members(owner: type) -> str:
     """The public methods and properties that a class defines itself, each with its summary."""
-    if _is_an_error(owner) or isinstance(owner, enum.EnumMeta) or not _is_ours(owner):
+    if is_an_error(owner) or isinstance(owner, enum.EnumMeta) or not is_ours(owner):
         return ""
     lines = []
     for name, member in vars(owner).items():

@@ -1,26 +1,11 @@
-// What a page does by itself: the menu folds on narrow screens, "/" goes to the search, code can be copied, and the
-// list of contents shows where one is.
+// What a page does by itself: the menu folds on narrow screens, code can be copied, and the list of contents shows where
+// one is.
 "use strict";
 
 const menu = document.querySelector("nav.site details");
 if (matchMedia("(max-width: 60rem)").matches) menu.open = false;
-
-const query = document.getElementById("mkdocs-search-query");
-const results = document.getElementById("mkdocs-search-results");
-addEventListener("keydown", (event) => {
-  if (event.key === "/" && document.activeElement === document.body) {
-    event.preventDefault();
-    query.focus();
-  }
-  if (event.key === "Escape") {
-    query.value = "";
-    results.replaceChildren();
-    query.blur();
-  }
-});
-addEventListener("click", (event) => {
-  if (!event.target.closest("form")) results.replaceChildren();
-});
+const here = menu.querySelector("a.here");
+if (here && here.offsetTop > menu.clientHeight) menu.scrollTop = here.offsetTop - menu.clientHeight / 2;
 
 for (const block of document.querySelectorAll("main .highlight")) {
   if (block.matches(".signature")) continue;
