@@ -11,8 +11,9 @@ from tangrad._numpy.fusing import as_one
 from tangrad._numpy.indexing import getitem
 from tangrad._numpy.operands import array_operand, canonical_axis, check_array_like, convert, index_argument, user_dtype
 from tangrad._numpy.shapes import ravel
-from tangrad.core import Array, dtypes
-from tangrad.extend.lax import iota_p, rev_p, sort_p
+from tangrad.core import Array, as_array, dtypes
+from tangrad.extend.lax import iota_p, neg_p, not_p, rev_p, sort_p
+from tangrad.extend.lax import top_k as largest
 from tangrad.typing import ArrayLike, DTypeLike
 
 
@@ -224,3 +225,45 @@ def sort_complex(a: ArrayLike) -> Array:
     """
     x = sort(a)
     return convert(x, dtypes.to_complex_dtype(x.dtype))
+
+
+def top_k(
+    a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
+) -> tuple[Array, Array]:
+    """Find the greatest, or the least, elements along an axis, and where they are.
+
+    Args:
+        a: an array, boolean, integer or floating. NaN counts as greater than any number.
+        k: how many, at most the size of the axis.
+        axis: the axis.
+        mode: "largest" or "smallest".
+        sorted: they are in order whether it is True or False.
+
+    Returns:
+        The elements, and their positions along the axis; of equal elements the first one comes first.
+
+    Raises:
+        TypeError: `a` is no array; `k` or the axis is no integer.
+        ValueError: `a` is complex, `mode` is another word, the axis or `k` is out of bounds.
+
+    >>> import tangrad
+    >>> tangrad.numpy.top_k(tangrad.numpy.array([3, 1, 2]), 2)
+    (Array([3, 2], dtype=int32), Array([0, 2], dtype=int32))
+    >>> tangrad.numpy.top_k(tangrad.numpy.array([3, 1, 2]), 2, mode="smallest")
+    (Array([1, 2], dtype=int32), Array([1, 2], dtype=int32))
+    """
+    x = array_operand("top_k", a)
+    if dtypes.issubdtype(x.aval.dtype, np.complexfloating):
+        raise ValueError(f"top_k: a must be ordered, and complex numbers are not, got {x.aval.str_short()}")
+    if mode not in ("largest", "smallest"):
+        raise ValueError(f"top_k: mode must be 'largest' or 'smallest', got {mode!r}")
+    dimension = canonical_axis("top_k", axis, x.ndim)
+    if mode == "largest":
+        return largest(x, k, axis=dimension)
+    values, positions = largest(_in_reverse_order(x), k, axis=dimension)
+    return as_array(_in_reverse_order(values)), positions
+
+
+def _in_reverse_order(x: Any) -> Any:
+    """Values that are ordered the other way round, and of which it makes the first again."""
+    return neg_p.bind(x) if dtypes.issubdtype(x.aval.dtype, np.floating) else not_p.bind(x)

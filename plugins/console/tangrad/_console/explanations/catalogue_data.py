@@ -15,7 +15,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-collectives": (
         "lax.all_gather lax.all_to_all lax.axis_index lax.axis_size lax.pbroadcast lax.pcast lax.pdot "
         "lax.pmax lax.pmean lax.pmin lax.ppermute lax.pshuffle lax.psum lax.psum_scatter lax.pswapaxes "
-        "lax.pvary"
+        "lax.pvary lax.ragged_all_to_all"
     ),
     "tangrad-console": "print_environment_info",
     "tangrad-core": (
@@ -35,7 +35,9 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-debug": (
         "debug.CallbackError debug.DebugEffect debug.OrderedDebugEffect debug.breakpoint debug.callback "
-        "debug.log debug.print experimental.io_callback live_arrays pure_callback"
+        "debug.log debug.print experimental.buffer_callback.Buffer "
+        "experimental.buffer_callback.ExecutionContext experimental.buffer_callback.ExecutionStage "
+        "experimental.buffer_callback.buffer_callback experimental.io_callback live_arrays pure_callback"
     ),
     "tangrad-distributed": (
         "distributed.Cluster distributed.ClusterDetector distributed.initialize distributed.is_initialized "
@@ -88,18 +90,18 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "lax.linalg.householder_product lax.linalg.lu lax.linalg.lu_pivots_to_permutation lax.linalg.ormqr "
         "lax.linalg.qdwh lax.linalg.qr lax.linalg.schur lax.linalg.svd lax.linalg.symmetric_product "
         "lax.linalg.triangular_solve lax.linalg.tridiagonal lax.linalg.tridiagonal_solve lax.log lax.log1p "
-        "lax.logistic lax.lt lax.map lax.max lax.min lax.mul lax.mulhi lax.ne lax.neg lax.nextafter "
+        "lax.log2 lax.logistic lax.lt lax.map lax.max lax.min lax.mul lax.mulhi lax.ne lax.neg lax.nextafter "
         "lax.optimization_barrier lax.pad lax.padtype_to_pads lax.platform_dependent lax.polygamma "
-        "lax.population_count lax.pow lax.ragged_dot lax.ragged_dot_general lax.random_gamma_grad lax.real "
-        "lax.reciprocal lax.reduce lax.reduce_and lax.reduce_max lax.reduce_min lax.reduce_or "
-        "lax.reduce_precision lax.reduce_prod lax.reduce_sum lax.reduce_window lax.reduce_window_shape_tuple "
-        "lax.reduce_xor lax.rem lax.reshape lax.rev lax.round lax.rsqrt lax.scaled_dot lax.scan lax.scatter "
-        "lax.scatter_add lax.scatter_apply lax.scatter_max lax.scatter_min lax.scatter_mul lax.scatter_sub "
-        "lax.select lax.select_n lax.shape_as_value lax.shift_left lax.shift_right_arithmetic "
-        "lax.shift_right_logical lax.sign lax.sin lax.sinh lax.slice lax.slice_in_dim lax.sort "
-        "lax.sort_key_val lax.split lax.sqrt lax.square lax.squeeze lax.stack lax.stage lax.stop_gradient "
-        "lax.sub lax.switch lax.tan lax.tanh lax.tile lax.top_k lax.transpose lax.unstack lax.while_loop "
-        "lax.zeros_like_array lax.zeta"
+        "lax.polynomial lax.population_count lax.pow lax.ragged_dot lax.ragged_dot_general "
+        "lax.random_gamma_grad lax.real lax.reciprocal lax.reduce lax.reduce_and lax.reduce_max "
+        "lax.reduce_min lax.reduce_or lax.reduce_precision lax.reduce_prod lax.reduce_sum lax.reduce_window "
+        "lax.reduce_window_shape_tuple lax.reduce_xor lax.rem lax.reshape lax.rev lax.round lax.rsqrt "
+        "lax.scaled_dot lax.scan lax.scatter lax.scatter_add lax.scatter_apply lax.scatter_max "
+        "lax.scatter_min lax.scatter_mul lax.scatter_sub lax.select lax.select_n lax.shape_as_value "
+        "lax.shift_left lax.shift_right_arithmetic lax.shift_right_logical lax.sign lax.sin lax.sinh "
+        "lax.slice lax.slice_in_dim lax.sort lax.sort_key_val lax.split lax.sqrt lax.square lax.squeeze "
+        "lax.stack lax.stage lax.stop_gradient lax.sub lax.switch lax.tan lax.tanh lax.tile lax.top_k "
+        "lax.transpose lax.unstack lax.while_loop lax.zeros_like_array lax.zeta"
     ),
     "tangrad-masking": "mask shapecheck",
     "tangrad-nn": (
@@ -157,12 +159,12 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.log10 numpy.log1p numpy.log2 numpy.logaddexp numpy.logaddexp2 numpy.logical_and "
         "numpy.logical_not numpy.logical_or numpy.logical_xor numpy.logspace numpy.mask_indices numpy.matmul "
         "numpy.matrix_transpose numpy.matvec numpy.max numpy.maximum numpy.mean numpy.median numpy.meshgrid "
-        "numpy.mgrid numpy.min numpy.minimum numpy.mod numpy.modf numpy.moveaxis numpy.multiply numpy.nan "
-        "numpy.nan_to_num numpy.nanargmax numpy.nanargmin numpy.nancumprod numpy.nancumsum numpy.nanmax "
-        "numpy.nanmean numpy.nanmedian numpy.nanmin numpy.nanpercentile numpy.nanprod numpy.nanquantile "
-        "numpy.nanstd numpy.nansum numpy.nanvar numpy.ndarray numpy.ndim numpy.negative numpy.newaxis "
-        "numpy.nextafter numpy.nonzero numpy.not_equal numpy.number numpy.object_ numpy.ogrid numpy.ones "
-        "numpy.ones_like numpy.outer numpy.packbits numpy.pad numpy.partition numpy.percentile "
+        "numpy.mgrid numpy.min numpy.minimum numpy.minmax numpy.mod numpy.modf numpy.moveaxis numpy.multiply "
+        "numpy.nan numpy.nan_to_num numpy.nanargmax numpy.nanargmin numpy.nancumprod numpy.nancumsum "
+        "numpy.nanmax numpy.nanmean numpy.nanmedian numpy.nanmin numpy.nanpercentile numpy.nanprod "
+        "numpy.nanquantile numpy.nanstd numpy.nansum numpy.nanvar numpy.ndarray numpy.ndim numpy.negative "
+        "numpy.newaxis numpy.nextafter numpy.nonzero numpy.not_equal numpy.number numpy.object_ numpy.ogrid "
+        "numpy.ones numpy.ones_like numpy.outer numpy.packbits numpy.pad numpy.partition numpy.percentile "
         "numpy.permute_dims numpy.pi numpy.piecewise numpy.place numpy.poly numpy.polyadd numpy.polyder "
         "numpy.polydiv numpy.polyfit numpy.polyint numpy.polymul numpy.polysub numpy.polyval numpy.positive "
         "numpy.pow numpy.power numpy.printoptions numpy.prod numpy.promote_types numpy.ptp numpy.put "
@@ -174,10 +176,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.signedinteger numpy.sin numpy.sinc numpy.single numpy.sinh numpy.size numpy.sort "
         "numpy.sort_complex numpy.spacing numpy.split numpy.sqrt numpy.square numpy.squeeze numpy.stack "
         "numpy.std numpy.subtract numpy.sum numpy.swapaxes numpy.take numpy.take_along_axis numpy.tan "
-        "numpy.tanh numpy.tensordot numpy.tile numpy.trace numpy.transpose numpy.trapezoid numpy.tri "
-        "numpy.tril numpy.tril_indices numpy.tril_indices_from numpy.trim_zeros numpy.triu numpy.triu_indices "
-        "numpy.triu_indices_from numpy.true_divide numpy.trunc numpy.ufunc numpy.uint numpy.uint1 "
-        "numpy.uint16 numpy.uint2 numpy.uint32 numpy.uint4 numpy.uint64 numpy.uint8 numpy.union1d "
+        "numpy.tanh numpy.tensordot numpy.tile numpy.top_k numpy.trace numpy.transpose numpy.trapezoid "
+        "numpy.tri numpy.tril numpy.tril_indices numpy.tril_indices_from numpy.trim_zeros numpy.triu "
+        "numpy.triu_indices numpy.triu_indices_from numpy.true_divide numpy.trunc numpy.ufunc numpy.uint "
+        "numpy.uint1 numpy.uint16 numpy.uint2 numpy.uint32 numpy.uint4 numpy.uint64 numpy.uint8 numpy.union1d "
         "numpy.unique numpy.unique_all numpy.unique_counts numpy.unique_inverse numpy.unique_values "
         "numpy.unpackbits numpy.unravel_index numpy.unsignedinteger numpy.unstack numpy.unwrap numpy.vander "
         "numpy.var numpy.vdot numpy.vecdot numpy.vecmat numpy.vectorize numpy.vsplit numpy.vstack numpy.where "
@@ -186,7 +188,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-random": (
         "default_prng_impl enable_custom_prng lax.RandomAlgorithm lax.rng_bit_generator legacy_prng_key "
-        "random.NamedShape random.PRNGKey random.ball random.bernoulli random.beta random.binomial "
+        "random.Key random.NamedShape random.PRNGKey random.ball random.bernoulli random.beta random.binomial "
         "random.bits random.categorical random.cauchy random.chisquare random.choice random.clone "
         "random.dirichlet random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma "
         "random.generalized_normal random.geometric random.gumbel random.key random.key_data random.key_dtype "
@@ -197,8 +199,9 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "random.wrap_key_data threefry_partitionable"
     ),
     "tangrad-references": (
-        "Ref empty_ref free_ref freeze new_ref ref.AbstractRef ref.Ref ref.addupdate ref.empty_ref "
-        "ref.free_ref ref.freeze ref.get ref.new_ref ref.set ref.swap"
+        "Ref empty_ref experimental.random.StatefulPRNG experimental.random.stateful_rng free_ref freeze "
+        "new_ref ref.AbstractRef ref.Ref ref.addupdate ref.empty_ref ref.free_ref ref.freeze ref.get "
+        "ref.new_ref ref.set ref.swap"
     ),
     "tangrad-runtime": "runtime.ArtifactError runtime.Limits runtime.load runtime.save",
     "tangrad-scipy": (
@@ -251,40 +254,41 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "scipy.special.gammaln scipy.special.gammasgn scipy.special.hyp1f1 scipy.special.hyp2f1 "
         "scipy.special.i0 scipy.special.i0e scipy.special.i1 scipy.special.i1e scipy.special.kl_div "
         "scipy.special.log_ndtr scipy.special.log_softmax scipy.special.loggamma scipy.special.logit "
-        "scipy.special.logsumexp scipy.special.multigammaln scipy.special.ndtr scipy.special.ndtri "
-        "scipy.special.owens_t scipy.special.poch scipy.special.polygamma scipy.special.rel_entr "
-        "scipy.special.sici scipy.special.softmax scipy.special.spence scipy.special.sph_harm_y "
-        "scipy.special.wofz scipy.special.xlog1py scipy.special.xlogy scipy.special.zeta "
-        "scipy.stats.bernoulli.cdf scipy.stats.bernoulli.logpmf scipy.stats.bernoulli.pmf "
-        "scipy.stats.bernoulli.ppf scipy.stats.beta.cdf scipy.stats.beta.logcdf scipy.stats.beta.logpdf "
-        "scipy.stats.beta.logsf scipy.stats.beta.pdf scipy.stats.beta.sf scipy.stats.betabinom.logpmf "
-        "scipy.stats.betabinom.pmf scipy.stats.binom.logpmf scipy.stats.binom.pmf scipy.stats.cauchy.cdf "
-        "scipy.stats.cauchy.isf scipy.stats.cauchy.logcdf scipy.stats.cauchy.logpdf scipy.stats.cauchy.logsf "
-        "scipy.stats.cauchy.pdf scipy.stats.cauchy.ppf scipy.stats.cauchy.sf scipy.stats.chi2.cdf "
-        "scipy.stats.chi2.logcdf scipy.stats.chi2.logpdf scipy.stats.chi2.logsf scipy.stats.chi2.pdf "
-        "scipy.stats.chi2.sf scipy.stats.dirichlet.logpdf scipy.stats.dirichlet.pdf scipy.stats.expon.cdf "
-        "scipy.stats.expon.logcdf scipy.stats.expon.logpdf scipy.stats.expon.logsf scipy.stats.expon.pdf "
-        "scipy.stats.expon.ppf scipy.stats.expon.sf scipy.stats.gamma.cdf scipy.stats.gamma.logcdf "
-        "scipy.stats.gamma.logpdf scipy.stats.gamma.logsf scipy.stats.gamma.pdf scipy.stats.gamma.sf "
-        "scipy.stats.gaussian_kde scipy.stats.gennorm.cdf scipy.stats.gennorm.logpdf scipy.stats.gennorm.pdf "
-        "scipy.stats.geom.logpmf scipy.stats.geom.pmf scipy.stats.gumbel_l.cdf scipy.stats.gumbel_l.logcdf "
-        "scipy.stats.gumbel_l.logpdf scipy.stats.gumbel_l.logsf scipy.stats.gumbel_l.pdf "
-        "scipy.stats.gumbel_l.ppf scipy.stats.gumbel_l.sf scipy.stats.gumbel_r.cdf "
-        "scipy.stats.gumbel_r.logcdf scipy.stats.gumbel_r.logpdf scipy.stats.gumbel_r.logsf "
-        "scipy.stats.gumbel_r.pdf scipy.stats.gumbel_r.ppf scipy.stats.gumbel_r.sf scipy.stats.laplace.cdf "
-        "scipy.stats.laplace.logpdf scipy.stats.laplace.pdf scipy.stats.logistic.cdf scipy.stats.logistic.isf "
-        "scipy.stats.logistic.logpdf scipy.stats.logistic.pdf scipy.stats.logistic.ppf "
-        "scipy.stats.logistic.sf scipy.stats.mode scipy.stats.multinomial.logpmf scipy.stats.multinomial.pmf "
-        "scipy.stats.multivariate_normal.logpdf scipy.stats.multivariate_normal.pdf scipy.stats.nbinom.logpmf "
-        "scipy.stats.nbinom.pmf scipy.stats.norm.cdf scipy.stats.norm.isf scipy.stats.norm.logcdf "
-        "scipy.stats.norm.logpdf scipy.stats.norm.logsf scipy.stats.norm.pdf scipy.stats.norm.ppf "
-        "scipy.stats.norm.sf scipy.stats.pareto.cdf scipy.stats.pareto.logcdf scipy.stats.pareto.logpdf "
-        "scipy.stats.pareto.logsf scipy.stats.pareto.pdf scipy.stats.pareto.ppf scipy.stats.pareto.sf "
-        "scipy.stats.poisson.cdf scipy.stats.poisson.entropy scipy.stats.poisson.logpmf "
-        "scipy.stats.poisson.pmf scipy.stats.rankdata scipy.stats.sem scipy.stats.t.logpdf scipy.stats.t.pdf "
-        "scipy.stats.truncnorm.cdf scipy.stats.truncnorm.logcdf scipy.stats.truncnorm.logpdf "
-        "scipy.stats.truncnorm.logsf scipy.stats.truncnorm.pdf scipy.stats.truncnorm.sf "
-        "scipy.stats.uniform.cdf scipy.stats.uniform.logpdf scipy.stats.uniform.pdf scipy.stats.uniform.ppf "
+        "scipy.special.logsumexp scipy.special.lpmn scipy.special.lpmn_values scipy.special.multigammaln "
+        "scipy.special.ndtr scipy.special.ndtri scipy.special.owens_t scipy.special.poch "
+        "scipy.special.polygamma scipy.special.rel_entr scipy.special.sici scipy.special.softmax "
+        "scipy.special.spence scipy.special.sph_harm_y scipy.special.wofz scipy.special.xlog1py "
+        "scipy.special.xlogy scipy.special.zeta scipy.stats.bernoulli.cdf scipy.stats.bernoulli.logpmf "
+        "scipy.stats.bernoulli.pmf scipy.stats.bernoulli.ppf scipy.stats.beta.cdf scipy.stats.beta.logcdf "
+        "scipy.stats.beta.logpdf scipy.stats.beta.logsf scipy.stats.beta.pdf scipy.stats.beta.sf "
+        "scipy.stats.betabinom.logpmf scipy.stats.betabinom.pmf scipy.stats.binom.logpmf "
+        "scipy.stats.binom.pmf scipy.stats.cauchy.cdf scipy.stats.cauchy.isf scipy.stats.cauchy.logcdf "
+        "scipy.stats.cauchy.logpdf scipy.stats.cauchy.logsf scipy.stats.cauchy.pdf scipy.stats.cauchy.ppf "
+        "scipy.stats.cauchy.sf scipy.stats.chi2.cdf scipy.stats.chi2.logcdf scipy.stats.chi2.logpdf "
+        "scipy.stats.chi2.logsf scipy.stats.chi2.pdf scipy.stats.chi2.sf scipy.stats.dirichlet.logpdf "
+        "scipy.stats.dirichlet.pdf scipy.stats.expon.cdf scipy.stats.expon.logcdf scipy.stats.expon.logpdf "
+        "scipy.stats.expon.logsf scipy.stats.expon.pdf scipy.stats.expon.ppf scipy.stats.expon.sf "
+        "scipy.stats.gamma.cdf scipy.stats.gamma.logcdf scipy.stats.gamma.logpdf scipy.stats.gamma.logsf "
+        "scipy.stats.gamma.pdf scipy.stats.gamma.sf scipy.stats.gaussian_kde scipy.stats.gennorm.cdf "
+        "scipy.stats.gennorm.logpdf scipy.stats.gennorm.pdf scipy.stats.geom.logpmf scipy.stats.geom.pmf "
+        "scipy.stats.gumbel_l.cdf scipy.stats.gumbel_l.logcdf scipy.stats.gumbel_l.logpdf "
+        "scipy.stats.gumbel_l.logsf scipy.stats.gumbel_l.pdf scipy.stats.gumbel_l.ppf scipy.stats.gumbel_l.sf "
+        "scipy.stats.gumbel_r.cdf scipy.stats.gumbel_r.logcdf scipy.stats.gumbel_r.logpdf "
+        "scipy.stats.gumbel_r.logsf scipy.stats.gumbel_r.pdf scipy.stats.gumbel_r.ppf scipy.stats.gumbel_r.sf "
+        "scipy.stats.laplace.cdf scipy.stats.laplace.logpdf scipy.stats.laplace.pdf scipy.stats.logistic.cdf "
+        "scipy.stats.logistic.isf scipy.stats.logistic.logpdf scipy.stats.logistic.pdf "
+        "scipy.stats.logistic.ppf scipy.stats.logistic.sf scipy.stats.mode scipy.stats.multinomial.logpmf "
+        "scipy.stats.multinomial.pmf scipy.stats.multivariate_normal.logpdf "
+        "scipy.stats.multivariate_normal.pdf scipy.stats.nbinom.logpmf scipy.stats.nbinom.pmf "
+        "scipy.stats.norm.cdf scipy.stats.norm.isf scipy.stats.norm.logcdf scipy.stats.norm.logpdf "
+        "scipy.stats.norm.logsf scipy.stats.norm.pdf scipy.stats.norm.ppf scipy.stats.norm.sf "
+        "scipy.stats.pareto.cdf scipy.stats.pareto.logcdf scipy.stats.pareto.logpdf scipy.stats.pareto.logsf "
+        "scipy.stats.pareto.pdf scipy.stats.pareto.ppf scipy.stats.pareto.sf scipy.stats.poisson.cdf "
+        "scipy.stats.poisson.entropy scipy.stats.poisson.logpmf scipy.stats.poisson.pmf scipy.stats.rankdata "
+        "scipy.stats.sem scipy.stats.t.logpdf scipy.stats.t.pdf scipy.stats.truncnorm.cdf "
+        "scipy.stats.truncnorm.logcdf scipy.stats.truncnorm.logpdf scipy.stats.truncnorm.logsf "
+        "scipy.stats.truncnorm.pdf scipy.stats.truncnorm.sf scipy.stats.uniform.cdf "
+        "scipy.stats.uniform.logpdf scipy.stats.uniform.pdf scipy.stats.uniform.ppf "
         "scipy.stats.vonmises.logpdf scipy.stats.vonmises.pdf scipy.stats.wrapcauchy.logpdf "
         "scipy.stats.wrapcauchy.pdf"
     ),
@@ -298,7 +302,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding sharding.ShardingTypeError "
         "sharding.SingleDeviceSharding sharding.auto_axes sharding.explicit_axes sharding.get_abstract_mesh "
         "sharding.get_mesh sharding.reshard sharding.set_mesh sharding.use_abstract_mesh sharding.use_mesh "
-        "soft_pmap"
+        "smap soft_pmap"
     ),
     "tangrad-sparse": (
         "experimental.sparse.BCOO experimental.sparse.BCSR experimental.sparse.COO experimental.sparse.CSC "
@@ -345,7 +349,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
         "tangrad._custom_rules tangrad.ad_checkpoint tangrad.custom_batching tangrad.custom_derivatives "
         "tangrad.extend.custom_rules tangrad.test_util"
     ),
-    "tangrad-debug": "tangrad._debug tangrad.debug tangrad.extend.debug",
+    "tangrad-debug": "tangrad._debug tangrad.debug tangrad.experimental.buffer_callback tangrad.extend.debug",
     "tangrad-distributed": "tangrad._distributed tangrad.distributed tangrad.experimental.multihost_utils",
     "tangrad-export": "tangrad._export tangrad.experimental.serialize_executable tangrad.extend.export",
     "tangrad-ffi": "tangrad._ffi tangrad.extend.ffi tangrad.ffi",
@@ -359,7 +363,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     ),
     "tangrad-profiler": "tangrad._profiler tangrad.monitoring tangrad.profiler",
     "tangrad-random": "tangrad._random tangrad.extend.random tangrad.random",
-    "tangrad-references": "tangrad._references tangrad.ref",
+    "tangrad-references": "tangrad._references tangrad.experimental.random tangrad.ref",
     "tangrad-runtime": "tangrad._runtime tangrad.extend.runtime tangrad.runtime",
     "tangrad-scipy": (
         "tangrad._scipy tangrad.example_libraries tangrad.experimental.ode tangrad.extend.scipy tangrad.image "

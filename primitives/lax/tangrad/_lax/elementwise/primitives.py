@@ -167,7 +167,16 @@ def _integer_pow(x: Value, *, y: int) -> Value:
 exp_p = declare(elementwise, "exp", INEXACT, "e to the power x.", (0.0, "1."))
 exp2_p = declare(elementwise, "exp2", INEXACT, "2 to the power x.", (3.0, "8."), decompose=_exp2)
 log_p = declare(elementwise, "log", INEXACT, f"The natural logarithm; {_NAN_BELOW}.", (1.0, "0."), smooth=_POSITIVE)
-log2_p = unary(elementwise, "log2", INEXACT, "The logarithm to base 2; whole at powers of 2.", decompose=_logarithm(2))
+log2_p = declare(
+    elementwise,
+    "log2",
+    INEXACT,
+    "The logarithm to base 2; whole at powers of 2.",
+    (8.0, "3."),
+    smooth=_POSITIVE,
+    numpy=None,  # which takes integers, too
+    decompose=_logarithm(2),
+)
 log10_p = unary(
     elementwise, "log10", INEXACT, "The logarithm to base 10; whole at powers of 10.", decompose=_logarithm(10)
 )

@@ -22,7 +22,6 @@ AT_BOUNDS = {"points": "at a bound the derivative is 0 by convention, and bounds
 # Name -> the interval in which the function of one variable is smooth; None: everywhere. On complex numbers too.
 ANALYTIC: dict[str, tuple[float, float] | None] = {
     **{name: declared.smooth for name, declared in DECLARED.items() if COMPLEX in declared.accepted},
-    "log2": (0.3, 3.0),
     "log10": (0.3, 3.0),
     "square": None,
     "neg": None,
@@ -44,7 +43,7 @@ def samples() -> list[Sample]:
 
 def _refused() -> list[Sample]:
     """Integers for functions of real numbers, dtypes and shapes that do not fit, numbers for operations on bits."""
-    inexact = [*DECLARED, "log2", "log10"]
+    inexact = [*DECLARED, "log10"]
     integers, bits = draw(3, dtype="int32"), ("not", *BITWISE)
     found = [Sample(_p(name), (integers,), raises=TypeError) for name in inexact]
     found += [Sample(_p(name), (draw(3), integers), raises=TypeError) for name in (*ARITHMETIC, *REAL_PAIRS, "lt")]
