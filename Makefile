@@ -43,7 +43,7 @@ editable = $(foreach project,$(1),-e $(patsubst %/pyproject.toml,%,$(project)))
 DEMO_PROJECTS := $(if $(filter numpy,$(BACKEND)),$(filter-out backends/xla/%,$(PROJECTS)),$(PROJECTS))
 SOURCES := core plugins primitives backends contrib tools tests docs
 
-.PHONY: help install dev-refresh test test-all test-matrix array-api contrib lint typecheck contracts house docs browser bench demo changelog wheels sdists clean
+.PHONY: help install dev-refresh test test-all test-matrix array-api contrib lint typecheck contracts house docs notebooks browser bench demo changelog wheels sdists clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -110,6 +110,9 @@ house: install ## how much there is, how it hangs together, how it is typed
 
 docs: install ## the documentation, into site/
 	$(BIN)/python -m mkdocs build --strict --quiet
+
+notebooks: install ## the tutorial as notebooks, into build/notebooks
+	@$(BIN)/python -m tools.docs.notebooks build/notebooks
 
 browser: docs ## the documentation in a real browser (Chromium), where one is found: too wide, cut, faint, not shown
 	@$(UV) --quiet --group browser

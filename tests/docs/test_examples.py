@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tangrad
-from tests.docs.examples import blocks
+from tools.docs.examples import blocks
 from tools.workspace import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -11,10 +11,10 @@ from urllib.parse import unquote
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from tests.docs.examples import blocks
 from tests.install.environments import run
 from tools.build_wheels import build_source, folders
 from tools.checkout import WHEELS, build_editable, build_wheel
+from tools.docs.examples import blocks
 from tools.metadata import portable, urls
 from tools.release import notes
 from tools.workspace import ROOT, umbrella

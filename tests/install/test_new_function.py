@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.examples import blocks
 from tests.install.environments import layer, new_environment, wheel_folder
+from tools.docs.examples import blocks
 from tools.workspace import GROUPS_OF_PARTS, ROOT, distributions
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.examples import blocks
 from tests.install.environments import HAVE_UV, NOT_HANDED_ON, UV
+from tools.docs.examples import blocks
 from tools.workspace import ROOT
 
 pytestmark = [

@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 sys.path.append(str(Path(__file__).parents[2]))  # `mkdocs serve`, unlike `python -m mkdocs`, does not see the workspace
 
 from tools import metadata
-from tools.docs import reference, search
+from tools.docs import notebooks, reference, search
 from tools.docs.inventory import inventory
 from tools.docs.repository import CITATION, EDIT, PAGES, links, page_of_repository
 from tools.workspace import ROOT, umbrella
@@ -56,6 +56,9 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, path, content=text))
     for path, source in PAGES.items():
         files.append(File.generated(config, path, content=page_of_repository(source)))
+    files.append(File.generated(config, notebooks.PAGE, content=notebooks.page()))
+    for name, text in notebooks.notebooks().items():
+        files.append(File.generated(config, f"{notebooks.FOLDER}/{name}", content=text))
     files.append(File.generated(config, CITATION, abs_src_path=str(ROOT / CITATION)))
     return files
 

@@ -40,7 +40,11 @@ class Block:
 
 def blocks(page: Path) -> list[Block]:
     """Return every fenced block of a Markdown page, in order."""
-    text = page.read_text()
+    return blocks_of(page.read_text())
+
+
+def blocks_of(text: str) -> list[Block]:
+    """Return every fenced block of Markdown, in order."""
     found = []
     for match in FENCE.finditer(text):
         indent = len(match["indent"])
