@@ -43,7 +43,7 @@ editable = $(foreach project,$(1),-e $(patsubst %/pyproject.toml,%,$(project)))
 DEMO_PROJECTS := $(if $(filter numpy,$(BACKEND)),$(filter-out backends/xla/%,$(PROJECTS)),$(PROJECTS))
 SOURCES := core plugins primitives backends contrib tools tests docs
 
-.PHONY: help install dev-refresh test test-all test-matrix array-api contrib lint typecheck contracts house docs notebooks browser bench demo changelog wheels sdists clean
+.PHONY: help install dev-refresh kernels test test-all test-matrix array-api contrib lint typecheck contracts house docs notebooks browser bench demo changelog wheels sdists clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -134,6 +134,9 @@ changelog: install ## what the next release would say, from the fragments of cha
 
 wheels: install ## all wheels, into dist/
 	$(BIN)/python -m tools.build_wheels dist
+
+kernels: install ## tangrad-kernels with its library, compiled here, in place of the one without (make dev-refresh: back)
+	$(UV) --no-deps --no-build-isolation --reinstall ./backends/kernels
 
 sdists: install ## all source distributions, into dist/
 	$(BIN)/python -m tools.build_wheels dist --sdists

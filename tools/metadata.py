@@ -79,10 +79,13 @@ def readme(folder: Path, project: dict[str, Any]) -> str:
 def configuration(folder: Path) -> dict[str, Any]:
     """Return the `pyproject.toml` of a distribution, with what all of them have in common.
 
-    What it states itself comes first. The build hook is left out: who builds by this makes the stubs (`tools.stubs`).
+    What it states itself comes first. Build hooks are left out: who builds by this makes the stubs (`tools.stubs`), and
+    compiles nothing.
     """
     own = tomllib.loads((folder / "pyproject.toml").read_text())
-    own.get("tool", {}).get("hatch", {}).get("build", {}).pop("hooks", None)
+    build = own.get("tool", {}).get("hatch", {}).get("build", {})
+    for section in (build, build.get("targets", {}).get("wheel", {})):
+        section.pop("hooks", None)
     text = {"text": readme(folder, own["project"]), "content-type": "text/markdown"}
     addresses = {"urls": urls(home())} if home() else {}
     keywords = {"keywords": parts()[own["project"]["name"]]["keywords"]}

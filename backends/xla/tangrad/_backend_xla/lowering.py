@@ -54,7 +54,7 @@ class Module:
         leading: names of the sizes that every function but the entry takes first, as scalars of int32: the dimension
             variables, and the number of the platform where there are several.
         functions: what has been lowered as a function: jaxpr -> symbol.
-        has_unknown_sizes: whether sizes must be filled in before it is compiled.
+        has_unknown_sizes: whether sizes must be filled in before it is compiled; is_portable: whether others read it.
         constants: the arrays that contexts remember by identity.
         keeps_calls: whether XLA is asked to keep the calls of regions; kept_calls: how many there are.
     """
@@ -71,7 +71,7 @@ class Module:
     ) -> None:
         self.parts = parts
         self.leading = tuple(leading)
-        self.has_unknown_sizes = False
+        self.has_unknown_sizes = self.is_portable = False
         self.checks_of_sizes: list[Callable[[Any], None]] = []  # called with the module when it has all sizes
         self.vocabulary: Vocabulary = vocabulary()
         self.platform = platform

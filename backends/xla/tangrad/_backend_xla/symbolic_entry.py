@@ -40,6 +40,7 @@ def lower_with_entry(
     leading = [*([PLATFORM_INDEX] if several else []), *plan.names]
     rules = PlatformRules(platforms) if several else None
     module = Module(name, platforms[0], layout=layout, leading=leading, rules=rules)
+    module.is_portable = True
     _Entry(module, closed, name, plan, several).write()
     return module
 

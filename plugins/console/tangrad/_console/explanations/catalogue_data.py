@@ -337,7 +337,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
 
 MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-autodiff": "tangrad._autodiff tangrad.autodiff",
-    "tangrad-backend-numpy": "tangrad._backend_numpy",
+    "tangrad-backend-numpy": "tangrad._backend_numpy tangrad.extend.backend_numpy",
     "tangrad-backend-xla": "tangrad._backend_xla tangrad.cache",
     "tangrad-batching": "tangrad._batching tangrad.batching",
     "tangrad-checkify": "tangrad._checkify tangrad.experimental.checkify tangrad.extend.checkify",
@@ -355,6 +355,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-ffi": "tangrad._ffi tangrad.extend.ffi tangrad.ffi",
     "tangrad-fft": "tangrad._fft tangrad.extend.fft",
     "tangrad-jit": "tangrad._jit tangrad.extend.jit tangrad.stages",
+    "tangrad-kernels": "tangrad._kernels",
     "tangrad-lax": "tangrad._lax tangrad.extend.lax tangrad.lax",
     "tangrad-masking": "tangrad._masking tangrad.extend.masking",
     "tangrad-nn": "tangrad._nn tangrad.extend.nn tangrad.nn",

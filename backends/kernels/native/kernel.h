@@ -1,0 +1,54 @@
+// What all kernels have in common: how they are called, the numbers of the dtypes, the threads.
+//
+// A kernel is a function of C: `plan` has the shapes and what else is known when a program is compiled, `in` and `out`
+// the memory of operands and results, row after row without gaps. It returns 0, or 1 where there was not enough memory.
+// NumPy's backend calls it through ctypes; XLA calls its handler (xla_handler.h), which does no more than call it.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+
+#if defined(_WIN32)
+#define TANGRAD_EXPORT extern "C" __declspec(dllexport)
+#else
+#define TANGRAD_EXPORT extern "C" __attribute__((visibility("default")))
+#endif
+
+// Loops that gain from wide registers are compiled twice, and chosen when the library is loaded.
+#if defined(__GNUC__) && defined(__x86_64__) && defined(__GLIBC__) && !defined(TANGRAD_NO_CLONES)
+#define TANGRAD_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define TANGRAD_CLONES
+#endif
+
+namespace tangrad {
+
+// As in tangrad/_kernels/jobs.py.
+enum DType : int64_t { F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16 };
+
+using Plan = const int64_t*;
+using Inputs = const void* const*;
+using Outputs = void* const*;
+using Kernel = int(Plan, Inputs, Outputs);
+
+// How many threads work at once, the caller among them.
+int thread_count();
+
+// Calls body(0), …, body(count - 1), on several threads at once. Which thread takes which number is not known: results
+// must not depend on it. Several threads may call this at the same time, and a body must not.
+void parallel(int64_t count, const std::function<void(int64_t)>& body);
+
+// Elements of an item of work for which it pays to wake a thread.
+constexpr int64_t kLittle = 32 * 1024;
+
+// Calls body(begin, end) for pieces of 0, …, count - 1, items of so many elements each, that are worth a thread.
+template <typename Body>
+void in_pieces(int64_t count, int64_t elements, const Body& body) {
+  const int64_t piece = std::max<int64_t>(1, kLittle / std::max<int64_t>(1, elements));
+  parallel((count + piece - 1) / piece,
+           [&](int64_t i) { body(i * piece, std::min(count, (i + 1) * piece)); });
+}
+
+}  // namespace tangrad

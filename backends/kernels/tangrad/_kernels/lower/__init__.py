@@ -1,0 +1,1 @@
+"""The rule sets, a file for each kind of rule."""

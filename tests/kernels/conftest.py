@@ -1,0 +1,93 @@
+"""The kernels, compiled once for the session by the compiler that is found; where there is none, tests are skipped."""
+
+import os
+import sys
+from contextlib import ExitStack, contextmanager
+
+import numpy
+import pytest
+
+import tangrad
+from tangrad.core import register
+from tools.workspace import ROOT
+
+FOLDER = ROOT / "backends" / "kernels"
+
+
+@pytest.fixture(scope="session")
+def build():
+    """The module that compiles the library."""
+    sys.path.insert(0, str(FOLDER))
+    try:
+        import build_library
+    finally:
+        sys.path.remove(str(FOLDER))
+    return build_library
+
+
+@pytest.fixture(scope="session")
+def library_path(build, tmp_path_factory):
+    """The compiled library."""
+    if build.compiler() is None:
+        pytest.skip("there is no compiler of C++ here: CXX, c++, g++, clang++ or ziglang")
+    return build.compile_library(tmp_path_factory.mktemp("kernels"))
+
+
+@pytest.fixture(scope="session")
+def rule_sets(library_path):
+    """The rules of the compiled kernels. Those of the entry points are loaded first: they stay as they are."""
+    from tangrad._kernels import families
+    from tangrad._kernels.library import VARIABLE, library
+    from tangrad._kernels.lower import numpy as on_numpy
+
+    makers = [on_numpy.rule_set]
+    if "xla" in tangrad.core.backend_names():
+        from tangrad._kernels.lower import xla_cpu
+
+        makers.append(xla_cpu.rule_set)
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = str(library_path)
+    library.cache_clear()
+    try:
+        assert library() is not None
+    finally:
+        os.environ.pop(VARIABLE) if before is None else os.environ.update({VARIABLE: before})
+    return [make(jobs) for make in makers for jobs in families.JOBS.values()]
+
+
+@pytest.fixture
+def kernels(rule_sets):
+    """A context in which the kernels are lowerings."""
+
+    @contextmanager
+    def use():
+        with ExitStack() as stack:
+            for rules in rule_sets:
+                stack.enter_context(register(rules))
+            yield
+
+    return use
+
+
+@pytest.fixture(params=["numpy", "xla"])
+def backend(request):
+    """Each backend in turn, with 64 bits."""
+    if request.param not in tangrad.core.backend_names():
+        pytest.skip(f"the backend {request.param} is not installed")
+    with tangrad.use_backend(request.param), tangrad.enable_x64(True):
+        yield request.param
+
+
+@pytest.fixture
+def with_and_without(kernels):
+    """`with_and_without(function, *arguments)`: what it gives, compiled with kernels, and without them."""
+
+    def run(function, *arguments):
+        def result():
+            return tangrad.tree.map(numpy.asarray, tangrad.jit(function)(*map(tangrad.numpy.asarray, arguments)))
+
+        with kernels():
+            ours = result()
+        return ours, result()
+
+    return run

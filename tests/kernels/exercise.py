@@ -1,0 +1,75 @@
+"""Calls every kernel by itself, on small, odd and large arrays, and prints a digest of the results.
+
+`python exercise.py LIBRARY`: with the library that sanitizers look at, or with so many threads. NumPy alone is needed.
+"""
+
+import ctypes
+import hashlib
+import itertools
+import sys
+
+import numpy as np
+
+NAMES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+SHAPES = [
+    (1, 1, 1),
+    (1, 7, 1),
+    (3, 5, 2),
+    (2, 64, 1),
+    (5, 513, 1),
+    (1, 4097, 3),
+    (2, 100_003, 1),
+    (3, 50, 700),
+    (2, 0, 3),
+]
+
+
+class Caller:
+    """The library, and the digest of all that its kernels have given."""
+
+    def __init__(self, path):
+        self.library = ctypes.CDLL(path)
+        self.digest = hashlib.sha256()
+
+    def __call__(self, name, plan, operands, results):
+        plan = np.array(plan, np.int64)
+        lists = [
+            (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays]) for arrays in (operands, results)
+        ]
+        status = getattr(self.library, f"tangrad_{name}")(ctypes.c_void_p(plan.ctypes.data), *lists)
+        assert status == 0, (name, plan)
+        for result in results:
+            self.digest.update(result.tobytes())
+
+
+def draw(shape, dtype, seed=0):
+    """Numbers of either sign, some of them equal; among floats the special ones."""
+    generator = np.random.default_rng(seed)
+    if np.dtype(dtype).kind == "f":
+        x = generator.normal(size=shape).round(1).astype(dtype)
+        flat = x.reshape(-1)
+        for place, value in zip(
+            range(0, flat.size, 11), itertools.cycle([0.0, -0.0, np.inf, np.nan, -np.inf, -np.nan])
+        ):
+            flat[place] = value
+        return x
+    limits = np.iinfo(dtype)
+    return generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+
+
+def running(call):
+    for (number, name), shape, operation, backward in itertools.product(enumerate(NAMES), SHAPES, range(3), range(2)):
+        if name[-2:] in ("32", "64"):
+            x = draw(shape, name)
+            call("running", [number, operation, *shape, backward], [x], [np.empty_like(x)])
+
+
+def main(path):
+    call = Caller(path)
+    running(call)
+    print(call.digest.hexdigest())
+
+
+if __name__ == "__main__":
+    with np.errstate(all="ignore"):
+        main(sys.argv[1])
