@@ -480,3 +480,39 @@ def test_references_have_the_names_that_jax_gives_them():
         assert isinstance(ref, jax.Ref) and AbstractRef is jax.ref.AbstractRef and jax.freeze(ref)[0] == 5
         """
     )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_kernels_of_packages_import_and_run(backend):
+    out = run(
+        """
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax
+        import jax.numpy as jnp
+        from jax.experimental import pallas as pl
+        from jax.experimental.pallas import tpu as pltpu
+        from jax.experimental.pallas import triton as plgpu
+
+        def add(x_ref, y_ref, o_ref):
+            o_ref[...] = x_ref[...] + plgpu.load(y_ref)
+
+        half = pl.BlockSpec((2,), lambda i: (i,), memory_space=pltpu.VMEM)
+        kernel = pl.pallas_call(
+            add,
+            out_shape=jax.ShapeDtypeStruct((4,), jnp.float32),
+            grid_spec=pl.GridSpec(grid=(2,), in_specs=[half, half], out_specs=half),
+            compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel",)),
+            interpret=True,
+        )
+        print(kernel(jnp.arange(4.0), jnp.ones(4)).tolist())
+        try:
+            pltpu.make_async_copy(None, None, None)
+        except NotImplementedError as error:
+            print(error)
+        """,
+        backend=backend,
+    )
+    assert out.startswith(
+        "[1.0, 2.0, 3.0, 4.0]\npallas.tpu.make_async_copy: the interpreted form of Pallas has no copies"
+    )

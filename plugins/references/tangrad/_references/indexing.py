@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tangrad._references.windows import Slice, window
 from tangrad.core import as_array, as_operand, dtypes, get_aval, is_array_value
 from tangrad.extend.lax import convert_element_type_p
 from tangrad.numpy import array, broadcast_to
@@ -55,6 +56,11 @@ def _entry(entry: Any, arrays: list[Any]) -> Any:
         if not all([bound is None or hasattr(type(bound), "__index__") for bound in bounds]):
             raise TypeError(f"index of a reference: slices have integers, got {entry!r}")
         return "slice", *[None if bound is None else bound.__index__() for bound in bounds]
+    if type(entry) is Slice:
+        if not entry.is_dynamic_start:
+            return "part", entry.start, entry.size, entry.stride
+        arrays.append(as_operand(entry.start))
+        return "moving", entry.size, entry.stride
     if isinstance(entry, list):
         entry = array(entry, "int32" if not entry else None)
     if not is_array_value(entry):
@@ -78,6 +84,8 @@ def _index(entry: Any, arrays: Iterator[Any]) -> Any:
         return rest[0]
     if kind == "slice":
         return slice(*rest)
+    if kind in ("part", "moving"):
+        return Slice(*rest) if kind == "part" else Slice(next(arrays), *rest)
     return next(arrays) if kind == "array" else None if kind == "new" else Ellipsis
 
 
@@ -87,7 +95,8 @@ def _index(entry: Any, arrays: Iterator[Any]) -> Any:
 def read(value: Any, chain: Chain) -> Any:
     """The part of an array that a chain of indices means."""
     for index in chain:
-        value = value[index]
+        around = window(value, index)
+        value = value[index] if around is None else read(around.taken(value), chained((), around.rest))
     return value
 
 
@@ -102,6 +111,9 @@ def written(value: Any, chain: Chain, part: Any) -> Any:
             )
         return broadcast_to(part, value.aval.shape)
     index, *rest = chain
+    around = window(value, index)
+    if around is not None:
+        return around.put(value, written(around.taken(value), (*chained((), around.rest), *rest), part))
     return value.at[index].set(written(value[index], tuple(rest), part) if rest else part)
 
 
@@ -110,6 +122,9 @@ def added(value: Any, chain: Chain, part: Any) -> Any:
     if not chain:
         return value + part
     index, *rest = chain
+    around = window(value, index)
+    if around is not None:
+        return around.put(value, added(around.taken(value), (*chained((), around.rest), *rest), part))
     if rest:
         return value.at[index].set(added(value[index], tuple(rest), part))
     return value.at[index].add(part)

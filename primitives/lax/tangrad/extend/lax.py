@@ -85,7 +85,8 @@ __getattr__, __dir__ = door(
         ),
         "tangrad._lax.structure.functions.creation": "broadcasted_iota full full_like iota stop_gradient",
         "tangrad._lax.structure.functions.parts": (
-            "dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim index_in_dim slice_in_dim unstack"
+            "dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_update_slice index_in_dim slice_in_dim "
+            "unstack"
         ),
         "tangrad._lax.structure.functions.shapes": "broadcast_in_dim broadcast_shapes expand_dims reshape squeeze",
         "tangrad._lax.structure.primitives": (

@@ -1,0 +1,1 @@
+"""tangrad-pallas: kernels in Python, in interpreted form."""

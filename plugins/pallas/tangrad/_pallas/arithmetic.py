@@ -1,0 +1,172 @@
+"""Small functions that kernels use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tangrad.numpy as tnp
+from tangrad.core import Array, api_boundary
+from tangrad.typing import ArrayLike
+
+
+@api_boundary
+def cdiv(a: Any, b: Any) -> Any:
+    """The quotient of two integers, rounded up: of Python's, or of arrays.
+
+    >>> from tangrad.experimental import pallas as pl
+    >>> pl.cdiv(10, 4)
+    3
+    """
+    return (a + b - 1) // b
+
+
+@api_boundary
+def next_power_of_2(x: int) -> int:
+    """The least power of two that is not less than an integer; 1 for 0.
+
+    Raises ValueError for a negative integer.
+
+    >>> from tangrad.experimental import pallas as pl
+    >>> pl.next_power_of_2(100)
+    128
+    """
+    if x < 0:
+        raise ValueError(f"next_power_of_2: x must not be negative, got {x}")
+    return 1 << (x - 1).bit_length() if x > 1 else 1
+
+
+@api_boundary
+def align_to(x: int, alignment: int) -> int:
+    """The least multiple of `alignment` that is not less than an integer.
+
+    >>> from tangrad.experimental import pallas as pl
+    >>> pl.align_to(100, 8)
+    104
+    """
+    return int(cdiv(x, alignment) * alignment)
+
+
+@api_boundary
+def strides_from_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    """How far apart in memory the elements of an array are along each dimension, in elements, the last one 1.
+
+    >>> from tangrad.experimental import pallas as pl
+    >>> pl.strides_from_shape((2, 3, 4))
+    (12, 4, 1)
+    """
+    strides: list[int] = []
+    total = 1
+    for size in reversed(shape):
+        strides.insert(0, total)
+        total *= size
+    return tuple(strides)
+
+
+@api_boundary
+def reciprocal(x: ArrayLike, *, approx: bool = False, full_range: bool = True) -> Array:
+    """1 / x. With `approx` hardware may be less exact; here it is as exact as a division.
+
+    >>> from tangrad.experimental import pallas as pl
+    >>> pl.reciprocal(4.0)
+    Array(0.25, dtype=float32, weak_type=True)
+    """
+    return tnp.reciprocal(x)
+
+
+@api_boundary
+def dot(
+    a: ArrayLike,
+    b: ArrayLike,
+    trans_a: bool = False,
+    trans_b: bool = False,
+    allow_tf32: bool | None = None,
+    precision: Any = None,
+) -> Array:
+    """The product of two matrices, in float32 for floating-point ones of 32 bits or fewer.
+
+    Args:
+        a, b: matrices, transposed first where `trans_a` or `trans_b` is true.
+        allow_tf32: accepted.
+        precision: as in `lax.dot`.
+
+    Raises ValueError for what is no matrix.
+
+    >>> import tangrad.numpy as np
+    >>> from tangrad.experimental import pallas as pl
+    >>> pl.dot(np.ones((2, 3)), np.ones((2, 3)), trans_b=True)
+    Array([[3., 3.],
+           [3., 3.]], dtype=float32)
+    """
+    left, right = tnp.asarray(a), tnp.asarray(b)
+    if left.ndim != 2 or right.ndim != 2:
+        raise ValueError(f"dot: a and b must be matrices, got shapes {left.shape} and {right.shape}")
+    accumulated = "int32" if left.dtype.kind in "iu" else tnp.promote_types("float32", left.dtype)
+    return tnp.dot(
+        left.T if trans_a else left,
+        right.T if trans_b else right,
+        precision=precision,
+        preferred_element_type=accumulated,
+    )
+
+
+@api_boundary
+def multiple_of(x: Any, values: Sequence[int] | int) -> Any:
+    """`x`, of which the author knows that it is a multiple of `values`.
+
+    >>> from tangrad.experimental import pallas as pl
+    >>> pl.multiple_of(16, 8)
+    16
+    """
+    return x
+
+
+@api_boundary
+def max_contiguous(x: Any, values: Sequence[int] | int) -> Any:
+    """`x`, of which the author knows that so many elements in a row follow each other.
+
+    >>> from tangrad.experimental.pallas import triton
+    >>> triton.max_contiguous(16, 8)
+    16
+    """
+    return x
+
+
+@api_boundary
+def broadcast_to(a: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """An array in a larger shape, as `numpy.broadcast_to` has it.
+
+    >>> from tangrad.experimental import pallas as pl
+    >>> pl.broadcast_to(1.0, (2,))
+    Array([1., 1.], dtype=float32, weak_type=True)
+    """
+    return tnp.broadcast_to(a, shape)
+
+
+@api_boundary
+def approx_tanh(x: ArrayLike) -> Array:
+    """The hyperbolic tangent; here it is as exact as `numpy.tanh`.
+
+    >>> from tangrad.experimental.pallas import triton
+    >>> triton.approx_tanh(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """
+    return tnp.tanh(x)
+
+
+@api_boundary
+def roll(
+    x: ArrayLike, shift: ArrayLike, axis: int, *, stride: int | None = None, stride_axis: int | None = None
+) -> Array:
+    """An array whose elements moved along one axis, those that left it to its other end.
+
+    Raises NotImplementedError for a `stride`.
+
+    >>> import tangrad.numpy as np
+    >>> from tangrad.experimental.pallas import tpu
+    >>> tpu.roll(np.arange(3), 1, 0)
+    Array([2, 0, 1], dtype=int32)
+    """
+    if stride is not None or stride_axis is not None:
+        raise NotImplementedError("tpu.roll: stride and stride_axis are not implemented; roll each row by itself")
+    return tnp.roll(x, shift, axis)

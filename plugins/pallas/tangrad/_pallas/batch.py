@@ -1,0 +1,77 @@
+"""Kernels under `vmap`: the rows are one more dimension of the grid, the first; the kernel does not see it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._pallas.interpretation import interpreted
+from tangrad._pallas.kernels import INDEX
+from tangrad._pallas.primitives import pallas_call_p
+from tangrad.batching import to_front, vmap
+from tangrad.core import ClosedJaxpr, RuleSet, Var, as_operand, eval_jaxpr, trace_to_closed_jaxpr
+from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.extend.lax import broadcast_in_dim
+
+batch = RuleSet("batch", api=1)
+_kernels, _index_maps = JaxprCache(), JaxprCache()
+register_cache(_kernels.clear)
+register_cache(_index_maps.clear)
+
+
+@batch.rule(pallas_call_p)
+def _batch(args: Any, dims: Any, *, axis_info: Any, grid: Any, layout: Any, blocks: Any, **params: Any) -> Any:
+    first = len(args) - layout.inputs
+    if any([dim is not None for dim in dims[:first]]):  # all rows at once, each as the loop that it is
+        run = lambda *operands: interpreted(*operands, grid=grid, layout=layout, blocks=blocks, **params)
+        return vmap(run, in_axes=tuple(dims), axis_size=axis_info.size)(*args), (0,) * len(params["out_types"])
+    out_types = tuple([aval.update(shape=(axis_info.size, *aval.shape)) for aval in params["out_types"]])
+    aliased = {operand + first - layout.prefetched for operand, _ in params["aliases"]}
+    operands, mapped = list(args), [False] * layout.inputs + [True] * len(out_types)
+    for place in range(first, len(args)):
+        if dims[place] is not None:
+            operands[place], mapped[place - first] = to_front(args[place], dims[place]), True
+        elif place in aliased:
+            operands[place], mapped[place - first] = _repeated(args[place], axis_info.size), True
+    flags = tuple(mapped)
+    whole: dict[str, Any] = {
+        "grid": (axis_info.size, *grid),
+        "layout": layout,
+        "blocks": tuple(
+            [block.mapped() if is_mapped else block for block, is_mapped in zip(blocks, flags, strict=True)]
+        ),
+        "jaxpr": _with_row(params["jaxpr"], layout.captured),
+        "index_map": _with_row_starts(params["index_map"], len(grid), [len(block.sizes) for block in blocks], flags),
+        "out_types": out_types,
+    }
+    outs = pallas_call_p.bind(*operands, **{**params, **whole})
+    return outs, (0,) * len(outs)
+
+
+def _repeated(value: Any, size: int) -> Any:
+    value = as_operand(value)
+    return broadcast_in_dim(value, (size, *value.aval.shape), tuple(range(1, value.aval.ndim + 1)))
+
+
+def _with_row(closed: ClosedJaxpr, captured: int) -> ClosedJaxpr:
+    """The program of a kernel with one more program id, which it does not look at."""
+    jaxpr = closed.jaxpr
+
+    def make() -> ClosedJaxpr:
+        invars = [*jaxpr.invars[:captured], Var(INDEX), *jaxpr.invars[captured:]]
+        return ClosedJaxpr(jaxpr.replace(invars=invars), closed.consts)
+
+    return _kernels.get(closed, captured, make)  # type: ignore[no-any-return]
+
+
+def _with_row_starts(closed: ClosedJaxpr, ids: int, ranks: list[int], mapped: tuple[bool, ...]) -> ClosedJaxpr:
+    """The index maps with one more program id, where blocks of arrays with rows start."""
+
+    def starts(row: Any, *values: Any) -> list[Any]:
+        found = iter(eval_jaxpr(closed.jaxpr, closed.consts, *values))
+        made: list[Any] = []
+        for rank, is_mapped in zip(ranks, mapped, strict=True):
+            made += [row] * is_mapped + [next(found) for _ in range(rank)]
+        return made
+
+    make = lambda: trace_to_closed_jaxpr(starts, [INDEX, *closed.in_avals], "index maps")
+    return _index_maps.get(closed, (ids, tuple(ranks), mapped), make)  # type: ignore[no-any-return]

@@ -1,0 +1,207 @@
+"""Kernels in interpreted form: one loop over the places of the grid, which takes blocks, runs the kernel on them, and
+puts back those that it wrote. What is read stays outside of what the loop carries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tangrad._pallas.memory import unwritten, unwritten_number
+from tangrad.core import ClosedJaxpr, Literal, eval_jaxpr, literal
+from tangrad.extend.lax import (
+    convert_element_type,
+    div,
+    dynamic_slice,
+    dynamic_update_slice,
+    fori_loop,
+    mul,
+    pad_p,
+    rem,
+    reshape,
+    slice_p,
+    split_list,
+)
+
+if TYPE_CHECKING:
+    from tangrad._pallas.blocks import Block
+
+
+def interpreted(
+    *operands: Any,
+    jaxpr: ClosedJaxpr,
+    index_map: ClosedJaxpr,
+    grid: tuple[int | None, ...],
+    blocks: tuple[Block, ...],
+    layout: Any,
+    out_types: tuple[Any, ...],
+    aliases: tuple[tuple[int, int], ...],
+    name: str,
+) -> tuple[Any, ...]:
+    """The results of `pallas_call_p`, which has the parameters."""
+    sizes, captured, prefetched, inputs = split_list(operands, grid.count(None), layout.captured, layout.prefetched)
+    results = _first_results([*prefetched, *inputs], out_types, aliases)
+    arrays = [_padded(array, block) for array, block in zip([*inputs, *results], blocks, strict=True)]
+    first = len(jaxpr.in_avals) - layout.scratch
+    scratch = [unwritten(aval.shape, aval.dtype) for aval in jaxpr.in_avals[first:]]
+    behind = [*prefetched, *arrays, *scratch]
+    places = written_places(jaxpr)
+    known = _known_starts(index_map, len(grid))
+
+    def step(ids: Sequence[Any], carried: Sequence[Any]) -> list[Any]:
+        values = list(behind)
+        for place, value in zip(places, carried, strict=True):
+            values[place] = value
+        starts = eval_jaxpr(index_map.jaxpr, index_map.consts, *ids, *values[: layout.prefetched])
+        views = _views(blocks, [*zip(starts, known, strict=True)], layout.prefetched)
+        seen = [views[place].taken(value) if place in views else value for place, value in enumerate(values)]
+        last = eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *captured, *ids, *sizes, *seen)
+        return [views[place].put(values[place], last[place]) if place in views else last[place] for place in places]
+
+    ends = dict(zip(places, _run(grid, sizes, step, [behind[place] for place in places]), strict=True))
+    begin = layout.prefetched + layout.inputs
+    outs = [ends.get(begin + position, array) for position, array in enumerate(arrays[layout.inputs :])]
+    return tuple(
+        [
+            _cut(out, block, aval.shape)
+            for out, block, aval in zip(outs, blocks[layout.inputs :], out_types, strict=True)
+        ]
+    )
+
+
+def _first_results(given: Sequence[Any], out_types: Sequence[Any], aliases: Any) -> list[Any]:
+    """What results are before the kernel runs: an operand, or memory to which nothing was written."""
+    of_result = {result: position for position, result in aliases}
+    return [
+        given[of_result[position]] if position in of_result else unwritten(aval.shape, aval.dtype)
+        for position, aval in enumerate(out_types)
+    ]
+
+
+def written_places(jaxpr: ClosedJaxpr) -> list[int]:
+    """Which references the kernel writes, of all of them: prefetched scalars, inputs, results, scratch memory."""
+    outs, ins = jaxpr.jaxpr.outvars, jaxpr.jaxpr.invars
+    first = len(ins) - len(outs)
+    return [place for place, out in enumerate(outs) if out is not ins[first + place]]
+
+
+# --- the grid -------------------------------------------------------------------------------------------------------
+
+
+def _run(grid: Sequence[int | None], sizes: Sequence[Any], step: Any, carried: list[Any]) -> Sequence[Any]:
+    """`step(program ids, carried)` at each place of the grid, the last dimension first."""
+    given = iter(sizes)
+    dims = [next(given) if size is None else size for size in grid]
+    if not sizes and math.prod(dims) == 1:
+        return step([_integer(0) for _ in dims], carried)  # type: ignore[no-any-return]
+    if 0 in [size for size in dims if type(size) is int]:
+        return carried  # blocks of arrays without elements could not even be traced
+    strides: list[Any] = []
+    total: Any = 1
+    for size in reversed(dims):
+        strides.insert(0, total)
+        total = size * total if type(size) is int and type(total) is int else mul(_as_int32(size), _as_int32(total))
+
+    def at(place: Any, carried: Sequence[Any]) -> tuple[Any, ...]:
+        place, ids = convert_element_type(place, "int32"), []
+        for dimension, (size, stride) in enumerate(zip(dims, strides, strict=True)):
+            index = place if _is_one(stride) else div(place, _as_int32(stride))
+            ids.append(index if dimension == 0 else rem(index, _as_int32(size)))
+        return tuple(step(ids, carried))
+
+    return fori_loop(_integer(0), _integer(total), at, tuple(carried))  # type: ignore[no-any-return]
+
+
+def _is_one(value: Any) -> bool:
+    return type(value) is int and value == 1
+
+
+def _integer(value: Any) -> Any:
+    """An int32 scalar as a number of the program."""
+    return literal(value, "int32") if type(value) is int else value
+
+
+def _as_int32(value: Any) -> Any:
+    return _integer(value) if type(value) is int else convert_element_type(value, "int32")
+
+
+# --- blocks ---------------------------------------------------------------------------------------------------------
+
+
+def _known_starts(index_map: ClosedJaxpr, ids: int) -> list[Any]:
+    """What is known of each start: its value, "id" where it is a program id, None."""
+    outs, places = index_map.jaxpr.outvars, index_map.jaxpr.invars[:ids]
+    return [int(out.val) if type(out) is Literal else "id" if out in places else None for out in outs]
+
+
+def _views(blocks: Sequence[Block], starts: Sequence[tuple[Any, Any]], first: int) -> dict[int, View]:
+    views, begin = {}, 0
+    for place, block in enumerate(blocks, first):
+        views[place] = View(block, starts[begin : begin + len(block.sizes)])
+        begin += len(block.sizes)
+    return views
+
+
+class View:
+    """One block of an array.
+
+    Attributes:
+        block: how the array is divided.
+        starts: where the block starts, in each dimension.
+        may_be_negative: whether a start may count from the end.
+        at_start: whether the block is known to start with the array.
+    """
+
+    __slots__ = ("at_start", "block", "may_be_negative", "starts")
+
+    def __init__(self, block: Block, starts: Sequence[tuple[Any, Any]]) -> None:
+        self.block = block
+        self.starts = [
+            _start(start, known, size if kind == "b" else 1)
+            for (start, known), size, kind in zip(starts, block.sizes, block.kinds, strict=True)
+        ]
+        self.may_be_negative = [known is None for _, known in starts]
+        self.at_start = all([known == 0 for _, known in starts])
+
+    def _is_whole(self, value: Any) -> bool:
+        return self.at_start and value.aval.shape == self.block.sizes
+
+    def taken(self, value: Any) -> Any:
+        """The block, as the kernel sees it."""
+        part = value
+        if not self._is_whole(value):
+            part = dynamic_slice(value, self.starts, self.block.sizes, allow_negative_indices=self.may_be_negative)
+        return part if part.aval.shape == self.block.seen else reshape(part, self.block.seen)
+
+    def put(self, value: Any, part: Any) -> Any:
+        """The array with the block replaced."""
+        part = part if part.aval.shape == self.block.sizes else reshape(part, self.block.sizes)
+        if self._is_whole(value):
+            return part
+        return dynamic_update_slice(value, part, self.starts, allow_negative_indices=self.may_be_negative)
+
+
+def _start(start: Any, known: Any, size: int) -> Any:
+    if type(known) is int:
+        return _integer(known * size)
+    start = _as_int32(start)
+    return start if size == 1 else mul(start, _integer(size))
+
+
+def _padded(array: Any, block: Block) -> Any:
+    """An array with so much unwritten memory around it that whole blocks fit."""
+    widths = block.padded(array.aval.shape)
+    if not any([low or high for low, high in widths]):
+        return array
+    fill = literal(unwritten_number(array.aval.dtype), array.aval.dtype)
+    return pad_p.bind(array, fill, padding_config=tuple([(low, high, 0) for low, high in widths]))
+
+
+def _cut(array: Any, block: Block, shape: tuple[int, ...]) -> Any:
+    """A result without what was padded."""
+    if array.aval.shape == shape:
+        return array
+    lows = [low for low, _ in block.padding]
+    ends = [low + size for low, size in zip(lows, shape, strict=True)]
+    return slice_p.bind(array, start_indices=tuple(lows), limit_indices=tuple(ends), strides=None)

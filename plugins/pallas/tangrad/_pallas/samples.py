@@ -1,0 +1,94 @@
+"""Samples of kernels, for the conformance kit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import tangrad.numpy as tnp
+from tangrad import ShapeDtypeStruct
+from tangrad._pallas.blocks import Element
+from tangrad._pallas.flow import when
+from tangrad._pallas.functions import pallas_call
+from tangrad._pallas.grids import num_programs, program_id
+from tangrad._pallas.primitives import pallas_call_p
+from tangrad._pallas.specs import VMEM, BlockSpec, PrefetchScalarGridSpec
+from tangrad.conformance import Sample, draw, recorded
+
+_WHY = "kernels have no derivative in reverse mode: custom_vjp gives the function that calls them one"
+FORWARD_ALONE = {"transpose": _WHY, "second": _WHY}
+
+
+def samples() -> list[Sample]:
+    """An overhanging product by blocks with scratch memory, a result that starts as an operand, prefetched scalars,
+    windows that overlap.
+    """
+    return [_recorded(*case) for case in (_product(), _sums(), _ordered(), _windows())]
+
+
+def _recorded(function: Any, *operands: Any) -> Sample:
+    args, params = recorded(pallas_call_p, lambda: function(*operands))
+    return Sample(pallas_call_p, args, params, without=FORWARD_ALONE)
+
+
+def _product() -> Any:
+    def kernel(x_ref: Any, y_ref: Any, o_ref: Any, sum_ref: Any) -> None:
+        @when(program_id(1) == 0)
+        def _() -> None:
+            sum_ref[...] = tnp.zeros_like(sum_ref)
+
+        sum_ref[...] += x_ref[...] @ y_ref[...]
+
+        @when(program_id(1) == num_programs(1) - 1)
+        def _write() -> None:
+            o_ref[...] = tnp.sin(sum_ref[...])
+
+    function = pallas_call(
+        kernel,
+        ShapeDtypeStruct((3, 2), "float64"),
+        grid=(2, 2),
+        in_specs=[BlockSpec((2, 2), lambda i, k: (i, k)), BlockSpec((2, 2), lambda i, k: (k, 0))],
+        out_specs=BlockSpec((2, 2), lambda i, k: (i, 0)),
+        scratch_shapes=[VMEM((2, 2), "float64")],
+    )
+    return function, draw(3, 4, dtype="float64"), draw(4, 2, dtype="float64", seed=1)
+
+
+def _sums() -> Any:
+    def kernel(start_ref: Any, x_ref: Any, o_ref: Any) -> None:
+        o_ref[...] = o_ref[...] + x_ref[...] * program_id(0).astype("float64")
+
+    rows = BlockSpec((None, 3), lambda i: (i, 0))
+    struct = ShapeDtypeStruct((2, 3), "float64")
+    specs: dict[str, Any] = {"in_specs": [rows, rows], "out_specs": rows, "input_output_aliases": {0: 0}}
+    return pallas_call(kernel, struct, grid=2, **specs), draw(2, 3, dtype="float64"), draw(2, 3, dtype="float64")
+
+
+def _ordered() -> Any:
+    def kernel(order_ref: Any, x_ref: Any, o_ref: Any) -> None:
+        o_ref[...] = x_ref[...] * 2
+
+    spec = PrefetchScalarGridSpec(
+        1,
+        grid=(3,),
+        in_specs=[BlockSpec((1, 2), lambda i, order: (order[i], 0))],
+        out_specs=BlockSpec((1, 2), lambda i, order: (i, 0)),
+    )
+    function = pallas_call(kernel, ShapeDtypeStruct((3, 2), "float64"), grid_spec=spec)
+    return function, np.array([2, 0, 1], "int32"), draw(3, 2, dtype="float64")
+
+
+def _windows() -> Any:
+    def kernel(x_ref: Any, o_ref: Any) -> None:
+        o_ref[...] = x_ref[1:2] * x_ref[:1]
+
+    parts = BlockSpec((Element(2),), lambda i: (i,))
+    function = pallas_call(
+        kernel,
+        ShapeDtypeStruct((3,), "float64"),
+        grid=(3,),
+        in_specs=[parts],
+        out_specs=BlockSpec((1,), lambda i: (i,)),
+    )
+    return function, draw(4, dtype="float64")

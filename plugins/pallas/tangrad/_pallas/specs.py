@@ -1,0 +1,251 @@
+"""What users say of a kernel's operands: blocks, grids, memory."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tangrad.core import class_boundary, dtypes
+
+
+class MemorySpace(enum.Enum):
+    """Where a kernel's references are. The interpreted form has one memory: all of them mean that.
+
+    Called with a shape and a dtype, a space is a request for scratch memory.
+
+    >>> from tangrad.experimental import pallas as pl
+    >>> pl.MemorySpace.ANY
+    <MemorySpace.ANY: 'any'>
+    >>> pl.ANY((8, 128), "float32").shape
+    (8, 128)
+    """
+
+    ANY = "any"
+    DEFAULT = "default"
+    DEVICE = "device"
+    HOST = "host"
+    KEY = "key"
+    VMEM = "vmem"
+    VMEM_SHARED = "vmem_shared"
+    SMEM = "smem"
+    CMEM = "cmem"
+    HBM = "hbm"
+
+    def __call__(self, shape: Sequence[int], dtype: Any) -> MemoryRef:
+        return MemoryRef(tuple(shape), dtype, self)
+
+
+@class_boundary
+class MemoryRef:
+    """A request for memory: what `scratch_shapes` is made of, and what `run_scoped` makes references of.
+
+    Args:
+        shape: its shape.
+        dtype: its dtype.
+        memory_space: where it is to be; there is one memory.
+
+    Raises TypeError for what is no dtype.
+
+    >>> from tangrad.experimental.pallas import tpu
+    >>> tpu.VMEM((2, 3), "float32")
+    MemoryRef((2, 3), float32, vmem)
+    """
+
+    __slots__ = ("dtype", "memory_space", "shape")
+
+    def __init__(self, shape: Sequence[int], dtype: Any, memory_space: Any = MemorySpace.ANY) -> None:
+        self.shape, self.dtype, self.memory_space = tuple(shape), dtypes.as_dtype(dtype), memory_space
+
+    def __repr__(self) -> str:
+        space = self.memory_space.value if isinstance(self.memory_space, MemorySpace) else self.memory_space
+        return f"MemoryRef({self.shape}, {dtypes.dtype_name(self.dtype)}, {space})"
+
+
+ANY = MemorySpace.ANY
+HOST = MemorySpace.HOST
+VMEM, VMEM_SHARED = MemorySpace.VMEM, MemorySpace.VMEM_SHARED
+SMEM, CMEM, HBM = MemorySpace.SMEM, MemorySpace.CMEM, MemorySpace.HBM
+
+
+class _NoBlockSpec:
+    def __repr__(self) -> str:
+        return "no_block_spec"
+
+
+no_block_spec = _NoBlockSpec()
+
+
+@class_boundary
+@dataclass(frozen=True)
+class Buffered:
+    """How many buffers a pipeline has for an operand. The interpreted form has no pipeline: it is accepted.
+
+    >>> from tangrad.experimental import pallas as pl
+    >>> pl.Buffered(2).buffer_count
+    2
+    """
+
+    buffer_count: int
+    use_lookahead: bool = False
+
+
+@class_boundary
+@dataclass
+class BlockSpec:
+    """Which part of an array each run of a kernel gets.
+
+    Args:
+        block_shape: the size of a block in each dimension of the array: an integer, `Blocked`, `Element`, or, for a
+            dimension that the kernel does not see, None or `Squeezed`. None: the whole array.
+        index_map: a function of the program ids (and of references to prefetched scalars) that returns, for each
+            dimension, the number of the block, or for `Element` the position of its first element. None: zeros.
+        pipeline_mode: accepted; there is no pipeline.
+        memory_space: accepted; there is one memory.
+
+    What of a block is beyond the array reads as NaN (the least integer, False), and is not written.
+
+    >>> from tangrad.experimental import pallas as pl
+    >>> pl.BlockSpec((8, None), lambda i, j: (i, j)).block_shape
+    (8, None)
+    """
+
+    block_shape: Sequence[Any] | None = None
+    index_map: Callable[..., Any] | None = None
+    pipeline_mode: Any = None
+    memory_space: Any = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.block_shape is not None and not isinstance(self.block_shape, (tuple, list)):
+            raise TypeError(f"BlockSpec: block_shape must be a tuple or None, got {self.block_shape!r}")
+        if self.index_map is not None and not callable(self.index_map):
+            raise TypeError(f"BlockSpec: index_map must be a function of the program ids, got {self.index_map!r}")
+
+    def replace(self, **changes: Any) -> BlockSpec:
+        """A copy with some fields replaced."""
+        return replace(self, **changes)
+
+
+@class_boundary
+@dataclass
+class GridSpec:
+    """A grid, with the blocks of operands and results, and the scratch memory: what `pallas_call` takes one by one.
+
+    Args:
+        grid: how often the kernel runs, in each of its dimensions; an integer means one dimension. A size may be
+            an integer scalar that the program computes.
+        in_specs: a `BlockSpec` for each operand, in a tree like theirs.
+        out_specs: likewise for the results.
+        scratch_shapes: requests for scratch memory, such as `tpu.VMEM((8, 128), "float32")`; what one run of the kernel
+            leaves there the next one finds.
+
+    >>> from tangrad.experimental import pallas as pl
+    >>> pl.GridSpec(grid=4).grid
+    (4,)
+    """
+
+    grid: Any = ()
+    in_specs: Any = no_block_spec
+    out_specs: Any = no_block_spec
+    scratch_shapes: Any = ()
+
+    num_scalar_prefetch = 0
+
+    def __post_init__(self) -> None:
+        self.grid = tuple(self.grid) if isinstance(self.grid, (tuple, list)) else (self.grid,)
+
+
+@class_boundary
+class PrefetchScalarGridSpec(GridSpec):
+    """A grid whose first operands are given to the index maps, too, as references.
+
+    Args:
+        num_scalar_prefetch: how many operands these are; the kernel gets all of each. They have no `in_specs`.
+        grid, in_specs, out_specs, scratch_shapes: see `GridSpec`.
+
+    >>> import tangrad.numpy as np
+    >>> from tangrad import ShapeDtypeStruct
+    >>> from tangrad.experimental import pallas as pl
+    >>> from tangrad.experimental.pallas import tpu
+    >>> def copy(order_ref, x_ref, o_ref):
+    ...     o_ref[...] = x_ref[...]
+    >>> spec = tpu.PrefetchScalarGridSpec(
+    ...     1, grid=(3,),
+    ...     in_specs=[pl.BlockSpec((1,), lambda i, order: (order[i],))],
+    ...     out_specs=pl.BlockSpec((1,), lambda i, order: (i,)),
+    ... )
+    >>> pl.pallas_call(copy, ShapeDtypeStruct((3,), "float32"), grid_spec=spec)(np.array([2, 0, 1]), np.arange(3.0))
+    Array([2., 0., 1.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        num_scalar_prefetch: int,
+        grid: Any = (),
+        in_specs: Any = no_block_spec,
+        out_specs: Any = no_block_spec,
+        scratch_shapes: Any = (),
+    ) -> None:
+        super().__init__(grid, in_specs, out_specs, scratch_shapes)
+        self.num_scalar_prefetch = num_scalar_prefetch
+
+
+@class_boundary
+@dataclass(frozen=True)
+class CostEstimate:
+    """What a kernel costs, as its author says; accepted.
+
+    >>> from tangrad.experimental import pallas as pl
+    >>> pl.CostEstimate(flops=10, transcendentals=0, bytes_accessed=40).flops
+    10
+    """
+
+    flops: int
+    transcendentals: int
+    bytes_accessed: int
+    remote_bytes_transferred: int = 0
+
+
+@class_boundary
+class CompilerParams:
+    """What a kernel asks of a compiler for TPUs or GPUs; accepted, any field, and without meaning here.
+
+    >>> from tangrad.experimental.pallas import tpu
+    >>> tpu.CompilerParams(dimension_semantics=("parallel",)).dimension_semantics
+    ('parallel',)
+    """
+
+    def __init__(self, **fields: Any) -> None:
+        vars(self).update(fields)
+
+    def __repr__(self) -> str:
+        return f"CompilerParams({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+
+class GridDimensionSemantics(enum.Enum):
+    """In which order a TPU may run along a dimension of the grid; here it is always one after the other.
+
+    >>> from tangrad.experimental.pallas import tpu
+    >>> tpu.PARALLEL
+    <GridDimensionSemantics.PARALLEL: 'parallel'>
+    """
+
+    PARALLEL = "parallel"
+    CORE_PARALLEL = "core_parallel"
+    SUBCORE_PARALLEL = "subcore_parallel"
+    ARBITRARY = "arbitrary"
+
+
+PARALLEL, ARBITRARY = GridDimensionSemantics.PARALLEL, GridDimensionSemantics.ARBITRARY
+CORE_PARALLEL, SUBCORE_PARALLEL = GridDimensionSemantics.CORE_PARALLEL, GridDimensionSemantics.SUBCORE_PARALLEL
+
+
+@class_boundary
+class InterpretParams(CompilerParams):
+    """How JAX is to interpret a kernel for TPUs; accepted as `interpret=`, any field.
+
+    >>> from tangrad.experimental.pallas import tpu
+    >>> tpu.InterpretParams(detect_races=True).detect_races
+    True
+    """
