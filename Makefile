@@ -89,12 +89,13 @@ array-api: install ## the array API's public suite, a checkout of which ARRAY_AP
 contrib: install ## the packages of contrib/, each as a wheel in an environment of its own; CONTRIB_ARGS="kernel"
 	$(BIN)/python -m tools.contrib $(CONTRIB_ARGS)
 
-lint: install ## ruff; generated files and tables against the code; words that went
+lint: install ## ruff; generated files and tables against the code; words that went; spelling
 	$(BIN)/python -m ruff check $(wildcard $(SOURCES))
 	$(BIN)/python -m ruff format --check $(wildcard $(SOURCES))
 	$(BIN)/python -m tools.generate_api --check
 	$(BIN)/python -m tools.docs.tables --check
 	$(BIN)/python -m tools.words
+	$(BIN)/codespell $(wildcard $(SOURCES) changes *.md)
 
 typecheck: install ## mypy: strict in the kernel
 	MYPYPATH=$(subst $(eval ) ,:,$(strip $(patsubst %/pyproject.toml,%,$(PROJECTS)))) $(BIN)/python -m mypy
