@@ -11,6 +11,7 @@ from urllib.parse import unquote
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
+import tools.wheels
 from tests.install.environments import run
 from tools.build_wheels import build_source, folders
 from tools.checkout import WHEELS, build_editable, build_wheel
@@ -109,3 +110,19 @@ def test_a_release_has_the_section_of_its_tag():
         notes("v0.1.0", {"tangrad": "0.1.0", "tangrad-core": "0.2.0"}, changelog)
     with pytest.raises(ValueError, match=r"no section 0\.3\.0"):
         notes("v0.3.0", {"tangrad": "0.3.0"}, changelog)
+
+
+def test_the_metadata_of_built_wheels_is_whole(wheels, tmp_path, capsys):
+    assert tools.wheels.main([str(wheels)]) == 0, capsys.readouterr().out
+    rows = capsys.readouterr().out.splitlines()[2:]
+    assert len(rows) == len(folders()) and rows[0].startswith("| tangrad 0.1.0 | ")
+
+
+def test_a_wheel_without_its_metadata_is_found(tmp_path):
+    bare = tmp_path / "tangrad_bare-1-py3-none-any.whl"
+    with zipfile.ZipFile(bare, "w") as archive:
+        text = "Metadata-Version: 2.4\nName: tangrad-bare\nVersion: 1\nSummary: it\n\nSee [here](docs/there.md)."
+        archive.writestr("tangrad_bare-1.dist-info/METADATA", text)
+    found = tools.wheels.problems(bare)
+    assert {"no Keywords", "no classifier Typing", "no License-Expression"} <= set(found)
+    assert [problem for problem in found if "leads nowhere" in problem] and "no Summary" not in found

@@ -63,6 +63,8 @@ def test_notices_are_in_the_root_too():
     for part in owners:
         own = (part.folder / "NOTICE").read_text()
         assert own.split("\n\n", 1)[1] in notice, f"{part.name}: its NOTICE is not part of that in the root"
+        named = re.findall(r"^(tangrad/\S+\.py):", own, re.MULTILINE)
+        assert named and all((part.folder / path).exists() for path in named), "a file that it names is elsewhere"
 
 
 def test_every_distribution_has_the_same_skeleton():
