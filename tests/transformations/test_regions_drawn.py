@@ -126,9 +126,38 @@ def test_programs_of_repeated_parts_compute_the_same(backend, part):
 HANDED_ON = {
     "as it is": lambda x: x,
     "times one": lambda x: x * 1.0,
+    "times ones": lambda x: x * np.ones(x.shape, x.dtype),
+    "and zeros": lambda x: x + np.zeros(x.shape, x.dtype),
+    "and back": lambda x: (x + 1.0) - 1.0,
     "turned twice": lambda x: x.T.T,
+    "reversed twice": lambda x: x[::-1][::-1],
+    "rolled twice": lambda x: np.roll(np.roll(x, 1), -1),
     "in another shape": lambda x: x.reshape(-1).reshape(x.shape),
     "negated twice": lambda x: np.negative(np.negative(x)),
+    "inverted twice": lambda x: 1 / (1 / x),
+    "an inverse": lambda x: np.log(np.exp(x)),
+    "a power of one": lambda x: x ** np.ones(x.shape, x.dtype),
+    "where it is": lambda x: np.where(np.ones(x.shape, bool), x, 0 * x),
+    "its greatest": lambda x: np.maximum(np.maximum(x, x), -np.inf),
+    "within everything": lambda x: lax.clamp(np.float32(-np.inf), x, np.float32(np.inf)),
+    "a slice of all": lambda x: lax.slice(x, (0, 0), x.shape),
+    "a dynamic slice of all": lambda x: lax.dynamic_slice(x, (0, 0), x.shape),
+    "padded by nothing": lambda x: lax.pad(x, np.float32(0), [(0, 0, 0)] * 2),
+    "written over": lambda x: lax.dynamic_update_slice(x * 0, x, (0, 0)),
+    "written into itself": lambda x: lax.dynamic_update_slice(x, x[:1], (0, 0)),
+    "in two parts": lambda x: np.concatenate([x[:2], x[2:]]),
+    "one of two": lambda x: np.concatenate([x, x])[: x.shape[0]],
+    "one of one": lambda x: np.stack([x])[0],
+    "all rows": lambda x: x[np.arange(x.shape[0])],
+    "a sum of one": lambda x: x.reshape((*x.shape, 1)).sum(-1),
+    "a real part": lambda x: np.real(lax.complex(x, x)),
+    "its bits": lambda x: lax.bitcast_convert_type(lax.bitcast_convert_type(x, np.int32), np.float32),
+    "all of its digits": lambda x: lax.reduce_precision(x, 8, 23),
+    "a condition": lambda x: lax.cond(True, lambda x: x, lambda x: -x, x),
+    "a loop of none": lambda x: lax.fori_loop(0, 0, lambda _, x: x * 2, x),
+    "a loop of one": lambda x: lax.fori_loop(0, 1, lambda _, x: x + 0.0, x),
+    "a loop around": lambda x: lax.scan(lambda carry, row: (carry, np.sin(row)), x, x)[0],
+    "rows of a loop": lambda x: lax.scan(lambda carry, row: (carry, row), 0.0, x)[1],
 }
 
 
@@ -147,3 +176,31 @@ def test_what_regions_hand_on_is_not_overwritten(backend, name):
         function, x = tangrad.value_and_grad(program), batch()
         whole = tangrad.jit(function, compile_regions=False)(x)
         assert_close(tangrad.jit(function, compile_regions="always")(x), whole)
+
+
+COMPUTED = {
+    "layers": layer,
+    "a mask": lambda weight, x: x + nn.softmax(np.where(np.tri(x.shape[0]) > 0, x @ x.T, -1e9)) @ (x @ weight["out"]),
+    "a normed layer": lambda weight, x: (x - x.mean(-1, keepdims=True)) * lax.rsqrt(x.var(-1, keepdims=True) + 1e-5),
+    "a loop": STEPS["scan"],
+    "a branch": lambda weight, x: lax.cond(x.sum() > 0, np.sin, lambda x: x @ weight["out"], x),
+    "parts": lambda weight, x: x + np.tanh(np.split(np.concatenate([x, x], -1) @ np.tri(2 * x.shape[-1]), 2, -1)[0]),
+}
+
+
+def may_hand_on(function, *args):
+    """What the lowering asks of a region."""
+    pytest.importorskip("jaxlib")
+    from tangrad._backend_xla.lower import handed_on
+
+    return handed_on.may_hand_on(tangrad.make_jaxpr(function)(*args))
+
+
+@pytest.mark.parametrize("name", HANDED_ON)
+def test_what_may_be_an_argument_is_no_function_of_its_own(name):
+    assert may_hand_on(HANDED_ON[name], batch())
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_what_is_computed_is_a_function_of_its_own(name):
+    assert not may_hand_on(COMPUTED[name], weights(1)[0], batch())
