@@ -1,6 +1,7 @@
 """The import contracts, on an install from wheels; and that the checker finds each kind of breach."""
 
 import ast
+import re
 import textwrap
 from pathlib import Path
 
