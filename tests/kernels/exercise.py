@@ -64,9 +64,26 @@ def running(call):
             call("running", [number, operation, *shape, backward], [x], [np.empty_like(x)])
 
 
+def sort(call):
+    for (number, name), shape in itertools.product(enumerate(NAMES), SHAPES):
+        x, more = draw(shape, name), [np.arange(np.prod(shape), dtype="int32"), draw(shape, "int8")]
+        for operands in ([x], [x, *more]):
+            widths = [operand.itemsize for operand in operands]
+            call("sort", [number, *shape, len(operands), *widths], operands, list(map(np.empty_like, operands)))
+
+
+def top(call):
+    for (number, name), (rows, size), k in itertools.product(
+        enumerate(NAMES), [(1, 64), (3, 1001), (2, 70_000)], (1, 5, 60)
+    ):
+        results = [np.empty((rows, k), name), np.empty((rows, k), "int32")]
+        call("top", [number, rows, size, k], [draw((rows, size), name)], results)
+
+
 def main(path):
     call = Caller(path)
-    running(call)
+    for exercise in (running, sort, top):
+        exercise(call)
     print(call.digest.hexdigest())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
 
 from tangrad.core import ShapedArray, dtypes
@@ -17,21 +17,23 @@ class Job(NamedTuple):
 
     Attributes:
         plan: integers, whose meaning the kernel states.
+        on_numpy: whether it is faster than what NumPy has for it.
     """
 
     name: str
     plan: tuple[int, ...]
+    on_numpy: bool = True
 
 
 # From the types of an equation's operands, and its parameters, to the job; None for what the kernel does not take.
 Describe = Callable[..., Job | None]
 
 
-def number_of(aval: ShapedArray, among: Sequence[str]) -> int | None:
+def number_of(aval: ShapedArray, among: Container[str]) -> int | None:
     """The number of the dtype, if it is one of those."""
     if isinstance(aval.dtype, dtypes.ExtendedDType):
         return None
-    name = dtypes.dtype_name(aval.dtype)
+    name = "uint8" if aval.dtype == bool else dtypes.dtype_name(aval.dtype)
     return NUMBERS[name] if name in among else None
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._kernels import running
+from tangrad._kernels import running, sorting
 from tangrad._kernels.jobs import Describe, Job
 from tangrad._kernels.library import kernel, library
 from tangrad._kernels.replaced import replaced
@@ -24,7 +24,7 @@ KIND = "lower.numpy"
 def _rule(primitive: Primitive, describe: Describe) -> Kernel:
     def emit(ctx: Lowering, *values: Any, **params: Any) -> Any:
         job = describe(*ctx.in_avals, **params)
-        if job is None:
+        if job is None or not job.on_numpy:
             return replaced(KIND, primitive)(ctx, *values, **params)
         run = caller(job, ctx.out_avals)
         return ctx.call(run if primitive.multiple_results else lambda *xs: run(*xs)[0], *values, nature=FRESH)
@@ -64,3 +64,4 @@ def rule_set(jobs: Mapping[Primitive, Describe]) -> RuleSet[Any]:
 
 
 reductions = rule_set(running.JOBS)
+ordering = rule_set(sorting.JOBS)

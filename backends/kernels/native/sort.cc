@@ -1,0 +1,191 @@
+// Sorting along an axis, stable: of one array, or of several by the first.
+//
+// plan: dtype of the first operand, the sizes before the axis, of it, behind it, and for each operand the bytes of an
+// element. Floats are ordered as by `rank` in keys.h.
+
+#include <atomic>
+
+#include "keys.h"
+#include "radix.h"
+#include "xla_handler.h"
+
+namespace tangrad {
+namespace {
+
+// Where the rows along an axis are.
+struct Rows {
+  int64_t outer, size, inner;
+  int64_t count() const { return outer * inner; }
+  int64_t first(int64_t row) const { return row / inner * size * inner + row % inner; }
+};
+
+template <typename E>
+struct Scratch {
+  std::unique_ptr<E[]> memory;
+  E *a, *b;
+  explicit Scratch(int64_t size) : memory(new (std::nothrow) E[2 * size]), a(memory.get()), b(a + size) {}
+};
+
+inline void set(uint32_t& element, uint32_t rank, int64_t) { element = rank; }
+inline void set(uint64_t& element, uint64_t rank, int64_t) { element = rank; }
+inline void set_with(uint64_t& element, uint32_t rank, int64_t at) { element = uint64_t{rank} << 32 | static_cast<uint64_t>(at); }
+inline void set_with(Pair& element, uint64_t rank, int64_t at) { element = Pair{rank, static_cast<uint32_t>(at)}; }
+inline int64_t position(uint64_t element) { return static_cast<uint32_t>(element); }
+inline int64_t position(const Pair& element) { return element.at; }
+
+// The bits that differ among ranks, and whether some of the ranks do not say what they were.
+struct Found {
+  uint64_t any = 0, all = ~uint64_t{0};
+  bool special = false;
+  void join(const Found& other) {
+    any |= other.any;
+    all &= other.all;
+    special |= other.special;
+  }
+  int bits() const {
+    int count = 0;
+    for (uint64_t differ = any ^ all; differ != 0; differ >>= 1) ++count;
+    return count;
+  }
+};
+
+template <typename K, bool kPaired, typename E>
+Found ranks(const typename K::Bits* x, int64_t step, E* a, int64_t begin, int64_t end) {
+  Found found;
+  for (int64_t i = begin; i < end; ++i) {
+    const auto bits = x[i * step];
+    const auto rank = K::rank(bits);
+    if constexpr (kPaired) {
+      set_with(a[i], rank, i);
+    } else {
+      set(a[i], rank, i);
+      found.special |= K::is_special(bits);
+    }
+    found.any |= rank;
+    found.all &= rank;
+  }
+  return found;
+}
+
+// Zeros and NaN among the sorted, which had lost their signs, as they followed each other before.
+template <typename K>
+void put_special(const typename K::Bits* x, typename K::Bits* y, int64_t step, int64_t size, const typename K::Rank* sorted) {
+  int64_t zero = std::lower_bound(sorted, sorted + size, K::kSign) - sorted;
+  int64_t nan = std::lower_bound(sorted, sorted + size, K::kNaN) - sorted;
+  for (int64_t i = 0; i < size; ++i) {
+    const auto bits = x[i * step], magnitude = static_cast<typename K::Bits>(bits & ~K::kSign);
+    if (magnitude == 0) y[zero++ * step] = bits;
+    if (K::rank(bits) == K::kNaN) y[nan++ * step] = bits;
+  }
+}
+
+template <typename T>
+void take(const void* in, void* out, int64_t step, int64_t begin, int64_t end, const uint32_t* order) {
+  const T* x = static_cast<const T*>(in);
+  T* y = static_cast<T*>(out);
+  for (int64_t i = begin; i < end; ++i) y[i * step] = x[order[i] * step];
+}
+
+struct Sixteen {
+  uint64_t parts[2];
+};
+
+void take_bytes(int64_t width, const void* in, void* out, int64_t first, int64_t step, int64_t begin, int64_t end,
+                const uint32_t* order) {
+  const void* x = static_cast<const char*>(in) + first * width;
+  void* y = static_cast<char*>(out) + first * width;
+  switch (width) {
+    case 1: return take<uint8_t>(x, y, step, begin, end, order);
+    case 2: return take<uint16_t>(x, y, step, begin, end, order);
+    case 4: return take<uint32_t>(x, y, step, begin, end, order);
+    case 8: return take<uint64_t>(x, y, step, begin, end, order);
+    default: return take<Sixteen>(x, y, step, begin, end, order);
+  }
+}
+
+// All of a row on this thread, or its steps on all threads.
+template <typename Body>
+void each(bool together, int64_t size, const Body& body) {
+  if (together)
+    in_pieces(size, 1, body);
+  else
+    body(0, size);
+}
+
+template <typename K, bool kPaired, typename E>
+bool sort_row(Plan plan, Inputs in, Outputs out, const Rows& rows, int64_t row, E* a, E* b, bool together) {
+  using Bits = typename K::Bits;
+  constexpr int kLow = kPaired && sizeof(Bits) < 8 ? 32 : 0;
+  const int64_t size = rows.size, step = rows.inner, first = rows.first(row);
+  const Bits* x = static_cast<const Bits*>(in[0]) + first;
+  Found found;
+  if (together) {
+    const int64_t pieces = (size + kLittle - 1) / kLittle;
+    std::unique_ptr<Found[]> parts(new (std::nothrow) Found[pieces]);
+    if (parts == nullptr) return false;
+    Found* own = parts.get();
+    parallel(pieces, [=](int64_t i) {
+      own[i] = ranks<K, kPaired>(x, step, a, i * kLittle, std::min(size, (i + 1) * kLittle));
+    });
+    for (int64_t i = 0; i < pieces; ++i) found.join(own[i]);
+  } else {
+    found = ranks<K, kPaired>(x, step, a, 0, size);
+  }
+  const int high = kLow + found.bits();
+  E* sorted = a;
+  if (high > kLow && together && size >= kParted) {
+    if (!sort_parted(a, b, size, kLow, high)) return false;
+  } else if (high > kLow) {
+    sorted = sort_here(a, b, size, kLow, high);
+  }
+  if constexpr (kPaired) {
+    uint32_t* order = reinterpret_cast<uint32_t*>(sorted == a ? b : a);
+    each(together, size, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) order[i] = static_cast<uint32_t>(position(sorted[i]));
+      for (int64_t operand = 0; operand < plan[4]; ++operand)
+        take_bytes(plan[5 + operand], in[operand], out[operand], first, step, begin, end, order);
+    });
+  } else {
+    Bits* y = static_cast<Bits*>(out[0]) + first;
+    each(together, size, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) y[i * step] = K::back(sorted[i]);
+    });
+    if (found.special) put_special<K>(x, y, step, size, sorted);
+  }
+  return true;
+}
+
+template <typename K, bool kPaired, typename E>
+int sort_rows(Plan plan, Inputs in, Outputs out) {
+  const Rows rows{plan[1], plan[2], plan[3]};
+  if (rows.count() * rows.size == 0) return 0;
+  const bool together = rows.size >= kParted && rows.count() < 2 * thread_count();
+  std::atomic<int> status{0};
+  auto some = [&](int64_t begin, int64_t end) {
+    Scratch<E> scratch(rows.size);
+    if (scratch.memory == nullptr) {
+      status = 1;
+      return;
+    }
+    for (int64_t row = begin; row < end; ++row)
+      if (!sort_row<K, kPaired>(plan, in, out, rows, row, scratch.a, scratch.b, together)) status = 1;
+  };
+  if (together)
+    some(0, rows.count());
+  else
+    in_pieces(rows.count(), rows.size, some);
+  return status;
+}
+
+}  // namespace
+}  // namespace tangrad
+
+TANGRAD_KERNEL(sort) {
+  return tangrad::with_key(plan[0], [=](auto key) {
+    using K = decltype(key);
+    using Rank = typename K::Rank;
+    if (plan[4] == 1) return tangrad::sort_rows<K, false, Rank>(plan, in, out);
+    using Paired = std::conditional_t<sizeof(Rank) == 8, tangrad::Pair, uint64_t>;
+    return tangrad::sort_rows<K, true, Paired>(plan, in, out);
+  });
+}
