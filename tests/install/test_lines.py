@@ -39,6 +39,7 @@ WORKS = {
     "tangrad-backend-xla": "import tangrad; assert tangrad.jit(lambda x: x + 1, backend='xla')(1.0) == 2.0",
     "tangrad-compat": "import tangrad.compat.jax as c; c.install(); import jax.scipy.stats, jax.experimental.checkify",
     "tangrad-conformance": "import tangrad.conformance",
+    "tangrad-kernels": "import tangrad, tangrad.numpy as np; assert tangrad.jit(np.cumsum)(np.ones(9999))[-1] == 9999",
     "tangrad-masking": "import tangrad; tangrad.mask",
     "tangrad-runtime": "import tangrad.runtime",
     "tangrad-scipy": "import tangrad.scipy.special as s; assert s.expit(0.0) == 0.5",
