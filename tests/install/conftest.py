@@ -29,7 +29,7 @@ def make_layer(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Layer]
     def make(names: set[str]) -> Layer:
         if not bases:
             bases.append(new_environment(tmp_path_factory.mktemp("base") / "it"))
-            bases[0].install("tangrad[xla]", "tangrad-conformance")
+            bases[0].install("tangrad[numba,xla]", "tangrad-conformance")
         if frozenset(names) not in made:
             made[frozenset(names)] = layer(tmp_path_factory.mktemp("layer") / "it", bases[0], names)
         return made[frozenset(names)]

@@ -9,6 +9,7 @@ from tangrad.core import door
 __getattr__, __dir__ = door(
     __name__,
     {
+        "tangrad._backend_numpy.compilers": "LoopCompiler",
         "tangrad._backend_numpy.kernels": "ELEMENTWISE FRESH UNKNOWN VIEW Kernel composed inlined kernel ufunc",
         "tangrad._backend_numpy.lowering": "Lowering",
     },

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad._backend_numpy.array import physical
+from tangrad._backend_numpy.compilers import compiled_or
 from tangrad._backend_numpy.kernels import composed, inlined
 from tangrad._backend_numpy.source import text_function
 from tangrad.core import ClosedJaxpr, Literal, RuleSet, dce_jaxpr
@@ -88,6 +89,7 @@ def _function(name: str, parameters: Sequence[str], lines: Sequence[str], namesp
 
 
 @composed(lower, while_p)
+@compiled_or
 def _(
     ctx: Lowering,
     *operands: Value,
@@ -183,6 +185,7 @@ def _without_output(body: ClosedJaxpr, place: int, position: int) -> tuple[Close
 
 
 @composed(lower, scan_p)
+@compiled_or
 def _(
     ctx: Lowering,
     *operands: Value,

@@ -366,6 +366,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-lax": "tangrad._lax tangrad.extend.lax tangrad.lax",
     "tangrad-masking": "tangrad._masking tangrad.extend.masking",
     "tangrad-nn": "tangrad._nn tangrad.extend.nn tangrad.nn",
+    "tangrad-numba": "tangrad._numba",
     "tangrad-numpy": (
         "tangrad._numpy tangrad.dlpack tangrad.extend.numpy tangrad.flatten_util tangrad.numpy tangrad.ops"
     ),
@@ -452,6 +453,7 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     ),
     "tangrad-jit": "compile_effort compile_regions explain_cache_misses no_tracing",
     "tangrad-lax": "default_matmul_precision",
+    "tangrad-numba": "numba_loops",
     "tangrad-numpy": "numpy_rank_promotion",
     "tangrad-random": "default_prng_impl enable_custom_prng legacy_prng_key random_seed_offset threefry_partitionable",
     "tangrad-sharding": "mesh",
