@@ -7,10 +7,10 @@ from typing import Any
 from tangrad._pallas.interpretation import interpreted
 from tangrad._pallas.kernels import INDEX
 from tangrad._pallas.primitives import pallas_call_p
-from tangrad.batching import to_front, vmap
+from tangrad.batching import batch_jaxpr, to_front, vmap
 from tangrad.core import ClosedJaxpr, RuleSet, Var, as_operand, eval_jaxpr, trace_to_closed_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
-from tangrad.extend.lax import broadcast_in_dim
+from tangrad.extend.lax import broadcast_in_dim, index_in_dim
 
 batch = RuleSet("batch", api=1)
 _kernels, _index_maps = JaxprCache(), JaxprCache()
@@ -44,7 +44,32 @@ def _batch(args: Any, dims: Any, *, axis_info: Any, grid: Any, layout: Any, bloc
         "out_types": out_types,
     }
     outs = pallas_call_p.bind(*operands, **{**params, **whole})
-    return outs, (0,) * len(outs)
+    differ = _which_differ(params["jaxpr"], params["aliases"], layout, flags, axis_info)
+    rows = [out if differs else index_in_dim(out, 0, keepdims=False) for out, differs in zip(outs, differ, strict=True)]
+    return rows, tuple([0 if differs else None for differs in differ])
+
+
+def _which_differ(
+    closed: ClosedJaxpr, aliases: Any, layout: Any, mapped: tuple[bool, ...], axis_info: Any
+) -> list[bool]:
+    """Which results differ between rows: all where all inputs have rows, else those that depend on one that has.
+
+    A derivative in several directions has values once: `jacfwd` asks for them.
+    """
+    count = len(mapped) - layout.inputs
+    inputs = mapped[: layout.inputs]
+    if axis_info.size == 0 or all(inputs):
+        return [True] * count
+    first = len(closed.in_avals) - len(mapped) - layout.scratch
+    flags = [*inputs, *[False] * (count + layout.scratch)]
+    for operand, result in aliases:
+        flags[layout.inputs + result] = inputs[operand - layout.prefetched]
+    while True:  # what one run writes the next one reads
+        _, found = batch_jaxpr(closed, (*[False] * first, *flags), axis_info)
+        behind = [a or b for a, b in zip(flags, found[layout.prefetched :], strict=True)]
+        if behind == flags:
+            return flags[layout.inputs : layout.inputs + count]
+        flags = behind
 
 
 def _repeated(value: Any, size: int) -> Any:
