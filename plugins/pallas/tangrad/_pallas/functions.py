@@ -87,7 +87,6 @@ def pallas_call(
     spec = _grid_spec(grid_spec, grid, in_specs, out_specs, scratch_shapes)
     sizes, dynamic = _grid(spec.grid)
     label = name or name_of(kernel)
-    out_shape = tuple(out_shape) if isinstance(out_shape, list) else out_shape
     out_avals, out_tree, out_names = _result_types(out_shape)
     scratch, scratch_tree = _scratch(spec.scratch_shapes)
 
@@ -109,7 +108,7 @@ def pallas_call(
             given = [*in_tree.unflatten(references[: len(leaves)])]
             end = len(leaves) + len(results)
             made = out_tree.unflatten(references[len(leaves) : end])
-            given += made if type(made) is tuple else [made]
+            given += made if type(made) in (tuple, list) else [made]
             extra = scratch_tree.unflatten(references[end:])
             return kernel(*given, **extra) if isinstance(extra, dict) else kernel(*given, *extra)
 
@@ -214,6 +213,10 @@ def _operands(
     argument: str, specs: Any, values: Any, avals: Sequence[ShapedArray], names: Sequence[str], kernel: str
 ) -> list[_Operand]:
     """Each array with its block. Raises ValueError where specs and arrays are not trees of one structure."""
+    if argument == "in_specs" and specs is not no_block_spec and not isinstance(specs, (tuple, list)):
+        raise TypeError(
+            f"pallas_call of {kernel}: in_specs must be a tuple or list, a spec for each operand, got {specs!r}"
+        )
     if specs is no_block_spec:
         found: list[Any] = [BlockSpec()] * len(avals)
     else:

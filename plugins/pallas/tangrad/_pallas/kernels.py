@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad import tree
 from tangrad._pallas.blocks import Block
 from tangrad._pallas.grids import Grid, within
 from tangrad.core import ClosedJaxpr, ShapedArray, Tracer, as_operand, closed_over_as_arguments
@@ -40,7 +39,7 @@ def kernel_program(
         ids, sizes, references = values[: len(grid)], iter(values[len(grid) :]), values[len(grid) + dynamic :]
         with within(Grid(ids, tuple([next(sizes) if size is None else size for size in grid]))):
             returned = call(references)
-        if tree.leaves(returned):
+        if returned is not None:
             raise TypeError(
                 f"pallas_call: kernel {name} returned {returned!r}; it must return None, and write its results to the "
                 "references that come after those of the operands: o_ref[...] = value"
