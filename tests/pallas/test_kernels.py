@@ -81,6 +81,11 @@ BAD = {
         "their types differ",
     ),
     "twice": (lambda: pl.pallas_call(double, FIVE, grid=2, grid_spec=pl.GridSpec(2)), ValueError, "grid and grid_spec"),
+    "bare spec": (
+        lambda: pl.pallas_call(double, FIVE, in_specs=blocks(5))(X),
+        TypeError,
+        "in_specs must be a tuple or list",
+    ),
     "scratch": (lambda: pl.pallas_call(double, FIVE, scratch_shapes=[FIVE]), TypeError, "requests for memory"),
     "dtype": (
         lambda: pl.pallas_call(double, tangrad.ShapeDtypeStruct((5,), "int32"))(X),
@@ -181,6 +186,19 @@ def test_rows_are_a_dimension_of_the_grid():
     program = tangrad.make_jaxpr(tangrad.vmap(kernels.windows(kernels.of_tangrad())))(np.ones((4, 8), "float32"))
     (equation,) = program.eqns
     assert equation.primitive.name == "pallas_call" and equation.params["grid"] == (4, 8)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_jacobians(backend):
+    """Derivatives in all directions at once: values have no row, and a result that starts as a row has one."""
+    product = kernels.product(kernels.of_tangrad())
+    x, y = kernels.CASES["product"][1]
+    with tangrad.use_backend(backend):
+        expected = tangrad.jacfwd(tnp.matmul, 1)(x, y)
+        np.testing.assert_allclose(tangrad.jacfwd(product, 1)(x, y), expected, rtol=1e-5, atol=1e-5)
+        squares = pl.pallas_call(lambda x_ref, o_ref: o_ref.__setitem__(..., x_ref[...] ** 2), FIVE)
+        hessian = tangrad.jacfwd(tangrad.jacfwd(lambda x: squares(x).sum()))(X)
+        np.testing.assert_allclose(hessian, 2 * np.eye(5), rtol=1e-6)
 
 
 def test_a_kernel_is_traced_once_and_its_loop_is_one():
