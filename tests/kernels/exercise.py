@@ -80,9 +80,18 @@ def top(call):
         call("top", [number, rows, size, k], [draw((rows, size), name)], results)
 
 
+def lu(call):
+    for (number, name), (count, rows, columns) in itertools.product(
+        enumerate(NAMES[:2]), [(300, 3, 3), (5, 64, 64), (7, 9, 17), (7, 17, 9), (1, 1, 1)]
+    ):
+        x = draw((count, rows, columns), name)
+        exchanged, order = np.empty((count, min(rows, columns)), "int32"), np.empty((count, rows), "int32")
+        call("lu", [number, count, rows, columns], [x], [np.empty_like(x), exchanged, order])
+
+
 def main(path):
     call = Caller(path)
-    for exercise in (running, sort, top):
+    for exercise in (running, sort, top, lu):
         exercise(call)
     print(call.digest.hexdigest())
 

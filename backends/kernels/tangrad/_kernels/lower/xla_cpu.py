@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad import ffi
-from tangrad._kernels import running, sorting
+from tangrad._kernels import factors, running, sorting
 from tangrad._kernels.jobs import Describe, Job
 from tangrad._kernels.library import handler, library
 from tangrad._kernels.replaced import replaced
@@ -54,3 +54,4 @@ def rule_set(jobs: Mapping[Primitive, Describe]) -> RuleSet[Any]:
 
 reductions = rule_set(running.JOBS)
 ordering = rule_set(sorting.JOBS)
+decompositions = rule_set(factors.JOBS)
