@@ -7,11 +7,11 @@ __getattr__, __dir__ = door(
     {
         "tangrad._core.diagnostics.errors": (
             "ApiVersionError BackendError BrokenPluginError CallbackError ConcretizationTypeError "
-            "DeniedPluginError InconclusiveDimensionOperation JAXIndexError JAXTypeError JaxRuntimeError "
-            "JaxprTypeError LeakedTracerError MissingDistributionError MissingDistributionImportError MissingRuleError "
-            "NonConcreteBooleanIndexError PluginConflictError PluginError PluginWarning RefusedError TangradError "
-            "TracerArrayConversionError TracerBoolConversionError TracerError TracerIntegerConversionError "
-            "TypePromotionError UnexpectedTracerError"
+            "DeniedPluginError InconclusiveDimensionOperation JAXIndexError JaxprTypeError JaxRuntimeError "
+            "JAXTypeError KeyReuseError LeakedTracerError MissingDistributionError MissingDistributionImportError "
+            "MissingRuleError NonConcreteBooleanIndexError PluginConflictError PluginError PluginWarning "
+            "RefusedError TangradError TracerArrayConversionError TracerBoolConversionError TracerError "
+            "TracerIntegerConversionError TypePromotionError UnexpectedTracerError"
         ),
     },
 )

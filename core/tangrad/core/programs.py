@@ -7,8 +7,9 @@ __getattr__, __dir__ = door(
     {
         "tangrad._core.kernel.compilation": (
             "backend_of compile_program lower_program LoweredProgram one_at_a_time Program program_for "
-            "report_hit to_arrays usable_donations"
+            "program_watchers report_hit to_arrays usable_donations"
         ),
+        "tangrad._core.kernel.applications": "watch_operations",
         "tangrad._core.kernel.compile_time": "computes_at_once",
         "tangrad._core.kernel.nan_checks": "check_results check_values without_value_checks",
     },

@@ -227,6 +227,10 @@ class CallbackError(TangradError, RuntimeError):
     """
 
 
+class KeyReuseError(TangradError, RuntimeError):
+    """A random key is used a second time; looked for where `tangrad.debug_key_reuse` is on."""
+
+
 def unhashable_parameters(primitive: str, params: Mapping[str, Any]) -> TypeError:
     """The error for parameters that cannot be a key, naming the first that is to blame."""
     for name, value in params.items():

@@ -6,6 +6,7 @@ costs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tangrad._core.composition.hooks import HookContext, hooks
@@ -26,7 +27,16 @@ def ask_and_evaluate(primitive: Any, args: tuple[Any, ...], params: dict[str, An
         backend, operands = find_backend(args)
         context = HookContext(primitive.name, backend.name, backend.platform, {"eager": True})
         hooks.before_apply(primitive, tuple([operand.aval for operand in operands]), params, context)
-    return dispatch(primitive, args, params)
+    return _computed[0](primitive, args, params)
+
+
+_computed: list[Callable[..., Any]] = [dispatch]
+
+
+def watch_operations(around: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Have eager operations go through `around(compute)`, of the function that computed them before, from now on."""
+    _computed[0] = around(_computed[0])
+    _watch("log")
 
 
 def ask_about(closed_jaxpr: ClosedJaxpr, context: HookContext) -> None:
@@ -47,7 +57,12 @@ def _follow(manager: Any) -> None:
     if asked and not EVAL_TRACE.watched:
         EVAL_TRACE.process_primitive = ask_and_evaluate
         forget_direct_calls()
-    elif not asked and not transfers.watch.on and EVAL_TRACE.process_primitive is ask_and_evaluate:
+    elif (
+        not asked
+        and not transfers.watch.on
+        and _computed[0] is dispatch
+        and EVAL_TRACE.process_primitive is ask_and_evaluate
+    ):
         EVAL_TRACE.process_primitive = dispatch
 
 

@@ -33,6 +33,8 @@ from tangrad._core.settings.forks import after_fork, free_after_fork
 logger = Logger("tangrad")
 
 Execute = Callable[[Sequence[Any]], list[Any]]
+# Functions of plugins around what executes programs, from now on: `(execute, closed, name) -> execute`.
+program_watchers: list[Callable[[Execute, ClosedJaxpr, str], Execute]] = []
 
 
 class _Turns:
@@ -82,6 +84,8 @@ class Program:
         execute = executable.execute
         if is_checking_values():
             execute = checked_execute(execute, jaxpr_as_function(closed), name)
+        for watch in program_watchers:
+            execute = watch(execute, closed, name)
         # Callers have all arguments, the executable takes those at `kept`.
         self.execute: Execute = execute if kept is None else lambda arrays: execute([arrays[at] for at in kept])
 

@@ -106,7 +106,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_custom_jvp3": Ignored(False, _TRIALS),
     "jax_custom_vjp3": Fixed(False, _TRIALS),
     "jax_debug_infs": Alias("debug_infs"),
-    "jax_debug_key_reuse": Fixed(False, "keys do not know whether they were used"),
+    "jax_debug_key_reuse": Alias("debug_key_reuse"),
     "jax_debug_leaked_clients_on_clear_backends": Fixed(False, "backends stay until the process ends"),
     "jax_debug_log_modules": Fixed("", _LOGGING),
     "jax_debug_nans": Alias("debug_nans"),

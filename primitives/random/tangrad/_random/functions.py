@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
+import tangrad.extend.random as own
 from tangrad._random.keys import KeyType, is_key, key_type
 from tangrad._random.primitives import (
     random_bits_p,
+    random_clone_p,
     random_fold_in_p,
     random_seed_p,
     random_split_p,
     random_unwrap_p,
     random_wrap_p,
 )
-from tangrad._random.settings import threefry_partitionable
+from tangrad._random.settings import debug_key_reuse, threefry_partitionable
 from tangrad.core import Array, Tracer, as_array, as_operand, dtypes, literal, thread
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.errors import TracerIntegerConversionError
@@ -243,9 +245,15 @@ def key_dtype(impl_spec: Any = None) -> KeyType:
 
 
 def clone(key: Key) -> Key:
-    """The same key again, for where its reuse is meant."""
-    as_keys("random.clone", key)
-    return as_array(key)
+    """The same key again, for where its reuse is meant: `debug_key_reuse` takes it for a new one.
+
+    >>> import tangrad
+    >>> key = tangrad.random.key(0)
+    >>> bool(tangrad.random.uniform(key) == tangrad.random.uniform(tangrad.random.clone(key)))
+    True
+    """
+    found, words = as_keys("random.clone", key)
+    return as_array(key) if words else random_clone_p.bind(found)
 
 
 def draw_bits(name: str, key: Value, shape: Sequence[int], bit_width: int) -> Array:
@@ -256,3 +264,12 @@ def draw_bits(name: str, key: Value, shape: Sequence[int], bit_width: int) -> Ar
         shape=stated_shape(name, shape),
         partitionable=threefry_partitionable.value,
     )
+
+
+def _follow_keys(value: Any) -> None:
+    """Load what follows keys once the setting is on: it is not needed before."""
+    if value:
+        own.follow_keys()
+
+
+debug_key_reuse.on_change(_follow_keys)

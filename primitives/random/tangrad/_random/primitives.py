@@ -19,6 +19,7 @@ from tangrad.typing import Value
 __all__ = [
     "random",
     "random_bits_p",
+    "random_clone_p",
     "random_fold_in_p",
     "random_seed_p",
     "random_split_p",
@@ -100,3 +101,10 @@ def random_bits_p(keys: ShapedArray, *, bit_width: int, shape: tuple[int, ...], 
     if bit_width not in threefry.BIT_WIDTHS:
         raise TypeError(f"random_bits draws 8, 16, 32 or 64 bits, not {bit_width}")
     return ShapedArray((*keys.shape, *shape), threefry.BIT_WIDTHS[bit_width])
+
+
+@random.primitive(name="random_clone", weak_type="never", decompose=lambda keys: keys)
+def random_clone_p(keys: ShapedArray) -> ShapedArray:
+    """The same keys, of which it is meant that they are used again."""
+    check_keys("random_clone", keys)
+    return keys

@@ -6,7 +6,7 @@ from tangrad._random.cipher import random_unwrap_p, random_wrap_p, threefry2x32_
 from tangrad._random.distributions import gamma, inversion, normal, stream, uniform
 from tangrad._random.family import random
 from tangrad._random.generators import rng_bit_generator_p
-from tangrad._random.primitives import random_bits_p, random_fold_in_p, random_seed_p, random_split_p
+from tangrad._random.primitives import random_bits_p, random_clone_p, random_fold_in_p, random_seed_p, random_split_p
 from tangrad.core import RuleSet
 
 transpose = RuleSet("transpose", api=1)
@@ -18,7 +18,7 @@ mask.form("whole", random_wrap_p, random_unwrap_p, threefry2x32_p)
 
 # Mapped over keys. Samples that depend on parameters too follow their programs.
 batch = RuleSet("batch", api=1)
-batch.form("elementwise", threefry2x32_p, random_seed_p, random_fold_in_p, uniform.random_between_p)
+batch.form("elementwise", threefry2x32_p, random_clone_p, random_seed_p, random_fold_in_p, uniform.random_between_p)
 batch.form(
     "front",
     random_bits_p,

@@ -62,9 +62,10 @@ def _generators() -> list[Sample]:
     ]
 
 
-_DRAWN_BY_EACH_GENERATOR = ("random_split", "random_fold_in", "random_bits", "random_uniform")
+_DRAWN_BY_EACH_GENERATOR = ("random_split", "random_clone", "random_fold_in", "random_bits", "random_uniform")
 _DRAWN: dict[str, Callable[..., Any]] = {
     "random_split": lambda key: functions.split(key, 3),
+    "random_clone": functions.clone,
     "random_fold_in": lambda key: functions.fold_in(key, 5),
     "random_bits": lambda key: functions.bits(key, (3,)),
     "random_uniform": lambda key: functions.uniform(key, (3,)),
@@ -111,7 +112,7 @@ def _recorded(name: str, function: Callable[[], Any]) -> Sample:
     kinds = [is_key(value.aval) for value in operands]
     args = tuple([_numbers(value, key) for value, key in zip(operands, kinds)])
     impl = next((value.aval.dtype for value, key in zip(operands, kinds) if key), None)
-    leave = _words if name in ("random_split", "random_fold_in") else _unchanged
+    leave = _words if name in ("random_split", "random_clone", "random_fold_in") else _unchanged
     enter = partial(_enter, impl, *kinds)
     return Sample(primitive, args, params, derivatives=0, tolerance=NEAR, enter=enter, leave=leave)
 

@@ -23,6 +23,13 @@ enable_custom_prng = define_flag(
 )
 
 
+debug_key_reuse = define_flag(
+    "debug_key_reuse",
+    "Raise KeyReuseError where a random key is used a second time.",
+    changes_results=True,
+)
+
+
 def _check_integer(value: float) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError("expected an integer")

@@ -12,6 +12,7 @@ __getattr__, __dir__ = door(
         "tangrad._random.distributions.uniform": "random_between_p",
         "tangrad._random.functions": "split",
         "tangrad._random.generators": "RandomAlgorithm rng_bit_generator_p",
+        "tangrad._random.key_reuse.watching": "follow_keys",
         "tangrad._random.keys": "THREEFRY",
         "tangrad._random.primitives": "random_bits_p random_fold_in_p random_split_p",
     },

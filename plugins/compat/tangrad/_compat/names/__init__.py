@@ -29,7 +29,6 @@ enable_checks = usable_settings()["check_jaxprs"]
 allow_f16_reductions = override("jax_allow_f16_reductions")
 array_garbage_collection_guard = override("jax_array_garbage_collection_guard")
 auto_pcast = override("jax_auto_pcast")
-debug_key_reuse = override("jax_debug_key_reuse")
 no_execution = override("jax_no_execution")
 remove_size_one_mesh_axis_from_type = override("jax_remove_size_one_mesh_axis_from_type")
 softmax_custom_jvp = override("jax_softmax_custom_jvp")

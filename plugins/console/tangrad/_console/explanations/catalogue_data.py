@@ -203,7 +203,8 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "experimental.pallas.when"
     ),
     "tangrad-random": (
-        "default_prng_impl enable_custom_prng lax.RandomAlgorithm lax.rng_bit_generator legacy_prng_key random.Key "
+        "debug_key_reuse default_prng_impl enable_custom_prng experimental.key_reuse.KeyUse "
+        "experimental.key_reuse.check_key_reuse lax.RandomAlgorithm lax.rng_bit_generator legacy_prng_key random.Key "
         "random.NamedShape random.PRNGKey random.ball random.bernoulli random.beta random.binomial random.bits "
         "random.categorical random.cauchy random.chisquare random.choice random.clone random.dirichlet "
         "random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma "
@@ -372,7 +373,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     ),
     "tangrad-pallas": "tangrad._pallas tangrad.experimental.pallas",
     "tangrad-profiler": "tangrad._profiler tangrad.monitoring tangrad.profiler",
-    "tangrad-random": "tangrad._random tangrad.extend.random tangrad.random",
+    "tangrad-random": "tangrad._random tangrad.experimental.key_reuse tangrad.extend.random tangrad.random",
     "tangrad-references": "tangrad._references tangrad.experimental.random tangrad.extend.references tangrad.ref",
     "tangrad-runtime": "tangrad._runtime tangrad.extend.runtime tangrad.runtime",
     "tangrad-scipy": (
@@ -423,6 +424,7 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-core": "dce",
     "tangrad-custom-rules": "recompute",
     "tangrad-masking": "mask",
+    "tangrad-random": "key_reuse",
     "tangrad-references": "discharge",
     "tangrad-runtime": "portable",
     "tangrad-sharding": "replication sharding",
@@ -455,7 +457,9 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-lax": "default_matmul_precision",
     "tangrad-numba": "numba_loops",
     "tangrad-numpy": "numpy_rank_promotion",
-    "tangrad-random": "default_prng_impl enable_custom_prng legacy_prng_key random_seed_offset threefry_partitionable",
+    "tangrad-random": (
+        "debug_key_reuse default_prng_impl enable_custom_prng legacy_prng_key random_seed_offset threefry_partitionable"
+    ),
     "tangrad-sharding": "mesh",
     "tangrad-xmap": "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual serial_loops",
 }

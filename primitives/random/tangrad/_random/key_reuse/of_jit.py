@@ -1,0 +1,17 @@
+"""What calls of jitted functions do with random keys: what their programs do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._random.key_reuse.kinds import KeyRule
+from tangrad._random.key_reuse.programs import of_call
+from tangrad._random.key_reuse.uses import KeyUse
+from tangrad.core import ClosedJaxpr, RuleSet, find_primitive
+
+key_reuse: RuleSet[KeyRule] = RuleSet("key_reuse", api=1)
+
+
+@key_reuse.rule(find_primitive("jit.jit"))
+def _(avals: Any, *, jaxpr: ClosedJaxpr, **_: Any) -> KeyUse:
+    return of_call(avals, jaxpr)

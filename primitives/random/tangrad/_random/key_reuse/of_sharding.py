@@ -1,0 +1,19 @@
+"""What maps over meshes, and constraints of shardings, do with random keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._random.key_reuse.kinds import SAME, KeyRule
+from tangrad._random.key_reuse.programs import of_call
+from tangrad._random.key_reuse.uses import KeyUse
+from tangrad.core import ClosedJaxpr, RuleSet, find_primitive
+
+shard_map: RuleSet[KeyRule] = RuleSet("key_reuse", api=1)
+sharding: RuleSet[KeyRule] = RuleSet("key_reuse", api=1)
+sharding.table({find_primitive("sharding.sharding_constraint"): SAME})
+
+
+@shard_map.rule(find_primitive("shard_map.shard_map"))
+def _(avals: Any, *, jaxpr: ClosedJaxpr, **_: Any) -> KeyUse:
+    return of_call(avals, jaxpr)
