@@ -15,6 +15,7 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import export, tree
+from tangrad._export import result_types
 from tangrad._export.compiled import container
 from tangrad.core import backend_names
 from tangrad.experimental import serialize_executable
@@ -208,6 +209,61 @@ def test_calls_of_python_are_not_written() -> None:
     calling = tangrad.jit(lambda x: tangrad.pure_callback(numpy.sin, shape, x), backend="xla").lower(X).compile()
     with pytest.raises(NotImplementedError, match="Python"):
         calling.serialize()
+
+
+RETURNING = {
+    "EigResult": lambda x: np.linalg.eig(x),
+    "EighResult": lambda x: np.linalg.eigh(x @ x.T),
+    "QRResult": lambda x: np.linalg.qr(x),
+    "SVDResult": lambda x: np.linalg.svd(x),
+    "SlogdetResult": lambda x: np.linalg.slogdet(x),
+    "UniqueAll": lambda x: np.unique_all(x, size=9),
+    "UniqueCounts": lambda x: np.unique_counts(x, size=9),
+    "UniqueInverse": lambda x: np.unique_inverse(x, size=9),
+    "ModeResult": lambda x: tangrad.scipy.stats.mode(x),
+    "OptimizeResults": lambda x: tangrad.scipy.optimize.minimize(lambda y: ((y - 1) ** 2).sum(), x[0], method="BFGS"),
+    "Rotation": lambda x: tangrad.scipy.spatial.transform.Rotation.from_rotvec(x[0]),
+}
+
+
+def test_all_results_of_ours_are_looked_at() -> None:
+    assert {f"tangrad.{name}" for name in RETURNING} == set(result_types.RESULTS)
+    classes = [kind for kind in tuple.__subclasses__() if kind.__module__.startswith("tangrad.")]
+    assert {kind.__name__ for kind in classes if kind.__name__.endswith(("Result", "Results"))} <= set(RETURNING)
+
+
+@pytest.mark.parametrize("name", RETURNING)
+def test_named_tuples_of_ours_are_written_and_read_in_another_process(backend, name, tmp_path) -> None:
+    x = numpy.eye(3, dtype="float32") + numpy.arange(3, dtype="float32")
+    function = tangrad.jit(RETURNING[name])
+    expected = function(x)
+    assert type(expected).__name__ == name
+    files = {"compiled": function.lower(x).compile().serialize()}
+    if name != "EigResult":  # XLA has its callbacks to LAPACK, which exported programs name as well
+        files["exported"] = export.export(function)(x).serialize()
+    for kind, data in files.items():
+        (tmp_path / kind).write_bytes(data)
+    code = f"""
+import numpy, pathlib, sys
+import tangrad
+from tangrad import export, tree
+folder = pathlib.Path({str(tmp_path)!r})
+x = numpy.eye(3, dtype="float32") + numpy.arange(3, dtype="float32")
+for path in folder.glob("*ed"):
+    data = path.read_bytes()
+    program = tangrad.load_compiled(data) if path.name == "compiled" else export.deserialize(data).call
+    found = program(x)
+    print(path.name, type(found).__name__, float(sum(abs(leaf).sum() for leaf in tree.leaves(found))))
+"""
+    environment = {**os.environ, "TANGRAD_BACKEND": backend}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    lines = [line.split() for line in done.stdout.splitlines()]
+    total = float(sum(abs(leaf).sum() for leaf in tree.leaves(expected)))
+    assert sorted([kind, found] for kind, found, _ in lines) == sorted([kind, name] for kind in files), done.stderr
+    for _, _, number in lines:
+        assert float(number) == pytest.approx(total, rel=1e-4)
 
 
 def test_structures_without_a_form_are_not_written(backend) -> None:

@@ -2,6 +2,7 @@
 
 import enum
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
+from typing import Any, NamedTuple
 
 import hypothesis.strategies as st
 import pytest
@@ -294,3 +295,31 @@ def test_match_agrees_with_equality_of_structures(tree, other):
     for _ in range(36):
         structure.match(tree)
     assert (structure.match(other) is not None) == (structure == tree_structure(other))
+
+
+class Turned(NamedTuple):
+    """Named tuples whose length and iteration mean something else, as those of rotations and batches do."""
+
+    angles: Any
+    offset: Any
+
+    def __len__(self) -> int:
+        raise TypeError("a single one has no length")
+
+    def __iter__(self) -> Any:
+        raise TypeError("a single one is not iterated over")
+
+
+def test_namedtuples_that_redefine_length_and_iteration() -> None:
+    one, other = Turned(1, (2, None)), Turned(10, (20, None))
+    leaves, structure = tangrad.tree.flatten(one)
+    assert leaves == [1, 2] and str(structure) == "PyTreeDef(CustomNode(namedtuple[Turned], [*, (*, None)]))"
+    again = tangrad.tree.unflatten(structure, [3, 4])
+    assert type(again) is Turned and (again.angles, again.offset) == (3, (4, None))
+    assert tangrad.tree.map(lambda a, b: a + b, one, other).offset == (22, None)
+    assert [tree_util.keystr(path) for path, _ in tangrad.tree.leaves_with_path(one)] == [".angles", ".offset[0]"]
+    assert tangrad.tree.structure(other) is structure
+    assert tangrad.tree.leaves([one, {"a": other}]) == [1, 2, 10, 20]  # generated code
+    assert tangrad.tree.structure([one, {"a": other}]).unflatten([5, 6, 7, 8])[1]["a"].angles == 7
+    with pytest.raises(ValueError, match="the types differ"):
+        tangrad.tree.map(lambda a, b: a, one, Turned(1, 2))

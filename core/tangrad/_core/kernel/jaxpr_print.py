@@ -126,6 +126,4 @@ class _Printer:
             return f"({inside}\n{indent})"
         if hasattr(value, "kind") and hasattr(value, "itemsize"):
             return str(getattr(value, "name", value))
-        if callable(value):
-            return str(getattr(value, "__name__", value))
-        return str(value)
+        return str(getattr(value, "__name__", value) if callable(value) else value)

@@ -151,7 +151,7 @@ class NamedTupleKind(SequenceKind):
         return self.type(*children)
 
     def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
-        return [GetAttrKey(name) for name in value._fields], value, None
+        return [GetAttrKey(name) for name in value._fields], *self.flatten_node(value)
 
     def metadata(self, data: None) -> Any:
         return self.type
@@ -161,6 +161,15 @@ class NamedTupleKind(SequenceKind):
 
     def write_build(self, writer: Writer, data: None, children: list[str]) -> str:
         return f"{writer.constant(self.type)}({', '.join(children)})"
+
+
+class RedefinedTupleKind(NamedTupleKind):
+    """A type of namedtuples whose length or iteration means something else, as that of rotations does."""
+
+    flatten_into, children_like, write_take = NodeKind.flatten_into, NodeKind.children_like, NodeKind.write_take
+
+    def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
+        return tuple.__getitem__(value, slice(None)), None
 
 
 class _Layout:
@@ -334,7 +343,8 @@ def _named_tuple_kind(node_type: type) -> NodeKind | None:
         return None
     kind = _named_tuples.get(id(node_type))  # the kind holds the type, so the number means this one
     if kind is None:
-        kind = _named_tuples[id(node_type)] = NamedTupleKind(node_type)
+        usual = node_type.__len__ is tuple.__len__ and node_type.__iter__ is tuple.__iter__
+        kind = _named_tuples[id(node_type)] = (NamedTupleKind if usual else RedefinedTupleKind)(node_type)
     return kind
 
 

@@ -134,8 +134,4 @@ def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
     >>> keystr((DictKey("layers"), SequenceKey(0)), simple=True, separator="/")
     'layers/0'
     """
-    return separator.join([_simple(key) if simple else str(key) for key in keys])
-
-
-def _simple(key: Any) -> str:
-    return str(key._value()) if isinstance(key, _Entry) else str(key)
+    return separator.join([str(key._value() if simple and isinstance(key, _Entry) else key) for key in keys])

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tangrad import tree
+from tangrad._export.result_types import result_type
 from tangrad.core.caches import free_after_fork
 from tangrad.tree_util import PyTreeDef
 
@@ -57,14 +58,30 @@ def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -
     """
     if not (isinstance(nodetype, type) and issubclass(nodetype, tuple) and hasattr(nodetype, "_fields")):
         raise ValueError(f"register_namedtuple_serialization takes a type of named tuples, got {nodetype!r}")
-    fields = ",".join(nodetype._fields)
+    _register(_form_of_named_tuple(nodetype, serialized_name))
+    return nodetype
+
+
+def _form_of_named_tuple(kind: Any, name: str) -> NodeForm:
+    fields = ",".join(kind._fields)
 
     def read(written: bytes) -> None:
         if written.decode() != fields:
-            raise ValueError(f"{serialized_name} has the fields {fields}, in the file {written.decode()}")
+            raise ValueError(f"{name} has the fields {fields}, in the file {written.decode()}")
 
-    _register(NodeForm(nodetype, serialized_name, lambda _: fields.encode(), read, lambda _, items: nodetype(*items)))
-    return nodetype
+    return NodeForm(kind, name, lambda _: fields.encode(), read, lambda _, items: kind(*items))
+
+
+def _form(kind: type) -> NodeForm | None:
+    """How a type is written: as it was registered, or as a result of a function of ours."""
+    name = f"tangrad.{kind.__name__}"
+    own = None if kind in _by_type or not kind.__module__.startswith("tangrad.") else result_type(name)
+    return _form_of_named_tuple(kind, name) if own is kind else _by_type.get(kind)
+
+
+def _form_named(name: str) -> NodeForm | None:
+    own = None if name in _by_name else result_type(name)
+    return _by_name.get(name) if own is None else _form_of_named_tuple(own, name)
 
 
 def register_pytree_node_serialization(
@@ -156,7 +173,7 @@ def described_tree(structure: Any, depth: int = 0) -> Any:
         return [kind.__name__, *parts]
     if kind is dict and all([isinstance(key, str) for key in metadata]):
         return ["dict", list(metadata), *parts]
-    form = _by_type.get(kind)
+    form = _form(kind)
     if form is None:
         raise ValueError(
             "serialize: arguments and results are written in tuples, lists, None, dictionaries with strings as keys, "
@@ -203,7 +220,7 @@ def _node(kind: type, metadata: Any, children: list[Any]) -> Any:
 
 
 def _registered(name: str, written: str, children: list[Any]) -> Any:
-    form = _by_name.get(name)
+    form = _form_named(name)
     if form is None:
         raise ValueError(
             f"a node {name!r:.80}, which is not registered: register_namedtuple_serialization or "

@@ -30,19 +30,25 @@ from tangrad.extend.lax import size_operand
 from tangrad.typing import ArrayLike
 
 
-class _UniqueAll(NamedTuple):
+class UniqueAll(NamedTuple):
+    """What `unique_all` returns."""
+
     values: Array
     indices: Array
     inverse_indices: Array
     counts: Array
 
 
-class _UniqueCounts(NamedTuple):
+class UniqueCounts(NamedTuple):
+    """What `unique_counts` returns."""
+
     values: Array
     counts: Array
 
 
-class _UniqueInverse(NamedTuple):
+class UniqueInverse(NamedTuple):
+    """What `unique_inverse` returns."""
+
     values: Array
     inverse_indices: Array
 
@@ -250,7 +256,7 @@ def _inverse(starts: Any, order: Any) -> Any:
     return at(zeros(order.aval.shape[0], int))[order].set(starts.astype(INT32).cumsum() - 1, unique_indices=True)
 
 
-def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> _UniqueAll:
+def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> UniqueAll:
     """Find the different elements, where each is first, the positions that rebuild the array, and the counts.
 
     Args:
@@ -267,10 +273,10 @@ def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLik
     >>> tangrad.numpy.unique_all(tangrad.numpy.array([3, 1, 3])).counts
     Array([1, 2], dtype=int32)
     """
-    return _UniqueAll(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
+    return UniqueAll(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_counts(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> _UniqueCounts:
+def unique_counts(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> UniqueCounts:
     """Find the different elements, and how often each occurs.
 
     Args:
@@ -287,10 +293,10 @@ def unique_counts(x: ArrayLike, /, *, size: int | None = None, fill_value: Array
     >>> tangrad.numpy.unique_counts(tangrad.numpy.array([3, 1, 3])).values
     Array([1, 3], dtype=int32)
     """
-    return _UniqueCounts(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
+    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> _UniqueInverse:
+def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> UniqueInverse:
     """Find the different elements, and the positions that rebuild the array.
 
     Args:
@@ -307,7 +313,7 @@ def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: Arra
     >>> tangrad.numpy.unique_inverse(tangrad.numpy.array([3, 1, 3])).inverse_indices
     Array([1, 0, 1], dtype=int32)
     """
-    return _UniqueInverse(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
+    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:

@@ -10,5 +10,8 @@ __getattr__, __dir__ = door(
             "ANY CHANCE COUNT Distribution Domain FRACTION NOT_NEGATIVE POSITIVE PROBABILITY Parameter Support "
             "Unstandardised complement_of exp_of location log_complement_of log_of scale"
         ),
+        "tangrad._scipy.minimisation": "OptimizeResults",
+        "tangrad._scipy.order_statistics": "ModeResult",
+        "tangrad._scipy.rotations": "Rotation",
     },
 )
