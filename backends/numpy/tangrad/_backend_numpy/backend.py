@@ -203,11 +203,12 @@ class NumpyBackend(Backend):
         """A program as a function of ndarrays, for kernels that run programs; kept as long as the jaxpr lives."""
         return self._functions.get(closed_jaxpr, None, lambda: _compiler().array_function(closed_jaxpr))
 
-    def array_function_into(self, closed_jaxpr: ClosedJaxpr, positions: tuple[int, ...]) -> Any:
+    def array_function_into(
+        self, closed_jaxpr: ClosedJaxpr, positions: tuple[int, ...], carried: tuple[tuple[int, int], ...]
+    ) -> Any:
         """As `array_function`, writing some outputs into arguments; see `executable.array_function_into`."""
-        return self._functions.get(
-            closed_jaxpr, positions, lambda: _compiler().array_function_into(closed_jaxpr, positions)
-        )
+        make = lambda: _compiler().array_function_into(closed_jaxpr, positions, carried)
+        return self._functions.get(closed_jaxpr, (positions, carried), make)
 
     def block_until_ready(self, array: Any) -> None:
         """Check that the array was not deleted: it is computed."""

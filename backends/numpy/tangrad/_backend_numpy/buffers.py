@@ -1,8 +1,8 @@
 """Which arrays a program may write over: who shares memory with whom, and who is needed until when.
 
 Every array uses one or more *memories*. A step with a fresh result opens one; a view uses those of its operands.
-A memory may be written to if the program opened it (or the caller donated it), nothing unknown has
-seen it, and no array in it is needed any more.
+A memory may be written to if the program opened it (or the caller donated it, or keeps it for this program), nothing
+unknown has seen it, and no array in it is needed any more.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Plan:
         self.needed_until = _needed_until(program)
         self._pool: dict[Any, list[Memory]] = {}
         for stored in program.arguments:
-            self._open(stored, -1, False, stored in program.donated)
+            self._open(stored, -1, stored in program.owned, stored in program.donated)
         expiring: dict[int, list[Memory]] = {}
         for position, step in enumerate(self.steps):
             self._place(position, step)

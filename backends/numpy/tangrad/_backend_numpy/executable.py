@@ -49,10 +49,15 @@ def array_function(closed: ClosedJaxpr, name: str = "body") -> Callable[..., tup
     return function_from(Source(build(closed), name, single=False))
 
 
-def array_function_into(closed: ClosedJaxpr, positions: Sequence[int]) -> tuple[Callable[..., Any], tuple[int, ...]]:
+def array_function_into(
+    closed: ClosedJaxpr, positions: Sequence[int], carried: Sequence[tuple[int, int]] = ()
+) -> tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]:
     """As `array_function`, for a caller that has arrays at hand for the outputs at `positions`.
 
-    Returns the function and the outputs that it writes into further arguments, one for each; it does not return them.
+    `carried`: pairs of an argument and the output that is this argument in the next call.
+
+    Returns the function, the outputs that it writes into further arguments, one for each, which it does not return, and
+    the arguments that it overwrites, which are to be in no other hands.
     The others at `positions` are views, arguments and the like: they are returned.
     """
     program = build(closed)
@@ -66,8 +71,25 @@ def array_function_into(closed: ClosedJaxpr, positions: Sequence[int]) -> tuple[
         if step.function.nature in (ELEMENTWISE, FRESH):
             program.destinations[stored] = program.argument(stored.shape, stored.dtype).stored
             written.append(position)
+    updated = [argument for argument, position in carried if _is_updated(program, steps, argument, position)]
+    program.owned = {program.arguments[argument] for argument in updated}
     program.outputs = [stored for position, stored in enumerate(program.outputs) if position not in written]
-    return function_from(Source(program, "body", single=False)), tuple(written)
+    source = Source(program, "body", single=False)
+    targets = set(source.plan.into.values())
+    overwritten = tuple([argument for argument in updated if program.arguments[argument] in targets])
+    return function_from(source), tuple(written), overwritten
+
+
+def _is_updated(program: Program, steps: dict[Any, Any], argument: int, position: int) -> bool:
+    """Whether an output is an argument with parts replaced, and in memory that nothing else shows after the call."""
+    result = source = program.outputs[position]
+    while source is not program.arguments[argument]:
+        step = steps.get(source)
+        if step is None or step.several or not step.function.updates:
+            return False
+        source = step.inputs[0]
+    is_shown = program.outputs.count(result) > 1 or any([result in step.inputs for step in program.steps])
+    return source is not result and not is_shown
 
 
 class NumpyExecutable(Executable):

@@ -41,6 +41,7 @@ class Function:
         nature: see the module.
         key: equal keys mean interchangeable functions; None: this one is like no other.
         writes_into: whether `text_into` is possible.
+        updates: whether the result is the first operand with a part replaced.
         is_matrix_product: whether it is the product of two matrices if its result has two dimensions.
     """
 
@@ -48,6 +49,7 @@ class Function:
     nature = UNKNOWN
     key: Any = None
     writes_into = False
+    updates = False
     is_matrix_product = False
 
     def direct(self, scalar: bool) -> Callable[..., Any]:

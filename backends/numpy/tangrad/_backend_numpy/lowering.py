@@ -283,13 +283,16 @@ class Lowering:
         return NumpyArray.backend.array_function(closed)
 
     def compile_into(
-        self, closed: ClosedJaxpr, positions: Sequence[int]
-    ) -> tuple[Callable[..., tuple[Any, ...]], tuple[int, ...]]:
+        self, closed: ClosedJaxpr, positions: Sequence[int], carried: Sequence[tuple[int, int]] = ()
+    ) -> tuple[Callable[..., tuple[Any, ...]], tuple[int, ...], tuple[int, ...]]:
         """As `compile`, for outputs at `positions` to be written into arrays of the caller.
 
-        Returns the function, and the outputs that it takes a further argument for in place of returning them.
+        `carried`: pairs of an argument and the output that is this argument in the next call.
+
+        Returns the function, the outputs that it takes a further argument for in place of returning them, and the
+        arguments that it overwrites, which are to be in no other hands.
         """
-        return NumpyArray.backend.array_function_into(closed, tuple(positions))
+        return NumpyArray.backend.array_function_into(closed, tuple(positions), tuple(carried))
 
 
 def _padded(x: Value) -> Shape:

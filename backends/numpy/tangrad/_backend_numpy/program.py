@@ -117,6 +117,7 @@ class Program:
 
     Attributes:
         arguments, steps, outputs: of the program; `donated`: the arguments that it may overwrite.
+        owned: arguments that are in no other hands: loops hand over what an iteration made for the next one.
         plan: how the variables of symbolic sizes are found at the call; None where all sizes are numbers.
         destinations: results that are to be written into arguments: result -> argument.
         fold_limit: the most bytes that a folded constant may take.
@@ -135,6 +136,7 @@ class Program:
         "fold_limit",
         "lowered",
         "outputs",
+        "owned",
         "plan",
         "primitive",
         "producers",
@@ -146,6 +148,7 @@ class Program:
         self.fold_limit = fold_limit
         self.arguments: list[Stored] = []
         self.donated: set[Stored] = set()
+        self.owned: set[Stored] = set()
         self.destinations: dict[Stored, Stored] = {}
         self.steps: list[Step] = []
         self.outputs: list[Stored] = []

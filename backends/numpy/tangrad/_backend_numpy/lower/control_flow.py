@@ -208,9 +208,10 @@ def _(
     body = _giving_terms(body, len(consts), adding)
     y_types = [physical(aval) for aval in ctx.out_avals[num_carry:]]
     # Sums are not written into: their terms are.
-    run, written = ctx.compile_into(body, range(len(kept), len(kept) + len(y_types)))
+    carried = enumerate([k for k in range(len(kept)) if k not in adding], len(consts))
+    run, written, overwritten = ctx.compile_into(body, range(len(kept), len(kept) + len(y_types)), [*carried])
     loop = _Scan(len(consts), len(kept), [len(x.shape) for x in xs], y_types, list(adding))
-    function = loop.function(run, [position - len(kept) for position in written], length, reverse)
+    function = loop.function(run, [position - len(kept) for position in written], overwritten, length, reverse)
     like = (*[ctx.out_avals[k] for k in kept], *ctx.out_avals[num_carry:])
     results = list(ctx.call(function, *consts, *[init[k] for k in kept], *xs, like=like))
     last = iter(results)
@@ -277,8 +278,12 @@ class _Scan:
         self.slices = [f"{x}[i, ...]" if rank == 1 else f"{x}[i]" for x, rank in zip(xs, x_ranks)]
         self.y_types = y_types
 
-    def function(self, body: Any, written: list[int], length: int, reverse: bool) -> Any:
-        """The function of arrays. `written`: the results that the body writes into rows that it is given."""
+    def function(self, body: Any, written: list[int], overwritten: Sequence[int], length: int, reverse: bool) -> Any:
+        """The function of arrays.
+
+        `written`: the results that the body writes into rows that it is given; `overwritten`: the arguments, all of
+        them carries, that it overwrites.
+        """
         ys = [f"y{position}" for position in range(len(self.y_types))]
         returned = {f"r{position}": y for position, y in enumerate(ys) if position not in written}
         terms = {name: f"t{name[1:]}" for name in self.sums}
@@ -290,7 +295,7 @@ class _Scan:
         last = [name if name in terms else f"{name} if {name}.base is None else {name}.copy()" for name in self.carry]
         lines = [
             *[f"{y} = empty({type_.shape!r}, dtype_{y})" for y, type_ in zip(ys, self.y_types)],
-            *[f"{name} = {name}.copy()" for name in terms],
+            *[f"{name} = {name}.copy()" for name in (*terms, *[given[position] for position in overwritten])],
             f"for i in {iterations}:",
             f"    {_targets(targets)}body({_arguments(given)})",
             *[f"    {y}[i] = {row}" for row, y in returned.items()],

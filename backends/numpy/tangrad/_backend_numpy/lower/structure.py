@@ -122,7 +122,7 @@ class _Update(Function):
 
     __slots__ = ("window",)
     nature = FRESH
-    writes_into = True
+    writes_into = updates = True
 
     def __init__(self, window: Callable[..., tuple[slice, ...]]) -> None:
         self.window = window
