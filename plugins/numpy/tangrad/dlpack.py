@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from tangrad._numpy.memory_and_files import from_dlpack as _from_dlpack
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 
 # What the protocol has a word for: https://dmlc.github.io/dlpack/latest/c_api.html.
 _KINDS = "biufc"
 _OTHERS = frozenset({"bfloat16"})
 
 
-def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Array:
     """An array over the memory of another library's array, or a copy of it.
 
     Args:

@@ -52,7 +52,7 @@ class NumpyArray(Array):
     def _looked_at(self) -> np.ndarray:
         return self._numbers() if isinstance(self.aval.dtype, dtypes.ExtendedDType) else self.buffer()
 
-    def _owner(self) -> Any:
+    def _owner(self) -> np.ndarray:
         """The contents, at once: NumPy's `asarray` asks for them."""
         try:
             contents = self.ndarray
@@ -225,14 +225,14 @@ def wrap(aval: ShapedArray, contents: np.ndarray) -> NumpyArray:
     return array
 
 
-def placed(aval: ShapedArray, contents: Any, device: Any, committed: bool) -> NumpyArray:
+def placed(aval: ShapedArray, contents: np.ndarray, device: Any, committed: bool) -> NumpyArray:
     """A result on `device`. On the first one, uncommitted, it is a plain array."""
     if (device.id == 0 and not committed) or len(device.backend.devices()) == 1:
         return wrap(aval, contents)
     return PlacedArray(aval, contents, device, committed)
 
 
-def physical(aval: ShapedArray) -> Any:
+def physical(aval: ShapedArray) -> ShapedArray:
     """The type of the array that holds values of an aval: another than its own for typed keys."""
     dtype = aval.dtype
     return dtype.physical_aval(aval) if isinstance(dtype, dtypes.ExtendedDType) else aval
@@ -244,7 +244,7 @@ def deleted_message(array: Array) -> str:
     )
 
 
-def _references(buffers: list[Any], position: int) -> int:
+def _references(buffers: list[np.ndarray], position: int) -> int:
     return sys.getrefcount(buffers[position])
 
 
@@ -252,7 +252,7 @@ def _references(buffers: list[Any], position: int) -> int:
 _SOLE = _references([np.empty(1)], 0)
 
 
-def is_sole_owner(buffers: list[Any], position: int) -> bool:
+def is_sole_owner(buffers: list[np.ndarray], position: int) -> bool:
     """Whether only `buffers` refers to the array at `position` and to its memory: then it may be overwritten.
 
     Views refer to the array that owns the memory, so they count; so do memory views and DLPack capsules.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from tangrad.core.backends import CompileOptions, chosen_device
 from tangrad.core.caches import JaxprCache, free_after_fork
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params
+    from tangrad._backend_numpy.executable import Lowered, NumpyExecutable
+    from tangrad.typing import Params, Value, Values
 
 
 class NumpyDevice(Device):
@@ -106,7 +107,7 @@ class NumpyBackend(Backend):
         """The array itself is what computations see."""
         return wrap(aval, contents)
 
-    def _placed(self, contents: Any, aval: ShapedArray, device: Any) -> NumpyArray:
+    def _placed(self, contents: np.ndarray, aval: ShapedArray, device: Any) -> NumpyArray:
         if device is None and thread.default_device is None:
             return wrap(aval, contents)
         if device is None or device is chosen_device():
@@ -146,7 +147,7 @@ class NumpyBackend(Backend):
             return array
         return self._placed(array.buffer(), array.aval, device)
 
-    def assemble(self, aval: ShapedArray, sharding: Any, parts: Any) -> NumpyArray:
+    def assemble(self, aval: ShapedArray, sharding: Sharding, parts: Sequence[Value]) -> NumpyArray:
         """An array of its parts, on one device each, in the order of the sharding's devices; nothing is copied."""
         return _sharded().assembled(aval, sharding, parts)
 
@@ -178,24 +179,24 @@ class NumpyBackend(Backend):
 
     # --- computing -------------------------------------------------------------------------------------------------
 
-    def apply(self, primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
+    def apply(self, primitive: Primitive, args: Values, params: Params) -> Any:
         """Apply a primitive to arrays and literals now."""
         # From now on the eager path is the plain function: a method would cost one call more.
         NumpyBackend.apply = staticmethod(_dispatch().apply)  # type: ignore[method-assign]
         return self.apply(primitive, args, params)
 
-    def direct(self, primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
+    def direct(self, primitive: Primitive, args: Values, params: Params) -> Any:
         """The kernel of a primitive as a function of arrays."""
         from tangrad._backend_numpy import direct
 
         NumpyBackend.direct = staticmethod(direct.direct)  # type: ignore[assignment,method-assign]
         return self.direct(primitive, args, params)
 
-    def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
+    def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Lowered:
         """The program as Python text."""
         return _compiler().Lowered(closed_jaxpr, options)
 
-    def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
+    def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> NumpyExecutable:
         """Make a function of a program; it runs where its arguments are, or on the device that the options say."""
         return _compiler().NumpyExecutable(closed_jaxpr, options)
 

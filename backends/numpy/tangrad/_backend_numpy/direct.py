@@ -20,10 +20,10 @@ from tangrad.core.backends import carried_program, evaluate
 from tangrad.core.tools import from_signal_handler
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params
+    from tangrad.typing import Params, Values
 
 
-def direct(primitive: Primitive, args: tuple[Any, ...], params: Params) -> Callable[..., Any] | None:
+def direct(primitive: Primitive, args: Values, params: Params) -> Callable[..., Any] | None:
     """As `Backend.direct`: of all primitives but those that carry a program: it would be kept alive."""
     kinds = [type(arg) for arg in args]
     if not kinds or not all([kind is NumpyArray or kind is Literal for kind in kinds]):

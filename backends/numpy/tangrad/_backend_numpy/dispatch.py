@@ -17,12 +17,12 @@ from tangrad._backend_numpy.program import Program
 from tangrad._backend_numpy.quiet import run_quietly
 from tangrad._backend_numpy.sharded import common_place
 from tangrad._backend_numpy.source import program_function
-from tangrad.core import Literal, Primitive, checked_operands
+from tangrad.core import Literal, Primitive, ShapedArray, checked_operands
 from tangrad.core.backends import carried_program, forget_direct_calls
 from tangrad.core.caches import JaxprCache, params_key, register_cache, weak_key
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params
+    from tangrad.typing import Params, Values
 
 
 CACHE_LIMIT = 4096
@@ -46,7 +46,7 @@ def clear_caches() -> None:
     _program_kernels.clear()
 
 
-def wrap_several(avals: tuple[Any, ...], contents: Any) -> tuple[NumpyArray, ...]:
+def wrap_several(avals: tuple[ShapedArray, ...], contents: tuple[np.ndarray, ...]) -> tuple[NumpyArray, ...]:
     """The results of a primitive with several, on the first device."""
     outs = []
     for aval, ndarray in zip(avals, contents):
@@ -54,7 +54,7 @@ def wrap_several(avals: tuple[Any, ...], contents: Any) -> tuple[NumpyArray, ...
     return tuple(outs)
 
 
-def apply(primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
+def apply(primitive: Primitive, args: Values, params: Params) -> NumpyArray | tuple[NumpyArray, ...]:
     """Apply a primitive to arrays, wherever they are, and literals."""
     operands = checked_operands(NumpyArray.backend, args)
     function, out = kernel_for(primitive, tuple([operand.aval for operand in operands]), params)
@@ -66,7 +66,7 @@ def apply(primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
     return place.wrap(out, results)
 
 
-def kernel_for(primitive: Primitive, avals: tuple[Any, ...], params: Params) -> tuple[Any, Any]:
+def kernel_for(primitive: Primitive, avals: tuple[ShapedArray, ...], params: Params) -> tuple[Any, Any]:
     """The function of arrays for one signature, and the type of what it returns."""
     out = primitive.infer(avals, params)  # bad input gets the primitive's own error
     carried = carried_program(params)
@@ -87,16 +87,16 @@ def kernel_for(primitive: Primitive, avals: tuple[Any, ...], params: Params) -> 
     return found
 
 
-def is_silent(primitive: Primitive, avals: tuple[Any, ...], params: Params) -> bool:
+def is_silent(primitive: Primitive, avals: tuple[ShapedArray, ...], params: Params) -> bool:
     """Whether the kernel that was made for a signature is known to compute nothing."""
     return _kernel_key(primitive, avals, params) in _silent
 
 
-def _kernel_key(primitive: Primitive, avals: tuple[Any, ...], params: Params) -> Any:
+def _kernel_key(primitive: Primitive, avals: tuple[ShapedArray, ...], params: Params) -> Any:
     return (primitive, params_key(params), *avals)
 
 
-def make_kernel(primitive: Primitive, avals: tuple[Any, ...], params: Params, out: Any) -> tuple[Any, bool]:
+def make_kernel(primitive: Primitive, avals: tuple[ShapedArray, ...], params: Params, out: Any) -> tuple[Any, bool]:
     """Lower one primitive by itself: to a function of NumPy as it is, or to generated text; whether it is silent."""
     program = Program(EAGER_FOLD_LIMIT)
     avals = tuple([aval.plain for aval in avals])

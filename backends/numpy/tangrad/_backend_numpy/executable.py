@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from tangrad._backend_numpy.source import Source, function_from
 from tangrad.core import ClosedJaxpr, Executable, ShapedArray, checked_operands
 from tangrad.core.arguments import first_symbolic
 from tangrad.core.backends import CompileOptions
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 FOLD_LIMIT = 1 << 20  # bytes: results that depend on constants alone are kept up to this size
 
@@ -161,7 +164,7 @@ class NumpyExecutable(Executable):
         place = place or Place(self._device, True)
         return [place.wrap(aval, result) for aval, result in zip(out_avals, results)]
 
-    def _checked(self, arrays: Sequence[Any]) -> list[Any]:
+    def _checked(self, arrays: Sequence[Value]) -> list[Any]:
         if len(arrays) != len(self._in_avals):
             raise TypeError(f"program {self._name!r} takes {len(self._in_avals)} arrays, got {len(arrays)}")
         operands = list(checked_operands(NumpyArray.backend, tuple(arrays)))
@@ -173,11 +176,11 @@ class NumpyExecutable(Executable):
                 )
         return operands
 
-    def _differs(self, given: Any, aval: ShapedArray) -> bool:
+    def _differs(self, given: ShapedArray, aval: ShapedArray) -> bool:
         """Whether an argument is of another type; its sizes, if any are symbolic, are looked at later."""
         return given.dtype != aval.dtype or (self._plan is None and given.shape != aval.shape)
 
-    def _types_of_results(self, operands: Sequence[Any]) -> tuple[Any, ...]:
+    def _types_of_results(self, operands: Sequence[Value]) -> tuple[Any, ...]:
         """Raises ValueError for arguments whose sizes do not fit."""
         sizes = self._plan.sizes([operand.aval.shape for operand in operands])
         return tuple([first_symbolic(self._in_avals).filled_in(aval, sizes) for aval in self._out_avals])

@@ -356,7 +356,7 @@ def _broadcast_view(stored: tuple[int, ...], shape: tuple[int, ...], dtype: np.d
     if dtype.isbuiltin != 1 or 0 in shape:  # dtypes of ml_dtypes cannot be exported as buffers
         return lambda x: np.broadcast_to(x, shape)
 
-    def broadcast(x: Any) -> Any:
+    def broadcast(x: np.ndarray) -> np.ndarray:
         # Of a transposed array, which is contiguous in another order, the memory would be read in the wrong one.
         return ndarray(shape, dtype, x, 0, fixed) if x.flags.c_contiguous else np.broadcast_to(x, shape)
 

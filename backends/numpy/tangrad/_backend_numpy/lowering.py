@@ -29,7 +29,18 @@ from tangrad._backend_numpy.program import Program, Shape, Stored, Value, broadc
 from tangrad._backend_numpy.select import selection
 from tangrad._backend_numpy.sizes import equation_at_sizes
 from tangrad._backend_numpy.totals import reduction
-from tangrad.core import ClosedJaxpr, Literal, Primitive, ShapedArray, Var, calls_rules, dtypes, keeps_alive, rule_table
+from tangrad.core import (
+    Array,
+    ClosedJaxpr,
+    Literal,
+    Primitive,
+    ShapedArray,
+    Var,
+    calls_rules,
+    dtypes,
+    keeps_alive,
+    rule_table,
+)
 from tangrad.core.caches import params_key
 
 if TYPE_CHECKING:
@@ -333,7 +344,7 @@ def lower_jaxpr(program: Program, closed: ClosedJaxpr, arguments: Sequence[Value
     return tuple([read(atom) for atom in jaxpr.outvars])
 
 
-def contents(const: Any) -> np.ndarray:
+def contents(const: Array) -> np.ndarray:
     """The array in a constant of a jaxpr."""
     array = getattr(const, "ndarray", None)
     return const.to_numpy() if array is None else array

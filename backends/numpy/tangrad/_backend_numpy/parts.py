@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import repeat
 from types import EllipsisType, NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from tangrad._backend_numpy.array import NumpyArray
 from tangrad.core import ShapedArray, dtypes
 from tangrad.core.caches import register_cache
 from tangrad.core.tools import from_signal_handler
+
+if TYPE_CHECKING:
+    from tangrad.typing import Dimensions
 
 TYPE_LIMIT = 4096
 KEPT = 1 << 12  # bytes up to which a number may be a view, which keeps the array that it comes from
@@ -75,7 +78,7 @@ def part(array: Any, index: Any) -> NumpyArray | None:
     return out
 
 
-def _type_of_part(aval: ShapedArray, shape: Any) -> Any:
+def _type_of_part(aval: ShapedArray, shape: Dimensions) -> ShapedArray:
     found = _types.get((aval, shape))
     if found is None:
         if len(_types) >= TYPE_LIMIT:

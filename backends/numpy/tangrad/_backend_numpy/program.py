@@ -36,7 +36,7 @@ class Stored:
 
     __slots__ = ("constant", "dtype", "shape")
 
-    def __init__(self, shape: Shape, dtype: np.dtype, constant: Any = None) -> None:
+    def __init__(self, shape: Shape, dtype: np.dtype, constant: np.ndarray | None = None) -> None:
         self.shape = shape
         self.dtype = dtype
         self.constant = constant
@@ -73,7 +73,7 @@ class Value:
         return len(self.shape)
 
     @property
-    def constant(self) -> Any:
+    def constant(self) -> np.ndarray | None:
         """The stored array, where it is known while compiling, else None."""
         return self.stored.constant
 
@@ -268,7 +268,7 @@ def _common_size(sizes: Sequence[Any]) -> Any:
 _result_dtypes: dict[Any, Any] = {}  # bounded by the ufuncs and dtypes that there are
 
 
-def ufunc_result_dtype(ufunc: Any, dtypes: tuple[Any, ...]) -> np.dtype:
+def ufunc_result_dtype(ufunc: Any, dtypes: tuple[np.dtype, ...]) -> np.dtype:
     """The dtype that a ufunc gives for operands of some dtypes, or None where it does not take them."""
     key = (ufunc, dtypes)
     if key not in _result_dtypes:

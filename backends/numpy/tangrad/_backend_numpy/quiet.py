@@ -14,9 +14,11 @@ import contextvars
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+R = TypeVar("R")
 
 _inside: contextvars.ContextVar[bool] = contextvars.ContextVar("tangrad_kernel_running", default=False)
 _BY_CONTEXT = int(np.__version__.partition(".")[0]) >= 2
@@ -59,7 +61,7 @@ class _Quiet(threading.local):
 quiet = _Quiet()
 
 
-def run_quietly(function: Callable[..., Any], *args: Any) -> Any:
+def run_quietly(function: Callable[..., R], *args: Any) -> R:
     """Call `function(*args)` with floating-point reports off, also where the caller is inside the context."""
     if _inside.get():
         return function(*args)
@@ -71,7 +73,7 @@ def is_reentrant() -> bool:
     return _inside.get()
 
 
-def outside(function: Callable[..., Any], *args: Any) -> Any:
+def outside(function: Callable[..., R], *args: np.ndarray) -> R:
     """Call a user's function from inside a kernel: with NumPy's default reports, and free to compute with arrays.
 
     As with callbacks that XLA makes from its own threads, the function does not see the caller's context variables.

@@ -26,7 +26,7 @@ BLOCK = 1 << 14  # values that are done at a time
 _COMPUTED = {np.dtype(kind): np.dtype(wide) for kind, wide in (("f4", "f4"), ("f8", "f8"), ("i4", "f8"), ("i8", "f8"))}
 
 
-def places(keys: Array, values: Array, side: Any) -> Any:
+def places(keys: Array, values: Array, side: Any) -> np.ndarray:
     """As `keys.searchsorted(values, side)`."""
     if values.size >= MANY and FEWEST <= keys.size <= MOST and values.size >= MORE * keys.size:
         buckets = _Buckets.of(keys)

@@ -9,12 +9,16 @@ the fastest.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_numpy.functions import ELEMENTWISE, WHERE, Bind, Function
 from tangrad.core.arguments import is_symbolic
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.program import Stored
+    from tangrad.typing import DType
 
 FEWEST = 4096  # elements from which on the passes are faster than the branches
 _INTEGERS = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
@@ -22,7 +26,9 @@ _BYTE = np.dtype("i1")
 _and, _xor, _negative, _subtract, _copyto = np.bitwise_and, np.bitwise_xor, np.negative, np.subtract, np.copyto
 
 
-def selection(size: Any, dtype: np.dtype, masks: Any, first: Any, second: Any) -> tuple[Function, tuple[Any, ...]]:
+def selection(
+    size: Any, dtype: np.dtype, masks: Stored, first: Stored, second: Stored
+) -> tuple[Function, tuple[Any, ...]]:
     """How to compute `where(mask, first, second)`: a function, and which of the three stored arrays it takes."""
     operands = (masks, first, second)
     if is_symbolic(size) or masks.size != size or dtype.itemsize not in _INTEGERS:
@@ -38,7 +44,7 @@ def selection(size: Any, dtype: np.dtype, masks: Any, first: Any, second: Any) -
     return _Choose(integer, dtype), operands
 
 
-def _is_zero(stored: Any) -> bool:
+def _is_zero(stored: Stored) -> bool:
     """Whether an array is known to have no bit set: -0.0 has one."""
     return stored.constant is not None and stored.size == 1 and not any(stored.constant.tobytes())
 
@@ -64,7 +70,7 @@ class _ChooseSmall(Function):
         return position > 0
 
 
-def _choose_small(mask: Any, x: Any, y: Any) -> Any:
+def _choose_small(mask: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     out = y.copy()
     _copyto(out, x, where=mask)
     return out
@@ -100,7 +106,7 @@ class _Choose(_Bitwise):
 
     __slots__ = ()
 
-    def __init__(self, integer: Any, dtype: np.dtype) -> None:
+    def __init__(self, integer: DType, dtype: np.dtype) -> None:
         self.integer, self.dtype = integer, dtype
         self.run, self.run_into = _choosers(integer, dtype)
 

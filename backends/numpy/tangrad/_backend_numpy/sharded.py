@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_numpy.array import NumpyArray, PlacedArray, deleted_message, placed
-from tangrad.core import ClosedJaxpr, ShapedArray, Sharding, transfers
+from tangrad.core import ClosedJaxpr, Device, ShapedArray, Sharding, transfers
 from tangrad.core.backends import (
+    CompileOptions,
     agreed_devices,
     check_argument,
     program_shardings,
@@ -17,6 +18,9 @@ from tangrad.core.backends import (
     stated_claims,
     with_shardings_of_types,
 )
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 
 class ShardedArray(NumpyArray):
@@ -143,7 +147,7 @@ class Place:
         self.device = device
         self.committed = committed
 
-    def wrap(self, aval: ShapedArray, contents: Any) -> NumpyArray:
+    def wrap(self, aval: ShapedArray, contents: np.ndarray) -> NumpyArray:
         """A result as an array there."""
         return placed(aval, contents, self.device, self.committed)
 
@@ -159,12 +163,12 @@ class SeveralDevices(Place):
 
     __slots__ = ("_model", "devices", "known")
 
-    def __init__(self, devices: tuple[Any, ...], model: Sharding, known: Sequence[tuple[Any, Sharding]]) -> None:
+    def __init__(self, devices: tuple[Device, ...], model: Sharding, known: Sequence[tuple[Any, Sharding]]) -> None:
         self.devices = devices
         self._model = model
         self.known = known
 
-    def wrap(self, aval: ShapedArray, contents: Any) -> NumpyArray:
+    def wrap(self, aval: ShapedArray, contents: np.ndarray) -> NumpyArray:
         return shard(contents, aval, self.sharding_of(aval))
 
     def sharding_of(self, aval: Any) -> Sharding:
@@ -179,7 +183,7 @@ class SeveralDevices(Place):
         return self._model.resharded((), self.devices)
 
 
-def common_place(what: str, arrays: Sequence[Any]) -> Place:
+def common_place(what: str, arrays: Sequence[Value]) -> Place:
     """Where a computation with `arrays` runs, and whether its results are committed to it.
 
     Raises ValueError where arrays are committed to different devices.
@@ -209,7 +213,7 @@ def common_place(what: str, arrays: Sequence[Any]) -> Place:
     return Place(NumpyArray.backend.default_device(), False)
 
 
-def _several(what: str, arrays: Sequence[Any], claims: list[Any], models: Sequence[Sharding]) -> SeveralDevices:
+def _several(what: str, arrays: Sequence[Value], claims: list[Any], models: Sequence[Sharding]) -> SeveralDevices:
     known = [(array.aval.shape, array.user_sharding) for array in arrays if isinstance(array, ShardedArray)]
     for position, array in enumerate(arrays):
         if isinstance(array, ShardedArray):
@@ -219,7 +223,7 @@ def _several(what: str, arrays: Sequence[Any], claims: list[Any], models: Sequen
     return SeveralDevices(agreed_devices(what, claims), [*models, *[sharding for _, sharding in known]][0], known)
 
 
-def _say_copies(arrays: Sequence[Any], device: Any = None) -> None:
+def _say_copies(arrays: Sequence[Value], device: Any = None) -> None:
     """Say which arrays a computation on a device, or on several, has to move: the uncommitted ones."""
     if transfers.watch.on:
         for array in arrays:
@@ -232,7 +236,7 @@ class ProgramLayout:
 
     __slots__ = ("_claims", "_inputs", "_models", "_name", "_outputs")
 
-    def __init__(self, closed: ClosedJaxpr, options: Any) -> None:
+    def __init__(self, closed: ClosedJaxpr, options: CompileOptions) -> None:
         program = program_shardings(closed)
         options = with_shardings_of_types(closed, options)
         self._name = options.name
@@ -250,7 +254,9 @@ class ProgramLayout:
         """Whether anything says so."""
         return bool(self._claims)
 
-    def wrap(self, arrays: Sequence[Any], avals: Sequence[ShapedArray], results: Sequence[Any]) -> list[NumpyArray]:
+    def wrap(
+        self, arrays: Sequence[Value], avals: Sequence[ShapedArray], results: Sequence[np.ndarray]
+    ) -> list[NumpyArray]:
         """The results of a run as arrays."""
         place = self._place(arrays)
         return [
@@ -272,14 +278,14 @@ class ProgramLayout:
     def _stated_inputs(self, avals: Sequence[ShapedArray]) -> list[tuple[Any, Sharding]]:
         return [(aval.shape, stated) for aval, stated in zip(avals, self._inputs, strict=True) if stated is not None]
 
-    def _place(self, arrays: Sequence[Any]) -> Place:
+    def _place(self, arrays: Sequence[Value]) -> Place:
         if self._models[0].num_devices == 1:
             return Place(self._models[0].device_order[0], True)
         place = _several(self._name, arrays, list(self._claims), self._models)
         place.known = [*self._stated_inputs([array.aval for array in arrays]), *place.known]
         return place
 
-    def check(self, arrays: Sequence[Any]) -> None:
+    def check(self, arrays: Sequence[Value]) -> None:
         """Raise ValueError for arguments that are not sharded as required."""
         self._place(arrays)
         _say_copies(arrays)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tangrad.core.arguments import first_symbolic, is_symbolic
+from tangrad.core.arguments import SymbolicDimension, first_symbolic, is_symbolic
 
 if TYPE_CHECKING:
     from tangrad.core import ShapedArray
@@ -57,7 +57,7 @@ def size_text(size: Any) -> str:
     return str(size.evaluate(size_names, Text)) if is_symbolic(size) else str(size)
 
 
-def shape_text(shape: Sequence[Any]) -> str:
+def shape_text(shape: Sequence[SymbolicDimension]) -> str:
     """A shape as text."""
     return f"({', '.join(map(size_text, shape))}{',' * (len(shape) == 1)})"
 

@@ -15,7 +15,7 @@ import numpy as np
 from tangrad._backend_numpy.functions import VIEW, Bind, Function
 from tangrad._backend_numpy.size_text import shape_text, size_names, size_text
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Primitive, ShapedArray, Var
-from tangrad.core.arguments import is_symbolic
+from tangrad.core.arguments import SymbolicDimension, is_symbolic
 from tangrad.core.caches import RecentlyUsed
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class SizeValue(Function):
 
     __slots__ = ("dtype", "key", "size")
 
-    def __init__(self, size: Any, dtype: np.dtype) -> None:
+    def __init__(self, size: SymbolicDimension, dtype: np.dtype) -> None:
         self.size, self.dtype = size, dtype
         self.key = ("size", size, dtype)
 

@@ -21,7 +21,7 @@ DOUBLE, PATTERN = np.dtype("float64"), np.dtype("int32")
 def exact_if_whole(ufunc: Any) -> Callable[[Any], Any]:
     """The ufunc for arrays of float32, right to the last bit where the result has 8 binary digits at most."""
 
-    def function(x: Any) -> Any:
+    def function(x: np.ndarray) -> np.ndarray | np.generic:
         if x.size <= SMALL:
             return ufunc(x, dtype=DOUBLE).astype(x.dtype)
         x = x if x.flags.forc else np.ascontiguousarray(x)
@@ -33,14 +33,14 @@ def exact_if_whole(ufunc: Any) -> Callable[[Any], Any]:
     return function
 
 
-def exp2(x: Any) -> Any:
+def exp2(x: np.ndarray) -> np.ndarray:
     """2^x of float32: NumPy's function is exact up to 2^126."""
     if x.size <= SMALL or not x.max() <= 126:
         return np.exp2(x, dtype=DOUBLE).astype(x.dtype)
     return np.exp2(x)
 
 
-def _compute(ufunc: Any, x: Any, out: Any) -> None:
+def _compute(ufunc: Any, x: np.ndarray, out: np.ndarray) -> None:
     endings, short = np.empty(BLOCK, np.uint16), np.empty(BLOCK, bool)
     whole = len(x) // GROUP * GROUP
     for start in range(0, whole, BLOCK):

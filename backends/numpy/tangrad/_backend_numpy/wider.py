@@ -13,6 +13,6 @@ _WIDER = {"float32": "float64", "complex64": "complex128", "float16": "float64",
 _WIDE = {narrow: dtypes.as_dtype(wide) for narrow, wide in _WIDER.items()}
 
 
-def wider(dtype: np.dtype, otherwise: Any = None) -> Any:
+def wider(dtype: np.dtype, otherwise: Any = None) -> np.dtype | None:
     """The wider dtype for sums of numbers of a dtype, or what is given where there is none, or sums are exact."""
     return _WIDE.get(dtypes.dtype_name(dtype), otherwise)

@@ -228,7 +228,7 @@ class Arithmetic:
 
     # --- pieces and loops ------------------------------------------------------------------------------------------
 
-    def piecewise(self, arguments: Sequence[Any], *pieces: Any) -> Any:
+    def piecewise(self, arguments: Sequence[Real], *pieces: Any) -> Real:
         """Every function everywhere, on numbers that are safe where its mask fails; then one of the results."""
         out: Any = None
         for mask, function, safe in pieces:
@@ -239,7 +239,7 @@ class Arithmetic:
             out = value if out is None else self.where(mask, value, out)
         return out
 
-    def converge(self, step: Callable[..., Any], state: Sequence[Any], limit: int) -> tuple[Any, ...]:
+    def converge(self, step: Callable[..., Any], state: Sequence[Real], limit: int) -> tuple[Real, ...]:
         """A loop that ends when all elements are finished, or at the limit."""
         outer = self.ctx
         scalar = outer.types[ShapedArray((), BOOL)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad.core import Array, ShapedArray, dtypes, filter_traceback, own_boundary, transfers
 from tangrad.core.backends import method_boundaries
 from tangrad.dtypes import float0
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 DLPACK_KINDS = {"cpu": 1, "cuda": 2, "rocm": 10}  # the DLPack standard's numbers of devices
 
@@ -33,7 +36,12 @@ class Placement:
     __slots__ = ("__weakref__", "committed", "devices", "reachable", "sharding", "user_sharding")
 
     def __init__(
-        self, devices: Sequence[Any], sharding: Any, committed: bool, user_sharding: Any = None, reachable: Any = None
+        self,
+        devices: Sequence[Any],
+        sharding: Any,
+        committed: bool,
+        user_sharding: Any = None,
+        reachable: tuple[Any, ...] | None = None,
     ) -> None:
         self.user_sharding = user_sharding
         self.devices = tuple(devices)
@@ -64,7 +72,7 @@ class XlaArray(Array):
     _unsent: Any  # a NumPy array or scalar, or None
 
     @classmethod
-    def unsent(cls, aval: ShapedArray, contents: Any, placement: Placement) -> XlaArray:
+    def unsent(cls, aval: ShapedArray, contents: np.ndarray | np.generic, placement: Placement) -> XlaArray:
         """An array whose contents go to its device when a computation needs it; they must never change."""
         array: XlaArray = object.__new__(cls)
         array.aval = aval
@@ -97,7 +105,7 @@ class XlaArray(Array):
             raise
         return contents if self.aval.dtype is not float0 else np.zeros(self.aval.shape, float0)
 
-    def _owner(self) -> Any:
+    def _owner(self) -> np.ndarray:
         """`to_numpy` in short, where the buffer is on the host: NumPy's `asarray` asks for it."""
         if self.aval.dtype in _NUMPYS_OWN and type(self.placement.sharding) is jaxlib_api.OnDevice:
             try:
@@ -290,7 +298,7 @@ _NUMPYS_OWN = frozenset([np.dtype(code) for code in "?bBhHiIqQefdFD"])
 _read_value = XlaArray.__dict__["value"].__get__  # the slot, without what fills it
 
 
-def deleted_message(array: Any) -> str:
+def deleted_message(array: Value) -> str:
     """What to say of an array that was deleted or donated."""
     return (
         f"the array {array.aval.str_short()} has been deleted, or was donated to a computation that reused its memory "

@@ -20,7 +20,7 @@ class AxisEnvironment:
 
     def __init__(
         self,
-        names: Sequence[Any] = (),
+        names: Sequence[str] = (),
         sizes: Sequence[int] = (),
         replica_count: int | None = None,
         partition_count: int = 1,

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad import core as kernel
 from tangrad._backend_xla import jaxlib_version
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.dispatch import Dispatcher
+    from tangrad._backend_xla.executable import Lowered, Program
+    from tangrad._backend_xla.jaxlib_profiler import XlaProfiler
+    from tangrad._backend_xla.stored_programs import RestoredProgram
+    from tangrad.typing import Params, Values
+
 with jaxlib_version.explained:  # first of all: names that jaxlib lacks come up here
     from tangrad._backend_xla import jaxlib_api
-from tangrad._backend_xla.array import DLPACK_KINDS, XlaArray
+from tangrad._backend_xla.array import DLPACK_KINDS, Placement, XlaArray
 from tangrad._backend_xla.clients import Platforms, XlaDevice
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad.core import Backend, ClosedJaxpr, Jaxpr, ShapedArray, Sharding, Var
+from tangrad.core import Array, Backend, ClosedJaxpr, Device, Jaxpr, Primitive, ShapedArray, Sharding, Var
 from tangrad.core.backends import CompileOptions, chosen_device, names_memories
 from tangrad.core.caches import register_cache
 
@@ -29,7 +36,7 @@ _row_types: dict[Any, tuple[Any, int]] = {}
 register_cache(_row_types.clear)
 
 
-def _row_type(aval: Any) -> tuple[Any, int]:
+def _row_type(aval: ShapedArray) -> tuple[Any, int]:
     row = aval.update(shape=aval.shape[1:])
     size = row.size * max(row.dtype.itemsize, 1)
     if len(_row_types) >= ROW_TYPES:
@@ -75,7 +82,7 @@ class XlaBackend(Backend):
         return self._platforms.coordination
 
     @property
-    def profiler(self) -> Any:
+    def profiler(self) -> XlaProfiler:
         """What records its programs: jaxlib's profiler."""
         return _profiler()(self)
 
@@ -117,7 +124,7 @@ class XlaBackend(Backend):
             return _sharded().put(contents, aval, placement)
         return XlaArray(aval, jaxlib_api.put(contents, physical, placement.sharding), placement)
 
-    def _placement(self, device: Any) -> Any:
+    def _placement(self, device: Any) -> Placement:
         if device is None or device is chosen_device():
             return self.default_device().uncommitted
         if isinstance(device, Sharding):
@@ -169,7 +176,7 @@ class XlaBackend(Backend):
         aval = _type_at(moved.aval, device)
         return moved if aval is moved.aval else XlaArray(aval, moved.value, moved.placement)
 
-    def assemble(self, aval: ShapedArray, sharding: Any, parts: Any) -> XlaArray:
+    def assemble(self, aval: ShapedArray, sharding: Sharding, parts: Any) -> XlaArray:
         """An array of its parts on devices of this process, in the order of the sharding's; nothing is copied."""
         placement = self._placement(sharding)
         aval = _type_at(aval, sharding)
@@ -221,7 +228,7 @@ class XlaBackend(Backend):
         aval = ShapedArray(shape, dtype)
         return XlaArray(aval, jaxlib_api.with_aval(buffer, aval, placement.sharding), placement)
 
-    def block_until_ready(self, array: Any) -> None:
+    def block_until_ready(self, array: Array) -> None:
         """Wait until the array is computed."""
         array.block_until_ready()
 
@@ -236,36 +243,38 @@ class XlaBackend(Backend):
 
     # --- computing --------------------------------------------------------------------------------------------------
 
-    def apply(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def apply(self, primitive: Primitive, args: Values, params: dict[str, Any]) -> Any:
         """Apply a primitive to arrays and literals. It may return before the result is computed."""
         return self._dispatcher.apply(primitive, args, params)
 
-    def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def direct(self, primitive: Primitive, args: Values, params: Params) -> Any:
         """The compiled program of a primitive as a function of arrays."""
         return self._dispatcher.direct(primitive, args, params)
 
     @cached_property
-    def _dispatcher(self) -> Any:
+    def _dispatcher(self) -> Dispatcher:
         """The tables of compiled primitives."""
         return _dispatcher_class()(self)
 
-    def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
+    def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Lowered:
         """The program as StableHLO."""
         compiler = _compiler()
         usual, waiting = _in_usual_memory(closed_jaxpr, options)
         return compiler.Lowered(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, usual), waiting)
 
-    def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Any:
+    def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Program:
         """Compile a program; it runs where its arguments are, or on the device that the options say."""
         compiler = _compiler()
         usual, waiting = _in_usual_memory(closed_jaxpr, options)
         return compiler.Program(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, usual), waiting=waiting)
 
-    def store_program(self, program: Any) -> tuple[dict[str, Any], bytes]:
+    def store_program(self, program: Program) -> tuple[dict[str, Any], bytes]:
         """What a compiled program is for, and its bytes. NotImplementedError where it has none."""
         return _stored_programs().store(program)
 
-    def restore_program(self, name: str, facts: Any, data: bytes, in_avals: Any, out_avals: Any) -> Any:
+    def restore_program(
+        self, name: str, facts: Any, data: bytes, in_avals: Sequence[ShapedArray], out_avals: tuple[ShapedArray, ...]
+    ) -> RestoredProgram:
         """A compiled program from its bytes, which are machine code. ValueError where it is for another machine."""
         return _stored_programs().restore(self, name, facts, data, in_avals, out_avals)
 
@@ -297,7 +306,7 @@ def _memories() -> Any:
     return memories
 
 
-def _type_at(aval: Any, place: Any) -> Any:
+def _type_at(aval: ShapedArray, place: Device | Sharding | None) -> ShapedArray:
     """The type of an array that is put at a place, which may be a sharding that is part of types."""
     return place.type_of(aval) if isinstance(place, Sharding) else aval.plain
 
@@ -307,7 +316,7 @@ def _in_usual_memory(closed: ClosedJaxpr, options: CompileOptions) -> tuple[Comp
     return _memories().in_usual_memory(closed, options) if names_memories(closed, options) else (options, None)
 
 
-def _says_memory(place: Any) -> bool:
+def _says_memory(place: Device | Sharding | None) -> bool:
     """Whether a sharding is for another memory than the usual one."""
     return isinstance(place, Sharding) and place.memory_kind is not None
 

@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tangrad._backend_xla.array import XlaArray
+from tangrad._backend_xla.array import Placement, XlaArray
+
+if TYPE_CHECKING:
+    from tangrad.core import ShapedArray
 
 Execute = Callable[[Sequence[Any]], list[Any]]
 
@@ -109,7 +112,7 @@ def _many_checked(runner: Any) -> Execute:
     return execute
 
 
-def wrapped(avals: Sequence[Any], values: Sequence[Any], placement: Any) -> list[Any]:
+def wrapped(avals: Sequence[ShapedArray], values: Sequence[Any], placement: Placement) -> list[Any]:
     """Buffers as arrays at one placement, or, of several, each at its own."""
     if type(placement) is tuple:
         return list(map(XlaArray, avals, values, placement))

@@ -15,17 +15,20 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla import cache_files, jaxlib_api, mlir, settings
 from tangrad.core import HookContext, thread
 from tangrad.core.backends import Logger
 from tangrad.core.tools import hooks
 
+if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import Module
+
 logger = Logger(__name__)
 
 
-def get_or_compile(module: Any, devices: Sequence[Any], options: Any, name: str) -> tuple[Any, bool]:
+def get_or_compile(module: Module, devices: Sequence[Any], options: Any, name: str) -> tuple[Any, bool]:
     """The executable of a module, and whether it was in the cache; else it is compiled, and then written."""
     client = devices[0].client
     raw_devices = [device.raw for device in devices]

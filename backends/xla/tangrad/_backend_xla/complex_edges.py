@@ -106,7 +106,7 @@ def direction(ctx: FunctionContext, z: IrValue, a: IrValue, b: IrValue) -> IrVal
     return _complex(ctx, *[same_type(ctx, MULTIPLY, x, inverse) for x in parts])
 
 
-def direction_of_kind(z: Any) -> Any:
+def direction_of_kind(z: np.ndarray) -> np.ndarray:
     """z / |z| of zeros, infinities and NaN, as NumPy 2 has it: along the one part that is infinite; NaN of two."""
     infinite = np.isinf(z.real), np.isinf(z.imag)
     along = np.where(infinite[0], np.sign(z.real) + 0j, 1j * np.sign(z.imag))

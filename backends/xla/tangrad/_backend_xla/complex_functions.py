@@ -265,28 +265,28 @@ def _from_table(
     return ctx.op("stablehlo.gather", ctx.out_type, (ctx.constant(values, _type_of(values)), index), attributes)
 
 
-def _type_of(values: Any) -> Any:
+def _type_of(values: np.ndarray) -> ShapedArray:
     return ShapedArray(values.shape, values.dtype)
 
 
-def _table(reference: Callable[[Any], Any], reals: tuple[float, ...], dtype: DType) -> Any:
+def _table(reference: Callable[[Any], Any], reals: tuple[float, ...], dtype: DType) -> np.ndarray:
     arguments = np.array([complex(a, b) for a in reals for b in KINDS])
     with np.errstate(all="ignore"):
         return reference(arguments).astype(dtype)
 
 
-def less_one(z: Any) -> Any:
+def less_one(z: Any) -> np.ndarray:
     """exp(z) - 1, by parts: a difference of complex numbers could lose the sign of a zero."""
     power = np.exp(z)
     return _joined(power.real - 1, power.imag)
 
 
-def log_of_one_plus(z: Any) -> Any:
+def log_of_one_plus(z: Any) -> np.ndarray:
     """log(1 + z), likewise."""
     return np.log(_joined(z.real + 1, z.imag))
 
 
-def _joined(real: Any, imaginary: Any) -> Any:
+def _joined(real: np.ndarray, imaginary: np.ndarray) -> np.ndarray:
     z = np.empty(real.shape, complex)
     z.real, z.imag = real, imaginary
     return z

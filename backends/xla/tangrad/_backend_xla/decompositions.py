@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tangrad._backend_xla.mlir import IrValue
 
 
-def info_of(aval: ShapedArray) -> Any:
+def info_of(aval: ShapedArray) -> ShapedArray:
     """The type of what a function reports of each matrix: 0 where it succeeded."""
     return ShapedArray(aval.shape[:-2], INFO)
 

@@ -11,19 +11,22 @@ thread's settings takes 0.1 µs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla import jaxlib_api, sharded
-from tangrad._backend_xla.array import XlaArray
+from tangrad._backend_xla.array import Placement, XlaArray
 from tangrad._backend_xla.calls import wrapped
 from tangrad._backend_xla.executable import Program, device_for
 from tangrad._backend_xla.moving import common_placement, moved
-from tangrad.core import Literal, Tracer, checked_operands, thread
+from tangrad.core import Literal, Primitive, Tracer, checked_operands, thread
 from tangrad.core.backends import carried_program, evaluate, forget_direct_calls
 from tangrad.core.caches import JaxprCache, RecentlyUsed, value_key, weak_key
 from tangrad.core.programs import compile_program, one_at_a_time
 from tangrad.core.transformations import one_equation
 from tangrad.errors import UnexpectedTracerError
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Value, Values
 
 ENTRY_LIMIT = 2048  # compiled primitives that are kept, each of some 100 kB
 LITERAL_LIMIT = 1024
@@ -44,7 +47,9 @@ class _Entry:
 
     __slots__ = ("avals", "handlers", "multiple", "placement", "plain", "program", "run")
 
-    def __init__(self, program: Program, arguments: Sequence[XlaArray], target: Any, multiple: bool) -> None:
+    def __init__(
+        self, program: Program, arguments: Sequence[XlaArray], target: Placement | None, multiple: bool
+    ) -> None:
         self.program = program
         if target is None:
             (self.run, self.handlers, self.placement), values = program.runner.gather(arguments)
@@ -88,7 +93,7 @@ class Dispatcher:
         self._program_entries.clear()
         self._literals.clear()
 
-    def apply(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def apply(self, primitive: Primitive, args: Values, params: dict[str, Any]) -> Any:
         """Apply a primitive: any number of arguments and results, arguments that must be moved, a default device."""
         by_values = self._by_values(primitive, args, params)
         if by_values is not None:
@@ -99,7 +104,7 @@ class Dispatcher:
         outs = self._run_moving(entry, arrays)
         return tuple(outs) if entry.multiple else outs[0]
 
-    def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
+    def direct(self, primitive: Primitive, args: Values, params: Params) -> Callable[..., Any] | None:
         """As `Backend.direct`. With one device no setting and no placement decides where a primitive runs."""
         kinds = [type(arg) for arg in args]
         if not kinds or not all([kind is XlaArray or kind is Literal for kind in kinds]):
@@ -119,7 +124,7 @@ class Dispatcher:
         call: Callable[..., Any] = made(primitive, params, entry, self._operand, array, self._backend.home().committed)
         return call
 
-    def _direct_anywhere(self, primitive: Any, params: dict[str, Any], array: int) -> Callable[..., Any]:
+    def _direct_anywhere(self, primitive: Primitive, params: Params, array: int) -> Callable[..., Any]:
         """A direct call on several devices, which has a program for each combination of placements."""
         entries: dict[Any, _Entry] = {}
 
@@ -144,14 +149,14 @@ class Dispatcher:
 
         return call
 
-    def _by_values(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
+    def _by_values(self, primitive: Primitive, args: Values, params: Params) -> Callable[..., Any] | None:
         """The primitive with what would be compiled into it as operands, where it has such a form."""
         if primitive.value_form is None:
             return None
         avals = [arg.aval for arg in checked_operands(self._backend, args)]
         return primitive.value_form(*avals, **params)
 
-    def _entry(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> tuple[_Entry, list[XlaArray]]:
+    def _entry(self, primitive: Primitive, args: Sequence[Value], params: Params) -> tuple[_Entry, list[XlaArray]]:
         """The compiled primitive, made where there is none, and its arguments as arrays."""
         program = carried_program(params) if params else None
         arrays = [arg if type(arg) is XlaArray else self._operand(arg) for arg in args]
@@ -178,7 +183,7 @@ class Dispatcher:
         return self._entries.find(key) if program is None else self._program_entries.find(program, key)
 
     def _make_entry(
-        self, program: Any, key: Any, primitive: Any, arrays: list[XlaArray], params: dict[str, Any]
+        self, program: Any, key: Any, primitive: Primitive, arrays: list[XlaArray], params: Params
     ) -> _Entry:
         """Compile a primitive, once however many threads ask for it."""
         with one_at_a_time((id(self), key)):
@@ -192,7 +197,7 @@ class Dispatcher:
                 self._program_entries.get(program, key, lambda: entry)
             return entry
 
-    def _compile(self, primitive: Any, arrays: list[XlaArray], params: dict[str, Any]) -> _Entry:
+    def _compile(self, primitive: Primitive, arrays: list[XlaArray], params: Params) -> _Entry:
         closed = one_equation(primitive, [array.aval for array in arrays], params)
         target: Any = None
         options: dict[str, Any] = {}
@@ -206,7 +211,7 @@ class Dispatcher:
 
     # --- arguments --------------------------------------------------------------------------------------------------
 
-    def _beside(self, arrays: list[XlaArray], args: Sequence[Any]) -> list[XlaArray]:
+    def _beside(self, arrays: list[XlaArray], args: Sequence[Value]) -> list[XlaArray]:
         """The arguments; beside arrays over several devices, literals are replicated on these, and kept."""
         place = next((array.placement for array in arrays if array.placement.user_sharding is not None), None)
         if place is None:
@@ -253,7 +258,9 @@ def _recover(entry: _Entry, error: Exception, arrays: Sequence[XlaArray]) -> Any
 # `array`: the position of an operand that is no literal; None: all are.
 
 
-def _direct_of_one(primitive: Any, params: Any, entry: _Entry, operand: Any, array: Any, committed: Any) -> Any:
+def _direct_of_one(
+    primitive: Primitive, params: Any, entry: _Entry, operand: Any, array: Any, committed: Placement
+) -> Any:
     run, handlers, (aval,) = entry.run, entry.handlers, entry.avals
 
     def call(a: Any) -> Any:
@@ -274,7 +281,7 @@ def _direct_of_one(primitive: Any, params: Any, entry: _Entry, operand: Any, arr
     return call
 
 
-def _direct_of_two(primitive: Any, params: Any, entry: _Entry, operand: Any, array: Any, committed: Any) -> Any:
+def _direct_of_two(primitive: Primitive, params: Any, entry: _Entry, operand: Any, array: Any, committed: Any) -> Any:
     run, handlers, (aval,) = entry.run, entry.handlers, entry.avals
 
     def call(a: Any, b: Any) -> Any:
@@ -298,7 +305,9 @@ def _direct_of_two(primitive: Any, params: Any, entry: _Entry, operand: Any, arr
     return call
 
 
-def _direct_of_several(primitive: Any, params: Any, entry: _Entry, operand: Any, array: Any, committed: Any) -> Any:
+def _direct_of_several(
+    primitive: Primitive, params: Any, entry: _Entry, operand: Any, array: Any, committed: Placement
+) -> Any:
     run, handlers, avals, multiple = entry.run, entry.handlers, entry.avals, entry.multiple
 
     def call(*args: Any) -> Any:

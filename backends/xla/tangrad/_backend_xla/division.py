@@ -19,6 +19,7 @@ from tangrad.core import dtypes
 
 if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad.core.protocols import LoweringRule
     from tangrad.typing import DType
 
 
@@ -28,7 +29,7 @@ _REARRANGING = ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.tr
 _CONSTANT_LIMIT = 256
 
 
-def division(name: str, remainder: bool) -> Any:
+def division(name: str, remainder: bool) -> LoweringRule:
     """The rule of `stablehlo.divide` or `stablehlo.remainder`, for numbers of any dtype."""
     plain = elementwise(name)
 
@@ -49,7 +50,7 @@ def _all_bits(dtype: DType) -> Any:
     return dtypes.iinfo(dtype).max if dtypes.issubdtype(dtype, np.unsignedinteger) else -1
 
 
-def _is_safe(divisor: Any) -> bool:
+def _is_safe(divisor: ir.Value) -> bool:
     """Whether a divisor cannot become a constant with a zero: an argument of a function, or a constant without one."""
     while not isinstance(divisor.owner, ir.Block):
         operation = divisor.owner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla import failures, gpus, jaxlib_api, runtime_tokens, settings
 from tangrad._backend_xla.array import Placement, XlaArray, deleted_message
@@ -29,10 +29,14 @@ from tangrad._backend_xla.partitioned import Plan, buffers_for, key_of, load, on
 from tangrad._backend_xla.program_sizes import instruction_count, operation_count
 from tangrad._backend_xla.symbolic_entry import lower_with_entry
 from tangrad._backend_xla.turns import in_turns
-from tangrad.core import Array, ClosedJaxpr, Executable, Literal, NamedAxisEffect, Tracer, thread
+from tangrad.core import Array, ClosedJaxpr, Executable, Literal, NamedAxisEffect, ShapedArray, Tracer, thread
 from tangrad.core.backends import CompileOptions, chosen_device, program_shardings, types_by_shardings
 from tangrad.core.tools import from_signal_handler
 from tangrad.errors import UnexpectedTracerError
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.clients import XlaDevice
+    from tangrad.typing import Value
 
 __all__ = ["Lowered", "Program", "Runner", "move", "on_one_device"]
 
@@ -112,7 +116,7 @@ def target_platform(backend: Any, options: CompileOptions) -> str:
     return str(device.platform)
 
 
-def device_for(backend: Any) -> Any:
+def device_for(backend: Any) -> XlaDevice:
     """Where uncommitted programs run: the device of the setting, if it is one of this backend's, or the first."""
     device = None if thread.default_device is None else chosen_device()
     return backend.home() if device is None or device.backend is not backend else device
@@ -201,7 +205,7 @@ class Runner:
 
     # --- the slow path ----------------------------------------------------------------------------------------------
 
-    def recover(self, error: Exception, arrays: Sequence[Any]) -> list[Any]:
+    def recover(self, error: Exception, arrays: Sequence[Value]) -> list[Array]:
         """Run what the fast path could not, because arguments are elsewhere or are not arrays of this backend.
 
         Raises a clear error where they cannot be used together, and `error` itself where nothing is wrong with them.
@@ -223,12 +227,12 @@ class Runner:
     def _misplaced(self, arrays: Sequence[Any]) -> bool:
         return len({array.placement if isinstance(array, XlaArray) else None for array in arrays}) > 1
 
-    def execute_with_effects(self, arrays: Sequence[Any]) -> list[Any]:
+    def execute_with_effects(self, arrays: Sequence[Value]) -> list[Array]:
         """Run a program with side effects, after earlier ones with the same ordered effects."""
         loaded, values = self.gather(arrays)
         return runtime_tokens.execute_in_order(self.effects, self.out_avals, loaded, values)
 
-    def gather(self, arrays: Sequence[Any]) -> tuple[Any, list[Any]]:
+    def gather(self, arrays: Sequence[Value]) -> tuple[Any, list[Any]]:
         """Bring the arguments to one device. Raises ValueError where they must not move, TypeError if too many."""
         self._check_count(arrays)
         own = [self._own(array, aval) for array, aval in zip(arrays, self.in_avals, strict=True)]
@@ -300,12 +304,12 @@ class Runner:
         extra = self.options.extra
         return with_effort(extra, platform) if "compile_effort" in extra else extra.get("compiler_options")
 
-    def _check_count(self, arrays: Sequence[Any]) -> None:
+    def _check_count(self, arrays: Sequence[Value]) -> None:
         if len(arrays) != len(self.in_avals):
             expected = len(self.in_avals)
             raise TypeError(f"program {self.options.name!r} takes {expected} arguments, got {len(arrays)}")
 
-    def _own(self, array: Any, aval: Any) -> XlaArray:
+    def _own(self, array: Any, aval: ShapedArray) -> XlaArray:
         if isinstance(array, XlaArray):
             return array
         if isinstance(array, Tracer):

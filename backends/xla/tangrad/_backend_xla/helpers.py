@@ -41,6 +41,8 @@ from tangrad.core import ClosedJaxpr, ShapedArray, dtypes
 from tangrad.dtypes import ExtendedDType
 
 if TYPE_CHECKING:
+    from jaxlib.mlir import ir
+
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrAttribute, IrValue
     from tangrad.typing import Dimensions, DType
@@ -349,7 +351,7 @@ def reducer(name: str) -> Body:
     return body
 
 
-def extremum(name: str, direction: str) -> Any:
+def extremum(name: str, direction: str) -> Callable[..., Sequence[ir.Value]]:
     """The body `(ctx, x, y, dtype)` of a maximum (GT) or minimum (LT); complex numbers go by their real parts first."""
     simple = reducer(name)
 
@@ -392,7 +394,9 @@ def reduce_by(
     return reduce(ctx, reducer(name), [x], [scalar(ctx, initial, out_aval.dtype)], axes, [out_aval])[0]
 
 
-def fill_body(ctx: FunctionContext, operation: Any, body: Body, element_dtypes: Sequence[Any], region: int = 0) -> None:
+def fill_body(
+    ctx: FunctionContext, operation: Any, body: Body, element_dtypes: Sequence[np.dtype], region: int = 0
+) -> None:
     """Fill a region that combines scalars: of reduce, reduce_window, scatter and the like."""
     scalars = [ctx.types[ShapedArray((), dtype)] for dtype in element_dtypes]
     inner, arguments = ctx.region(operation, region, [*scalars, *scalars])

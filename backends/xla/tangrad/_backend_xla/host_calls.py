@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,13 @@ from tangrad._backend_xla import failures, jaxlib_calls
 from tangrad._backend_xla.array import XlaArray
 from tangrad._backend_xla.helpers import custom_call
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad.core import ShapedArray
+from tangrad.core import AbstractValue, ShapedArray
 from tangrad.core.backends import AbstractToken
+
+if TYPE_CHECKING:
+    from jaxlib.mlir import ir
+
+    from tangrad._backend_xla.clients import XlaDevice
 
 HostFunction = Callable[..., Sequence[Any]]
 TOKEN = AbstractToken()
@@ -28,7 +33,7 @@ def emit_host_call(
     *,
     effect: Any = None,
     has_side_effect: bool = False,
-) -> list[Any]:
+) -> list[ir.Value]:
     """Call a Python function from the program; the values of its results.
 
     Args:
@@ -68,7 +73,7 @@ def _broadcast_to_all(ctx: Any, value: Any, aval: Any) -> Any:
     return ctx.op("sdy.sharding_constraint", ctx.types[aval], (value,), {"sharding": attribute})
 
 
-def _row_major(aval: Any) -> Sequence[int]:
+def _row_major(aval: AbstractValue) -> Sequence[int]:
     return () if isinstance(aval, AbstractToken) else range(len(physical_aval(aval).shape))[::-1]
 
 
@@ -89,12 +94,12 @@ def _guarded(function: HostFunction, platform: str, has_token: bool) -> Callable
     return call
 
 
-def host_device() -> Any:
+def host_device() -> XlaDevice:
     """The first of the backend's devices that are the host's processors."""
     return XlaArray.backend.devices("cpu")[0]
 
 
-def host_array(contents: Any, aval: ShapedArray) -> XlaArray:
+def host_array(contents: np.ndarray, aval: ShapedArray) -> XlaArray:
     """An array on the host with a copy of what XLA shows to a callback."""
     backend = XlaArray.backend
     device = None if backend.platform == "cpu" else host_device()

@@ -17,16 +17,18 @@ import atexit
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from tangrad.core.caches import after_fork
+
+R = TypeVar("R")
 
 _main_thread = threading.main_thread
 _running: set[Any] = set()  # a lock for each call under way, free when the call is done
 _ended = False  # at the interpreter's end no thread begins any more
 
 
-def uninterrupted(call: Callable[..., Any], *args: Any) -> Any:
+def uninterrupted(call: Callable[..., R], *args: Any) -> R:
     """`call(*args)`, which goes on to its end even where an interrupt ends this. Raises what the call raises."""
     if _ended or threading.get_ident() != _main_thread().ident:
         return call(*args)

@@ -18,14 +18,17 @@ import gc
 import math
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_xla import jaxlib_version
 from tangrad._backend_xla.interrupts import uninterrupted
-from tangrad.core import dtypes
+from tangrad.core import ShapedArray, dtypes
 from tangrad.dtypes import ExtendedDType, float0
+
+if TYPE_CHECKING:
+    from tangrad.typing import DType
 
 
 def _import_quietly() -> tuple[Any, Any, str]:
@@ -120,7 +123,7 @@ def make_cpu_client(
     )
 
 
-def load_plugin(name: str, library_path: str) -> Any:
+def load_plugin(name: str, library_path: str) -> object:
     """Load a PJRT plugin from a shared library and return its C API as a capsule."""
     capsule = _jax.load_pjrt_plugin(name, library_path, None)
     _jax.initialize_pjrt_plugin(name)
@@ -226,7 +229,7 @@ def tiling_of(hlo: Any, ndim: int) -> tuple[tuple[int, ...], list[int]]:
 # --- buffers ---------------------------------------------------------------------------------------------------------
 
 
-def physical_aval(aval: Any) -> Any:
+def physical_aval(aval: Any) -> ShapedArray:
     """The aval of the buffer that holds a value: another than its own for typed keys and float0.
 
     An extended dtype says it by a method `physical_aval(aval)`.
@@ -239,7 +242,7 @@ def physical_aval(aval: Any) -> Any:
     return aval
 
 
-def put(contents: Any, aval: Any, sharding: OnDevice, *, copy: bool = True) -> Any:
+def put(contents: np.ndarray | np.generic, aval: ShapedArray, sharding: OnDevice, *, copy: bool = True) -> Any:
     """A buffer on one device with the contents of a NumPy array, whose dtype must be the aval's.
 
     With `copy` the array may be written to as soon as the call returns; without, the buffer may go on reading from it.
@@ -249,7 +252,7 @@ def put(contents: Any, aval: Any, sharding: OnDevice, *, copy: bool = True) -> A
     )
 
 
-def put_shards(contents: Sequence[Any], aval: Any, sharding: OverDevices) -> Any:
+def put_shards(contents: Sequence[np.ndarray], aval: ShapedArray, sharding: OverDevices) -> Any:
     """One array from a NumPy array for each device of the sharding in this process, in the order of its devices.
 
     The buffers may go on reading from the arrays, which must not be written to. (Copying them instead fails with "bad
@@ -263,7 +266,7 @@ def copy_to(buffer: Any, aval: Any, sharding: OnDevice) -> Any:
     return _jax.batched_device_put(aval, sharding, (buffer,), sharding.devices, True, False, _ALIAS, True)
 
 
-def assemble(shards: Sequence[Any], aval: Any, sharding: OverDevices) -> Any:
+def assemble(shards: Sequence[Any], aval: ShapedArray, sharding: OverDevices) -> Any:
     """One array from single-device buffers, without copying."""
     return _jax.ArrayImpl(aval, sharding, list(shards), True, _skip_checks=True)
 
@@ -319,7 +322,7 @@ class _HostMemory:
 
     __slots__ = ("__array_interface__", "capsule")
 
-    def __init__(self, buffer: Any, dtype: Any) -> None:
+    def __init__(self, buffer: Any, dtype: DType) -> None:
         self.capsule = to_dlpack(buffer)
         # The capsule's struct begins with the address of the data. jaxlib's byte offset is always zero.
         tensor = _capsule_pointer(self.capsule, b"dltensor")
@@ -337,7 +340,7 @@ def copy_to_host_async(buffer: Any) -> None:
         shard._copy_single_device_array_to_host_async()
 
 
-def to_dlpack(buffer: Any, stream: int | None = None) -> Any:
+def to_dlpack(buffer: Any, stream: int | None = None) -> object:
     """A DLPack capsule that shares the buffer's memory, and keeps it when the buffer is deleted or donated.
 
     The capsule holds a second handle: deleting the very one that was exported makes XLA end the process.
@@ -370,7 +373,7 @@ def with_aval(buffer: Any, aval: Any, sharding: Any) -> Any:
 _UNCHECKED = {"_skip_checks": True} if "_skip_checks" in (_jax.array_result_handler.__doc__ or "") else {}
 
 
-def result_handler(aval: Any, sharding: Any, committed: bool) -> Any:
+def result_handler(aval: ShapedArray, sharding: Any, committed: bool) -> Callable[..., Any]:
     """What `ExecuteResults.consume_with_handlers` makes one output's buffers into an array with."""
     return _jax.array_result_handler(aval, sharding, committed, **_UNCHECKED)
 

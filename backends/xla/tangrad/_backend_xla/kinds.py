@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tangrad.core import DerivedRule, RuleKind, decomposition_jaxpr
+from tangrad.core import DerivedRule, Primitive, RuleKind, decomposition_jaxpr
+
+if TYPE_CHECKING:
+    from jaxlib.mlir import ir
+
+    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad.core.protocols import LoweringRule
 
 SIGNATURE = "(ctx, *operands, **params) -> MLIR value, or a tuple of them"
 
 
-def lower_by_decomposition(primitive: Any) -> Any:
+def lower_by_decomposition(primitive: Primitive) -> LoweringRule:
     """The rule of a primitive that is defined by others: they are lowered in its place."""
 
-    def rule(ctx: Any, *operands: Any, **params: Any) -> Any:
+    def rule(ctx: FunctionContext, *operands: ir.Value, **params: Any) -> Any:
         with DerivedRule(primitive, "lower.xla"):
             outs = ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), operands)
         return tuple(outs) if primitive.multiple_results else outs[0]

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jaxlib.mlir import ir
+
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad.core import ShapedArray
 
@@ -16,7 +18,7 @@ State = list[Any]
 def loop(
     ctx: FunctionContext,
     effects: Sequence[Any],
-    state: Sequence[Any],
+    state: Sequence[ir.Value],
     avals: Sequence[ShapedArray],
     condition: Callable[[Any, State], Any],
     body: Callable[[Any, State], Sequence[Any]],

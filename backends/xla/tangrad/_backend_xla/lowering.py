@@ -355,7 +355,7 @@ class FunctionContext:
             module.functions[key] = symbol
         return symbol
 
-    def constant_of(self, value: Any) -> Any:
+    def constant_of(self, value: Any) -> ir.Value:
         """A constant of a jaxpr, whatever holds it, as a value."""
         if type(value) is Literal:
             return self.literal(value)
@@ -368,7 +368,7 @@ class FunctionContext:
         return found
 
     @calls_rules("lower.xla", "eqn")
-    def lower_jaxpr(self, jaxpr: Jaxpr, inputs: Sequence[Any]) -> list[Any]:
+    def lower_jaxpr(self, jaxpr: Jaxpr, inputs: Sequence[ir.Value]) -> list[ir.Value]:
         """Lower the equations of a jaxpr here. `inputs`: the values of its constants and arguments."""
         env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], inputs, strict=True))
         rules = self._rules

@@ -168,6 +168,6 @@ def in_usual_memory(closed: ClosedJaxpr, options: CompileOptions) -> tuple[Compi
     return options.changed(in_shardings=ins, out_shardings=outs), Waiting(arguments, results)
 
 
-def usual(sharding: Any) -> Any:
+def usual(sharding: Any) -> Sharding | None:
     """A sharding in the usual memory; None for None."""
     return sharding if sharding is None or sharding.memory_kind is None else sharding.with_memory_kind(None)

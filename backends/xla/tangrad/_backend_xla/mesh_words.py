@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad.core import Sharding
+from tangrad.core import ShapedArray, Sharding
+
+if TYPE_CHECKING:
+    from jaxlib.mlir import ir
+
+    from tangrad._backend_xla.vocabulary import Vocabulary
 
 
 class Layout:
@@ -44,7 +49,7 @@ class Meshes:
 
     __slots__ = ("_declare", "_symbols", "_words", "layout")
 
-    def __init__(self, layout: Layout, words: Any, declare: Any) -> None:
+    def __init__(self, layout: Layout, words: Vocabulary, declare: Any) -> None:
         self.layout = layout
         self._words = words
         self._declare = declare
@@ -124,7 +129,9 @@ def axis_names(sharding: Sharding) -> dict[Any, str]:
     }
 
 
-def constrained(ctx: Any, value: Any, aval: Any, sharding: Sharding, open_dimensions: Any = frozenset()) -> Any:
+def constrained(
+    ctx: Any, value: ir.Value, aval: ShapedArray, sharding: Sharding, open_dimensions: Any = frozenset()
+) -> ir.Value:
     """A value of type `aval`, constrained to a sharding; itself in a program for one device, and in a part
     that is mapped over the devices of another mesh.
     """
@@ -135,6 +142,6 @@ def constrained(ctx: Any, value: Any, aval: Any, sharding: Sharding, open_dimens
     return ctx.op("sdy.sharding_constraint", ctx.types[aval], (value,), {"sharding": attribute})
 
 
-def constrained_by_type(ctx: Any, value: Any, aval: Any) -> Any:
+def constrained_by_type(ctx: Any, value: Any, aval: Any) -> ir.Value:
     """A value constrained to the sharding in its type; along axes that are not in types the compiler decides."""
     return constrained(ctx, value, aval, aval.placed, frozenset() if aval.stated else range(aval.ndim))

@@ -9,9 +9,11 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from tangrad._backend_xla import jaxlib_version
+
+R = TypeVar("R")
 
 with jaxlib_version.explained:
     from jaxlib._jax import mlir as _runtime_mlir  # type: ignore[attr-defined]
@@ -39,7 +41,7 @@ _jax_mlir_ext.register_dialects(_registry)
 _thread_pool = ir.ThreadPool()
 
 
-def new_context() -> Any:
+def new_context() -> ir.Context:
     """An MLIR context that knows the dialects of XLA's input.
 
     It is for Python alone, whose lock keeps threads apart. XLA's compiler runs without that lock and loads dialects of
@@ -64,7 +66,7 @@ def load_sharding_dialect(context: Any) -> None:
 _search_lock = threading.Lock()
 
 
-def without_dialect_modules(make: Callable[[], Any]) -> Any:
+def without_dialect_modules(make: Callable[[], R]) -> R:
     """`make()`, without the import of the module that generates a dialect's operation classes.
 
     The bindings import it (30 ms for StableHLO) when they hand out a type or an attribute of the dialect, to look for a
@@ -106,7 +108,7 @@ def read_portable_artifact(data: bytes, context: Any) -> Any:
         raise ValueError(f"these {len(data)} bytes are no portable artifact of StableHLO: {error}") from None
 
 
-def refined(module: Any, context: Any, shardings: bool = False) -> Any:
+def refined(module: Any, context: Any, shardings: bool = False) -> ir.Module:
     """A module whose entry has static types, with all other sizes filled in; `shardings`: whether it names such.
 
     Raises ValueError for what it states of its sizes and does not hold, and where sizes are left over.
@@ -119,7 +121,7 @@ def refined(module: Any, context: Any, shardings: bool = False) -> Any:
     return ir.Module.parse(made, context)
 
 
-def copied_to_new_context(module: Any, shardings: bool = False) -> Any:
+def copied_to_new_context(module: Any, shardings: bool = False) -> ir.Module:
     """A copy of a module, which may name shardings, in a context that nothing else uses."""
     context = new_context()
     if shardings:

@@ -13,8 +13,9 @@ from typing import Any
 from tangrad._backend_xla import jaxlib_api, sharded
 from tangrad._backend_xla.array import Placement, XlaArray
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad.core import ClosedJaxpr, Sharding, transfers
+from tangrad.core import ClosedJaxpr, ShapedArray, Sharding, transfers
 from tangrad.core.backends import (
+    CompileOptions,
     agreed_devices,
     check_argument,
     program_shardings,
@@ -23,18 +24,18 @@ from tangrad.core.backends import (
 )
 
 
-def key_of(placements: Sequence[Placement]) -> Any:
+def key_of(placements: Sequence[Placement]) -> Placement | tuple[Placement, ...]:
     """Under what a program for arguments at these placements is kept: one placement, if it is that of all."""
     first = placements[0] if placements else None
     return first if first is not None and all([place is first for place in placements]) else tuple(placements)
 
 
-def stated_shardings(options: Any) -> list[Sharding]:
+def stated_shardings(options: CompileOptions) -> list[Sharding]:
     """The shardings that the caller states for arguments and results."""
     return [sharding for sharding in (*options.in_shardings, *options.out_shardings) if sharding is not None]
 
 
-def on_one_device(closed: ClosedJaxpr, options: Any) -> Any:
+def on_one_device(closed: ClosedJaxpr, options: CompileOptions) -> CompileOptions:
     """The options with the shardings in the types of results; with a device in place of shardings of one device."""
     options = with_shardings_of_types(closed, options)
     shardings = [*stated_shardings(options), *program_shardings(closed)]
@@ -55,7 +56,13 @@ class Plan:
 
     __slots__ = ("devices", "inputs", "model")
 
-    def __init__(self, options: Any, program: Sequence[Any], avals: Sequence[Any], places: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        options: CompileOptions,
+        program: Sequence[Sharding],
+        avals: Sequence[ShapedArray],
+        places: Sequence[Placement],
+    ) -> None:
         self.model, self.devices = _devices(options, program, avals, places)
         self.inputs = tuple(
             [
@@ -66,7 +73,9 @@ class Plan:
             ]
         )
 
-    def _input(self, options: Any, aval: Any, stated: Sharding | None, place: Placement, position: int) -> Placement:
+    def _input(
+        self, options: CompileOptions, aval: ShapedArray, stated: Sharding | None, place: Placement, position: int
+    ) -> Placement:
         if stated is None:
             return place if place.user_sharding is not None else self.replicated()
         check_argument(options.name, position, aval, place.user_sharding, stated)
@@ -76,7 +85,7 @@ class Plan:
         """The placement of what every device has whole."""
         return sharded.placement_of(self.model.resharded((), self.devices))
 
-    def output(self, aval: Any, stated: Sharding | None, chosen: Any) -> Placement:
+    def output(self, aval: ShapedArray, stated: Sharding | None, chosen: Any) -> Placement:
         """The placement of a result: as stated, or as the compiler chose."""
         if stated is not None:
             return sharded.placement_of(stated)
@@ -87,7 +96,7 @@ class Plan:
 
 
 def _devices(
-    options: Any, program: Sequence[Any], avals: Sequence[Any], places: Sequence[Any]
+    options: CompileOptions, program: Sequence[Sharding], avals: Sequence[ShapedArray], places: Sequence[Placement]
 ) -> tuple[Any, tuple[Any, ...]]:
     """A sharding to take as a model, and the devices in order. Raises ValueError where two sets of them are meant."""
     claims = stated_claims(options, program)
@@ -100,7 +109,7 @@ def _devices(
     return models[0], sharded.in_order(agreed_devices(options.name, claims))
 
 
-def load(runner: Any, plan: Plan, compile_for: Any) -> Any:
+def load(runner: Any, plan: Plan, compile_for: Any) -> tuple[Callable[..., Any], Any, Any]:
     """What a runner keeps for arguments of a plan: (run, handlers, placement of all results, or of each)."""
     executable = compile_for(plan)
     options = runner.options

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from tangrad.extend import lax
 if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
+    from tangrad.typing import Value, Values
 
 
 INDEX = dtypes.as_dtype("int32")
@@ -37,7 +38,7 @@ def permutation_of_pivots(ctx: FunctionContext, pivots: IrValue, aval: ShapedArr
     return loop.results[1]
 
 
-def _exchange(index: Any, order: Any, pivots: Any) -> Any:
+def _exchange(index: Value, order: Value, pivots: Value) -> Values:
     """One step of the loop."""
     shape = order.aval.shape
     batch = tuple(range(len(shape) - 1))

@@ -13,10 +13,13 @@ import atexit
 import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla import failures, jaxlib_api
 from tangrad._backend_xla.calls import wrapped
+
+if TYPE_CHECKING:
+    from tangrad.core import Array, Effect, ShapedArray
 
 # How many executions with unordered effects may be under way before the oldest is waited for.
 PENDING_LIMIT = 64
@@ -53,7 +56,9 @@ _threads: list[tuple[Any, dict[Any, Any], deque[Any], deque[Any]]] = []
 _started = _Started()
 
 
-def execute_in_order(effects: Sequence[Any], out_avals: Sequence[Any], loaded: Any, values: Sequence[Any]) -> list[Any]:
+def execute_in_order(
+    effects: Sequence[Effect], out_avals: Sequence[ShapedArray], loaded: Any, values: Sequence[Any]
+) -> list[Array]:
     """Run a program with effects, after earlier ones with equal ordered effects. `loaded`: as in a runner's table."""
     run, handlers, placement = loaded
     started = _started
@@ -75,7 +80,7 @@ def execute_in_order(effects: Sequence[Any], out_avals: Sequence[Any], loaded: A
     return wrapped(out_avals, outs, placement)
 
 
-def wait_for_ordered(effects: Iterable[Any]) -> None:
+def wait_for_ordered(effects: Iterable[Effect]) -> None:
     """Wait for this thread's programs with these ordered effects. Their errors are left for `synchronize`."""
     started = _started
     for effect in effects:

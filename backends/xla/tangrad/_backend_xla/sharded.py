@@ -230,6 +230,6 @@ def raw_parts(array: XlaArray) -> list[Any]:
     )
 
 
-def part_aval(aval: Any, bounds: tuple[tuple[int, int], ...]) -> Any:
+def part_aval(aval: Any, bounds: tuple[tuple[int, int], ...]) -> ShapedArray:
     """The type of the part between bounds."""
     return aval.update(shape=tuple([stop - start for start, stop in bounds]))

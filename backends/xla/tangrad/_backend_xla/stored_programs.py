@@ -12,7 +12,7 @@ from tangrad._backend_xla.calls import make_execute
 from tangrad._backend_xla.compilation_cache import processor_features
 from tangrad._backend_xla.executable import Program, Runner, device_for
 from tangrad._backend_xla.gpus import cuda_data_folder
-from tangrad.core import ClosedJaxpr, Jaxpr, Var
+from tangrad.core import ClosedJaxpr, Jaxpr, ShapedArray, Var
 from tangrad.core.backends import CompileOptions
 
 _TARGET = re.compile(r'custom_call_target="([^"]+)"')
@@ -57,7 +57,14 @@ def _facts(device: Any) -> dict[str, str]:
     }
 
 
-def restore(backend: Any, name: str, facts: Any, data: bytes, in_avals: Sequence[Any], out_avals: Any) -> Program:
+def restore(
+    backend: Any,
+    name: str,
+    facts: Any,
+    data: bytes,
+    in_avals: Sequence[ShapedArray],
+    out_avals: tuple[ShapedArray, ...],
+) -> Program:
     """A program from its bytes, for the default device. Raises ValueError where it is for another, or damaged."""
     device = device_for(backend)
     for fact, here in _facts(device).items():
@@ -90,7 +97,13 @@ class RestoredProgram(Program):
     __slots__ = ()
 
     def __init__(
-        self, backend: Any, name: str, device: Any, executable: Any, in_avals: Sequence[Any], out_avals: Sequence[Any]
+        self,
+        backend: Any,
+        name: str,
+        device: Any,
+        executable: Any,
+        in_avals: Sequence[ShapedArray],
+        out_avals: Sequence[ShapedArray],
     ) -> None:
         inputs, outputs = [tuple(map(Var, avals)) for avals in (in_avals, out_avals)]
         of_its_type = ClosedJaxpr(Jaxpr((), inputs, outputs, ()), ())

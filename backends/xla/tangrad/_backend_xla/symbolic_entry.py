@@ -16,7 +16,7 @@ from tangrad._backend_xla.dimension_values import SIZE, Arithmetic
 from tangrad._backend_xla.lowering import FunctionContext, Module, lower_function, ordered_effects
 from tangrad._backend_xla.mesh_words import Layout
 from tangrad._backend_xla.mlir import ir
-from tangrad.core import ClosedJaxpr, rule_table
+from tangrad.core import ClosedJaxpr, Primitive, rule_table
 from tangrad.core.arguments import is_symbolic
 
 PLATFORM_INDEX = "_platform_index"
@@ -83,7 +83,7 @@ class _Entry:
             found["arg_attrs"] = ir.ArrayAttr.get([marked, *found.get("arg_attrs", unmarked)], words.context)
         return found
 
-    def _actual(self, place: Any) -> Any:
+    def _actual(self, place: Any) -> ir.Value:
         """The size of a dimension of an argument, at run time."""
         dimension = {"dimension": self.module.vocabulary.integer(place.axis)}
         operand = self.arguments[place.argument]
@@ -126,7 +126,7 @@ class _Entry:
         shape = ", ".join(map(str, self.plan.shapes[place.argument]))
         return f"{self.plan.labels[place.argument]} is of shape ({shape}); its dimension {place.axis}"
 
-    def _assert(self, direction: str, a: Any, b: Any, message: str) -> None:
+    def _assert(self, direction: str, a: ir.Value, b: ir.Value, message: str) -> None:
         words = self.module.vocabulary
         attributes = {
             "call_target_name": words.string("shape_assertion"),
@@ -149,7 +149,7 @@ class PlatformRules(dict[Any, Any]):
         self.platforms = tuple(platforms)
         self.tables = [rule_table(f"lower.xla.{platform}") for platform in platforms]
 
-    def __missing__(self, primitive: Any) -> Any:
+    def __missing__(self, primitive: Primitive) -> Any:
         rules = [table[primitive] for table in self.tables]
         # A rule of a platform's own may serve others too (of two vendors, say), and still ask which one it is for.
         is_general = [table.cell(primitive).status != "rule" for table in self.tables]
@@ -159,7 +159,7 @@ class PlatformRules(dict[Any, Any]):
 
 
 def _chosen(rules: Sequence[Any], platforms: Sequence[str]) -> Any:
-    def rule(ctx: Any, *operands: Any, **params: Any) -> Any:
+    def rule(ctx: FunctionContext, *operands: ir.Value, **params: Any) -> Any:
         types = [ctx.types[aval] for aval in ctx.out_avals]
         case = ctx.ops("stablehlo.case", types, (ctx.sizes[PLATFORM_INDEX],), None, len(rules))
         for position, (own, platform) in enumerate(zip(rules, platforms, strict=True)):

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._backend_xla.calls import Execute
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 AT_A_TIME = 15  # each with the program that its function starts: 30 of the 32
 
@@ -29,7 +32,7 @@ _turns = threading.BoundedSemaphore(AT_A_TIME)
 def in_turns(execute: Execute) -> Execute:
     """`execute` for a program that calls functions: it waits for its turn."""
 
-    def execute_in_turn(arrays: Sequence[Any]) -> list[Any]:
+    def execute_in_turn(arrays: Sequence[Value]) -> list[Value]:
         if _here.has_turn:
             return execute(arrays)
         with _turns:

@@ -232,7 +232,7 @@ def _promote(operands: list[tuple[DType, bool]], key: Any, strict: bool | None =
 def result_type(*args: Any, return_weak_type_flag: Literal[False] = ...) -> DType: ...
 @overload
 def result_type(*args: Any, return_weak_type_flag: Literal[True]) -> tuple[DType, bool]: ...
-def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+def result_type(*args: Any, return_weak_type_flag: bool = False) -> DType | tuple[DType, bool]:
     """The dtype of an operation on `args`: arrays, avals, numbers, dtypes, None for the default float.
 
     With `return_weak_type_flag` also whether it is weak. Raises ValueError without arguments, else as `promote_types`.

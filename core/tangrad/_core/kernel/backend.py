@@ -298,7 +298,7 @@ def is_operand(value: Any) -> bool:
     return True
 
 
-def as_array(value: Any) -> Any:
+def as_array(value: Any) -> Array:
     """As `as_operand`, but scalars and literals become arrays: what users are handed."""
     if isinstance(value, Array):
         return value

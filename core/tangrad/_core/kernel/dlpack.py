@@ -117,7 +117,7 @@ def device_kind(external: Any) -> int:
         ) from None
 
 
-def requested_capsule(external: Any) -> Any:
+def requested_capsule(external: Any) -> object:
     """What `external.__dlpack__` returns, of the newest version that it and we know."""
     try:
         return external.__dlpack__(max_version=VERSION)
@@ -143,7 +143,7 @@ def from_dlpack(external: Any) -> np.ndarray:
     return contents if contents.flags.aligned else contents.copy()
 
 
-def checked_capsule(external: Any) -> Any:
+def checked_capsule(external: Any) -> object:
     """A capsule of the first version for a reader that trusts it, of memory on any device. Raises as `from_dlpack`."""
     capsule = external.__dlpack__()
     managed, _ = _opened(capsule, type(external).__name__)
@@ -243,7 +243,7 @@ def _check_reach(tensor: Any, shape: tuple[int, ...], strides: tuple[int, ...] |
         raise BufferError(f"the DLPack capsule's shape {shape} and strides {strides} reach beyond all memory")
 
 
-def to_dlpack(contents: np.ndarray, **options: Any) -> Any:
+def to_dlpack(contents: np.ndarray, **options: Any) -> object:
     """A capsule over the memory of a NumPy array, of those dtypes too that NumPy does not export.
 
     Raises BufferError for a dtype that DLPack has no word for.

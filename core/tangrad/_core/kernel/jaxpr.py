@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from tangrad._core.diagnostics.rule_sites import calls_rules
@@ -216,7 +216,7 @@ def carried_program(params: dict[str, Any]) -> Jaxpr | ClosedJaxpr | None:
     return next(sub_jaxprs(params), None)
 
 
-def weak_key(value: Any) -> Any:
+def weak_key(value: Any) -> Hashable:
     """A parameter, or a dictionary of them, as part of a key that keeps no programs alive."""
     if isinstance(value, dict):
         return tuple([(name, weak_key(item)) for name, item in value.items()])

@@ -175,7 +175,7 @@ def _with_weak_type(aval: Any, weak: bool) -> Any:
     return aval.update(weak_type=weak)
 
 
-def join_named_shapes(avals: Iterable[Any]) -> Any:
+def join_named_shapes(avals: Iterable[Any]) -> tuple[tuple[Any, int], ...]:
     """The named axes of several types together. Raises TypeError where an axis has two sizes.
 
     >>> from tangrad.core import ShapedArray

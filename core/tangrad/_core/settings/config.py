@@ -326,7 +326,7 @@ def parse_optional_integer(text: str) -> int | None:
     return int(text) if text.strip() else None
 
 
-def check_optional_text(value: Any) -> Any:
+def check_optional_text(value: Any) -> str | None:
     """Check a setting: a string or None. Raises TypeError for anything else.
 
     >>> from tangrad.core.settings import check_optional_text

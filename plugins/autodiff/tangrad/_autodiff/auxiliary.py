@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad import tree
 from tangrad.core import as_array, is_array_value
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 # What can hold no tracer goes around the trace: a Python integer stays one, and NumPy's arrays keep their dtypes.
 _HOST_KINDS = (bool, int, float, complex, np.ndarray, np.generic)
@@ -27,7 +30,7 @@ class Auxiliary:
         """What the trace has to give back as values of outside."""
         return [leaf for leaf, traced in zip(self.leaves, self.traced, strict=True) if traced]
 
-    def restore(self, values: Sequence[Any]) -> Any:
+    def restore(self, values: Sequence[Value]) -> Any:
         """The result, with these in place of `values()`."""
         given = iter(values)
         leaves = zip(self.leaves, self.traced, strict=True)

@@ -7,14 +7,18 @@ and marked as differing along those that it does: what a device is given of a su
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._autodiff.varying import marked, summed
 from tangrad._autodiff.zeros import Linear, linear_placeholders
 from tangrad.core import as_operand, get_aval, is_array_value, thread
 
+if TYPE_CHECKING:
+    from tangrad.autodiff import Zero
+    from tangrad.typing import Value
 
-def with_plain_type(value: Any) -> Any:
+
+def with_plain_type(value: Any) -> Value | Zero | Linear:
     """A value, or the placeholder of one, with the plain type."""
     if type(value) is Linear:
         return value if value.aval.infer_types is None else linear_placeholders[value.aval.plain]
@@ -24,12 +28,12 @@ def with_plain_type(value: Any) -> Any:
     return value if aval.infer_types is None else aval.as_plain(value)
 
 
-def with_type_of(cotangent: Any, aval: Any) -> Any:
+def with_type_of(cotangent: Value, aval: Any) -> Value | Zero:
     """A cotangent of a value of type `aval`: of just that type, as far as types have more than shape and dtype."""
     value = as_operand(cotangent)
     if thread.typed_axes is not None:
         value = marked(summed(value, aval), aval)
-    found = value.aval
+    found: Any = value.aval
     if found is aval or (aval.infer_types is None and found.infer_types is None):
         return value
     if aval.infer_types is None:

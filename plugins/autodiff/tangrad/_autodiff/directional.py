@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar, TypeVarTuple, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, TypeVarTuple, Unpack, overload
 
 import numpy as np
 
@@ -28,7 +28,10 @@ from tangrad.core import (
     returned_leaves,
     thread,
 )
-from tangrad.tree_util import Partial
+from tangrad.tree_util import Partial, PyTreeDef
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 R = TypeVar("R")
 Aux = TypeVar("Aux")
@@ -270,13 +273,13 @@ class _FlatCall:
 
     __slots__ = ("_aux", "_outs", "fun", "has_aux", "name", "out_count", "out_tree", "treedef")
 
-    def __init__(self, fun: Callable[..., Any], treedef: Any, has_aux: bool, name: str) -> None:
+    def __init__(self, fun: Callable[..., Any], treedef: PyTreeDef, has_aux: bool, name: str) -> None:
         self.fun = fun
         self.treedef = treedef
         self.has_aux = has_aux
         self.name = name
 
-    def __call__(self, *leaves: Any) -> list[Any]:
+    def __call__(self, *leaves: Any) -> list[Value]:
         out = self.fun(*self.treedef.unflatten(leaves))
         aux: list[Any] = []
         if self.has_aux:
@@ -307,10 +310,10 @@ class _LinearMap:
 
     def __init__(
         self,
-        jaxpr: Any,
+        jaxpr: ClosedJaxpr,
         residual_count: int,
-        in_tree: Any,
-        out_tree: Any,
+        in_tree: PyTreeDef,
+        out_tree: PyTreeDef,
         in_avals: Any,
         active: Any,
         out_avals: Any,
@@ -418,7 +421,7 @@ def _check_callable(fun: Any, name: str) -> None:
         raise TypeError(f"{name} expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
 
 
-def _array(leaf: Any, name: str, what: str) -> Any:
+def _array(leaf: Any, name: str, what: str) -> Array:
     if isinstance(leaf, Array):
         return leaf
     if not is_array_value(leaf):
@@ -426,18 +429,18 @@ def _array(leaf: Any, name: str, what: str) -> Any:
     return as_array(leaf)
 
 
-def _tangent(leaf: Any) -> Any:
+def _tangent(leaf: Any) -> Value | Zero:
     """A tangent that a user gave: arrays of float0 are symbolic zeros."""
     if isinstance(leaf, (np.ndarray, Array)) and leaf.dtype == dtypes.float0:
         return Zero(ShapedArray(leaf.shape, dtypes.float0))
     return leaf if isinstance(leaf, Zero) else _array(leaf, "jvp", "tangent")
 
 
-def _check_tangent(name: str, primal: Any, tangent: Any) -> Any:
+def _check_tangent(name: str, primal: Value, tangent: Value | Zero) -> Value | Zero:
     return _check_tangent_aval(name, primal.aval, tangent)
 
 
-def _check_tangent_aval(name: str, aval: Any, tangent: Any) -> Any:
+def _check_tangent_aval(name: str, aval: ShapedArray, tangent: Value | Zero) -> Value | Zero:
     expected = tangent_aval(aval)
     if tangent.aval.dtype != expected.dtype:
         raise TypeError(
@@ -450,7 +453,7 @@ def _check_tangent_aval(name: str, aval: Any, tangent: Any) -> Any:
     return tangent
 
 
-def _check_cotangent(name: str, aval: Any, leaf: Any) -> Any:
+def _check_cotangent(name: str, aval: ShapedArray, leaf: Any) -> Value | Zero:
     cotangent = _tangent(leaf)
     expected = tangent_aval(aval)
     # Integers have no derivative: beside float0, a cotangent of the output's own dtype is taken, and says nothing.
@@ -475,7 +478,7 @@ def _typed(name: str, aval: Any, cotangent: Any) -> Any:
     return marked(as_operand(cotangent), aval)
 
 
-def _user_tangent(tangent: Any) -> Any:
+def _user_tangent(tangent: Value | Zero) -> Any:
     """A tangent as users see it: arrays; for float0, NumPy arrays of that dtype."""
     if type(tangent) is Zero and tangent.aval.dtype == dtypes.float0:
         return np.zeros(tangent.aval.shape, dtypes.float0)

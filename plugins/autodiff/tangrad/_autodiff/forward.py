@@ -29,7 +29,7 @@ from tangrad.core import (
 from tangrad.core.caches import JaxprCache, register_cache
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params
+    from tangrad.typing import Params, Value, Values
 
 
 JVP = rule_table("jvp")
@@ -45,7 +45,7 @@ class JVPTracer(RuleTracer):
     primal = RuleTracer.value
     tangent = RuleTracer.extra
 
-    def concrete(self) -> Any:
+    def concrete(self) -> Value | None:
         return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
 
     def known(self) -> dict[str, Any]:
@@ -66,12 +66,12 @@ class JVPTrace(RuleTrace, kind="jvp", own=JVPTracer):
         """What distinguishes the tracers of one transformation from those of another: the trace itself."""
         return self
 
-    def pair(self, value: Any) -> tuple[Any, Any]:
+    def pair(self, value: Value) -> tuple[Any, Any]:
         """Primal and tangent of a value; those of other traces have a zero tangent."""
         primal, tangent = self.split(value)
         return primal, _zero_of(primal) if tangent is None else tangent
 
-    def apply(self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: Params) -> Any:
+    def apply(self, primitive: Primitive, primals: list[Value], tangents: list[Any], params: Params) -> Any:
         out, tangent_out = JVP[primitive](tuple(primals), tuple(tangents), **params)
         if primitive.multiple_results:
             pairs = zip(out, tangent_out, strict=True)
@@ -95,7 +95,7 @@ def adapt_jvp_rule(primitive: Primitive, rule: Callable[..., Any]) -> Callable[.
     if getattr(rule, "symbolic_zeros", False):
         return rule
 
-    def adapted(primals: Any, tangents: Any, **params: Any) -> Any:
+    def adapted(primals: Values, tangents: Values, **params: Any) -> Any:
         out = rule(primals, tuple([instantiate(tangent) for tangent in tangents]), **params)
         if type(out) is not tuple or len(out) != 2:
             raise TypeError(
@@ -116,7 +116,7 @@ def adapt_jvp_rule(primitive: Primitive, rule: Callable[..., Any]) -> Callable[.
 
 
 @calls_rules("jvp")
-def _pair(primitive: Primitive, primal: Any, tangent: Any) -> tuple[Any, Any]:
+def _pair(primitive: Primitive, primal: Value, tangent: Value | Zero) -> tuple[Any, Any]:
     """A primal and its tangent from a rule: operands of one shape, and of one dtype where it has tangents."""
     primal = _operand(primitive, "primal", primal)
     if type(tangent) is Zero:
@@ -138,7 +138,7 @@ def _pair(primitive: Primitive, primal: Any, tangent: Any) -> tuple[Any, Any]:
 
 
 @calls_rules("jvp")
-def _operand(primitive: Primitive, what: str, value: Any) -> Any:
+def _operand(primitive: Primitive, what: str, value: Value) -> Value:
     if hasattr(type(value), "aval"):
         return value
     try:
@@ -151,7 +151,7 @@ def _operand(primitive: Primitive, what: str, value: Any) -> Any:
 
 
 def jvp_flat(
-    function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
+    function: Callable[..., Sequence[Any]], primals: Sequence[Value], tangents: Sequence[Value | Zero]
 ) -> tuple[list[Any], list[Any]]:
     """Run a function of flat arguments and results on pairs; tangents may be symbolic zeros, in and out."""
 

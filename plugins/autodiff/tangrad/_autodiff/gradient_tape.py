@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._autodiff.primitives import add_any_p
-from tangrad._autodiff.pullbacks import pullback_for
+from tangrad._autodiff.pullbacks import Pullback, pullback_for
 from tangrad._autodiff.tape import linearize_flat
 from tangrad._autodiff.zeros import Zero
 from tangrad.core import Literal, Primitive, RuleTrace, Trace, Tracer, as_operand, run_traced, thread
@@ -21,7 +21,7 @@ from tangrad.core.transformations import call_under, check_no_leak, find_backend
 from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params
+    from tangrad.typing import Params, Value, Values
 
 
 _new = object.__new__
@@ -33,7 +33,7 @@ class GradientTracer(Tracer):
     __slots__ = ("primal",)
     primal: Any
 
-    def concrete(self) -> Any:
+    def concrete(self) -> Value:
         return self.primal
 
     def known(self) -> dict[str, Any]:
@@ -60,14 +60,14 @@ class GradientTrace(RuleTrace, own=GradientTracer):
         self.parent = bottom
         self.entries: list[tuple[Any, Any, Any, Any]] = []
 
-    def tracer(self, primal: Any, extra: Any = None) -> GradientTracer:
+    def tracer(self, primal: Value, extra: Any = None) -> GradientTracer:
         tracer = _new(GradientTracer)
         tracer._trace = self
         tracer.aval = primal.aval
         tracer.primal = primal
         return tracer
 
-    def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> Any:
         operands: Any = []
         inputs, active = [], []
         for arg in args:
@@ -112,11 +112,11 @@ class GradientTrace(RuleTrace, own=GradientTracer):
         return tuple(outs)
 
     def _linearized(
-        self, primitive: Primitive, operands: list[Any], params: Params, inputs: list[Any], active: list[bool]
+        self, primitive: Primitive, operands: list[Value], params: Params, inputs: list[Any], active: list[bool]
     ) -> Any:
         """An operation that carries a program, by its own rules."""
 
-        def bind(*values: Any) -> Any:
+        def bind(*values: Value) -> Sequence[Value]:
             out = primitive.bind(*values, **params)
             return out if primitive.multiple_results else (out,)
 
@@ -136,7 +136,7 @@ class GradientTrace(RuleTrace, own=GradientTracer):
             raise UnexpectedTracerError(out)
         return out
 
-    def backward(self, output: Any, cotangent: Any, inputs: Sequence[Any]) -> list[Any]:
+    def backward(self, output: Value, cotangent: Value, inputs: Sequence[Value]) -> list[Value | None]:
         """Walk the tape back once, letting go of each entry.
 
         Returns the cotangents of `inputs`, None where there is none.
@@ -175,7 +175,7 @@ class GradientTrace(RuleTrace, own=GradientTracer):
         return [pending.get(id(tracer)) for tracer in inputs]
 
 
-def _residuals(pullback: Any, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+def _residuals(pullback: Pullback, operands: Sequence[Value], results: Sequence[Value]) -> list[Value]:
     sources = pullback.sources
     if not sources:
         return []
@@ -184,7 +184,7 @@ def _residuals(pullback: Any, operands: Sequence[Any], results: Sequence[Any]) -
 
 
 def eager_gradient(
-    function: Callable[..., Sequence[Any]], primals: Sequence[Any], active: Sequence[bool] | None
+    function: Callable[..., Sequence[Any]], primals: Sequence[Value], active: Sequence[bool] | None
 ) -> tuple[list[Any], Callable[[Any], list[Any]]]:
     """Evaluate a function of flat concrete arguments; return its results and the function from the cotangent of the
     first.
@@ -200,7 +200,7 @@ def eager_gradient(
 
     trace, outs, output, inputs = run_traced(run, GradientTrace)
 
-    def pull(cotangent: Any) -> list[Any]:
+    def pull(cotangent: Value) -> list[Value | None]:
         return trace.backward(output, cotangent, inputs)
 
     return outs, _checked(pull, weakref.ref(trace)) if thread.check_tracer_leaks else pull
@@ -210,7 +210,7 @@ def _checked(pull: Any, reference: Any) -> Callable[[Any], list[Any]]:
     """With leak checks: the trace must be gone once its tape has been walked."""
     once = [pull]
 
-    def checked_pull(cotangent: Any) -> list[Any]:
+    def checked_pull(cotangent: Value) -> list[Value]:
         found = once.pop()(cotangent)
         check_no_leak(reference)
         return found

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._autodiff.zeros import Zero, add_tangents, broadcast_tangent, instantiate
 from tangrad.core import Primitive, RuleSet
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 Rule = Callable[..., Any]
 
@@ -34,7 +37,7 @@ def elementwise(primitive: Primitive, *derivatives: Rule | None) -> Rule:
 
 
 def _unary(primitive: Primitive, derivative: Rule) -> Rule:
-    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+    def rule(primals: Values, tangents: Values, **params: Any) -> Values:
         # Only called with a tangent that is not zero: there is no other argument.
         answer = primitive.bind(*primals, **params)
         return answer, derivative(tangents[0], answer, *primals, **params)
@@ -43,7 +46,7 @@ def _unary(primitive: Primitive, derivative: Rule) -> Rule:
 
 
 def _elementwise(primitive: Primitive, derivatives: tuple[Rule | None, ...]) -> Rule:
-    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+    def rule(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> Any:
         answer = primitive.bind(*primals, **params)
         total = None
         shape = answer.aval.shape
@@ -68,7 +71,7 @@ def linear_jvp(jvp: RuleSet, *primitives: Primitive) -> None:
 
 
 def linear(primitive: Primitive) -> Rule:
-    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+    def rule(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> Any:
         answer = primitive.bind(*primals, **params)
         return answer, primitive.bind(*[instantiate(tangent) for tangent in tangents], **params)
 
@@ -102,7 +105,7 @@ def zero_jvp(jvp: RuleSet, *primitives: Primitive) -> None:
 
 
 def zero(primitive: Primitive) -> Rule:
-    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+    def rule(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> Any:
         answer = primitive.bind(*primals, **params)
         if primitive.multiple_results:
             return answer, tuple([Zero.of(out) for out in answer])
@@ -114,7 +117,7 @@ def zero(primitive: Primitive) -> Rule:
 def primals(primitive: Primitive) -> Rule:
     """The rule of primitives without results, such as checks: they see the primals."""
 
-    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+    def rule(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> Any:
         primitive.bind(*primals, **params)
         return (), ()
 

@@ -26,7 +26,8 @@ from tangrad.core import (
 from tangrad.core.caches import JaxprCache, register_cache
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params
+    from tangrad.core.protocols import TransposeRule
+    from tangrad.typing import Params, Value
 
 
 _linear_programs = JaxprCache()
@@ -68,7 +69,7 @@ class LinearizedJaxpr:
         self.nonzero = nonzero
         self.residual_sources = sources
 
-    def split(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def split(self, inputs: Sequence[Value], outputs: Sequence[Value]) -> tuple[list[Any], list[Any]]:
         """The results, and the residuals in `linear`'s order, given inputs and outputs of `primal`."""
         count = len(self.nonzero)
         own = iter(outputs[count:])
@@ -154,7 +155,7 @@ def _partial_eval_jaxpr(closed: ClosedJaxpr, known: tuple[bool, ...], wanted: tu
     known_avals = [aval for aval, is_known in zip(closed.in_avals, known, strict=True) if is_known]
 
     def run(*inputs: Any) -> list[Any]:
-        def function(*unknowns: Any) -> list[Any]:
+        def function(*unknowns: Value) -> list[Value]:
             given, rest = iter(inputs), iter(unknowns)
             return eval_jaxpr(closed.jaxpr, closed.consts, *[next(given if is_known else rest) for is_known in known])
 
@@ -175,7 +176,7 @@ def _partial_eval_jaxpr(closed: ClosedJaxpr, known: tuple[bool, ...], wanted: tu
 
 
 def _with_outputs(
-    jaxpr: Jaxpr, residuals: list[Any], outputs: Sequence[Any], moved: Sequence[Any], wanted: Sequence[bool]
+    jaxpr: Jaxpr, residuals: list[Value], outputs: Sequence[Value | Zero], moved: Sequence[Any], wanted: Sequence[bool]
 ) -> tuple[Jaxpr, list[Any]]:
     """The unknown part with outputs that are known as residuals that it hands on."""
     if not moved:
@@ -227,7 +228,7 @@ def _transpose_jaxpr(
     def run(*args: Any) -> list[Any]:
         others, given = args[: len(other_avals)], iter(args[len(other_avals) :])
 
-        def function(*unknowns: Any) -> list[Any]:
+        def function(*unknowns: Value) -> list[Value]:
             known, unknown = iter(others), iter(unknowns)
             inputs = [next(unknown if wanted else known) for wanted in linear]
             return eval_jaxpr(closed.jaxpr, closed.consts, *inputs)
@@ -244,7 +245,7 @@ def _transpose_jaxpr(
     return transposed, tuple(nonzero)
 
 
-def transpose_by_decomposition(primitive: Primitive) -> Any:
+def transpose_by_decomposition(primitive: Primitive) -> TransposeRule:
     """A transpose rule made of a primitive's decomposition, which must be linear in the linear arguments."""
 
     def rule(cotangents: Any, *args: Any, **params: Any) -> tuple[Any, ...]:

@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tangrad._autodiff.programs import linearize_jaxpr, transpose_jaxpr
-from tangrad.core import EVAL_TRACE, ClosedJaxpr, Jaxpr, Literal, Primitive, ShapedArray, holding, thread
+from tangrad.core import EVAL_TRACE, Backend, ClosedJaxpr, Jaxpr, Literal, Primitive, ShapedArray, holding, thread
 from tangrad.core.caches import params_key, register_cache
 from tangrad.core.programs import compile_program, report_hit
 from tangrad.core.tools import hooks
 from tangrad.core.transformations import one_equation
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params
+    from tangrad.typing import Params, Value
 
 
 PULLBACK_LIMIT = 4096
@@ -41,7 +43,7 @@ class Pullback:
     __slots__ = ("_backend", "_linear", "_name", "backwards", "forward", "nonzero", "out_count", "sources")
 
     def __init__(
-        self, backend: Any, primitive: Primitive, avals: Sequence[ShapedArray], params: Params, active: Any
+        self, backend: Backend, primitive: Primitive, avals: Sequence[ShapedArray], params: Params, active: Any
     ) -> None:
         self._backend = backend
         self._name = primitive.name
@@ -154,7 +156,7 @@ def _returns_all(jaxpr: Jaxpr) -> bool:
 _literal_arrays: dict[Any, tuple[Literal, Any]] = {}
 
 
-def array_of(backend: Any, operand: Any) -> Any:
+def array_of(backend: Any, operand: Any) -> np.ndarray | None:
     """An operand as an array of the backend; those made of literals are kept, for each default device."""
     if type(operand) is not Literal:
         return operand
@@ -179,9 +181,9 @@ def _clear() -> None:
 
 
 def pullback_for(
-    backend: Any,
+    backend: Backend,
     primitive: Primitive,
-    operands: Sequence[Any],
+    operands: Sequence[Value],
     params: Params,
     active: tuple[bool, ...],
     context: Any,

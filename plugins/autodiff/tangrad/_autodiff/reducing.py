@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tangrad.core import find_primitive, holding, thread
+from tangrad.core import Primitive, find_primitive, holding, thread
 
 _OVERRIDE = "reduced axes"
 
@@ -85,6 +85,6 @@ def absent_from_types(axes: tuple[Any, ...]) -> tuple[Any, ...]:
     return axes if typed is None else tuple([axis for axis in axes if axis not in typed.names])
 
 
-def marks() -> Any:
+def marks() -> Primitive:
     """The primitive `(tangent, value) -> tangent` whose transpose sums."""
     return find_primitive("collectives.psum_back")

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from tangrad._autodiff.typed import GradientOptions
+    from tangrad.typing import DType, Value
 
 P = ParamSpec("P")
 A = TypeVar("A")
@@ -218,7 +219,7 @@ def value_and_grad(
                 _check_input(dtype, holomorphic, allow_int, _name)
         structure: list[Auxiliary] = []
 
-        def flat_fun(*tracers: Any) -> list[Any]:
+        def flat_fun(*tracers: Value) -> list[Value]:
             given = treedef.unflatten(tracers)
             if single is not None:
                 call_args = (
@@ -315,7 +316,7 @@ def _replace(args: tuple[Any, ...], positions: tuple[int, ...], values: Sequence
     return tuple(new)
 
 
-def _as_primal(leaf: Any, name: str) -> Any:
+def _as_primal(leaf: Any, name: str) -> Value:
     if not is_array_value(leaf):
         raise TypeError(
             f"{name}: cannot differentiate by {leaf!r} of type {type(leaf).__name__}; expected arrays or numbers"
@@ -326,7 +327,7 @@ def _as_primal(leaf: Any, name: str) -> Any:
 _real: dict[Any, bool] = {}
 
 
-def _is_real(dtype: Any) -> bool:
+def _is_real(dtype: DType) -> bool:
     try:
         return _real[dtype]
     except KeyError:
@@ -334,7 +335,7 @@ def _is_real(dtype: Any) -> bool:
         return found
 
 
-def _check_input(dtype: Any, holomorphic: bool, allow_int: bool, name: str) -> None:
+def _check_input(dtype: DType, holomorphic: bool, allow_int: bool, name: str) -> None:
     is_complex = dtypes.issubdtype(dtype, np.complexfloating)
     if holomorphic and not is_complex:
         raise TypeError(
@@ -347,7 +348,7 @@ def _check_input(dtype: Any, holomorphic: bool, allow_int: bool, name: str) -> N
         )
 
 
-def _check_scalar(out: Any, holomorphic: bool, name: str) -> Any:
+def _check_scalar(out: Any, holomorphic: bool, name: str) -> Value:
     aval = out.aval if hasattr(type(out), "aval") else None
     if aval is None:
         if not is_array_value(out):
@@ -384,12 +385,12 @@ def _check_pair(out: Any, name: str) -> Any:
     return out
 
 
-def _as_gradient(cotangent: Any, primal: Any) -> Any:
+def _as_gradient(cotangent: Value | Zero | None, primal: Value) -> Value:
     """A cotangent as an array: zeros for None and symbolic zeros."""
     cotangent = materialised(Zero(primal.aval) if cotangent is None else cotangent)
     cotangent = cotangent if isinstance(cotangent, Array) else as_array(cotangent)
     return with_weak_type_of(cotangent, primal.aval)
 
 
-def _float0_zeros(primal: Any) -> Any:
+def _float0_zeros(primal: Value) -> Any:
     return np.zeros(primal.aval.shape, dtypes.float0)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tangrad.core import ClosedJaxpr
+    from tangrad.typing import Values
 
 
 class Linearized:
@@ -17,7 +21,7 @@ class Linearized:
 
     __slots__ = ("linear_jaxpr", "nonzero", "primals_out", "residuals")
 
-    def __init__(self, primals_out: Any, residuals: Any, linear_jaxpr: Any, nonzero: Any = None) -> None:
+    def __init__(self, primals_out: Values, residuals: Values, linear_jaxpr: ClosedJaxpr, nonzero: Any = None) -> None:
         self.primals_out = primals_out
         self.residuals = residuals
         self.linear_jaxpr = linear_jaxpr

@@ -22,6 +22,7 @@ from tangrad._autodiff.zeros import Zero, add_tangents, check_cotangent, instant
 from tangrad.core import (
     EVAL_TRACE,
     NO_EFFECTS,
+    Array,
     Jaxpr,
     JaxprEqn,
     Literal,
@@ -43,7 +44,7 @@ from tangrad.core import (
 from tangrad.core.transformations import call_under
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params
+    from tangrad.typing import Params, Value, Values
 
 
 TRANSPOSE = rule_table("transpose")
@@ -80,7 +81,7 @@ class TapeTrace(RuleTrace, own=TapeTracer):
         tracer.aval = aval
         return tracer
 
-    def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> Any:
         for arg in args:
             if type(arg) is TapeTracer and arg._trace is self:
                 break
@@ -102,7 +103,9 @@ class TapeTrace(RuleTrace, own=TapeTracer):
         return tracer
 
     @calls_rules("partial_eval")
-    def _split(self, primitive: Primitive, args: tuple[Any, ...], params: Params, out: Any) -> Any:
+    def _split(
+        self, primitive: Primitive, args: tuple[Any, ...], params: Params, out: tuple[ShapedArray, ...]
+    ) -> tuple[Array, ...]:
         """A call or loop with known primals and unknown tangents: its rule computes the known part."""
         known = tuple([not (type(arg) is TapeTracer and arg._trace is self) for arg in args])
         with holding(trace=self.parent):
@@ -160,7 +163,7 @@ class LinearizeTrace(RuleTrace, kind="jvp", own=LinearizeTracer):
     def tape(self) -> TapeTrace:
         return self.below
 
-    def pair(self, value: Any) -> tuple[Any, Any]:
+    def pair(self, value: Value) -> tuple[Any, Any]:
         primal, tangent = self.split(value)
         return primal, Zero.of(primal) if tangent is None else tangent
 
@@ -175,7 +178,7 @@ class LinearizeTrace(RuleTrace, kind="jvp", own=LinearizeTracer):
             return tuple([self.attach(o, t) for o, t in zip(out, tangent_out, strict=True)])
         return self.attach(out, tangent_out)
 
-    def attach(self, primal: Any, tangent: Any) -> Any:
+    def attach(self, primal: Value, tangent: Value | Zero) -> Value:
         if type(tangent) is TapeTracer and tangent._trace is self.below:
             tracer = _new(LinearizeTracer)  # as `tracer` does, a call less
             tracer._trace = self
@@ -186,7 +189,9 @@ class LinearizeTrace(RuleTrace, kind="jvp", own=LinearizeTracer):
         return primal  # the tangent is Zero, or depends on no unknown: zeros that a rule has materialised
 
     @calls_rules("linearize")
-    def _linearize_call(self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: Params) -> Any:
+    def _linearize_call(
+        self, primitive: Primitive, primals: list[Array], tangents: list[Array | None], params: Params
+    ) -> Values:
         if self.axes != reduced.axes:  # those of a derivative that is taken within this one, or around it
             with summed_over(self.axes):
                 return self._linearize_call(primitive, primals, tangents, params)
@@ -222,7 +227,7 @@ class SummingTrace(LinearizeTrace):
             return self.tracer(primal, self.marked(primal, tangent))
         return primal
 
-    def marked(self, primal: Any, tangent: Any) -> Any:
+    def marked(self, primal: Value, tangent: Value) -> Value:
         return self.tape.process_primitive(self._mark, (tangent, primal), {"axes": self.axes})
 
 
@@ -238,7 +243,7 @@ class LinearProgram:
         self.outputs = outputs  # TapeTracer or Zero
 
     @calls_rules("transpose")
-    def backward(self, cotangents: Sequence[Any], consume: bool = False) -> list[Any]:
+    def backward(self, cotangents: Sequence[Value | Zero], consume: bool = False) -> list[Value | Zero]:
         """Map cotangents of the outputs to those of the inputs; a `Zero` where there is none.
 
         `consume` lets go of each equation, and its residuals, as soon as it is done: the tape can be walked once.
@@ -308,7 +313,7 @@ class LinearProgram:
         residuals: list[Any] = []
         residual_vars: list[Var] = []
 
-        def atom(value: Any) -> Any:
+        def atom(value: Value) -> Var | Literal:
             if type(value) is Literal:
                 return value
             var = variables.get(id(value))
@@ -333,7 +338,7 @@ class LinearProgram:
         return Jaxpr([], [*residual_vars, *inputs], outvars, equations), residuals
 
 
-def _live(equations: list[Any], outputs: list[Any]) -> list[Any]:
+def _live(equations: list[Any], outputs: list[Value | Zero]) -> list[Any]:
     """The equations that the outputs need, or that do more than compute: residuals of the others must not be kept."""
     needed = {id(out) for out in outputs}
     kept = []
@@ -348,20 +353,20 @@ def _live(equations: list[Any], outputs: list[Any]) -> list[Any]:
     return kept
 
 
-def _acts(primitive: Primitive, args: Sequence[Any], params: Params) -> bool:
+def _acts(primitive: Primitive, args: Sequence[Value], params: Params) -> bool:
     """Whether an equation has effects that must take place even if its results are unused."""
     if primitive.effects is None and not primitive.carries_programs:
         return False
     return keeps_alive(equation_effects(primitive, tuple([arg.aval for arg in args]), params))
 
 
-def _accumulate(pending: dict[int, Any], tracer: Any, cotangent: Any) -> None:
+def _accumulate(pending: dict[int, Any], tracer: Value, cotangent: Any) -> None:
     key = id(tracer)
     earlier = pending.get(key)
     pending[key] = cotangent if earlier is None else add_tangents(earlier, cotangent)
 
 
-def _gather(pending: dict[int, Any], outs: tuple[Any, ...], rule: Any) -> Any:
+def _gather(pending: dict[int, Any], outs: Values, rule: Any) -> Any:
     """The cotangents of an equation's outputs, or None if it has none."""
     found = [pending.pop(id(out), None) for out in outs]
     if all([cotangent is None for cotangent in found]):
@@ -372,7 +377,7 @@ def _gather(pending: dict[int, Any], outs: tuple[Any, ...], rule: Any) -> Any:
 
 def linearize_flat(
     function: Callable[..., Sequence[Any]],
-    primals: Sequence[Any],
+    primals: Sequence[Value],
     active: Sequence[bool] | None = None,
     reduce_axes: tuple[Any, ...] = (),
 ) -> tuple[list[Any], LinearProgram]:

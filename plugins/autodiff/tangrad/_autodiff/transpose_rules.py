@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.core import Primitive, RuleSet, ShapedArray
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 
 class Linear:
@@ -32,7 +35,7 @@ class Linear:
         return f"Linear({self.aval.str_short()})"
 
 
-def is_linear(arg: Any) -> bool:
+def is_linear(arg: Value | Linear) -> bool:
     """Whether a transpose rule's argument is a placeholder, so that it wants a cotangent."""
     return type(arg) is Linear
 
@@ -43,7 +46,7 @@ def linear_transpose_rule(transpose: RuleSet, primitive: Primitive, rule: Callab
 
 
 def linear(primitive: Primitive, rule: Callable[..., Any]) -> Callable[..., Any]:
-    def apply(cotangent: Any, operand: Any, **params: Any) -> tuple[Any]:
+    def apply(cotangent: Value, operand: Value | Linear, **params: Any) -> tuple[Any]:
         return (rule(cotangent, operand.aval, **params),)
 
     return apply

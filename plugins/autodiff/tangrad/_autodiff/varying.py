@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._autodiff.zeros import Zero, zeros
 from tangrad.core import ShapedArray, get_aval, holding, thread
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 
 def current_typed_axes() -> tuple[Any, ...] | None:
@@ -31,13 +34,13 @@ def each_by_itself(names: Sequence[Any]) -> Iterator[None]:
         yield
 
 
-def summed(cotangent: Any, aval: ShapedArray) -> Any:
+def summed(cotangent: Value, aval: ShapedArray) -> Value:
     """A cotangent of a value of type `aval`: summed over the axes along which it differs, and the value does not."""
     beyond = _beyond(cotangent.aval, aval)
     return thread.typed_axes.total(cotangent, beyond) if beyond else cotangent
 
 
-def as_different_as(tangent: Any, primal: Any) -> Any:
+def as_different_as(tangent: Value, primal: Value) -> Value | Zero:
     """A tangent of a result, marked as differing along the axes along which the result does.
 
     So the tangents of a loop's carry are of one type from iteration to iteration, as the carry is.
@@ -45,13 +48,13 @@ def as_different_as(tangent: Any, primal: Any) -> Any:
     return tangent if type(tangent) is Zero else marked(tangent, get_aval(primal))
 
 
-def marked(cotangent: Any, aval: ShapedArray) -> Any:
+def marked(cotangent: Value, aval: ShapedArray) -> Value:
     """A cotangent, marked as differing along the axes that a value of type `aval` differs along."""
     missing = _beyond(aval, cotangent.aval)
     return thread.typed_axes.marked(cotangent, missing) if missing else cotangent
 
 
-def materialised(tangent: Any) -> Any:
+def materialised(tangent: Value | Zero) -> Value:
     """A tangent or cotangent for users: an array in place of a symbolic zero, differing along the axes that it does."""
     return marked(zeros(tangent.aval), tangent.aval) if type(tangent) is Zero else tangent
 
@@ -67,7 +70,7 @@ def check_same(name: str, aval: ShapedArray, cotangent: Any) -> None:
         )
 
 
-def _beyond(one: Any, other: Any) -> tuple[Any, ...]:
+def _beyond(one: ShapedArray, other: ShapedArray) -> tuple[Any, ...]:
     """The axes that the first type records and the second does not, among those that types record now."""
     typed = thread.typed_axes
     if typed is None or not one.named_shape or one.named_shape == other.named_shape:

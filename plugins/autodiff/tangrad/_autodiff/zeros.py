@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from tangrad._autodiff.primitives import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p, zeros_p
 from tangrad._autodiff.transpose_rules import Linear
 from tangrad.core import Primitive, ShapedArray, calls_rules, dtypes, get_aval, literal
+
+if TYPE_CHECKING:
+    from tangrad.typing import Dimensions, DType, Value
 
 
 @final  # so that `type(x) is Zero` narrows both ways
@@ -54,7 +57,7 @@ ones_scalars = _ByAval(lambda aval: literal(1, aval.dtype, aval.weak_type))
 linear_placeholders = _ByAval(Linear)
 
 
-def has_tangent(dtype: Any) -> bool:
+def has_tangent(dtype: DType) -> bool:
     """Whether values of this dtype have tangents: floating-point and complex numbers do."""
     try:
         return _has_tangent[dtype]
@@ -71,12 +74,12 @@ def tangent_aval(aval: ShapedArray) -> ShapedArray:
     return aval if has_tangent(aval.dtype) else aval.to_tangent_aval()
 
 
-def instantiate(tangent: Any) -> Any:
+def instantiate(tangent: Value | Zero) -> Value:
     """The tangent itself, or an array of zeros in place of a symbolic `Zero`."""
     return zeros(tangent.aval) if type(tangent) is Zero else tangent
 
 
-def zeros(aval: ShapedArray) -> Any:
+def zeros(aval: ShapedArray) -> Value:
     """An array of zeros of type `aval`."""
     if not aval.shape and aval.dtype is not dtypes.float0:
         return literal(0, aval.dtype, aval.weak_type)
@@ -84,7 +87,7 @@ def zeros(aval: ShapedArray) -> Any:
 
 
 @calls_rules("transpose")
-def check_cotangent(primitive: Primitive, cotangent: Any, aval: ShapedArray) -> None:
+def check_cotangent(primitive: Primitive, cotangent: Value, aval: ShapedArray) -> None:
     """Raise TypeError or ValueError where a transpose rule returned no cotangent of an argument of that type."""
     rule = f"the transpose rule of {primitive.identity!r}"
     try:
@@ -100,7 +103,7 @@ def check_cotangent(primitive: Primitive, cotangent: Any, aval: ShapedArray) -> 
         )
 
 
-def add_tangents(one: Any, other: Any) -> Any:
+def add_tangents(one: Value | Zero, other: Any) -> Value:
     """The sum of two tangents, either of which may be symbolically zero."""
     if type(one) is Zero:
         return other
@@ -109,19 +112,19 @@ def add_tangents(one: Any, other: Any) -> Any:
     return add_any_p.bind(one, other)
 
 
-def broadcast_tangent(tangent: Any, shape: tuple[Any, ...]) -> Any:
+def broadcast_tangent(tangent: Value, shape: Dimensions) -> Value:
     """A scalar tangent at the shape of the arrays that the scalar stood beside."""
     return append_dims_p.bind(tangent, sizes=tuple(shape)) if not tangent.aval.shape and shape else tangent
 
 
-def unbroadcast(cotangent: Any, aval: ShapedArray) -> Any:
+def unbroadcast(cotangent: Value, aval: ShapedArray) -> Value:
     """The cotangent of an operand of type `aval`: summed where a scalar stood beside arrays."""
     if aval.shape or not cotangent.aval.shape:
         return cotangent
     return sum_trailing_p.bind(cotangent, count=len(cotangent.aval.shape))
 
 
-def with_weak_type_of(cotangent: Any, aval: ShapedArray) -> Any:
+def with_weak_type_of(cotangent: Value, aval: ShapedArray) -> Value:
     """A cotangent with the weak-type flag of what it is a cotangent of."""
     if cotangent.aval.weak_type == aval.weak_type or cotangent.aval.dtype is not aval.dtype:
         return cotangent

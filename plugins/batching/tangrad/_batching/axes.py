@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._batching.primitives import broadcast_axis_p, move_axis_p
 from tangrad.core import as_operand, rule_table
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 BATCH = rule_table("batch")
 
@@ -50,12 +53,12 @@ class AxisInfo:
         return f"vmap over an axis of size {self.size}" + (f" named {self.name!r}" if self.name is not None else "")
 
 
-def move_axis(value: Any, source: int, destination: int) -> Any:
+def move_axis(value: Any, source: int, destination: int) -> Value:
     """`value` with one axis moved."""
     return value if source == destination else move_axis_p.bind(value, source=source, destination=destination)
 
 
-def broadcast_axis(value: Any, size: Any, position: int) -> Any:
+def broadcast_axis(value: Any, size: Any, position: int) -> Value:
     """`value` repeated along a new axis at `position`."""
     operand = as_operand(value)
     shape = operand.aval.shape
@@ -63,13 +66,13 @@ def broadcast_axis(value: Any, size: Any, position: int) -> Any:
     return broadcast_axis_p.bind(operand, shape=(*shape[:position], size, *shape[position:]), positions=positions)
 
 
-def place_axis(value: Any, dim: int | None, destination: int, size: Any) -> Any:
+def place_axis(value: Any, dim: int | None, destination: int, size: Any) -> Value:
     """`value` with its mapped axis at `destination`; repeated along one there if it has none."""
     if dim is None:
         return broadcast_axis(value, size, destination)
     return move_axis(value, dim, destination)
 
 
-def to_front(value: Any, dim: int | None) -> Any:
+def to_front(value: Value, dim: int | None) -> Value:
     """`value` with its mapped axis, if it has one, in front."""
     return value if dim is None else move_axis(value, dim, 0)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._batching.axes import AxisInfo, broadcast_axis, move_axis, place_axis, to_front
 from tangrad._batching.primitives import broadcast_axis_p
 from tangrad.core import Primitive, RuleSet
+
+if TYPE_CHECKING:
+    from tangrad.typing import Dimensions, Value, Values
 
 Rule = Callable[..., Any]
 
@@ -54,12 +57,12 @@ def match_axes(args: Any, dims: Any, size: Any) -> tuple[list[Any], int]:
     return [_at_front(a, d, size, shape) for a, d in zip(args, dims, strict=True)], 0
 
 
-def _with_front(arg: Any, dim: int | None, size: Any) -> tuple[Any, ...]:
+def _with_front(arg: Value, dim: int | None, size: Any) -> tuple[Any, ...]:
     shape = arg.aval.shape
     return (size, *shape) if dim is None else (size, *shape[:dim], *shape[dim + 1 :])
 
 
-def _at_front(arg: Any, dim: int | None, size: Any, shape: tuple[Any, ...]) -> Any:
+def _at_front(arg: Value, dim: int | None, size: Any, shape: Dimensions) -> Value:
     if dim is None:
         return arg if not arg.aval.shape else broadcast_axis(arg, size, 0)
     arg = move_axis(arg, dim, 0)
@@ -75,7 +78,7 @@ def reduction_batch(batch: RuleSet, *primitives: Primitive, param: str = "axes")
 
 
 def reduction(primitive: Primitive, param: str = "axes") -> Rule:
-    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
+    def rule(args: Values, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
         (operand,), (dim,) = args, dims
         axes = tuple([a if a < dim else a + 1 for a in params[param]])
         out = primitive.bind(operand, **{**params, param: axes})
@@ -112,7 +115,7 @@ def front_batch(batch: RuleSet, primitive: Primitive, function: Rule, *, broadca
 def front(primitive: Primitive, function: Rule | None = None, broadcast: bool = True) -> Rule:
     function = function or primitive.bind
 
-    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
+    def rule(args: Values, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
         if broadcast:
             placed = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args, dims, strict=True)]
             out = function(*placed, **params)
@@ -124,7 +127,7 @@ def front(primitive: Primitive, function: Rule | None = None, broadcast: bool = 
     return rule
 
 
-def operand_of_call(arg: Any, dim: int | None, size: Any, vmap_method: str) -> Any:
+def operand_of_call(arg: Value, dim: int | None, size: Any, vmap_method: str) -> Value:
     """An operand of a function of the host or of C that is called once for a whole batch, with its axis in front.
 
     What is not mapped gets an axis of size 1 ("expand_dims"), of the batch's size ("broadcast_all"), or none

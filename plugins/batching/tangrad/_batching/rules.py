@@ -11,7 +11,7 @@ from tangrad.core import RuleSet, ShapedArray
 
 if TYPE_CHECKING:
     from tangrad.extend.masking import Sizes
-    from tangrad.typing import Params, Value
+    from tangrad.typing import Dimensions, Params, Value
 
 jvp = RuleSet("jvp", api=1)
 jvp.form("linear", broadcast_axis_p, move_axis_p, sum_axes_p)
@@ -24,11 +24,11 @@ checkify.form("handed on", move_axis_p, broadcast_axis_p)
 transpose = RuleSet("transpose", api=1)
 
 
-def _undo_move(cotangent: Any, _: Any, source: int, destination: int) -> Any:
+def _undo_move(cotangent: Value, _: ShapedArray, source: int, destination: int) -> Value:
     return move_axis_p.bind(cotangent, source=destination, destination=source)
 
 
-def _undo_broadcast(cotangent: Any, aval: ShapedArray, shape: Any, positions: Any) -> Any:
+def _undo_broadcast(cotangent: Value, aval: ShapedArray, shape: Dimensions, positions: tuple[int, ...]) -> Value:
     summed = sum_axes_p.bind(cotangent, axes=tuple([axis for axis in range(len(shape)) if axis not in positions]))
     # The sum leaves the axes in the order of the result; the operand had them in the order of `positions`.
     order = sorted(positions)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._batching.axes import AxisInfo, place_axis, to_front
 from tangrad.core import (
     ClosedJaxpr,
     DerivedRule,
     NamedAxisEffect,
+    Primitive,
     RuleTrace,
     RuleTracer,
+    ShapedArray,
     Trace,
     Tracer,
     as_operand,
@@ -27,6 +29,9 @@ from tangrad.core import (
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.errors import UnexpectedTracerError
 
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Value, Values
+
 _new = object.__new__
 
 
@@ -34,7 +39,7 @@ _unmapped: dict[Any, Any] = {}
 UNMAPPED_LIMIT = 4096
 
 
-def _without_axis(aval: Any, dim: int) -> Any:
+def _without_axis(aval: Any, dim: int) -> ShapedArray:
     """The aval of one example."""
     key = (aval, dim)
     found = _unmapped.get(key)
@@ -87,7 +92,7 @@ class BatchTrace(RuleTrace, kind="batch", own=BatchTracer):
         tracer.extra = dim
         return tracer
 
-    def apply(self, primitive: Any, values: list[Any], dims: list[Any], params: dict[str, Any]) -> Any:
+    def apply(self, primitive: Primitive, values: list[Value], dims: list[Any], params: Params) -> Any:
         out = self.axis.rules[primitive](tuple(values), tuple(dims), axis_info=self.axis, **params)
         if type(out) is not tuple or len(out) != 2:
             raise TypeError(f"the batch rule of {primitive.identity!r} must return (outs, out_dims), got {out!r}")
@@ -97,7 +102,7 @@ class BatchTrace(RuleTrace, kind="batch", own=BatchTracer):
         return self._out(primitive, outs, out_dims)
 
     @calls_rules("batch")
-    def _out(self, primitive: Any, value: Any, dim: Any) -> Any:
+    def _out(self, primitive: Primitive, value: Value, dim: int | None) -> Value:
         """What a rule returned, as the mapped function sees it."""
         if dim is None:
             return value
@@ -109,7 +114,7 @@ class BatchTrace(RuleTrace, kind="batch", own=BatchTracer):
             raise bad_result("batch", primitive, value, dim, self.axis.size)
         return self.tracer(value, dim)
 
-    def applies(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+    def applies(self, primitive: Primitive, args: Values, params: Params) -> bool:
         """Whether it uses the mapped axis by name."""
         if self.axis.name is None or (primitive.effects is None and not params):
             return False
@@ -130,7 +135,7 @@ class ResumedTrace(BatchTrace):
         super().__init__(parent, axis)
         self.resumed = resumed
 
-    def resume(self, value: Any) -> Any:
+    def resume(self, value: Value) -> Value:
         """A tracer of the other trace as one of this trace; anything else is returned as it is.
 
         Raises UnexpectedTracerError for a value of traces between the two: those do not run now.
@@ -146,10 +151,10 @@ class ResumedTrace(BatchTrace):
                     raise UnexpectedTracerError(value)
         return self.tracer(inner, value.dim)
 
-    def split(self, value: Any) -> tuple[Any, int | None]:
+    def split(self, value: Value) -> tuple[Any, int | None]:
         return super().split(self.resume(value))
 
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> Any:
         return super().process_primitive(primitive, tuple([self.resume(arg) for arg in args]), params)
 
 
@@ -199,7 +204,7 @@ def batch_jaxpr(
     return _batched_programs.get(closed, key, lambda: _batch_jaxpr(closed, *key))
 
 
-def _without_name(aval: Any, name: Any) -> Any:
+def _without_name(aval: ShapedArray, name: Any) -> ShapedArray:
     """A type without an axis which is a dimension now."""
     if not aval.named_shape:
         return aval
@@ -225,10 +230,10 @@ def _batch_jaxpr(
     return out, tuple(out_mapped)
 
 
-def batch_by_decomposition(primitive: Any) -> Callable[..., Any]:
+def batch_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
     """A batch rule made of a primitive's decomposition."""
 
-    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
+    def rule(args: Values, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
         def run(*inputs: Any) -> Any:
             out = decomposed(primitive, inputs, params)
             return tuple(out) if primitive.multiple_results else (out,)
@@ -242,10 +247,10 @@ def batch_by_decomposition(primitive: Any) -> Callable[..., Any]:
     return rule
 
 
-def batch_call(primitive: Any) -> Callable[..., Any]:
+def batch_call(primitive: Primitive) -> Callable[..., Any]:
     """The rule of a call of the program `jaxpr`: the program is mapped."""
 
-    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    def rule(args: Values, dims: Any, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, **params: Any) -> Any:
         program, out_mapped = batch_jaxpr(jaxpr, tuple([dim is not None for dim in dims]), axis_info)
         operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
         outs = primitive.bind(*operands, jaxpr=program, **params)

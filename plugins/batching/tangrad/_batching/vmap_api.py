@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from tangrad.core import (
     returned_leaves,
 )
 from tangrad.tree_util import PyTreeDef, flatten_axes, keystr
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -128,7 +131,7 @@ def vmap(
     return copy_identity(api_boundary(mapped), fun)
 
 
-def _axes_of_leaves(what: str, structure: Any, axes: Any) -> list[Any]:
+def _axes_of_leaves(what: str, structure: PyTreeDef, axes: Any) -> list[Any]:
     """The axis of each leaf: mostly one for all."""
     if axes is None or type(axes) is int:
         return [axes] * structure.num_leaves
@@ -153,7 +156,7 @@ def _check_axes(axes: Any, what: str) -> None:
             )
 
 
-def _as_value(leaf: Any, axis: Any, position: int, args: Any, kwargs: Any) -> Any:
+def _as_value(leaf: Any, axis: int | None, position: int, args: Any, kwargs: Any) -> Any:
     """A leaf of the arguments as a value to trace with. What is not mapped is handed on as it is: it may be any object,
     and a number stays one, which can be a static argument of a jitted function."""
     if axis is None or isinstance(leaf, Array) or type(leaf) in vmappables:
@@ -170,7 +173,7 @@ def _path(position: int, args: Any, kwargs: Any) -> str:
     return ("args" if path[0].idx == 0 else "kwargs") + keystr(path[1:])
 
 
-def _canonical(axis: Any, value: Any, position: int, args: Any, kwargs: Any) -> int | None:
+def _canonical(axis: int | None, value: Any, position: int, args: Any, kwargs: Any) -> int | None:
     if axis is None or type(value) in vmappables:
         return axis  # type: ignore[no-any-return]
     axis, ndim = operator.index(axis), len(value.aval.shape)
@@ -208,7 +211,7 @@ def _mapped_size(values: Any, dims: Any, axis_size: Any, args: Any, kwargs: Any)
     return first
 
 
-def _disagreement(values: Any, dims: Any, axis_size: Any, args: Any, kwargs: Any) -> str:
+def _disagreement(values: Sequence[Value], dims: Any, axis_size: Any, args: Any, kwargs: Any) -> str:
     lines = []
     for position, (value, dim) in enumerate(zip(values, dims, strict=True)):
         if dim is not None:
@@ -241,7 +244,7 @@ def _place(
     return as_array(place_axis(out, dim, axis % ndim, size))
 
 
-def _place_float0(out: Any, wanted: Any, size: Any) -> Any:
+def _place_float0(out: np.ndarray, wanted: Any, size: Any) -> np.ndarray:
     """Derivatives by integers are NumPy arrays without contents: only the shape changes."""
     if wanted is None:
         return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from tangrad import tree_util
 from tangrad._checkify.failures import CheckError
 from tangrad._checkify.state import Layout
 from tangrad.core import Array, Literal, as_array, class_boundary, dtypes
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 
 @class_boundary
@@ -81,13 +84,13 @@ class Error:
         return f"<Error of {len(self._layout.failures)} checks>"
 
 
-def _contents(leaf: Any) -> Any:
+def _contents(leaf: Any) -> np.ndarray:
     if isinstance(leaf, Literal):
         return leaf.ndarray
     return leaf.to_numpy() if isinstance(leaf, Array) else np.asarray(leaf)
 
 
-def _element(leaf: Any, index: tuple[int, ...]) -> Any:
+def _element(leaf: Value, index: tuple[int, ...]) -> Value:
     """One row of a payload as an array, for messages. NumPy, which takes rows out of others sooner, has no keys."""
     is_extended = isinstance(leaf.dtype, dtypes.ExtendedDType)
     return leaf[index] if is_extended else as_array(_contents(leaf)[index])

@@ -6,13 +6,16 @@ an error, not of its values: what is only known when the program runs (numbers i
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad.core import class_boundary
 from tangrad.core.tools import SourceInfo
 from tangrad.errors import TangradError
+
+if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
 
 
 @class_boundary
@@ -65,7 +68,9 @@ class FailedCheckError(Failure):
 
     __slots__ = ("_structure", "_text")
 
-    def __init__(self, text: str, structure: Any, payload: tuple[Any, ...], place: SourceInfo | None = None) -> None:
+    def __init__(
+        self, text: str, structure: PyTreeDef, payload: tuple[Any, ...], place: SourceInfo | None = None
+    ) -> None:
         super().__init__(payload, (text, structure), place)
         self._text = text
         self._structure = structure

@@ -25,7 +25,7 @@ from tangrad.core import (
     is_array_value,
     returned_leaves,
 )
-from tangrad.typing import ArrayLike, PyTree
+from tangrad.typing import ArrayLike, Dimensions, DType, PyTree, Value
 
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -69,7 +69,7 @@ def checkify(f: Callable[P, R], errors: frozenset[type[Failure]] = user_checks) 
         leaves, in_tree = array_leaves((args, kwargs), f"checkify: of the arguments of {name},")
         out_tree: list[Any] = []
 
-        def flat(*values: Any) -> list[Any]:
+        def flat(*values: Value) -> list[Value]:
             given, named = in_tree.unflatten(values)
             outs, treedef = returned_leaves(f(*given, **named), f"checkify: function {name}")
             out_tree.append(treedef)
@@ -140,7 +140,7 @@ def check(pred: ArrayLike, msg: str, *fmt_args: PyTree, debug: bool = False, **f
     check_p.bind(code, *payload, layout=Layout([failure]), debug=bool(debug))
 
 
-def _example(shape: Any, dtype: Any) -> Any:
+def _example(shape: Dimensions, dtype: DType) -> np.ndarray:
     """A value of a type, to try a message with."""
     aval: Any = ShapedArray(shape, dtype)
     if isinstance(dtype, dtypes.ExtendedDType):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._checkify.error import Error
 from tangrad._checkify.state import Layout
-from tangrad.core import Effect, PrimitiveSet
+from tangrad.core import Effect, PrimitiveSet, ShapedArray
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Value
 
 
 class CheckEffect(Effect):
@@ -25,13 +28,13 @@ class CheckEffect(Effect):
 _EFFECTS = frozenset([CheckEffect()])
 
 
-def _raise(args: Any, params: dict[str, Any]) -> tuple[Any, ...]:
+def _raise(args: Any, params: Params) -> tuple[Any, ...]:
     if not params["debug"]:
         Error(params["layout"], args).throw()
     return ()
 
 
-def _refuse(*args: Any, layout: Layout, debug: bool) -> tuple[Any, ...]:
+def _refuse(*args: Value, layout: Layout, debug: bool) -> tuple[Any, ...]:
     """In a compiled program the error would be lost; checks for debugging are left out."""
     if debug:
         return ()
@@ -53,7 +56,7 @@ runtime_checks = PrimitiveSet("runtime_checks", api=1)
     evaluate=_raise,
     decompose=_refuse,
 )
-def check_p(code: Any, *payloads: Any, layout: Layout, debug: bool) -> Any:
+def check_p(code: ShapedArray, *payloads: ShapedArray, layout: Layout, debug: bool) -> tuple[ShapedArray, ...]:
     """Nothing; what fails where `code` is not 0 is `layout.failures[code - 1]`. All may have dimensions in front."""
     if code.dtype.name != "int32":
         raise TypeError(f"check: the code must be of dtype int32, got {code.str_short()}")

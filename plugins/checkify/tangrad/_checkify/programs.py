@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._checkify.failures import Failure
 from tangrad._checkify.state import Checks, Layout
 from tangrad._checkify.trace import checked_flat as checked_flat
 from tangrad.core import ClosedJaxpr, Primitive, jaxpr_as_function, keeps_alive, trace_to_closed_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
+
+if TYPE_CHECKING:
+    from tangrad.typing import Values
 
 _programs = JaxprCache()
 register_cache(_programs.clear)
@@ -44,7 +47,7 @@ def checked_program(closed: ClosedJaxpr, enabled: frozenset[type[Failure]]) -> C
 def checked_call(primitive: Primitive) -> Callable[..., Any]:
     """The rule of a call of the program `jaxpr`: the program returns its error too."""
 
-    def rule(args: Any, *, checks: Checks, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    def rule(args: Values, *, checks: Checks, jaxpr: ClosedJaxpr, **params: Any) -> Values:
         program = checked_program(jaxpr, checks.enabled)
         return checks.take(program.layout, primitive.bind(*args, jaxpr=program.jaxpr, **params))
 

@@ -9,7 +9,7 @@ numbers of its own, and what calls them puts their errors behind what failed bef
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,8 +26,11 @@ from tangrad._checkify.arithmetic import (
     zeros,
 )
 from tangrad._checkify.failures import Failure, NaNError
-from tangrad.core import ShapedArray, as_operand, current_source, dtypes
+from tangrad.core import Primitive, ShapedArray, as_operand, current_source, dtypes
 from tangrad.extend.lax import add_p, eq_p, ne_p, or_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 
 class Layout:
@@ -55,7 +58,7 @@ class Layout:
         """How many leaves such an error has; none where nothing can fail."""
         return 1 + sum([len(slot) for slot in self.slots]) if self.failures else 0
 
-    def clear(self) -> list[Any]:
+    def clear(self) -> list[Value]:
         """The leaves of an error before anything has failed."""
         return [number(0), *[zeros(*kind) for slot in self.slots for kind in slot]] if self.failures else []
 
@@ -91,7 +94,7 @@ class Checks:
         self._code: Any = None
         self._payloads: dict[Any, tuple[Any, ...]] = {}
 
-    def check(self, failed: Any, failure: Failure, payload: Sequence[Any] = ()) -> None:
+    def check(self, failed: Value, failure: Failure, payload: Sequence[Any] = ()) -> None:
         """Note a failure where the boolean scalar `failed` is true and nothing failed before.
 
         Args:
@@ -100,7 +103,7 @@ class Checks:
         code = chosen(failed, number(1), number(0))
         self.add(Layout([failure]), [code, *payload])
 
-    def check_nan(self, primitive: Any, results: Sequence[Any]) -> None:
+    def check_nan(self, primitive: Primitive, results: Sequence[Value]) -> None:
         """Note the results of an operation that have a NaN."""
         if NaNError not in self.enabled:
             return
@@ -114,7 +117,7 @@ class Checks:
         if failed is not None:
             self.check(failed, NaNError(primitive.name, current_source()))
 
-    def add(self, layout: Layout, leaves: Sequence[Any]) -> None:
+    def add(self, layout: Layout, leaves: Sequence[Value]) -> None:
         """Put the error of a part of the run behind what failed before.
 
         Args:
@@ -145,7 +148,7 @@ class Checks:
         """What the error looks like."""
         return Layout(self.failures, tuple(self._payloads))
 
-    def take(self, layout: Layout, outs: Sequence[Any]) -> tuple[Any, ...]:
+    def take(self, layout: Layout, outs: Sequence[Value]) -> Values:
         """Add the error that stands behind the results of a checked program, and return the results."""
         count = len(outs) - layout.count
         self.add(layout, outs[count:])
@@ -158,7 +161,7 @@ class Checks:
         return [self._code, *[leaf for payload in self._payloads.values() for leaf in payload]]
 
 
-def _first(leaves: Sequence[Any]) -> Sequence[Any]:
+def _first(leaves: Sequence[Value]) -> Sequence[Any]:
     """Of arrays of errors the first one that failed."""
     rank = len(leaves[0].aval.shape)
     if not rank:
@@ -170,7 +173,7 @@ def _first(leaves: Sequence[Any]) -> Sequence[Any]:
     return [at(row, position) for row in rows]
 
 
-def earlier(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+def earlier(first: Sequence[Value], second: Sequence[Value]) -> list[Value]:
     """Of two errors of one layout the first one that failed."""
     if not first:
         return []
@@ -178,7 +181,7 @@ def earlier(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
     return [chosen(clear, b, a) for a, b in zip(first, second, strict=True)]
 
 
-def placed(layout: Layout, leaves: Sequence[Any], wider: Layout, offset: int) -> list[Any]:
+def placed(layout: Layout, leaves: Sequence[Value], wider: Layout, offset: int) -> list[Any]:
     """An error in a wider layout, in which its failures begin after `offset` others."""
     if not layout.failures:
         return wider.clear()
@@ -190,7 +193,7 @@ def placed(layout: Layout, leaves: Sequence[Any], wider: Layout, offset: int) ->
     return [code, *[leaf for payload in found for leaf in payload]]
 
 
-def only(wanted: Sequence[bool], code: Any) -> Any:
+def only(wanted: Sequence[bool], code: Value) -> Value:
     """A code without the failures that are not wanted: 0 in their place."""
     for position, is_wanted in enumerate(wanted):
         if not is_wanted:

@@ -6,12 +6,15 @@ Its values are those of the trace below: what is carried beside them is one erro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._checkify.failures import Failure
 from tangrad._checkify.state import Checks
-from tangrad.core import RuleTrace, Trace, as_operand, rule_table, run_traced
+from tangrad.core import Primitive, RuleTrace, Trace, as_operand, rule_table, run_traced
 from tangrad.core.transformations import is_operand
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Value, Values
 
 CHECKIFY = rule_table("checkify")
 
@@ -25,10 +28,10 @@ class CheckifyTrace(RuleTrace, kind="checkify"):
         super().__init__(parent)
         self.checks = checks
 
-    def applies(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+    def applies(self, primitive: Primitive, args: Values, params: Params) -> bool:
         return True
 
-    def apply(self, primitive: Any, values: list[Any], extras: list[Any], params: dict[str, Any]) -> Any:
+    def apply(self, primitive: Primitive, values: list[Value], extras: list[Any], params: Params) -> Any:
         out = CHECKIFY[primitive](tuple([as_operand(value) for value in values]), checks=self.checks, **params)
         for one in out if primitive.multiple_results else (out,):
             if not is_operand(one):
@@ -38,7 +41,7 @@ class CheckifyTrace(RuleTrace, kind="checkify"):
 
 
 def checked_flat(
-    function: Callable[..., Any], values: Sequence[Any], enabled: frozenset[type[Failure]]
+    function: Callable[..., Any], values: Sequence[Value], enabled: frozenset[type[Failure]]
 ) -> tuple[Any, Checks]:
     """Run a function of flat values with checks. Returns its result, and what has failed.
 

@@ -50,7 +50,7 @@ def _by_name() -> dict[str, Any]:
     return found
 
 
-def primitive_called(module: str, name: str) -> Any:
+def primitive_called(module: str, name: str) -> Primitive:
     """The primitive that `module` calls `name` (`tanh_p`). Raises AttributeError where there is none."""
     bare = name.removesuffix("_p")
     primitive = _by_name().get(RENAMED.get(bare, bare)) if name.endswith("_p") else None

@@ -11,12 +11,15 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable, Iterator, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import core
-from tangrad.autodiff import symbolic_zeros
-from tangrad.core import PrimitiveSet, RuleSet, register
+from tangrad.autodiff import Linear, symbolic_zeros
+from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, register
 from tangrad.core.tools import EXTENSION_API
+
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike, Params, Value, Values
 
 FAMILY = "jax_alias"
 Rule = Callable[..., Any]
@@ -102,17 +105,17 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
             return
         self._lowered_for = platform or "all"
 
-        def decompose(*args: Any, **params: Any) -> Any:
+        def decompose(*args: Value, **params: Any) -> Any:
             out = rule(LoweringContext(self), *args, **params)
             return tuple(out) if self.multiple_results else _only(out)
 
         self.decompose = decompose
 
-    def bind(self, *args: Any, **params: Any) -> Any:
+    def bind(self, *args: ArrayLike, **params: Any) -> Any:
         out = super().bind(*[core.as_operand(arg) for arg in args], **params)
         return list(out) if self.multiple_results else out
 
-    def infer(self, avals: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def infer(self, avals: tuple[ShapedArray, ...], params: Params) -> Any:
         try:
             return super().infer(avals, params)
         except TypeError:  # parameters that cannot be hashed: jax asks that of none until it compiles
@@ -151,7 +154,7 @@ def _is_hashable(value: Any) -> bool:
     return True
 
 
-def _only(out: Any) -> Any:
+def _only(out: Values) -> Value:
     """The one result of a lowering, which may stand in a list."""
     return out[0] if isinstance(out, (list, tuple)) else out
 
@@ -218,7 +221,7 @@ def _adapt_jvp(primitive: core.Primitive, rule: Rule) -> Rule:
 
 
 def _adapt_transpose(primitive: core.Primitive, rule: Rule) -> Rule:
-    def transpose(cotangents: Any, *args: Any, **params: Any) -> tuple[Any, ...]:
+    def transpose(cotangents: Any, *args: Value | Linear, **params: Any) -> tuple[Value | None, ...]:
         out = rule(cotangents, *args, **params)
         return (None,) * len(args) if out is None else tuple(out)
 

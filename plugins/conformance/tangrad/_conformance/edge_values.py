@@ -14,7 +14,7 @@ MOST = 600  # rows of a grid
 FEW = 9  # values for each operand, where there are more than two
 
 
-def edges(dtype: Any) -> Any:
+def edges(dtype: Any) -> np.ndarray:
     """The values that are tried in every combination, as an array: first those that matter most."""
     kind = dtypes.as_dtype(dtype)
     if kind == np.bool_:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tangrad import use_backend
 from tangrad._conformance.comparison import as_numpy
 from tangrad._conformance.samples import Sample, reference_backend
 from tangrad.core import rule_table
+
+if TYPE_CHECKING:
+    from tangrad.typing import PyTree
 
 DOUBLE = {"float32": np.float64, "float64": np.float64, "complex64": np.complex128, "complex128": np.complex128}
 STEP = 1e-6
@@ -134,7 +137,7 @@ class Point:
         return Point(replace(self.sample, args=tuple(args)))
 
 
-def slope_of(one: Any, primals: Any, tangents: Any) -> Any:
+def slope_of(one: Any, primals: Any, tangents: Any) -> PyTree:
     """The derivative of a function of several arrays, in a direction."""
     return tangrad.jvp(one, primals, tangents)[1]
 

@@ -125,7 +125,7 @@ def _short(value: Any) -> str:
 
 def draw(
     *shape: int, dtype: Any = np.float32, low: float | None = None, high: float | None = None, seed: int = 0
-) -> Any:
+) -> np.ndarray:
     """Elements of any dtype, the same for the same seed: of a normal distribution, or uniform from `low` to `high`.
 
     >>> from tangrad.conformance import draw

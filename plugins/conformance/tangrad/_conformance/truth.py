@@ -30,7 +30,7 @@ def truth_of(sample: Sample, like: list[Any]) -> list[Any] | None:
         return [lower(one, other.dtype) for one, other in zip(results, like, strict=True)]
 
 
-def higher(array: Any) -> Any:
+def higher(array: Any) -> np.ndarray:
     """The same numbers in a wider dtype: Python's integers, of any size, in place of integers."""
     if array.dtype == np.bool_:
         return array
@@ -40,7 +40,7 @@ def higher(array: Any) -> Any:
     return array if wide is None else array.astype(wide)
 
 
-def lower(values: Any, dtype: Any) -> Any:
+def lower(values: Any, dtype: Any) -> np.ndarray:
     """Numbers rounded to a dtype; integers wrap around."""
     array = np.asarray(values)
     if not dtypes.issubdtype(dtype, np.integer) or array.dtype != object:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 from tangrad.autodiff import Zero, tangent_aval
 from tangrad.batching import AxisInfo, BatchTrace, batch_flat, batch_jaxpr, place_axis, sum_axes_p, to_front
-from tangrad.core import ClosedJaxpr, RuleSet, dtypes, trace_to_jaxpr
+from tangrad.core import Array, ClosedJaxpr, RuleSet, dtypes, trace_to_jaxpr
 from tangrad.core.tools import from_signal_handler
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 batch = RuleSet("batch", api=1)
 
@@ -73,7 +76,7 @@ class _Mapped:
     def __repr__(self) -> str:
         return repr(self.function)
 
-    def batch(self, function: Any, values: Sequence[Any], mapped: Sequence[bool]) -> Any:
+    def batch(self, function: Any, values: Sequence[Value], mapped: Sequence[bool]) -> Any:
         """Run a function of flat values, mapped as its caller is; it may have closed over values of that caller."""
         return batch_flat(function, values, _dims(mapped), self.axis, self._origin())
 
@@ -99,7 +102,7 @@ class _Mapped:
                 )
         return self.outs.mapped
 
-    def placed(self, values: Sequence[Any], dims: Sequence[int | None], mapped: Sequence[bool]) -> list[Any]:
+    def placed(self, values: Sequence[Array], dims: Sequence[int | None], mapped: Sequence[bool]) -> list[Any]:
         """Values with the axis in front, where they are to have it."""
         return [
             place_axis(value, dim, 0, self.axis.size) if is_mapped else value
@@ -110,7 +113,7 @@ class _Mapped:
 class _MappedFunction(_Mapped):
     __slots__ = ()
 
-    def __call__(self, *values: Any) -> list[Any]:
+    def __call__(self, *values: Any) -> list[Array]:
         outs, dims = self.batch(self.function, values, self.mapped)
         return self.placed(outs, dims, self.decide(dims))
 
@@ -221,7 +224,13 @@ def _program(jaxpr: Any, mapped: Flags, axis: AxisInfo) -> tuple[Any, _Outs]:
 
 
 def _with_rule(
-    jaxpr: Any, program: Any, results: _Outs, rule: Any, operands: Sequence[Any], mapped: Flags, axis: AxisInfo
+    jaxpr: ClosedJaxpr,
+    program: ClosedJaxpr,
+    results: _Outs,
+    rule: Any,
+    operands: Sequence[Value],
+    mapped: Flags,
+    axis: AxisInfo,
 ) -> tuple[Any, _Outs]:
     """The mapped program, such that a result is mapped where its tangent, which the rule makes, is.
 
@@ -255,7 +264,7 @@ def _with_rule(
     return batch_jaxpr(jaxpr, mapped, axis, either)[0], _Outs(either)
 
 
-def _prepared(args: Any, dims: Any) -> tuple[list[Any], Flags]:
+def _prepared(args: Values, dims: Any) -> tuple[list[Any], Flags]:
     operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
     return operands, tuple([dim is not None for dim in dims])
 

@@ -6,7 +6,7 @@ import inspect
 import operator
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
 from tangrad._custom_rules.structures import lines_of
@@ -23,6 +23,9 @@ from tangrad.core import (
 )
 from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import keystr
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 
 def function_name(function: Any) -> str:
@@ -163,7 +166,7 @@ class FlatCall:
     def nondiff_values(self) -> list[Any]:
         return [value for _, value in self.nondiff]
 
-    def flat_result(self, out: Any, what: str, error: type[Exception] = TypeError) -> list[Any]:
+    def flat_result(self, out: Any, what: str, error: type[Exception] = TypeError) -> list[Value]:
         """Flatten a result; check it against the structure that is known, or take that as known.
 
         `error`: what is raised for another structure.
@@ -177,7 +180,7 @@ class FlatCall:
         self.out_tree = treedef
         return [as_operand(leaf) for leaf in leaves]
 
-    def __call__(self, *leaves: Any) -> list[Any]:
+    def __call__(self, *leaves: Any) -> list[Value]:
         return self.flat_result(self.arguments.fun(*self.full(leaves)), f"function {self.arguments.name}")
 
 
@@ -202,7 +205,7 @@ class UserRule:
         return function_name(self._rule)
 
 
-def call(primitive: Any, flat: FlatCall, operands: list[Any], make_params: Callable[[Any], dict[str, Any]]) -> Any:
+def call(primitive: Any, flat: FlatCall, operands: list[Any], make_params: Callable[[Any], dict[str, Any]]) -> Values:
     """Bind the call of a function with rules: as a program where one is staged, else as the function.
 
     A function that closes over tracers becomes a program too: they are operands then.

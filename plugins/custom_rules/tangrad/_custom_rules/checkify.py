@@ -6,12 +6,17 @@ A rule of the author's is run as it is: where it is used, the error is that of t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 from tangrad.autodiff import Zero
 from tangrad.core import ClosedJaxpr, Primitive, RuleSet, as_operand
 from tangrad.extend.checkify import Checks, checked_flat, checked_program, handed_on
+
+if TYPE_CHECKING:
+    from tangrad._custom_rules.calls import FlatCall, UserRule
+    from tangrad._custom_rules.reverse import BwdRule
+    from tangrad.typing import Params, Value, Values
 
 checkify = RuleSet("checkify", api=1)
 handed_on(checkify, custom_lin_p)  # linear in tangents: what is wrong with them was wrong before
@@ -52,17 +57,17 @@ class _CheckedCall(_Checked):
 
     __slots__ = ("enabled", "layout")
 
-    def __init__(self, function: Any, enabled: Any) -> None:
+    def __init__(self, function: FlatCall, enabled: Any) -> None:
         super().__init__(function)
         self.enabled = enabled
         self.layout: Any = None
 
-    def __call__(self, *values: Any) -> list[Any]:
+    def __call__(self, *values: Any) -> list[Value]:
         outs, checks = checked_flat(self.function, values, self.enabled)
         self.layout = checks.layout
         return [*outs, *checks.leaves()]
 
-    def error(self, values: Sequence[Any]) -> list[Any]:
+    def error(self, values: Sequence[Value]) -> list[Any]:
         """The leaves of the error alone."""
         outs = self(*values)
         return outs[len(outs) - self.layout.count :]
@@ -73,7 +78,7 @@ class _CheckedRule(_Checked):
 
     __slots__ = ("error",)
 
-    def __init__(self, function: Any, error: Any) -> None:
+    def __init__(self, function: UserRule, error: Any) -> None:
         super().__init__(function)
         self.error = error
 
@@ -100,17 +105,17 @@ class _CheckedBwd(_Checked):
 
     __slots__ = ("_count",)
 
-    def __init__(self, function: Any, count: int) -> None:
+    def __init__(self, function: BwdRule, count: int) -> None:
         super().__init__(function)
         self._count = count
 
-    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Value]:
         return self.function(residuals, cotangents[: self._count])
 
 
 def _checked(
-    primitive: Primitive, wrapper: Any, args: Any, checks: Checks, jaxpr: Any, name_of_rule: str, params: dict[str, Any]
-) -> tuple[Any, ...]:
+    primitive: Primitive, wrapper: Any, args: Values, checks: Checks, jaxpr: Any, name_of_rule: str, params: Params
+) -> Values:
     """Bind the call of a function in its checked form, and take its error."""
     if type(jaxpr) is ClosedJaxpr:
         program = checked_program(jaxpr, checks.enabled)
@@ -129,10 +134,10 @@ def _checked(
 
 
 @checkify.rule(custom_jvp_call_p)
-def _(args: Any, *, checks: Checks, jaxpr: Any, **params: Any) -> Any:
+def _(args: Values, *, checks: Checks, jaxpr: Any, **params: Any) -> Values:
     return _checked(custom_jvp_call_p, _CheckedJVP, args, checks, jaxpr, "rule", params)
 
 
 @checkify.rule(custom_vjp_call_p)
-def _(args: Any, *, checks: Checks, jaxpr: Any, **params: Any) -> Any:
+def _(args: Values, *, checks: Checks, jaxpr: Any, **params: Any) -> Values:
     return _checked(custom_vjp_call_p, _CheckedFwd, args, checks, jaxpr, "fwd", params)

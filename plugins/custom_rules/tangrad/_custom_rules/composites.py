@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from tangrad._custom_rules.primitives import evaluate, inline
 from tangrad.core import (
     ClosedJaxpr,
     PrimitiveSet,
+    ShapedArray,
     Tracer,
     array_leaves,
     as_array,
@@ -24,6 +25,9 @@ from tangrad.core import (
 )
 from tangrad.core.caches import exact_equality
 from tangrad.errors import UnexpectedTracerError
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -92,7 +96,7 @@ def _key(value: Any) -> Any:
     evaluate=evaluate,
     decompose=inline,
 )
-def composite_p(*avals: Any, jaxpr: Any, name: str, version: int, attributes: Attributes) -> Any:
+def composite_p(*avals: Any, jaxpr: Any, name: str, version: int, attributes: Attributes) -> tuple[ShapedArray, ...]:
     """The operation `name`, which does what the program does."""
     return tuple(jaxpr.out_avals)
 
@@ -142,7 +146,7 @@ def composite(decomposition: Callable[P, R], name: str, version: int = 0) -> Cal
         checked = Attributes(what, attributes)
         structure: list[Any] = []
 
-        def flat(*values: Any) -> list[Any]:
+        def flat(*values: Value) -> list[Value]:
             out = decomposition(*treedef.unflatten(values), **attributes)
             outs, out_tree = returned_leaves(out, f"{what}: {function_name(decomposition)}")
             structure.append(out_tree)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
 from tangrad._custom_rules.calls import Stackable, function_name, index_tuple
@@ -13,6 +13,7 @@ from tangrad.core import (
     EVAL_TRACE,
     ClosedJaxpr,
     PrimitiveSet,
+    ShapedArray,
     Tracer,
     array_leaves,
     as_array,
@@ -28,6 +29,10 @@ from tangrad.core import (
 )
 from tangrad.core.caches import JaxprCache, register_cache
 
+if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
+    from tangrad.typing import Value
+
 partial_calls = PrimitiveSet("partial_calls", api=1)
 
 
@@ -39,7 +44,7 @@ partial_calls = PrimitiveSet("partial_calls", api=1)
     evaluate=evaluate,
     decompose=inline,
 )
-def custom_dce_call_p(*avals: Any, jaxpr: Any, rule: Any, name: str) -> Any:
+def custom_dce_call_p(*avals: ShapedArray, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> tuple[ShapedArray, ...]:
     """A call of a program; `rule(used)` gives the program of the results that are used, or is None."""
     return tuple(jaxpr.out_avals)
 
@@ -136,12 +141,12 @@ def _call(
     dce_rule: Callable[..., Any],
     name: str,
     static: Sequence[tuple[int, Any]],
-    operands: Sequence[Any],
-    treedef: Any,
+    operands: Sequence[Value],
+    treedef: PyTreeDef,
 ) -> Any:
     out_tree: list[Any] = []
 
-    def flat(*values: Any) -> list[Any]:
+    def flat(*values: Value) -> list[Value]:
         args = list(treedef.unflatten(values))
         for position, value in static:
             args.insert(position, value)
@@ -157,7 +162,7 @@ def _call(
     axes = thread.axis_environment
 
     def make(used: tuple[bool, ...]) -> ClosedJaxpr:
-        def thinned(*values: Any) -> list[Any]:
+        def thinned(*values: Value) -> list[Value]:
             given = treedef.unflatten(values[len(consts) :])
             found = dce_rule(*[value for _, value in static], structure.unflatten(used), *given)
             return _used_results(what, structure, found, used, out_avals)
@@ -170,7 +175,9 @@ def _call(
     return structure.unflatten([as_array(out) for out in outs])
 
 
-def _used_results(what: str, structure: Any, found: Any, used: Sequence[bool], out_avals: Sequence[Any]) -> list[Any]:
+def _used_results(
+    what: str, structure: Any, found: Any, used: Sequence[bool], out_avals: Sequence[ShapedArray]
+) -> list[Value]:
     if isinstance(found, list) and structure.node_data() is not None and structure.node_data()[0] is tuple:
         found = tuple(found)
     try:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.dead_code import PartRule, custom_dce_call_p
 from tangrad.core import ClosedJaxpr, RuleSet
 from tangrad.extend.collectives import subst_axis_names
 
+if TYPE_CHECKING:
+    from tangrad.typing import Params
+
 axis_subst = RuleSet("axis_subst", api=1)
 
 
 @axis_subst.rule(custom_dce_call_p)
-def _(params: Any, subst: Any) -> Any:
+def _(params: Params, subst: Any) -> Any:
     old, rule, name = params["jaxpr"], params["rule"], params["name"]
     whole = subst_axis_names(old, subst)
     if rule is None or whole is old:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._custom_rules.dead_code import PartRule, chosen, custom_dce_call_p, merged, with_outputs
-from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, keeps_alive
+from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, dce_jaxpr, keeps_alive
 
 dce = RuleSet("dce", api=1)
 
 
 @dce.rule(custom_dce_call_p)
-def _(used_outputs: Any, equation: Any) -> Any:
+def _(used_outputs: Any, equation: JaxprEqn) -> Any:
     if not any(used_outputs) and not keeps_alive(equation.effects):
         return [False] * len(equation.invars), None
     closed, rule = equation.params["jaxpr"], equation.params["rule"]
@@ -28,7 +28,7 @@ def _(used_outputs: Any, equation: Any) -> Any:
     )
 
 
-def _rule_of_part(rule: Any, part: ClosedJaxpr, used: Sequence[bool], used_inputs: Sequence[bool]) -> Any:
+def _rule_of_part(rule: PartRule, part: ClosedJaxpr, used: Sequence[bool], used_inputs: Sequence[bool]) -> PartRule:
     """The rule of the call that is left: it may be thinned again, as by a derivative that needs less of it."""
     if rule is None:
         return None

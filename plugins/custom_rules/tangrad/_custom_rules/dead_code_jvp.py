@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.dead_code import PartRule, chosen, custom_dce_call_p
 from tangrad.autodiff import Zero, jvp_jaxpr, symbolic_zeros
 from tangrad.core import ClosedJaxpr, RuleSet
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 jvp = RuleSet("jvp", api=1)
 
 
 @jvp.rule(custom_dce_call_p)
 @symbolic_zeros
-def _jvp(primals: Any, tangents: Any, *, jaxpr: Any, rule: Any, name: str) -> Any:
+def _jvp(primals: Values, tangents: tuple[Value | Zero, ...], *, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Any:
     nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
     whole, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
     count = len(jaxpr.out_avals)

@@ -13,10 +13,11 @@ Outside of compiled programs nothing is thinned, so there the second call has no
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.dead_code import PartRule, chosen, custom_dce_call_p, merged, with_outputs
 from tangrad.autodiff import (
+    Linear,
     Linearized,
     PartialEval,
     Zero,
@@ -29,7 +30,10 @@ from tangrad.autodiff import (
     symbolic_zeros,
     transpose_jaxpr,
 )
-from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, Var, eval_jaxpr, thread, trace_to_closed_jaxpr
+from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, ShapedArray, Var, eval_jaxpr, thread, trace_to_closed_jaxpr
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 linearize = RuleSet("linearize", api=1)
 partial_eval = RuleSet("partial_eval", api=1)
@@ -50,7 +54,7 @@ def _first_rule(first: ClosedJaxpr, count: int, name: str, part: Callable[[tuple
 
 
 def _second_call(
-    second: ClosedJaxpr, residuals: int, inputs: Sequence[Any], name: str, part: Callable[..., Sequence[Any]]
+    second: ClosedJaxpr, residuals: int, inputs: Sequence[ShapedArray], name: str, part: Callable[..., Sequence[Any]]
 ) -> dict[str, Any]:
     """The parameters of the second call, which takes residuals, then the first call's `inputs` (avals), then unknowns.
 
@@ -70,14 +74,14 @@ def _second_call(
 
 
 @linearize.rule(custom_dce_call_p)
-def _linearize(primals: Any, active: Any, *, jaxpr: Any, rule: Any, name: str) -> Any:
+def _linearize(primals: Values, active: Any, *, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Any:
     program = linearize_jaxpr(jaxpr, active)
     if rule is None or not thread.trace.stages:
         outs = eval_jaxpr(program.primal.jaxpr, program.primal.consts, *primals)
         primals_out, residuals = program.split(primals, outs)
         return Linearized(tuple(primals_out), tuple(residuals), program.linear, program.nonzero)
 
-    def tangents_of(used: tuple[bool, ...], inputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+    def tangents_of(used: tuple[bool, ...], inputs: Sequence[Value], tangents: Sequence[Value]) -> list[Value]:
         some = linearize_jaxpr(rule.program(merged(program.nonzero, used)), active)
         results = eval_jaxpr(some.primal.jaxpr, some.primal.consts, *inputs)
         outs, kept = some.split(inputs, results)
@@ -93,7 +97,7 @@ def _linearize(primals: Any, active: Any, *, jaxpr: Any, rule: Any, name: str) -
 
 
 @partial_eval.rule(custom_dce_call_p)
-def _partial_eval(known: Any, args: Any, *, jaxpr: Any, rule: Any, name: str) -> Any:
+def _partial_eval(known: Any, args: Values, *, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Any:
     if is_marked_linear(jaxpr):
         return None
     program = partial_eval_jaxpr(jaxpr, known)
@@ -128,7 +132,9 @@ def _partial_eval(known: Any, args: Any, *, jaxpr: Any, rule: Any, name: str) ->
 
 @transpose.rule(custom_dce_call_p)
 @symbolic_zeros
-def _transpose(cotangents: Any, *args: Any, jaxpr: Any, rule: Any, name: str) -> Any:
+def _transpose(
+    cotangents: tuple[Value | Zero, ...], *args: Value | Linear, jaxpr: ClosedJaxpr, rule: PartRule, name: str
+) -> tuple[Value | None, ...]:
     linear = tuple([is_linear(arg) for arg in args])
     used = tuple([type(cotangent) is not Zero for cotangent in cotangents])
     program, has_cotangent = jaxpr, used

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from tangrad import tree
 from tangrad._custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
@@ -12,10 +12,14 @@ from tangrad._custom_rules.primitives import custom_jvp_call_p
 from tangrad._custom_rules.structures import lines_of, place
 from tangrad._custom_rules.zeros import SymbolicZero, shown, taken
 from tangrad.autodiff import TapeTrace, Zero, add_tangents, tangent_aval
-from tangrad.core import Tracer, as_array, class_boundary, copy_identity, dtypes, thread
+from tangrad.core import Array, ShapedArray, Tracer, as_array, class_boundary, copy_identity, dtypes, thread
 from tangrad.core.programs import computes_at_once
 from tangrad.errors import UnexpectedTracerError
 from tangrad.extend.lax import stop_gradient_p
+
+if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
+    from tangrad.typing import Value
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -125,7 +129,7 @@ class _SumOfRules:
         self._rules = rules
         self.__name__ = "defjvps"
 
-    def __call__(self, primals: Any, tangents: Any) -> Any:
+    def __call__(self, primals: Any, tangents: Any) -> tuple[Array, ...]:
         if len(self._rules) != len(primals):
             raise TypeError(
                 f"custom_jvp function {function_name(self._function)}: defjvps was given {len(self._rules)} rules, "
@@ -149,7 +153,7 @@ class _SumOfRules:
         return out, treedef.unflatten(sums)
 
 
-def _is_zero(leaf: Any) -> bool:
+def _is_zero(leaf: Value) -> bool:
     return isinstance(leaf, SymbolicZero)
 
 
@@ -162,7 +166,7 @@ class JVPRule(UserRule):
 
     __slots__ = ("_avals", "_symbolic_zeros")
 
-    def __init__(self, flat: FlatCall, rule: Any, symbolic_zeros: bool, avals: Any) -> None:
+    def __init__(self, flat: FlatCall, rule: Any, symbolic_zeros: bool, avals: tuple[ShapedArray, ...] | None) -> None:
         super().__init__(flat, rule)
         self._symbolic_zeros = symbolic_zeros
         self._avals = avals
@@ -207,7 +211,7 @@ def _check_recorded(tape: TapeTrace, start: int) -> None:
                     raise UnexpectedTracerError(arg)
 
 
-def check_outputs(what: str, treedef: Any, outs: Sequence[Any], avals: Any) -> None:
+def check_outputs(what: str, treedef: PyTreeDef, outs: Sequence[Value], avals: tuple[ShapedArray, ...] | None) -> None:
     for position, (out, aval) in enumerate(zip(outs, avals or ())):
         if out.aval.shape != aval.shape or out.aval.dtype != aval.dtype:
             raise TypeError(
@@ -216,7 +220,7 @@ def check_outputs(what: str, treedef: Any, outs: Sequence[Any], avals: Any) -> N
             )
 
 
-def _check_tangent(what: str, treedef: Any, position: int, out: Any, leaf: Any) -> Any:
+def _check_tangent(what: str, treedef: PyTreeDef, position: int, out: Value, leaf: Value) -> Any:
     try:
         tangent = taken(leaf)
     except TypeError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -13,6 +13,7 @@ from tangrad._custom_rules.reverse import custom_vjp
 from tangrad.core import (
     Array,
     ClosedJaxpr,
+    ShapedArray,
     Tracer,
     as_array,
     as_operand,
@@ -23,18 +24,20 @@ from tangrad.core import (
     is_array_value,
     trace_to_jaxpr,
 )
-from tangrad.tree_util import Partial
-from tangrad.typing import PyTree
+from tangrad.tree_util import Partial, PyTreeDef
+from tangrad.typing import PyTree, Value
 
 R = TypeVar("R")
 P = ParamSpec("P")
 
 
-def _flat_program(function: Callable[..., Any], in_tree: Any, avals: Any, name: str) -> tuple[Any, list[Any], Any]:
+def _flat_program(
+    function: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[ShapedArray], name: str
+) -> tuple[Any, list[Any], Any]:
     """A function as a jaxpr, the values that it closed over, and the structure of its result."""
     out_tree: list[Any] = []
 
-    def flat(*values: Any) -> list[Any]:
+    def flat(*values: Value) -> list[Value]:
         leaves, treedef = tree.flatten(function(*in_tree.unflatten(values)))
         out_tree.append(treedef)
         return leaves

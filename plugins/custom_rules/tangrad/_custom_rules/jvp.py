@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.calls import closed_over
 from tangrad._custom_rules.primitives import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 from tangrad.autodiff import Linearized, Zero, symbolic_zeros, tangent_aval
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var, dtypes, equation_effects
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 jvp = RuleSet("jvp", api=1)
 linearize = RuleSet("linearize", api=1)
@@ -22,7 +26,9 @@ def _(primals: Any, tangents: Any, *, jaxpr: Any, rule: Any, num_consts: int, na
     return tuple(outs), tuple(tangents_out)
 
 
-def _linear_params(outs: Any, residuals: Any, bwd: Any, active: Any, name: str) -> dict[str, Any]:
+def _linear_params(
+    outs: Sequence[Value], residuals: Sequence[Value], bwd: Any, active: Any, name: str
+) -> dict[str, Any]:
     avals = tuple([tangent_aval(out.aval) for out in outs])
     return {
         "bwd": bwd,

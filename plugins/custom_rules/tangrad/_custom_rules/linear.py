@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tangrad import tree
 from tangrad._custom_rules.calls import Stackable, function_name
@@ -13,7 +13,9 @@ from tangrad._custom_rules.structures import lines_of, place
 from tangrad.autodiff import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
+    Jaxpr,
     PrimitiveSet,
+    ShapedArray,
     Var,
     array_leaves,
     as_array,
@@ -22,7 +24,10 @@ from tangrad.core import (
     copy_identity,
     trace_to_jaxpr,
 )
-from tangrad.tree_util import broadcast_prefix
+from tangrad.tree_util import PyTreeDef, broadcast_prefix
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 R = TypeVar("R")
 Res = TypeVar("Res")
@@ -69,7 +74,7 @@ def made(program: Any) -> ClosedJaxpr:
     evaluate=evaluate,
     decompose=inline,
 )
-def linear_call_p(*avals: Any, jaxpr: Any, transposed: Any, num_res: int) -> Any:
+def linear_call_p(*avals: Any, jaxpr: Any, transposed: Any, num_res: int) -> tuple[ShapedArray, ...]:
     """A call of a program that is linear in all arguments but the first `num_res`; `transposed` is its transpose."""
     return tuple(jaxpr.out_avals)
 
@@ -135,7 +140,13 @@ def linear_call(
     return out_tree.unflatten([as_array(out) for out in outs])
 
 
-def _check_transpose(name: str, lin_tree: Any, lin_avals: Any, found_tree: Any, found_avals: Any) -> None:
+def _check_transpose(
+    name: str,
+    lin_tree: PyTreeDef,
+    lin_avals: Sequence[ShapedArray],
+    found_tree: PyTreeDef,
+    found_avals: Sequence[ShapedArray],
+) -> None:
     """Raise TypeError or ValueError for a transpose that does not return values of the type of the linear arguments."""
     if found_tree != lin_tree:
         raise TypeError(
@@ -157,11 +168,15 @@ def _operands(values: Any, argument: str) -> tuple[list[Any], Any]:
 
 
 def _trace(
-    fun: Callable[[Any, Any], Any], first_tree: Any, second_tree: Any, first: list[Any], second: list[Any]
+    fun: Callable[[Any, Any], Any],
+    first_tree: PyTreeDef,
+    second_tree: PyTreeDef,
+    first: list[ShapedArray],
+    second: list[ShapedArray],
 ) -> tuple[Any, list[Any], Any]:
     out_tree: list[Any] = []
 
-    def flat(*values: Any) -> list[Any]:
+    def flat(*values: Value) -> list[Value]:
         out = fun(first_tree.unflatten(values[: len(first)]), second_tree.unflatten(values[len(first) :]))
         leaves, treedef = tree.flatten(out)
         out_tree.append(treedef)
@@ -171,7 +186,7 @@ def _trace(
     return jaxpr, consts, out_tree[0]
 
 
-def _taking(jaxpr: Any, before: list[Any], after: list[Any]) -> ClosedJaxpr:
+def _taking(jaxpr: Jaxpr, before: list[Any], after: list[Any]) -> ClosedJaxpr:
     """The program with what both programs closed over as first arguments: its own between those of the other."""
     unused = [[Var(value.aval) for value in values] for values in (before, after)]
     return ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*unused[0], *jaxpr.constvars, *unused[1], *jaxpr.invars]))

@@ -63,7 +63,7 @@ def custom_linear_solve(
     transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
     symmetric: bool = False,
     has_aux: bool = False,
-) -> Any:
+) -> PyTree:
     """The solution `x` of `matvec(x) = b`, with the derivatives of a solution, however it is found.
 
     Derivatives are solutions of linear equations with the same `matvec`: `solve` itself is never differentiated. They

@@ -12,6 +12,7 @@ from tangrad._custom_rules.structures import lines_of, paths_of, place
 from tangrad.core import (
     ClosedJaxpr,
     PrimitiveSet,
+    ShapedArray,
     as_array,
     as_operand,
     class_boundary,
@@ -31,7 +32,7 @@ mapped_calls = PrimitiveSet("mapped_calls", api=1)
     evaluate=evaluate,
     decompose=inline,
 )
-def custom_vmap_call_p(*avals: Any, jaxpr: Any, rule: Any, num_consts: int, name: str) -> Any:
+def custom_vmap_call_p(*avals: Any, jaxpr: Any, rule: Any, num_consts: int, name: str) -> tuple[ShapedArray, ...]:
     """A call of a function with a batch rule of its own; without one (None) it is mapped as its program is."""
     return tuple(jaxpr.out_avals)
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p, run
 from tangrad.autodiff import Zero
 from tangrad.core import ClosedJaxpr, RuleSet, current_trace
 from tangrad.extend.masking import Sizes, mask_jaxpr, masked_flat
+
+if TYPE_CHECKING:
+    from tangrad._custom_rules.calls import FlatCall
+    from tangrad.typing import Value, Values
 
 mask = RuleSet("mask", api=1)
 
@@ -40,7 +44,7 @@ class _Masked:
         """The mapped axes that the function may use."""
         return axes_of(self.function)
 
-    def masked(self, function: Callable[..., Any], values: Sequence[Any], shapes: Shapes) -> tuple[list[Any], Shapes]:
+    def masked(self, function: Callable[..., Any], values: Sequence[Value], shapes: Shapes) -> tuple[list[Any], Shapes]:
         """Run a function of flat values; what does not count in its results is 0."""
         outs, out_shapes = masked_flat(function, values, shapes, self.sizes)
         return [self.sizes.fill(out, shape, 0) for out, shape in zip(outs, out_shapes, strict=True)], out_shapes
@@ -65,7 +69,7 @@ class _Masked:
 class _MaskedFunction(_Masked):
     __slots__ = ()
 
-    def __call__(self, *values: Any) -> list[Any]:
+    def __call__(self, *values: Any) -> list[Value]:
         return self.masked(lambda *args: run(self.function, args), values, self.shapes)[0]
 
 
@@ -136,7 +140,7 @@ class _MaskedBwd(_Masked):
         return [self.padded(one) if type(one) is Zero else next(rest) for one in found]
 
 
-def _program(jaxpr: Any, args: Any, shapes: Shapes, sizes: Sizes, trace: Any) -> tuple[Any, list[Any]]:
+def _program(jaxpr: FlatCall, args: Values, shapes: Shapes, sizes: Sizes, trace: Any) -> tuple[Any, list[Any]]:
     """The masked function in the form that it has, and the operands that it takes before the others."""
     if type(jaxpr) is not ClosedJaxpr:
         return _MaskedFunction(jaxpr, shapes, sizes, trace), []

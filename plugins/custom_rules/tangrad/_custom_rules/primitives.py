@@ -7,22 +7,35 @@ it runs on what the bottom trace gives it, so its author may branch on concrete 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, as_array, eval_jaxpr, trace_to_jaxpr
+from tangrad.core import (
+    Array,
+    ClosedJaxpr,
+    NamedAxisEffect,
+    PrimitiveSet,
+    ShapedArray,
+    as_array,
+    eval_jaxpr,
+    trace_to_jaxpr,
+)
 from tangrad.core.programs import check_results
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Value, Values
 
 custom_rules = PrimitiveSet("custom_rules", api=1)
 
 
-def run(program: Any, args: Any) -> Any:
+def run(program: Any, args: Any) -> Sequence[Value]:
     """Run either form of a function on flat values."""
     if type(program) is ClosedJaxpr:
         return eval_jaxpr(program.jaxpr, program.consts, *args)
     return program(*args)
 
 
-def out_avals(program: Any, avals: Any) -> tuple[Any, ...]:
+def out_avals(program: Any, avals: tuple[ShapedArray, ...]) -> tuple[Any, ...]:
     """The types of the results of either form."""
     if type(program) is ClosedJaxpr:
         return tuple(program.out_avals)
@@ -38,20 +51,20 @@ def _axis_effects(*functions: Any) -> frozenset[Any]:
     return frozenset([NamedAxisEffect(name) for function in functions for name, _ in axes_of(function)])
 
 
-def effects(avals: Any, params: Any) -> frozenset[Any]:
+def effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Any]:
     """Those of the program; and any axis in scope, which the rule may use, or a function that is no program yet."""
     program = params["jaxpr"]
     found = _axis_effects(program, params["rule"] if "rule" in params else params["fwd"])
     return found | program.effects if type(program) is ClosedJaxpr else found
 
 
-def evaluate(args: Any, params: Any) -> tuple[Any, ...]:
+def evaluate(args: Values, params: Params) -> tuple[Array, ...]:
     """On concrete values no rule is needed: the function runs."""
     outs = check_results(lambda: run(params["jaxpr"], args), "a function with rules of its own")
     return tuple([as_array(out) for out in outs])
 
 
-def inline(*args: Any, jaxpr: Any, **_: Any) -> tuple[Any, ...]:
+def inline(*args: Value, jaxpr: ClosedJaxpr, **_: Any) -> Values:
     """Inside a compiled program nothing is left of the rules."""
     return tuple(run(jaxpr, args))
 
@@ -65,7 +78,9 @@ def inline(*args: Any, jaxpr: Any, **_: Any) -> tuple[Any, ...]:
     evaluate=evaluate,
     decompose=inline,
 )
-def custom_jvp_call_p(*avals: Any, jaxpr: Any, rule: Any, num_consts: int, name: str) -> Any:
+def custom_jvp_call_p(
+    *avals: ShapedArray, jaxpr: Any, rule: Any, num_consts: int, name: str
+) -> tuple[ShapedArray, ...]:
     """A call of a function with a jvp rule of its own."""
     return out_avals(jaxpr, avals)
 
@@ -79,7 +94,9 @@ def custom_jvp_call_p(*avals: Any, jaxpr: Any, rule: Any, num_consts: int, name:
     evaluate=evaluate,
     decompose=inline,
 )
-def custom_vjp_call_p(*avals: Any, jaxpr: Any, fwd: Any, num_consts: int, name: str) -> Any:
+def custom_vjp_call_p(
+    *avals: ShapedArray, jaxpr: ClosedJaxpr, fwd: Any, num_consts: int, name: str
+) -> tuple[ShapedArray, ...]:
     """A call of a function with a vjp rule of its own."""
     return out_avals(jaxpr, avals)
 
@@ -101,7 +118,13 @@ def _refuse_forward_mode(name: str) -> Any:
     decompose=lambda *args, name, **_: _refuse_forward_mode(name),
 )
 def custom_lin_p(
-    *avals: Any, bwd: Any, num_res: int, active: tuple[bool, ...], avals_out: Any, nonzero: Any, name: str
-) -> Any:
+    *avals: ShapedArray,
+    bwd: Any,
+    num_res: int,
+    active: tuple[bool, ...],
+    avals_out: tuple[ShapedArray, ...],
+    nonzero: Any,
+    name: str,
+) -> tuple[ShapedArray, ...]:
     """The linear map of tangents whose transpose is a user's `bwd`: it can only be transposed."""
     return tuple([aval for aval, has in zip(avals_out, nonzero, strict=True) if has])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from tangrad import tree
 from tangrad._custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
@@ -14,10 +14,22 @@ from tangrad._custom_rules.primitives import custom_vjp_call_p
 from tangrad._custom_rules.structures import leaves_or_none
 from tangrad._custom_rules.zeros import shown, taken
 from tangrad.autodiff import Zero, tangent_aval
-from tangrad.core import Tracer, as_array, as_operand, class_boundary, copy_identity, dtypes, returned_leaves
+from tangrad.core import (
+    ShapedArray,
+    Tracer,
+    as_array,
+    as_operand,
+    class_boundary,
+    copy_identity,
+    dtypes,
+    returned_leaves,
+)
 from tangrad.core.programs import computes_at_once
 from tangrad.errors import UnexpectedTracerError
-from tangrad.tree_util import keystr, tree_map
+from tangrad.tree_util import PyTreeDef, keystr, tree_map
+
+if TYPE_CHECKING:
+    from tangrad.typing import PyTree, Value
 
 
 class CustomVJPPrimal:
@@ -34,7 +46,7 @@ class CustomVJPPrimal:
         self.perturbed = perturbed
 
 
-def custom_vjp_primal_tree_values(tree: Any) -> Any:
+def custom_vjp_primal_tree_values(tree: Any) -> PyTree:
     """What a forward rule with `symbolic_zeros` was called with, each `CustomVJPPrimal` replaced by its value.
 
     Raises TypeError for another leaf.
@@ -193,7 +205,13 @@ class FwdRule(UserRule):
     __slots__ = ("_avals", "_bwd", "_optimize_remat", "_symbolic_zeros")
 
     def __init__(
-        self, flat: FlatCall, fwd: Any, bwd: Any, symbolic_zeros: bool, optimize_remat: bool, avals: Any
+        self,
+        flat: FlatCall,
+        fwd: Any,
+        bwd: Any,
+        symbolic_zeros: bool,
+        optimize_remat: bool,
+        avals: tuple[ShapedArray, ...] | None,
     ) -> None:
         super().__init__(flat, fwd)
         self._bwd = bwd
@@ -223,13 +241,13 @@ class FwdRule(UserRule):
         bwd = BwdRule(flat, self._bwd, self._symbolic_zeros, res_tree, fixed, [primal.aval for primal in primals])
         return outs, [as_operand(leaf) for place, leaf in enumerate(residuals) if place not in fixed], bwd
 
-    def _or_function(self, values: Sequence[Any]) -> Any:
+    def _or_function(self, values: Sequence[Value]) -> Any:
         """The forward rule, as a call that becomes one of the function where the residuals are unused."""
         flat, fwd = self._flat, self._rule
         both = custom_dce(lambda *leaves: fwd(*flat.full(leaves)))
 
         @both.def_dce
-        def rule(used: Any, *leaves: Any) -> Any:
+        def rule(used: Any, *leaves: Value) -> Any:
             if isinstance(used, (tuple, list)) and not any(tree.leaves(used[1])):
                 return type(used)((flat.arguments.fun(*flat.full(leaves)), tree.map(lambda _: None, used[1])))
             return fwd(*flat.full(leaves))
@@ -247,9 +265,9 @@ class BwdRule(UserRule):
         flat: FlatCall,
         bwd: Any,
         symbolic_zeros: bool,
-        res_tree: Any,
+        res_tree: PyTreeDef,
         fixed: dict[int, Any],
-        in_avals: list[Any],
+        in_avals: list[ShapedArray],
     ) -> None:
         super().__init__(flat, bwd)
         self._symbolic_zeros = symbolic_zeros
@@ -258,7 +276,7 @@ class BwdRule(UserRule):
         self._out_tree = flat.out_tree
         self._in_avals = in_avals
 
-    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Value | Zero]:
         flat, bwd = self._flat, self._rule
         arrays, fixed = iter(residuals), self._fixed
         given = self._res_tree.unflatten(
@@ -277,7 +295,7 @@ class BwdRule(UserRule):
             for (path, _), aval, leaf in zip(paths, self._in_avals, leaves, strict=True)
         ]
 
-    def _leaves(self, what: str, found: Any) -> list[Any]:
+    def _leaves(self, what: str, found: Any) -> list[Value | None]:
         """One cotangent for each leaf of the arguments; None stands for zeros of a whole part of the tree."""
         treedef, count = self._flat.treedef, len(self._flat.treedef.children())
         if isinstance(found, list) and len(found) == count:
@@ -296,7 +314,7 @@ class BwdRule(UserRule):
             ) from None
 
 
-def _check_cotangent(where: str, aval: Any, leaf: Any) -> Any:
+def _check_cotangent(where: str, aval: ShapedArray, leaf: Value | None) -> Value | Zero:
     expected = tangent_aval(aval)
     if leaf is None or expected.dtype == dtypes.float0:
         return Zero(expected)

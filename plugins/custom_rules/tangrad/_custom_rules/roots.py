@@ -24,7 +24,7 @@ from tangrad.autodiff import linearize
 from tangrad.core import Tracer, api_boundary, dtypes, thread
 from tangrad.core.caches import free_after_fork, register_cache
 from tangrad.core.settings import cache_context
-from tangrad.typing import PyTree
+from tangrad.typing import PyTree, Value
 
 T = TypeVar("T")
 Aux = TypeVar("Aux")
@@ -61,7 +61,7 @@ def custom_root(
     solve: Callable[[Callable[[Any], Any], Any], Any],
     tangent_solve: Callable[[Callable[[Any], Any], Any], Any],
     has_aux: bool = False,
-) -> Any:
+) -> PyTree:
     """A zero of `f`, with the derivatives that the implicit function theorem gives it.
 
     They are derivatives with respect to what `f` closes over. `solve` is never differentiated; nothing depends on how
@@ -103,7 +103,7 @@ def custom_root(
 def _programs_of_root(f: Any, solve: Any, tangent_solve: Any, vectors: Vectors, has_aux: bool) -> Programs:
     """The programs of residual, solve and tangent solve."""
 
-    def linearized(x: Any, b: Any) -> Any:
+    def linearized(x: Value, b: Value) -> Value:
         return tangent_solve(linearize(f, x)[1], b)
 
     role = Role(ROOT, "solve", solve)
@@ -185,7 +185,7 @@ def custom_implicit_solve(
     transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
     symmetric: bool = False,
     has_aux: bool = False,
-) -> Any:
+) -> PyTree:
     """The solution `x` of `residual(operands, x) = 0`, with the derivatives that the residual gives it.
 
     For libraries of solvers: as `custom_root`, but
@@ -269,7 +269,7 @@ class _Functions:
     def _trace(self, given: Vectors, x: Vectors, symmetric: bool, has_aux: bool) -> Programs:
         residual, solve, tangent_solve, transpose_solve = self.functions
 
-        def linearized(operands: Any, at: Any, b: Any) -> Any:
+        def linearized(operands: Any, at: Value, b: Value) -> Value:
             _, linear = linearize(lambda y: residual(operands, y), at)
             return custom_linear_solve(linear, b, tangent_solve, transpose_solve, symmetric)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import tangrad
 from tangrad._custom_rules.primitives import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 from tangrad.conformance import Sample, draw, recorded
@@ -35,7 +37,7 @@ def samples() -> list[Sample]:
     return [*found, _linear(x)]
 
 
-def _linear(x: Any) -> Sample:
+def _linear(x: np.ndarray) -> Sample:
     params = {
         "bwd": lambda residuals, cotangents: (_bind("mul", cotangents[0], residuals[0]),),
         "num_res": 1,

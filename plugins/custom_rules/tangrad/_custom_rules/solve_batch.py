@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.solves import custom_linear_solve_p, custom_root_p, split
 from tangrad.batching import batch_jaxpr, place_axis, to_front
-from tangrad.core import RuleSet
+from tangrad.core import ClosedJaxpr, RuleSet
+
+if TYPE_CHECKING:
+    from tangrad.typing import Values
 
 batch = RuleSet("batch", api=1)
 
@@ -19,7 +22,7 @@ def _mapped(dims: Sequence[Any]) -> Flags:
 
 
 def _agreed(
-    programs: Sequence[Any], of_consts: Sequence[Flags], repeats: Sequence[int], start: Flags, axis: Any
+    programs: Sequence[ClosedJaxpr], of_consts: Sequence[Flags], repeats: Sequence[int], start: Flags, axis: Any
 ) -> Flags:
     """Which parts of the unknown are mapped: the least that every program gives back as it takes it.
 
@@ -38,7 +41,7 @@ def _agreed(
 
 
 def _programs(
-    programs: Sequence[Any], of_consts: Sequence[Flags], repeats: Sequence[int], flags: Flags, axis: Any
+    programs: Sequence[ClosedJaxpr], of_consts: Sequence[Flags], repeats: Sequence[int], flags: Flags, axis: Any
 ) -> list[tuple[Any, Flags]]:
     """The mapped programs, and which of their results are mapped."""
     found: list[tuple[Any, Flags]] = []
@@ -73,11 +76,11 @@ def _bind(primitive: Any, repeats: dict[str, int], args: Any, dims: Any, axis: A
 
 
 @batch.rule(custom_root_p)
-def _(args: Any, dims: Any, *, axis_info: Any, **params: Any) -> Any:
+def _(args: Values, dims: Any, *, axis_info: Any, **params: Any) -> Any:
     return _bind(custom_root_p, {"f": 1, "solve": 1, "tangent_solve": 2}, args, dims, axis_info, params)
 
 
 @batch.rule(custom_linear_solve_p)
-def _linear_solve(args: Any, dims: Any, *, axis_info: Any, **params: Any) -> Any:
+def _linear_solve(args: Values, dims: Any, *, axis_info: Any, **params: Any) -> Any:
     repeats = {"matvec": 1, "vecmat": 1, "solve": 1, "transpose_solve": 1}
     return _bind(custom_linear_solve_p, repeats, args, dims, axis_info, params)

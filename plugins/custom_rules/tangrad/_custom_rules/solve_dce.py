@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._custom_rules.solves import custom_linear_solve_p, custom_root_p
-from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, keeps_alive
+from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, dce_jaxpr, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache
 
 dce = RuleSet("dce", api=1)
@@ -28,7 +28,7 @@ def _thin(program: ClosedJaxpr, used_outputs: tuple[bool, ...], num_consts: int)
 def _thinner(names: Sequence[str]) -> Any:
     """The rule for a primitive whose programs have these names; the one named `solve` gives the results."""
 
-    def rule(used_outputs: Any, equation: Any) -> Any:
+    def rule(used_outputs: Any, equation: JaxprEqn) -> Any:
         if not any(used_outputs) and not keeps_alive(equation.effects):
             return [False] * len(equation.invars), None
         params, num_consts = equation.params, equation.params["num_consts"]

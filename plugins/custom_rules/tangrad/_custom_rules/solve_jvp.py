@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.solves import call, custom_linear_solve_p, custom_root_p, split
-from tangrad.autodiff import Zero, add_tangents, instantiate, is_linear, jvp_flat, symbolic_zeros, with_weak_type_of
-from tangrad.core import RuleSet
+from tangrad.autodiff import (
+    Linear,
+    Zero,
+    add_tangents,
+    instantiate,
+    is_linear,
+    jvp_flat,
+    symbolic_zeros,
+    with_weak_type_of,
+)
+from tangrad.core import ClosedJaxpr, RuleSet, ShapedArray
 from tangrad.extend.lax import neg_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 jvp = RuleSet("jvp", api=1)
 transpose = RuleSet("transpose", api=1)
@@ -18,14 +30,22 @@ def _all_zero(tangents: Sequence[Any]) -> bool:
     return all([type(tangent) is Zero for tangent in tangents])
 
 
-def _typed(values: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
+def _typed(values: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Value]:
     """Values with the weak-type flags of `avals`."""
     return [with_weak_type_of(instantiate(value), aval) for value, aval in zip(values, avals, strict=True)]
 
 
 @jvp.rule(custom_root_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, *, f: Any, solve: Any, tangent_solve: Any, num_consts: Any) -> Any:
+def _(
+    primals: Values,
+    tangents: tuple[Value | Zero, ...],
+    *,
+    f: ClosedJaxpr,
+    solve: ClosedJaxpr,
+    tangent_solve: ClosedJaxpr,
+    num_consts: Any,
+) -> Any:
     # f(m, x(m)) = 0 near m, hence  d_x f · dx = -d_m f · dm.  What only the search for x depends on has no part in it.
     outs = custom_root_p.bind(*primals, f=f, solve=solve, tangent_solve=tangent_solve, num_consts=num_consts)
     of_f, _, of_tangent_solve, _ = split(primals, num_consts)
@@ -45,7 +65,7 @@ def _(primals: Any, tangents: Any, *, f: Any, solve: Any, tangent_solve: Any, nu
 
 @jvp.rule(custom_linear_solve_p)
 @symbolic_zeros
-def _linear_solve(primals: Any, tangents: Any, *, num_consts: Any, **programs: Any) -> Any:
+def _linear_solve(primals: Values, tangents: tuple[Value | Zero, ...], *, num_consts: Any, **programs: Any) -> Any:
     # A x = b,  hence  A dx = db - dA x: one more solution with the same A.
     outs = custom_linear_solve_p.bind(*primals, num_consts=num_consts, **programs)
     of_matvec, *others, b = split(primals, num_consts)
@@ -69,8 +89,14 @@ def _linear_solve(primals: Any, tangents: Any, *, num_consts: Any, **programs: A
 @transpose.rule(custom_linear_solve_p)
 @symbolic_zeros
 def _transpose(
-    cotangents: Any, *args: Any, matvec: Any, vecmat: Any, solve: Any, transpose_solve: Any, num_consts: Any
-) -> Any:
+    cotangents: Values,
+    *args: Value | Linear,
+    matvec: ClosedJaxpr,
+    vecmat: ClosedJaxpr,
+    solve: ClosedJaxpr,
+    transpose_solve: ClosedJaxpr,
+    num_consts: Any,
+) -> tuple[Value | None, ...]:
     if transpose_solve is None:
         raise TypeError(
             "custom_linear_solve: a reverse-mode derivative solves the transposed equation, so it needs "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
 from tangrad._custom_rules.calls import function_name
@@ -11,6 +11,7 @@ from tangrad._custom_rules.structures import check_structure, type_differences
 from tangrad.autodiff import marked, set_weak_type_p
 from tangrad.core import (
     ClosedJaxpr,
+    ShapedArray,
     array_leaves,
     as_array,
     as_operand,
@@ -19,6 +20,10 @@ from tangrad.core import (
     thread,
     trace_to_jaxpr,
 )
+
+if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
+    from tangrad.typing import Value
 
 
 class Vectors:
@@ -31,7 +36,7 @@ class Vectors:
 
     __slots__ = ("avals", "name", "treedef")
 
-    def __init__(self, name: str, treedef: Any, avals: Sequence[Any]) -> None:
+    def __init__(self, name: str, treedef: PyTreeDef, avals: Sequence[ShapedArray]) -> None:
         self.name = name
         self.treedef = treedef
         self.avals = tuple(avals)
@@ -43,14 +48,14 @@ class Vectors:
     def unflatten(self, values: Sequence[Any]) -> Any:
         return self.treedef.unflatten([as_array(value) for value in values])
 
-    def as_weak(self, values: Sequence[Any]) -> list[Any]:
+    def as_weak(self, values: Sequence[Value]) -> list[Value]:
         """Values with the weak-type flags of these types."""
         return [
             value if value.aval.weak_type is aval.weak_type else set_weak_type_p.bind(value, weak_type=aval.weak_type)
             for value, aval in zip(values, self.avals, strict=True)
         ]
 
-    def as_different(self, values: Sequence[Any]) -> list[Any]:
+    def as_different(self, values: Sequence[Value]) -> list[Value]:
         """Values that count as differing along the mapped axes along which these types do, at least."""
         if thread.typed_axes is None:
             return list(values)
@@ -69,7 +74,7 @@ def vectors_of(value: Any, what: str, name: str) -> tuple[list[Any], Vectors]:
 
 
 def of_one_type_along_axes(
-    operands: list[Any], vectors: Vectors, make: Callable[[Vectors], tuple[Program | None, ...]]
+    operands: list[Value], vectors: Vectors, make: Callable[[Vectors], tuple[Program | None, ...]]
 ) -> tuple[list[Any], Vectors, tuple[Any, ...]]:
     """The vectors of an equation, and its programs, which all differ along the same mapped axes.
 
@@ -113,7 +118,7 @@ class Program:
 
     __slots__ = ("__weakref__", "aux_tree", "closed", "consts")
 
-    def __init__(self, closed: ClosedJaxpr, consts: list[Any], aux_tree: Any) -> None:
+    def __init__(self, closed: ClosedJaxpr, consts: list[Value], aux_tree: PyTreeDef) -> None:
         self.closed = closed
         self.consts = consts
         self.aux_tree = aux_tree
@@ -155,7 +160,7 @@ def trace(
     counts = [len(vectors.avals) for vectors in arguments]
     aux_trees: list[Any] = []
 
-    def flat(*values: Any) -> list[Any]:
+    def flat(*values: Value) -> list[Value]:
         given, start = [], 0
         for vectors, count in zip(arguments, counts):
             given.append(vectors.unflatten(values[start : start + count]))
@@ -176,12 +181,12 @@ def _pair(role: Role, out: Any) -> Any:
     return out
 
 
-def _aux_operands(role: Role, aux: Any) -> list[Any]:
+def _aux_operands(role: Role, aux: Any) -> list[Value]:
     leaves, _ = returned_leaves(aux, str(role), "aux")
     return [as_operand(leaf) for leaf in leaves]
 
 
-def _check_result(role: Role, out: Any, expected: Vectors) -> list[Any]:
+def _check_result(role: Role, out: Value, expected: Vectors) -> list[Value]:
     leaves, treedef = returned_leaves(out, str(role))
     operands = [as_operand(leaf) for leaf in leaves]
     avals = [operand.aval for operand in operands]

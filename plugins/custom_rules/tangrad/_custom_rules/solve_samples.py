@@ -11,7 +11,7 @@ from tangrad._custom_rules.linear_solves import custom_linear_solve
 from tangrad._custom_rules.roots import custom_root
 from tangrad._custom_rules.solves import custom_linear_solve_p, custom_root_p
 from tangrad.conformance import Sample, draw, recorded
-from tangrad.core import find_primitive, literal
+from tangrad.core import Primitive, find_primitive, literal
 
 
 def _bind(name: str, *args: Any) -> Any:
@@ -29,7 +29,9 @@ def samples() -> list[Sample]:
     return [_linear(diagonal, b, True), _linear(diagonal, b, False), _root(diagonal)]
 
 
-def _tied(primitive: Any, run: Callable[..., Any], *values: Any, without: Mapping[str, str] | None = None) -> Sample:
+def _tied(
+    primitive: Primitive, run: Callable[..., Any], *values: np.ndarray, without: Mapping[str, str] | None = None
+) -> Sample:
     """A sample with `values` as arguments: several programs of a solve close over the same value, and it can only
     change for all of them at once.
     """
@@ -44,7 +46,7 @@ def _tied(primitive: Any, run: Callable[..., Any], *values: Any, without: Mappin
     return Sample(primitive, values, params, enter=enter, without=without or {})
 
 
-def _linear(diagonal: Any, b: Any, transposable: bool) -> Sample:
+def _linear(diagonal: np.ndarray, b: np.ndarray, transposable: bool) -> Sample:
     def run(diagonal: Any, b: Any) -> Any:
         divide = lambda _, y: _bind("div", y, diagonal)
         with_aux = lambda _, y: (_bind("div", y, diagonal), _bind("neg", diagonal))

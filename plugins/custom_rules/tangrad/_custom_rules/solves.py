@@ -10,9 +10,12 @@ programs that are not run say how the solve is differentiated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tangrad.core import NamedAxisEffect, PrimitiveSet, as_array, eval_jaxpr
+from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, ShapedArray, as_array, eval_jaxpr
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Value, Values
 
 solves = PrimitiveSet("solves", api=1)
 
@@ -35,12 +38,14 @@ def call(program: Any, *parts: Sequence[Any]) -> list[Any]:
     return eval_jaxpr(program.jaxpr, program.consts, *[value for part in parts for value in part])
 
 
-def _run(args: Sequence[Any], params: dict[str, Any], position: int) -> tuple[Any, ...]:
+def _run(args: Sequence[Value], params: Params, position: int) -> Values:
     parts = split(args, params["num_consts"])
     return tuple(call(params["solve"], parts[position], parts[-1]))
 
 
-def _solutions(avals: Sequence[Any], equation: Any, solve: Any, counts: Sequence[int], position: int) -> Any:
+def _solutions(
+    avals: Sequence[ShapedArray], equation: ClosedJaxpr, solve: ClosedJaxpr, counts: Sequence[int], position: int
+) -> tuple[ShapedArray, ...]:
     """The types of the results: those that `solve`, the program at a position, gives.
 
     Operands may differ along more mapped axes than the programs were traced for, as the cotangents of a branch do that
@@ -62,7 +67,7 @@ def _arrays(values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([as_array(value) for value in values])
 
 
-def _effects(avals: Any, params: dict[str, Any]) -> frozenset[Any]:
+def _effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Any]:
     """What `solve` does; and the axes that any of the programs uses, as derivatives of the solve use them too."""
     programs = [value for value in params.values() if hasattr(value, "in_avals")]
     axes = [effect for program in programs for effect in program.effects if isinstance(effect, NamedAxisEffect)]
@@ -78,7 +83,9 @@ def _effects(avals: Any, params: dict[str, Any]) -> frozenset[Any]:
     evaluate=lambda args, params: _arrays(_run(args, params, SOLVE_OF_ROOT)),
     decompose=lambda *args, **params: _run(args, params, SOLVE_OF_ROOT),
 )
-def custom_root_p(*avals: Any, f: Any, solve: Any, tangent_solve: Any, num_consts: tuple[int, ...]) -> Any:
+def custom_root_p(
+    *avals: ShapedArray, f: ClosedJaxpr, solve: ClosedJaxpr, tangent_solve: ClosedJaxpr, num_consts: tuple[int, ...]
+) -> tuple[ShapedArray, ...]:
     """A zero of `f`, found by `solve`; `tangent_solve` solves the linear equations that derivatives lead to.
 
     `f` takes `(consts, x)` and gives a residual like `x`; `solve` takes `(consts, guess)` and gives `x` and auxiliary
@@ -98,8 +105,13 @@ def custom_root_p(*avals: Any, f: Any, solve: Any, tangent_solve: Any, num_const
     decompose=lambda *args, **params: _run(args, params, SOLVE_OF_LINEAR),
 )
 def custom_linear_solve_p(
-    *avals: Any, matvec: Any, vecmat: Any, solve: Any, transpose_solve: Any, num_consts: tuple[int, ...]
-) -> Any:
+    *avals: ShapedArray,
+    matvec: ClosedJaxpr,
+    vecmat: ClosedJaxpr,
+    solve: ClosedJaxpr,
+    transpose_solve: ClosedJaxpr,
+    num_consts: tuple[int, ...],
+) -> tuple[ShapedArray, ...]:
     """The `x` for which `matvec(x)` is `b`, found by `solve`, and its auxiliary values; linear in `b`.
 
     All programs take `(consts, b)` or `(consts, x)`. `vecmat` and `transpose_solve`, the same for the transposed

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
-from tangrad.tree_util import equality_errors, keystr
+from tangrad.tree_util import PyTreeDef, equality_errors, keystr
+
+if TYPE_CHECKING:
+    from tangrad.core import ShapedArray
+    from tangrad.typing import Value
 
 
 class _Value:
     """Stands for an array where only the structure of a tree counts."""
 
 
-def leaves_or_none(treedef: Any, value: Any, prefix: bool = False) -> list[Any]:
+def leaves_or_none(treedef: PyTreeDef, value: Any, prefix: bool = False) -> list[Value | None]:
     """The leaves of a tree of that structure, in which None may stand for a whole part: None for each leaf of it.
 
     With `prefix` any leaf may stand for a part so. Raises TypeError or ValueError for another structure.
     """
     leaves: list[Any] = []
 
-    def add(found: Any, part: Any) -> bool:  # users' nodes are made of the results: not all of them take None
+    def add(found: Value | None, part: Any) -> bool:  # users' nodes are made of the results: not all of them take None
         if found is not None and not prefix and type(part) is not _Value:
             raise ValueError("an array stands in place of a tree")
         leaves.extend([found] * tree.structure(part).num_leaves)
@@ -31,12 +35,12 @@ def leaves_or_none(treedef: Any, value: Any, prefix: bool = False) -> list[Any]:
     return leaves
 
 
-def paths_of(treedef: Any) -> list[str]:
+def paths_of(treedef: PyTreeDef) -> list[str]:
     """The path of each leaf, as it is written after the name of a variable."""
     return [keystr(path) for path, _ in tree.leaves_with_path(treedef.unflatten(range(treedef.num_leaves)))]
 
 
-def differences(expected: Any, found: Any) -> Iterator[str]:
+def differences(expected: PyTreeDef, found: PyTreeDef) -> Iterator[str]:
     """Where two structures differ: for each place its path, and what is there in both."""
     one, other = [treedef.unflatten([_Value()] * treedef.num_leaves) for treedef in (expected, found)]
     for path, first, second, why in equality_errors(one, other):
@@ -50,12 +54,12 @@ def place(treedef: Any, position: int) -> str:
     return f" (result{path})" if path else ""
 
 
-def lines_of(expected: Any, found: Any) -> str:
+def lines_of(expected: PyTreeDef, found: PyTreeDef) -> str:
     """Where two structures differ, a line for each place."""
     return "".join([f"\n  {line}" for line in differences(expected, found)])
 
 
-def check_structure(what: str, expected_name: str, expected: Any, found: Any) -> None:
+def check_structure(what: str, expected_name: str, expected: PyTreeDef, found: PyTreeDef) -> None:
     """Raise TypeError unless a result has the structure that was expected; `expected_name` says whose that is."""
     if expected != found:
         raise TypeError(
@@ -64,7 +68,7 @@ def check_structure(what: str, expected_name: str, expected: Any, found: Any) ->
         )
 
 
-def type_differences(treedef: Any, expected: Sequence[Any], found: Sequence[Any]) -> list[str]:
+def type_differences(treedef: PyTreeDef, expected: Sequence[ShapedArray], found: Sequence[ShapedArray]) -> list[str]:
     """Where shapes or dtypes of two lists of avals differ: for each place its path, and both types."""
     pairs = list(zip(expected, found, strict=True))
     if all([one is other or (one.shape == other.shape and one.dtype == other.dtype) for one, other in pairs]):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad import tree
 from tangrad.autodiff import Zero, instantiate, tangent_aval
-from tangrad.core import ShapedArray, as_array, as_operand, dtypes, get_aval, is_array_value
+from tangrad.core import Array, ShapedArray, as_array, as_operand, dtypes, get_aval, is_array_value
+
+if TYPE_CHECKING:
+    from tangrad.typing import PyTree, Value
 
 
 class SymbolicZero:
@@ -37,7 +40,7 @@ class SymbolicZero:
         return f"SymbolicZero({self.aval.str_short()})"
 
 
-def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> PyTree:
     """The zero tangent of each leaf of a tree of arrays: an array, or a `SymbolicZero`.
 
     >>> from tangrad.custom_derivatives import zero_from_primal
@@ -47,7 +50,7 @@ def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
     return tree.map(lambda leaf: shown(Zero.of(as_operand(leaf)), symbolic_zeros), val)
 
 
-def shown(tangent: Any, symbolic_zeros: bool) -> Any:
+def shown(tangent: Any, symbolic_zeros: bool) -> Array | SymbolicZero | np.ndarray:
     """A tangent as a user's rule gets it: an array (for float0, NumPy's), or a symbolic zero if it asked."""
     if type(tangent) is not Zero:
         return as_array(tangent)
@@ -58,7 +61,7 @@ def shown(tangent: Any, symbolic_zeros: bool) -> Any:
     return as_array(instantiate(tangent))
 
 
-def taken(leaf: Any) -> Any:
+def taken(leaf: Value) -> Value | Zero:
     """A tangent that a user's rule returned: a value or a `Zero`. Raises TypeError for what is no array."""
     if isinstance(leaf, (SymbolicZero, Zero)):
         return Zero(leaf.aval)

@@ -5,21 +5,27 @@ Rows are gone through on the host (`HostProgram`): the program has one call howe
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._debug.primitives import debug_callback_p, debug_print_p, io_callback_p, pure_callback_p
 from tangrad.batching import operand_of_call
-from tangrad.core import RuleSet
+from tangrad.core import Primitive, RuleSet, ShapedArray
+
+if TYPE_CHECKING:
+    from tangrad._debug.calls import HostCall
+    from tangrad.typing import Values
 
 batch = RuleSet("batch", api=1)
 
 
-def _batched(result_avals: Any, size: Any) -> tuple[Any, ...]:
+def _batched(result_avals: tuple[ShapedArray, ...], size: Any) -> tuple[ShapedArray, ...]:
     return tuple([aval.update(shape=(size, *aval.shape)) for aval in result_avals])
 
 
 @batch.rule(pure_callback_p)
-def _(args: Any, dims: Any, *, axis_info: Any, callback: Any, result_avals: Any, vmap_method: Any) -> Any:
+def _(
+    args: Any, dims: Any, *, axis_info: Any, callback: HostCall, result_avals: tuple[ShapedArray, ...], vmap_method: Any
+) -> Any:
     size = axis_info.size
     if vmap_method is None:
         raise NotImplementedError(
@@ -49,8 +55,8 @@ def _io(args: Any, dims: Any, *, axis_info: Any, callback: Any, result_avals: An
     return outs, (0,) * len(outs)
 
 
-def _for_each_row(primitive: Any) -> Any:
-    def rule(args: Any, dims: Any, *, axis_info: Any, callback: Any, **params: Any) -> Any:
+def _for_each_row(primitive: Primitive) -> Any:
+    def rule(args: Values, dims: Any, *, axis_info: Any, callback: HostCall, **params: Any) -> Any:
         primitive.bind(*args, callback=callback.mapped(dims, axis_info.size), **params)
         return (), ()
 

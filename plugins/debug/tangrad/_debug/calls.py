@@ -14,10 +14,10 @@ import numpy as np
 
 from tangrad import tree
 from tangrad._debug.host import HostState, Overrides
-from tangrad.core import Array, dtypes, thread
+from tangrad.core import Array, ShapedArray, dtypes, thread
 from tangrad.core.tools import SourceInfo, without_internal_frames
 from tangrad.errors import CallbackError
-from tangrad.tree_util import keystr
+from tangrad.tree_util import PyTreeDef, keystr
 
 ToArray = Callable[[Any, Any], Array]
 
@@ -60,7 +60,7 @@ class HostCall:
         self,
         kind: str,
         function: Callable[..., Any],
-        in_tree: Any,
+        in_tree: PyTreeDef,
         out_tree: Any,
         overrides: Overrides,
         place: SourceInfo,
@@ -134,7 +134,7 @@ class HostCall:
             )
         return [self._leaf(out, leaf, aval, position) for position, (leaf, aval) in enumerate(zip(leaves, results))]
 
-    def _leaf(self, out: Any, leaf: Any, aval: Any, position: int) -> Any:
+    def _leaf(self, out: Any, leaf: Any, aval: ShapedArray, position: int) -> Any:
         try:
             array = np.asarray(leaf)
             dtype = dtypes.canonicalize_dtype(array.dtype)
@@ -206,7 +206,12 @@ class HostProgram:
     __slots__ = ("_avals", "_places", "_results", "_sizes", "_to_array", "_wrapped", "call")
 
     def __init__(
-        self, call: HostCall, avals: Sequence[Any], results: Sequence[Any], to_array: ToArray, wrapped: bool = True
+        self,
+        call: HostCall,
+        avals: Sequence[ShapedArray],
+        results: Sequence[ShapedArray],
+        to_array: ToArray,
+        wrapped: bool = True,
     ) -> None:
         """`avals` and `results` are the types of operands and results. `to_array(contents, aval)` makes an array of the
         backend, which must stay good after the call: the user's function may keep it. `wrapped`: see `HostCall.run`.
@@ -219,7 +224,7 @@ class HostProgram:
         self._avals = [_row_aval(aval, places) for aval, places in zip(avals, self._places)]
         self._results = [aval.update(shape=aval.shape[len(self._sizes) :]) for aval in results]
 
-    def __call__(self, *contents: Any) -> tuple[Any, ...]:
+    def __call__(self, *contents: Any) -> tuple[np.ndarray, ...]:
         """Call the function, once for each row of a batch."""
         if not self._sizes:
             return tuple(self._run(contents))
@@ -230,7 +235,7 @@ class HostProgram:
                 out[row[::-1]] = result
         return tuple(outs)
 
-    def _run(self, contents: Sequence[Any]) -> list[Any]:
+    def _run(self, contents: Sequence[np.ndarray]) -> list[np.ndarray]:
         arrays = [self._to_array(array, aval) for array, aval in zip(contents, self._avals)]
         return self.call.run(arrays, self._results, self._wrapped)
 
@@ -239,7 +244,7 @@ class HostProgram:
 Places = list[int | None]
 
 
-def _places(aval: Any, dims: Sequence[int | None]) -> Places:
+def _places(aval: ShapedArray, dims: Sequence[int | None]) -> Places:
     """Where the mapped axes are. `dims`: of each map, the innermost first, among the axes that are there by then."""
     places: Places = [None] * (len(aval.shape) - sum([dim is not None for dim in dims]))
     for number, dim in enumerate(dims):
@@ -248,7 +253,7 @@ def _places(aval: Any, dims: Sequence[int | None]) -> Places:
     return places
 
 
-def _row_aval(aval: Any, places: Places) -> Any:
+def _row_aval(aval: ShapedArray, places: Places) -> ShapedArray:
     return aval.update(shape=tuple([size for size, place in zip(aval.shape, places) if place is None]))
 
 

@@ -6,9 +6,12 @@ then throws away. Those of input and output happen exactly as often as the progr
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from tangrad.core import Effect
+from tangrad.core import Effect, ShapedArray
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
 
 
 class _HostEffect(Effect):
@@ -63,11 +66,11 @@ _DEBUG = (frozenset([DebugEffect()]), frozenset([OrderedDebugEffect()]))
 _IO = (frozenset([IOEffect()]), frozenset([OrderedIOEffect()]))
 
 
-def debug_effects(avals: Any, params: dict[str, Any]) -> frozenset[Effect]:
+def debug_effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Effect]:
     """The effects of a callback for debugging, by its parameters."""
     return _DEBUG[bool(params["ordered"])]
 
 
-def io_effects(avals: Any, params: dict[str, Any]) -> frozenset[Effect]:
+def io_effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Effect]:
     """The effects of a callback for input and output, by its parameters."""
     return _IO[bool(params["ordered"])]

@@ -42,7 +42,7 @@ def pure_callback(
     sharding: Any = None,
     vmap_method: str | None = None,
     **kwargs: Any,
-) -> Any:
+) -> PyTree:
     """Call a Python function without side effects from within a program.
 
     The function may be called more than once, or not at all where its results are unused. It has no derivative: give
@@ -106,7 +106,7 @@ def io_callback(
     sharding: Any = None,
     ordered: bool = False,
     **kwargs: Any,
-) -> Any:
+) -> PyTree:
     """Call a Python function with side effects from within a program: once each time the program comes by.
 
     Args:

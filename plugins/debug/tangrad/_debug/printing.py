@@ -96,7 +96,7 @@ def debug_print(
     partitioned: bool = False,
     skip_format_check: bool = False,
     **kwargs: Any,
-) -> Any:
+) -> Callable[..., None] | None:
     """Print values when a program computes them.
 
     Formatting waits for the values, so the format is no f-string: `debug.print("{x}", x=x)`. Under `vmap` a line is
@@ -146,7 +146,7 @@ def debug_log(
     partitioned: bool = False,
     skip_format_check: bool = False,
     **kwargs: Any,
-) -> Any:
+) -> Callable[..., None] | None:
     """As `debug.print`, as a message of level INFO of the logger `tangrad`, ascribed to the line of this call.
 
     >>> import tangrad

@@ -24,25 +24,25 @@ def samples() -> list[Sample]:
     ]
 
 
-def _sum(x: Any, y: Any) -> Any:
+def _sum(x: Any, y: Any) -> tuple[np.ndarray, ...]:
     """A function of the host that works on rows and on batches, with arguments of size 1."""
     with np.errstate(all="ignore"):  # huge numbers overflow
         return (np.asarray(x) * 2 + (np.asarray(y) != 0),)
 
 
-def _two(x: Any, y: Any) -> Any:
+def _two(x: Any, y: Any) -> tuple[np.ndarray | np.generic, ...]:
     """One that works on rows alone."""
     with np.errstate(all="ignore"):  # huge numbers overflow
         return np.asarray(x).sum(), ~np.asarray(y)
 
 
-def _pure(function: Any, x: Any, y: Any, method: str) -> Sample:
+def _pure(function: Any, x: np.ndarray, y: np.ndarray, method: str) -> Sample:
     declared = tuple([ShapedArray(result.shape, result.dtype) for result in function(x, y)])
     _, params = recorded(pure_callback_p, lambda: pure_callback(function, declared, x, y, vmap_method=method))
     return Sample(pure_callback_p, (x, y), params, derivatives=0)
 
 
-def _effectful(x: Any) -> list[Sample]:
+def _effectful(x: np.ndarray) -> list[Sample]:
     return [
         sample
         for ordered in (False, True)
@@ -56,7 +56,7 @@ class _Log:
     def __init__(self) -> None:
         self._seen: list[Any] = []
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any) -> np.ndarray:
         self._seen.append(np.array(x))
         return np.asarray(x) + 1
 
@@ -66,19 +66,19 @@ class _Log:
         return seen
 
 
-def _io(log: _Log, x: Any, ordered: bool) -> Sample:
+def _io(log: _Log, x: np.ndarray, ordered: bool) -> Sample:
     aval = ShapedArray(x.shape, x.dtype)
     _, params = recorded(io_callback_p, lambda: io_callback(log, aval, x, ordered=ordered))
     without = {"batch": ORDERED} if ordered else {}
     return Sample(io_callback_p, (x,), params, derivatives=0, without=without, observe=log.take)
 
 
-def _debug(log: _Log, x: Any, ordered: bool) -> Sample:
+def _debug(log: _Log, x: np.ndarray, ordered: bool) -> Sample:
     _, params = recorded(debug_callback_p, lambda: debug_callback(log, x, ordered=ordered))
     return Sample(debug_callback_p, (x,), params, derivatives=0, observe=log.take)
 
 
-def _print(log: _Log, x: Any, ordered: bool) -> Sample:
+def _print(log: _Log, x: np.ndarray, ordered: bool) -> Sample:
     call, _ = debug_call("debug.print", log, (x,), {})
     params = {"fmt": "{}", "callback": call, "ordered": ordered, "partitioned": False}
     return Sample(debug_print_p, (x,), params, derivatives=0, observe=log.take)

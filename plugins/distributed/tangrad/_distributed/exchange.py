@@ -25,7 +25,7 @@ DIGEST_WORDS = 4
 def process_allgather(in_tree: ArrayLike, tiled: bool = False) -> np.ndarray: ...
 @overload
 def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree: ...
-def process_allgather(in_tree: PyTree, tiled: bool = False) -> Any:
+def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree:
     """The arrays that each process has, in all of them.
 
     Args:
@@ -57,7 +57,7 @@ def process_allgather(in_tree: PyTree, tiled: bool = False) -> Any:
 def broadcast_one_to_all(in_tree: ArrayLike, is_source: bool | None = None) -> np.ndarray: ...
 @overload
 def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTree: ...
-def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> Any:
+def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTree:
     """The arrays of one process, in all of them.
 
     Args:

@@ -20,7 +20,7 @@ T = TypeVar("T")
 def host_local_array_to_global_array(local_inputs: ArrayLike, global_mesh: Mesh, pspecs: Any) -> Array: ...
 @overload
 def host_local_array_to_global_array(local_inputs: T, global_mesh: Mesh, pspecs: Any) -> T: ...
-def host_local_array_to_global_array(local_inputs: PyTree, global_mesh: Mesh, pspecs: Any) -> Any:
+def host_local_array_to_global_array(local_inputs: PyTree, global_mesh: Mesh, pspecs: Any) -> PyTree:
     """Arrays over a mesh of all processes, of what each process has of them.
 
     Args:
@@ -47,7 +47,7 @@ def host_local_array_to_global_array(local_inputs: PyTree, global_mesh: Mesh, ps
 def global_array_to_host_local_array(global_inputs: ArrayLike, global_mesh: Mesh, pspecs: Any) -> Array: ...
 @overload
 def global_array_to_host_local_array(global_inputs: T, global_mesh: Mesh, pspecs: Any) -> T: ...
-def global_array_to_host_local_array(global_inputs: PyTree, global_mesh: Mesh, pspecs: Any) -> Any:
+def global_array_to_host_local_array(global_inputs: PyTree, global_mesh: Mesh, pspecs: Any) -> PyTree:
     """What this process has of arrays over a mesh of all processes, as arrays over its own part of the mesh.
 
     Args:

@@ -20,6 +20,7 @@ from tangrad.extend.symbolic import Plan, evaluate_shape, plan
 if TYPE_CHECKING:
     from tangrad.core import Sharding
     from tangrad.sharding import Mesh
+    from tangrad.tree_util import PyTreeDef
 
 oldest_convention = 9
 newest_convention = 10
@@ -251,7 +252,7 @@ def _hlo(shardings: Sequence[SavedSharding | None], avals: Sequence[Any], count:
     )
 
 
-def argument_labels(in_tree: Any) -> list[str]:
+def argument_labels(in_tree: PyTreeDef) -> list[str]:
     """What the flat arguments are called in messages: `args[0]`, `kwargs['x']`."""
     paths = tree.flatten_with_path(in_tree.unflatten(range(in_tree.num_leaves)))[0]
     return [("args", "kwargs")[path[0].idx] + "".join(map(str, path[1:])) for path, _ in paths]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import default_backend, tree
 from tangrad._export.checks import DisabledSafetyCheck, check_contents
@@ -11,12 +11,16 @@ from tangrad._export.exported import NUMPY, Exported, argument_labels
 from tangrad._export.programs import written_program
 from tangrad._export.shardings import devices_of, saved
 from tangrad.autodiff import tangent_aval, vjp
-from tangrad.core import api_boundary, backend_names, eval_jaxpr, get_backend
+from tangrad.core import Backend, ClosedJaxpr, api_boundary, backend_names, eval_jaxpr, get_backend
 from tangrad.core.backends import program_shardings
 from tangrad.core.programs import lower_program
 from tangrad.extend.jit import JitFunction, TracedParts, jit, parts_of_traced, stated
 from tangrad.extend.runtime import portable_program
 from tangrad.extend.symbolic import Plan, plan
+
+if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
+    from tangrad.typing import Value, Values
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu", NUMPY)
 
@@ -34,7 +38,7 @@ def default_export_platform() -> str:
     return str(_xla().devices()[0].platform)
 
 
-def _xla() -> Any:
+def _xla() -> Backend:
     if "xla" not in backend_names():
         raise NotImplementedError(
             "export makes StableHLO for all platforms but numpy, which needs the XLA backend: "
@@ -104,7 +108,11 @@ def _checked_platforms(platforms: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _exported(
-    parts: TracedParts, in_tree: Any, out_tree: Any, platforms: tuple[str, ...], checks: tuple[DisabledSafetyCheck, ...]
+    parts: TracedParts,
+    in_tree: PyTreeDef,
+    out_tree: PyTreeDef,
+    platforms: tuple[str, ...],
+    checks: tuple[DisabledSafetyCheck, ...],
 ) -> Exported:
     closed, name = parts.program, parts.name
     _check_effects(closed, name)
@@ -136,7 +144,7 @@ def _exported(
     )
 
 
-def _check_effects(closed: Any, name: str) -> None:
+def _check_effects(closed: ClosedJaxpr, name: str) -> None:
     ordered = sorted([str(effect) for effect in closed.effects if effect.ordered])
     if ordered:
         raise NotImplementedError(
@@ -167,7 +175,7 @@ def _exported_vjp(parts: TracedParts, platforms: tuple[str, ...], checks: tuple[
     closed = parts.program
     count = len(closed.in_avals)
 
-    def pulled_back(*values: Any) -> Any:
+    def pulled_back(*values: Value) -> Values:
         def run(*primals: Any) -> Any:
             return eval_jaxpr(closed.jaxpr, closed.consts, *primals)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad.autodiff import tangent_aval, zeros
-from tangrad.core import PrimitiveSet, get_aval
+from tangrad.core import PrimitiveSet, ShapedArray, get_aval
 
 exporting = PrimitiveSet("exporting", api=1)
 
 
 @exporting.primitive(name="call_exported", multiple_results=True, weak_type="own")
-def call_exported_p(*avals: Any, exported: Any) -> Any:
+def call_exported_p(*avals: ShapedArray, exported: Any) -> tuple[ShapedArray, ...]:
     """The results of an exported program on flat arguments."""
     return exported.results_for(avals)
 
@@ -30,6 +30,6 @@ def _tangents(exported: Any, avals: Any) -> tuple[Any, ...]:
 
 
 @exporting.primitive(name="push_forward", multiple_results=True, weak_type="own", decompose=_forward)
-def push_forward_p(*avals: Any, exported: Any) -> Any:
+def push_forward_p(*avals: Any, exported: Any) -> tuple[ShapedArray, ...]:
     """The tangents of an exported program's results, of its arguments and their tangents."""
     return _tangents(exported, avals[: len(exported.in_avals)])

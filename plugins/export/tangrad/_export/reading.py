@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tangrad._export.bytecode import DamagedModule, read_contents
 from tangrad._export.checks import DisabledSafetyCheck, check_contents
@@ -15,11 +15,15 @@ from tangrad._export.shardings import MOST_DEVICES, SavedSharding
 from tangrad._export.shardings import read as read_sharding
 from tangrad._export.structures import tree_from
 from tangrad._export.writing import HEADER, HEADERS, MAGIC, MOST
-from tangrad.core import ShapedArray
+from tangrad.core import ClosedJaxpr, ShapedArray
 from tangrad.dtypes import ExtendedDType
 from tangrad.extend import runtime
 from tangrad.extend.runtime import checked_constraints
 from tangrad.extend.symbolic import SymbolicScope, parse_dimension
+
+if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
+    from tangrad.typing import DType
 
 
 def deserialize(blob: bytes | bytearray | memoryview) -> Exported:
@@ -77,7 +81,7 @@ def _check_module(module: bytes, fields: dict[str, Any]) -> None:
     check_contents(fields["fun_name"], *found, fields["disabled_safety_checks"])
 
 
-def _program(written: memoryview, fields: dict[str, Any]) -> Any:
+def _program(written: memoryview, fields: dict[str, Any]) -> ClosedJaxpr | None:
     """The program for NumPy, or None where there is none."""
     if (NUMPY in fields["platforms"]) != (len(written) > 0):
         _refuse(f"it is for {fields['platforms']}, and has a program for NumPy of {len(written)} bytes")
@@ -164,7 +168,7 @@ def _shardings(found: Any, key: str, avals: Sequence[Any], count: int) -> tuple[
     return tuple([read_sharding(entry, aval.ndim, count) for entry, aval in zip(entries, avals, strict=True)])
 
 
-def check_arguments(in_tree: Any) -> None:
+def check_arguments(in_tree: PyTreeDef) -> None:
     """Raise ValueError unless a structure is that of positional arguments and keywords."""
     shape = in_tree.unflatten(range(in_tree.num_leaves))
     if type(shape) is not tuple or [type(part) for part in shape] != [tuple, dict]:
@@ -198,7 +202,7 @@ class _NoTables:
     aval = array = primitive = program = size = staticmethod(_refer)
 
 
-def _dtype(name: Any) -> Any:
+def _dtype(name: Any) -> DType:
     if not isinstance(name, dict):
         return runtime.dtype_named(name)
     found = runtime.read(name, _NoTables())

@@ -114,7 +114,7 @@ def over_mesh(sharding: SavedSharding | None, mesh: Mesh) -> Sharding | None:
 # --- in files ---------------------------------------------------------------------------------------------------------
 
 
-def described(sharding: SavedSharding | None) -> Any:
+def described(sharding: SavedSharding | None) -> list[Any] | None:
     """A sharding as JSON: `null`, or grid, dimensions and order."""
     if sharding is None:
         return None

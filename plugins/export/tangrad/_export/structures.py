@@ -154,7 +154,7 @@ def _is_defined_again(known: type, found: type) -> bool:
 # --- writing --------------------------------------------------------------------------------------------------------
 
 
-def described_tree(structure: Any, depth: int = 0) -> Any:
+def described_tree(structure: PyTreeDef, depth: int = 0) -> int | str | list[Any] | None:
     """A structure as JSON: 0 for a leaf, None, `["tuple", ...]`, `["list", ...]`, `["dict", [key, ...], ...]`,
     `["node", name, what its author wrote in hexadecimal, ...]`.
 
@@ -189,12 +189,12 @@ def described_tree(structure: Any, depth: int = 0) -> Any:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def tree_from(description: Any) -> Any:
+def tree_from(description: Any) -> PyTreeDef:
     """The structure of a description. Raises ValueError for what is none, and for nodes that are not registered."""
     return _built(description, 0)
 
 
-def _built(description: Any, depth: int) -> Any:
+def _built(description: Any, depth: int) -> PyTreeDef:
     if depth > DEPTH:
         raise ValueError("a structure that is nested too deeply")
     if description is None or (type(description) is int and description == LEAF):
@@ -215,11 +215,11 @@ def _built(description: Any, depth: int) -> Any:
     raise ValueError(f"{kind!r:.80} is no kind of structure")
 
 
-def _node(kind: type, metadata: Any, children: list[Any]) -> Any:
+def _node(kind: type, metadata: Any, children: list[PyTreeDef]) -> PyTreeDef:
     return PyTreeDef.from_node_data_and_children(None, (kind, metadata), children)
 
 
-def _registered(name: str, written: str, children: list[Any]) -> Any:
+def _registered(name: str, written: str, children: list[PyTreeDef]) -> PyTreeDef:
     form = _form_named(name)
     if form is None:
         raise ValueError(

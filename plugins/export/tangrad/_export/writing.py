@@ -13,7 +13,7 @@ from typing import Any
 
 from tangrad._export.shardings import described
 from tangrad._export.structures import described_tree
-from tangrad.core import dtypes
+from tangrad.core import ShapedArray, dtypes
 from tangrad.dtypes import ExtendedDType
 from tangrad.extend import runtime
 
@@ -72,7 +72,7 @@ def _described_shardings(exported: Any) -> dict[str, Any]:
     return {key: list(map(described, getattr(exported, key))) for key in ("in_shardings", "out_shardings")}
 
 
-def described_aval(aval: Any) -> list[Any]:
+def described_aval(aval: ShapedArray) -> list[Any]:
     """A type as JSON: its dtype and its shape."""
     try:
         dtype = runtime.written(aval.dtype, None) if isinstance(aval.dtype, ExtendedDType) else None  # type: ignore[arg-type]

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._ffi.data_types import DATA_TYPES
+
+if TYPE_CHECKING:
+    from tangrad.typing import DType
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def normalized(values: Mapping[str, Any], path: str = "") -> Dictionary:
     return Dictionary(tuple(items))
 
 
-def _as_text(name: Any) -> str:
+def _as_text(name: str) -> str:
     if not isinstance(name, str):
         raise TypeError(f"ffi_call: names of attributes are texts, got {name!r} of type {type(name).__name__}")
     return name
@@ -102,7 +105,7 @@ def _in_64_bits(value: Any, path: str) -> Any:
     return value
 
 
-def _known(dtype: Any, path: str, value: Any) -> Any:
+def _known(dtype: DType, path: str, value: Any) -> Any:
     if dtype.name not in DATA_TYPES or dtype.kind == "c":
         raise TypeError(_refusal(path, value))
     return dtype

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._ffi.primitives import ffi_call_p
 from tangrad.batching import move_axis, operand_of_call
 from tangrad.core import RuleSet
 from tangrad.extend.lax import scan
 
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Values
+
 batch = RuleSet("batch", api=1)
 
 
 @batch.rule(ffi_call_p)
-def _(args: Any, dims: Any, *, axis_info: Any, vmap_method: Any, **params: Any) -> Any:
+def _(args: Values, dims: Any, *, axis_info: Any, vmap_method: Any, **params: Any) -> Any:
     size = axis_info.size
     if vmap_method is None:
         raise NotImplementedError(
@@ -28,7 +31,7 @@ def _(args: Any, dims: Any, *, axis_info: Any, vmap_method: Any, **params: Any) 
     return outs, (0,) * len(outs)
 
 
-def _at_once(args: Any, dims: Any, size: Any, vmap_method: str, params: dict[str, Any]) -> Any:
+def _at_once(args: Values, dims: Any, size: Any, vmap_method: str, params: Params) -> Values:
     operands = [operand_of_call(arg, dim, size, vmap_method) for arg, dim in zip(args, dims, strict=True)]
     layouts = [
         layout if len(layout) == operand.aval.ndim else _with_batch(layout)
@@ -52,7 +55,7 @@ def _with_batch(layout: tuple[int, ...]) -> tuple[int, ...]:
     return (0, *[dimension + 1 for dimension in layout])
 
 
-def _for_each_row(args: Any, dims: Any, size: Any, vmap_method: str, params: dict[str, Any]) -> Any:
+def _for_each_row(args: Values, dims: Any, size: Any, vmap_method: str, params: Params) -> Values:
     mapped = [move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True) if dim is not None]
 
     def call(_: Any, rows: Any) -> Any:

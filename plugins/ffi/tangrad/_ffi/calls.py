@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack, overload
 from tangrad._ffi.attributes import normalized
 from tangrad._ffi.primitives import ffi_call_p
 from tangrad.core import Array, ShapedArray, api_boundary, as_operand, dtypes, is_array_value
-from tangrad.typing import HasShapeAndDType
+from tangrad.typing import HasShapeAndDType, Params
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized", None)
 
@@ -119,7 +119,7 @@ def ffi_call(
 
 
 @api_boundary
-def _call(params: Any, input_layouts: Any, aliases: Any, several: bool, /, *args: Any, **attributes: Any) -> Any:
+def _call(params: Params, input_layouts: Any, aliases: Any, several: bool, /, *args: Any, **attributes: Any) -> Any:
     for position, arg in enumerate(args):
         if not is_array_value(arg):
             raise TypeError(
@@ -165,7 +165,7 @@ def _declared_aval(declared: Any, number: int | None) -> ShapedArray:
     return ShapedArray(shape, dtype)
 
 
-def _layouts(name: str, what: str, given: Any, avals: Any) -> tuple[tuple[int, ...], ...]:
+def _layouts(name: str, what: str, given: Any, avals: Sequence[ShapedArray]) -> tuple[tuple[int, ...], ...]:
     if given is None:
         return tuple([tuple(range(aval.ndim)) for aval in avals])
     given = list(given)
@@ -183,7 +183,9 @@ def _layouts(name: str, what: str, given: Any, avals: Any) -> tuple[tuple[int, .
     return tuple(found)
 
 
-def _aliases(aliases: Any, in_avals: Any, out_avals: Any) -> tuple[tuple[int, int], ...]:
+def _aliases(
+    aliases: Any, in_avals: Sequence[ShapedArray], out_avals: tuple[ShapedArray, ...]
+) -> tuple[tuple[int, int], ...]:
     for kind, number, count in [
         *[("operand", operand, len(in_avals)) for operand in aliases],
         *[("result", result, len(out_avals)) for result in aliases.values()],

@@ -7,8 +7,11 @@ with its size and a chain of extensions, of which metadata is the only one used 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from ctypes import POINTER, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
 from typing import Any
+
+import numpy as np
 
 from tangrad._ffi.attributes import Dictionary, Elements, Scalar
 from tangrad._ffi.data_types import DATA_TYPES
@@ -34,7 +37,7 @@ class Structure(ctypes.Structure):
 _HEAD = [("struct_size", c_size_t), ("extensions", c_void_p)]
 
 
-def structure(name: str, *fields: tuple[str, Any]) -> Any:
+def structure(name: str, *fields: tuple[str, Any]) -> type[Any]:
     """The class of a structure with these fields after its size and extensions."""
     return type(name, (Structure,), {"_fields_": [*_HEAD, *fields], "__doc__": f"XLA_FFI_{name}."})
 
@@ -149,7 +152,7 @@ class AttributeList:
 class BufferList:
     """The operands or results of one call, as arrays of NumPy whose memory handlers read and write."""
 
-    def __init__(self, arrays: Any, shapes: Any) -> None:
+    def __init__(self, arrays: Sequence[np.ndarray], shapes: Any) -> None:
         count = len(arrays)
         types, pointers = (c_int * count)(*[BUFFER] * count), (c_void_p * count)()
         self._alive: list[Any] = [arrays, types, pointers]

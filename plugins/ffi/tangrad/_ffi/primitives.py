@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from tangrad.core import Effect, PrimitiveSet
+from tangrad.core import Effect, PrimitiveSet, ShapedArray
+
+if TYPE_CHECKING:
+    from tangrad._ffi.attributes import Dictionary
+    from tangrad.typing import Params
 
 foreign = PrimitiveSet("foreign", api=1)
 
@@ -27,16 +31,16 @@ class FfiEffect(Effect):
 _EFFECTS = (frozenset[Effect](), frozenset[Effect]([FfiEffect()]))
 
 
-def _effects(avals: Any, params: dict[str, Any]) -> frozenset[Effect]:
+def _effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Effect]:
     return _EFFECTS[params["has_side_effect"]]
 
 
 @foreign.primitive(name="ffi_call", multiple_results=True, weak_type="own", effects=_effects)
 def ffi_call_p(
-    *avals: Any,
+    *avals: ShapedArray,
     target: str,
-    result_avals: tuple[Any, ...],
-    attributes: Any,
+    result_avals: tuple[ShapedArray, ...],
+    attributes: Dictionary,
     aliases: tuple[tuple[int, int], ...],
     input_layouts: tuple[tuple[int, ...], ...],
     output_layouts: tuple[tuple[int, ...], ...],
@@ -44,7 +48,7 @@ def ffi_call_p(
     has_side_effect: bool,
     api_version: int,
     backend_config: str | None,
-) -> Any:
+) -> tuple[ShapedArray, ...]:
     """The results of a compiled function, called by the name of its target.
 
     `aliases` are pairs of an operand and the result that takes over its memory; layouts list the dimensions from the

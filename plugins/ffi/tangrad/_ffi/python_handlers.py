@@ -14,7 +14,7 @@ from tangrad._ffi import frames
 _HANDLER = ctypes.CFUNCTYPE(c_void_p, c_void_p)
 
 
-def handler(work: Callable[[Any], None]) -> Any:
+def handler(work: Callable[[Any], None]) -> Callable[..., Any]:
     """`work(frame)` as a function pointer that answers as a compiled handler does: with its version, if asked."""
 
     @_HANDLER
@@ -29,7 +29,7 @@ def handler(work: Callable[[Any], None]) -> Any:
     return call
 
 
-def buffer(values: Any, position: int, element: Any) -> Any:
+def buffer(values: Any, position: int, element: Any) -> np.ndarray:
     """An operand or result of a frame as a NumPy array of that ctypes type, over the same memory."""
     found = frames.Buffer.from_address(values.args[position])
     shape = tuple(found.dims[: found.rank])

@@ -51,7 +51,7 @@ def samples() -> list[Sample]:
     ]
 
 
-def _sample(x: Any, method: str, **options: Any) -> Sample:
+def _sample(x: np.ndarray, method: str, **options: Any) -> Sample:
     call = ffi_call("tangrad.samples.scale", ShapedArray(x.shape, x.dtype), vmap_method=method, **options)
     _, params = recorded(ffi_call_p, lambda: call(x, factor=np.float32(3)))
     observe = _take if options.get("has_side_effect") else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from tangrad import tree
 from tangrad._jit.abstracted import abstracted
@@ -23,7 +23,10 @@ from tangrad.core import (
     holding,
     thread,
 )
-from tangrad.typing import PyTree
+from tangrad.typing import DTypeLike, PyTree
+
+if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
 
 
 @class_boundary
@@ -50,7 +53,7 @@ class ShapeDtypeStruct:
     weak_type: bool
 
     def __init__(
-        self, shape: Any, dtype: Any, named_shape: Any = None, sharding: Any = None, weak_type: bool = False
+        self, shape: Any, dtype: DTypeLike, named_shape: Any = None, sharding: Any = None, weak_type: bool = False
     ) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must not be None")
@@ -131,7 +134,7 @@ class ShapeDtypeStruct:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={dtypes.dtype_name(self.dtype)}{extra})"
 
 
-def struct_tree(out_tree: Any, avals: Sequence[Any]) -> Any:
+def struct_tree(out_tree: PyTreeDef, avals: Sequence[Any]) -> PyTree:
     """Avals, and what stands for such already, as a tree of `ShapeDtypeStruct`s."""
     return out_tree.unflatten([_struct(aval) for aval in avals])
 
@@ -221,7 +224,7 @@ def make_jaxpr(
 def eval_shape(fun: Callable[..., Array], *args: PyTree, **kwargs: Any) -> ShapeDtypeStruct: ...
 @overload
 def eval_shape(fun: Callable[..., Any], *args: PyTree, **kwargs: Any) -> PyTree: ...
-def eval_shape(fun: Callable[..., Any], *args: PyTree, **kwargs: Any) -> Any:
+def eval_shape(fun: Callable[..., Any], *args: PyTree, **kwargs: Any) -> PyTree:
     """Shapes and dtypes of `fun(*args, **kwargs)`, without computing anything.
 
     Args:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from tangrad import tree
 from tangrad._jit.call import AbstractLeaf, Call, Traced
 from tangrad.core import ClosedJaxpr, composition
-from tangrad.core.arguments import first_symbolic, is_symbolic
+from tangrad.core.arguments import SymbolicDimension, first_symbolic, is_symbolic
 from tangrad.core.caches import JaxprCache, RecentlyUsed, register_cache
 from tangrad.core.tools import how_to_install
-from tangrad.tree_util import broadcast_prefix
+from tangrad.tree_util import PyTreeDef, broadcast_prefix
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _RESERVED = frozenset(("_", "max", "min", "mod", "floordiv"))  # what symbolic shapes mean by them
@@ -38,12 +38,12 @@ class AbstractedAxes:
 
     __slots__ = ("_leaves", "_structure", "_variables")
 
-    def __init__(self, leaves: Sequence[Names], structure: Any) -> None:
+    def __init__(self, leaves: Sequence[Names], structure: PyTreeDef) -> None:
         self._leaves = leaves
         self._structure = structure
         self._variables: dict[Hashable, Any] = {}
 
-    def variable(self, name: Hashable) -> Any:
+    def variable(self, name: Hashable) -> SymbolicDimension:
         """The dimension variable of a name."""
         if not self._variables:
             found = dict.fromkeys([one for leaf in self._leaves for _, one in leaf.pairs])
@@ -161,7 +161,7 @@ def _words(names: Sequence[Hashable]) -> list[str]:
     return [str(name) if name in own else next(others) for name in names]
 
 
-def _variables(words: Sequence[str]) -> tuple[Any, ...]:
+def _variables(words: Sequence[str]) -> tuple[SymbolicDimension, ...]:
     plugin = composition().find("tangrad.api", "export.symbolic_shape")
     if plugin is None:
         needed = how_to_install("export.symbolic_shape")

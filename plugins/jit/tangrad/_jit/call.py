@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad import tree
 from tangrad._jit.layout import ShardingTree
@@ -14,6 +14,7 @@ from tangrad._jit.settings import DEFAULT_EFFORT
 from tangrad._jit.signature import check_hashable
 from tangrad.core import (
     Array,
+    Backend,
     ClosedJaxpr,
     ShapedArray,
     Sharding,
@@ -32,7 +33,10 @@ from tangrad.core import (
 from tangrad.core.caches import after_fork, free_after_fork, register_cache, typed_key
 from tangrad.core.programs import backend_of
 from tangrad.core.tools import mixed_backends
-from tangrad.tree_util import keystr
+from tangrad.tree_util import PyTreeDef, keystr
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 
 class Options(NamedTuple):
@@ -76,7 +80,7 @@ class Traced:
 
     __slots__ = ("jaxpr", "out_tree", "outer", "seconds")
 
-    def __init__(self, jaxpr: ClosedJaxpr, outer: list[Any], out_tree: Any) -> None:
+    def __init__(self, jaxpr: ClosedJaxpr, outer: list[Any], out_tree: PyTreeDef) -> None:
         self.jaxpr = jaxpr
         self.outer = outer
         self.out_tree = out_tree
@@ -119,7 +123,7 @@ def split_static(options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]
     return tuple(static), args, kwargs
 
 
-def arrays_for(backend: Any, leaves: Sequence[Any], options: Options) -> list[Any]:
+def arrays_for(backend: Backend, leaves: Sequence[Any], options: Options) -> list[Array]:
     """The leaves as arrays of one backend. Arrays of another are moved only if the options say where to run.
 
     Raises TypeError for tracers, and for what is no array; ValueError for arrays of another backend.
@@ -204,7 +208,7 @@ class Call:
             flags.extend([name in self._donated_names] * tree.structure(self._kwargs[name]).num_leaves)
         return tuple(flags)
 
-    def arguments(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+    def arguments(self, leaves: Sequence[Value]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of the user's function, with `leaves` in place of the traced ones."""
         dynamic = self.treedef.unflatten(leaves)
         args, kwargs = dynamic if self.has_keywords else (dynamic, {})
@@ -231,7 +235,7 @@ def _given_by_name(options: Options, kwargs: dict[str, Any]) -> bool:
     return any(name in kwargs for name in options.donate_argnames)
 
 
-def run_backend(options: Options, leaves: Sequence[Any]) -> Any:
+def run_backend(options: Options, leaves: Sequence[Any]) -> Backend:
     """The backend that a call runs on: as the options say, or that of the first array."""
     if options.device is not None:
         return options.device.backend
@@ -241,7 +245,7 @@ def run_backend(options: Options, leaves: Sequence[Any]) -> Any:
     return backend_of(leaves) if options.backend is None else get_backend(options.backend)
 
 
-def _leaf(leaf: Any, position: int, call: Call, options: Options, leaves: Sequence[Any]) -> Any:
+def _leaf(leaf: Any, position: int, call: Call, options: Options, leaves: Sequence[Any]) -> Value:
     """A number or NumPy array as an array beside the others."""
     if not is_array_value(leaf):
         raise TypeError(
@@ -258,7 +262,7 @@ class AbstractLeaf:
 
     __slots__ = ("aval", "user_sharding")
 
-    def __init__(self, aval: Any, user_sharding: Any = None) -> None:
+    def __init__(self, aval: ShapedArray, user_sharding: Sharding | None = None) -> None:
         self.aval = aval
         self.user_sharding = user_sharding
 
@@ -289,7 +293,7 @@ def trace_call(fun: Callable[..., Any], call: Call, name: str, avals: Sequence[A
     """Trace the user's function for the types of a call; `avals`: for these of its leaves."""
     out_tree: list[Any] = []
 
-    def flat(*tracers: Any) -> list[Any]:
+    def flat(*tracers: Value) -> list[Any]:
         args, kwargs = call.arguments(tracers)
         out = fun(*args, **kwargs)
         leaves, treedef = tree.flatten(out)
@@ -362,7 +366,7 @@ def _free_all() -> None:
         tables.free()
 
 
-def tables_of(function: Any, key: Any) -> Tables:
+def tables_of(function: Any, key: Options) -> Tables:
     """The caches of a function under one set of options."""
     try:
         with _tables_lock:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._jit.call import Call, Traced
 from tangrad.core import dce_jaxpr, dtypes
 from tangrad.core.programs import usable_donations
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 _USER = 6  # frames up to who called the jitted function
 
@@ -43,7 +46,7 @@ def _long_name(aval: Any) -> str:
     return f"{dtypes.dtype_name(aval.dtype)}[{','.join(map(str, aval.shape))}]"
 
 
-def check_not_shared(path: Callable[[int], str], donated: Sequence[bool], arrays: Sequence[Any], name: str) -> None:
+def check_not_shared(path: Callable[[int], str], donated: Sequence[bool], arrays: Sequence[Value], name: str) -> None:
     """Raise ValueError if the buffer of an argument that is overwritten is that of another argument too.
 
     `path`: what the argument at a position is called.

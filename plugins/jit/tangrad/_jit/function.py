@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 from tangrad import tree
 from tangrad._jit import checks
-from tangrad._jit.abstract import struct_tree
+from tangrad._jit.abstract import ShapeDtypeStruct, struct_tree
 from tangrad._jit.abstracted import abstracted, filled_in
 from tangrad._jit.bound_methods import BoundMethod
 from tangrad._jit.call import (
@@ -39,6 +39,7 @@ from tangrad._jit.signature import infer_other, signature_of
 from tangrad._jit.stages import Lowered, TracedFunction
 from tangrad.core import (
     EVAL_TRACE,
+    Backend,
     Tracer,
     as_array,
     class_boundary,
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
 
     class Jit(Protocol):  # `jit` without a function
         def __call__(self, fun: Callable[P, R], /) -> JitFunction[P, R]: ...
+
+    from tangrad.typing import Value
 
 
 P = ParamSpec("P")
@@ -367,7 +370,7 @@ class JitFunction(Generic[P, R]):
         outs = execute(arrays)
         return outs[0] if out_tree is None else out_tree.unflatten(outs)
 
-    def _compile_entry(self, call: Call, backend: Any, key: Any, arrays: Sequence[Any]) -> Any:
+    def _compile_entry(self, call: Call, backend: Backend, key: Any, arrays: Sequence[Value]) -> Any:
         if self._axes is not None and backend.sizes_at_call and not (self._sharded or is_checking_values()):
             abstract, _ = self._axes.abstract(call)
             if abstract is not call:
@@ -466,7 +469,7 @@ class JitFunction(Generic[P, R]):
         traced = watched(self._name, self._trace, call)
         return TracedFunction.of(traced, call, self._name, self._options, traces == self._tables.traces)
 
-    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+    def eval_shape(self, *args: Any, **kwargs: Any) -> ShapeDtypeStruct:
         """Shapes and dtypes of the result, as a tree of `ShapeDtypeStruct`s."""
         traced = self._trace(Call(self._options, args, kwargs, abstract=True))
         return struct_tree(traced.out_tree, traced.jaxpr.out_avals)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._jit.primitives import jit_p
 from tangrad.autodiff import (
@@ -17,6 +17,9 @@ from tangrad.autodiff import (
 )
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var
 
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
+
 jvp = RuleSet("jvp", api=1)
 linearize = RuleSet("linearize", api=1)
 partial_eval = RuleSet("partial_eval", api=1)
@@ -24,7 +27,7 @@ partial_eval = RuleSet("partial_eval", api=1)
 
 @jvp.rule(jit_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, *, jaxpr: Any, name: str) -> Any:
+def _(primals: Values, tangents: tuple[Value | Zero, ...], *, jaxpr: ClosedJaxpr, name: str) -> Any:
     nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
     program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
     given = [tangent for tangent in tangents if type(tangent) is not Zero]
@@ -35,7 +38,7 @@ def _(primals: Any, tangents: Any, *, jaxpr: Any, name: str) -> Any:
 
 
 @linearize.rule(jit_p)
-def _(primals: Any, active: Any, *, jaxpr: Any, name: str) -> Any:
+def _(primals: Values, active: Any, *, jaxpr: ClosedJaxpr, name: str) -> Any:
     program = linearize_jaxpr(jaxpr, active)
     outs = jit_p.bind(*primals, jaxpr=program.primal, name=name)
     primals_out, residuals = program.split(primals, outs)
@@ -51,7 +54,7 @@ def _as_call(linear: ClosedJaxpr, name: str) -> ClosedJaxpr:
 
 
 @partial_eval.rule(jit_p)
-def _(known: Any, args: Any, *, jaxpr: Any, name: str) -> Any:
+def _(known: Any, args: Values, *, jaxpr: ClosedJaxpr, name: str) -> Any:
     if is_marked_linear(jaxpr):
         return None
     program = partial_eval_jaxpr(jaxpr, known)

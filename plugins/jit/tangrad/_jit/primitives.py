@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from tangrad.core import PrimitiveSet, eval_jaxpr
+from tangrad.core import ClosedJaxpr, PrimitiveSet, ShapedArray, eval_jaxpr
 from tangrad.core.programs import backend_of, check_results, program_for, to_arrays
 from tangrad.core.settings import is_checking_values
 
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Values
 
-def run_jaxpr(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+
+def run_jaxpr(args: Values, params: Params) -> Values:
     """Run the program of a `jit` equation on concrete arrays."""
     backend = backend_of(args)
     arrays = to_arrays(backend, args)
@@ -25,7 +28,7 @@ jit = PrimitiveSet("jit", api=1)
 
 
 @jit.primitive(name="jit", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=run_jaxpr)
-def jit_p(*avals: Any, jaxpr: Any, name: str) -> Any:
+def jit_p(*avals: ShapedArray, jaxpr: ClosedJaxpr, name: str) -> tuple[ShapedArray, ...]:
     """A call of the program `jaxpr`."""
     if len(avals) != len(jaxpr.in_avals):
         raise TypeError(f"jit: program {name!r} takes {len(jaxpr.in_avals)} arguments, got {len(avals)}")

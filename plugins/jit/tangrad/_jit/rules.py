@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._jit.primitives import jit_p
-from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, keeps_alive
+from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, dce_jaxpr, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache
 
 batch = RuleSet("batch", api=1)
@@ -25,7 +25,7 @@ register_cache(_thinned.clear)
 
 
 @dce.rule(jit_p)
-def _(used_outputs: Any, equation: Any) -> Any:
+def _(used_outputs: Any, equation: JaxprEqn) -> Any:
     closed = equation.params["jaxpr"]
     if not any(used_outputs) and not keeps_alive(equation.effects):
         return [False] * len(equation.invars), None

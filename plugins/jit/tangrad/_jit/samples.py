@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tangrad._jit.primitives import jit_p
 from tangrad.conformance import Sample, draw
 from tangrad.core import find_primitive, get_aval, trace_to_closed_jaxpr
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 
 def samples() -> list[Sample]:
@@ -15,15 +20,15 @@ def samples() -> list[Sample]:
     return [_call(_wave, x, y), _call(_wave, draw(dtype="float64"), draw(dtype="float64", seed=1)), _call(_twins, x)]
 
 
-def _wave(x: Any, y: Any) -> Any:
+def _wave(x: Value, y: Value) -> Values:
     sin, mul = find_primitive("elementwise.sin"), find_primitive("elementwise.mul")
     return (mul.bind(sin.bind(x), y), sin.bind(mul.bind(x, y)))
 
 
-def _twins(x: Any) -> Any:
+def _twins(x: Value) -> Values:
     return (x, find_primitive("elementwise.neg").bind(x))
 
 
-def _call(function: Any, *args: Any) -> Sample:
+def _call(function: Any, *args: np.ndarray) -> Sample:
     jaxpr = trace_to_closed_jaxpr(function, tuple([get_aval(arg) for arg in args]))
     return Sample(jit_p, args, {"jaxpr": jaxpr, "name": function.__name__})

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+Hashed = TypeVar("Hashed")
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -89,7 +91,7 @@ def check_names(parameters: Sequence[inspect.Parameter], given: Sequence[str], w
             raise ValueError(f"{what} has {name!r}, but the function's arguments are {', '.join(valid) or 'none'}")
 
 
-def check_hashable(value: Any, where: str) -> Any:
+def check_hashable(value: Hashed, where: str) -> Hashed:
     """Return a static value; raise ValueError naming the argument if it cannot be part of a cache key."""
     try:
         hash(value)

@@ -22,6 +22,7 @@ from tangrad.errors import MissingDistributionError
 if TYPE_CHECKING:
     from tangrad._jit.report.model import CompileReport
     from tangrad.core import Backend, ClosedJaxpr, Executable
+    from tangrad.tree_util import PyTreeDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class _Stage:
         self.donate_argnums = donate_argnums
 
     @property
-    def in_tree(self) -> Any:
+    def in_tree(self) -> PyTreeDef:
         """The structure of `(positional arguments, keyword arguments)`, static ones left out."""
         return tree.structure(self.args_info)
 
@@ -110,7 +111,7 @@ class _Stage:
 _ON_ONE_DEVICE, _SERIALIZE = "sharding.SingleDeviceSharding", "export.serialize_compiled"
 
 
-def _on_one_device(device: Any) -> Any:
+def _on_one_device(device: Any) -> Sharding:
     """The sharding of what is on one device. Raises MissingDistributionError where there are no shardings."""
     plugin = composition().find("tangrad.api", _ON_ONE_DEVICE)
     if plugin is None:
@@ -334,7 +335,7 @@ class Compiled(_Stage):
             lambda struct, sharding: struct.update(sharding=sharding), super().out_info, self.output_shardings
         )
 
-    def _shardings(self, side: int, positions: Sequence[int] | None, count: int) -> list[Any]:
+    def _shardings(self, side: int, positions: Sequence[int] | None, count: int) -> list[Sharding | None]:
         """Those of the arguments (side 0) or of the results (1), None for all that are not at `positions`."""
         places = self._program.executable.places()[side]
         at = range(count) if positions is None else positions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tangrad._masking.specs import parsed
 from tangrad.core import ShapedArray, api_boundary, returned_leaves, trace_to_jaxpr
 from tangrad.extend.symbolic import SymbolicScope
 from tangrad.tree_util import keystr
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,7 +53,7 @@ def shapecheck(in_shapes: Any, out_shape: Any) -> Callable[[F], F]:
         shapes = [parsed(spec, scope, None, name) for spec, name in zip(specs, names, strict=True)]
         returned: list[Any] = []
 
-        def flat(*tracers: Any) -> list[Any]:
+        def flat(*tracers: Value) -> list[Value]:
             outs, out_tree = returned_leaves(fun(*structure.unflatten(tracers)), "shapecheck: the function")
             returned.append(out_tree)
             return outs

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tangrad._masking.sizes import number
+from tangrad._masking.sizes import Sizes, number
 from tangrad.core import RuleSet
 from tangrad.extend.lax import convert_element_type_p
 from tangrad.extend.symbolic import dimension_as_value_p
+
+if TYPE_CHECKING:
+    from tangrad.core.arguments import SymbolicDimension
+    from tangrad.typing import DType, Value
 
 mask = RuleSet("mask", api=1)
 
 
 @mask.rule(dimension_as_value_p)
-def _(args: Any, shapes: Any, *, sizes: Any, dimension: Any, dtype: Any) -> Any:
+def _(args: Any, shapes: Any, *, sizes: Sizes, dimension: SymbolicDimension, dtype: DType) -> Value:
     size = number(sizes.logical(dimension))
     return convert_element_type_p.bind(size, new_dtype=dtype, weak_type=True)

@@ -26,7 +26,7 @@ from tangrad.core import (
 )
 from tangrad.extend.lax import convert_element_type_p
 from tangrad.extend.symbolic import SymbolicScope, evaluate_polynomial, plan, shape_text
-from tangrad.typing import ArrayLike, PyTree
+from tangrad.typing import ArrayLike, Dimensions, PyTree, Value
 
 R = TypeVar("R")
 
@@ -78,7 +78,7 @@ def mask(
         _check_constraints(scope, sizes)
         returned: list[Any] = []
 
-        def flat(*tracers: Any) -> list[Any]:
+        def flat(*tracers: Value) -> list[Value]:
             outs, out_tree = returned_leaves(fun(*structure.unflatten(tracers)), "mask: the function")
             returned.append(out_tree)
             return outs
@@ -133,7 +133,7 @@ class ShapeLeaf:
 
     __slots__ = ("shape",)
 
-    def __init__(self, shape: Any) -> None:
+    def __init__(self, shape: Dimensions) -> None:
         self.shape = shape
 
 
@@ -148,7 +148,7 @@ def check_result(out_shape: Any, result: Any, scope: SymbolicScope) -> None:
             )
 
 
-def _expected(spec: Any, shape: Any, scope: SymbolicScope, name: str) -> Any:
+def _expected(spec: str, shape: Dimensions, scope: SymbolicScope, name: str) -> Any:
     try:
         return parsed(spec, scope, shape if (isinstance(spec, str) and "_" in spec) or spec == "..." else None, name)
     except ValueError as error:

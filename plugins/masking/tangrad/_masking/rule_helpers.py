@@ -13,12 +13,15 @@ cotangent that does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._masking.sizes import Sizes
 from tangrad.core import Literal, Primitive, RuleSet
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import broadcast_in_dim_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 
 def positionwise(mask: RuleSet, *primitives: Primitive) -> None:
@@ -31,7 +34,7 @@ def positionwise(mask: RuleSet, *primitives: Primitive) -> None:
 
 
 def positionwise_rule(primitive: Primitive) -> Callable[..., Any]:
-    def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
+    def rule(args: Values, shapes: Any, *, sizes: Sizes, **params: Any) -> Value:
         shape = next((shape for shape in shapes if shape), ())
         operands = [
             arg if own or type(arg) is Literal else repeated(arg, (), shape, (), sizes)
@@ -42,7 +45,9 @@ def positionwise_rule(primitive: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def repeated(x: Any, own_shape: Sequence[Any], shape: Sequence[Any], dimensions: tuple[int, ...], sizes: Sizes) -> Any:
+def repeated(
+    x: Value, own_shape: Sequence[Any], shape: Sequence[Any], dimensions: tuple[int, ...], sizes: Sizes
+) -> Value:
     """An array repeated to a logical shape; what does not count is 0, and adds nothing to a cotangent of `x`.
 
     Args:
@@ -74,7 +79,7 @@ def filled(mask: RuleSet, primitive: Primitive, value: Callable[[Any], Any]) -> 
 
 
 def filled_rule(primitive: Primitive, value: Callable[[Any], Any]) -> Callable[..., Any]:
-    def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
+    def rule(args: Values, shapes: Any, *, sizes: Sizes, **params: Any) -> Value:
         (x,), (shape,) = args, shapes
         filled_x = sizes.fill(x, shape, value(x.aval.dtype))
         return primitive.bind(filled_x, **sizes.padded_params(params))

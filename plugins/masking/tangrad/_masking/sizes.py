@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,15 +26,18 @@ from tangrad.extend.lax import (
 )
 from tangrad.extend.symbolic import INTEGERS, Arithmetic, evaluate
 
+if TYPE_CHECKING:
+    from tangrad.typing import Value
+
 INT32 = np.dtype("int32")
 
 
-def number(value: Any) -> Any:
+def number(value: Any) -> Value:
     """A size as an operand: an integer becomes a literal of dtype int32."""
     return literal(value, INT32) if type(value) is int else value
 
 
-def _floored(a: Any, b: Any) -> Any:
+def _floored(a: Value, b: Value) -> Value:
     """The quotient rounded down; the primitive rounds towards 0."""
     quotient, zero = div_p.bind(a, b), literal(0, INT32)
     left = rem_p.bind(a, b)
@@ -86,7 +89,7 @@ class Sizes:
         """A size that counts: an integer where all are known, else maybe a scalar of dtype int32."""
         return evaluate(size, self.logical_sizes, self._arithmetic) if is_symbolic(size) else size
 
-    def valid(self, shape: Sequence[Any], along: Collection[int] | None = None) -> Any:
+    def valid(self, shape: Sequence[Any], along: Collection[int] | None = None) -> Value | None:
         """Which elements of a padded array count: booleans of its padded shape; None where all do.
 
         Args:
@@ -102,7 +105,7 @@ class Sizes:
                 found = within if found is None else and_p.bind(found, within)
         return found
 
-    def fill(self, x: Any, shape: Sequence[Any], value: Any, along: Collection[int] | None = None) -> Any:
+    def fill(self, x: Value, shape: Sequence[Any], value: Any, along: Collection[int] | None = None) -> Any:
         """A padded array with `value` in the place of all that does not count.
 
         Args:

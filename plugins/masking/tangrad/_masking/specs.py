@@ -10,7 +10,7 @@ from tangrad.extend.symbolic import SymbolicScope, symbolic_shape
 from tangrad.tree_util import broadcast_prefix, keystr
 
 
-def parsed(spec: Any, scope: SymbolicScope, like: Sequence[Any] | None, what: str) -> tuple[Any, ...]:
+def parsed(spec: str, scope: SymbolicScope, like: Sequence[Any] | None, what: str) -> tuple[Any, ...]:
     """A spec as a shape. Raises TypeError for what is no string, ValueError for one that cannot be read or does not
     fit `like`, naming what it is the spec of.
     """

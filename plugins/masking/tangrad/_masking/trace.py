@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._masking.sizes import Sizes
 from tangrad.core import (
     ClosedJaxpr,
     DerivedRule,
+    Primitive,
     RuleTrace,
     RuleTracer,
     ShapedArray,
@@ -26,6 +27,9 @@ from tangrad.core import (
 from tangrad.core.arguments import is_symbolic
 from tangrad.errors import UnexpectedTracerError
 
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Value, Values
+
 MASK = rule_table("mask")
 Shape = tuple[Any, ...]
 
@@ -35,7 +39,7 @@ class MaskTracer(RuleTracer):
 
     __slots__ = ()
 
-    def __init__(self, trace: MaskTrace, value: Any, aval: ShapedArray) -> None:
+    def __init__(self, trace: MaskTrace, value: Value, aval: ShapedArray) -> None:
         self._trace = trace
         self.value = value
         self.aval = self.extra = aval
@@ -57,27 +61,27 @@ class MaskTrace(RuleTrace, kind="mask", own=MaskTracer):
         super().__init__(parent)
         self.sizes = sizes
 
-    def tracer(self, value: Any, extra: Any = ()) -> Any:
+    def tracer(self, value: Value, extra: Any = ()) -> Value:
         """The padded value of logical shape `extra` as the function sees it; itself if all of it counts."""
         if not any([is_symbolic(size) for size in extra]):
             return value
         aval = value.aval
         return MaskTracer(self, value, ShapedArray(extra, aval.dtype, aval.weak_type, aval.named_shape))
 
-    def split(self, value: Any) -> tuple[Any, Shape]:
+    def split(self, value: Value) -> tuple[Any, Shape]:
         """A padded value of the parent, and its logical shape."""
         if type(value) is MaskTracer and value._trace is self:
             return value.value, value.aval.shape
         operand = self._of_parent(value)
         return operand, operand.aval.shape
 
-    def _of_parent(self, value: Any) -> Any:
+    def _of_parent(self, value: Value) -> Value:
         """A value of a trace around this one; UnexpectedTracerError for any other."""
         if isinstance(value, Tracer) and (not value._trace.alive or self._is_beside(value)):
             raise UnexpectedTracerError(value)
         return as_operand(value)
 
-    def _is_beside(self, value: Any) -> bool:
+    def _is_beside(self, value: Value) -> bool:
         """Whether a value is of a masked function that this one is no part of: a function has closed over it."""
         trace: Any = self.parent
         while type(value) is MaskTracer and trace is not None:
@@ -86,11 +90,11 @@ class MaskTrace(RuleTrace, kind="mask", own=MaskTracer):
             trace = getattr(trace, "parent", None)
         return type(value) is MaskTracer
 
-    def applies(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+    def applies(self, primitive: Primitive, args: Values, params: Params) -> bool:
         """Whether a parameter is a size that is no number yet."""
         return _has_sizes(params)
 
-    def apply(self, primitive: Any, values: list[Any], extras: list[Any], params: dict[str, Any]) -> Any:
+    def apply(self, primitive: Primitive, values: list[Value], extras: list[Any], params: Params) -> Any:
         inferred = primitive.infer(tuple(extras), params)
         padded = tuple([self._of_parent(value) for value in values])
         found = MASK[primitive](padded, tuple([aval.shape for aval in extras]), sizes=self.sizes, **params)
@@ -101,7 +105,7 @@ class MaskTrace(RuleTrace, kind="mask", own=MaskTracer):
         return tuple(tracers) if primitive.multiple_results else tracers[0]
 
     @calls_rules("mask")
-    def _check(self, primitive: Any, outs: Sequence[Any], avals: Sequence[Any]) -> None:
+    def _check(self, primitive: Primitive, outs: Sequence[Value], avals: Sequence[ShapedArray]) -> None:
         """Whether the rule returned what its primitive says, padded."""
         for out, aval in zip(outs, avals, strict=True):
             expected = self.sizes.padded(aval.shape)
@@ -124,7 +128,7 @@ def _has_sizes(value: Any) -> bool:
 
 
 def masked_flat(
-    function: Callable[..., Sequence[Any]], values: Sequence[Any], shapes: Sequence[Shape], sizes: Sizes
+    function: Callable[..., Sequence[Any]], values: Sequence[Value], shapes: Sequence[Shape], sizes: Sizes
 ) -> tuple[list[Any], list[Shape]]:
     """Run a function of flat values on padded ones. Returns its padded results and their logical shapes.
 
@@ -144,7 +148,7 @@ def masked_flat(
 
 
 def mask_jaxpr(
-    closed: ClosedJaxpr, shapes: Sequence[Shape], avals: Sequence[Any], sizes: Sizes
+    closed: ClosedJaxpr, shapes: Sequence[Shape], avals: Sequence[ShapedArray], sizes: Sizes
 ) -> tuple[ClosedJaxpr, list[Any], list[Shape]]:
     """A program over padded operands.
 

@@ -14,7 +14,7 @@ import tangrad.numpy as tnp
 from tangrad._nn.normalization import logsumexp, softmax
 from tangrad.core import Array, dtypes
 from tangrad.extend.lax import stop_gradient
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, DType, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["dot_product_attention"], True)
@@ -135,7 +135,7 @@ def dot_product_attention(
     return encoded, stop_gradient(tnp.reshape(residual, shape[:-1]))
 
 
-def _with_batch(x: Any) -> Array:
+def _with_batch(x: ArrayLike) -> Array:
     made = tnp.asarray(x)
     return made if made.ndim >= 4 else tnp.expand_dims(made, tuple(range(4 - made.ndim)))
 
@@ -143,7 +143,7 @@ def _with_batch(x: Any) -> Array:
 # --- what fits -----------------------------------------------------------------------------------------------------
 
 
-def _check(query: Any, key: Any, value: Any, bias: Any, mask: Any, lengths: list[Any]) -> None:
+def _check(query: Value, key: Value, value: Value, bias: Value | None, mask: Any, lengths: list[Any]) -> None:
     for name, x in (("query", query), ("key", key), ("value", value), ("bias", bias), ("mask", mask)):
         if x is not None and x.ndim != 4:
             raise ValueError(f"dot_product_attention: {name} must have 4 dimensions, got shape {x.shape}")
@@ -167,7 +167,7 @@ def _check(query: Any, key: Any, value: Any, bias: Any, mask: Any, lengths: list
             _refuse(name, x, f"int32 of shape ({batch},)")
 
 
-def _refuse(name: str, x: Any, expected: str) -> None:
+def _refuse(name: str, x: Value, expected: str) -> None:
     raise ValueError(f"dot_product_attention: {name} must be {expected}; got {x.dtype} of shape {x.shape}")
 
 
@@ -175,10 +175,10 @@ def _refuse(name: str, x: Any, expected: str) -> None:
 
 
 def _attend(
-    query: Any,
-    key: Any,
-    value: Any,
-    bias: Any,
+    query: Value,
+    key: Value,
+    value: Value,
+    bias: Value | None,
     mask: Any,
     scale: float,
     is_causal: bool,
@@ -212,11 +212,11 @@ def _attend(
     return encoded, logits
 
 
-def _hidden(dtype: Any) -> float:
+def _hidden(dtype: DType) -> float:
     return max(HIDDEN, -0.7 * float(dtypes.finfo(dtype).max))
 
 
-def _grouped(x: Any, heads: int, groups: int) -> Any:
+def _grouped(x: Value, heads: int, groups: int) -> Array:
     """A bias or mask (B, 1 or N, T, S) as (B, 1 or K, 1 or G, T, S)."""
     batch, own, *rest = x.shape
     if own == 1:
@@ -226,7 +226,9 @@ def _grouped(x: Any, heads: int, groups: int) -> Any:
     return tnp.reshape(x, (batch, heads // groups, groups, *rest))
 
 
-def _seen(targets: int, sources: int, is_causal: bool, lengths: list[Any], window: tuple[int, int] | None) -> list[Any]:
+def _seen(
+    targets: int, sources: int, is_causal: bool, lengths: list[Any], window: tuple[int, int] | None
+) -> list[Array]:
     """Boolean arrays that broadcast to (B, K, G, T, S): which positions are visible by their place alone."""
     masks = []
     rows, columns = tnp.arange(targets)[:, None], tnp.arange(sources)[None, :]

@@ -15,7 +15,7 @@ from tangrad.core.arguments import is_symbolic
 from tangrad.extend import lax
 from tangrad.extend.lax import broadcasted_iota, expand_dims
 from tangrad.extend.numpy import as_one, index_argument
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DTypeLike, Value
 
 _lax: Any = tangrad.lax  # for what is of distributions of their own
 
@@ -76,7 +76,7 @@ def _along_named(made: Array, count: Any, kind: Any, axis: Any) -> Array:
 
 
 @as_one("count", "kind", "position")
-def _hits(made: Any, count: Any, kind: Any, position: int) -> Any:
+def _hits(made: Value, count: Any, kind: np.dtype, position: int) -> Array:
     """Where the integers are the places along a new dimension."""
     rank = made.aval.ndim + 1
     shape = (*made.aval.shape[:position], count, *made.aval.shape[position:])

@@ -8,11 +8,14 @@ has the same operands in the derivative as in the function: where both are compu
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tangrad.core import literal
+from tangrad.core import Array, literal
 from tangrad.extend import lax
 from tangrad.extend.lax import erfc_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 # Where exp(-x), and where exp(-x²/2), is 0 in double precision.
 REACH_OF_EXPONENTIAL, REACH_OF_NORMAL = 800.0, 40.0
@@ -22,40 +25,40 @@ LINEAR = 2 * math.sqrt(2 / math.pi)
 CUBIC = 0.044715 * LINEAR
 
 
-def number_like(x: Any, value: float) -> Any:
+def number_like(x: Value, value: float) -> Value:
     """A literal of the dtype and weak type of `x`."""
     return literal(value, x.aval.dtype, x.aval.weak_type)
 
 
-def _times(x: Any, value: float) -> Any:
+def _times(x: Value, value: float) -> Value:
     return lax.mul(x, number_like(x, value))
 
 
-def _plus(x: Any, value: float) -> Any:
+def _plus(x: Value, value: float) -> Value:
     return lax.add(x, number_like(x, value))
 
 
-def _rest(gate: Any) -> Any:
+def _rest(gate: Value) -> Value:
     return lax.sub(number_like(gate, 1), gate)
 
 
-def _held(x: Any, reach: float) -> Any:
+def _held(x: Value, reach: float) -> Array:
     return lax.clamp(number_like(x, -reach), x, number_like(x, reach))
 
 
-def _product(x: Any, gate: Any, reach: float) -> Any:
+def _product(x: Value, gate: Value, reach: float) -> Value:
     return lax.mul(lax.max(x, number_like(x, -reach)), gate)
 
 
 # --- silu ----------------------------------------------------------------------------------------------------------
 
 
-def silu(x: Any) -> Any:
+def silu(x: Any) -> Value:
     """x · logistic(x)."""
     return _product(x, lax.logistic(x), REACH_OF_EXPONENTIAL)
 
 
-def silu_slope(x: Any) -> Any:
+def silu_slope(x: Any) -> Value:
     """g + x g (1 - g)."""
     gate = lax.logistic(x)
     return lax.add(gate, lax.mul(_held(x, REACH_OF_EXPONENTIAL), lax.mul(gate, _rest(gate))))
@@ -64,12 +67,12 @@ def silu_slope(x: Any) -> Any:
 # --- mish ----------------------------------------------------------------------------------------------------------
 
 
-def mish(x: Any, softplus: Any) -> Any:
+def mish(x: Any, softplus: Any) -> Value:
     """x · tanh(softplus(x)), given the second factor's argument."""
     return _product(x, lax.tanh(softplus), REACH_OF_EXPONENTIAL)
 
 
-def mish_slope(x: Any, softplus: Any) -> Any:
+def mish_slope(x: Any, softplus: Any) -> Value:
     """g + x (1 - g²) logistic(x)."""
     gate = lax.tanh(softplus)
     steepness = lax.mul(_rest(lax.mul(gate, gate)), lax.logistic(x))
@@ -79,17 +82,17 @@ def mish_slope(x: Any, softplus: Any) -> Any:
 # --- gelu ----------------------------------------------------------------------------------------------------------
 
 
-def _logistic_gate(inner: Any, square: Any) -> Any:
+def _logistic_gate(inner: Value, square: Value) -> Value:
     return lax.logistic(lax.mul(inner, _plus(_times(square, CUBIC), LINEAR)))
 
 
-def gelu_tanh(x: Any) -> Any:
+def gelu_tanh(x: Value) -> Value:
     """x times the approximation of Φ(x) by a tanh."""
     inner = _held(x, REACH_OF_NORMAL)
     return _product(x, _logistic_gate(inner, lax.mul(inner, inner)), REACH_OF_NORMAL)
 
 
-def gelu_tanh_slope(x: Any) -> Any:
+def gelu_tanh_slope(x: Value) -> Value:
     """g + x g (1 - g) v', where v is what the gate is the logistic function of."""
     inner = _held(x, REACH_OF_NORMAL)
     square = lax.mul(inner, inner)
@@ -98,17 +101,17 @@ def gelu_tanh_slope(x: Any) -> Any:
     return lax.add(gate, lax.mul(rise, lax.mul(gate, _rest(gate))))
 
 
-def _normal_gate(inner: Any) -> Any:
+def _normal_gate(inner: Value) -> Value:
     return erfc_p.bind(_times(inner, -math.sqrt(0.5)))
 
 
-def gelu(x: Any) -> Any:
+def gelu(x: Value) -> Value:
     """x · Φ(x), with erfc(-x / √2) / 2 for Φ(x)."""
     gate = _normal_gate(_held(x, REACH_OF_NORMAL))
     return _product(x, _times(gate, 0.5), REACH_OF_NORMAL)
 
 
-def gelu_slope(x: Any) -> Any:
+def gelu_slope(x: Value) -> Value:
     """Φ(x) + x φ(x)."""
     inner = _held(x, REACH_OF_NORMAL)
     gate = _times(_normal_gate(inner), 0.5)

@@ -13,7 +13,7 @@ from tangrad.core import Array, dtypes
 from tangrad.extend import lax
 from tangrad.extend.lax import expand_dims, full_like, reduce_max, reduce_sum, stop_gradient
 from tangrad.extend.numpy import array_operand, canonical_axes, promote_inexact, split_names
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["logsumexp", "softmax"], True)
@@ -46,7 +46,7 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
     return softmax_p.bind(_inexact("softmax", made), axes=axes)
 
 
-def _inexact(name: str, x: Any) -> Any:
+def _inexact(name: str, x: Value) -> Value:
     """An array, integers as floats."""
     if dtypes.issubdtype(x.aval.dtype, np.inexact):
         return x
@@ -55,7 +55,7 @@ def _inexact(name: str, x: Any) -> Any:
     return promote_inexact(name, x)[0]
 
 
-def _masked_softmax(x: Any, axis: Axis, where: Any) -> Any:
+def _masked_softmax(x: Value, axis: Axis, where: Any) -> Array:
     where = tnp.asarray(where)
     greatest = tnp.max(stop_gradient(x), axis, where=where, initial=-np.inf, keepdims=True)
     powers = tnp.exp(tnp.where(where, x, -np.inf) - greatest)

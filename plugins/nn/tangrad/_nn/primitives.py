@@ -8,11 +8,11 @@ in functions of `tangrad.numpy`.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._nn import gated
 from tangrad._nn.gated import number_like
-from tangrad.core import PrimitiveSet
+from tangrad.core import PrimitiveSet, ShapedArray
 from tangrad.extend import lax
 from tangrad.extend.lax import (
     FLOATING,
@@ -25,18 +25,21 @@ from tangrad.extend.lax import (
     unary,
 )
 
+if TYPE_CHECKING:
+    from tangrad.typing import Dimensions, Value
+
 activations = PrimitiveSet("activations", api=1)
 
 
-def _relu6(x: Any) -> Any:
+def _relu6(x: Value) -> Value:
     return lax.min(lax.max(x, number_like(x, 0)), number_like(x, 6))
 
 
-def _softplus(x: Any) -> Any:
+def _softplus(x: Value) -> Value:
     return lax.add(lax.max(x, number_like(x, 0)), lax.log1p(lax.exp(lax.neg(lax.abs(x)))))
 
 
-def _log1mexp(x: Any) -> Any:
+def _log1mexp(x: Value) -> Value:
     # Mächler, Accurately computing log(1 − exp(−|a|)), 2012.
     near_0 = lax.log(lax.neg(lax.expm1(lax.neg(x))))
     far = lax.log1p(lax.neg(lax.exp(lax.neg(x))))
@@ -58,20 +61,20 @@ gelu_tanh_p = unary(
 GATED = (silu_p, mish_p, gelu_p, gelu_tanh_p)
 
 
-def repeated(x: Any, axes: tuple[int, ...], shape: tuple[Any, ...]) -> Any:
+def repeated(x: Value, axes: tuple[int, ...], shape: Dimensions) -> Value:
     """A result of a reduction over `axes`, repeated along them."""
     kept = tuple([axis for axis in range(len(shape)) if axis not in axes])
     return broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=kept)
 
 
-def _softmax(x: Any, *, axes: tuple[int, ...]) -> Any:
+def _softmax(x: Value, *, axes: tuple[int, ...]) -> Value:
     shape = x.aval.shape
     powers = lax.exp(lax.sub(x, repeated(reduce_max(x, axes), axes, shape)))
     return lax.div(powers, repeated(reduce_sum(powers, axes), axes, shape))
 
 
 @activations.primitive(name="softmax", decompose=_softmax)
-def softmax_p(x: Any, *, axes: tuple[int, ...]) -> Any:
+def softmax_p(x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
     """exp(x) / sum(exp(x)) over `axes`."""
     check_dtype("softmax", x, INEXACT, "x")
     check_axes("softmax", axes, x.ndim, "axes")

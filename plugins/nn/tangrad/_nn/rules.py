@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tangrad._nn import gated
 from tangrad._nn import primitives as p
 from tangrad._nn.gated import number_like
-from tangrad.core import RuleSet
+from tangrad.core import Array, RuleSet
 from tangrad.extend.lax import (
     bitwise_and,
     div,
@@ -28,6 +28,7 @@ from tangrad.extend.lax import (
 if TYPE_CHECKING:
     from tangrad.batching import AxisInfo
     from tangrad.extend.masking import Sizes
+    from tangrad.typing import Value, Values
 
 _BY_POSITION = (p.relu_p, p.relu6_p, p.softplus_p, p.log1mexp_p, *p.GATED)
 
@@ -39,17 +40,17 @@ transpose.not_applicable("not linear", *p.activations.primitives.values())
 jvp = RuleSet("jvp", api=1)
 
 
-def _where(mask: Any, tangent: Any) -> Any:
+def _where(mask: Value, tangent: Value) -> Array:
     return select(mask, tangent, full_like(tangent, 0))
 
 
-def _inverse_of_expm1(x: Any) -> Any:
+def _inverse_of_expm1(x: Value) -> Value:
     """1 / (exp(x) - 1) as a quotient of what is small for large x, where its derivative would be 0 times infinity."""
     power = exp(neg(x))
     return div(power, neg(expm1(neg(x))))
 
 
-def _softmax(tangent: Any, answer: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+def _softmax(tangent: Value, answer: Value, x: Value, *, axes: tuple[int, ...]) -> Value:
     mean = reduce_sum(mul(answer, tangent), axes)
     return mul(answer, sub(tangent, p.repeated(mean, axes, x.aval.shape)))
 
@@ -74,7 +75,7 @@ batch.form("elementwise", *_BY_POSITION)
 
 
 @batch.rule(p.softmax_p)
-def _(args: Any, dims: Any, *, axis_info: AxisInfo, axes: tuple[int, ...]) -> Any:
+def _(args: tuple[Array, ...], dims: Any, *, axis_info: AxisInfo, axes: tuple[int, ...]) -> Any:
     (x,), (dim,) = args, dims
     return p.softmax_p.bind(x, axes=tuple([axis + (axis >= dim) for axis in axes])), dim
 
@@ -86,7 +87,7 @@ mask.form("positionwise", *_BY_POSITION)
 
 
 @mask.rule(p.softmax_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, axes: Any) -> Any:
+def _(args: Values, shapes: Any, *, sizes: Sizes, axes: tuple[int, ...]) -> Array:
     (x,), (shape,) = args, shapes
     # -inf adds nothing to the sum; rows that do not count must not be all of it, or they would be NaN.
     rows = [d for d in range(len(shape)) if d not in axes]

@@ -46,7 +46,7 @@ class Initializer(Protocol):
         raise NotImplementedError
 
 
-def _kind(dtype: Any) -> Any:
+def _kind(dtype: Any) -> np.dtype:
     return dtypes.default_float_dtype() if dtype is None else dtypes.check_user_dtype_supported(dtype)
 
 

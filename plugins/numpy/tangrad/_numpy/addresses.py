@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 # Contents in order, of arrays whose own memory is not; by the array's id, and for as long as it lives.
 _in_order: dict[int, np.ndarray] = {}
@@ -22,7 +25,7 @@ def ctypes(self: Any) -> Any:
     return (_held(self, contents) if contents.flags.owndata else contents).ctypes
 
 
-def _held(owner: Any, contents: np.ndarray) -> np.ndarray:
+def _held(owner: Value, contents: np.ndarray) -> np.ndarray:
     """The copy that was made first: its address was handed out."""
     key = id(owner)
     found = _in_order.setdefault(key, contents)

@@ -30,7 +30,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.operations import numerical
 from tangrad._numpy.refusals import check_promotion
 from tangrad._numpy.weak_types import of_known_type
-from tangrad.core import EVAL_TRACE, dtypes, filter_traceback, own_boundary, thread, transfers
+from tangrad.core import EVAL_TRACE, Array, dtypes, filter_traceback, own_boundary, thread, transfers
 from tangrad.extend.lax import (
     RoundingMethod,
     abs_p,
@@ -55,7 +55,7 @@ from tangrad.extend.lax import (
     stop_gradient_p,
     sub_p,
 )
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 # Of what transfer guards ask: a whole exponent is part of the operation.
 COPIES_FROM_HOST = dict.fromkeys(
@@ -126,17 +126,17 @@ true_divide = divide
 # --- one operand ---------------------------------------------------------------------------------------------------
 
 
-def _absolute(x: Any) -> Any:
+def _absolute(x: Value) -> Value:
     if x.aval.dtype.kind == "b" or is_kind(x, np.unsignedinteger):
         return array_operand("absolute", x)
     return abs_p.bind(x)
 
 
-def _positive(x: Any) -> Any:
+def _positive(x: Value) -> Value:
     return array_operand("positive", x)
 
 
-def _reciprocal(x: Any) -> Any:
+def _reciprocal(x: Value) -> Value:
     (made,) = promote_inexact("reciprocal", x)
     return integer_pow_p.bind(made, y=-1)
 
@@ -159,7 +159,7 @@ positive = unary(
 )
 
 
-def negative_operator(x: Any) -> Any:
+def negative_operator(x: ArrayLike) -> Array:
     """`-x`."""
     return neg_p.bind(x)
 
@@ -204,7 +204,7 @@ reciprocal = unary(
 )
 
 
-def _real_floats(name: str, x: Any) -> Any:
+def _real_floats(name: str, x: Value) -> Array:
     (made,) = promote_inexact(name, x)
     if is_complex(made):
         raise TypeError(f"{name} does not accept complex numbers, got {x.aval.str_short()}")
@@ -215,7 +215,7 @@ def _real_floats(name: str, x: Any) -> Any:
 
 
 @fused("floor_divide", family=numerical.name)
-def _floor_divide(x: Any, y: Any) -> Any:
+def _floor_divide(x: ArrayLike, y: ArrayLike) -> Value:
     first, second = align("floor_divide", x, y)
     _no_complex("floor_divide", first)
     if first.aval.dtype.kind == "b":
@@ -225,7 +225,7 @@ def _floor_divide(x: Any, y: Any) -> Any:
     return _float_quotient(first, second) if is_inexact(first) else _whole_quotient(first, second)
 
 
-def _whole_quotient(x: Any, y: Any) -> Any:
+def _whole_quotient(x: Value, y: Value) -> Value:
     """Rounded down, where division rounds towards zero."""
     quotient = div_p.bind(x, y)
     signs_differ = ne_p.bind(sign_p.bind(x), sign_p.bind(y))
@@ -234,7 +234,7 @@ def _whole_quotient(x: Any, y: Any) -> Any:
     return select(and_p.bind(signs_differ, inexact), lower, quotient)
 
 
-def _float_quotient(x: Any, y: Any) -> Any:
+def _float_quotient(x: Value, y: Value) -> Value:
     """As of `_float_divmod`; but the quotient itself where x is zero or infinite, and no other zero has a sign.
 
     The array API standard prefers the floor of the quotient: inf // 2 is inf. Python pairs the quotient with the
@@ -248,7 +248,7 @@ def _float_quotient(x: Any, y: Any) -> Any:
     return select(whole, stop_gradient_p.bind(div_p.bind(x, y)), unsigned)
 
 
-def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
+def _float_divmod(x: Value, y: Value) -> tuple[Any, Any]:
     """As Python's: the remainder has the sign of y, and quotient * y + remainder is x. By zero it is the quotient."""
     by_zero = eq_p.bind(y, literal_like(y, 0))
     remainder = rem_p.bind(x, y)
@@ -263,7 +263,7 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 @fused("remainder", family=numerical.name)
-def _remainder(x: Any, y: Any) -> Any:
+def _remainder(x: ArrayLike, y: Any) -> Value:
     first, second = align_numeric("remainder", x, y)
     _no_complex("remainder", first)
     if not is_inexact(first):
@@ -275,14 +275,14 @@ def _remainder(x: Any, y: Any) -> Any:
     return select(nonzero, adjusted, _signed_zero(truncated, negative)) if is_inexact(first) else adjusted
 
 
-def _signed_zero(x: Any, negative: Any) -> Any:
+def _signed_zero(x: Value, negative: Value) -> Value:
     """0 or -0 where x is a zero of either sign. Its derivative in x is 1, as of other remainders: hence no constant."""
     constant = stop_gradient_p.bind(x)
     return select(negative, neg_p.bind(sub_p.bind(constant, x)), sub_p.bind(x, constant))
 
 
 @fused("fmod")
-def _fmod(x: Any, y: Any) -> Any:
+def _fmod(x: ArrayLike, y: ArrayLike) -> Value:
     first, second = align_numeric("fmod", x, y)
     _no_complex("fmod", first)
     if not is_inexact(first):
@@ -291,7 +291,7 @@ def _fmod(x: Any, y: Any) -> Any:
 
 
 @fused("divmod", True)
-def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
+def _divmod(x: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
     first, second = align_numeric("divmod", x, y)
     _no_complex("divmod", first)
     if is_inexact(first):
@@ -299,7 +299,7 @@ def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
     return _floor_divide(first, second), _remainder(first, second)
 
 
-def _no_complex(name: str, x: Any) -> None:
+def _no_complex(name: str, x: Value) -> None:
     if is_complex(x):
         raise TypeError(f"{name} does not accept complex numbers, got {x.aval.str_short()}")
 
@@ -340,7 +340,7 @@ divmod_operator = operator_form("divmod", "divmod()", _divmod)
 _SQUARINGS = 6  # more would overflow any base above 1
 
 
-def _power(x: Any, y: Any) -> Any:
+def _power(x: ArrayLike, y: ArrayLike) -> Value:
     """A fixed whole exponent is multiplied out: exact, and with the derivative of a polynomial."""
     check_array_like("power", x, y)
     check_promotion("power", x, y)
@@ -351,7 +351,7 @@ def _power(x: Any, y: Any) -> Any:
 
 
 @fused("power")
-def _power_of_arrays(x: Any, y: Any) -> Any:
+def _power_of_arrays(x: ArrayLike, y: Value) -> Value:
     first, second = broadcast("power", [operand("power", x), operand("power", y)])
     if is_inexact(first) and is_kind(second, np.integer):
         return pow_p.bind(first, second)  # differentiable in x at 0: no exponent that is a float
@@ -376,7 +376,7 @@ def _whole_exponent(y: Any) -> int | None:
     return int(y)
 
 
-def _integer_power(x: Any, y: Any) -> Any:
+def _integer_power(x: Value, y: Value) -> Value:
     """By repeated squaring, with as many steps as matter."""
     zero, one = literal_like(x, 0), literal_like(x, 1)
     power_zero, power_one = literal_like(y, 0), literal_like(y, 1)
@@ -394,7 +394,7 @@ _whole_powers = DirectCalls()
 _fast_power = fast(pow_p, _power, inexact_dtypes)
 
 
-def _power_of_fast(x: Any, y: Any) -> Any:
+def _power_of_fast(x: Any, y: ArrayLike) -> Any:
     """`x ** 2` and the like, without promotion."""
     if type(y) is int:
         aval = x.aval if hasattr(type(x), "aval") else None
@@ -406,7 +406,7 @@ def _power_of_fast(x: Any, y: Any) -> Any:
     return _power(x, y)
 
 
-def power_of(x: ArrayLike, y: ArrayLike, /) -> Any:
+def power_of(x: ArrayLike, y: ArrayLike, /) -> Array:
     """As the operator, for users."""
     return _power_of_fast(x, y)
 
@@ -422,7 +422,7 @@ pow = power
 _power_guarded = operator_form("power", "**", _power)
 
 
-def power_operator(x: Any, y: Any) -> Any:
+def power_operator(x: Any, y: Any) -> Array:
     """The operator ** of arrays."""
     try:
         kind = type(y)
@@ -451,7 +451,7 @@ float_power = public_form(
 # --- greatest common divisors --------------------------------------------------------------------------------------
 
 
-def _integers(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+def _integers(name: str, x: Value, y: ArrayLike) -> tuple[Any, Any]:
     first, second = of_known_type((x, y), align(name, x, y))
     if not is_kind(first, np.integer):
         raise TypeError(f"{name} requires integers, got {first.aval.str_short()} and {second.aval.str_short()}")
@@ -461,7 +461,7 @@ def _integers(name: str, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 @fused("gcd")
-def _gcd(x: Any, y: Any) -> Any:
+def _gcd(x: Value, y: ArrayLike) -> Value:
     """Euclid's algorithm, a fixed number of steps: no more than the longest sequence of Fibonacci numbers that fit."""
     first, second = broadcast("gcd", _integers("gcd", x, y))
     zero, one = literal_like(first, 0), literal_like(first, 1)
@@ -473,7 +473,7 @@ def _gcd(x: Any, y: Any) -> Any:
 
 
 @fused("lcm")
-def _lcm(x: Any, y: Any) -> Any:
+def _lcm(x: Value, y: ArrayLike) -> Value:
     first, second = _integers("lcm", x, y)
     divisor = _gcd(first, second)
     zero = literal_like(divisor, 0)

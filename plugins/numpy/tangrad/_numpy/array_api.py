@@ -52,7 +52,7 @@ class NamespaceInfo:
         found = {name: dtypes.as_dtype(name) for name in chosen}
         return {name: dtype for name, dtype in found.items() if dtypes.canonicalize_dtype(dtype) is dtype}
 
-    def _kinds(self, kind: Any) -> tuple[str, ...]:
+    def _kinds(self, kind: str | None) -> tuple[str, ...]:
         if kind is None:
             return tuple(_NAMES)
         if kind in _NAMES:

@@ -41,7 +41,7 @@ from tangrad._numpy.index_parsing import (
     parse,
     without_scalar_masks,
 )
-from tangrad._numpy.indexing import parsed_mode, planned, replanned, take_index
+from tangrad._numpy.indexing import IndexPlan, parsed_mode, planned, replanned, take_index
 from tangrad._numpy.operands import BOOL, PYTHON_SCALARS, broadcast_to_shape, convert, is_array_like
 from tangrad._numpy.repeated_updates import in_turn
 from tangrad._numpy.shapes import expand_dims, reshaped
@@ -71,7 +71,7 @@ from tangrad.extend.lax import (
     squeeze_p,
     sub_p,
 )
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(METHODS, True)
@@ -100,7 +100,7 @@ class IndexUpdates(NeedsIndex):
 
     __slots__ = ("_array",)
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Value) -> None:
         self._array = array
 
     def __getitem__(self, index: Any) -> IndexUpdate:
@@ -120,7 +120,7 @@ class IndexUpdate(NeedsMethod):
 
     __slots__ = ("_array", "_index")
 
-    def __init__(self, array: Any, index: Any) -> None:
+    def __init__(self, array: Value, index: Any) -> None:
         self._array = array
         self._index = index
 
@@ -195,7 +195,7 @@ class IndexUpdate(NeedsMethod):
     def apply(self, func: Callable[[Array], Any], **options: Any) -> Array:
         """The array with a function applied to each element of the part, once for each time that an index names it."""
 
-        def once(x: Any, index: Any) -> Any:
+        def once(x: Value, index: Any) -> Array:
             part = IndexUpdate(x, index).get(**{**options, "mode": options.get("mode") or "clip"})
             return updated("set", x, index, func(part), **options)
 
@@ -204,7 +204,7 @@ class IndexUpdate(NeedsMethod):
         return in_turn(self._array, self._index, once, parsed_mode(options.get("mode")))
 
 
-def at(x: Any) -> IndexUpdates:
+def at(x: Value) -> IndexUpdates:
     """`x.at[index]`: a changed copy of the array, made by `.set(values)`, `.add(values)` and the like."""
     part_at = getattr(getattr(x, "aval", None), "part_at", None)  # of what is no array: a reference
     return IndexUpdates(x if isinstance(x, Array) else as_array(x)) if part_at is None else part_at(x)
@@ -228,7 +228,7 @@ def updated(
     fill_value: None = None,
     wrap_negative_indices: bool = True,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """A changed copy of `x`."""
     if fill_value is not None:
         raise ValueError("fill_value is for .get(), not for updates")
@@ -247,9 +247,9 @@ def updated(
 
 def _changed(
     operation: str,
-    x: Any,
+    x: Value,
     index: Any,
-    values: Any,
+    values: Value,
     chosen: Any,
     indices_are_sorted: bool,
     unique_indices: bool,
@@ -283,16 +283,16 @@ def _nowhere(entries: Sequence[Entry], shape: Sequence[Any]) -> bool:
 
 
 def _update_planned(
-    x: Any,
-    values: Any,
-    *operands: Any,
+    x: Value,
+    values: Value,
+    *operands: Value,
     operation: str,
-    plan: Any,
+    plan: IndexPlan,
     mode: Any,
     indices_are_sorted: bool,
     unique_indices: bool,
     wrap_negative: bool,
-) -> Any:
+) -> Value:
     entries = replanned(plan, operands)
     whole = all([kind in (NEW, INSIDE, INT) or (kind == SLICE and value[2] == 1) for kind, _, value in entries])
     if whole:
@@ -304,7 +304,7 @@ def _update_planned(
 _updated = Fused("update", _update_planned)
 
 
-def _converted(operation: str, x: Any, values: Any) -> Any:
+def _converted(operation: str, x: Array, values: Any) -> Any:
     """The values in the array's dtype, as .astype converts them; with a warning where they may lose something.
 
     What is computed with values of a greater dtype is computed in it, and the result converted: 3 * 2.5 is 7, not 6.
@@ -326,7 +326,7 @@ def _converted(operation: str, x: Any, values: Any) -> Any:
     return convert_element_type_p.bind(made, new_dtype=aval.dtype, weak_type=False)
 
 
-def _combine(operation: str, part: Any, values: Any) -> Any:
+def _combine(operation: str, part: Value, values: Value) -> Value:
     if operation == "set":
         return values
     primitive = _COMBINERS[operation]
@@ -335,7 +335,7 @@ def _combine(operation: str, part: Any, values: Any) -> Any:
     return primitive.bind(part, values)
 
 
-def _mask_update(operation: str, x: Any, index: Any, values: Any) -> Any:
+def _mask_update(operation: str, x: Value, index: Any, values: Value) -> Any:
     """One value for all elements under a mask, traced or not: a choice. None if this is something else."""
     if values.aval.ndim:
         return None
@@ -361,7 +361,7 @@ def _spread(value: Any, shape: tuple[Any, ...]) -> Any:
     return broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=())
 
 
-def _fitted(values: Any, entries: Sequence[Entry], shape: Sequence[Any], batch: tuple[Any, ...]) -> Any:
+def _fitted(values: Value, entries: Sequence[Entry], shape: Sequence[Any], batch: tuple[Any, ...]) -> Value:
     """The values broadcast to the shape of x[index], then without its new dimensions."""
     layout = result_layout(entries, len(batch)) if len(batch) or _has_advanced(entries) else kept_dimensions(entries)
     extents = {axis: _extent(value) for kind, axis, value in entries if kind == SLICE}
@@ -387,7 +387,7 @@ def _extent(bounds: Window | tuple[Any, Any, int]) -> Any:
     return extent(bounds)
 
 
-def _update_block(operation: str, x: Any, entries: Sequence[Entry], values: Any) -> Any:
+def _update_block(operation: str, x: Value, entries: Sequence[Entry], values: Value) -> Value:
     """A block that is within the array: read it, combine, write it back."""
     shape = x.aval.shape
     starts: list[Any] = [0] * len(shape)
@@ -411,7 +411,7 @@ def _positions(starts: Sequence[Any]) -> list[Any]:
     return [literal(start, dtype) if type(start) is int else start for start in starts]
 
 
-def _block(x: Any, starts: Sequence[Any], sizes: Sequence[Any]) -> Any:
+def _block(x: Value, starts: Sequence[Any], sizes: Sequence[Any]) -> Value:
     if tuple(sizes) == x.aval.shape:
         return x
     if not all([type(start) is int for start in starts]):
@@ -420,7 +420,7 @@ def _block(x: Any, starts: Sequence[Any], sizes: Sequence[Any]) -> Any:
     return slice_p.bind(x, start_indices=tuple(starts), limit_indices=limits, strides=None)
 
 
-def _array_of(value: Any) -> Any:
+def _array_of(value: Value) -> Value:
     return value if isinstance(value, Array) else as_array(value)
 
 
@@ -428,8 +428,8 @@ def _array_of(value: Any) -> Any:
 
 
 def _scatter(
-    operation: str, x: Any, entries: list[Entry], values: Any, mode: Any, flags: dict[str, bool], negative: bool
-) -> Any:
+    operation: str, x: Value, entries: list[Entry], values: Value, mode: Any, flags: dict[str, bool], negative: bool
+) -> Value:
     """Index arrays as they are; slices in full as windows, other slices as index arrays of a dimension of their own."""
     shape = x.aval.shape
     advanced = [entry for entry in entries if entry[0] in (ARRAY, SCALAR, INSIDE, INT)]
@@ -476,7 +476,7 @@ def _places_of(bounds: Window | tuple[Any, Any, int]) -> Any:
     return add_p.bind(steps, bounds.start)
 
 
-def _placed(component: Any, batch: tuple[Any, ...], positions: Sequence[int]) -> Any:
+def _placed(component: Value, batch: tuple[Any, ...], positions: Sequence[int]) -> Value:
     """An index array whose dimensions stand at these positions of the batch, the last ones first to be filled."""
     rank = component.aval.ndim
     if not rank:
@@ -490,8 +490,8 @@ def _placed(component: Any, batch: tuple[Any, ...], positions: Sequence[int]) ->
 
 
 def _bind_scatter(
-    operation: str, x: Any, indices: Any, values: Any, numbers: Any, mode: Any, flags: dict[str, bool]
-) -> Any:
+    operation: str, x: Value, indices: Value, values: Value, numbers: Any, mode: Any, flags: dict[str, bool]
+) -> Value:
     primitive = _SCATTERS[operation]
     if x.aval.dtype is BOOL and operation in _BOOLEAN:
         primitive = scatter_max_p if operation == "add" else scatter_min_p

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.operands import array_operand, canonical_axes, canonical_axis, index_argument
@@ -12,7 +12,7 @@ from tangrad.extend.lax import transpose_p
 from tangrad.typing import ArrayLike
 
 
-def _array(name: str, value: Any) -> Any:
+def _array(name: str, value: ArrayLike) -> Array:
     return value if isinstance(value, Array) else array_operand(name, value)
 
 
@@ -44,7 +44,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     return permuted(x, permutation)
 
 
-def permuted(x: Any, permutation: tuple[int, ...]) -> Any:
+def permuted(x: Array, permutation: tuple[int, ...]) -> Array:
     """An array with its dimensions reordered by a permutation."""
     if thread.trace is EVAL_TRACE:
         call = _permutations.get((x.aval, permutation))

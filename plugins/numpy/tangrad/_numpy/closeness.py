@@ -26,7 +26,7 @@ from tangrad._numpy.reductions import all as all_of
 from tangrad._numpy.refusals import check_promotion
 from tangrad.core import Array, dtypes
 from tangrad.extend.lax import abs_p, and_p, eq_p, le_p, mul_p, or_p, sub_p
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 
 @as_one("equal_nan")
@@ -72,7 +72,7 @@ def isclose(
     return _strong(result)
 
 
-def _strong(x: Any) -> Any:
+def _strong(x: Value) -> Any:
     return convert(x, BOOL)
 
 

@@ -18,7 +18,7 @@ from tangrad._numpy.operations import numerical
 from tangrad.core import EVAL_TRACE, Array, Literal, ShapedArray, Tracer, as_array, dtypes, get_aval, put, thread
 from tangrad.core.arguments import can_represent_array, represented_array
 from tangrad.extend.lax import concatenate_p, constrained, convert_element_type_p, copy_p, is_device, place_of
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DType, DTypeLike, Value
 
 _PYTHON_NUMBERS = frozenset({bool, int, float, complex})
 _SMALL, _LARGE = 1e-4, 65504.0  # between them are numbers of all floating dtypes of NumPy's
@@ -166,7 +166,7 @@ def astype(x: ArrayLike, dtype: DTypeLike | None, /, *, copy: bool = False, devi
     return placed(result, device)
 
 
-def converted(x: Any, dtype: Any) -> Any:
+def converted(x: Array, dtype: DType) -> Array:
     """An array in `dtype`, not weakly typed, with NumPy's warning where imaginary parts are lost."""
     own = x.aval.dtype
     if own is dtype and not x.aval.weak_type:
@@ -185,7 +185,7 @@ def converted(x: Any, dtype: Any) -> Any:
 _casts = DirectCalls()
 
 
-def _from_value(value: Any, dtype: Any) -> Any:
+def _from_value(value: Any, dtype: DType | None) -> Value:
     kind = type(value)
     if kind is list or kind is tuple:
         return _from_sequence(value, dtype)
@@ -219,7 +219,7 @@ def _numpy_array(value: Any, dtype: Any) -> Any:
         return given.astype(dtype)
 
 
-def _check_numbers_fit(numbers: Any, dtype: Any) -> None:
+def _check_numbers_fit(numbers: np.ndarray, dtype: DType) -> None:
     """Refuse numbers that a dtype does not hold: that of an array would be asked for with `astype`, which saturates."""
     if numbers.dtype.kind == "c" and not dtypes.issubdtype(dtype, np.complexfloating) and dtype != np.bool_:
         raise TypeError(f"array: complex numbers cannot become {dtypes.dtype_name(dtype)}")
@@ -234,7 +234,7 @@ def _check_numbers_fit(numbers: Any, dtype: Any) -> None:
         raise kind(f"array: {misfits[0]} does not fit {dtypes.dtype_name(dtype)}")
 
 
-def _from_numpy(value: Any, dtype: Any) -> Any:
+def _from_numpy(value: np.ndarray | np.generic, dtype: DType | None) -> Value:
     own = get_aval(value).dtype  # refuses objects, strings, dates, and arrays with masks
     wanted = own if dtype is None else dtype
     if isinstance(wanted, dtypes.ExtendedDType):
@@ -245,7 +245,7 @@ def _from_numpy(value: Any, dtype: Any) -> Any:
     return put(value if value.dtype == wanted else _numpy_array(value, wanted), aval)
 
 
-def _leaves(value: Any, leaves: list[Any]) -> list[Any]:
+def _leaves(value: Any, leaves: list[ArrayLike]) -> list[Any]:
     for item in value:
         if isinstance(item, (list, tuple)):
             _leaves(item, leaves)
@@ -254,7 +254,7 @@ def _leaves(value: Any, leaves: list[Any]) -> list[Any]:
     return leaves
 
 
-def _from_sequence(value: Sequence[Any], dtype: Any) -> Any:
+def _from_sequence(value: Sequence[Any], dtype: DType | None) -> Value:
     kinds = set(map(type, value))
     if len(kinds) == 1 and issubclass(type(value[0]), Array):
         avals = {item.aval for item in value}
@@ -291,7 +291,7 @@ def _checked_leaf(leaf: Any) -> Any:
     return _from_foreign(leaf, None)
 
 
-def _from_numbers(value: Any, leaves: Sequence[Any], kinds: set[type], dtype: Any) -> Any:
+def _from_numbers(value: Any, leaves: Sequence[Any], kinds: set[type], dtype: DType | None) -> Value:
     if dtype is None:
         wide = next((kind for kind in (complex, float, int, bool) if kind in kinds), float)
         dtype = dtypes.canonicalize_dtype(wide)
@@ -310,7 +310,7 @@ def _from_numbers(value: Any, leaves: Sequence[Any], kinds: set[type], dtype: An
     return adopt(_numpy_array(contents, dtype), type_of_array(contents.shape, dtype))
 
 
-def _check_leaves_fit(leaves: Sequence[Any], contents: Any, dtype: Any) -> None:
+def _check_leaves_fit(leaves: Sequence[Any], contents: np.ndarray, dtype: DType) -> None:
     """As `_check_numbers_fit`, of the numbers that became `contents`: integers are judged before they become floats."""
     integers = [leaf for leaf in leaves if isinstance(leaf, (int, np.integer))]
     if contents.dtype.kind not in "fO" or not integers:
@@ -321,7 +321,7 @@ def _check_leaves_fit(leaves: Sequence[Any], contents: Any, dtype: Any) -> None:
         _check_numbers_fit(np.array([leaf for leaf in leaves if not isinstance(leaf, (int, np.integer))]), dtype)
 
 
-def _exact(contents: Any, value: Any, dtype: Any) -> Any:
+def _exact(contents: np.ndarray, value: Any, dtype: DType) -> np.ndarray:
     """What NumPy makes of nested sequences, without the detour of integers through floats.
 
     Where some integers are from 2^63 on and others below it, NumPy's own choice is float64.
@@ -331,7 +331,7 @@ def _exact(contents: Any, value: Any, dtype: Any) -> Any:
     return np.array(value, np.uint64 if dtypes.issubdtype(dtype, np.unsignedinteger) else np.int64)
 
 
-def _stacked(value: Any, dtype: Any) -> Any:
+def _stacked(value: Any, dtype: DType) -> Value:
     """Arrays within sequences, one dimension for each level."""
     if not isinstance(value, (list, tuple)):
         made = cast(value, dtype, False) if not hasattr(type(value), "aval") else convert(value, dtype)
@@ -349,7 +349,7 @@ def _stacked(value: Any, dtype: Any) -> Any:
 stacked = as_one("dtype", sequence="value", name="array", family=numerical.name)(_stacked)
 
 
-def _stacked_alike(value: Sequence[Any], dtype: Any) -> Any:
+def _stacked_alike(value: Sequence[Value], dtype: DType) -> Value:
     """As `stacked`, of arrays of one type: outside of transformations as many at a time as one operation takes."""
     if len(value) <= SEQUENCE_LIMIT or thread.trace is not EVAL_TRACE:
         return stacked(value, dtype)
@@ -367,7 +367,7 @@ def _as_numpy(value: Any) -> np.ndarray:
         return kernel.dlpack.from_dlpack(value)
 
 
-def _from_foreign(value: Any, dtype: Any) -> Any:
+def _from_foreign(value: Any, dtype: DType | None) -> Value:
     """What is neither ours, NumPy's nor a sequence: an object that says how it becomes an array."""
     if value is None:
         raise ValueError("array: None is not a number")
@@ -401,7 +401,7 @@ def _has_buffer(value: Any) -> bool:
 # --- placing -------------------------------------------------------------------------------------------------------
 
 
-def placed(x: Any, device: Any) -> Any:
+def placed(x: Any, device: Any) -> Array:
     """An array on a device, or as a sharding says; where it is for None.
 
     A traced one is put there when the operation is evaluated; within a program where that runs decides.

@@ -25,7 +25,7 @@ from tangrad._numpy.selection import clip, where
 from tangrad._numpy.shapes import atleast_2d, expand_dims, squeeze
 from tangrad._numpy.statistics import average
 from tangrad.core import Array, dtypes
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DTypeLike, Value
 
 
 @as_one("rowvar", "bias", "ddof", "dtype")
@@ -89,7 +89,7 @@ def cov(
     return squeeze(result)
 
 
-def _as_rows(name: str, value: Any, rowvar: bool) -> Any:
+def _as_rows(name: str, value: Value, rowvar: bool) -> Value:
     x = array_operand(name, value)
     if x.ndim > 2:
         raise ValueError(f"{name}: observations must have at most two dimensions, got shape {x.aval.shape}")
@@ -97,7 +97,7 @@ def _as_rows(name: str, value: Any, rowvar: bool) -> Any:
     return x.T if not rowvar and x.aval.shape[0] != 1 else x
 
 
-def _weights(x: Any, fweights: Any, aweights: Any) -> Any:
+def _weights(x: Value, fweights: Any, aweights: Any) -> Value | None:
     count = x.aval.shape[1]
     weights = None
     for name, given in (("fweights", fweights), ("aweights", aweights)):
@@ -113,7 +113,7 @@ def _weights(x: Any, fweights: Any, aweights: Any) -> Any:
     return None if weights is None else weights.astype(x.aval.dtype)
 
 
-def _normalizer(sums: Any, weights: Any, aweights: Any, ddof: int) -> Any:
+def _normalizer(sums: Value, weights: Value, aweights: Any, ddof: int) -> Any:
     if ddof == 0:
         return sums
     if aweights is None:

@@ -35,10 +35,10 @@ from tangrad.extend.lax import (
     is_device,
     place_of,
 )
-from tangrad.typing import ArrayLike, DTypeLike, Shape
+from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Shape, Value
 
 
-def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = False, device: Any = None) -> Any:
+def filled(shape: Dimensions, number: Any, dtype: DType, weak_type: bool = False, device: Any = None) -> Array:
     """An array of one number."""
     if device is None and thread.trace is EVAL_TRACE:
         known = _on_host.get((shape, dtype, weak_type))
@@ -62,7 +62,7 @@ def filled(shape: tuple[Any, ...], number: Any, dtype: Any, weak_type: bool = Fa
     return broadcast_in_dim_p.bind(literal(number, dtype, weak_type), shape=shape, broadcast_dimensions=())
 
 
-def _of_words(shape: tuple[Any, ...], number: Any, dtype: dtypes.ExtendedDType) -> Any:
+def _of_words(shape: Dimensions, number: Any, dtype: dtypes.ExtendedDType) -> Value:
     """Elements that NumPy does not know, such as random keys, each of whose words is the number."""
     physical = dtype.physical_aval(ShapedArray(shape, dtype))
     if type(number) is not int:
@@ -85,7 +85,7 @@ def _contents(shape: tuple[Any, ...], number: Any, dtype: Any) -> Any:
     return contents
 
 
-def _fits_host(shape: tuple[Any, ...]) -> bool:
+def _fits_host(shape: Dimensions) -> bool:
     total: Any = 1
     for size in shape:
         total = total * size
@@ -212,7 +212,7 @@ def full(
     return placed(_full("full", sizes, fill_value, wanted, None), place_of("full", device, out_sharding))
 
 
-def _full(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type: bool | None) -> Any:
+def _full(name: str, shape: Dimensions, value: Any, dtype: DType | None, weak_type: bool | None) -> Value:
     """Filled with a number, or with an array that is broadcast; its own dtype and weak type where None is given."""
     kind = type(value)
     if kind in (int, float) and dtype is None and weak_type is None:
@@ -237,7 +237,7 @@ def _full(name: str, shape: tuple[Any, ...], value: Any, dtype: Any, weak_type: 
     return broadcast_to_shape(asarray(made), shape)
 
 
-def _checked_default(value: Any) -> Any:
+def _checked_default(value: Any) -> np.dtype:
     """The dtype of an array that is made of a Python number. Raises OverflowError for an integer beyond it."""
     dtype = dtypes.canonicalize_dtype(type(value))
     if type(value) is int and not -(1 << 31) <= value < 1 << 31:
@@ -245,7 +245,7 @@ def _checked_default(value: Any) -> Any:
     return dtype
 
 
-def _check_fits(name: str, own: tuple[Any, ...], shape: tuple[Any, ...]) -> None:
+def _check_fits(name: str, own: tuple[Any, ...], shape: Dimensions) -> None:
     if len(own) > len(shape) or any(a not in (1, b) for a, b in zip(own[::-1], shape[::-1])):
         raise ValueError(f"{name}: a value of shape {own} does not broadcast to shape {shape}")
 
@@ -253,7 +253,7 @@ def _check_fits(name: str, own: tuple[Any, ...], shape: tuple[Any, ...]) -> None
 # --- like another array --------------------------------------------------------------------------------------------
 
 
-def _like(name: str, value: Any, dtype: Any, shape: Any) -> tuple[tuple[Any, ...], Any, bool]:
+def _like(name: str, value: ArrayLike, dtype: Any, shape: Any) -> tuple[tuple[Any, ...], Any, bool]:
     """Shape, dtype and weak type of an array like `value`; anything with a shape and a dtype will do."""
     if shape is None and dtype is None and isinstance(value, Array):
         aval = value.aval
@@ -387,12 +387,12 @@ def full_like(
 # --- patterns ------------------------------------------------------------------------------------------------------
 
 
-def iota(shape: tuple[Any, ...], dimension: int, dtype: Any = INT32) -> Any:
+def iota(shape: Dimensions, dimension: int, dtype: DType = INT32) -> Array:
     """0, 1, 2, … along one dimension."""
     return iota_p.bind(dtype=dtype, shape=shape, dimension=dimension)
 
 
-def diagonal_mask(rows: Any, columns: Any, offset: Any, primitive: Any) -> Any:
+def diagonal_mask(rows: Any, columns: Any, offset: Any, primitive: Any) -> Array:
     """`primitive(row + offset, column)` for each element of a matrix. The offset is an integer, traced or not."""
     shape = (rows, columns)
     moved = literal(offset, INT32) if type(offset) is int else convert(offset, INT32)

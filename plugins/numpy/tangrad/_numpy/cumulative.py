@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tangrad._numpy.accumulation import as_added, counting_dtype
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.logic import isnan
@@ -19,12 +21,20 @@ from tangrad._numpy.operands import (
     user_dtype,
 )
 from tangrad._numpy.shapes import ravel
-from tangrad.core import Array, dtypes
+from tangrad.core import Array, Primitive, dtypes
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, cumprod_p, cumsum_p
 from tangrad.typing import ArrayLike, DTypeLike
 
 
-def _running(name: str, primitive: Any, a: Any, axis: Any, dtype: Any, out: Any, start: Any = None) -> Any:
+def _running(
+    name: str,
+    primitive: Primitive,
+    a: ArrayLike,
+    axis: int | None,
+    dtype: DTypeLike | None,
+    out: np.ndarray | None,
+    start: Any = None,
+) -> Array:
     """Along an axis, or of the array as one dimension; with `start` in place of NaNs."""
     refuse_out(name, out)
     x = array_operand(name, a)
@@ -40,7 +50,7 @@ def _running(name: str, primitive: Any, a: Any, axis: Any, dtype: Any, out: Any,
     return convert(primitive.bind(as_added(x, wanted), axis=dimension, reverse=False), wanted)
 
 
-def _as_one(name: str, primitive: Any) -> Any:
+def _as_one(name: str, primitive: Primitive) -> Any:
     return as_one("axis", name=name)(lambda a, axis: _running(name, primitive, a, axis, None, None))
 
 
@@ -139,7 +149,9 @@ def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = 
     return _running("nancumprod", cumprod_p, a, axis, dtype, out, 1)
 
 
-def _cumulative(name: str, primitive: Any, x: Any, axis: Any, dtype: Any, include_initial: bool, start: int) -> Any:
+def _cumulative(
+    name: str, primitive: Primitive, x: ArrayLike, axis: int | None, dtype: Any, include_initial: bool, start: int
+) -> Array:
     made = array_operand(name, x)
     if not made.ndim:
         raise ValueError(f"{name} requires an array with dimensions")

@@ -98,7 +98,7 @@ def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     return dtypes.issubdtype(_dtype_of(arg1), _dtype_of(arg2))
 
 
-def _dtype_of(value: Any) -> Any:
+def _dtype_of(value: DTypeLike) -> DTypeLike:
     """The dtype of a value that has one; NumPy's classes only seem to."""
     if isinstance(value, type) and issubclass(value, np.generic):
         return value
@@ -191,7 +191,7 @@ def iinfo(int_type: Any) -> np.iinfo[Any]:
     return dtypes.iinfo(_of(int_type))
 
 
-def _of(value: Any) -> Any:
+def _of(value: DTypeLike) -> DTypeLike:
     if type(value) in (int, float, complex):
         return dtypes.dtype_of(value)
     return _dtype_of(value)

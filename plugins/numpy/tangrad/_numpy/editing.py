@@ -23,7 +23,7 @@ from tangrad._numpy.shapes import expand_dims, ravel
 from tangrad._numpy.taking import integer_operand
 from tangrad.core import Array, concrete_or_error, is_concrete
 from tangrad.extend.lax import iota_p
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["delete", "insert"], True)
@@ -141,7 +141,9 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
     return _inserted(x, added, places, dimension, single, _known_sources)
 
 
-def _inserted(x: Any, added: Any, places: Any, axis: int, single: bool, sources: Callable[[Any, int], Any]) -> Any:
+def _inserted(
+    x: Value, added: Value, places: Any, axis: int, single: bool, sources: Callable[[Any, int], Any]
+) -> Array:
     shape = x.aval.shape
     if single:
         count = added.aval.shape[axis] if added.ndim == len(shape) else 1
@@ -159,7 +161,7 @@ def _inserted(x: Any, added: Any, places: Any, axis: int, single: bool, sources:
 # Where each slice of the result comes from: the old ones in order, the new ones, which follow them, before theirs.
 
 
-def _known_sources(places: Any, size: int) -> Any:
+def _known_sources(places: np.ndarray, size: int) -> Any:
     count = len(places)
     if not np.all(places[1:] == places[:1]):
         order = np.argsort(places, kind="stable")

@@ -12,6 +12,8 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 from tangrad._numpy.axes import permuted
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.named_subscripts import positional_subscripts
@@ -30,7 +32,7 @@ from tangrad.extend.lax import (
     sharded_call,
     squeeze_p,
 )
-from tangrad.typing import DTypeLike
+from tangrad.typing import DTypeLike, Value
 
 Labels = tuple[Any, ...]
 Term = tuple[Any, Labels]  # an array, and a label for each of its dimensions
@@ -227,7 +229,7 @@ def _path(inputs: Sequence[Labels], output: Labels, sizes: dict[Any, Any], optim
 # --- one step ------------------------------------------------------------------------------------------------------
 
 
-def _diagonal(x: Any, labels: Labels) -> tuple[Any, Labels]:
+def _diagonal(x: Value, labels: Labels) -> tuple[Any, Labels]:
     """Repeated labels: what is off the diagonal becomes 0 and is added away."""
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
@@ -240,7 +242,7 @@ def _diagonal(x: Any, labels: Labels) -> tuple[Any, Labels]:
     return x, labels
 
 
-def _summed(x: Any, labels: Labels, axes: Sequence[int]) -> tuple[Any, Labels]:
+def _summed(x: Value, labels: Labels, axes: Sequence[int]) -> tuple[Any, Labels]:
     if not axes:
         return x, labels
     left = tuple([label for axis, label in enumerate(labels) if axis not in axes])
@@ -249,13 +251,13 @@ def _summed(x: Any, labels: Labels, axes: Sequence[int]) -> tuple[Any, Labels]:
     return reduce_sum_p.bind(x, axes=tuple(axes)), left
 
 
-def _reduced(x: Any, labels: Labels, needed: Any) -> tuple[Any, Labels]:
+def _reduced(x: Value, labels: Labels, needed: Any) -> tuple[Any, Labels]:
     """Without repeated labels, and without unused dimensions."""
     x, labels = _diagonal(x, labels)
     return _summed(x, labels, [axis for axis, label in enumerate(labels) if label not in needed])
 
 
-def _without_ones(x: Any, labels: Labels, others: Labels, sizes: dict[Any, Any]) -> tuple[Any, Labels]:
+def _without_ones(x: Value, labels: Labels, others: Labels, sizes: dict[Any, Any]) -> tuple[Any, Labels]:
     """Dimensions of size 1 that are broadcast against another operand's are dropped."""
     shape = x.aval.shape
     drop = [axis for axis, label in enumerate(labels) if label in others and shape[axis] == 1 and sizes[label] != 1]
@@ -266,7 +268,7 @@ def _without_ones(x: Any, labels: Labels, others: Labels, sizes: dict[Any, Any])
 
 
 def _pair(
-    first: tuple[Any, Labels], second: tuple[Any, Labels], needed: Any, sizes: Any, options: Any
+    first: tuple[Any, Labels], second: tuple[Any, Labels], needed: Any, sizes: Any, options: tuple[np.dtype | None, ...]
 ) -> tuple[Any, Labels]:
     (x, left), (y, right) = first, second
     x, left = _reduced(x, left, {*needed, *right})
@@ -291,7 +293,7 @@ def _pair(
     return product, (*batch, *free)
 
 
-def _arranged(x: Any, labels: Labels, output: Labels) -> Any:
+def _arranged(x: Array, labels: Labels, output: Labels) -> Array:
     return permuted(x, tuple([labels.index(label) for label in output]))
 
 
@@ -343,7 +345,7 @@ def einsum(
 
 
 def _einsum(
-    subscripts: Any, operands: Sequence[Any], optimize: Any, precision: Any, preferred_element_type: Any
+    subscripts: Any, operands: Sequence[Any], optimize: Any, precision: Any, preferred_element_type: DTypeLike | None
 ) -> Any:
     made, (inputs, output, sizes, path) = _planned((subscripts, *operands), optimize)
     if len(made) > 1:
@@ -369,7 +371,7 @@ _einsum_as_one = as_one(
 )(_einsum)
 
 
-def _contracted(chosen: Sequence[Term], needed: Any, sizes: Any, options: Any) -> Term:
+def _contracted(chosen: Sequence[Term], needed: Any, sizes: Any, options: tuple[np.dtype | None, ...]) -> Term:
     term = chosen[0]
     for position, following in enumerate(chosen[1:], 1):
         later = [label for _, labels in chosen[position + 1 :] for label in labels]

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from tangrad._numpy import settings as _defines_what_thread_has  # noqa: F401
 from tangrad._numpy.direct_calls import DirectCalls
-from tangrad.core import EVAL_TRACE, Primitive, as_operand, copy_identity, thread, trace_to_closed_jaxpr
+from tangrad.core import EVAL_TRACE, Primitive, ShapedArray, as_operand, copy_identity, thread, trace_to_closed_jaxpr
 from tangrad.core.backends import carried_program
 from tangrad.core.caches import FixedParams, params_key, register_cache, typed_key
 from tangrad.core.settings import shared
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Value, Values
 
 PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for others
 
@@ -75,7 +78,7 @@ class Fused:
             return self.function(*operands, **params)
         return self.calls.apply(key, self.primitive, tuple(operands), self._with_settings(params))
 
-    def of_one(self, x: Any) -> Any:
+    def of_one(self, x: Value) -> Any:
         """Of one operand, without parameters: the same, sooner."""
         if thread.trace is EVAL_TRACE:
             call = self.calls.get((shared.context, thread.overrides, None, x.aval))
@@ -89,7 +92,7 @@ class Fused:
         found = self._made.get(self.name)
         return self._made.setdefault(self.name, self._primitive()) if found is None else found
 
-    def _with_settings(self, params: dict[str, Any]) -> dict[str, Any]:
+    def _with_settings(self, params: Params) -> dict[str, Any]:
         if params and carried_program(params) is not None:  # whose life a table would prolong
             return {**params, "settings": typing_settings()}
         key = (typing_settings(), params_key(params))
@@ -108,11 +111,11 @@ class Fused:
     def _primitive(self) -> Primitive:
         function, several = self.function, self.multiple_results
 
-        def decompose(*operands: Any, settings: Any, **params: Any) -> Any:
+        def decompose(*operands: Value, settings: Any, **params: Any) -> Any:
             return function(*operands, **params)
 
-        def abstract_eval(*avals: Any, settings: Any, **params: Any) -> Any:
-            def flat(*operands: Any) -> Any:
+        def abstract_eval(*avals: ShapedArray, settings: Any, **params: Any) -> Any:
+            def flat(*operands: Value) -> Values:
                 result = function(*operands, **params)
                 return result if several else (result,)
 
@@ -163,7 +166,7 @@ def as_one(
         roles = {one: _STATIC if one in static else _SEQUENCE if one == sequence else _OPERAND for one in names}
         roles_in_order = tuple(roles.values())
 
-        def with_operands(*operands: Any, given: tuple[Any, ...], **options: Any) -> Any:
+        def with_operands(*operands: Value, given: tuple[Any, ...], **options: Any) -> Any:
             arguments = _given_again(operands, given) | options
             first = [arguments.pop(name) for name in by_position if name in arguments]
             return general(*first, **arguments)
@@ -229,7 +232,7 @@ class _NoOperandError(Exception):
     """An argument is no array or number, or a static one has no hash."""
 
 
-def _note(value: Any, role: str, key: list[Any], operands: list[Any]) -> None:
+def _note(value: Any, role: str, key: list[Any], operands: list[Value]) -> None:
     """Add an argument to the key of a call and, where it is one, to the operands."""
     if value is None:
         key.append(None)
@@ -252,7 +255,7 @@ def _note(value: Any, role: str, key: list[Any], operands: list[Any]) -> None:
         _note_operand(value, key, operands)
 
 
-def _note_operand(value: Any, key: list[Any], operands: list[Any]) -> None:
+def _note_operand(value: Any, key: list[Any], operands: list[Value]) -> None:
     operand = fusable(value)
     if operand is None:
         raise _NoOperandError
@@ -274,7 +277,7 @@ def _divided(
     return parameters, tuple(given)
 
 
-def _given_again(operands: Sequence[Any], given: Sequence[tuple[str, int | None]]) -> dict[str, Any]:
+def _given_again(operands: Sequence[Value], given: Sequence[tuple[str, int | None]]) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     rest = iter(operands)
     for name, count in given:
@@ -306,7 +309,7 @@ def fused(name: str, multiple_results: bool = False, family: str = "numpy") -> C
     return lambda general: fused_pair(name, general, multiple_results, family)
 
 
-def fusable(value: Any) -> Any:
+def fusable(value: Any) -> Value | None:
     """An array or number as an operand that keeps its dtype and weak type; None for anything else."""
     if hasattr(type(value), "aval"):
         return value

@@ -31,7 +31,7 @@ from tangrad._numpy.shapes import ravel, reshaped
 from tangrad.core import Array, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import convert_element_type_p
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, DType, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["histogram", "histogram2d", "histogramdd", "histogram_bin_edges"], True)
@@ -74,11 +74,11 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
 
 
 @as_one("count", "dtype", name="histogram_bin_edges")
-def _even_edges(a: Any, range: Any, count: int, dtype: Any) -> Any:
+def _even_edges(a: Any, range: Array | None, count: int, dtype: np.dtype) -> Array:
     return linspace(*_limits(a, range, dtype), count + 1, dtype=dtype)
 
 
-def _limits(a: Any, given: Any, dtype: Any) -> tuple[Any, Any]:
+def _limits(a: Array, given: Array | None, dtype: np.dtype) -> tuple[Any, Any]:
     """The least and the greatest boundary; of values that are all equal half a unit on either side."""
     values = array_operand("histogram", a).astype(dtype)
     if given is None:
@@ -92,7 +92,7 @@ def _limits(a: Any, given: Any, dtype: Any) -> tuple[Any, Any]:
     return where(same, least - 0.5, least), where(same, greatest + 0.5, greatest)
 
 
-def _interval_numbers(values: Any, edges: Any) -> Any:
+def _interval_numbers(values: Value, edges: Value) -> Value:
     """From 1; 0 and beyond the last for values outside. The last interval holds its right boundary."""
     numbers = searchsorted(edges, values, side="right")
     return where(values == edges[-1], edges.aval.shape[0] - 1, numbers)
@@ -140,7 +140,7 @@ def histogram(
 
 
 @as_one("density", name="histogram")
-def _sums(values: Any, edges: Any, added: Any, density: bool) -> Any:
+def _sums(values: Value, edges: Value, added: ArrayLike, density: bool) -> Any:
     """What values add in each interval; with `density` scaled."""
     sums = at(zeros(edges.aval.shape[0], values.aval.dtype))[_interval_numbers(values, edges)].add(added)[1:]
     return sums / diff(edges) / total(sums) if density else sums
@@ -188,7 +188,7 @@ def histogram2d(
 
 
 def histogramdd(
-    sample: Any,
+    sample: ArrayLike,
     bins: Any = 10,
     range: Any = None,
     weights: ArrayLike | None = None,
@@ -241,7 +241,7 @@ def _weights(weights: Any, count: int) -> Any:
     return promote_inexact("histogramdd", weights)[0]
 
 
-def _finished(counts: Any, edges: Sequence[Any], dtype: Any, density: bool | None) -> Any:
+def _finished(counts: Value, edges: Sequence[Value], dtype: DType, density: bool | None) -> Any:
     if not density:
         return counts
     result = convert_element_type_p.bind(counts, new_dtype=dtype, weak_type=False)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._numpy.index_parsing import ARRAY, INSIDE, INT, NEW, SCALAR, SLICE, Entry
 from tangrad._numpy.operands import INT32, common_shape
-from tangrad.core import ShapedArray, dtypes, literal, put
+from tangrad.core import Array, ShapedArray, dtypes, literal, put
 from tangrad.extend.lax import (
     add_p,
     broadcast_in_dim_p,
@@ -21,6 +21,9 @@ from tangrad.extend.lax import (
     size_operand,
 )
 
+if TYPE_CHECKING:
+    from tangrad.typing import Dimensions, DType, Value
+
 _INT32_MAX = (1 << 31) - 1
 _INT64_MAX = (1 << 63) - 1
 _POSITIONS = (ARRAY, SCALAR, INSIDE, INT)
@@ -29,22 +32,22 @@ _POSITIONS = (ARRAY, SCALAR, INSIDE, INT)
 # --- indices -------------------------------------------------------------------------------------------------------
 
 
-def as_dtype(x: Any, dtype: Any) -> Any:
+def as_dtype(x: Value, dtype: DType) -> Value:
     return x if x.aval.dtype is dtype else convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 
-def index_dtype(dtype: Any) -> Any:
+def index_dtype(dtype: DType) -> DType:
     """int32 for the indices that fit; 64-bit ones, and 32-bit ones without sign where there are such, stay wide."""
     wide = dtype.itemsize == 8 or (dtype.itemsize == 4 and dtype.kind == "u")
     return dtypes.canonicalize_dtype("int64") if wide else INT32
 
 
-def position_dtype(size: Any) -> Any:
+def position_dtype(size: Any) -> DType:
     """That of positions along a dimension: int32, but in the longest ones, which only 64 bits count through."""
     return dtypes.canonicalize_dtype("int64") if type(size) is int and size > _INT32_MAX else INT32
 
 
-def from_front(value: Any, size: Any, wrap_negative: bool = True) -> Any:
+def from_front(value: Any, size: Any, wrap_negative: bool = True) -> Value:
     """Traced or device-side indices as int32 (or int64) counted from the front."""
     signed = value.aval.dtype.kind != "u"
     wide = position_dtype(size)
@@ -56,7 +59,7 @@ def from_front(value: Any, size: Any, wrap_negative: bool = True) -> Any:
     return select_n_p.bind(negative, made, add_p.bind(made, size_operand(size, dtype)))
 
 
-def host_indices(value: Any, size: Any) -> Any:
+def host_indices(value: np.ndarray, size: Any) -> Value:
     """A NumPy array of indices on the device, in the dtype of positions: what is beyond is beyond the array."""
     dtype = position_dtype(size)
     most = _INT32_MAX if dtype is INT32 else _INT64_MAX
@@ -65,7 +68,7 @@ def host_indices(value: Any, size: Any) -> Any:
     return put(small, aval)
 
 
-def index_component(entry: Entry, size: Any, wrap_negative: bool = True, modulo: bool = False) -> Any:
+def index_component(entry: Entry, size: Any, wrap_negative: bool = True, modulo: bool = False) -> Value:
     """The positions that an entry other than a slice selects, counted from the front.
 
     `modulo`: they count modulo the size: those of unsigned integers that no int32 holds, too.
@@ -83,20 +86,20 @@ def index_component(entry: Entry, size: Any, wrap_negative: bool = True, modulo:
     return from_front(value, size, wrap_negative)
 
 
-def index_vectors(components: Sequence[Any], shape: tuple[Any, ...]) -> Any:
+def index_vectors(components: Sequence[Any], shape: tuple[Any, ...]) -> Array:
     """Index components broadcast to `shape` and concatenated along a new last dimension."""
     dtype = next((c.aval.dtype for c in components if c.aval.dtype.itemsize > 4), INT32)
     columns = [_column(as_dtype(component, dtype), shape) for component in components]
     return columns[0] if len(columns) == 1 else concatenate_p.bind(*columns, dimension=len(shape))
 
 
-def _column(component: Any, shape: tuple[Any, ...]) -> Any:
+def _column(component: Value, shape: Dimensions) -> Array:
     rank = len(shape)
     dimensions = tuple(range(rank - component.aval.ndim, rank))
     return broadcast_in_dim_p.bind(component, shape=(*shape, 1), broadcast_dimensions=dimensions)
 
 
-def wrapped(component: Any, size: Any) -> Any:
+def wrapped(component: Value, size: Any) -> Array:
     """Indices modulo the size, for the mode "wrap"."""
     dtype = component.aval.dtype
     whole = size_operand(size, dtype)
@@ -130,7 +133,7 @@ def kept_dimensions(entries: Sequence[Entry]) -> list[Any]:
     return [NEW if kind == NEW else axis for kind, axis, _ in entries if kind in (NEW, SLICE)]
 
 
-def batch_shape(components: Sequence[Any]) -> tuple[Any, ...]:
+def batch_shape(components: Sequence[Value]) -> tuple[Any, ...]:
     """The common shape of index arrays. Raises IndexError where they do not broadcast together."""
     return common_batch(tuple([component.aval.shape for component in components]))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from tangrad import errors
 from tangrad._numpy.conversion import asarray
 from tangrad.core import Array, Literal, Tracer, concrete_or_error, dtypes
 from tangrad.core.arguments import as_size, is_symbolic, max_size, min_size
+
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike, DType
 
 NEW: str = "new"
 SLICE: str = "slice"
@@ -134,7 +137,7 @@ def static_position(position: int, size: Any, axis: int) -> int:
     return position + size if position < 0 else position
 
 
-def _check_integers(dtype: Any) -> None:
+def _check_integers(dtype: DType) -> None:
     if isinstance(dtype, dtypes.ExtendedDType) or not dtypes.issubdtype(dtype, np.integer):
         raise TypeError(f"index arrays must be integer or boolean, got dtype {dtypes.dtype_name(dtype)}")
 
@@ -237,7 +240,7 @@ def _dimensions_of(item: Any) -> int:
     return np.ndim(item) if not isinstance(item, (Array, Literal)) else item.ndim
 
 
-def concrete_mask(item: Any) -> np.ndarray:
+def concrete_mask(item: ArrayLike) -> np.ndarray:
     """A boolean index as a NumPy array. Raises NonConcreteBooleanIndexError for a tracer."""
     if isinstance(item, Tracer):
         if item.concrete() is None:
@@ -246,7 +249,7 @@ def concrete_mask(item: Any) -> np.ndarray:
     return np.asarray(item, dtype=bool)
 
 
-def _check_mask(mask: Any, shape: Sequence[Any], axis: int, position: int) -> None:
+def _check_mask(mask: np.ndarray, shape: Sequence[Any], axis: int, position: int) -> None:
     found = tuple(shape[axis : axis + mask.ndim])
     # A dimension of size 0 fits all: the mask selects nothing.
     if len(found) < mask.ndim or any([size not in (0, own) for size, own in zip(mask.shape, found)]):

@@ -65,6 +65,7 @@ from tangrad.extend.lax import (
     select_n_p,
     slice_p,
 )
+from tangrad.typing import Dimensions, DType, Value
 
 _INT32_MAX = (1 << 31) - 1
 _ZERO = literal(0, INT32)
@@ -72,7 +73,7 @@ _POSITIONS = (ARRAY, SCALAR, INSIDE, INT)
 OPERAND = "operand"  # in the place of a fill value that is the last operand
 
 
-def getitem(x: Any, index: Any) -> Any:
+def getitem(x: Any, index: Any) -> Array:
     """x[index]. Integers beyond the array are clamped: a program that is compiled cannot raise."""
     try:
         if thread.trace is EVAL_TRACE:
@@ -118,7 +119,7 @@ COPIES_FROM_HOST = {"getitem": _has_positions}
 _parts = DirectCalls()
 
 
-def _first_part(x: Any, index: Any) -> Any:
+def _first_part(x: Any, index: Any) -> Array | None:
     """A part of the first array of its type, as `_parts` will have it."""
     if EVAL_TRACE.watched:
         return None
@@ -133,7 +134,7 @@ def _no_part(x: Any, index: Any) -> None:
     """Of tracers, and of literals, which are of no backend."""
 
 
-def _one_integer(x: Any, shape: tuple[Any, ...], index: int) -> Any:
+def _one_integer(x: Any, shape: Dimensions, index: int) -> Any:
     """x[3]. Outside of staging the position is an operand: one program serves all."""
     size = shape[0]
     position = static_position(index, size, 0)
@@ -142,7 +143,7 @@ def _one_integer(x: Any, shape: tuple[Any, ...], index: int) -> Any:
     return _static_part(x, shape, [(INT, 0, position), *_full_entries(shape, 1)])
 
 
-def _element_of(x: Any, position: Any) -> Any:
+def _element_of(x: Value, position: Value) -> Value:
     rest = x.aval.shape[1:]
     part = dynamic_slice_p.bind(x, position, *[_ZERO] * len(rest), slice_sizes=(1, *rest))
     return lax.squeeze_p.bind(part, dimensions=(0,))
@@ -151,7 +152,7 @@ def _element_of(x: Any, position: Any) -> Any:
 _element = Fused("getitem_of_integer", _element_of)
 
 
-def _one_slice(x: Any, shape: tuple[Any, ...], index: slice) -> Any:
+def _one_slice(x: Any, shape: Dimensions, index: slice) -> Array:
     """x[a:b], of integers and forwards; others take the general way."""
     start, stop, step, size = index.start, index.stop, index.step, shape[0]
     known = (start is None or type(start) is int) and (stop is None or type(stop) is int)
@@ -184,7 +185,7 @@ class IndexPlan(tuple[Any, ...]):
     __slots__ = ()
 
 
-def planned(x: Any, entries: Sequence[Entry]) -> tuple[IndexPlan, list[Any]]:
+def planned(x: Value, entries: Sequence[Entry]) -> tuple[IndexPlan, list[Any]]:
     """The plan of an index, and its arrays as operands; where programs are not staged, its integers, and the starts of
     its slices, too.
     """
@@ -231,7 +232,7 @@ def take_index(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     wrap_negative: bool = True,
-) -> Any:
+) -> Array:
     """x[index] with a mode for what is outside; None clamps it."""
     if not isinstance(x, Array):
         x = as_array(x)
@@ -288,7 +289,7 @@ def _in_result(partial: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry
 
 
 def _take_entries(
-    x: Any,
+    x: Value,
     entries: Sequence[Entry],
     mode: Any,
     fill_value: Any,
@@ -299,7 +300,7 @@ def _take_entries(
     plan, operands = planned(x, entries)
     if not operands:
         return _taken(x, plan=plan, **_NO_OPTIONS) if is_eager(x) else _static_part(x, x.aval.shape, entries)
-    fill = filling(fill_value, x.aval.dtype) if mode is lax.GatherScatterMode.FILL_OR_DROP else None
+    fill: Any = filling(fill_value, x.aval.dtype) if mode is lax.GatherScatterMode.FILL_OR_DROP else None
     if fill_value is not None and fill is not None and is_eager(x):
         fill = literal(np.asarray(fill).astype(x.aval.dtype)[()], x.aval.dtype)
     if hasattr(type(fill), "aval"):
@@ -318,12 +319,8 @@ def _take_entries(
 
 
 _NO_OPTIONS = {
-    "mode": None,
-    "fill_value": None,
-    "indices_are_sorted": False,
-    "unique_indices": False,
-    "wrap_negative": True,
-}
+    "mode": None, "fill_value": None, "indices_are_sorted": False, "unique_indices": False, "wrap_negative": True,
+}  # fmt: skip
 
 
 def _within(entry: Entry, shape: Sequence[Any]) -> Entry:
@@ -333,15 +330,15 @@ def _within(entry: Entry, shape: Sequence[Any]) -> Entry:
 
 
 def _take_planned(
-    x: Any,
-    *operands: Any,
+    x: Value,
+    *operands: Value,
     plan: IndexPlan,
     mode: Any,
     fill_value: Any,
     indices_are_sorted: bool,
     unique_indices: bool,
     wrap_negative: bool,
-) -> Any:
+) -> Value:
     if fill_value is OPERAND:
         *operands, fill_value = operands  # type: ignore[assignment]
     entries = replanned(plan, operands)
@@ -359,7 +356,7 @@ _taken = Fused("getitem", _take_planned)
 # --- slices --------------------------------------------------------------------------------------------------------
 
 
-def sliced(x: Any, entries: Sequence[Entry], extents: dict[int, tuple[Any, Any]] | None = None) -> Any:
+def sliced(x: Any, entries: Sequence[Entry], extents: dict[int, tuple[Any, Any]] | None = None) -> Array:
     """The part of an array that the slices among the entries select; other dimensions in full, or as `extents` says."""
     shape = x.aval.shape
     starts, limits, strides, reversed_axes = [0] * len(shape), list(shape), [1] * len(shape), []
@@ -391,7 +388,7 @@ def _clamped(position: int, size: Any) -> Any:
     return 0 if position < 0 else min(position, size - 1)
 
 
-def _static_part(x: Any, shape: Sequence[Any], entries: Sequence[Entry]) -> Any:
+def _static_part(x: Value, shape: Sequence[Any], entries: Sequence[Entry]) -> Value:
     """All positions are known. Those beyond the array stay operands, which are clamped, and may be checked."""
     extents = {axis: value for kind, axis, value in entries if kind == INT}
     if any([not is_symbolic(shape[axis]) and not 0 <= value < shape[axis] for axis, value in extents.items()]):
@@ -400,7 +397,7 @@ def _static_part(x: Any, shape: Sequence[Any], entries: Sequence[Entry]) -> Any:
     return _shaped(part, tuple(extents), entries)
 
 
-def _dynamic_part(x: Any, shape: Sequence[Any], entries: Sequence[Entry]) -> Any:
+def _dynamic_part(x: Value, shape: Sequence[Any], entries: Sequence[Entry]) -> Value:
     """Some positions are arrays without dimensions, or numbers that programs need not be compiled for."""
     part = sliced(x, entries)
     starts: list[Any] = [_ZERO] * len(shape)
@@ -415,7 +412,7 @@ def _dynamic_part(x: Any, shape: Sequence[Any], entries: Sequence[Entry]) -> Any
     return _shaped(dynamic_slice_p.bind(part, *starts, slice_sizes=sizes), tuple(chosen), entries)
 
 
-def _shaped(part: Any, dropped: tuple[int, ...], entries: Sequence[Entry]) -> Any:
+def _shaped(part: Value, dropped: tuple[int, ...], entries: Sequence[Entry]) -> Value:
     """Without the dimensions that integers index, and with the new ones."""
     if dropped:
         part = lax.squeeze_p.bind(part, dimensions=dropped)
@@ -423,7 +420,7 @@ def _shaped(part: Any, dropped: tuple[int, ...], entries: Sequence[Entry]) -> An
     return with_new_axes(part, [position for position, kind in enumerate(kinds) if kind == NEW])
 
 
-def with_new_axes(x: Any, positions: Sequence[int]) -> Any:
+def with_new_axes(x: Any, positions: Sequence[int]) -> Array:
     """Dimensions of size 1 at these positions of the result."""
     return expand_dims(x, tuple(positions)) if positions else x
 
@@ -456,7 +453,7 @@ def _gather(x: Any, entries: list[Entry], mode: Any, fill_value: Any, flags: dic
     return with_new_axes(result, [position for position, item in enumerate(layout) if item == NEW])
 
 
-def gathered(x: Any, vectors: Any, fill: Any, params: dict[str, Any]) -> Any:
+def gathered(x: Any, vectors: Any, fill: Any, params: dict[str, Any]) -> Array:
     """A gather whose fill value may be an operand: what is within is asked by the same gather then."""
     if not hasattr(type(fill), "aval"):
         return gather_p.bind(x, vectors, fill_value=fill, **params)
@@ -472,7 +469,7 @@ def _gather_numbers(offset_dims: tuple[int, ...], axes: tuple[int, ...]) -> lax.
     return lax.GatherDimensionNumbers(offset_dims=offset_dims, collapsed_slice_dims=sorted(axes), start_index_map=axes)
 
 
-def filling(value: Any, dtype: Any) -> Any:
+def filling(value: Any, dtype: DType) -> Value | int | float | complex:
     """A fill value: a Python number, a parameter of the primitive; of the array's dtype where it is traced."""
     if value is None:
         return defaultfilling(dtype)
@@ -483,7 +480,7 @@ def filling(value: Any, dtype: Any) -> Any:
     return as_operand(value).__array__().item()
 
 
-def defaultfilling(dtype: Any) -> Any:
+def defaultfilling(dtype: DType) -> int | float:
     """What stands for an element out of bounds: NaN, the least integer, the greatest unsigned one, True."""
     if isinstance(dtype, dtypes.ExtendedDType):
         return 0xFFFFFFFF  # of its words
@@ -495,6 +492,6 @@ def defaultfilling(dtype: Any) -> Any:
     return int(limits.max if dtypes.issubdtype(dtype, np.unsignedinteger) else limits.min)
 
 
-def parsed_mode(mode: Any) -> Any:
+def parsed_mode(mode: Any) -> lax.GatherScatterMode | str | None:
     """A mode as users write it: None, "wrap", or one of the primitive's. Raises ValueError for an unknown one."""
     return mode if mode is None or mode == "wrap" else lax.GatherScatterMode.from_any(mode)

@@ -25,7 +25,7 @@ from tangrad._numpy.refusals import check_dtypes
 from tangrad._numpy.shapes import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel
 from tangrad.core import EVAL_TRACE, Array, Tracer, thread
 from tangrad.extend.lax import concatenate_p, split_p, squeeze_p
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DType, DTypeLike, Value
 
 
 def _sequence(name: str, arrays: Any) -> Sequence[Any]:
@@ -41,7 +41,7 @@ def _sequence(name: str, arrays: Any) -> Sequence[Any]:
     raise TypeError(f"{name} requires a tuple or list of arrays, got {arrays!r} of type {kind}")
 
 
-def _common(name: str, arrays: Sequence[Any], dtype: Any) -> list[Any]:
+def _common(name: str, arrays: Sequence[Array], dtype: DType | None) -> list[Any]:
     """The arrays with one dtype: that asked for, or the one in which they meet."""
     if not arrays:
         raise ValueError(f"{name} requires at least one array")
@@ -101,7 +101,7 @@ _SEQUENCES = (list, tuple)
 _joins = DirectCalls()  # by the axis and the types of the arrays, where these are joined as they are
 
 
-def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
+def concat(arrays: Sequence[ArrayLike], /, *, axis: int | None = 0) -> Array:
     """Join arrays along a dimension that they have.
 
     Args:
@@ -351,7 +351,7 @@ def _depth(value: Any) -> int:
     return depths.pop() + 1
 
 
-def _gather_leaves(value: Any, leaves: list[Any]) -> None:
+def _gather_leaves(value: Any, leaves: list[Value]) -> None:
     if isinstance(value, list):
         for item in value:
             _gather_leaves(item, leaves)
@@ -359,7 +359,7 @@ def _gather_leaves(value: Any, leaves: list[Any]) -> None:
         leaves.append(array_operand("block", value))
 
 
-def _assembled(value: Any, depth: int, rank: int) -> Any:
+def _assembled(value: Any, depth: int, rank: int) -> Array:
     if not isinstance(value, list):
         made = array_operand("block", value)
         return broadcast_to_shape(made, (1,) * (rank - made.ndim) + made.shape) if made.ndim < rank else made

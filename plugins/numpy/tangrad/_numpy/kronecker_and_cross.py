@@ -12,7 +12,7 @@ from tangrad._numpy.operands import array_operand, broadcast_shape, broadcast_to
 from tangrad._numpy.shapes import expand_dims, reshaped
 from tangrad.core import Array
 from tangrad.extend.lax import concatenate_p, mul_p, sub_p
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 
 @as_one()
@@ -84,5 +84,5 @@ def cross(
     return moveaxis(joined, -1, canonical_axis("cross", axisc, last + 1, "axisc"))
 
 
-def _minor(first: Sequence[Any], second: Sequence[Any], i: int, j: int) -> Any:
+def _minor(first: Sequence[Value], second: Sequence[Value], i: int, j: int) -> Value:
     return sub_p.bind(mul_p.bind(first[i], second[j]), mul_p.bind(first[j], second[i]))

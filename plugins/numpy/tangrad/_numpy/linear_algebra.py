@@ -19,7 +19,7 @@ from tangrad._numpy.products import dot, matmul
 from tangrad._numpy.products import outer as outer_of
 from tangrad._numpy.shapes import expand_dims
 from tangrad.core import Array
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DTypeLike, Value
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
@@ -140,7 +140,7 @@ def _cuts(sizes: Sequence[Any]) -> dict[tuple[int, int], int]:
     return cuts
 
 
-def _product(items: Sequence[Any], start: int, end: int, cuts: dict[tuple[int, int], int], precision: Any) -> Any:
+def _product(items: Sequence[Value], start: int, end: int, cuts: dict[tuple[int, int], int], precision: Any) -> Any:
     if end - start == 1:
         return items[start]
     cut = cuts[start, end]

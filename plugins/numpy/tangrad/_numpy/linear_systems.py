@@ -30,7 +30,7 @@ from tangrad.core import Array, dtypes, transfers
 from tangrad.extend import lax
 from tangrad.extend.lax import determinant_p, pseudoinverse_p, signs_of, solve_p
 from tangrad.extend.lax import sign as sign_of
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 # Of what transfer guards ask: which norm is no operand.
 COPIES_FROM_HOST = {"cond": lambda given: transfers.is_from_host(given["x"])}
@@ -86,7 +86,7 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
     return out[..., 0] if is_vector else out
 
 
-def _solve_for_all(matrix: Any, right: Any) -> Any:
+def _solve_for_all(matrix: Value, right: Value) -> Array:
     """One matrix for a batch of right-hand sides, which stand side by side: it is factored once."""
     moved = moveaxis(right, -2, 0)
     out = solve_p.bind(matrix, moved.reshape(moved.shape[0], prod(moved.shape[1:])))
@@ -208,7 +208,7 @@ def pinv(
     return pseudoinverse_p.bind(matrix, limits, hermitian=bool(hermitian))
 
 
-def _matrix(name: str, x: Any, argument: str = "a") -> Any:
+def _matrix(name: str, x: ArrayLike, argument: str = "a") -> Value:
     array = inexact_matrix(name, x)
     if array.ndim < 2:
         raise ValueError(f"{name}: {argument} must have at least two dimensions, got shape {array.shape}")
@@ -349,7 +349,7 @@ def _solved(a: Any, b: Any, rcond: float | None) -> tuple[Any, Any, Any, Any]:
     return (x[:, 0] if is_vector else x), squares, rank, values
 
 
-def _least_squares(matrix: Any, right: Any, limit: Any) -> tuple[Any, Any, Any]:
+def _least_squares(matrix: Value, right: Value, limit: Any) -> tuple[Any, Any, Any]:
     """The solution by singular values, these, and how many are not taken for 0."""
     least = min(matrix.shape)
     if least == 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from tangrad._numpy.fusing import fused, fused_pair
 from tangrad._numpy.makers import Binary, binary_pair, general_form, operator_form, public_form, unary
 from tangrad._numpy.operands import (
     BOOL,
+    V,
     align,
     align_numeric,
     floating_dtypes,
@@ -23,7 +24,7 @@ from tangrad._numpy.operands import (
     numeric_dtypes,
     select,
 )
-from tangrad.core import dtypes
+from tangrad.core import Array, Primitive, dtypes
 from tangrad.extend.lax import (
     abs_p,
     and_p,
@@ -48,16 +49,20 @@ from tangrad.extend.lax import (
     xor_p,
 )
 
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike, Value
+
+
 _BOOLEAN = "A boolean array of the shape of `x`."
 _BOOLEANS = "A boolean array of the shape that `x` and `y` broadcast to."
 
 # --- comparisons ---------------------------------------------------------------------------------------------------
 
 
-def _ordering(name: str, primitive: Any) -> Binary:
+def _ordering(name: str, primitive: Primitive) -> Binary:
     """Complex numbers are ordered by real part, then imaginary, as NumPy does."""
 
-    def general(x: Any, y: Any) -> Any:
+    def general(x: ArrayLike, y: Any) -> Value:
         first, second = align(name, x, y)
         if not is_complex(first):
             return primitive.bind(first, second)
@@ -68,7 +73,9 @@ def _ordering(name: str, primitive: Any) -> Binary:
     return fused_pair(name, general)
 
 
-def _comparison(name: str, symbol: str, primitive: Any, general: Binary, summary: str, result: str) -> tuple[Any, Any]:
+def _comparison(
+    name: str, symbol: str, primitive: Primitive, general: Binary, summary: str, result: str
+) -> tuple[Any, Any]:
     example = f"tangrad.numpy.{name}(tangrad.numpy.arange(2), 1)\nArray({result}, dtype=bool)"
     # Complex numbers have an order here that primitives lack: they take the general path.
     direct = numeric_dtypes if name in ("equal", "not_equal") else _ordered_dtypes
@@ -124,13 +131,13 @@ greater_equal, greater_equal_operator = _comparison(
 # --- truth ---------------------------------------------------------------------------------------------------------
 
 
-def truth(x: Any) -> Any:
+def truth(x: V) -> V:
     """Whether each element is not zero."""
     return x if x.aval.dtype is BOOL else ne_p.bind(x, literal_like(x, 0))
 
 
-def _logical(name: str, primitive: Any) -> Binary:
-    def general(x: Any, y: Any) -> Any:
+def _logical(name: str, primitive: Primitive) -> Binary:
+    def general(x: ArrayLike, y: ArrayLike) -> Value:
         first, second = align(name, x, y)
         return primitive.bind(truth(first), truth(second))
 
@@ -205,18 +212,18 @@ bitwise_not = unary(
 invert = bitwise_invert = bitwise_not
 
 
-def invert_operator(x: Any) -> Any:
+def invert_operator(x: ArrayLike) -> Array:
     """`~x`."""
     return not_p.bind(x)
 
 
 @fused("left_shift")
-def _left_shift(x: Any, y: Any) -> Any:
+def _left_shift(x: Value, y: ArrayLike) -> Value:
     return shift_left_p.bind(*align_numeric("left_shift", x, y))
 
 
 @fused("right_shift")
-def _right_shift(x: Any, y: Any) -> Any:
+def _right_shift(x: Value, y: ArrayLike) -> Value:
     first, second = align_numeric("right_shift", x, y)
     primitive = shift_right_logical_p if is_kind(first, np.unsignedinteger) else shift_right_arithmetic_p
     return primitive.bind(first, second)
@@ -239,7 +246,7 @@ left_shift_operator = operator_form("left_shift", "<<", _left_shift)
 right_shift_operator = operator_form("right_shift", ">>", _right_shift)
 
 
-def _bitwise_count(x: Any) -> Any:
+def _bitwise_count(x: Value) -> Value:
     magnitude = abs_p.bind(x) if is_kind(x, np.signedinteger) else x
     if magnitude.aval.dtype is BOOL:
         return convert_element_type_p.bind(magnitude, new_dtype=dtypes.as_dtype("uint8"), weak_type=False)
@@ -259,7 +266,7 @@ bitwise_count = unary(
 # --- what kind of number -------------------------------------------------------------------------------------------
 
 
-def constant(x: Any, value: bool) -> Any:
+def constant(x: Any, value: bool) -> Array:
     """A boolean array of one value, of the shape of an operand."""
     return broadcast_in_dim_p.bind(literal(value, BOOL), shape=x.aval.shape, broadcast_dimensions=())
 
@@ -267,7 +274,7 @@ def constant(x: Any, value: bool) -> Any:
 def _parts(test: Any) -> Any:
     """A test of floats, of complex numbers by parts; never true of other numbers."""
 
-    def general(x: Any) -> Any:
+    def general(x: Value) -> Value:
         if is_complex(x):
             return or_p.bind(test(real_p.bind(x)), test(imag_p.bind(x)))
         return test(x) if is_inexact(x) else constant(x, False)
@@ -275,14 +282,14 @@ def _parts(test: Any) -> Any:
     return general
 
 
-def _is_finite(x: Any) -> Any:
+def _is_finite(x: Value) -> Value:
     if is_complex(x):
         return and_p.bind(is_finite_p.bind(real_p.bind(x)), is_finite_p.bind(imag_p.bind(x)))
     return is_finite_p.bind(x) if is_inexact(x) else constant(x, True)
 
 
 def _one_infinity(name: str, value: float) -> Any:
-    def general(x: Any) -> Any:
+    def general(x: Value) -> Value:
         if is_complex(x):
             raise ValueError(f"{name} does not accept complex numbers, got {x.aval.str_short()}")
         return eq_p.bind(x, literal_like(x, value)) if is_inexact(x) else constant(x, False)
@@ -290,11 +297,11 @@ def _one_infinity(name: str, value: float) -> Any:
     return general
 
 
-def _is_infinite(x: Any) -> Any:
+def _is_infinite(x: Value) -> Value:
     return eq_p.bind(abs_p.bind(x), literal_like(x, math.inf))
 
 
-def _sign_bit(x: Any) -> Any:
+def _sign_bit(x: Value) -> Value:
     """The highest bit, which distinguishes -0.0 and the NaNs too."""
     if is_complex(x):
         raise ValueError(f"signbit does not accept complex numbers, got {x.aval.str_short()}")

@@ -27,9 +27,9 @@ from tangrad._numpy.operands import (
     scalar_operands,
 )
 from tangrad._numpy.weak_types import strong
-from tangrad.core import EVAL_TRACE, Array, api_boundary, filter_traceback, own_boundary, thread
+from tangrad.core import EVAL_TRACE, Array, Primitive, api_boundary, filter_traceback, own_boundary, thread
 from tangrad.core.arguments import can_represent_array
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for others
 
@@ -52,7 +52,7 @@ def unary(
     example: str,
     fuse: int = 0,
     family: str = "numpy",
-) -> Any:
+) -> Callable[[ArrayLike], Any]:
     """A public function of one operand from its general form, which takes an operand.
 
     `fuse`: how many results the general form has, if it is to be one operation, of that family, which is then the
@@ -73,14 +73,16 @@ def unary(
     return made
 
 
-def unary_inexact(name: str, primitive: Any, summary: str, example: str, weak: bool = True) -> Any:
+def unary_inexact(
+    name: str, primitive: Primitive, summary: str, example: str, weak: bool = True
+) -> Callable[[ArrayLike], Array]:
     """A public function that computes in floats: integers and booleans are converted.
 
     `weak`: whether the result of a weakly typed operand is one.
     """
     calls = DirectCalls()
 
-    def function(x: Any, /) -> Any:
+    def function(x: Any, /) -> Array:
         try:
             trace = thread.trace
             if trace is EVAL_TRACE:
@@ -106,11 +108,11 @@ def unary_inexact(name: str, primitive: Any, summary: str, example: str, weak: b
 # --- two operands --------------------------------------------------------------------------------------------------
 
 
-def general_form(name: str, primitive: Any, boolean: Any = None) -> Binary:
+def general_form(name: str, primitive: Primitive, boolean: Primitive | None = None) -> Binary:
     """Promotion, broadcasting, then the primitive; `boolean` in its place where both are booleans."""
     bind = primitive.bind
 
-    def general(x: Any, y: Any) -> Any:
+    def general(x: ArrayLike, y: Any) -> Value:
         first, second = align(name, x, y)
         if boolean is not None and first.aval.dtype.kind == "b":
             return boolean.bind(first, second)
@@ -119,7 +121,7 @@ def general_form(name: str, primitive: Any, boolean: Any = None) -> Binary:
     return fused_pair(name, general)
 
 
-def fast(primitive: Any, otherwise: Binary, direct_dtypes: set[Any]) -> Binary:
+def fast(primitive: Primitive, otherwise: Binary, direct_dtypes: set[Any]) -> Binary:
     """`primitive` where the first array has one of these dtypes and the other operand fits it, else `otherwise`."""
     calls = DirectCalls()
 
@@ -165,7 +167,7 @@ def fast(primitive: Any, otherwise: Binary, direct_dtypes: set[Any]) -> Binary:
     return function
 
 
-def public_form(name: str, general: Binary, summary: str, example: str, **options: Any) -> Any:
+def public_form(name: str, general: Binary, summary: str, example: str, **options: Any) -> Binary:
     """The public function of two operands; with `primitive`, the fast path is tried first, for the dtypes `direct`.
 
     `written`: the function itself, where it is to be found by its own name. `by_name`: whether the operands may be
@@ -204,7 +206,9 @@ def _of_named(returns: str) -> str:
     return returns.replace("`x`", "`x1`").replace("`y`", "`x2`")
 
 
-def operator_form(name: str, symbol: str, general: Binary, primitive: Any = None, direct: Any = numeric_dtypes) -> Any:
+def operator_form(
+    name: str, symbol: str, general: Binary, primitive: Primitive | None = None, direct: Any = numeric_dtypes
+) -> Binary:
     """What arrays call for an operator: the same fast path, NotImplemented for operands that are no arrays."""
 
     def guarded_operator(x: Any, y: Any) -> Any:
@@ -237,7 +241,7 @@ def acceptable(symbol: str, x: Any, y: Any) -> bool:
 
 
 def binary_pair(
-    name: str, symbol: str, primitive: Any, general: Binary, summary: str, example: str, **options: Any
+    name: str, symbol: str, primitive: Primitive, general: Binary, summary: str, example: str, **options: Any
 ) -> tuple[Any, Any]:
     """The public function and the operator of one operation."""
     public = public_form(name, general, summary, example, primitive=primitive, **options)

@@ -207,7 +207,7 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
 # --- triangles -----------------------------------------------------------------------------------------------------
 
 
-def _triangle(name: str, m: Any, k: Any, lower: bool) -> Any:
+def _triangle(name: str, m: Any, k: int, lower: bool) -> Array:
     x = array_operand(name, m)
     if x.ndim < 2:
         raise ValueError(f"{name} requires at least two dimensions, got shape {x.aval.shape}")
@@ -268,7 +268,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
 # --- positions -----------------------------------------------------------------------------------------------------
 
 
-def _positions(mask: Any) -> tuple[Any, ...]:
+def _positions(mask: np.ndarray) -> tuple[Any, ...]:
     kind = dtypes.default_int_dtype()
     return tuple([put(np.asarray(place, kind), ShapedArray(place.shape, kind)) for place in np.nonzero(mask)])
 

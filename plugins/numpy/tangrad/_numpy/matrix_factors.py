@@ -14,7 +14,7 @@ from tangrad._numpy.taking import take_along_axis
 from tangrad.core import Array
 from tangrad.extend import lax
 from tangrad.extend.lax import geqrf_p
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 
 class QRResult(NamedTuple):
@@ -162,7 +162,7 @@ def svd(
     return SVDResult(*lax.svd(array, **options))
 
 
-def _svd_of_hermitian(array: Any, compute_uv: bool) -> Any:
+def _svd_of_hermitian(array: Value, compute_uv: bool) -> Any:
     """The singular values are the sizes of the eigenvalues, whose signs go with the right vectors."""
     vectors, values = lax.eigh(array)
     order = argsort(-absolute(values), axis=-1)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tangrad._numpy.conversion import asarray
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
+
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike, Value
 
 
-def inexact_matrix(name: str, x: Any) -> Any:
+def inexact_matrix(name: str, x: ArrayLike) -> Array:
     """An array of a floating or complex dtype. Raises TypeError for what is no number."""
     array = asarray(x)
     if dtypes.issubdtype(array.dtype, np.inexact):
@@ -20,7 +23,7 @@ def inexact_matrix(name: str, x: Any) -> Any:
     raise TypeError(f"{name} takes numbers, got dtype {dtypes.dtype_name(array.dtype)}")
 
 
-def square_matrix(name: str, x: Any, argument: str = "a") -> Any:
+def square_matrix(name: str, x: ArrayLike, argument: str = "a") -> Array:
     """As `inexact_matrix`. Raises ValueError unless the matrices have as many rows as columns."""
     array = inexact_matrix(name, x)
     if array.ndim < 2 or array.shape[-1] != array.shape[-2]:
@@ -28,6 +31,6 @@ def square_matrix(name: str, x: Any, argument: str = "a") -> Any:
     return array
 
 
-def real_dtype(array: Any) -> Any:
+def real_dtype(array: Value) -> np.dtype:
     """The dtype of the sizes of an array's elements."""
     return dtypes.to_floating_dtype(array.dtype)

@@ -214,7 +214,7 @@ def _staged_rows(x: Any, size: int) -> Iterator[Any]:
         yield from public.unstack(x[start : start + _CHUNK])
 
 
-def contains(x: Any, item: Any) -> Any:
+def contains(x: Any, item: Any) -> Array:
     """`item in x`: whether any element is equal."""
     return public.any(public.equal(x, item))
 

@@ -14,17 +14,17 @@ from tangrad._numpy.reductions import all as all_of
 from tangrad._numpy.reductions import max, min, prod, sum
 from tangrad._numpy.selection import where as where_between
 from tangrad._numpy.statistics import mean, var
-from tangrad.core import Array, dtypes, literal
+from tangrad.core import Array, Primitive, dtypes, literal
 from tangrad.extend.lax import and_p, argmax_p, argmin_p, not_p, sqrt_p
-from tangrad.typing import ArrayLike, Axis, DTypeLike
+from tangrad.typing import ArrayLike, Axis, DTypeLike, Value
 
 
-def _without_nan(name: str, a: Any, value: Any) -> Any:
+def _without_nan(name: str, a: Any, value: Any) -> Value:
     x = array_operand(name, a)
     return where_between(isnan(x), literal(value, x.aval.dtype), x) if is_inexact(x) else x
 
 
-def _counted(name: str, a: Any, where: Any) -> Any:
+def _counted(name: str, a: Any, where: Any) -> Array:
     """Where there is a number, and `where` lets it count."""
     x = array_operand(name, a)
     known = not_p.bind(isnan(x))
@@ -79,7 +79,7 @@ def nanprod(
 
 def _extreme(
     name: str, function: Any, start: float, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any
-) -> Any:
+) -> Array:
     x = array_operand(name, a)
     if not is_inexact(x):
         return function(x, axis, None, keepdims, initial, where)
@@ -159,7 +159,7 @@ def nanstd(
     return sqrt_p.bind(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))
 
 
-def _position(name: str, primitive: Any, start: float, a: Any, axis: Any, keepdims: Any) -> Any:
+def _position(name: str, primitive: Primitive, start: float, a: Any, axis: int | None, keepdims: Any) -> Array:
     x = array_operand(name, a)
     if is_complex(x):
         raise TypeError(f"{name} does not accept complex numbers, which have no order; got {x.aval.str_short()}")

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tangrad._numpy.operands import TABLE_LIMIT
-from tangrad.core import ShapedArray, get_backend, put, thread, transfers
+from tangrad.core import Array, ShapedArray, get_backend, put, thread, transfers
 from tangrad.core.caches import register_cache
+
+if TYPE_CHECKING:
+    from tangrad.typing import DType
 
 # Outside of transformations arrays up to this size are made on the host: the XLA backend would compile a program for
 # each shape. Larger ones are made on the device, without a transfer.
 HOST_LIMIT = 1 << 16
 
 
-def adopt(contents: Any, aval: ShapedArray) -> Any:
+def adopt(contents: Any, aval: ShapedArray) -> Array:
     """As `put`, of a NumPy array of the aval's shape and dtype that was made for this and is handed over."""
     if transfers.watch.on:
         transfers.brought(aval)
     return get_backend().adopt(contents, aval) if thread.default_device is None else put(contents, aval)
 
 
-def type_of_array(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> ShapedArray:
+def type_of_array(shape: tuple[int, ...], dtype: DType, weak_type: bool = False) -> ShapedArray:
     """The type of an array whose shape is known to be one: from a table, in a third of the time."""
     aval = _types.get((shape, dtype, weak_type))
     if aval is None:
@@ -36,6 +41,6 @@ _types: dict[Any, ShapedArray] = {}
 register_cache(_types.clear)
 
 
-def array_of(contents: Any, weak_type: bool = False) -> Any:
+def array_of(contents: np.ndarray, weak_type: bool = False) -> Array:
     """`adopt`, of the type that the contents have."""
     return adopt(contents, type_of_array(contents.shape, contents.dtype, weak_type))

@@ -22,7 +22,7 @@ from tangrad._numpy.rounding import real
 from tangrad._numpy.selection import where
 from tangrad._numpy.shapes import expand_dims
 from tangrad.core import Array, dtypes
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 
 @as_one("ord", "axis", "keepdims", family=whole_arrays.name)
@@ -58,17 +58,17 @@ def norm(x: ArrayLike, ord: Any = None, axis: Any = None, keepdims: bool = False
     raise ValueError(f"norm: expected one axis (vectors) or two (matrices), got {len(axes)} for shape {array.shape}")
 
 
-def _root_of_squares(x: Any, axis: Any, keepdims: bool) -> Any:
+def _root_of_squares(x: Value, axis: Any, keepdims: bool) -> Any:
     return _of_total(sum_of(real(x * x.conj()), axis=axis, keepdims=keepdims), sqrt)
 
 
-def _of_total(total: Any, root: Any) -> Any:
+def _of_total(total: Value, root: Any) -> Value:
     """A root of a sum of powers; at 0, where its slope is infinite, with the derivative 0 of the least subgradient."""
     none = total == 0
     return where(none, 0, root(where(none, 1, total)))
 
 
-def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+def _vector_norm(x: Value, ord: Any, axis: Any, keepdims: bool) -> Any:
     if ord is None or (not isinstance(ord, str) and ord == 2):
         return _root_of_squares(x, axis, keepdims)
     if isinstance(ord, str):
@@ -85,13 +85,13 @@ def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     return power(total, 1.0 / ord) if ord < 0 else _of_total(total, lambda total: power(total, 1.0 / ord))
 
 
-def _greatest(x: Any, axis: Any, keepdims: bool) -> Any:
+def _greatest(x: Value, axis: int, keepdims: bool) -> Array:
     """The greatest of sizes: 0 of none, as in NumPy."""
     initial: dict[str, Any] = {"initial": 0} if 0 in x.shape else {}
     return maximum_of(x, axis=axis, keepdims=keepdims, **initial)
 
 
-def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _matrix_norm(x: Value, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if ord is None or ord in ("f", "fro"):
         return _root_of_squares(x, axes, keepdims)
     if ord in ("nuc", 2, -2):
@@ -108,7 +108,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
     return (_greatest if ord > 0 else minimum_of)(sums, axis=other, keepdims=keepdims)
 
 
-def _norm_of_singular_values(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _norm_of_singular_values(x: Value, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Value:
     values = svdvals(moveaxis(x, axes, (-2, -1)))
     if ord == "nuc":
         result = sum_of(values, axis=-1)

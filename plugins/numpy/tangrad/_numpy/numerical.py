@@ -38,10 +38,10 @@ from tangrad._numpy.sorting import argsort
 from tangrad._numpy.tiling import flip
 from tangrad.core import Array, dtypes, literal
 from tangrad.extend.lax import sub_p
-from tangrad.typing import ArrayLike, Axis, DTypeLike
+from tangrad.typing import ArrayLike, Axis, DTypeLike, Value
 
 
-def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
+def _part(x: Value, axis: int, start: int | None, stop: int | None) -> Value:
     return getitem(x, (slice(None),) * axis + (slice(start, stop),))
 
 
@@ -89,7 +89,7 @@ def diff(
     return x
 
 
-def _edge(value: Any, x: Any, axis: int) -> Any:
+def _edge(value: ArrayLike | None, x: Value, axis: int) -> Value | None:
     if value is None:
         return None
     made = asarray(value)
@@ -160,11 +160,11 @@ def gradient(
 
 
 @as_one("axis", name="gradient")
-def _gradient_of_vector(f: Any, axis: Any) -> Any:
+def _gradient_of_vector(f: Any, axis: Any) -> Array:
     return _gradient(f, (), axis)
 
 
-def _gradient(f: Any, varargs: tuple[Any, ...], axis: Any) -> Any:
+def _gradient(f: Any, varargs: tuple[ArrayLike, ...], axis: Any) -> Any:
     x, *spacings = promote_inexact("gradient", f, *[asarray(given) for given in varargs])
     x = array_operand("gradient", x)
     axes = canonical_axes("gradient", axis, x.ndim)
@@ -181,7 +181,7 @@ def _gradient(f: Any, varargs: tuple[Any, ...], axis: Any) -> Any:
 
 
 @as_one("axis", name="gradient")
-def _gradient_along(x: Any, axis: int, distance: Any) -> Any:
+def _gradient_along(x: Value, axis: int, distance: Value) -> Value:
     size = x.aval.shape[axis]
     if size < 2:
         raise ValueError(f"gradient: axis {axis} of shape {x.aval.shape} has too few elements; two are needed")
@@ -321,7 +321,7 @@ def interp(
 
 
 @as_one(name="interp", family=operations.name)
-def interpolation(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any) -> Any:
+def interpolation(x: ArrayLike, xp: Any, fp: Any, left: Any, right: Any, period: Any) -> Array:
     """As `interp`: the operation."""
     check_array_like("interp", x, xp, fp)
     if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp) or shape_of(xp) == (0,):
@@ -351,7 +351,7 @@ def _periodic(at: Any, places: Any, values: Any, period: Any) -> tuple[Any, Any,
     return at, places, concatenate([values[-1:], values, values[:1]])
 
 
-def _interpolated(at: Any, places: Any, values: Any, left: Any, right: Any) -> Any:
+def _interpolated(at: Value, places: Value, values: Value, left: Any, right: Any) -> Array:
     last = places.aval.shape[0] - 1
     upper = clip(searchsorted(places, at, side="right"), 1, last)
     lower = upper - 1
@@ -372,7 +372,7 @@ def _interpolated(at: Any, places: Any, values: Any, left: Any, right: Any) -> A
 
 def _sliding_products(
     name: str, a: Any, v: Any, mode: str, precision: Any, preferred: Any, ends_late: bool = False
-) -> Any:
+) -> Array:
     """Sums of products of one vector, reversed, with each stretch of the other: a product with shifted copies.
 
     `ends_late`: whether "same" leaves the greater half of an even number of overlaps to the end.
@@ -408,7 +408,7 @@ def _sliding_products(
     return concatenate([ends[0], whole, ends[1]]) if before or after else whole
 
 
-def _partial_products(x: Any, factors: Any, positions: Any, options: dict[str, Any]) -> Any:
+def _partial_products(x: Value, factors: Value, positions: np.ndarray, options: dict[str, Any]) -> Value:
     """For each row of positions the sum of products of `x` there with the factors; those beyond its ends count nothing.
 
     Neither do their factors: 0 times infinity would be NaN.

@@ -5,18 +5,21 @@ A backend that compiles would need a program for each shape, and NumPy has a fun
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._numpy.new_arrays import HOST_LIMIT, array_of
 from tangrad.core import EVAL_TRACE, Tracer, dtypes, get_backend, thread
 
+if TYPE_CHECKING:
+    from tangrad.typing import Value
+
 _KINDS = frozenset("biuf")  # of dtypes whose order is NumPy's
 _LONG = 1000  # elements from which on NumPy's stable order takes longer than another
 
 
-def contents_on_host(x: Any) -> Any:
+def contents_on_host(x: Value) -> np.ndarray | None:
     """The contents of an array that NumPy may compute with, not to be written to; None: by operations.
 
     Where results are looked at one by one, or the user said on which device they are to be, there are operations.
@@ -33,7 +36,9 @@ def contents_on_host(x: Any) -> Any:
     return x.to_numpy()
 
 
-def unique_on_host(x: Any, weak_type: bool, equal_nan: bool, wanted: tuple[bool, bool, bool]) -> tuple[Any, ...]:
+def unique_on_host(
+    x: np.ndarray, weak_type: bool, equal_nan: bool, wanted: tuple[bool, bool, bool]
+) -> tuple[Value | None, ...]:
     """The different numbers of a vector that is not empty; of equal ones the first, as zeros have signs.
 
     And, where wanted, where each is first, the positions that rebuild the vector, and the counts.

@@ -8,16 +8,21 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, overload
 
 import numpy as np
 
 from tangrad._numpy.refusals import check_rank_promotion, shape_of
-from tangrad.core import Array, Literal, Tracer, as_array, as_operand, dtypes, literal, thread
+from tangrad.core import Array, Literal, ShapedArray, Tracer, as_array, as_operand, dtypes, literal, thread
 from tangrad.core.arguments import as_size, can_represent_array, is_symbolic
 from tangrad.core.caches import register_cache
 from tangrad.errors import TracerIntegerConversionError
 from tangrad.extend.lax import broadcast_in_dim_p, convert_element_type_p, select_n_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Value
+
+V = TypeVar("V", bound="Value")
 
 BOOL = dtypes.as_dtype(bool)
 INT32 = dtypes.as_dtype("int32")
@@ -114,7 +119,7 @@ def array_operand(name: str, value: Any, position: int = 0) -> Array:
     return as_array(operand(name, value, position))
 
 
-def convert(value: Any, dtype: Any, weak_type: bool = False) -> Any:
+def convert(value: V, dtype: DType, weak_type: bool = False) -> V:
     """An operand in another dtype; as it is where nothing would change."""
     aval = value.aval
     if aval.dtype is dtype and aval.weak_type is weak_type:
@@ -124,7 +129,7 @@ def convert(value: Any, dtype: Any, weak_type: bool = False) -> Any:
     return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak_type)
 
 
-def _convert_literal(value: Any, dtype: Any, weak_type: bool) -> Any:
+def _convert_literal(value: Any, dtype: DType, weak_type: bool) -> Any:
     kind, target = value.aval.dtype.kind, dtype.kind
     if kind == target or kind == "b" or (kind in "iu" and target in "fc"):
         return literal(value.val, dtype, weak_type)
@@ -134,7 +139,7 @@ def _convert_literal(value: Any, dtype: Any, weak_type: bool) -> Any:
 # --- promotion -----------------------------------------------------------------------------------------------------
 
 
-def _remember(dtype: Any) -> None:
+def _remember(dtype: DType) -> None:
     """Let the fast paths know a numeric dtype that they do not."""
     if dtype in numeric_dtypes or isinstance(dtype, dtypes.ExtendedDType) or not dtypes.issubdtype(dtype, np.number):
         return
@@ -144,7 +149,7 @@ def _remember(dtype: Any) -> None:
         floating_dtypes.add(dtype)
 
 
-def cast(value: Any, dtype: Any, weak_type: bool) -> Any:
+def cast(value: Any, dtype: DType, weak_type: bool) -> Any:
     """An argument as an operand of `dtype`. An operand that has it keeps its own weak type."""
     kind = type(value)
     if kind in _WEAK_SCALARS or kind is bool:
@@ -176,7 +181,7 @@ def inexact_operand(name: str, value: Any) -> Any:
     return cast(value, dtype if dtypes.issubdtype(dtype, np.inexact) else dtypes.default_float_dtype(), weak)
 
 
-def promote_numeric(name: str, *values: Any) -> list[Any]:
+def promote_numeric(name: str, *values: ArrayLike) -> list[Value]:
     """As `promote`; booleans become int32."""
     check_array_like(name, *values)
     dtype, weak = dtypes.lattice_result_type(*values, function_name=name)
@@ -221,13 +226,13 @@ def broadcast(name: str, operands: Sequence[Any]) -> Sequence[Any]:
     return [value if not value.aval.shape else broadcast_to_shape(value, shape) for value in operands]
 
 
-def broadcast_all(name: str, operands: Sequence[Any]) -> list[Any]:
+def broadcast_all(name: str, operands: Sequence[Value]) -> list[Value]:
     """Operands all broadcast to their common shape, those without dimensions too."""
     shape = broadcast_shape(name, [value.aval.shape for value in operands])
     return [broadcast_to_shape(value, shape) for value in operands]
 
 
-def broadcast_to_shape(value: Any, shape: tuple[Any, ...]) -> Any:
+def broadcast_to_shape(value: V, shape: Dimensions) -> V:
     """An operand repeated to fill `shape`, which it is known to fit."""
     own = value.aval.shape
     if own == shape:
@@ -236,17 +241,17 @@ def broadcast_to_shape(value: Any, shape: tuple[Any, ...]) -> Any:
     return broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=tuple(range(rank - len(own), rank)))
 
 
-def align(name: str, *values: Any) -> Sequence[Any]:
+def align(name: str, *values: Any) -> Sequence[Value]:
     """Promote and broadcast: the operands of an elementwise primitive."""
     return broadcast(name, promote(name, *values))
 
 
-def align_inexact(name: str, *values: Any) -> Sequence[Any]:
+def align_inexact(name: str, *values: Any) -> Sequence[Value]:
     """As `align`; integers and booleans become floats."""
     return broadcast(name, promote_inexact(name, *values))
 
 
-def align_numeric(name: str, *values: Any) -> Sequence[Any]:
+def align_numeric(name: str, *values: ArrayLike) -> Sequence[Value]:
     """As `align`; booleans become int32."""
     return broadcast(name, promote_numeric(name, *values))
 
@@ -254,7 +259,7 @@ def align_numeric(name: str, *values: Any) -> Sequence[Any]:
 # --- the tables of the fast paths ----------------------------------------------------------------------------------
 
 
-def scalar_beside(aval: Any, kind: type, number: Any, key: Any) -> Any:
+def scalar_beside(aval: ShapedArray, kind: type, number: Any, key: Any) -> Literal | None:
     """The literal for a Python number beside an array of that aval; None where the array would change its dtype.
 
     Stored under `key`. Raises OverflowError for an integer beyond the dtype.
@@ -271,7 +276,7 @@ def scalar_beside(aval: Any, kind: type, number: Any, key: Any) -> Any:
     return made
 
 
-def number_beside(aval: Any, value: Any) -> Any:
+def number_beside(aval: Any, value: Any) -> Literal | None:
     """The literal for `value` beside an array of that aval; None where it is no Python number, or widens the array."""
     kind = type(value)
     if kind is not float and kind is not int:
@@ -281,7 +286,7 @@ def number_beside(aval: Any, value: Any) -> Any:
     return scalar_beside(aval, kind, value, key) if found is None else found
 
 
-def note_direct(x: Any, y: Any) -> None:
+def note_direct(x: ShapedArray, y: ShapedArray) -> None:
     """Remember a pair of avals that primitives take as they are."""
     if x.dtype is not y.dtype or x.dtype not in numeric_dtypes:
         return
@@ -370,7 +375,7 @@ def _shape_sequence(name: str, shape: Any, argument: str) -> Any:
         raise TypeError(message) from None
 
 
-def _size(name: str, size: Any, shape: Any, argument: str) -> int:
+def _size(name: str, size: Value, shape: Sequence[ArrayLike], argument: str) -> int:
     _check_not_traced(name, size, argument)
     try:
         return operator.index(size)
@@ -380,7 +385,7 @@ def _size(name: str, size: Any, shape: Any, argument: str) -> int:
         raise TypeError(message) from None
 
 
-def refuse_out(name: str, out: Any) -> None:
+def refuse_out(name: str, out: np.ndarray | None) -> None:
     """Arrays are immutable: results cannot be written into one."""
     if out is not None:
         raise NotImplementedError(f"{name}: the argument out is not supported, since arrays are immutable")
@@ -389,7 +394,11 @@ def refuse_out(name: str, out: Any) -> None:
 _user_dtypes: dict[Any, Any] = {}
 
 
-def user_dtype(name: str, dtype: Any) -> Any:
+@overload
+def user_dtype(name: str, dtype: None) -> None: ...
+@overload
+def user_dtype(name: str, dtype: DTypeLike) -> np.dtype: ...
+def user_dtype(name: str, dtype: DTypeLike | None) -> np.dtype | None:
     """The canonical form of a dtype that the caller asked for; None stays None. Raises TypeError for what is none."""
     if dtype is None:
         return None
@@ -400,7 +409,7 @@ def user_dtype(name: str, dtype: Any) -> Any:
     return _canonical_dtype(name, dtype) if found is None else found
 
 
-def _canonical_dtype(name: str, dtype: Any) -> Any:
+def _canonical_dtype(name: str, dtype: DTypeLike) -> np.dtype:
     if isinstance(dtype, dtypes.ExtendedDType):
         return dtype
     # NumPy's scalar types only seem to have a dtype.
@@ -417,12 +426,12 @@ def _canonical_dtype(name: str, dtype: Any) -> Any:
 _SCALARS = frozenset(PYTHON_SCALARS)
 
 
-def literal_like(value: Any, number: Any) -> Any:
+def literal_like(value: Value, number: Any) -> Literal:
     """A literal of an operand's dtype and weak type."""
     return literal(number, value.aval.dtype, value.aval.weak_type)
 
 
-def is_kind(value: Any, scalar_class: Any) -> bool:
+def is_kind(value: Value, scalar_class: Any) -> bool:
     """Whether an operand's dtype is below a scalar class of NumPy (`np.floating`, ...)."""
     return dtypes.issubdtype(value.aval.dtype, scalar_class)
 
@@ -432,11 +441,11 @@ def is_complex(value: Any) -> bool:
     return value.aval.dtype.kind == "c"
 
 
-def is_inexact(value: Any) -> bool:
+def is_inexact(value: Value) -> bool:
     """Whether an operand is floating or complex."""
     return value.aval.dtype in inexact_dtypes or dtypes.issubdtype(value.aval.dtype, np.inexact)
 
 
-def select(which: Any, on_true: Any, on_false: Any) -> Any:
+def select(which: Any, on_true: Value, on_false: Value) -> Array:
     """Operands of one dtype chosen by a boolean one; all of one shape, or without dimensions."""
     return select_n_p.bind(which, on_false, on_true)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tangrad._numpy.axes import moveaxis
@@ -15,12 +13,12 @@ from tangrad._numpy.reductions import sum as total
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
 from tangrad.core import Array, dtypes
 from tangrad.core.arguments import is_symbolic
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 _BYTE = dtypes.as_dtype("uint8")
 
 
-def _places(bitorder: str, name: str) -> Any:
+def _places(bitorder: str, name: str) -> Value:
     if bitorder not in ("big", "little"):
         raise ValueError(f"{name}: bitorder must be 'big' or 'little', got {bitorder!r}")
     places = np.arange(8, dtype=np.uint8)

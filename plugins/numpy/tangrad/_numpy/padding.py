@@ -22,7 +22,7 @@ from tangrad._numpy.statistics import mean
 from tangrad._numpy.vectorization import apply_along_axis
 from tangrad.core import Array
 from tangrad.extend.lax import concatenate_p, pad_p, rev_p, slice_p
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["pad"], True)
@@ -109,14 +109,14 @@ def _pairs(name: str, given: Any, rank: int) -> list[Any]:
 # --- what does not look at the array -------------------------------------------------------------------------------
 
 
-def _constant(x: Any, widths: Widths, constant_values: Any = 0) -> Any:
+def _constant(x: Value, widths: Widths, constant_values: Any = 0) -> Value:
     for axis, ((before, after), values) in enumerate(zip(widths, _pairs("constant_values", constant_values, x.ndim))):
         first, last = [_value(x, value) for value in values]
         x = _with_constants(x, axis, before, after, first, last)
     return x
 
 
-def _value(x: Any, value: Any) -> Any:
+def _value(x: Value, value: Any) -> Any:
     weak = x.aval.weak_type  # the result is as weakly typed as the array, whatever is put around it
     kind = x.aval.dtype
     made = literal(value, kind, weak) if type(value) in (int, bool) else convert(asarray(value), kind, weak)
@@ -125,14 +125,14 @@ def _value(x: Any, value: Any) -> Any:
     return made
 
 
-def _with_constants(x: Any, axis: int, before: int, after: int, first: Any, last: Any) -> Any:
+def _with_constants(x: Value, axis: int, before: int, after: int, first: Value, last: Value) -> Value:
     if first is last:
         return _padded(x, axis, before, after, first) if before or after else x
     x = _padded(x, axis, before, 0, first) if before else x
     return _padded(x, axis, 0, after, last) if after else x
 
 
-def _padded(x: Any, axis: int, before: int, after: int, value: Any) -> Any:
+def _padded(x: Value, axis: int, before: int, after: int, value: Value) -> Value:
     config = tuple([(before, after, 0) if position == axis else (0, 0, 0) for position in range(x.ndim)])
     return pad_p.bind(x, value, padding_config=config)
 
@@ -144,27 +144,27 @@ def _empty(x: Any, widths: Widths) -> Any:
 # --- what continues the array --------------------------------------------------------------------------------------
 
 
-def _part(x: Any, axis: int, start: int, stop: int) -> Any:
+def _part(x: Value, axis: int, start: int, stop: int) -> Value:
     starts, limits = [0] * x.ndim, list(x.aval.shape)
     starts[axis], limits[axis] = start, stop
     return slice_p.bind(x, start_indices=tuple(starts), limit_indices=tuple(limits), strides=None)
 
 
-def _repeated(x: Any, axis: int, count: int) -> Any:
+def _repeated(x: Value, axis: int, count: int) -> Value:
     shape = tuple([count if position == axis else size for position, size in enumerate(x.aval.shape)])
     return broadcast_to_shape(x, shape)
 
 
-def _joined(parts: Sequence[Any], axis: int) -> Any:
+def _joined(parts: Sequence[Value], axis: int) -> Value:
     return parts[0] if len(parts) == 1 else concatenate_p.bind(*parts, dimension=axis)
 
 
-def _check_not_empty(x: Any, axis: int, mode: str) -> None:
+def _check_not_empty(x: Value, axis: int, mode: str) -> None:
     if not x.aval.shape[axis]:
         raise ValueError(f"pad: axis {axis} of shape {x.aval.shape} is empty: mode {mode!r} has nothing to continue")
 
 
-def _along_axes(x: Any, widths: Widths, mode: str, step: Callable[[Any, int, int, int], Any]) -> Any:
+def _along_axes(x: Value, widths: Widths, mode: str, step: Callable[[Any, int, int, int], Any]) -> Value:
     for axis, (before, after) in enumerate(widths):
         if before or after:
             _check_not_empty(x, axis, mode)
@@ -173,7 +173,7 @@ def _along_axes(x: Any, widths: Widths, mode: str, step: Callable[[Any, int, int
 
 
 def _edge(x: Any, widths: Widths) -> Any:
-    def step(x: Any, axis: int, before: int, after: int) -> Any:
+    def step(x: Value, axis: int, before: int, after: int) -> Value:
         size = x.aval.shape[axis]
         first = _repeated(_part(x, axis, 0, 1), axis, before)
         return _joined([first, x, _repeated(_part(x, axis, size - 1, size), axis, after)], axis)
@@ -196,11 +196,11 @@ def _wrap(x: Any, widths: Widths) -> Any:
 
 
 def _mirrored(mode: str, offset: int) -> Callable[..., Any]:
-    def padder(x: Any, widths: Widths, reflect_type: str = "even") -> Any:
+    def padder(x: Value, widths: Widths, reflect_type: str = "even") -> Value:
         if reflect_type not in ("even", "odd"):
             raise ValueError(f"pad: reflect_type must be 'even' or 'odd', got {reflect_type!r}")
 
-        def step(x: Any, axis: int, before: int, after: int) -> Any:
+        def step(x: Value, axis: int, before: int, after: int) -> Value:
             if offset and x.aval.shape[axis] == 1:
                 return _edge(x, [(before, after) if position == axis else (0, 0) for position in range(x.ndim)])
             front = _mirror(x, axis, before, offset, reflect_type, at_start=True)
@@ -212,7 +212,7 @@ def _mirrored(mode: str, offset: int) -> Callable[..., Any]:
     return padder
 
 
-def _mirror(x: Any, axis: int, count: int, offset: int, reflect_type: str, at_start: bool) -> list[Any]:
+def _mirror(x: Value, axis: int, count: int, offset: int, reflect_type: str, at_start: bool) -> list[Value]:
     """What continues an array at one end: mirror images, each of what is there by then, as long as the array."""
     period = x.aval.shape[axis] - offset
     parts: list[Any] = []
@@ -230,10 +230,10 @@ def _mirror(x: Any, axis: int, count: int, offset: int, reflect_type: str, at_st
     return parts
 
 
-def _linear_ramp(x: Any, widths: Widths, end_values: Any = 0) -> Any:
+def _linear_ramp(x: Value, widths: Widths, end_values: Any = 0) -> Value:
     ends = _pairs("end_values", end_values, x.ndim)
 
-    def step(x: Any, axis: int, before: int, after: int) -> Any:
+    def step(x: Value, axis: int, before: int, after: int) -> Value:
         size = x.aval.shape[axis]
         first, last = _part(x, axis, 0, 1).squeeze(axis), _part(x, axis, size - 1, size).squeeze(axis)
         start, stop = [_value(x, value) for value in ends[axis]]
@@ -245,10 +245,10 @@ def _linear_ramp(x: Any, widths: Widths, end_values: Any = 0) -> Any:
 
 
 def _statistic(mode: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    def padder(x: Any, widths: Widths, stat_length: Any = None) -> Any:
+    def padder(x: Value, widths: Widths, stat_length: Any = None) -> Value:
         lengths = None if stat_length is None else _pairs("stat_length", stat_length, x.ndim)
 
-        def step(x: Any, axis: int, before: int, after: int) -> Any:
+        def step(x: Value, axis: int, before: int, after: int) -> Value:
             size = x.aval.shape[axis]
             front, back = (size, size) if lengths is None else [min_of(length, size) for length in lengths[axis]]
             parts = []

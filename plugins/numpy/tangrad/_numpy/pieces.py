@@ -20,7 +20,7 @@ from tangrad._numpy.operands import (
 from tangrad.core import Array
 from tangrad.core.programs import without_value_checks
 from tangrad.extend.lax import and_p, not_p, or_p, stop_gradient_p
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 
 def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
@@ -64,21 +64,21 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
     return result
 
 
-def _first_of(mask: Any, taken: Any) -> Any:
+def _first_of(mask: Value | None, taken: Value | None) -> Any:
     """Where a mask holds that none before it does; a mask of None holds everywhere."""
     if taken is None:
         return mask
     return not_p.bind(taken) if mask is None else and_p.bind(mask, not_p.bind(taken))
 
 
-def _held_fixed_unless(chosen: Any, x: Any) -> Any:
+def _held_fixed_unless(chosen: Value, x: Value) -> Value:
     """`x`, with a derivative only where the function of it is chosen: elsewhere it may be NaN."""
     if chosen is None or (x.aval.dtype not in floating_dtypes and not is_complex(x)):
         return x
     return select(chosen, x, stop_gradient_p.bind(x))
 
 
-def _conditions(x: Any, condlist: Any) -> list[Any]:
+def _conditions(x: Value, condlist: Any) -> list[Value]:
     if isinstance(condlist, (list, tuple)):
         if x.ndim == 0 or (condlist and not isinstance(condlist[0], bool)):
             return [operand("piecewise", condition, 1) for condition in condlist]
@@ -87,7 +87,7 @@ def _conditions(x: Any, condlist: Any) -> list[Any]:
     return [conditions] if conditions.ndim == x.ndim else [getitem(conditions, i) for i in range(conditions.shape[0])]
 
 
-def _piece(x: Any, function: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> Any:
+def _piece(x: Value, function: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> Value:
     if not isinstance(function, Callable):  # type: ignore[arg-type]
         value = function
     else:

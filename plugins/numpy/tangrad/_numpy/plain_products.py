@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._numpy.direct_calls import DirectCalls
-from tangrad.core import EVAL_TRACE, thread
+from tangrad.core import EVAL_TRACE, Array, ShapedArray, thread
 from tangrad.core.caches import FixedParams, register_cache
 from tangrad.extend.lax import DotDimensionNumbers, dot_general_p
 
@@ -23,7 +23,7 @@ register_cache(plain_products.clear)
 TABLE_LIMIT = 1024
 
 
-def note_plain(left: Any, right: Any) -> None:
+def note_plain(left: ShapedArray, right: ShapedArray) -> None:
     """Remember types of operands whose product needs no more than the primitive."""
     params = _PLAIN.get((left.ndim, right.ndim))
     if params is None or left.dtype is not right.dtype or left.shape[-1] != right.shape[0]:
@@ -36,7 +36,7 @@ def note_plain(left: Any, right: Any) -> None:
 _calls = DirectCalls()
 
 
-def plain_product(a: Any, b: Any) -> Any:
+def plain_product(a: Any, b: Any) -> Array | None:
     """The product of operands whose types were noted; None where it needs more than the primitive."""
     try:
         key = a.aval, b.aval

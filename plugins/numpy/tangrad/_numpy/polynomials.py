@@ -24,7 +24,7 @@ from tangrad._numpy.shapes import atleast_1d
 from tangrad._numpy.tiling import trim_zeros
 from tangrad.core import Array, transfers
 from tangrad.extend.lax import add_p, mul_p, neg_p
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 # Of what transfer guards ask: how often is no operand.
 COPIES_FROM_HOST = {
@@ -34,7 +34,7 @@ COPIES_FROM_HOST = {
 }
 
 
-def _coefficients(name: str, value: Any, position: int = 0) -> Any:
+def _coefficients(name: str, value: Value, position: int = 0) -> Array:
     x = atleast_1d(array_operand(name, value, position))
     if x.ndim != 1:
         raise ValueError(f"{name}: coefficients must have one dimension, got shape {x.aval.shape}")

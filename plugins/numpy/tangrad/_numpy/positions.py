@@ -22,7 +22,7 @@ from tangrad._numpy.operations import numerical
 from tangrad._numpy.selection import clip
 from tangrad._numpy.taking import integer_operand
 from tangrad.core import Array, concrete_or_error, dtypes, literal
-from tangrad.typing import ArrayLike, DTypeLike, Shape
+from tangrad.typing import ArrayLike, DTypeLike, Shape, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["unravel_index"], True)
@@ -118,7 +118,7 @@ def ravel_multi_index(
     return asarray(result, dtype=wanted)
 
 
-def _within(part: Any, size: int, mode: str) -> Any:
+def _within(part: Value, size: int, mode: str) -> Value:
     if mode == "ignore":
         return part
     if mode == "clip":

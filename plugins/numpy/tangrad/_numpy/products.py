@@ -30,7 +30,7 @@ from tangrad.extend.lax import (
     squeeze_p,
     transpose_p,
 )
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DTypeLike, Value
 
 
 def _prepared(name: str, *values: Any) -> list[Any]:
@@ -45,7 +45,7 @@ def _options(name: str, precision: Any, preferred: Any) -> tuple[Any, Any]:
     return canonicalize_precision(precision), None if preferred is None else user_dtype(name, preferred)
 
 
-def _dot_general(lhs: Any, rhs: Any, numbers: Any, options: tuple[Any, Any]) -> Any:
+def _dot_general(lhs: Value, rhs: Value, numbers: Any, options: tuple[Any, Any]) -> Array:
     chosen = {"precision": options[0], "preferred_element_type": options[1]}
     return dot_general_p.bind(lhs, rhs, dimension_numbers=DotDimensionNumbers(numbers), **chosen)
 
@@ -110,7 +110,7 @@ def matmul(
     )
 
 
-def _batched_matmul(lhs: Any, rhs: Any, options: tuple[Any, Any]) -> Any:
+def _batched_matmul(lhs: Value, rhs: Value, options: tuple[Any, Any]) -> Any:
     """A batch dimension that only one side has, or has with size 1 on the other, is a free dimension of that side."""
     left, right = lhs.aval.shape, rhs.aval.shape
     for position, shape in enumerate((left, right)):
@@ -145,7 +145,7 @@ def _batch_role(position: int, rank: int, left: Sequence[Any], right: Sequence[A
     return (*axes, "left" if right_size is None or (right_size == 1 and left_size is not None) else "right")
 
 
-def _without(x: Any, axes: Sequence[int]) -> Any:
+def _without(x: Value, axes: Sequence[int]) -> Value:
     return squeeze_p.bind(x, dimensions=tuple(axes)) if axes else x
 
 
@@ -155,7 +155,7 @@ def _axes_after(roles: Sequence[Any], side: str) -> dict[int, int]:
     return {position: axis for axis, position in enumerate(mine)}
 
 
-def _in_order(result: Any, roles: Sequence[Any], left_matrix: bool, right_matrix: bool) -> Any:
+def _in_order(result: Value, roles: Sequence[Any], left_matrix: bool, right_matrix: bool) -> Value:
     """From (both, left, row, right, column) to the order of broadcasting."""
     groups = [[p for p, (_, _, role) in enumerate(roles) if role == wanted] for wanted in ("both", "left", "right")]
     labels: list[Any] = [*groups[0], *groups[1]]
@@ -346,7 +346,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return squeeze_p.bind(result, dimensions=(result.ndim - 2,))
 
 
-def _of_rank(name: str, value: Any, position: int, rank: int) -> Any:
+def _of_rank(name: str, value: Any, position: int, rank: int) -> Array:
     x = array_operand(name, value, position)
     if x.ndim < rank:
         raise ValueError(f"{name}: argument {position} must have at least {rank} dimensions, got shape {x.shape}")

@@ -29,7 +29,7 @@ from tangrad._numpy.shapes import broadcast_to, expand_dims, reshaped
 from tangrad._numpy.taking import take_along_axis
 from tangrad.core import Array, literal
 from tangrad.extend.lax import add_p, convert_element_type_p, mul_p, sharded_call, sort_p, sub_p
-from tangrad.typing import ArrayLike, Axis
+from tangrad.typing import ArrayLike, Axis, Value
 
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 _WEIGHTED_METHOD = "inverted_cdf"
@@ -259,14 +259,14 @@ def nanmedian(
 # --- how -----------------------------------------------------------------------------------------------------------
 
 
-def _shares(name: str, q: Any) -> Any:
+def _shares(name: str, q: ArrayLike) -> Array:
     (made,) = promote_inexact(name, asarray(q) if isinstance(q, (list, tuple)) else q)
     return made / literal(100, made.aval.dtype)
 
 
 def _quantile(
-    name: str, a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any, leave_out_nan: bool
-) -> Any:
+    name: str, a: Any, q: ArrayLike, axis: Any, method: str, keepdims: bool, weights: Any, leave_out_nan: bool
+) -> Array:
     (x,) = promote_inexact(name, a)
     own = x.aval.dtype
     x, shares = promote_inexact(name, x, asarray(q) if isinstance(q, (list, tuple)) else q)
@@ -296,7 +296,7 @@ def _quantile(
     return reshaped(result, (*shares.aval.shape, *kept_shape)) if keepdims else result
 
 
-def _as_vectors(x: Any, axes: tuple[int, ...]) -> tuple[Any, tuple[Any, ...]]:
+def _as_vectors(x: Value, axes: tuple[int, ...]) -> tuple[Any, tuple[Any, ...]]:
     """The reduced axes as one last axis; and the shape with those axes of size 1."""
     shape = x.aval.shape
     rest = tuple([size for place, size in enumerate(shape) if place not in axes])
@@ -319,7 +319,7 @@ def _weight_vectors(name: str, weights: Any, x: Any, axes: tuple[int, ...]) -> A
     return _as_vectors(given, axes)[0]
 
 
-def _between(vectors: Any, shares: Any, method: str, leave_out_nan: bool) -> Any:
+def _between(vectors: Value, shares: Value, method: str, leave_out_nan: bool) -> Value:
     """By place in the sorted vectors: share times (number of elements - 1)."""
     dtype = vectors.aval.dtype
     *rest, length = vectors.aval.shape
@@ -340,7 +340,7 @@ def _between(vectors: Any, shares: Any, method: str, leave_out_nan: bool) -> Any
     return where(any_of(nan, axis=-1), literal(float("nan"), dtype), result)
 
 
-def _interpolated(ordered: Any, place: Any, highest: Any, method: str, rest: tuple[Any, ...]) -> Any:
+def _interpolated(ordered: Value, place: Value, highest: Value, method: str, rest: tuple[Any, ...]) -> Any:
     low, high = floor(place), ceil(place)
     above = sub_p.bind(place, low)
     lower = _elements(ordered, clip(low, 0, highest), rest)
@@ -357,7 +357,7 @@ def _interpolated(ordered: Any, place: Any, highest: Any, method: str, rest: tup
     return add_p.bind(mul_p.bind(lower, below), mul_p.bind(upper, above))
 
 
-def _elements(ordered: Any, places: Any, rest: tuple[Any, ...]) -> Any:
+def _elements(ordered: Value, places: Value, rest: tuple[Any, ...]) -> Value:
     """The elements of sorted vectors at places of their own, for each share."""
     last = ordered.ndim - 1
     shape = places.aval.shape

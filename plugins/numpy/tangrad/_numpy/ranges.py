@@ -93,7 +93,7 @@ def _scalar(value: Any, name: str) -> Any:
     return value.to_numpy()[()] if hasattr(value, "to_numpy") else value
 
 
-def _range(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+def _range(start: Any, stop: Any, step: Any, dtype: np.dtype) -> Array:
     """Of integers an operation where programs are staged, lest they hold the numbers; else made by NumPy."""
     if step == 0:
         raise ValueError("arange: step must not be 0")
@@ -117,7 +117,7 @@ def _range(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
     return numbers if start == 0 else add_p.bind(numbers, literal(int(start), dtype))
 
 
-def _symbolic_range(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+def _symbolic_range(start: Any, stop: Any, step: Any, dtype: Any) -> Array:
     """Of symbolic dimensions and integers. As many as steps fit; none where the end is not beyond the start."""
     first, end = (0, start) if stop is None else (start, stop)
     by = 1 if step is None else step

@@ -5,14 +5,18 @@ Mapped axes that have names (`vmap(..., axis_name=)`, `xmap`) may be among them:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._numpy.operands import array_operand, canonical_axes, canonical_axis, is_sequence, refuse_out
 from tangrad._numpy.shapes import reshaped
-from tangrad.core import dtypes, find_primitive, thread
+from tangrad.core import Array, Primitive, dtypes, find_primitive, thread
 from tangrad.core.arguments import is_symbolic
 from tangrad.core.caches import FixedParams
 from tangrad.extend.lax import broadcast_in_dim_p, reduce_prod_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import Dimensions, Value
+
 
 _ALL_AXES = tuple([tuple(range(rank)) for rank in range(17)])
 
@@ -44,7 +48,7 @@ def reduction_axes(name: str, axis: Any, rank: int) -> tuple[int, ...]:
     return tuple(sorted(canonical_axes(name, axis, rank)))
 
 
-def with_kept_axes(x: Any, shape: tuple[Any, ...], axes: tuple[int, ...]) -> Any:
+def with_kept_axes(x: Value, shape: Dimensions, axes: tuple[int, ...]) -> Array:
     """A reduced array with the axes that it lost, of size 1."""
     kept = tuple([position for position in range(len(shape)) if position not in axes])
     sizes = tuple([1 if position in axes else size for position, size in enumerate(shape)])
@@ -69,7 +73,7 @@ def split_names(axis: Any) -> tuple[tuple[Any, ...], Any]:
     return names, tuple([entry for entry in given if isinstance(entry, int) or entry not in scope])
 
 
-def size_of_names(names: tuple[Any, ...]) -> Any:
+def size_of_names(names: tuple[str, ...]) -> int:
     """The number of examples along mapped axes."""
     sizes = dict(thread.axis_environment)  # an inner axis hides an outer one of the same name
     total: Any = 1
@@ -81,7 +85,7 @@ def size_of_names(names: tuple[Any, ...]) -> Any:
 _ALONG = {"sum": "psum", "max": "pmax", "min": "pmin", "any": "pmax", "all": "pmin"}
 
 
-def reduced_along_names(reduction: str, x: Any, names: tuple[Any, ...]) -> Any:
+def reduced_along_names(reduction: str, x: Value, names: tuple[str, ...]) -> Array:
     """A reduction over mapped axes."""
     collective = _ALONG.get(reduction)
     if collective is not None:
@@ -89,7 +93,7 @@ def reduced_along_names(reduction: str, x: Any, names: tuple[Any, ...]) -> Any:
     return reduce_prod_p.bind(gathered_along_names(x, names), axes=tuple(range(len(names))))
 
 
-def gathered_along_names(x: Any, names: tuple[Any, ...]) -> Any:
+def gathered_along_names(x: Any, names: tuple[str, ...]) -> Array:
     """An array with a dimension in front for each of some mapped axes, the same for all examples along these."""
     gather = find_primitive("collectives.all_gather")
     for name in reversed(names):
@@ -104,7 +108,7 @@ def gathered_along_names(x: Any, names: tuple[Any, ...]) -> Any:
     return x
 
 
-def check_not_empty(name: str, shape: tuple[Any, ...], axes: tuple[int, ...]) -> None:
+def check_not_empty(name: str, shape: Dimensions, axes: tuple[int, ...]) -> None:
     """Raise ValueError for an axis of size 0, of which there is no greatest element, and so on."""
     for axis in axes:
         if not is_symbolic(shape[axis]) and shape[axis] == 0:
@@ -113,7 +117,7 @@ def check_not_empty(name: str, shape: tuple[Any, ...], axes: tuple[int, ...]) ->
             )
 
 
-def position_of(name: str, primitive: Any, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+def position_of(name: str, primitive: Primitive, a: Any, axis: int | None, out: Any, keepdims: Any) -> Array:
     """Where a reduction along one axis, or over all elements, finds what it looks for."""
     refuse_out(name, out)
     x = array_operand(name, a)

@@ -57,7 +57,7 @@ from tangrad.extend.lax import (
     reduce_prod_p,
     reduce_sum_p,
 )
-from tangrad.typing import ArrayLike, Axis, DTypeLike
+from tangrad.typing import ArrayLike, Axis, DType, DTypeLike
 
 # Reduced in their own precision, and to their own dtype.
 _DIRECT = {dtypes.as_dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
@@ -70,7 +70,7 @@ register_cache(whole_sums.clear)
 # --- what reductions share -----------------------------------------------------------------------------------------
 
 
-def _is_integral(dtype: Any) -> bool:
+def _is_integral(dtype: DType) -> bool:
     return dtype is BOOL or dtypes.issubdtype(dtype, np.integer)
 
 
@@ -479,7 +479,7 @@ def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bo
     return position_of("argmin", argmin_p, a, axis, out, keepdims)
 
 
-def element_count(name: str, x: Array, axis: Any, where: Any, keepdims: bool) -> Any:
+def element_count(name: str, x: Array, axis: Any, where: ArrayLike | None, keepdims: bool) -> Array | int:
     """How many elements each result of a reduction stands for: a Python number, or an array if `where` says."""
     shape = shape_of(x)
     names, positions = split_names(axis)

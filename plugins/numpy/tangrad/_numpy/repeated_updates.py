@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,10 +13,13 @@ from tangrad._numpy.shapes import broadcast_arrays, ravel
 from tangrad.core import Array
 from tangrad.extend.lax import MOST_ROUNDS, GatherScatterMode, ranks_of, scan
 
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike, Value, Values
+
 Update = Callable[[Any, Any], Any]
 
 
-def in_turn(x: Any, index: Any, once: Update, mode: Any) -> Any:
+def in_turn(x: Any, index: Any, once: Update, mode: Any) -> Array:
     """`once(x, index)`, done again for what the index names again.
 
     Args:
@@ -76,7 +79,7 @@ def _axes(items: Sequence[Any], places: Sequence[int], rank: int) -> list[int]:
     return axes
 
 
-def _elements(flat: Sequence[Any], axes: Sequence[int], shape: Sequence[Any], mode: Any) -> Any:
+def _elements(flat: Sequence[np.ndarray], axes: Sequence[int], shape: Sequence[Any], mode: Any) -> np.ndarray:
     """Which elements, or parts, are named: a row for each occurrence."""
     columns = []
     for positions, axis in zip(flat, axes):
@@ -97,11 +100,13 @@ def _replaced(items: Sequence[Any], places: Sequence[int], by: Sequence[Any]) ->
     return tuple(found)
 
 
-def _one_by_one(x: Any, items: Sequence[Any], places: Sequence[int], arrays: Sequence[Any], once: Update) -> Any:
+def _one_by_one(
+    x: Any, items: Sequence[ArrayLike], places: Sequence[int], arrays: Sequence[ArrayLike], once: Update
+) -> Any:
     """A loop over the occurrences, which may be traced; it has derivatives of both modes."""
     flat = [ravel(array) for array in broadcast_arrays(*[asarray(array) for array in arrays])]
 
-    def step(carry: Any, positions: Any) -> Any:
+    def step(carry: Value, positions: Values) -> Any:
         changed = once(carry, _replaced(items, places, positions))
         return convert(changed, carry.aval.dtype, carry.aval.weak_type), None
 

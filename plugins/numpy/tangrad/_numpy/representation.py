@@ -48,10 +48,10 @@ from tangrad.extend.lax import (
     stop_gradient_p,
     sub_p,
 )
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, DType, Value, Values
 
 
-def _real_floats(name: str, x: Any) -> Any:
+def _real_floats(name: str, x: Value) -> Array:
     (made,) = promote_inexact(name, x)
     if is_complex(made):
         raise TypeError(f"{name} does not accept complex numbers, got {made.aval.str_short()}")
@@ -72,7 +72,7 @@ class _Layout:
 
     __slots__ = ("bias", "bits", "exponent", "lift", "mantissa", "reach")
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: DType) -> None:
         info = dtypes.finfo(dtype)
         self.bits = dtypes.as_dtype(f"int{dtypes.bit_width(dtype)}")
         self.mantissa, self.exponent = int(info.nmant), int(info.nexp)
@@ -84,32 +84,32 @@ class _Layout:
     def number(self, value: int) -> Any:
         return literal(value, self.bits)
 
-    def exponent_of(self, x: Any) -> Any:
+    def exponent_of(self, x: Value) -> Value:
         """The e of m * 2**e with m in [0.5, 1), for normal numbers."""
         pattern = bitcast_convert_type_p.bind(stop_gradient_p.bind(x), new_dtype=self.bits)
         shifted = shift_right_logical_p.bind(pattern, self.number(self.mantissa))
         field = and_p.bind(shifted, self.number((1 << self.exponent) - 1))
         return sub_p.bind(field, self.number(self.bias - 1))
 
-    def power(self, exponent: Any, dtype: Any) -> Any:
+    def power(self, exponent: Value, dtype: DType) -> Value:
         """2**exponent, of exponents that normal numbers have."""
         field = add_p.bind(exponent, self.number(self.bias))
         pattern = shift_left_p.bind(field, self.number(self.mantissa))
         return bitcast_convert_type_p.bind(pattern, new_dtype=dtype)
 
-    def scale(self, x: Any, exponent: Any) -> Any:
+    def scale(self, x: Value, exponent: Value) -> Value:
         """x * 2**exponent, in three steps so that each power is a number of the dtype."""
         third = div_p.bind(exponent, self.number(3))
         rest = sub_p.bind(exponent, add_p.bind(third, third))
         step = self.power(third, x.aval.dtype)
         return mul_p.bind(mul_p.bind(mul_p.bind(x, step), self.power(rest, x.aval.dtype)), step)
 
-    def magnitude(self, x: Any) -> Any:
+    def magnitude(self, x: Value) -> Value:
         """The bits of |x|."""
         pattern = bitcast_convert_type_p.bind(stop_gradient_p.bind(x), new_dtype=self.bits)
         return and_p.bind(pattern, self.number(int(dtypes.iinfo(self.bits).max)))
 
-    def lifted(self, x: Any) -> tuple[Any, Any]:
+    def lifted(self, x: Value) -> tuple[Any, Any]:
         """x times a power of two where it is below the normal numbers, which brings it among them; and where that is.
 
         XLA takes those numbers for 0 when it computes with them. So their value comes from their bits, an integer that
@@ -124,14 +124,14 @@ class _Layout:
         rest = sub_p.bind(exact, stop_gradient_p.bind(product))
         return select(below, add_p.bind(product, select(below, rest, literal_like(x, 0))), x), below
 
-    def trivial(self, x: Any) -> Any:
+    def trivial(self, x: Value) -> Value:
         """Where x is 0, infinite or NaN."""
         magnitude = self.magnitude(x)
         infinite = ((1 << self.exponent) - 1) << self.mantissa
         return or_p.bind(eq_p.bind(magnitude, self.number(0)), ge_p.bind(magnitude, self.number(infinite)))
 
 
-def _frexp(x: Any) -> Any:
+def _frexp(x: Value) -> Values:
     made = _real_floats("frexp", x)
     layout = _Layout(made.aval.dtype)
     lifted, below = layout.lifted(made)
@@ -184,7 +184,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return select_n_p.bind(layout.trivial(made), layout.scale(lifted, lowered), made)
 
 
-def _modf(x: Any) -> Any:
+def _modf(x: Value) -> Values:
     made = _real_floats("modf", x)
     whole = select(ge_p.bind(made, literal_like(made, 0)), floor_p.bind(made), ceil_p.bind(made))
     return sub_p.bind(made, whole), whole
@@ -200,7 +200,7 @@ modf: Callable[[ArrayLike], tuple[Array, Array]] = unary(
 )
 
 
-def _spacing(x: Any) -> Any:
+def _spacing(x: Value) -> Value:
     made = strong(_real_floats("spacing", x))
     negative = signbit(made)
     outwards = select(negative, literal_like(made, -math.inf), literal_like(made, math.inf))

@@ -53,7 +53,7 @@ from tangrad.extend.lax import (
     real_p,
     round_p,
 )
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 _SAME = "An array of the shape and dtype of `x`."
 _REAL = "An array of the shape of `x`; for complex `x` floating."
@@ -64,7 +64,7 @@ _REAL = "An array of the shape of `x`; for complex `x` floating."
 def _whole(name: str, primitive: Any) -> Any:
     """Integers and booleans are whole already."""
 
-    def general(x: Any) -> Any:
+    def general(x: Value) -> Value:
         if is_complex(x):
             raise TypeError(f"{name} does not accept complex numbers, got {x.aval.str_short()}")
         return primitive(x) if is_inexact(x) else _unchanged(name, x)
@@ -72,14 +72,14 @@ def _whole(name: str, primitive: Any) -> Any:
     return general
 
 
-def _unchanged(name: str, x: Any) -> Any:
+def _unchanged(name: str, x: Value) -> Array:
     """Integers and booleans. Raises TypeError for float0, the dtype of their derivatives, which are no numbers."""
     if x.aval.dtype is dtypes.float0:
         raise TypeError(f"{name} does not accept dtype float0, which has no numbers; zeros_like(x, dtype=float) has")
     return array_operand(name, x)
 
 
-def _truncate(x: Any) -> Any:
+def _truncate(x: Value) -> Value:
     return select(lt_p.bind(x, literal_like(x, 0)), ceil_p.bind(x), floor_p.bind(x))
 
 
@@ -108,13 +108,13 @@ trunc = unary(
 )
 
 
-def _by_parts(function: Any, x: Any) -> Any:
+def _by_parts(function: Any, x: Value) -> Array:
     if is_complex(x):
         return complex_p.bind(function(real_p.bind(x)), function(imag_p.bind(x)))
     return function(x)
 
 
-def _to_even(x: Any) -> Any:
+def _to_even(x: Value) -> Value:
     return round_p.bind(x, rounding_method=RoundingMethod.TO_NEAREST_EVEN)
 
 
@@ -161,7 +161,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     return _by_parts(lambda part: _round_real(part, digits), x)
 
 
-def _round_real(x: Any, digits: int) -> Any:
+def _round_real(x: Value, digits: int) -> Any:
     if digits == 0:
         return _to_even(x)
     wide = convert(x, dtypes.as_dtype("float32")) if x.aval.dtype.itemsize == 2 else x
@@ -183,7 +183,7 @@ _factors: dict[Any, Any] = {}
 register_cache(_factors.clear)
 
 
-def _scaled(x: Any, factor: Any) -> Any:
+def _scaled(x: Value, factor: Value) -> Value:
     return div_p.bind(_to_even(mul_p.bind(x, factor)), factor)
 
 
@@ -259,13 +259,13 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
 # --- signs and neighbours ------------------------------------------------------------------------------------------
 
 
-def _no_complex(name: str, x: Any) -> None:
+def _no_complex(name: str, x: Value) -> None:
     if is_complex(x):
         raise TypeError(f"{name} does not accept complex numbers, got {x.aval.str_short()}")
 
 
 @fused("copysign", family=numerical.name)
-def _copysign(x: Any, y: Any) -> Any:
+def _copysign(x: ArrayLike, y: ArrayLike) -> Value:
     first, second = align_inexact("copysign", x, y)
     _no_complex("copysign", first)
     if not second.aval.weak_type:
@@ -274,7 +274,7 @@ def _copysign(x: Any, y: Any) -> Any:
 
 
 @fused("heaviside", family=numerical.name)
-def _heaviside(x: Any, y: Any) -> Any:
+def _heaviside(x: ArrayLike, y: ArrayLike) -> Value:
     first, second = align_inexact("heaviside", x, y)
     _no_complex("heaviside", first)
     if first.aval.shape:
@@ -285,13 +285,13 @@ def _heaviside(x: Any, y: Any) -> Any:
 
 
 @fused("fmax", family=numerical.name)
-def _fmax(x: Any, y: Any) -> Any:
+def _fmax(x: ArrayLike, y: ArrayLike) -> Value:
     first, second = align("fmax", x, y)
     return select(or_p.bind(greater(first, second), isnan(second)), first, second)
 
 
 @fused("fmin", family=numerical.name)
-def _fmin(x: Any, y: Any) -> Any:
+def _fmin(x: ArrayLike, y: ArrayLike) -> Value:
     first, second = align("fmin", x, y)
     return select(or_p.bind(less(first, second), isnan(second)), first, second)
 
@@ -382,7 +382,7 @@ def nan_to_num(
     return made
 
 
-def _replaced(test: Any, number: Any, x: Any) -> Any:
+def _replaced(test: Array, number: ArrayLike, x: Array) -> Array:
     value = convert(operand("nan_to_num", number, 1), x.aval.dtype, x.aval.weak_type)
     test, value, x = broadcast("nan_to_num", [test, value, x])
     return select(test, value, x)

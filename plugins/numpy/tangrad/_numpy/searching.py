@@ -26,7 +26,7 @@ from tangrad._numpy.selection import clip, where
 from tangrad._numpy.tiling import flip
 from tangrad.core import Array, concrete_or_error, dtypes, literal
 from tangrad.extend.lax import broadcast_in_dim_p, search_sorted_p, sharded_call
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["bincount"], True)
@@ -160,7 +160,7 @@ def bincount(
     return _counted(numbers, weights, count)
 
 
-def _counted(numbers: Any, weights: Any, count: int) -> Any:
+def _counted(numbers: Value, weights: Any, count: int) -> Array:
     if weights is None:
         added: Any = literal(1, dtypes.default_int_dtype())
     else:

@@ -64,7 +64,7 @@ from tangrad.extend.lax import (
     size_operand,
     sub_p,
 )
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = {
@@ -89,7 +89,7 @@ def where(
     *,
     size: Any = None,
     fill_value: ArrayLike | None = None,
-) -> Any:
+) -> Array | tuple[Array, ...]:
     """Choose the elements of one array where a condition holds, those of another elsewhere.
 
     Args:
@@ -123,7 +123,7 @@ def where(
     return _where(condition, x, y)
 
 
-def _where(condition: Any, x: Any, y: Any) -> Any:
+def _where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Any:
     mask, on_true, on_false = fusable(condition), fusable(x), fusable(y)
     if mask is None or on_true is None or on_false is None:
         check_array_like("where", condition, x, y)
@@ -131,7 +131,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return _fused_where(mask, on_true, on_false)
 
 
-def _choose(condition: Any, x: Any, y: Any) -> Any:
+def _choose(condition: Any, x: Any, y: Any) -> Array:
     mask = truth(operand("where", condition))
     on_true, on_false = promote("where", x, y)
     mask, on_true, on_false = broadcast("where", [mask, on_true, on_false])
@@ -254,18 +254,18 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | No
     return tuple(places)
 
 
-def _places(name: str, x: Any) -> Sequence[Any]:
+def _places(name: str, x: Value) -> Sequence[Any]:
     """NumPy's positions of the elements that are not zero."""
     kind = dtypes.default_int_dtype()
     return [place.astype(kind, copy=False) for place in np.nonzero(_concrete(name, x))]
 
 
-def _concrete(name: str, x: Any) -> Any:
+def _concrete(name: str, x: Value) -> Any:
     """The contents. Raises ConcretizationTypeError for a traced array, whose results have no known number."""
     return concrete_or_error(x, f"the number of results of {name}, which size= would fix").to_numpy()
 
 
-def _fill_values(fill_value: Any, rank: int) -> list[Any]:
+def _fill_values(fill_value: Any, rank: int) -> list[Array]:
     if isinstance(fill_value, (tuple, list)):
         if len(fill_value) != rank:
             raise ValueError(f"nonzero: fill_value must have a number for each of {rank} dimensions, got {fill_value}")
@@ -278,7 +278,7 @@ def _fill_values(fill_value: Any, rank: int) -> list[Any]:
     return made
 
 
-def _filled_up(beyond: Any, fill: Any, place: Any) -> Any:
+def _filled_up(beyond: Value, fill: Value, place: Value) -> Value:
     """Positions, and the filling where there are none: integers, unless the filling is of another kind."""
     if fill.aval.dtype.kind in "biu":
         chosen = where(beyond, convert(fill, INT32), place)
@@ -286,11 +286,11 @@ def _filled_up(beyond: Any, fill: Any, place: Any) -> Any:
     return where(beyond, fill, convert(place, dtypes.default_int_dtype()))
 
 
-def _filled_places(count: int, fill: Any) -> Any:
+def _filled_places(count: int, fill: Value) -> Value:
     return broadcast_in_dim_p.bind(fill, shape=(count,), broadcast_dimensions=())
 
 
-def _flat_positions(mask: Any, count: int) -> Any:
+def _flat_positions(mask: Value, count: int) -> Value:
     """The positions of the first `count` true elements of a vector; its size where there are fewer."""
     size = mask.aval.shape[0]
     numbered = cumsum_p.bind(convert(mask, INT32), axis=0, reverse=False)
@@ -425,7 +425,7 @@ def compress(
     return take_index(x, index, GatherScatterMode.FILL_OR_DROP, fill_value)
 
 
-def _first(name: str, mask: Any, length: int) -> Any:
+def _first(name: str, mask: Value, length: int) -> Any:
     """A mask without what is beyond `length`, where nothing may be chosen: a traced mask is trusted in that."""
     if mask.aval.shape[0] <= length:
         return mask
@@ -471,7 +471,7 @@ def choose(a: ArrayLike, choices: ArrayLike | Sequence[ArrayLike], out: None = N
     return convert(chosen, chosen.aval.dtype)
 
 
-def _in_range(numbers: Any, count: int, mode: str) -> Any:
+def _in_range(numbers: Value, count: int, mode: str) -> Any:
     if mode == "raise":
         values = _concrete("choose", numbers)
         if np.any(values < 0) or np.any(values >= count):

@@ -44,7 +44,7 @@ from tangrad.extend.lax import (
     size_operand,
     sub_p,
 )
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DType, DTypeLike, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["logspace"], True)
@@ -84,7 +84,7 @@ def linspace(
     axis: int = 0,
     *,
     device: Any = None,
-) -> Any:
+) -> Array | tuple[Array, Array]:
     """Make a number of evenly spaced numbers.
 
     Args:
@@ -115,31 +115,35 @@ def linspace(
 
 
 @as_one("num", "endpoint", "dtype", "axis")
-def _line(start: Any, stop: Any, num: Any, endpoint: bool, dtype: Any, axis: int) -> Any:
+def _line(start: ArrayLike, stop: ArrayLike, num: Any, endpoint: bool, dtype: Any, axis: int) -> Value:
     return _line_with_step(start, stop, num, endpoint, dtype, axis)[0]
 
 
-def _line_with_step(start: Any, stop: Any, num: Any, endpoint: bool, dtype: Any, axis: int) -> tuple[Any, Any]:
+def _line_with_step(
+    start: ArrayLike, stop: ArrayLike, num: Any, endpoint: bool, dtype: Any, axis: int
+) -> tuple[Any, Any]:
     wanted, numbers, step = _spaced("linspace", start, stop, num, endpoint, dtype, axis)
     if dtypes.issubdtype(wanted, np.integer) and not is_complex(numbers):
         numbers = floor_p.bind(numbers)
     return _plain(numbers, wanted), _plain(step, dtypes.to_inexact_dtype(wanted))
 
 
-def _plain(x: Any, dtype: Any) -> Any:
+def _plain(x: Value, dtype: DType) -> Array:
     """In `dtype`, not weakly typed."""
     if x.aval.dtype is dtype and not x.aval.weak_type:
         return array_operand("linspace", x)
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 
-def _wide_enough(inexact: Any, wanted: Any) -> Any:
+def _wide_enough(inexact: DType, wanted: DType) -> Any:
     """The dtype to compute in: that of the ends, widened to the one asked for. Of 8 bits and fewer none promotes."""
     widens = dtypes.issubdtype(wanted, np.inexact) and dtypes.bit_width(wanted) > 8
     return dtypes.promote_types(inexact, wanted) if widens else inexact
 
 
-def _spaced(name: str, start: Any, stop: Any, num: Any, endpoint: bool, dtype: Any, axis: int) -> tuple[Any, Any, Any]:
+def _spaced(
+    name: str, start: ArrayLike, stop: ArrayLike, num: Any, endpoint: bool, dtype: np.dtype | None, axis: int
+) -> tuple[Any, Any, Any]:
     """The dtype asked for, the numbers in the dtype that they are computed in, and their distance."""
     count = index_argument(name, num, "num")
     if count < 0:
@@ -160,7 +164,7 @@ def _spaced(name: str, start: Any, stop: Any, num: Any, endpoint: bool, dtype: A
     return wanted, moveaxis(numbers, 0, canonical_axis(name, axis, len(shape) + 1)), step
 
 
-def _divisor(intervals: Any, dtype: Any) -> Any:
+def _divisor(intervals: Any, dtype: DType) -> Value:
     """Into how many parts the distance is divided; NaN where there are none."""
     if is_symbolic(intervals):
         counted = size_operand(intervals, dtype)
@@ -168,7 +172,7 @@ def _divisor(intervals: Any, dtype: Any) -> Any:
     return literal(intervals if intervals > 0 else math.nan, dtype)
 
 
-def _between(first: Any, last: Any, count: int, endpoint: bool, intervals: int) -> Any:
+def _between(first: Value, last: Value, count: int, endpoint: bool, intervals: int) -> Value:
     """Weighted means of the ends, so that both are met exactly."""
     dtype, shape = first.aval.dtype, first.aval.shape
     if is_symbolic(count):
@@ -183,7 +187,7 @@ def _between(first: Any, last: Any, count: int, endpoint: bool, intervals: int) 
     return concatenate_p.bind(numbers, expand_dims(array_operand("linspace", last), 0), dimension=0)
 
 
-def _weighted(first: Any, last: Any, count: Any, intervals: Any) -> Any:
+def _weighted(first: Value, last: Value, count: int, intervals: Any) -> Value:
     """So many means of the ends, of weights that grow by one part of the intervals."""
     dtype, whole = first.aval.dtype, (count, *first.aval.shape)
     real_dtype = dtypes.to_floating_dtype(dtype)
@@ -294,7 +298,7 @@ def geomspace(
     return _plain(moveaxis(numbers, 0, canonical_axis("geomspace", axis, numbers.ndim)), wanted)
 
 
-def _sign_of(first: Any, last: Any) -> Any:
+def _sign_of(first: Value, last: Value) -> Value:
     """-1 where both ends are negative, 1 elsewhere: logarithms are taken of positive numbers."""
     negative = signbit(real(first)) & signbit(real(last))
     return convert(literal(1, INT32) - 2 * convert(negative, INT32), first.aval.dtype)

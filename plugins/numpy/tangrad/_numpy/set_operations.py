@@ -28,7 +28,7 @@ from tangrad._numpy.shapes import expand_dims, ravel, reshaped
 from tangrad.core import Array
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import and_p, eq_p, not_p, or_p, sort_p
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 
 @as_one("assume_unique", "invert", "method", family=whole_arrays.name)
@@ -76,7 +76,7 @@ def isin(
     return not_p.bind(found) if invert else found
 
 
-def _all_pairs(x: Any, others: Any) -> Any:
+def _all_pairs(x: Array, others: Value) -> Any:
     wide = reshaped(others, (*(1,) * x.ndim, others.aval.size))
     return broadcast("isin", [expand_dims(x, x.ndim), wide])
 
@@ -154,12 +154,12 @@ def setdiff1d(
     return _selected(x, kept, size, filling)
 
 
-def _sorted_starts(x: Any) -> tuple[Any, Any]:
+def _sorted_starts(x: Value) -> tuple[Any, Any]:
     (ordered,) = sort_p.bind(x, dimension=0, is_stable=True, num_keys=1)
     return ordered, starts_of(ordered, True)
 
 
-def _selected(x: Any, mask: Any, size: int, fill_value: Any) -> Any:
+def _selected(x: Value, mask: Value, size: int, fill_value: ArrayLike | None) -> Array:
     """The first elements under a mask, filled up with a value that may widen the dtype; None: zeros, which do not."""
     length = x.aval.shape[0]
     (places,) = nonzero(mask, size=size, fill_value=length)
@@ -290,7 +290,7 @@ def intersect1d(
     return values, place, found
 
 
-def _found_in_order(first: Any, second: Any) -> tuple[Any, Any, Any]:
+def _found_in_order(first: Value, second: Value) -> tuple[Any, Any, Any]:
     """The positions that sort the first vector, it sorted, and which of that are new and in the second one, too."""
     order = order_of(first)
     x = getitem(first, order)

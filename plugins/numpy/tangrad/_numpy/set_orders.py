@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._numpy.at import at
 from tangrad._numpy.creation import ones, zeros
@@ -11,11 +11,14 @@ from tangrad._numpy.joining import concatenate
 from tangrad._numpy.operands import is_inexact
 from tangrad._numpy.reductions import any as any_of
 from tangrad._numpy.shapes import reshaped
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend.lax import and_p, iota_p, ne_p, not_p, sort_p
 
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
-def order_of(rows: Any) -> Any:
+
+def order_of(rows: Value) -> Array:
     """The positions that sort rows, the first column counting most."""
     length = rows.aval.shape[0]
     positions = iota_p.bind(dtype=dtypes.default_int_dtype(), shape=(length,), dimension=0)
@@ -26,7 +29,7 @@ def order_of(rows: Any) -> Any:
     return sort_p.bind(*columns, positions, dimension=0, is_stable=True, num_keys=len(columns))[-1]
 
 
-def starts_of(ordered: Any, equal_nan: bool) -> Any:
+def starts_of(ordered: Value, equal_nan: bool) -> Array:
     """Which of the sorted rows differs from the one before."""
     earlier, later = ordered[:-1], ordered[1:]
     different = ne_p.bind(earlier, later)
@@ -38,7 +41,7 @@ def starts_of(ordered: Any, equal_nan: bool) -> Any:
     return concatenate([ones(1, bool), different])
 
 
-def first_ones(x: Any) -> Any:
+def first_ones(x: Value) -> Array:
     """Which elements of a vector are the first that equal them."""
     order = order_of(x)
     starts = starts_of(getitem(x, order), True)

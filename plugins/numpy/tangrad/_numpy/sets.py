@@ -27,7 +27,7 @@ from tangrad._numpy.set_orders import order_of, starts_of
 from tangrad._numpy.shapes import ravel, reshaped
 from tangrad.core import Array, concrete_or_error, dtypes
 from tangrad.extend.lax import size_operand
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 
 class UniqueAll(NamedTuple):
@@ -203,7 +203,7 @@ def unique(
 
 
 def _unique_rows(
-    rows: Any, size: int | None, fill_value: Any, equal_nan: bool, wanted: tuple[bool, bool, bool]
+    rows: Value, size: int | None, fill_value: Any, equal_nan: bool, wanted: tuple[bool, bool, bool]
 ) -> tuple[Any, ...]:
     """The different rows; and, where wanted, where each is first, the positions that rebuild all, and the counts."""
     length = rows.aval.shape[0]
@@ -229,19 +229,19 @@ def _unique_rows(
     return values, first, rebuilt, _counts(bounds, length, size) if wanted[2] else None
 
 
-def _firsts(order: Any, places: Any, length: Any, size: int | None) -> Any:
+def _firsts(order: Value, places: Value, length: Any, size: int | None) -> Value:
     first = getitem(order, where(places >= length, 0, places) if size is not None else places)
     return convert(first, dtypes.default_int_dtype())
 
 
-def _counts(bounds: Any, length: Any, size: int | None) -> Any:
+def _counts(bounds: Value, length: Any, size: int | None) -> Value:
     """How often each occurs, from where each begins; of cut-off ones, only the first is known."""
     if size is not None:
         return bounds[1:] - bounds[:-1]
     return concatenate([bounds[1:], reshaped(size_operand(length, INT32), (1,))]) - bounds
 
 
-def _sorted_rows(rows: Any, *, equal_nan: bool) -> tuple[Any, Any, Any]:
+def _sorted_rows(rows: Value, *, equal_nan: bool) -> tuple[Any, Any, Any]:
     """The positions that sort rows, the sorted rows, and which of these differs from the one before."""
     order = order_of(rows)
     ordered = getitem(rows, order)
@@ -251,7 +251,7 @@ def _sorted_rows(rows: Any, *, equal_nan: bool) -> tuple[Any, Any, Any]:
 _in_order = Fused("unique", _sorted_rows, multiple_results=True)
 
 
-def _inverse(starts: Any, order: Any) -> Any:
+def _inverse(starts: Value, order: Value) -> Value:
     """The number of each element among the different ones; of elements that a `size` cuts off, too."""
     return at(zeros(order.aval.shape[0], int))[order].set(starts.astype(INT32).cumsum() - 1, unique_indices=True)
 
@@ -336,6 +336,6 @@ def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: Array
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
-def check_known(name: str, *arrays: Any) -> None:
+def check_known(name: str, *arrays: Value) -> None:
     for x in arrays:
         concrete_or_error(x, f"the number of results of {name}, which size= would fix")

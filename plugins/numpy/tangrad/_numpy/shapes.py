@@ -11,6 +11,7 @@ from tangrad._numpy.axes import transpose
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.operands import (
+    V,
     array_operand,
     broadcast_shape,
     broadcast_to_shape,
@@ -22,13 +23,13 @@ from tangrad._numpy.operands import (
     not_array_like,
     shape_of,
 )
-from tangrad.core import EVAL_TRACE, Array, thread
+from tangrad.core import EVAL_TRACE, Array, ShapedArray, thread
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import broadcast_in_dim_p, copy_p, reshape_p, sharded_call, squeeze_p
-from tangrad.typing import ArrayLike, Axis, Shape
+from tangrad.typing import ArrayLike, Axis, Shape, Value
 
 
-def _array(name: str, value: Any) -> Any:
+def _array(name: str, value: ArrayLike) -> Array:
     return value if isinstance(value, Array) else array_operand(name, value)
 
 
@@ -80,7 +81,7 @@ def _unknown_order(name: str, order: Any) -> Exception:
     return ValueError(f"{name}: order must be 'C' or 'F', got {order!r}")
 
 
-def reshaped(x: Any, shape: Any) -> Any:
+def reshaped(x: V, shape: Any) -> V:
     """An array in another shape, which may hold -1."""
     sizes = shape if type(shape) is tuple else _sizes(shape)
     aval, eager = x.aval, thread.trace is EVAL_TRACE
@@ -109,13 +110,13 @@ def reshaped(x: Any, shape: Any) -> Any:
 _reshapes = DirectCalls()
 
 
-def _sizes(shape: Any) -> tuple[Any, ...]:
+def _sizes(shape: Any) -> tuple[ArrayLike, ...]:
     if isinstance(shape, (tuple, list)):
         return tuple(shape)
     return (shape,) if not isinstance(shape, (Array, np.ndarray)) or not shape.ndim else tuple(shape)
 
 
-def _resolved(aval: Any, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
+def _resolved(aval: ShapedArray, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     """The sizes as integers, with -1 replaced. Raises ValueError where they do not make up the array."""
     unknown = [position for position, size in enumerate(sizes) if _is_minus_one(size)]
     known = canonical_shape(
@@ -221,13 +222,13 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     return squeeze_p.bind(x, dimensions=dimensions) if dimensions else x
 
 
-def _at_least(name: str, rank: int, values: tuple[Any, ...]) -> Any:
+def _at_least(name: str, rank: int, values: tuple[ArrayLike, ...]) -> Any:
     check_array_like(name, *values)
     results = tuple([_padded_rank(_array(name, value), rank) for value in values])
     return results[0] if len(results) == 1 else results
 
 
-def _padded_rank(x: Any, rank: int) -> Any:
+def _padded_rank(x: Value, rank: int) -> Value:
     shape = x.aval.shape
     if len(shape) >= rank:
         return x
@@ -242,7 +243,7 @@ def _padded_rank(x: Any, rank: int) -> Any:
 def atleast_1d(arys: ArrayLike, /) -> Array: ...
 @overload
 def atleast_1d(*arys: ArrayLike) -> list[Array]: ...
-def atleast_1d(*arys: ArrayLike) -> Any:
+def atleast_1d(*arys: ArrayLike) -> Array | list[Array]:
     """Give arrays at least one dimension.
 
     Args:
@@ -265,7 +266,7 @@ def atleast_1d(*arys: ArrayLike) -> Any:
 def atleast_2d(arys: ArrayLike, /) -> Array: ...
 @overload
 def atleast_2d(*arys: ArrayLike) -> list[Array]: ...
-def atleast_2d(*arys: ArrayLike) -> Any:
+def atleast_2d(*arys: ArrayLike) -> Array | list[Array]:
     """Give arrays at least two dimensions, new ones first.
 
     Args:
@@ -288,7 +289,7 @@ def atleast_2d(*arys: ArrayLike) -> Any:
 def atleast_3d(arys: ArrayLike, /) -> Array: ...
 @overload
 def atleast_3d(*arys: ArrayLike) -> list[Array]: ...
-def atleast_3d(*arys: ArrayLike) -> Any:
+def atleast_3d(*arys: ArrayLike) -> Array | list[Array]:
     """Give arrays at least three dimensions; of a vector the middle one is its own, of a matrix the first two.
 
     Args:

@@ -14,10 +14,10 @@ from tangrad._numpy.shapes import ravel
 from tangrad.core import Array, as_array, dtypes
 from tangrad.extend.lax import iota_p, neg_p, not_p, rev_p, sort_p
 from tangrad.extend.lax import top_k as largest
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DType, DTypeLike, Value
 
 
-def _prepared(name: str, a: Any, axis: Any, kind: Any, order: Any) -> tuple[Any, int]:
+def _prepared(name: str, a: Any, axis: int | None, kind: Any, order: Any) -> tuple[Any, int]:
     if kind is not None:
         raise TypeError(f"{name}: the argument kind has no meaning here; stable=True keeps the order of equal elements")
     if order is not None:
@@ -28,7 +28,7 @@ def _prepared(name: str, a: Any, axis: Any, kind: Any, order: Any) -> tuple[Any,
     return x, canonical_axis(name, axis, x.ndim)
 
 
-def _reversed(x: Any, axis: int) -> Any:
+def _reversed(x: Value, axis: int) -> Array:
     return rev_p.bind(x, dimensions=(axis,))
 
 
@@ -67,7 +67,7 @@ def sort(
     return _reversed(result, dimension) if descending else result
 
 
-def _positions(x: Any, axis: int, dtype: Any) -> Any:
+def _positions(x: Value, axis: int, dtype: DType) -> Any:
     return iota_p.bind(dtype=dtype, shape=x.aval.shape, dimension=axis)
 
 

@@ -36,7 +36,7 @@ def _boundaries(name: str, size: Any, given: Any, exact: bool) -> list[tuple[int
     return [(int(stop) - length, int(stop)) for stop, length in zip(stops, sizes)]
 
 
-def _split(name: str, ary: Any, given: Any, axis: Any, exact: bool) -> list[Any]:
+def _split(name: str, ary: Any, given: Any, axis: int, exact: bool) -> list[Array]:
     x = array_operand(name, ary)
     dimension = canonical_axis(name, axis, x.aval.ndim)
     size = x.aval.shape[dimension]

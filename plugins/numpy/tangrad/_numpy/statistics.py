@@ -29,13 +29,13 @@ from tangrad._numpy.shapes import reshaped
 from tangrad.core import Array, as_array, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import conj_p, div_p, mul_p, real_p, size_operand, sqrt_p, square_p, sub_p
-from tangrad.typing import ArrayLike, Axis, DTypeLike
+from tangrad.typing import ArrayLike, Axis, DType, DTypeLike, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["std", "var"], True)
 
 
-def _mean_dtype(name: str, x: Any, dtype: Any) -> Any:
+def _mean_dtype(name: str, x: Value, dtype: Any) -> np.dtype:
     return dtypes.to_inexact_dtype(x.aval.dtype) if dtype is None else user_dtype(name, dtype)
 
 
@@ -77,14 +77,14 @@ def mean(
     return _mean("mean", a, axis, dtype, keepdims, where)
 
 
-def _simple_mean(x: Any, *, axes: Any, dtype: Any, keepdims: bool) -> Any:
+def _simple_mean(x: Value, *, axes: tuple[int, ...], dtype: DType, keepdims: bool) -> Value:
     return _mean("mean", x, axes, dtype, keepdims, None)
 
 
 _fused_mean = Fused("mean", _simple_mean)
 
 
-def _mean(name: str, a: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
+def _mean(name: str, a: Any, axis: Any, dtype: Any, keepdims: bool, where: ArrayLike | None) -> Any:
     x = operand(name, a)
     wanted = _mean_dtype(name, x, dtype)
     computed = computation_dtype(wanted)
@@ -92,7 +92,7 @@ def _mean(name: str, a: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) 
     return convert(_quotient(total, element_count(name, x, axis, where, keepdims)), wanted)
 
 
-def _quotient(total: Any, count: Any) -> Any:
+def _quotient(total: Value, count: Any) -> Value:
     dtype = total.aval.dtype
     if type(count) is int:
         return div_p.bind(total, literal(count, dtype))
@@ -149,7 +149,9 @@ def _degrees(name: str, ddof: Any, correction: Any) -> Any:
     return correction
 
 
-def _variance(name: str, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: Any, center: Any) -> Any:
+def _variance(
+    name: str, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: ArrayLike | None, center: Any
+) -> Any:
     x = operand(name, a)
     types = _variance_dtypes(name, x, dtype)
     if where is None and center is None and isinstance(ddof, (int, float)) and not split_names(axis)[0]:
@@ -161,7 +163,9 @@ def _variance(name: str, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: boo
     return _general_variance(name, x, axis, types, ddof, keepdims, where, center)
 
 
-def _simple_variance(x: Any, rest: Any, *, axes: Any, types: Any, keepdims: bool) -> Any:
+def _simple_variance(
+    x: Value, rest: Value, *, axes: tuple[int, ...], types: tuple[np.dtype, ...], keepdims: bool
+) -> Value:
     """With what the sum of squares is divided by as an operand."""
     total = _squares("var", x, axes, types[1], keepdims, None, None)
     return convert(div_p.bind(total, convert(rest, total.aval.dtype)), types[0])
@@ -171,15 +175,17 @@ _fused_variance = Fused("var", _simple_variance)
 
 
 def _general_variance(
-    name: str, x: Any, axis: Any, types: tuple[Any, Any], ddof: Any, keepdims: bool, where: Any, center: Any
-) -> Any:
+    name: str, x: Array, axis: Any, types: tuple[Any, Any], ddof: Any, keepdims: bool, where: Any, center: Value | None
+) -> Value:
     wanted, computed = types
     total = _squares(name, x, axis, computed, keepdims, where, center)
     count = element_count(name, x, axis, where, keepdims)
     return convert(_corrected_quotient(name, total, count, ddof), wanted)
 
 
-def _squares(name: str, x: Any, axis: Any, computed: Any, keepdims: bool, where: Any, center: Any) -> Any:
+def _squares(
+    name: str, x: Value, axis: Any, computed: DType, keepdims: bool, where: ArrayLike | None, center: Value | None
+) -> Value:
     """The sum of the squared distances from the mean."""
     x = convert(x, computed)
     known = _mean(name, x, axis, computed, True, where) if center is None else convert(operand(name, center), computed)
@@ -188,7 +194,7 @@ def _squares(name: str, x: Any, axis: Any, computed: Any, keepdims: bool, where:
     return sum(squares, axis=axis, keepdims=keepdims, where=where)
 
 
-def _corrected_quotient(name: str, total: Any, count: Any, ddof: Any) -> Any:
+def _corrected_quotient(name: str, total: Value, count: Any, ddof: Any) -> Value:
     dtype = total.aval.dtype
     if not hasattr(type(count), "aval") and isinstance(ddof, (int, float)) and not is_symbolic(count):
         rest = count - ddof
@@ -197,11 +203,11 @@ def _corrected_quotient(name: str, total: Any, count: Any, ddof: Any) -> Any:
     return select(rest > 0, div_p.bind(total, rest), literal(math.nan, dtype))
 
 
-def _number(count: Any, dtype: Any) -> Any:
+def _number(count: Any, dtype: np.dtype) -> Any:
     return size_operand(count, dtype) if not hasattr(type(count), "aval") else convert(count, dtype)
 
 
-def _variance_dtypes(name: str, x: Any, dtype: Any) -> tuple[Any, Any]:
+def _variance_dtypes(name: str, x: Value, dtype: Any) -> tuple[Any, Any]:
     """The dtype of the result, and that in which it is computed."""
     own = x.aval.dtype
     if dtype is None:
@@ -279,7 +285,7 @@ def average(
 ) -> tuple[Array, Array]: ...
 def average(
     a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, returned: bool = False, keepdims: bool = False
-) -> Any:
+) -> Array | tuple[Array, Array]:
     """Take a weighted mean along axes.
 
     Args:
@@ -304,7 +310,7 @@ def average(
     return (_mean_and_sum if returned else _weighted_mean)(a, axis, weights, keepdims)
 
 
-def _average(a: Any, axis: Any, weights: Any, keepdims: bool) -> tuple[Any, Any]:
+def _average(a: ArrayLike, axis: Any, weights: Any, keepdims: bool) -> tuple[Any, Any]:
     """The mean, and the sum of the weights."""
     if weights is None:
         (x,) = promote_inexact("average", a)
@@ -327,7 +333,7 @@ def _weighted_mean(a: Any, axis: Any, weights: Any, keepdims: bool) -> Any:
     return _average(a, axis, weights, keepdims)[0]
 
 
-def _spread_weights(x: Any, weights: Any, axis: Any) -> Any:
+def _spread_weights(x: Value, weights: Value, axis: Any) -> Value:
     shape, own = x.aval.shape, weights.aval.shape
     if own == shape:
         return weights

@@ -28,7 +28,7 @@ from tangrad._numpy.shapes import expand_dims, ravel, reshaped
 from tangrad.core import EVAL_TRACE, Array, concrete_or_error, dtypes, is_concrete, thread
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import GatherDimensionNumbers, GatherScatterMode, broadcast_in_dim_p, iota_p
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["put"], True)
@@ -36,7 +36,7 @@ COPIES_FROM_HOST = dict.fromkeys(["put"], True)
 _FILL = GatherScatterMode.FILL_OR_DROP
 
 
-def integer_operand(name: str, indices: Any, position: int = 1) -> Any:
+def integer_operand(name: str, indices: Any, position: int = 1) -> Array:
     """An array of integers. Raises TypeError for one of other numbers."""
     x = array_operand(name, indices, position)
     if not dtypes.issubdtype(x.dtype, np.integer):
@@ -89,14 +89,14 @@ def take(
 @as_one("axis", "out", "mode", "unique_indices", "indices_are_sorted", name="take")
 def _take(
     a: Any,
-    indices: Any,
-    axis: Any,
+    indices: ArrayLike,
+    axis: int | None,
     out: None,
     mode: Any,
     unique_indices: bool,
     indices_are_sorted: bool,
     fill_value: Any,
-) -> Any:
+) -> Array:
     refuse_out("take", out)
     check_array_like("take", a, indices)
     x = array_operand("take", a)
@@ -175,13 +175,13 @@ def take_along_axis(
     return _gather_along(x, places, dimension, chosen, fill_value)
 
 
-def _check_ranks(name: str, x: Any, positions: Any) -> None:
+def _check_ranks(name: str, x: Value, positions: Value) -> None:
     if x.ndim != positions.ndim:
         shapes = f"{x.aval.shape} and {positions.aval.shape}"
         raise ValueError(f"{name}: arr and indices must have as many dimensions, got shapes {shapes}")
 
 
-def _matched(x: Any, positions: Any, axis: int) -> tuple[Any, Any]:
+def _matched(x: Value, positions: Value, axis: int) -> tuple[Any, Any]:
     """Both broadcast to one shape along the other axes."""
     own, other = x.aval.shape, positions.aval.shape
     common = []
@@ -204,7 +204,7 @@ def _compared_along(x: Any, places: Any, axis: int) -> Any:
     return chosen.any(last) if x.aval.dtype == np.bool_ else chosen.sum(last, dtype=x.aval.dtype)
 
 
-def _gather_along(x: Any, places: Any, axis: int, mode: Any, fill_value: Any) -> Any:
+def _gather_along(x: Value, places: Value, axis: int, mode: Any, fill_value: Any) -> Array:
     shape = places.aval.shape
     rank = len(shape)
     others = tuple([place for place in range(rank) if place != axis])

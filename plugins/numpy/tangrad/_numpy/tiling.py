@@ -28,7 +28,7 @@ from tangrad._numpy.shapes import ravel, reshaped
 from tangrad.core import Array, concrete_or_error, dtypes, is_concrete, transfers
 from tangrad.core.arguments import is_symbolic, product
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, dynamic_slice_p, rev_p, sharded_call, slice_p
-from tangrad.typing import ArrayLike, Axis, Shape
+from tangrad.typing import ArrayLike, Axis, Dimensions, Shape, Value
 
 # Of what transfer guards ask: a number of repetitions is no operand, several are positions.
 COPIES_FROM_HOST = {
@@ -124,12 +124,12 @@ def repeat(
     return getitem(x, (slice(None),) * dimension + (_sources(x, repeats, dimension, length),))
 
 
-def _check_repeats(x: Any, shape: tuple[Any, ...], axis: int) -> None:
+def _check_repeats(x: Value, shape: Dimensions, axis: int) -> None:
     if len(shape) > 1 or (len(shape) == 1 and shape[0] not in (1, x.aval.shape[axis])):
         raise ValueError(f"repeat: repeats of shape {shape} does not fit axis {axis} of shape {x.aval.shape}")
 
 
-def _repeat_known(x: Any, counts: Any, axis: int) -> Any:
+def _repeat_known(x: Value, counts: np.ndarray, axis: int) -> Array:
     _check_repeats(x, counts.shape, axis)
     if np.any(counts < 0):
         raise ValueError("repeat: repeats must not be negative")
@@ -144,7 +144,7 @@ def _repeat_known(x: Any, counts: Any, axis: int) -> Any:
     return getitem(x, (slice(None),) * axis + (sources,))
 
 
-def _sources(x: Any, repeats: Any, axis: int, length: int) -> Any:
+def _sources(x: Value, repeats: Any, axis: int, length: int) -> Any:
     """For each element of the result, which element of the axis it repeats."""
     _check_repeats(x, shape_of(repeats), axis)
     size = x.aval.shape[axis]
@@ -304,7 +304,7 @@ def _shifts(shift: Any, count: int) -> list[Any]:
     return [shift] * count if not shape else [shift[i] for i in range(shape[0])]
 
 
-def _rolled(x: Any, shifts: Sequence[Any], axes: Sequence[int]) -> Any:
+def _rolled(x: Value, shifts: Sequence[Any], axes: Sequence[int]) -> Any:
     for shift, axis in zip(shifts, axes):
         size = x.aval.shape[axis]
         if not size:
@@ -323,18 +323,18 @@ def _rolled(x: Any, shifts: Sequence[Any], axes: Sequence[int]) -> Any:
     return x
 
 
-def _from(x: Any, axis: int, start: int, stop: int) -> Any:
+def _from(x: Value, axis: int, start: int, stop: int) -> Value:
     starts, limits = [0] * x.ndim, list(x.aval.shape)
     starts[axis], limits[axis] = start, stop
     return slice_p.bind(x, start_indices=tuple(starts), limit_indices=tuple(limits), strides=None)
 
 
-def _rolled_by_traced(x: Any, shift: Any, axis: int) -> Any:
+def _rolled_by_traced(x: Value, shift: Value, axis: int) -> Value:
     size = x.aval.shape[axis]
     return _doubled_from(x, (size - shift % size).astype(INT32), axis=axis)
 
 
-def _doubled_from(x: Any, start: Any, *, axis: int) -> Any:
+def _doubled_from(x: Value, start: Any, *, axis: int) -> Value:
     starts = [literal(0, INT32)] * x.ndim
     starts[axis] = start
     return dynamic_slice_p.bind(concatenate_p.bind(x, x, dimension=axis), *starts, slice_sizes=x.aval.shape)
@@ -376,7 +376,7 @@ def resize(a: ArrayLike, new_shape: Shape) -> Array:
     return reshaped(getitem(repeated, slice(0, total)), shape)
 
 
-def trim_zeros(filt: Any, trim: str = "fb", axis: Axis = None) -> Array:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
     """Leave out the zeros at the ends of an array, whose contents must be known.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._numpy.fusing import fused, fused_pair
 from tangrad._numpy.makers import public_form, unary, unary_inexact
@@ -45,6 +45,9 @@ from tangrad.extend.lax import (
     sub_p,
 )
 
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike, Value, Values
+
 
 def _example(name: str, argument: str, result: str) -> str:
     return f"tangrad.numpy.{name}({argument})\nArray({result}, dtype=float32, weak_type=True)"
@@ -70,7 +73,7 @@ log10 = unary_inexact(
 )
 
 
-def _arccosh(x: Any) -> Any:
+def _arccosh(x: Value) -> Value:
     (made,) = promote_inexact("arccosh", x)
     result = acosh_p.bind(made)
     if not is_complex(result):
@@ -86,7 +89,7 @@ acosh = arccosh
 
 
 def _scaled(name: str, factor: float) -> Any:
-    def general(x: Any) -> Any:
+    def general(x: Value) -> Value:
         (made,) = promote_inexact(name, x)
         return mul_p.bind(made, literal_like(made, factor))
 
@@ -102,7 +105,7 @@ rad2deg = _conversion("rad2deg", 180 / math.pi, "Radians into degrees.")
 radians, degrees = deg2rad, rad2deg
 
 
-def _real_pair(name: str, x: Any, y: Any) -> Any:
+def _real_pair(name: str, x: ArrayLike, y: ArrayLike) -> Values:
     first, second = align_inexact(name, x, y)
     if is_complex(first):
         raise TypeError(f"{name} does not accept complex numbers, got {first.aval.str_short()}")
@@ -110,7 +113,7 @@ def _real_pair(name: str, x: Any, y: Any) -> Any:
 
 
 @fused("arctan2")
-def _arctan2(x: Any, y: Any) -> Any:
+def _arctan2(x: ArrayLike, y: ArrayLike) -> Value:
     return atan2_p.bind(*align_inexact("arctan2", x, y))
 
 
@@ -128,7 +131,7 @@ _SINC_SERIES = tuple([(-1) ** k / math.factorial(2 * k + 1) for k in range(10, -
 _SINC_NEAR = 0.5
 
 
-def _sinc(x: Any) -> Any:
+def _sinc(x: Value) -> Value:
     (made,) = promote_inexact("sinc", x)
     if is_complex(made):
         return _sinc_quotient(mul_p.bind(made, literal_like(made, math.pi)))
@@ -153,7 +156,7 @@ def _sinc_quotient(angle: Any) -> Any:
     return select(at_zero, _sinc_series(angle), div_p.bind(sin_p.bind(safe), safe))
 
 
-def _sinc_series(angle: Any) -> Any:
+def _sinc_series(angle: Value) -> Value:
     """sin(a) / a as a polynomial, for |a| up to 1.6."""
     return _power_series(square_p.bind(angle), _SINC_SERIES)
 
@@ -161,7 +164,7 @@ def _sinc_series(angle: Any) -> Any:
 sinc = unary("sinc", _sinc, "sin(πx) / (πx), and 1 at 0.", _FLOATS, _example("sinc", "0", "1."), fuse=1)
 
 
-def _i0(x: Any) -> Any:
+def _i0(x: Value) -> Value:
     (made,) = promote_inexact("i0", x)
     if is_complex(made):
         raise TypeError(f"i0 does not accept complex numbers, got {made.aval.str_short()}")
@@ -180,7 +183,7 @@ def _i0(x: Any) -> Any:
 _I0_SERIES = tuple([1 / math.factorial(k) ** 2 for k in range(8, -1, -1)])
 
 
-def _power_series(x: Any, coefficients: tuple[float, ...]) -> Any:
+def _power_series(x: Value, coefficients: tuple[float, ...]) -> Value:
     total = literal_like(x, coefficients[0])
     for coefficient in coefficients[1:]:
         total = add_p.bind(mul_p.bind(total, x), literal_like(x, coefficient))
@@ -195,7 +198,7 @@ i0 = unary(
 
 
 @fused("hypot", family=numerical.name)
-def _hypot(x: Any, y: Any) -> Any:
+def _hypot(x: ArrayLike, y: ArrayLike) -> Value:
     """Scaled by the greater one, lest its square overflow."""
     first, second = of_known_type((x, y), _real_pair("hypot", x, y))
     sizes = [abs_p.bind(first), abs_p.bind(second)]
@@ -214,7 +217,7 @@ def _hypot(x: Any, y: Any) -> Any:
     return select(trivial, of_zero, length)
 
 
-def _infinite_length(sizes: list[Any], endless: list[Any]) -> Any:
+def _infinite_length(sizes: list[Value], endless: list[Value]) -> Value:
     """The sum of what is infinite, so that its derivative is the sign."""
     zero = literal_like(sizes[0], 0)
     return add_p.bind(*[select(mask, size, zero) for mask, size in zip(endless, sizes)])
@@ -226,7 +229,7 @@ hypot = public_form(
 
 
 def _log_add_exp(name: str, exponential: Any, log_of_one_plus: Any, base: float) -> Any:
-    def general(x: Any, y: Any) -> Any:
+    def general(x: ArrayLike, y: ArrayLike) -> Value:
         first, second = align_inexact(name, x, y)
         if base == 2 or is_complex(first):
             first, second = of_known_type((x, y), (first, second))
@@ -247,7 +250,7 @@ def _log_add_exp(name: str, exponential: Any, log_of_one_plus: Any, base: float)
     return fused_pair(name, general, family=numerical.name)
 
 
-def _complex_log_add_exp(x: Any, y: Any, base: float) -> Any:
+def _complex_log_add_exp(x: Value, y: Value, base: float) -> Value:
     unit = math.log(base)
     large, small = max_p.bind(x, y), min_p.bind(x, y)
     difference = sub_p.bind(small, large)
@@ -266,7 +269,7 @@ def _complex_log_add_exp(x: Any, y: Any, base: float) -> Any:
     return complex_p.bind(real_p.bind(total), sub_p.bind(rest, half))
 
 
-def _log2_of_one_plus(x: Any) -> Any:
+def _log2_of_one_plus(x: Value) -> Value:
     return div_p.bind(log1p_p.bind(x), literal_like(x, math.log(2)))
 
 

@@ -18,7 +18,7 @@ from tangrad._numpy.refusals import check_rank_promotion
 from tangrad._numpy.shapes import expand_dims, reshaped
 from tangrad.batching import vmap
 from tangrad.core import Array, class_boundary
-from tangrad.typing import ArrayLike, Axis, DTypeLike, Shape
+from tangrad.typing import ArrayLike, Axis, DTypeLike, Shape, Value
 
 Signature = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
 
@@ -71,13 +71,13 @@ class _Vectorized:
                 raise ValueError(f"{self.__name__}: argument {place} is None, the signature says {tuple(core)}")
         kept = [core for place, core in zip(taken, cores) if args[place] is not None]
 
-        def function(*values: Any) -> Any:
+        def function(*values: Value) -> Any:
             chosen = dict(zip(mapped, values))
             return self.function(*[chosen.get(place, value) for place, value in enumerate(args)], **fixed)
 
         return self._mapped(function, [asarray(args[place]) for place in mapped], kept)
 
-    def _mapped(self, function: Callable[..., Any], arrays: Sequence[Any], cores: Sequence[tuple[str, ...]]) -> Any:
+    def _mapped(self, function: Callable[..., Any], arrays: Sequence[Value], cores: Sequence[tuple[str, ...]]) -> Any:
         sizes: dict[str, Any] = {}
         for position, (x, core) in enumerate(zip(arrays, cores)):
             _note_sizes(self.__name__, position, x.shape, core, sizes)
@@ -129,7 +129,7 @@ def _check_result(name: str, position: int, shape: Sequence[Any], core: Sequence
     _note_sizes(name, position, shape, core, sizes)
 
 
-def _without_ones(x: Any, batch: Sequence[Any]) -> Any:
+def _without_ones(x: Value, batch: Sequence[Any]) -> Value:
     kept = tuple([size for size in batch if size != 1])
     return reshaped(x, (*kept, *x.shape[len(batch) :]))
 
@@ -205,7 +205,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
     x = array_operand("apply_along_axis", arr, 2)
     dimension = canonical_axis("apply_along_axis", axis, x.ndim)
 
-    def function(vector: Any) -> Any:
+    def function(vector: Value) -> Array:
         return func1d(vector, *args, **kwargs)
 
     # From the inside out: the dimensions after the axis are mapped as the last of what is left, then those before it.

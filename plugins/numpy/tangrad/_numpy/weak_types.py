@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._numpy.operands import convert
-from tangrad.core import dtypes
+from tangrad._numpy.operands import V, convert
+from tangrad.core import Array, dtypes
+
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike, Value
 
 
-def of_known_type(values: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
+def of_known_type(values: Sequence[ArrayLike], operands: Sequence[Value]) -> Sequence[Value]:
     """What `values` were promoted to, weakly typed only if all of them are, or have no dimensions.
 
     A weak result takes the dtype of what it meets: that must not happen to what an array of booleans became, because a
@@ -25,11 +28,11 @@ def of_known_type(values: Sequence[Any], operands: Sequence[Any]) -> Sequence[An
     return [strong(made) for made in operands]
 
 
-def strong(value: Any) -> Any:
+def strong(value: V) -> V:
     """An operand not weakly typed."""
     return convert(value, value.aval.dtype) if value.aval.weak_type else value
 
 
-def strong_if_converted(value: Any, made: Any) -> Any:
+def strong_if_converted(value: Any, made: Array) -> Value:
     """What was made of `value`, not weakly typed if that is no float: the result of a conversion has its own dtype."""
     return made if dtypes.issubdtype(dtypes.dtype_of(value), np.inexact) else strong(made)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tangrad._profiler.backends import profiler_of_loaded
 from tangrad._profiler.traces import own_recording
 from tangrad.core import class_boundary, copy_identity
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 F = TypeVar("F", bound=Callable[..., Any])
 _STEP = {"_r": 1}  # by which XLA's profiler distinguishes steps from other annotations
@@ -95,7 +98,7 @@ def annotate_function(func: F, name: str | None = None, **decorator_kwargs: Any)
         raise TypeError(f"annotate_function expects a function, got {func!r} of type {type(func).__name__}")
     label: str = name or getattr(func, "__qualname__", None) or getattr(func, "__name__", None) or repr(func)
 
-    def annotated(*args: Any, **kwargs: Any) -> Any:
+    def annotated(*args: Value, **kwargs: Any) -> Value:
         with TraceAnnotation(label, **decorator_kwargs):
             return func(*args, **kwargs)
 

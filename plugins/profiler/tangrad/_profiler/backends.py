@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from tangrad.core import get_backend
+from tangrad.core import Backend, get_backend
 from tangrad.core.backends import loaded_backends
 from tangrad.errors import BackendError
 
@@ -28,7 +28,7 @@ class Profiler(Protocol):
         """Serve recordings on a port, as long as the returned object lives."""
 
 
-def _profiler(backend: Any) -> Profiler | None:
+def _profiler(backend: Backend) -> Profiler | None:
     return getattr(backend, "profiler", None)  # which those need not have that do not inherit from ours
 
 

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tangrad.core import HookContext, hookimpl, register
+from tangrad.core import ClosedJaxpr, Executable, HookContext, hookimpl, register
 
 EVENTS = 1_000_000  # the most that a trace holds: some hundred bytes each
 
@@ -65,11 +65,11 @@ class _Observer:
         self._recording = recording
 
     @hookimpl
-    def tangrad_traced(self, context: HookContext, closed_jaxpr: Any, seconds: float) -> None:
+    def tangrad_traced(self, context: HookContext, closed_jaxpr: ClosedJaxpr, seconds: float) -> None:
         self._add("trace", context, seconds)
 
     @hookimpl
-    def tangrad_compiled(self, context: HookContext, executable: Any, seconds: float) -> None:
+    def tangrad_compiled(self, context: HookContext, executable: Executable, seconds: float) -> None:
         self._add("compile", context, seconds)
 
     def _add(self, what: str, context: HookContext, seconds: float) -> None:

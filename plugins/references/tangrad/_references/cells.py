@@ -256,7 +256,7 @@ def located(of: Any, index: Any) -> tuple[Any, Chain]:
     return of, chained((), index)
 
 
-def get(ref: Any, idx: Any = None) -> Any:
+def get(ref: Any, idx: Any = None) -> Array:
     reference, chain = located(ref, idx)
     if type(reference) is Reference and reference.is_here:
         return reference.part(chain)
@@ -274,7 +274,7 @@ def set_(ref: Any, idx: Any, value: Any) -> None:
         swap_p.bind(reference, *arrays, value, indexers=template)
 
 
-def swap(ref: Any, idx: Any, value: Any) -> Any:
+def swap(ref: Any, idx: Any, value: Any) -> Array:
     reference, chain = located(ref, idx)
     template, arrays = as_template(chain)
     return swap_p.bind(reference, *arrays, _operand(reference, value), indexers=template)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tangrad._references.windows import Slice, window
-from tangrad.core import as_array, as_operand, dtypes, get_aval, is_array_value
+from tangrad.core import Array, as_array, as_operand, dtypes, get_aval, is_array_value
 from tangrad.extend.lax import convert_element_type_p
 from tangrad.numpy import array, broadcast_to
 
@@ -92,7 +92,7 @@ def _index(entry: Any, arrays: Iterator[Any]) -> Any:
 # --- parts of values ------------------------------------------------------------------------------------------------
 
 
-def read(value: Any, chain: Chain) -> Any:
+def read(value: Any, chain: Chain) -> Array:
     """The part of an array that a chain of indices means."""
     for index in chain:
         around = window(value, index)
@@ -100,7 +100,7 @@ def read(value: Any, chain: Chain) -> Any:
     return value
 
 
-def written(value: Any, chain: Chain, part: Any) -> Any:
+def written(value: Any, chain: Chain, part: Any) -> Array:
     """The array with that part replaced."""
     if not chain:
         if part.aval.shape == value.aval.shape:
@@ -117,7 +117,7 @@ def written(value: Any, chain: Chain, part: Any) -> Any:
     return value.at[index].set(written(value[index], tuple(rest), part) if rest else part)
 
 
-def added(value: Any, chain: Chain, part: Any) -> Any:
+def added(value: Any, chain: Chain, part: Any) -> Array:
     """The array with `part` added there, once for each time that an index names an element."""
     if not chain:
         return value + part
@@ -130,7 +130,7 @@ def added(value: Any, chain: Chain, part: Any) -> Any:
     return value.at[index].add(part)
 
 
-def fitted(part: Any, dtype: Any) -> Any:
+def fitted(part: Any, dtype: Any) -> Array:
     """What is written, in the dtype of the reference. Raises TypeError where that would change its kind."""
     aval = get_aval(part)
     if aval.dtype != dtype and (not aval.weak_type or dtypes.result_type(aval, dtype) != dtype):

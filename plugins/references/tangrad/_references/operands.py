@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.core import ClosedJaxpr, Literal
+
+if TYPE_CHECKING:
+    from tangrad.typing import Values
 
 
 def values_of(args: Sequence[Any], own: Sequence[bool]) -> list[Any]:
@@ -37,7 +40,7 @@ def written_places(program: ClosedJaxpr, own: Sequence[bool]) -> dict[int, int]:
 
 def keep_values(
     args: Sequence[Any], own: Sequence[bool], program: ClosedJaxpr, outs: Sequence[Any], is_new: bool = False
-) -> Any:
+) -> Values:
     """The results proper, where `outs` are those of a discharged program; what it wrote is in the references now.
 
     `is_new`: whether a result that is no argument, and no other result, is in memory of its own.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +14,11 @@ from tangrad._runtime.errors import ArtifactError, of_type
 from tangrad._runtime.limits import DEFAULT, Limits
 from tangrad._runtime.reading import SavedProgram
 from tangrad._runtime.requirements import Requirement
-from tangrad.core import Array, dtypes, get_backend, put
+from tangrad.core import Array, Backend, dtypes, get_backend, put
 from tangrad.core.programs import compile_program
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 
 class LoadedProgram:
@@ -31,7 +35,7 @@ class LoadedProgram:
             program was saved.
     """
 
-    def __init__(self, saved: SavedProgram, backend: Any) -> None:
+    def __init__(self, saved: SavedProgram, backend: Backend) -> None:
         closed = saved.closed
         self.names, self.result_names = tuple(saved.names), tuple(saved.result_names)
         self.in_avals, self.out_avals = tuple(closed.in_avals), tuple(closed.out_avals)
@@ -72,13 +76,13 @@ class LoadedProgram:
         arrays = [self._argument(*one) for one in zip(leaves, values, avals, self.names)]
         return self._outputs(arrays)
 
-    def _outputs(self, arrays: Any) -> list[Any]:
+    def _outputs(self, arrays: Sequence[Value]) -> list[Any]:
         return [
             out if isinstance(out.aval.dtype, dtypes.ExtendedDType) else out.to_numpy()
             for out in self._program.execute(arrays)
         ]
 
-    def _argument(self, value: Any, array: Any, aval: Any, name: str) -> Any:
+    def _argument(self, value: Any, array: Any, aval: Any, name: str) -> Array:
         if array.dtype is aval.dtype and array.shape == aval.shape and type(value) is np.ndarray:
             return self._backend.adopt(array.copy(), aval)  # the caller may write to it
         if isinstance(aval.dtype, dtypes.ExtendedDType):
@@ -98,7 +102,7 @@ class LoadedProgram:
         return f"<saved program ({inputs}) -> ({outputs})>"
 
 
-def _fits(value: Any, array: Any, dtype: Any) -> bool:
+def _fits(value: Any, array: Any, dtype: np.dtype) -> bool:
     """Whether an argument of another dtype is taken: a Python number of the same kind, or what loses nothing."""
     if type(value) in (bool, int, float, complex):
         return np.can_cast(array.dtype, dtype, "same_kind") or (type(value) is int and array.astype(dtype) == value)

@@ -21,7 +21,7 @@ What is none of these (a function, a callback) cannot be saved.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from tangrad._runtime.errors import ArtifactError, of_type
 from tangrad._runtime.saved_types import name_of, parts_of, restored
 from tangrad.core import ClosedJaxpr, Primitive, ShapedArray, dtypes
 from tangrad.core.arguments import is_symbolic
+
+if TYPE_CHECKING:
+    from tangrad.typing import DType
 
 PLAIN = (type(None), bool, int, str)
 
@@ -125,7 +128,7 @@ def exact_float(text: Any) -> float:
         raise ArtifactError(f"expected a float in hexadecimal, got {of_type(text)}") from None
 
 
-def dtype_named(name: Any) -> Any:
+def dtype_named(name: Any) -> DType:
     """The dtype of a name, `float0` among them. Raises ArtifactError for one that is not known here."""
     if name == dtypes.dtype_name(dtypes.float0):
         return dtypes.float0
@@ -139,7 +142,7 @@ def dtype_named(name: Any) -> Any:
     return dtype
 
 
-def scalar_of(dtype: Any, text: Any) -> Any:
+def scalar_of(dtype: DType, text: Any) -> np.ndarray | np.generic:
     """The NumPy scalar of the bytes that `bytes_of` wrote, in hexadecimal."""
     try:
         contents = bytes.fromhex(text)
@@ -150,7 +153,7 @@ def scalar_of(dtype: Any, text: Any) -> Any:
     return array_of(contents, dtype, ())[()]
 
 
-def array_of(contents: Any, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
+def array_of(contents: Any, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
     """An array over bytes that were written little-endian; they are copied where this machine is another."""
     array = np.frombuffer(contents, dtype.newbyteorder("<")).reshape(shape)
     return array if array.dtype.isnative else array.astype(dtype)

@@ -8,12 +8,13 @@ rule of kind `portable`, or its decomposition, says what stands for it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._runtime.errors import ArtifactError
 from tangrad.core import (
     ClosedJaxpr,
     Jaxpr,
+    Primitive,
     RuleTrace,
     as_operand,
     calls_rules,
@@ -27,6 +28,9 @@ from tangrad.core import (
 )
 from tangrad.core.transformations import is_operand
 
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Values
+
 PORTABLE = rule_table("portable")
 LOWERINGS = rule_table("lower.numpy")
 
@@ -36,7 +40,7 @@ class PortableTrace(RuleTrace):
 
     __slots__ = ()
 
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> Any:
         """Bind the primitive, or what stands for it, under the parent."""
         if PORTABLE.get_rule(primitive) is not None:
             return self._by_rule(primitive, args, params)
@@ -51,7 +55,7 @@ class PortableTrace(RuleTrace):
         return decomposed(primitive, args, params)
 
     @calls_rules("portable")
-    def _by_rule(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def _by_rule(self, primitive: Primitive, args: Values, params: Params) -> Any:
         out = PORTABLE[primitive](*args, **params)
         outs = out if primitive.multiple_results else (out,)
         if not isinstance(outs, (tuple, list)) or not all([is_operand(one) for one in outs]):
@@ -72,7 +76,7 @@ def _shown(avals: Sequence[Any]) -> str:
     return ", ".join([aval.str_short() for aval in avals])
 
 
-def has_lowering(primitive: Any) -> bool:
+def has_lowering(primitive: Primitive) -> bool:
     """Whether the NumPy backend has a rule for a primitive itself, not for what it is made of."""
     return LOWERINGS.cell(primitive).status in ("rule", "general")
 

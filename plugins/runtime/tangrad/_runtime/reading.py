@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,8 +20,23 @@ from tangrad._runtime.limits import Limits
 from tangrad._runtime.requirements import Requirement, check_requirements, find_usable
 from tangrad._runtime.sizes import ReadSizes, SizesAtCall
 from tangrad._runtime.writing import DATA, FORMATS, PROGRAM
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, ShapedArray, Var, dtypes, equation_effects, keeps_alive
+from tangrad.core import (
+    Backend,
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Primitive,
+    ShapedArray,
+    Var,
+    dtypes,
+    equation_effects,
+    keeps_alive,
+)
 from tangrad.core.arguments import is_symbolic
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
 
 MOST_DIMENSIONS = 32  # NumPy 1's
 DEEPEST = 150  # lists and objects within each other: what reads them calls itself as often
@@ -38,13 +53,13 @@ class SavedProgram:
         sizes: those that are found at the call.
     """
 
-    def __init__(self, sections: Mapping[str, Any], limits: Limits, backend: Any) -> None:
+    def __init__(self, sections: Mapping[str, Any], limits: Limits, backend: Backend) -> None:
         try:
             self._read(_described(sections, limits), sections.get(DATA, b""), limits, backend)
         except RecursionError:  # the stack was deep before: `DEEPEST` leaves room on one that is not
             raise ArtifactError("the program is nested deeper than can be read here: the stack is used up") from None
 
-    def _read(self, description: dict[str, Any], data: Any, limits: Limits, backend: Any) -> None:
+    def _read(self, description: dict[str, Any], data: Any, limits: Limits, backend: Backend) -> None:
         self.requirements: list[Requirement] = [_requirement(row) for row in _list(description, "requirements")]
         check_requirements(self.requirements)
         reader = _Reader(description, data, limits, backend)
@@ -136,7 +151,7 @@ def _leaves(value: Any) -> int:
 class _Reader:
     """The tables of a file; what a parameter refers to is taken from them."""
 
-    def __init__(self, description: dict[str, Any], data: Any, limits: Limits, backend: Any) -> None:
+    def __init__(self, description: dict[str, Any], data: Any, limits: Limits, backend: Backend) -> None:
         self._data, self._limits, self._backend = data, limits, backend
         self._arrays: dict[int, Any] = {}
         self._equations = 0
@@ -161,7 +176,7 @@ class _Reader:
     def aval(self, number: Any) -> Any:
         return _entry(self.avals, number, "type")
 
-    def size(self, text: Any) -> Any:
+    def size(self, text: str) -> Any:
         return self._sizes.size(text)
 
     @property
@@ -237,7 +252,7 @@ class _Reader:
             self._arrays[number] = self._backend.put(contents, aval)
         return self._arrays[number]
 
-    def _equation(self, row: Any, variables: list[Any]) -> JaxprEqn:
+    def _equation(self, row: Any, variables: list[Var]) -> JaxprEqn:
         number, operands, params, types = _fields(row, 4, "an equation")
         if type(operands) is not list or type(params) is not dict or type(types) is not list:
             raise ArtifactError("an equation has a primitive, operands, parameters and types of its results")
@@ -253,7 +268,9 @@ class _Reader:
         variables += outvars
         return JaxprEqn(primitive, atoms, outvars, values, effects)
 
-    def _check(self, primitive: Any, avals: Any, params: dict[str, Any], stated: list[Any]) -> Any:
+    def _check(
+        self, primitive: Primitive, avals: tuple[ShapedArray, ...], params: Params, stated: list[ShapedArray]
+    ) -> Any:
         """The effects of an equation. Raises ArtifactError unless its results have the types that it states."""
         try:
             inferred = primitive.infer(avals, params)
@@ -270,7 +287,7 @@ class _Reader:
             raise ArtifactError(f"{primitive.identity!r} has side effects; saved programs have none")
         return effects
 
-    def _atom(self, atom: Any, variables: list[Any]) -> Any:
+    def _atom(self, atom: Any, variables: list[Var]) -> Var | Literal:
         if type(atom) is not list:
             return _entry(variables, atom, "variable")
         number, text = _fields(atom, 2, "a number")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from tangrad._runtime.errors import ArtifactError
 from tangrad.core import Primitive, composition, find_primitive, rule_table
@@ -67,7 +66,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return (*found, 0, 0, 0)[:3]
 
 
-def find_usable(identity: str) -> Any:
+def find_usable(identity: str) -> Primitive | None:
     """The primitive `family.name`, if it can run here. Raises ArtifactError naming it."""
     try:
         primitive = find_primitive(identity)

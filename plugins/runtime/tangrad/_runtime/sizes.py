@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tangrad._runtime.errors import ArtifactError, of_type
-from tangrad.core import composition
+from tangrad.core import ClosedJaxpr, ShapedArray, composition
 from tangrad.core.arguments import first_symbolic, is_symbolic
 from tangrad.core.caches import RecentlyUsed
 from tangrad.core.tools import how_to_install
@@ -57,7 +57,7 @@ class ReadSizes:
         """Those of all sizes that were read."""
         return set().union(*[size.variables() for size in self._texts.values() if is_symbolic(size)])
 
-    def size(self, text: Any) -> Any:
+    def size(self, text: str) -> Any:
         """The size that was written as a text. Raises ArtifactError for what is none."""
         text = _checked(text)
         if self._scope is None:
@@ -82,7 +82,7 @@ def checked_constraints(constraints: Any) -> list[str]:
     return texts
 
 
-def _checked(text: Any) -> str:
+def _checked(text: str) -> str:
     if not isinstance(text, str) or len(text) > MOST_LETTERS:
         raise ArtifactError(f"expected a size or a constraint as text, got {of_type(text)}")
     return text
@@ -110,7 +110,12 @@ class SizesAtCall:
     """
 
     def __init__(
-        self, closed: Any, names: Sequence[str], avals: Iterable[Any], variables: set[str], most_bytes: int
+        self,
+        closed: ClosedJaxpr,
+        names: Sequence[str],
+        avals: Iterable[ShapedArray],
+        variables: set[str],
+        most_bytes: int,
     ) -> None:
         self._inputs, self._most_bytes = tuple(closed.in_avals), most_bytes
         self._dimension = first_symbolic(self._inputs)
@@ -128,7 +133,7 @@ class SizesAtCall:
         """Whether all are numbers."""
         return self._plan is None
 
-    def input_avals(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    def input_avals(self, arrays: Sequence[Any]) -> tuple[ShapedArray, ...]:
         """The types that the arguments must have, given arrays of these shapes.
 
         Raises ValueError for shapes that do not fit, and for sizes at which a value would be beyond the limit.

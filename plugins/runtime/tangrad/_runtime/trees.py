@@ -6,16 +6,19 @@ strings or integers. Other nodes belong to Python code, which a file does not ha
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
 from tangrad._runtime.errors import ArtifactError, of_type
+
+if TYPE_CHECKING:
+    from tangrad.typing import PyTree
 
 LEAF = "*"
 DEEPEST = 100  # nodes within nodes
 
 
-def written(value: Any, what: str, depth: int = 0) -> Any:
+def written(value: Any, what: str, depth: int = 0) -> str | list[Any] | None:
     """The structure of a tree, whatever its leaves are. Raises ArtifactError for a node that cannot be written."""
     if depth > DEEPEST and type(value) in (tuple, list, dict):
         raise ArtifactError(f"{what} is nested deeper than the {DEEPEST} nodes within nodes that files have")
@@ -33,7 +36,7 @@ def written(value: Any, what: str, depth: int = 0) -> Any:
     raise ArtifactError(f"{what} has a node of type {type(value).__name__}; files have tuples, lists, dicts and None")
 
 
-def read(value: Any, depth: int = 0) -> Any:
+def read(value: Any, depth: int = 0) -> PyTree:
     """A tree of the structure that was written, with `LEAF` for leaves. Raises ArtifactError."""
     if value is None or value == LEAF:
         return value

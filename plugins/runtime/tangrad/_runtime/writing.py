@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,8 +36,11 @@ from tangrad._runtime.parameters import NotSavedError, bytes_of, written
 from tangrad._runtime.portability import portable_program
 from tangrad._runtime.requirements import requirements_of
 from tangrad._runtime.sizes import WrittenSizes
-from tangrad.core import ClosedJaxpr, Literal, ShapedArray, Tracer
-from tangrad.core.arguments import is_symbolic
+from tangrad.core import ClosedJaxpr, JaxprEqn, Literal, Primitive, ShapedArray, Tracer, Var
+from tangrad.core.arguments import SymbolicDimension, is_symbolic
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 FORMATS = (1, 2)
 PROGRAM, DATA = "program", "data"
@@ -100,11 +103,11 @@ class _Writer:
             self.types.append([written(value.dtype, self), shape, value.weak_type])
         return found
 
-    def size(self, value: Any) -> str:
+    def size(self, value: SymbolicDimension) -> str:
         """The text of a symbolic size."""
         return self.sizes.text(value)
 
-    def primitive(self, value: Any) -> int:
+    def primitive(self, value: Primitive) -> int:
         """The number of a primitive."""
         return self.primitives.setdefault(value, len(self.primitives))
 
@@ -112,7 +115,7 @@ class _Writer:
         """The number of a constant: a NumPy array."""
         return self._constant(self.aval(ShapedArray(value.shape, value.dtype)), value)
 
-    def _constant(self, type_: int, contents: Any) -> int:
+    def _constant(self, type_: int, contents: np.ndarray) -> int:
         encoded = bytes_of(contents)
         self.constants.append([type_, self._end, len(encoded)])
         self.data += [encoded, bytes(-len(encoded) % ALIGNMENT)]
@@ -134,14 +137,14 @@ class _Writer:
         found = self._numbers[id(closed)] = len(self.programs) - 1
         return found
 
-    def _value(self, const: Any) -> int:
+    def _value(self, const: Value) -> int:
         if isinstance(const, Tracer):
             raise ArtifactError(f"the program closed over {const!r}, a value of a function that is being traced")
         aval = const.aval
         contents = const.ndarray if isinstance(const, Literal) else const.to_numpy()
         return self._constant(self.aval(aval), contents)
 
-    def _equation(self, eqn: Any, places: dict[Any, int]) -> Any:
+    def _equation(self, eqn: JaxprEqn, places: dict[Any, int]) -> Any:
         operands = [self._atom(atom, places) for atom in eqn.invars]
         params = {}
         for name, value in eqn.params.items():
@@ -158,7 +161,7 @@ class _Writer:
             types.append(self.aval(var.aval))
         return [self.primitive(eqn.primitive), operands, params, types]
 
-    def _atom(self, atom: Any, places: dict[Any, int]) -> Any:
+    def _atom(self, atom: Var | Literal, places: dict[Any, int]) -> Any:
         if type(atom) is Literal:
             return [self.aval(atom.aval), bytes_of(np.asarray(atom.ndarray)).hex()]
         return places[atom]

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, cast
 
 from tangrad.core import Array, as_array, dtypes
 from tangrad.extend.numpy import as_one, broadcast_all, check_rank_promotion, is_complex, promote_inexact, strong
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 P = ParamSpec("P")
 # Whether what a function makes of Python numbers is weakly typed: of none, as in JAX; also of an array of booleans
@@ -145,7 +145,7 @@ def numbers(name: str, *values: Any, weak: Weakness = "usual") -> list[Any]:
     return [as_array(value) for value in broadcast_all(name, known)]
 
 
-def _is_known(weak: Weakness, values: Any, promoted: Any) -> bool:
+def _is_known(weak: Weakness, values: tuple[ArrayLike, ...], promoted: Sequence[Value]) -> bool:
     """Whether what a function computes has a dtype of its own, not a weak one that takes that of its neighbour."""
     if weak == "never" or not all([value.aval.weak_type for value in promoted]):
         return True
@@ -154,7 +154,7 @@ def _is_known(weak: Weakness, values: Any, promoted: Any) -> bool:
     return not all([dtypes.is_weakly_typed(value) for value in values])
 
 
-def reals(name: str, *values: Any, weak: Weakness = "usual") -> list[Any]:
+def reals(name: str, *values: Any, weak: Weakness = "usual") -> list[Array]:
     """As `numbers`. Raises TypeError for complex numbers."""
     made = numbers(name, *values, weak=weak)
     if is_complex(made[0]):

@@ -13,11 +13,11 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import tree
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend.custom_rules import custom_linear_solve
 from tangrad.extend.lax import fori_loop, stop_gradient, while_loop
 from tangrad.extend.numpy import asarray, index_argument
-from tangrad.typing import ArrayLike, PyTree
+from tangrad.typing import ArrayLike, PyTree, Value, Values
 
 Operator = Callable[[Any], Any]
 
@@ -45,11 +45,11 @@ class _Vectors:
         self.dtype = dtypes.result_type(*leaves)
         self.ends = np.cumsum([leaf.size for leaf in leaves]).tolist()
 
-    def flat(self, value: Any) -> Any:
+    def flat(self, value: Value) -> Any:
         """The vector of a tree."""
         return tnp.concatenate([asarray(leaf).astype(self.dtype).ravel() for leaf in tree.leaves(value)])
 
-    def whole(self, vector: Any) -> Any:
+    def whole(self, vector: Value) -> Value:
         """The tree of a vector."""
         parts = zip(self.shapes, self.dtypes, [0, *self.ends], self.ends)
         leaves = [_cast(vector[start:end].reshape(shape), dtype) for shape, dtype, start, end in parts]
@@ -60,12 +60,12 @@ class _Vectors:
         return lambda vector: self.flat(function(self.whole(vector)))
 
 
-def _cast(x: Any, dtype: Any) -> Any:
+def _cast(x: Array, dtype: np.dtype) -> Array:
     real = dtypes.issubdtype(x.dtype, np.complexfloating) and not dtypes.issubdtype(dtype, np.complexfloating)
     return (x.real if real else x).astype(dtype)
 
 
-def _inexact(x: Any) -> Any:
+def _inexact(x: ArrayLike) -> Value:
     made = asarray(x)
     return made if dtypes.issubdtype(made.dtype, np.inexact) else made.astype(dtypes.default_float_dtype())
 
@@ -105,19 +105,21 @@ def _solved(
     return custom_linear_solve(product, b, solve, transpose_solve=solve, symmetric=symmetric), None
 
 
-def _dot(x: Any, y: Any) -> Any:
+def _dot(x: Value, y: Value) -> Value:
     return tnp.vdot(x, y)
 
 
 # --- the iterations ------------------------------------------------------------------------------------------------
 
 
-def _conjugate_gradients(product: Operator, precondition: Operator, b: Any, x: Any, bound: Any, limit: int) -> Any:
-    def going_on(state: Any) -> Any:
+def _conjugate_gradients(
+    product: Operator, precondition: Operator, b: Value, x: Value, bound: Value, limit: int
+) -> Value:
+    def going_on(state: Values) -> Value:
         _, residual, _, _, count = state
         return (tnp.linalg.norm(residual) > bound) & (count < limit)
 
-    def step(state: Any) -> Any:
+    def step(state: Values) -> Values:
         x, residual, direction, gamma, count = state
         image = product(direction)
         alpha = gamma / _dot(direction, image).real
@@ -131,14 +133,14 @@ def _conjugate_gradients(product: Operator, precondition: Operator, b: Any, x: A
     return while_loop(going_on, step, (x, residual, solved, _dot(residual, solved).real, 0))[0]
 
 
-def _stabilised(product: Operator, precondition: Operator, b: Any, x: Any, bound: Any, limit: int) -> Any:
+def _stabilised(product: Operator, precondition: Operator, b: Value, x: Value, bound: Value, limit: int) -> Value:
     """van der Vorst, Bi-CGSTAB, SIAM J. Sci. Stat. Comput. 13 (1992), with the preconditioner on the right."""
 
-    def going_on(state: Any) -> Any:
+    def going_on(state: Values) -> Value:
         residual, broken, count = state[1], state[-2], state[-1]
         return (tnp.linalg.norm(residual) > bound) & (count < limit) & ~broken
 
-    def step(state: Any) -> Any:
+    def step(state: Values) -> Values:
         x, residual, direction, image, rho, alpha, omega, _, count = state
         following = _dot(shadow, residual)
         beta = following / rho * (alpha / omega)
@@ -161,13 +163,13 @@ def _stabilised(product: Operator, precondition: Operator, b: Any, x: Any, bound
 
 
 def _minimal_residuals(
-    product: Operator, precondition: Operator, b: Any, x: Any, bound: Any, limit: int, *, restart: int
-) -> Any:
+    product: Operator, precondition: Operator, b: Array, x: Value, bound: Value, limit: int, *, restart: int
+) -> Value:
     """Saad and Schultz, GMRES, SIAM J. Sci. Stat. Comput. 7 (1986), with the preconditioner on the right."""
     count = min(restart, b.shape[0])
     tiny = float(dtypes.finfo(b.dtype).eps)
 
-    def extend(k: Any, carry: Any) -> Any:
+    def extend(k: Value, carry: Values) -> tuple[Array, ...]:
         basis, hessenberg = carry
         vector = product(precondition(basis[k]))
         size = tnp.linalg.norm(vector)
@@ -181,11 +183,11 @@ def _minimal_residuals(
         column = column.at[k + 1].set(rest.astype(b.dtype))
         return basis.at[k + 1].set(vector), hessenberg.at[:, k].set(column)
 
-    def going_on(state: Any) -> Any:
+    def going_on(state: Values) -> Value:
         _, _, size, before, steps = state
         return (size > bound) & (steps < limit) & (size < before)
 
-    def cycle(state: Any) -> Any:
+    def cycle(state: Values) -> Values:
         x, residual, size, _, steps = state
         basis = tnp.zeros((count + 1, b.shape[0]), b.dtype).at[0].set(residual / size)
         basis, hessenberg = fori_loop(0, count, extend, (basis, tnp.zeros((count + 1, count), b.dtype)))
@@ -211,7 +213,7 @@ def cg(
     tol: ArrayLike = 1e-5,
     atol: ArrayLike = 0.0,
     maxiter: int | None = None,
-    M: Any = None,
+    M: Any | None = None,
 ) -> tuple[Any, None]:
     """Solve A x = b by conjugate gradients, for a Hermitian positive definite A.
 
@@ -249,7 +251,7 @@ def bicgstab(
     tol: ArrayLike = 1e-5,
     atol: ArrayLike = 0.0,
     maxiter: int | None = None,
-    M: Any = None,
+    M: Any | None = None,
 ) -> tuple[Any, None]:
     """Solve A x = b by stabilised biconjugate gradients, for any regular A.
 
@@ -288,7 +290,7 @@ def gmres(
     atol: ArrayLike = 0.0,
     restart: int = 20,
     maxiter: int | None = None,
-    M: Any = None,
+    M: Any | None = None,
     solve_method: str = "batched",
 ) -> tuple[Any, None]:
     """Solve A x = b by generalised minimal residuals, for any regular A.

@@ -368,7 +368,7 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Any, Any]:
     return lax.schur(complex_of(matrix) if output == "complex" else matrix)
 
 
-def complex_of(x: Any) -> Any:
+def complex_of(x: Any) -> Array:
     """An array in the complex dtype of the same precision."""
     return x if x.dtype.kind == "c" else x + zeros((), dtypes.result_type(x.dtype, "complex64"))
 

@@ -113,7 +113,9 @@ def expm_frechet(
 ) -> tuple[Array, Array]: ...
 @overload
 def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: Literal[False]) -> Array: ...
-def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True) -> Any:
+def expm_frechet(
+    A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True
+) -> Array | tuple[Array, Array]:
     """The exponential of a matrix, and its derivative in a direction.
 
     Args:

@@ -13,10 +13,10 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad.autodiff import value_and_grad
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend.lax import cond, fori_loop, while_loop
 from tangrad.extend.numpy import asarray, is_complex
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value, Values
 
 Function = Callable[[Any], tuple[Any, Any]]  # x -> value and gradient
 
@@ -80,17 +80,17 @@ class _Search(NamedTuple):
     count: Any
 
 
-def _line_search(function: Function, x: Any, direction: Any, start: _Point, first: Any, limit: int) -> _Search:
+def _line_search(function: Function, x: Value, direction: Value, start: _Point, first: Value, limit: int) -> _Search:
     """Look for a step that meets the strong Wolfe conditions."""
 
-    def evaluate(step: Any) -> _Point:
+    def evaluate(step: Value) -> _Point:
         value, gradient = function(x + step * direction)
         return _Point(step, value, tnp.dot(gradient, direction), gradient)
 
-    def pick(condition: Any, one: Any, other: Any) -> Any:
+    def pick(condition: Value, one: _Point, other: _Point) -> _Point:
         return _Point(*[tnp.where(condition, a, b) for a, b in zip(one, other)])
 
-    def going_on(search: _Search) -> Any:
+    def going_on(search: _Search) -> Value:
         return ~search.done & (search.count < limit)
 
     def step(search: _Search) -> _Search:
@@ -113,7 +113,7 @@ def _line_search(function: Function, x: Any, direction: Any, start: _Point, firs
     return while_loop(going_on, step, _Search(start, start, zero, zero, first, tnp.zeros((), int)))
 
 
-def _between(low: _Point, high: _Point) -> Any:
+def _between(low: _Point, high: _Point) -> Value:
     """The minimum of the parabola through two values and the slope at the first; the middle where it is near an end."""
     width = high.step - low.step
     bend = high.value - low.value - low.slope * width
@@ -137,10 +137,10 @@ class _Dense(NamedTuple):
 
     inverse: Any
 
-    def direction(self, gradient: Any) -> Any:
+    def direction(self, gradient: Value) -> Value:
         return -self.inverse @ gradient
 
-    def updated(self, move: Any, change: Any, first: Any) -> _Dense:
+    def updated(self, move: Value, change: Array, first: Value) -> _Dense:
         curvature = tnp.dot(move, change)
         safe = tnp.where(curvature > 0, curvature, 1)
         identity = tnp.eye(move.shape[0], dtype=move.dtype)
@@ -159,10 +159,10 @@ class _Limited(NamedTuple):
     changes: Any
     weights: Any
 
-    def direction(self, gradient: Any) -> Any:
+    def direction(self, gradient: Value) -> Value:
         count = self.weights.shape[0]
 
-        def down(i: Any, carry: Any) -> Any:
+        def down(i: Value, carry: Values) -> Values:
             vector, shares = carry
             k = count - 1 - i
             share = self.weights[k] * tnp.dot(self.moves[k], vector)
@@ -174,13 +174,13 @@ class _Limited(NamedTuple):
         scale = 1 / (tnp.where(known, self.weights[-1], 1) * tnp.where(known, squares, 1))
         vector = vector * tnp.where(known, scale, 1)
 
-        def up(k: Any, vector: Any) -> Any:
+        def up(k: Value, vector: Value) -> Value:
             share = self.weights[k] * tnp.dot(self.changes[k], vector)
             return vector + self.moves[k] * (shares[k] - share)
 
         return -fori_loop(0, count, up, vector)
 
-    def updated(self, move: Any, change: Any, first: Any) -> _Limited:
+    def updated(self, move: Value, change: Array, first: Value) -> _Limited:
         del first
         curvature = tnp.dot(move, change)
         weight = 1 / tnp.where(curvature > 0, curvature, 1)
@@ -191,16 +191,16 @@ class _Limited(NamedTuple):
         return _Limited(*[tnp.where(curvature > 0, one, other) for one, other in zip(new, self)])
 
 
-def _descend(function: Function, x: Any, model: Any, options: Mapping[str, Any], evaluations: Any) -> _State:
+def _descend(function: Function, x: Value, model: Any, options: Mapping[str, Any], evaluations: Any) -> _State:
     """Steps along the directions of a model until the gradient is small."""
     limit = 200 * x.shape[0] if options["maxiter"] is None else options["maxiter"]
     within = options.get("line_search_maxiter", options.get("maxls"))
     least = options.get("ftol", 0.0)
 
-    def small(gradient: Any) -> Any:
+    def small(gradient: Value) -> Value:
         return tnp.linalg.norm(gradient, options["norm"]) < options["gtol"]
 
-    def going_on(state: _State) -> Any:
+    def going_on(state: _State) -> Value:
         return state.status < 0
 
     def step(state: _State) -> _State:
@@ -290,7 +290,7 @@ def minimize(
     if start.ndim != 1:
         raise ValueError(f"minimize: x0 must have one dimension, got shape {start.shape}")
 
-    def checked(x: Any) -> Any:
+    def checked(x: Value) -> Value:
         value = asarray(fun(x, *args))
         if value.ndim:
             raise ValueError(f"minimize: fun must return a number, got an array of shape {value.shape}")

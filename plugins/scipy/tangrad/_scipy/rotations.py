@@ -10,26 +10,29 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tangrad.numpy as tnp
 from tangrad.core import class_boundary, dtypes
 from tangrad.extend.numpy import asarray, eigh, promote_inexact, searchsorted
 from tangrad.extend.random import normal
 
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike, Value
 
-def _floating(value: Any) -> Any:
+
+def _floating(value: ArrayLike) -> Value:
     return asarray(promote_inexact("Rotation", asarray(value))[0])
 
 
-def _rows(name: str, value: Any, size: int) -> Any:
+def _rows(name: str, value: ArrayLike, size: int) -> Value:
     made = _floating(value)
     if made.ndim not in (1, 2) or made.shape[-1] != size:
         raise ValueError(f"Rotation.{name} takes an array ({size},) or (n, {size}), got shape {made.shape}")
     return made
 
 
-def _unit(quaternion: Any) -> Any:
+def _unit(quaternion: Value) -> Value:
     return quaternion / tnp.linalg.norm(quaternion, axis=-1, keepdims=True)
 
 
@@ -71,7 +74,7 @@ class Rotation(NamedTuple):
     quat: Any
 
     @classmethod
-    def from_quat(cls, quat: Any) -> Rotation:
+    def from_quat(cls, quat: ArrayLike) -> Rotation:
         """The rotations of quaternions (x, y, z, w), which need not have the norm 1."""
         return cls(_unit(_rows("from_quat", quat, 4)))
 
@@ -204,12 +207,12 @@ class Rotation(NamedTuple):
             raise ValueError(f"Rotation.mean: weights must have the shape {quaternions.shape[:1]}, got {factors.shape}")
         return Rotation(eigh(tnp.einsum("w,wi,wj->ij", factors, quaternions, quaternions))[1][:, -1])
 
-    def as_quat(self, canonical: bool = False, scalar_first: bool = False) -> Any:
+    def as_quat(self, canonical: bool = False, scalar_first: bool = False) -> Value:
         """Their quaternions; `canonical`: with w ≥ 0; `scalar_first`: as (w, x, y, z)."""
         found = _upper(self.quat) if canonical else self.quat
         return tnp.roll(found, 1, -1) if scalar_first else found
 
-    def as_matrix(self) -> Any:
+    def as_matrix(self) -> Value:
         """Their matrices, an array (3, 3) or (n, 3, 3)."""
         x, y, z, w = [self.quat[..., i] for i in range(4)]
         rows = [

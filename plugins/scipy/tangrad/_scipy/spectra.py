@@ -26,7 +26,7 @@ from tangrad.extend.numpy import (
     is_complex,
     promote_inexact,
 )
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 _EDGES = {"even": "reflect", "constant": "edge", "zeros": "constant"}
 
@@ -132,7 +132,7 @@ def _check_rate(name: str, fs: Any) -> None:
         raise ValueError(f"{name}: fs must not be 0")
 
 
-def _extended(name: str, x: Any, boundary: Any, count: int) -> Any:
+def _extended(name: str, x: Value, boundary: Any, count: int) -> Value:
     if boundary is None:
         return x
     margins = [(0, 0)] * (x.ndim - 1) + [(count, count)]
@@ -146,13 +146,13 @@ def _extended(name: str, x: Any, boundary: Any, count: int) -> Any:
     return tnp.pad(x, margins, _EDGES[boundary])
 
 
-def _without_trend(name: str, frames: Any, kind: Any) -> Any:
+def _without_trend(name: str, frames: Value, kind: Any) -> Value:
     if kind is False or kind is None:
         return frames
     return kind(frames) if callable(kind) else detrend(frames, -1, kind)
 
 
-def _transforms(name: str, x: Any, parts: _Segments, trend: Any, onesided: bool) -> Any:
+def _transforms(name: str, x: Value, parts: _Segments, trend: Any, onesided: bool) -> Value:
     """Fourier's transform of each segment: (..., segments, frequencies)."""
     starts = np.arange(0, x.shape[-1] - parts.size + 1, parts.step)
     frames = _without_trend(name, x[..., starts[:, None] + np.arange(parts.size)], trend)
@@ -162,7 +162,7 @@ def _transforms(name: str, x: Any, parts: _Segments, trend: Any, onesided: bool)
 
 def _spectrum(
     name: str,
-    signals: Sequence[Any],
+    signals: Sequence[Value],
     fs: Any,
     parts: _Segments,
     trend: Any,
@@ -204,7 +204,7 @@ def _spectrum(
     return frequencies.astype(real), times.astype(real), tnp.moveaxis(result, -1, axis - signals[0].ndim - 1)
 
 
-def _signal(name: str, x: Any) -> Any:
+def _signal(name: str, x: ArrayLike) -> Value:
     check_array_like(name, x)
     return asarray(promote_inexact(name, x)[0])
 

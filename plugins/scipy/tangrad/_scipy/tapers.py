@@ -6,9 +6,12 @@ They are made for Fourier's transform: as if they went on periodically.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from tangrad.core import Array
 
 # The coefficients of Σ (-1)ᵏ aₖ cos(2πkn/N): Harris, On the use of windows for harmonic analysis with the discrete
 # Fourier transform, Proc. IEEE 66 (1978); Nuttall, Some windows with very good sidelobe behavior, IEEE Trans. Acoust.
@@ -23,7 +26,7 @@ _COSINE_SUMS = {
 }
 
 
-def _cosine_sum(coefficients: tuple[float, ...], size: int) -> Any:
+def _cosine_sum(coefficients: tuple[float, ...], size: int) -> np.ndarray:
     angle = 2 * np.pi * np.arange(size) / size
     return sum((-1) ** k * a * np.cos(k * angle) for k, a in enumerate(coefficients))
 
@@ -59,7 +62,7 @@ _OTHERS: dict[str, Callable[..., Any]] = {
 _ALIASES = {"hanning": "hann", "rect": "boxcar", "rectangular": "boxcar", "ones": "boxcar", "triangle": "triang"}
 
 
-def taper(name: str, window: Any, size: int) -> Any:
+def taper(name: str, window: Any, size: int) -> np.ndarray | Array:
     """A window as a NumPy array of 64-bit floats, or an array that was given as it is.
 
     Raises ValueError for an unknown name, TypeError for what is neither.

@@ -7,7 +7,7 @@ from typing import Any
 from tangrad._sharding.context import get_abstract_mesh
 from tangrad._sharding.named import NamedSharding, PartitionSpec
 from tangrad._sharding.single_device import SingleDeviceSharding
-from tangrad.core import ShapedArray, Sharding, Tracer, class_boundary
+from tangrad.core import Array, ShapedArray, Sharding, Tracer, class_boundary
 from tangrad.core.backends import is_addressable
 from tangrad.errors import ConcretizationTypeError
 
@@ -80,7 +80,7 @@ def _global_shards(array: Any) -> list[Shard]:
     return shards
 
 
-def addressable_data(array: Any, index: int) -> Any:
+def addressable_data(array: Any, index: int) -> Array:
     """The part of the array on the `index`-th device of this process, as an array on that device."""
     return _addressable_shards(array)[index].data
 

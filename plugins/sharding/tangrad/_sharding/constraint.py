@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from tangrad._sharding.primitives import fully_constrained, sharding_constraint_p
-from tangrad.core import EVAL_TRACE, Array, Tracer, as_array, as_operand, get_aval, thread
+from tangrad.core import EVAL_TRACE, Array, Sharding, Tracer, as_array, as_operand, get_aval, thread
 from tangrad.errors import UnexpectedTracerError
 
 NUMBERS = "biufc"  # NumPy's kinds of dtypes whose contents are those of an array's buffer
 
 
-def constrained(value: Any, sharding: Any) -> Any:
+def constrained(value: Any, sharding: Sharding) -> Array:
     """`value`, constrained to a sharding. Raises ValueError for a shape that it cannot cut."""
     if isinstance(value, Tracer) and not value._trace.alive:
         raise UnexpectedTracerError(value)

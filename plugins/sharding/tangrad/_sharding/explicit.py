@@ -25,7 +25,7 @@ R = TypeVar("R")
 def reshard(xs: ArrayLike, out_shardings: Any) -> Array: ...
 @overload
 def reshard(xs: T, out_shardings: Any) -> T: ...
-def reshard(xs: PyTree, out_shardings: Any) -> Any:
+def reshard(xs: PyTree, out_shardings: Any) -> PyTree:
     """The arrays of a tree, moved to the given shardings; along explicit axes of meshes these are part of their types.
 
     Args:
@@ -57,7 +57,9 @@ def auto_axes(f: Callable[P, R], /, *, axes: Any = None, out_sharding: Any = Non
 def auto_axes(
     f: None = None, /, *, axes: Any = None, out_sharding: Any = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def auto_axes(f: Callable[..., Any] | None = None, /, *, axes: Any = None, out_sharding: Any = None) -> Any:
+def auto_axes(
+    f: Callable[..., Any] | None = None, /, *, axes: Any = None, out_sharding: Any = None
+) -> Callable[..., Any]:
     """A function within which axes of the mesh are of type `Auto`: types do not record them, and the compiler decides.
 
     Args:
@@ -101,7 +103,9 @@ def explicit_axes(f: Callable[P, R], /, *, axes: Any = None, in_sharding: Any = 
 def explicit_axes(
     f: None = None, /, *, axes: Any = None, in_sharding: Any = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def explicit_axes(f: Callable[..., Any] | None = None, /, *, axes: Any = None, in_sharding: Any = None) -> Any:
+def explicit_axes(
+    f: Callable[..., Any] | None = None, /, *, axes: Any = None, in_sharding: Any = None
+) -> Callable[..., Any]:
     """A function within which axes of the mesh in use are of type `Explicit`: types record shardings along them.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any
 from tangrad._sharding.constraint import constrained
 from tangrad._sharding.hlo import HloSharding
 from tangrad._sharding.tilings import hlo_of, refuse_axes
-from tangrad.core import Device, Sharding, class_boundary
+from tangrad.core import Array, Device, Sharding, class_boundary
 
 
 @class_boundary
@@ -77,7 +77,7 @@ class GSPMDSharding(Sharding):
         tiles = [*self.hlo.tiles, *[1] * (ndim - len(self.hlo.tiles))]  # type: ignore[misc, arg-type]
         return GSPMDSharding(self._devices, HloSharding((*tiles[:position], 1, *tiles[position:]), self.hlo.devices))
 
-    def constrain(self, value: Any) -> Any:
+    def constrain(self, value: Any) -> Array:
         return constrained(value, self)
 
     def to_hlo(self, ndim: int) -> HloSharding:

@@ -11,7 +11,7 @@ from tangrad._sharding.named import NamedSharding, PartitionSpec, axes_of
 from tangrad.core import Array
 
 
-def global_array(value: Any, mesh: Mesh, spec: PartitionSpec) -> Any:
+def global_array(value: Any, mesh: Mesh, spec: PartitionSpec) -> Array:
     """The array over a mesh of which each process has `value`; parts that are on its devices already are not copied.
 
     Args:
@@ -30,7 +30,7 @@ def global_array(value: Any, mesh: Mesh, spec: PartitionSpec) -> Any:
     return make_array_from_single_device_arrays(_scaled(value.shape, spec, mesh.local_mesh, mesh), sharding, parts)
 
 
-def local_array(array: Any, mesh: Mesh, spec: PartitionSpec) -> Any:
+def local_array(array: Any, mesh: Mesh, spec: PartitionSpec) -> Array:
     """This process's part of an array that is sharded over a mesh, as an array over its part of the mesh."""
     here = mesh.local_mesh
     parts = type(array).backend.parts(array)

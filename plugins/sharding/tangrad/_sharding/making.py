@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad.core import Array, ShapedArray, Sharding, Tracer, as_array, dtypes, get_aval, put, transfers
 from tangrad.core.backends import as_sharding, is_addressable
-from tangrad.typing import DTypeLike
+from tangrad.typing import DTypeLike, Value
 
 
 def make_array_from_callback(
@@ -200,7 +200,7 @@ def _part_shape(function: str, sharding: Sharding, shape: Sequence[int]) -> tupl
     return sharding.shard_shape(shape)
 
 
-def assembled(function: str, shape: tuple[int, ...], sharding: Sharding, parts: Sequence[Any]) -> Any:
+def assembled(function: str, shape: tuple[int, ...], sharding: Sharding, parts: Sequence[Value]) -> Array:
     """An array of its parts, checked for the public function of that name. Raises ValueError where they do not fit."""
     expected = _part_shape(function, sharding, shape)
     first = parts[0].aval

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._sharding.mesh import Mesh
-from tangrad.core import get_backend
+from tangrad.core import Device, get_backend
 
 
 def make_mesh(
@@ -92,7 +92,7 @@ def _sizes(given: Any, what: str) -> tuple[int, ...]:
         raise TypeError(f"{what} must be a sequence of integers, got {given!r}") from None
 
 
-def _grid(devices: Sequence[Any], sizes: tuple[int, ...]) -> np.ndarray:
+def _grid(devices: Sequence[Device], sizes: tuple[int, ...]) -> np.ndarray:
     grid = np.empty(len(devices), object)
     grid[:] = devices
     return grid.reshape(sizes)

@@ -14,7 +14,7 @@ from tangrad._sharding.memory import checked_memory_kind
 from tangrad._sharding.mesh import Mesh
 from tangrad._sharding.sharded_types import ShardedType
 from tangrad._sharding.tilings import hlo_of, part_numbers
-from tangrad.core import Device, Sharding, class_boundary
+from tangrad.core import Array, Device, ShapedArray, Sharding, class_boundary
 
 
 @class_boundary
@@ -201,7 +201,7 @@ class NamedSharding(Sharding):
         entries.insert(position, UNCONSTRAINED if axes is None else axes)
         return NamedSharding(self.mesh, PartitionSpec(*entries), memory_kind=self.memory_kind)
 
-    def constrain(self, value: Any) -> Any:
+    def constrain(self, value: Any) -> Array:
         return constrained(value, self.to_sharding("a sharding"))
 
     def to_sharding(self, what: str) -> NamedSharding:
@@ -219,7 +219,7 @@ class NamedSharding(Sharding):
         """Another sharding by the mesh; `axes`: for each dimension those that cut it."""
         return NamedSharding(self.mesh, PartitionSpec(*axes))
 
-    def type_of(self, aval: Any) -> Any:
+    def type_of(self, aval: Any) -> ShapedArray:
         plain = aval.plain
         if plain.ndim not in self._by_dimensions:
             self._by_dimensions[plain.ndim] = self._by_explicit_axes(plain.ndim)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tangrad._sharding.drawing import drawing
-from tangrad.core import Array, Sharding, Tracer
+from tangrad.core import Array, Device, Sharding, Tracer
 from tangrad.errors import ConcretizationTypeError
 from tangrad.typing import ArrayLike
 
@@ -72,7 +72,7 @@ def _table(shape: Sequence[int], sharding: Sharding) -> list[list[str]]:
     return [[_label(held[row, column]) for column in range(columns)] for row in range(rows)]
 
 
-def _label(devices: Sequence[Any]) -> str:
+def _label(devices: Sequence[Device]) -> str:
     """The devices that hold one part, such as `CPU 0,4`."""
     return f"{devices[0].platform.upper()} {','.join([str(number) for number in sorted([d.id for d in devices])])}"
 

@@ -11,7 +11,7 @@ from tangrad._sharding.constraint import constrained
 from tangrad._sharding.gspmd import GSPMDSharding
 from tangrad._sharding.hlo import HloSharding
 from tangrad._sharding.tilings import hlo_of, part_numbers, refuse_axes
-from tangrad.core import Device, Sharding, class_boundary
+from tangrad.core import Array, Device, Sharding, class_boundary
 
 
 @class_boundary
@@ -35,7 +35,7 @@ class PositionalSharding(Sharding):
 
     __slots__ = ("_sets",)
 
-    def __init__(self, devices: Any, *, memory_kind: str | None = None) -> None:
+    def __init__(self, devices: Sequence[Device], *, memory_kind: str | None = None) -> None:
         if memory_kind not in (None, "device"):
             raise ValueError(f"PositionalSharding is for the usual memory of devices, got memory_kind={memory_kind!r}")
         grid = np.asarray(devices, dtype=object)
@@ -120,7 +120,7 @@ class PositionalSharding(Sharding):
         sizes = [*self.shape, *[1] * (ndim - self.ndim)]
         return self.reshape(*sizes[:position], 1, *sizes[position:])
 
-    def constrain(self, value: Any) -> Any:
+    def constrain(self, value: Any) -> Array:
         return constrained(value, self)
 
     def to_hlo(self, ndim: int) -> HloSharding:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.tilings import part_numbers
-from tangrad.core import Array, PrimitiveSet, Sharding, as_array
+from tangrad.core import Array, PrimitiveSet, ShapedArray, Sharding, as_array
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Value, Values
 
 sharding = PrimitiveSet("sharding", api=1)
 
@@ -17,7 +20,7 @@ def fully_constrained(target: Sharding, ndim: int) -> Sharding:
     return target
 
 
-def _move(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def _move(args: Values, params: Params) -> Value:
     """Outside of programs the array is moved."""
     array = as_array(args[0])
     target = fully_constrained(params["sharding"], len(array.aval.shape))
@@ -28,13 +31,13 @@ def _move(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
 
 
 @sharding.primitive(name="sharding_constraint", evaluate=_move)
-def sharding_constraint_p(x: Any, *, sharding: Sharding) -> Any:
+def sharding_constraint_p(x: ShapedArray, *, sharding: Sharding) -> ShapedArray:
     """The same value, sharded as given; along explicit axes of its mesh the sharding is part of its type."""
     sharding.check_shape(x.shape)
     return sharding.type_of(x)
 
 
 @sharding.primitive(name="auto_axes")
-def auto_axes_p(x: Any, *, axes: tuple[Any, ...] | None) -> Any:
+def auto_axes_p(x: Any, *, axes: tuple[Any, ...] | None) -> ShapedArray:
     """The same value, whose type has no sharding along some axes of the mesh, or along any (None)."""
     return x

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tangrad.core import AbstractValue, Primitive, RuleSet, calls_rules, rule_table, trace_to_closed_jaxpr
+from tangrad.core import AbstractValue, Primitive, RuleSet, ShapedArray, calls_rules, rule_table, trace_to_closed_jaxpr
 from tangrad.core.backends import AbstractToken
 from tangrad.core.caches import register_cache
 from tangrad.core.tools import sub_jaxprs
+
+if TYPE_CHECKING:
+    from tangrad.core.protocols import ShardingRule
 
 Axes = tuple[tuple[Any, ...], ...]  # for each dimension, the axes of the mesh that cut it
 
@@ -60,7 +63,7 @@ class Operand(NamedTuple):
 @calls_rules("sharding")
 def types_of_results(
     primitive: Primitive, avals: tuple[Any, ...], params: dict[str, Any], infer: Callable[..., Any]
-) -> Any:
+) -> ShapedArray | tuple[ShapedArray, ...]:
     """The types of a primitive's results, or of its one. Raises ShardingTypeError."""
     if SHARDING.cell(primitive).status != "rule" and next(sub_jaxprs(params), None) is not None:
         return infer(avals, params)
@@ -139,7 +142,7 @@ def _typed(model: Any, aval: Any, axes: Any) -> Any:
     return model.cut_by(axes, aval)
 
 
-def missing_rule(primitive: Primitive) -> Any:
+def missing_rule(primitive: Primitive) -> ShardingRule:
     """Of a primitive without a rule: nothing is known, unless it has no results."""
 
     def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
@@ -150,7 +153,7 @@ def missing_rule(primitive: Primitive) -> Any:
     return rule
 
 
-def rule_by_decomposition(primitive: Primitive) -> Any:
+def rule_by_decomposition(primitive: Primitive) -> ShardingRule:
     """The rule of a primitive that consists of others: what theirs say."""
 
     def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.primitives import auto_axes_p, sharding_constraint_p
-from tangrad.core import RuleSet
+from tangrad.core import RuleSet, ShapedArray, Sharding
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 jvp = RuleSet("jvp", api=1)
 jvp.form("linear", sharding_constraint_p, auto_axes_p)
@@ -13,7 +16,7 @@ jvp.form("linear", sharding_constraint_p, auto_axes_p)
 transpose = RuleSet("transpose", api=1)
 
 
-def _constrain(ct: Any, aval: Any, *, sharding: Any) -> Any:
+def _constrain(ct: Value, aval: ShapedArray, *, sharding: Sharding) -> Value:
     return sharding_constraint_p.bind(ct, sharding=sharding)
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from tangrad._sharding.mesh import Mesh
-from tangrad.core import get_backend
+from tangrad.core import Device, get_backend
 
 BY_IDENTITY = "a mesh is made of devices, which are compared by identity, and belong to their process"
 ELSEWHERE = "its devices are those of another backend than the one that it is compared with"
 
 
-def some_devices(backend: str | None = None) -> Sequence[Any]:
+def some_devices(backend: str | None = None) -> Sequence[Device]:
     """The first 1, 2, 4 or 8 devices of a backend (default: that in use)."""
     devices = get_backend(backend).devices()
     return devices[: max([number for number in (1, 2, 4, 8) if number <= len(devices)])]

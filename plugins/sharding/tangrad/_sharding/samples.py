@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tangrad._sharding.gspmd import GSPMDSharding
 from tangrad._sharding.mesh import Mesh
 from tangrad._sharding.named import NamedSharding, PartitionSpec
@@ -12,7 +14,7 @@ from tangrad._sharding.primitives import auto_axes_p, sharding_constraint_p
 from tangrad._sharding.sample_meshes import left_out, line_and_grid
 from tangrad._sharding.single_device import SingleDeviceSharding
 from tangrad.conformance import Sample, draw
-from tangrad.core import backend_names
+from tangrad.core import Sharding, backend_names
 
 
 def samples() -> list[Sample]:
@@ -30,7 +32,7 @@ def samples() -> list[Sample]:
     return [*found, *[Sample(auto_axes_p, (draw(4, 3),), {"axes": names}) for names in axes]]
 
 
-def _shardings(grid: Mesh) -> list[Any]:
+def _shardings(grid: Mesh) -> list[Sharding]:
     devices = grid.device_order
     specs = (
         PartitionSpec(),
@@ -47,7 +49,7 @@ def _shardings(grid: Mesh) -> list[Any]:
     ]
 
 
-def _sample(sharding: Any, backend: str, x: Any, axes: Any = None) -> Sample:
+def _sample(sharding: Sharding, backend: str, x: np.ndarray, axes: Any = None) -> Sample:
     return Sample(
         sharding_constraint_p,
         (x,),

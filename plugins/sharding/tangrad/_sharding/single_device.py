@@ -10,7 +10,7 @@ from tangrad._sharding.gspmd import GSPMDSharding
 from tangrad._sharding.hlo import HloSharding
 from tangrad._sharding.memory import checked_memory_kind
 from tangrad._sharding.tilings import hlo_of
-from tangrad.core import Device, Sharding, class_boundary
+from tangrad.core import Array, Device, Sharding, class_boundary
 from tangrad.extend.lax import device_put
 
 
@@ -53,7 +53,7 @@ class SingleDeviceSharding(Sharding):
     def with_dimension(self, position: int, ndim: int, axes: Any = None) -> SingleDeviceSharding:
         return self
 
-    def constrain(self, value: Any) -> Any:
+    def constrain(self, value: Any) -> Array:
         return device_put(value, self.device) if self.memory_kind is None else constrained(value, self)
 
     def with_memory_kind(self, kind: str | None) -> SingleDeviceSharding:

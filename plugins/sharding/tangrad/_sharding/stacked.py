@@ -13,7 +13,7 @@ from tangrad._sharding.mesh import Mesh
 from tangrad._sharding.named import NamedSharding, PartitionSpec
 from tangrad.core import Array, Device, Tracer, get_aval, is_array_value, put, transfers
 from tangrad.core.backends import is_addressable
-from tangrad.typing import ArrayLike, PyTree
+from tangrad.typing import ArrayLike, PyTree, Value
 
 
 @overload
@@ -21,7 +21,7 @@ def device_put_sharded(shards: Sequence[ArrayLike], devices: Sequence[Device]) -
 @overload
 def device_put_sharded(shards: Sequence[PyTree], devices: Sequence[Device]) -> PyTree: ...
 @transfers.copies_explicitly
-def device_put_sharded(shards: Sequence[Any], devices: Sequence[Device]) -> Any:
+def device_put_sharded(shards: Sequence[Any], devices: Sequence[Device]) -> PyTree:
     """Stack trees of arrays along a new first axis, each on a device of its own.
 
     Args:
@@ -62,7 +62,7 @@ def device_put_replicated(x: ArrayLike, devices: Sequence[Device]) -> Array: ...
 @overload
 def device_put_replicated(x: PyTree, devices: Sequence[Device]) -> PyTree: ...
 @transfers.copies_explicitly
-def device_put_replicated(x: PyTree, devices: Sequence[Device]) -> Any:
+def device_put_replicated(x: PyTree, devices: Sequence[Device]) -> PyTree:
     """Copy a tree of arrays to each of several devices, as rows of arrays with a new first axis.
 
     Args:
@@ -93,7 +93,7 @@ def _rows_on(what: str, devices: Sequence[Device]) -> NamedSharding:
     return NamedSharding(Mesh(tuple(devices), ("rows",)), PartitionSpec("rows"))
 
 
-def _stacked(what: str, leaves: Sequence[Any], rows: NamedSharding) -> Any:
+def _stacked(what: str, leaves: Sequence[Any], rows: NamedSharding) -> Value:
     avals = []
     for leaf in leaves:
         if not is_array_value(leaf):

@@ -7,18 +7,22 @@ batches in front of its coordinates.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad.core import as_array, is_concrete
+from tangrad.core import Array, as_array, is_concrete
 from tangrad.core.arguments import product
+
+if TYPE_CHECKING:
+    from tangrad._sparse.coordinates import BCOO
+    from tangrad.typing import Value
 
 Pair = tuple[Any, Any]
 
 
-def unbatched(data: Any, indices: Any) -> Pair:
+def unbatched(data: Value, indices: Value) -> Pair:
     """The same elements, with the batch dimensions as the first coordinates."""
     n_batch = indices.ndim - 2
     if not n_batch:
@@ -30,12 +34,12 @@ def unbatched(data: Any, indices: Any) -> Pair:
     return data.reshape((count, *data.shape[n_batch + 1 :])), whole.reshape((count, n_batch + indices.shape[-1]))
 
 
-def at(indices: Any) -> tuple[Any, ...]:
+def at(indices: Value) -> tuple[Any, ...]:
     """Coordinates as an index."""
     return tuple([indices[..., axis] for axis in range(indices.shape[-1])])
 
 
-def to_dense(data: Any, indices: Any, shape: Sequence[int]) -> Any:
+def to_dense(data: Value, indices: Value, shape: Sequence[int]) -> Array:
     """The array with its zeros; several values at one place add up (of truth values: any)."""
     data, indices = unbatched(data, indices)
     zeros = tnp.zeros(shape, data.dtype)
@@ -47,7 +51,7 @@ def to_dense(data: Any, indices: Any, shape: Sequence[int]) -> Any:
     return places.add(data, mode="drop", wrap_negative_indices=False)
 
 
-def extracted(mat: Any, indices: Any) -> Any:
+def extracted(mat: Value, indices: Value) -> Array:
     """The values of an array at coordinates; 0 at those that are not within it."""
     n_batch = indices.ndim - 2
     _, whole = unbatched(tnp.zeros(indices.shape[:-1]), indices)
@@ -57,7 +61,7 @@ def extracted(mat: Any, indices: Any) -> Any:
     return found.reshape((*indices.shape[:-1], *mat.shape[n_batch + indices.shape[-1] :]))
 
 
-def from_dense(mat: Any, nse: int | None, n_batch: int, n_dense: int, index_dtype: Any) -> Pair:
+def from_dense(mat: Value, nse: int | None, n_batch: int, n_dense: int, index_dtype: Any) -> Pair:
     """Data and indices of what is not 0; as many as there are in the fullest batch, where `nse` is not given."""
     n_sparse = mat.ndim - n_batch - n_dense
     if n_batch < 0 or n_dense < 0 or n_sparse < 0:
@@ -90,12 +94,12 @@ def from_dense(mat: Any, nse: int | None, n_batch: int, n_dense: int, index_dtyp
     return extracted(mat, indices), indices
 
 
-def _order(indices: Any) -> Any:
+def _order(indices: Value) -> Value:
     keys = [indices[..., axis] for axis in range(indices.shape[-1])][::-1]
     return tnp.lexsort(keys, axis=-1) if keys else tnp.broadcast_to(np.arange(indices.shape[-2]), indices.shape[:-1])
 
 
-def in_order(data: Any, indices: Any) -> Pair:
+def in_order(data: Value, indices: Value) -> Pair:
     """With the coordinates in order."""
     order = _order(indices)
     n_batch = indices.ndim - 2
@@ -103,7 +107,7 @@ def in_order(data: Any, indices: Any) -> Pair:
     return tnp.take_along_axis(data, along, n_batch), tnp.take_along_axis(indices, order[..., None], n_batch)
 
 
-def without_duplicates(data: Any, indices: Any, shape: Sequence[int], nse: int | None, remove_zeros: bool) -> Pair:
+def without_duplicates(data: Value, indices: Value, shape: Sequence[int], nse: int | None, remove_zeros: bool) -> Pair:
     """Each coordinate once, in order; `nse` of them, or as many as there are where that is known."""
     n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
     sizes = np.array(shape[n_batch : n_batch + n_sparse])
@@ -125,7 +129,7 @@ def without_duplicates(data: Any, indices: Any, shape: Sequence[int], nse: int |
     return summed, kept
 
 
-def _normalised(data: Any, indices: Any, sizes: Any, remove_zeros: bool) -> Pair:
+def _normalised(data: Value, indices: Value, sizes: np.ndarray, remove_zeros: bool) -> Pair:
     """With the size of the array as the coordinate of all that stands for nothing, and 0 as its value."""
     n_batch = indices.ndim - 2
     nothing = ((indices >= sizes) | (indices < 0)).any(-1)
@@ -134,12 +138,12 @@ def _normalised(data: Any, indices: Any, sizes: Any, remove_zeros: bool) -> Pair
     return values_where(~nothing, data), tnp.where(nothing[..., None], sizes, indices).astype(indices.dtype)
 
 
-def values_where(holds: Any, data: Any) -> Any:
+def values_where(holds: Value, data: Value) -> Array:
     """The values of elements (*batch, nse) of which something holds; 0 of the others."""
     return tnp.where(holds.reshape((*holds.shape, *[1] * (data.ndim - holds.ndim))), data, tnp.zeros((), data.dtype))
 
 
-def without_coordinates(data: Any, indices: Any, sizes: Sequence[int], left: Sequence[int]) -> Pair:
+def without_coordinates(data: Value, indices: Value, sizes: Sequence[int], left: Sequence[int]) -> Pair:
     """With these coordinates left; what stands outside along one that goes must not come within."""
     if len(left) == len(sizes):
         return data, indices
@@ -150,7 +154,7 @@ def without_coordinates(data: Any, indices: Any, sizes: Sequence[int], left: Seq
 # --- sums and products -----------------------------------------------------------------------------------------------
 
 
-def reduced(mat: Any, axes: Sequence[int]) -> Any:
+def reduced(mat: BCOO, axes: Sequence[int]) -> BCOO:
     """The sums over dimensions: of dense ones they are computed, of others the coordinates are left out."""
     n_batch, n_sparse = mat.n_batch, mat.n_sparse
     dense = tuple([axis - n_sparse + 1 for axis in axes if axis >= n_batch + n_sparse])
@@ -176,7 +180,7 @@ def _sparse(mat: Any) -> bool:
     return hasattr(mat, "indices") and hasattr(mat, "nse")
 
 
-def dot_general(lhs: Any, rhs: Any, numbers: Any) -> Any:
+def dot_general(lhs: Any, rhs: Any, numbers: Any) -> BCOO | Array:
     """The contraction of two arrays, of which one or both are sparse: dense, or sparse where both are."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     if any([_sparse(one) and one.n_dense for one in (lhs, rhs)]):
@@ -210,7 +214,7 @@ def _rest(ndim: int, *used: Sequence[int]) -> list[int]:
     return [axis for axis in range(ndim) if axis not in taken]
 
 
-def _with_dense(mat: Any, dense: Any, numbers: Any) -> Any:
+def _with_dense(mat: BCOO, dense: Value, numbers: Any) -> Value:
     """Each element times the row of the dense array that it meets, added where it belongs."""
     (contract, dense_contract), (batch, dense_batch) = numbers
     data, indices = unbatched(mat.data, mat.indices)
@@ -227,7 +231,7 @@ def _with_dense(mat: Any, dense: Any, numbers: Any) -> Any:
     return to_dense(products, place, (*[mat.shape[axis] for axis in (*batch, *mine)], *shape))
 
 
-def _of_two(lhs: Any, rhs: Any, numbers: Any) -> Any:
+def _of_two(lhs: BCOO, rhs: BCOO, numbers: Any) -> BCOO:
     """Every element of one with every element of the other: those whose coordinates do not meet count as 0."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     (a, a_at), (b, b_at) = unbatched(lhs.data, lhs.indices), unbatched(rhs.data, rhs.indices)
@@ -253,7 +257,7 @@ def _of_two(lhs: Any, rhs: Any, numbers: Any) -> Any:
     return made.sum_duplicates(made.size, remove_zeros=False) if count > made.size else made
 
 
-def sampled_product(lhs: Any, rhs: Any, indices: Any, numbers: Any) -> Any:
+def sampled_product(lhs: Any, rhs: Any, indices: Any, numbers: Any) -> Array:
     """The elements of a contraction at coordinates: of each row that is met, the sum of its products with the other."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     check_contraction("bcoo_dot_general_sampled", lhs, rhs, numbers)
@@ -277,7 +281,7 @@ def sampled_product(lhs: Any, rhs: Any, indices: Any, numbers: Any) -> Any:
     return (left * right).sum(tuple(range(1, left.ndim))).reshape(indices.shape[:-1])
 
 
-def matmul(lhs: Any, rhs: Any) -> Any:
+def matmul(lhs: Any, rhs: Any) -> Array:
     """`lhs @ rhs`, as of NumPy's arrays without batches that are repeated."""
     lhs, rhs = [one if _sparse(one) else as_array(one) for one in (lhs, rhs)]
     if not lhs.ndim or not rhs.ndim:
@@ -293,19 +297,19 @@ def matmul(lhs: Any, rhs: Any) -> Any:
     return out
 
 
-def multiplied(mat: Any, other: Any) -> Any:
+def multiplied(mat: BCOO, other: Any) -> BCOO:
     """Element by element: with an array that fits, or a sparse array of the same shape."""
     if _sparse(other):
         return _multiplied_sparse(mat, other)
     return mat.like(mat.data * _met_by("multiply", mat, as_array(other)))
 
 
-def divided(mat: Any, other: Any) -> Any:
+def divided(mat: Any, other: Any) -> BCOO:
     """Element by element by an array that fits; what is not kept stays 0."""
     return mat.like(mat.data / _met_by("divide", mat, other))
 
 
-def _met_by(verb: str, mat: Any, other: Any) -> Any:
+def _met_by(verb: str, mat: BCOO, other: Value) -> Value:
     """The elements of a dense array that the values of a sparse one meet."""
     if not other.ndim:
         return other
@@ -314,7 +318,7 @@ def _met_by(verb: str, mat: Any, other: Any) -> Any:
     return extracted(tnp.broadcast_to(other, mat.shape), mat.indices)
 
 
-def _multiplied_sparse(mat: Any, other: Any) -> Any:
+def _multiplied_sparse(mat: BCOO, other: BCOO) -> BCOO:
     if mat.shape != other.shape:
         raise ValueError(f"BCOO: arrays of shapes {mat.shape} and {other.shape} cannot be multiplied")
     if mat is other or (mat.indices is other.indices and mat.unique_indices):
@@ -326,7 +330,7 @@ def _multiplied_sparse(mat: Any, other: Any) -> Any:
     return _of_two(mat, other, (((), ()), (axes, axes)))
 
 
-def added(mat: Any, other: Any) -> Any:
+def added(mat: BCOO, other: Any) -> BCOO | Array:
     """The sum: sparse with a sparse array of the same layout, dense with a dense one of the same shape."""
     if not _sparse(other):
         if not np.ndim(other) and is_concrete(other) and other == 0:

@@ -52,7 +52,7 @@ def bcoo_todense(mat: BCOO) -> Array:
 
 
 @api_boundary
-def bcoo_extract(sparr: BCOO, arr: Any) -> BCOO:
+def bcoo_extract(sparr: BCOO, arr: ArrayLike) -> BCOO:
     """The values of a dense array at the coordinates of a sparse one of the same shape.
 
     >>> import tangrad.numpy as np
@@ -82,7 +82,7 @@ def todense(arr: PyTree) -> PyTree:
     return tree.map(lambda leaf: leaf.todense() if is_sparse(leaf) else dense_within(leaf), arr, is_leaf=is_sparse)
 
 
-def checked(name: str, mat: Any) -> BCOO:
+def checked(name: str, mat: BCOO) -> BCOO:
     """Raise TypeError for what is no `BCOO`."""
     if not isinstance(mat, BCOO):
         raise TypeError(f"{name} expects a BCOO, got {mat!r} of type {type(mat).__name__}")

@@ -10,7 +10,7 @@ import tangrad.numpy as tnp
 from tangrad import tree
 from tangrad._sparse.base import JAXSparse
 from tangrad.core import api_boundary
-from tangrad.typing import PyTree
+from tangrad.typing import ArrayLike, PyTree, Value
 
 
 def _is_sparse(leaf: Any) -> bool:
@@ -33,7 +33,7 @@ def _of_values(
         chosen = [position % len(args) for position in positions]
         like = {position: args[position] for position in chosen}
 
-        def of_values(*values: Any) -> Any:
+        def of_values(*values: Value) -> Value:
             given = list(values)
             for position, one in like.items():
                 given[position] = _with_values(one, values[position], lambda leaf, values: leaf.like(values))
@@ -51,11 +51,11 @@ def _of_values(
     return api_boundary(derivative)
 
 
-def _values(arg: Any) -> Any:
+def _values(arg: Any) -> ArrayLike:
     return tree.map(lambda leaf: leaf.data if _is_sparse(leaf) else leaf, arg, is_leaf=_is_sparse)
 
 
-def _with_values(like: Any, values: Any, rebuild: Callable[[Any, Any], Any]) -> Any:
+def _with_values(like: Any, values: Value, rebuild: Callable[[Any, Any], Any]) -> Any:
     """A tree with sparse arrays again, made of those that it had and other values."""
     return tree.map(
         lambda leaf, value: rebuild(leaf, value) if _is_sparse(leaf) else value, like, values, is_leaf=_is_sparse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,11 @@ import tangrad.numpy as tnp
 from tangrad._sparse import algebra
 from tangrad.core.arguments import product
 
+if TYPE_CHECKING:
+    from tangrad._sparse.coordinates import BCOO
 
-def converted(mat: Any, n_batch: int, n_dense: int) -> Any:
+
+def converted(mat: Any, n_batch: int, n_dense: int) -> BCOO:
     """The same array with other numbers of batch and dense dimensions."""
     data, indices = mat.data, mat.indices
     shape = mat.shape
@@ -88,7 +91,7 @@ class SparseEfficiencyWarning(UserWarning):
     """
 
 
-def updated(mat: Any, n_batch: int | None, n_dense: int | None, on_inefficient: str | None) -> Any:
+def updated(mat: Any, n_batch: int | None, n_dense: int | None, on_inefficient: str | None) -> BCOO:
     """As `bcoo_update_layout`."""
     n_batch = mat.n_batch if n_batch is None else operator.index(n_batch)
     n_dense = mat.n_dense if n_dense is None else operator.index(n_dense)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +15,11 @@ from tangrad.core import as_array, dtypes
 from tangrad.core.arguments import product
 from tangrad.extend.lax import dynamic_slice
 
+if TYPE_CHECKING:
+    from tangrad._sparse.coordinates import BCOO
 
-def check_dimensions(name: str, mat: Any, dimensions: Sequence[int]) -> list[int]:
+
+def check_dimensions(name: str, mat: BCOO, dimensions: Sequence[int]) -> list[int]:
     """The dimensions as numbers from 0 on; raises ValueError for those that the array does not have."""
     found = [operator.index(one) for one in dimensions]
     if any([not -mat.ndim <= one < mat.ndim for one in found]):
@@ -33,7 +36,7 @@ def kinds(mat: Any, values: Sequence[Any]) -> tuple[Any, Any, Any]:
     return tuple(values[: mat.n_batch]), tuple(values[mat.n_batch : middle]), tuple(values[middle:])
 
 
-def sliced(mat: Any, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]) -> Any:
+def sliced(mat: Any, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]) -> BCOO:
     """The elements from `starts` up to `limits`, in steps."""
     batch, along, dense = kinds(mat, [slice(*one) for one in zip(starts, limits, strides, strict=True)])
     data, indices = mat.data[(*batch, slice(None), *dense)], mat.indices[batch]
@@ -61,7 +64,7 @@ def _moved(mat: Any, data: Any, indices: Any, starts: Any, steps: Any, shape: Se
     return made.sum_duplicates(room, remove_zeros=False) if made.nse > room else made
 
 
-def dynamically_sliced(mat: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
+def dynamically_sliced(mat: Any, starts: Sequence[Any], sizes: Sequence[int]) -> BCOO:
     """The part of these sizes from places that may be traced, moved so that it is within the array."""
     starts = [tnp.clip(start, 0, full - size) for start, full, size in zip(starts, mat.shape, sizes, strict=True)]
     batch, along, dense = kinds(mat, starts)
@@ -74,7 +77,7 @@ def dynamically_sliced(mat: Any, starts: Sequence[Any], sizes: Sequence[int]) ->
     return _moved(mat, data, indices, tnp.stack(along), 1, sizes)
 
 
-def reversed_along(mat: Any, dimensions: Sequence[int]) -> Any:
+def reversed_along(mat: Any, dimensions: Sequence[int]) -> BCOO:
     """In reverse order along dimensions."""
     turned = [axis in dimensions for axis in range(mat.ndim)]
     batch, along, dense = kinds(mat, turned)
@@ -89,7 +92,7 @@ def reversed_along(mat: Any, dimensions: Sequence[int]) -> Any:
     return type(mat)((data, indices), shape=mat.shape, unique_indices=mat.unique_indices)
 
 
-def squeezed(mat: Any, dimensions: Sequence[int]) -> Any:
+def squeezed(mat: Any, dimensions: Sequence[int]) -> BCOO:
     """Without dimensions of size 1."""
     left = [axis not in dimensions for axis in range(mat.ndim)]
     shape = [size for size, stays in zip(mat.shape, left, strict=True) if stays]
@@ -106,7 +109,7 @@ def squeezed(mat: Any, dimensions: Sequence[int]) -> Any:
 # --- as arrays of NumPy are indexed ----------------------------------------------------------------------------------
 
 
-def indexed(mat: Any, index: Any) -> Any:
+def indexed(mat: Any, index: Any) -> BCOO:
     """`mat[index]` of integers, also traced ones, slices, `...` and None; of arrays of integers in front of these.
 
     Raises NotImplementedError for arrays behind slices, IndexError for what NumPy does not take either.
@@ -147,7 +150,7 @@ def _at_rows(mat: Any, items: list[Any]) -> Any:
     return reshape_batches(out, places[0].shape)
 
 
-def reshape_batches(mat: Any, sizes: Sequence[int]) -> Any:
+def reshape_batches(mat: Any, sizes: Sequence[int]) -> BCOO:
     """With other dimensions in the place of the first batch."""
     data, indices = [x.reshape((*sizes, *x.shape[1:])) for x in (mat.data, mat.indices)]
     return type(mat)((data, indices), shape=(*sizes, *mat.shape[1:]), **mat.flags)

@@ -7,9 +7,12 @@ sparse or dense, as the rule sees fit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.core import Primitive, RuleSet
+
+if TYPE_CHECKING:
+    from tangrad._sparse.coordinates import BCOO
 
 
 def of_values(rules: RuleSet[Any], *primitives: Primitive) -> None:
@@ -39,6 +42,6 @@ def _of_each_element(primitive: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def total(x: Any, axes: Iterable[int]) -> Any:
+def total(x: Any, axes: Iterable[int]) -> BCOO:
     """The sums over dimensions; over all of them a number."""
     return x.to_bcoo().sum(tuple(axes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,11 @@ from tangrad._sparse import algebra
 from tangrad._sparse.parts import kinds
 from tangrad.core.arguments import product
 
+if TYPE_CHECKING:
+    from tangrad._sparse.coordinates import BCOO
 
-def broadcast(mat: Any, shape: Sequence[int], dimensions: Sequence[int]) -> Any:
+
+def broadcast(mat: Any, shape: Sequence[int], dimensions: Sequence[int]) -> BCOO:
     """Repeated along new dimensions, and along those of size 1.
 
     New dimensions before the first that is no batch are batches, those behind the first dense one are dense, others
@@ -53,7 +56,7 @@ def _into(x: Any, shape: Sequence[int], dimensions: Sequence[int]) -> Any:
     return tnp.broadcast_to(x.reshape(sizes), tuple(shape))
 
 
-def reshaped(mat: Any, shape: Sequence[int]) -> Any:
+def reshaped(mat: Any, shape: Sequence[int]) -> BCOO:
     """The elements in order in another shape; those of batch, sparse and dense dimensions stay apart."""
     batch, along, dense = _parted(mat, shape)
     data = mat.data.reshape((*batch, mat.nse, *dense))
@@ -91,7 +94,7 @@ def _end(shape: Sequence[int], start: int, size: int) -> int:
     return next((end for end in range(start, len(shape)) if product(shape[start:end]) == size), len(shape))
 
 
-def joined(mats: Sequence[Any], dimension: int) -> Any:
+def joined(mats: Sequence[Any], dimension: int) -> BCOO:
     """Arrays of one layout one after the other along a dimension."""
     first = mats[0]
     shape = list(first.shape)

@@ -8,6 +8,7 @@ from typing import Any
 import tangrad.numpy as tnp
 from tangrad._sparse.base import JAXSparse
 from tangrad.core import (
+    Array,
     DerivedRule,
     RuleTrace,
     RuleTracer,
@@ -95,7 +96,7 @@ def by_decomposition(primitive: Any) -> Callable[..., Any]:
     return rule
 
 
-def dense_within(value: Any) -> Any:
+def dense_within(value: Any) -> Array:
     """The value of a tracer with its zeros, where it may stand for a sparse array: a sum with a dense one is dense."""
     trace = getattr(value, "_trace", None)
     while trace is not None and type(trace) is not SparseTrace:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._symbolic.errors import InconclusiveDimensionOperation
 from tangrad._symbolic.evaluation import INTEGERS, evaluate_polynomial
@@ -17,6 +17,9 @@ from tangrad._symbolic.proofs import never_negative
 from tangrad._symbolic.solving import plan
 from tangrad.core import dtypes
 from tangrad.core.arguments import SymbolicDimension, max_size
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 
 class Dimension(SymbolicDimension):
@@ -83,7 +86,7 @@ class Dimension(SymbolicDimension):
     def filled_in(self, value: Any, sizes: Any) -> Any:
         return filled_in(value, sizes)
 
-    def __tangrad_array__(self) -> Any:
+    def __tangrad_array__(self) -> Value:
         return dimension_as_value_p.bind(dimension=self, dtype=dtypes.default_int_dtype())
 
     # --- arithmetic -------------------------------------------------------------------------------------------------
@@ -105,7 +108,7 @@ class Dimension(SymbolicDimension):
             result = result * self
         return result
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Any) -> Value:
         return self.__tangrad_array__() / other
 
     def __rtruediv__(self, other: Any) -> Any:
@@ -119,16 +122,16 @@ class Dimension(SymbolicDimension):
 
     # --- comparisons ------------------------------------------------------------------------------------------------
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Any) -> bool:
         return _compared(self, other, ">=", 1)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Any) -> bool:
         return _compared(self, other, "<=", -1)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Any) -> bool:
         return _negated(_compared(self, other, ">", -1))
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Any) -> bool:
         return _negated(_compared(self, other, "<", 1))
 
     def __bool__(self) -> bool:
@@ -161,7 +164,7 @@ class Dimension(SymbolicDimension):
         )
 
 
-def dimension(scope: Knowledge, polynomial: Polynomial) -> Any:
+def dimension(scope: Knowledge, polynomial: Polynomial) -> Dimension | int:
     """A polynomial as a size: an integer where it is constant, else a `Dimension`, in canonical form."""
     polynomial = normal(polynomial, scope)
     constant = polynomial.constant
@@ -231,7 +234,7 @@ def _extremum(scope: Any, largest: bool, sizes: tuple[Any, ...]) -> Any:
     return dimension(scope, extremum(kind, operands, scope))  # type: ignore[arg-type]
 
 
-def _compared(one: Dimension, other: Any, sign: str, direction: int) -> Any:
+def _compared(one: Dimension, other: Any, sign: str, direction: int) -> bool:
     """Whether `one - other`, times the direction, is never negative; NotImplemented for what is no size."""
     polynomial = polynomial_of(other, one.scope)
     if polynomial is None:
@@ -267,6 +270,6 @@ def inconclusive(question: str, always: str, never: str) -> InconclusiveDimensio
 _ON_VALUES = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
 
-def _negated(answer: Any) -> Any:
+def _negated(answer: Any) -> bool:
     """`a < b` is `not a >= b`; what is no answer about sizes is handed on."""
     return not answer if answer is True or answer is False else answer

@@ -55,12 +55,12 @@ class _Filling:
             return ClosedJaxpr(self.value(program.jaxpr), program.consts)
         variables: dict[Any, Any] = {}
 
-        def made(var: Any) -> Any:
+        def made(var: Var) -> Var:
             kind = DropVar if type(var) is DropVar else Var
             variables[var] = kind(self.value(var.aval))
             return variables[var]
 
-        def read(atom: Any) -> Any:
+        def read(atom: Var | Literal) -> Var | Literal:
             return atom if type(atom) is Literal else variables[atom]
 
         constvars, invars = [[made(var) for var in some] for some in (program.constvars, program.invars)]

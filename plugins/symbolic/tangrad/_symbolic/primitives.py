@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.core import PrimitiveSet, ShapedArray, as_array, dtypes, literal
 from tangrad.core.arguments import is_symbolic
+
+if TYPE_CHECKING:
+    from tangrad.typing import DType
 
 dimensions = PrimitiveSet("dimensions", api=1)
 
@@ -25,6 +28,6 @@ def _evaluated(_: Any, params: dict[str, Any]) -> Any:
 
 
 @dimensions.primitive(name="dimension_as_value", weak_type="own", evaluate=_evaluated, decompose=_value)
-def dimension_as_value_p(*, dimension: Any, dtype: Any) -> ShapedArray:
+def dimension_as_value_p(*, dimension: Any, dtype: DType) -> ShapedArray:
     """A dimension, symbolic or a number, as an integer without dimensions, weakly typed."""
     return ShapedArray((), dtypes.as_dtype(dtype), True)

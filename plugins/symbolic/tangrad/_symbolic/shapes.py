@@ -127,7 +127,7 @@ def symbolic_args_specs(
     shapes_specs: Any,
     constraints: Iterable[str] = (),
     scope: SymbolicScope | None = None,
-) -> Any:
+) -> PyTree:
     """Make the types of arguments, with symbolic dimensions, from examples of them.
 
     Args:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._xmap.primitives import in_scope, xmap_p
 from tangrad._xmap.specs import Positions
 from tangrad.batching import AxisInfo, batch_jaxpr, to_front
-from tangrad.core import RuleSet
+from tangrad.core import ClosedJaxpr, RuleSet
+
+if TYPE_CHECKING:
+    from tangrad.typing import Values
 
 batch = RuleSet("batch", api=1)
 
 
 @batch.rule(xmap_p)
-def _(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, in_axes: Any, out_axes: Any, **params: Any) -> Any:
+def _(
+    args: Values, dims: Any, *, axis_info: Any, jaxpr: ClosedJaxpr, in_axes: Any, out_axes: Any, **params: Any
+) -> Any:
     mapped = tuple([dim is not None for dim in dims])
     if axis_info.name in dict(params["sizes"]):  # the program means its own axis of that name
         axis_info = AxisInfo(None, axis_info.size, axis_info.spmd_name)

@@ -6,7 +6,7 @@ from itertools import compress
 from typing import Any
 
 from tangrad._xmap.primitives import xmap_p
-from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, equation_effects, keeps_alive
+from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, dce_jaxpr, equation_effects, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache
 
 dce = RuleSet("dce", api=1)
@@ -15,7 +15,7 @@ register_cache(_thinned.clear)
 
 
 @dce.rule(xmap_p)
-def _(used_outputs: Any, equation: Any) -> Any:
+def _(used_outputs: Any, equation: JaxprEqn) -> Any:
     params, used = equation.params, tuple(used_outputs)
     closed = params["jaxpr"]
     if not any(used) and not keeps_alive(equation.effects):

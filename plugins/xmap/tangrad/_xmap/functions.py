@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from tangrad import tree
 from tangrad._xmap.indices import check_looped
@@ -20,6 +20,7 @@ from tangrad.core import (
     EVAL_TRACE,
     Array,
     ClosedJaxpr,
+    ShapedArray,
     Tracer,
     api_boundary,
     array_leaves,
@@ -35,7 +36,10 @@ from tangrad.core.caches import register_cache
 from tangrad.core.settings import cache_context
 from tangrad.extend.jit import jit
 from tangrad.extend.sharding import NamedSharding, PartitionSpec, current_mesh
-from tangrad.tree_util import keystr
+from tangrad.tree_util import PyTreeDef, keystr
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Value
 
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -103,7 +107,7 @@ class _Program:
 
     __slots__ = ("consts", "out_tree", "params")
 
-    def __init__(self, params: dict[str, Any], consts: list[Any], out_tree: Any) -> None:
+    def __init__(self, params: Params, consts: list[Value], out_tree: PyTreeDef) -> None:
         self.params = params
         self.consts = consts
         self.out_tree = out_tree
@@ -258,11 +262,11 @@ class MappedFunction(Generic[P, R]):
         }
         return _Program(params, consts, out_tree)
 
-    def _traced(self, avals: Sequence[Any], structure: Any, sizes: dict[Any, int], mesh: Any) -> Any:
+    def _traced(self, avals: Sequence[ShapedArray], structure: PyTreeDef, sizes: dict[Any, int], mesh: Any) -> Any:
         """The program of one example, the values of outer traces that it closed over, the structure of its result."""
         out_tree: list[Any] = []
 
-        def flat(*tracers: Any) -> list[Any]:
+        def flat(*tracers: Value) -> list[Value]:
             fun: Callable[..., Any] = self._fun
             outs, found = returned_leaves(fun(*structure.unflatten(tracers)), f"xmap: {self._name}")
             out_tree.append(found)
@@ -307,7 +311,7 @@ class MappedFunction(Generic[P, R]):
                     f"give one of them another name"
                 )
 
-    def _result_axes(self, jaxpr: Any, out_tree: Any, in_axes: Any, sizes: Any) -> list[Positions]:
+    def _result_axes(self, jaxpr: ClosedJaxpr, out_tree: PyTreeDef, in_axes: Any, sizes: Any) -> list[Positions]:
         specs = self._out.of_leaves(out_tree)
         varying = varying_results(jaxpr, named(in_axes), sizes)
         found = []

@@ -6,12 +6,14 @@ Collectives along a looped axis are refused: they would need the chunks of all i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad.core import (
+    Array,
     ClosedJaxpr,
+    Jaxpr,
     JaxprEqn,
     Literal,
     ShapedArray,
@@ -23,6 +25,9 @@ from tangrad.core import (
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.tools import sub_jaxprs
 from tangrad.extend.lax import add_p, iota, mul_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 _INT32 = np.dtype(np.int32)
 _programs = JaxprCache()
@@ -38,7 +43,7 @@ def _is_call(eqn: JaxprEqn) -> bool:
     return eqn.primitive.identity == "jit.jit"
 
 
-def check_looped(jaxpr: Any, looped: Sequence[Any]) -> None:
+def check_looped(jaxpr: Jaxpr, looped: Sequence[Any]) -> None:
     """Raise NotImplementedError for a collective along a looped axis.
 
     The index along one is known, but not inside of loops and branches of the program.
@@ -82,7 +87,9 @@ def _without_indices(closed: ClosedJaxpr, used: tuple[Any, ...], sizes: dict[Any
     return trace_to_closed_jaxpr(run, [*closed.in_avals, *[index] * len(used)], closed.jaxpr.debug_name)
 
 
-def _evaluated(closed: ClosedJaxpr, args: Sequence[Any], indices: dict[Any, Any], sizes: dict[Any, Any]) -> list[Any]:
+def _evaluated(
+    closed: ClosedJaxpr, args: Sequence[Value], indices: dict[Any, Any], sizes: dict[Any, Any]
+) -> list[Array]:
     """The results of a program with the indices given, calls in it included."""
     jaxpr = closed.jaxpr
     values = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *args), strict=True))
@@ -103,7 +110,7 @@ def _evaluated(closed: ClosedJaxpr, args: Sequence[Any], indices: dict[Any, Any]
     return [read(atom) for atom in jaxpr.outvars]
 
 
-def _index(eqn: JaxprEqn, indices: dict[Any, Any], sizes: dict[Any, Any]) -> Any:
+def _index(eqn: JaxprEqn, indices: dict[Any, Any], sizes: dict[Any, Any]) -> Array:
     """The index along the axes of an equation, the first one varying slowest."""
     given = eqn.params["axis_name"]
     names = given if isinstance(given, tuple) else (given,)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._xmap.primitives import in_scope, with_axes, xmap_p
 from tangrad._xmap.specs import Positions
@@ -18,7 +19,10 @@ from tangrad.autodiff import (
     partial_eval_jaxpr,
     symbolic_zeros,
 )
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var, equation_effects
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, ShapedArray, Var, equation_effects
+
+if TYPE_CHECKING:
+    from tangrad.typing import Values
 
 jvp = RuleSet("jvp", api=1)
 linearize = RuleSet("linearize", api=1)
@@ -28,7 +32,15 @@ partial_eval = RuleSet("partial_eval", api=1)
 @jvp.rule(xmap_p)
 @symbolic_zeros
 def _(
-    primals: Any, tangents: Any, *, jaxpr: Any, in_axes: Any, out_axes: Any, sums: Any, name: str, **params: Any
+    primals: Values,
+    tangents: Values,
+    *,
+    jaxpr: ClosedJaxpr,
+    in_axes: Any,
+    out_axes: Any,
+    sums: Any,
+    name: str,
+    **params: Any,
 ) -> Any:
     nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
     with in_scope(params["sizes"]):
@@ -57,7 +69,9 @@ def _residual_axes(program: ClosedJaxpr, in_axes: Any, sizes: Any, count: int) -
 
 
 @linearize.rule(xmap_p)
-def _(primals: Any, active: Any, *, jaxpr: Any, in_axes: Any, out_axes: Any, sums: Any, **params: Any) -> Any:
+def _(
+    primals: Values, active: Any, *, jaxpr: ClosedJaxpr, in_axes: Any, out_axes: Any, sums: Any, **params: Any
+) -> Any:
     sizes = params["sizes"]
     with in_scope(sizes):
         program = linearize_jaxpr(jaxpr, active)
@@ -93,7 +107,7 @@ def _as_call(program: ClosedJaxpr, **params: Any) -> ClosedJaxpr:
     return ClosedJaxpr(Jaxpr([], inputs, outputs, [JaxprEqn(xmap_p, inputs, outputs, params, effects)]))
 
 
-def _variables(avals: Any, axes: Any, sizes: dict[Any, Any]) -> list[Var]:
+def _variables(avals: Sequence[ShapedArray], axes: Any, sizes: dict[Any, Any]) -> list[Var]:
     return [
         Var(aval.update(shape=with_axes(aval.shape, positions, sizes)))
         for aval, positions in zip(avals, axes, strict=True)
@@ -101,7 +115,7 @@ def _variables(avals: Any, axes: Any, sizes: dict[Any, Any]) -> list[Var]:
 
 
 @partial_eval.rule(xmap_p)
-def _(known: Any, args: Any, *, jaxpr: Any, in_axes: Any, out_axes: Any, sums: Any, **params: Any) -> Any:
+def _(known: Any, args: Values, *, jaxpr: ClosedJaxpr, in_axes: Any, out_axes: Any, sums: Any, **params: Any) -> Any:
     if is_marked_linear(jaxpr):
         return None
     sizes = params["sizes"]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._xmap.specs import Positions
 from tangrad.batching import AxisInfo, batch_flat, move_axis, place_axis
-from tangrad.core import as_operand, eval_jaxpr, literal, trace_to_jaxpr
+from tangrad.core import Array, ClosedJaxpr, as_operand, eval_jaxpr, literal, trace_to_jaxpr
 from tangrad.extend.lax import add_p, full, mul_p, reduce_sum_p, reshape_p, scan, transpose_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 # Axis -> the dimension of a value that it is.
 Places = dict[Any, int]
@@ -56,7 +59,7 @@ class Mapping:
 
     __slots__ = ("axes", "program", "sums")
 
-    def __init__(self, program: Any, axes: Sequence[Axis], sums: Sequence[tuple[Any, ...]]) -> None:
+    def __init__(self, program: ClosedJaxpr, axes: Sequence[Axis], sums: Sequence[tuple[Any, ...]]) -> None:
         self.program = program
         self.axes = tuple(axes)
         self.sums = sums
@@ -90,7 +93,7 @@ def _with(places: Places, name: Any, position: int) -> Places:
 # --- one axis as a dimension ----------------------------------------------------------------------------------------
 
 
-def _map(axis: Axis, inner: Mapping, values: Sequence[Any], places: Sequence[Places]) -> Any:
+def _map(axis: Axis, inner: Mapping, values: Sequence[Value], places: Sequence[Places]) -> Any:
     found: list[Places] = []
 
     def run(*examples: Any) -> list[Any]:
@@ -108,7 +111,7 @@ def _map(axis: Axis, inner: Mapping, values: Sequence[Any], places: Sequence[Pla
     return [value for value, _ in results], [place for _, place in results]
 
 
-def _summed(out: Any, dim: int | None, place: Places, axis: Axis) -> tuple[Any, Places]:
+def _summed(out: Value, dim: int | None, place: Places, axis: Axis) -> tuple[Any, Places]:
     """The sum of all examples of a result; of one that is the same for all, a multiple."""
     if dim is not None:
         return reduce_sum_p.bind(out, axes=(dim,)), place
@@ -119,7 +122,7 @@ def _summed(out: Any, dim: int | None, place: Places, axis: Axis) -> tuple[Any, 
 # --- one axis in chunks ---------------------------------------------------------------------------------------------
 
 
-def _loop(axis: Axis, inner: Mapping, values: Sequence[Any], places: Sequence[Places]) -> Any:
+def _loop(axis: Axis, inner: Mapping, values: Sequence[Value], places: Sequence[Places]) -> Any:
     """Chunk after chunk: results that vary along the axis are put together, sums added up, the others are those of the
     last iteration."""
     dims = [place.get(axis.name) for place in places]
@@ -130,7 +133,7 @@ def _loop(axis: Axis, inner: Mapping, values: Sequence[Any], places: Sequence[Pl
     ]
     found: list[Places] = []
 
-    def iteration(*chunks: Any) -> list[Any]:
+    def iteration(*chunks: Value) -> list[Value]:
         given = iter(chunks)
         operands = [value if dim is None else next(given) for value, dim in zip(values, dims, strict=True)]
         outs, out_places = inner.run(operands, places)
@@ -147,7 +150,7 @@ def _loop(axis: Axis, inner: Mapping, values: Sequence[Any], places: Sequence[Pl
     added = [axis.name in sums for sums in inner.sums]
     types = [atom.aval for atom in jaxpr.outvars]
 
-    def body(carry: Any, chunks: Any) -> Any:
+    def body(carry: Sequence[Value], chunks: Sequence[Value]) -> Any:
         outs = eval_jaxpr(jaxpr, consts, *chunks)
         kept, ys, before = [], [], iter(carry)
         for out, is_stacked, is_sum in zip(outs, stacked, added, strict=True):
@@ -165,7 +168,7 @@ def _loop(axis: Axis, inner: Mapping, values: Sequence[Any], places: Sequence[Pl
     return results, found
 
 
-def _in_chunks(value: Any, dim: int, axis: Axis) -> Any:
+def _in_chunks(value: Value, dim: int, axis: Axis) -> Value:
     """A value whose dimension of the axis is two: the iteration, and the chunk of that iteration.
 
     Each part along the mesh is cut into chunks of its own, so that every device has its share of each iteration.
@@ -179,7 +182,7 @@ def _in_chunks(value: Any, dim: int, axis: Axis) -> Any:
     return reshape_p.bind(value, new_sizes=(*before, axis.loop, axis.parts * share, *after), dimensions=None)
 
 
-def _joined(value: Any, axis: Axis) -> Any:
+def _joined(value: Value, axis: Axis) -> Value:
     """The chunks of all iterations, in front, as one dimension again."""
     share = axis.size // (axis.parts * axis.loop)
     rest = value.aval.shape[2:]
@@ -189,7 +192,7 @@ def _joined(value: Any, axis: Axis) -> Any:
     return reshape_p.bind(value, new_sizes=(axis.size, *rest), dimensions=None)
 
 
-def placed(out: Any, place: Places, wanted: Positions, sizes: dict[Any, Any]) -> Any:
+def placed(out: Array, place: Places, wanted: Positions, sizes: dict[Any, Any]) -> Value:
     """A result with its named axes where they are to be; repeated along those that it does not vary along.
 
     Raises RuntimeError for a result that varies along an axis which it is to have no dimension for.
@@ -208,6 +211,6 @@ def placed(out: Any, place: Places, wanted: Positions, sizes: dict[Any, Any]) ->
     return value if order == tuple(range(ndim)) else transpose_p.bind(value, permutation=order)
 
 
-def total_size(sizes: dict[Any, Any], names: Any) -> Any:
+def total_size(sizes: dict[Any, Any], names: Any) -> int:
     """The product of the sizes of axes."""
     return math.prod([sizes[name] for name in names])

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._xmap.levels import Axis, Mapping, Places, placed
 from tangrad._xmap.specs import Positions
-from tangrad.core import as_operand
+from tangrad.core import ShapedArray, as_operand
 from tangrad.extend.collectives import Substitution, all_gather, axis_index, psum, subst_axis_names
 from tangrad.extend.lax import dynamic_slice_in_dim
 from tangrad.extend.sharding import PartitionSpec, shard_map
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 
 class Local:
@@ -18,7 +21,7 @@ class Local:
 
     __slots__ = ("name",)
 
-    def __init__(self, name: Any) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
 
     def __eq__(self, other: object) -> bool:
@@ -33,12 +36,12 @@ class Local:
 
 def run_on_parts(
     mapping: Mapping,
-    values: Sequence[Any],
+    values: Sequence[Value],
     places: Sequence[Places],
     out_axes: Sequence[Positions],
     mesh: Any,
     replicated: bool,
-) -> list[Any]:
+) -> list[Value]:
     """The results of a mapped program, by a map over the mesh axes that its axes are sharded over.
 
     Args:
@@ -48,7 +51,7 @@ def run_on_parts(
     local = _local_mapping(mapping)
     ins = [_spec(place.items(), as_operand(value).aval, axes) for value, place in zip(values, places, strict=True)]
 
-    def on_device(*given: Any) -> list[Any]:
+    def on_device(*given: Value) -> list[Value]:
         parts = given
         if replicated:
             parts = tuple([_own_part(value, place, axes) for value, place in zip(given, places, strict=True)])
@@ -94,11 +97,11 @@ def _entries(positions: Any, ndim: int, axes: dict[Any, Axis]) -> list[Any]:
     return entries
 
 
-def _spec(positions: Any, aval: Any, axes: dict[Any, Axis]) -> PartitionSpec:
+def _spec(positions: Any, aval: ShapedArray, axes: dict[Any, Axis]) -> PartitionSpec:
     return PartitionSpec(*_entries(positions, len(aval.shape), axes))
 
 
-def _own_part(value: Any, place: Places, axes: dict[Any, Axis]) -> Any:
+def _own_part(value: Value, place: Places, axes: dict[Any, Axis]) -> Value:
     """This device's part of a whole array."""
     for name, position in place.items():
         axis = axes[name]
@@ -108,7 +111,7 @@ def _own_part(value: Any, place: Places, axes: dict[Any, Axis]) -> Any:
     return value
 
 
-def _gathered(value: Any, wanted: Positions, axes: dict[Any, Axis]) -> Any:
+def _gathered(value: Value, wanted: Positions, axes: dict[Any, Axis]) -> Value:
     """The whole array of which each device has a part."""
     for name, position in wanted:
         if axes[name].parts > 1:

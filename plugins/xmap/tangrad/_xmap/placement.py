@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._xmap.indices import with_given_indices
 from tangrad._xmap.levels import Axis, Mapping, placed
@@ -11,14 +11,17 @@ from tangrad._xmap.lowering import REPLICATED, SPMD
 from tangrad._xmap.parts import run_on_parts
 from tangrad._xmap.resources import Assigned
 from tangrad._xmap.specs import Positions
-from tangrad.core import as_operand
+from tangrad.core import ClosedJaxpr, as_operand
 from tangrad.extend.sharding import NamedSharding, PartitionSpec
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 
 def evaluate_mapped(
-    args: Sequence[Any],
+    args: Sequence[Value],
     *,
-    jaxpr: Any,
+    jaxpr: ClosedJaxpr,
     name: str,
     in_axes: tuple[Positions, ...],
     out_axes: tuple[Positions, ...],
@@ -27,7 +30,7 @@ def evaluate_mapped(
     resources: tuple[tuple[Any, Assigned], ...],
     sharding: Any,
     lowering: str,
-) -> list[Any]:
+) -> list[Value]:
     """The results of a mapped program: by operations on whole arrays, those of `vmap` for each axis, or on parts."""
     known, assigned = dict(sizes), dict(resources)
     mesh = None if sharding is None else sharding.mesh
@@ -48,7 +51,7 @@ def evaluate_mapped(
     ]
 
 
-def _axis(name: Any, size: Any, assigned: Assigned, mesh: Any) -> Axis:
+def _axis(name: str, size: Any, assigned: Assigned, mesh: Any) -> Axis:
     parts = 1
     for axis in assigned.mesh_axes:
         parts *= mesh.shape[axis]
@@ -63,7 +66,7 @@ def partition_of(positions: Any, ndim: int, assigned: dict[Any, Assigned]) -> Pa
     return PartitionSpec(*entries)
 
 
-def _constrained(value: Any, positions: Any, assigned: dict[Any, Assigned], mesh: Any) -> Any:
+def _constrained(value: Value, positions: Any, assigned: dict[Any, Assigned], mesh: Any) -> Value:
     """A value whose named axes are constrained to devices; other dimensions are its choice."""
     if mesh is None or not any([assigned.get(name, Assigned()).mesh_axes for name, _ in positions]):
         return value

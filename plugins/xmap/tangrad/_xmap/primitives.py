@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._xmap.placement import evaluate_mapped
 from tangrad._xmap.specs import Positions
-from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, ShapedArray, holding, thread
+from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, ShapedArray, Sharding, holding, thread
 from tangrad.core.caches import weak_key
 from tangrad.core.programs import backend_of, program_for, to_arrays
 from tangrad.core.settings import is_checking_values
 from tangrad.core.transformations import one_equation
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Value, Values
 
 xmapping = PrimitiveSet("xmapping", api=1)
 
@@ -38,16 +41,16 @@ def in_scope(sizes: Sequence[tuple[Any, Any]]) -> Iterator[None]:
         yield
 
 
-def _effects(avals: Any, params: dict[str, Any]) -> frozenset[Any]:
+def _effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Any]:
     bound = {NamedAxisEffect(name) for name, _ in params["sizes"]}
     return frozenset(params["jaxpr"].effects - bound)
 
 
-def _decompose(*args: Any, **params: Any) -> tuple[Any, ...]:
+def _decompose(*args: Value, **params: Any) -> Values:
     return tuple(evaluate_mapped(args, **params))
 
 
-def _run(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+def _run(args: Values, params: Params) -> Values:
     """Outside of programs: as one compiled program, which is kept as long as the program that is mapped."""
     sharding = params["sharding"]
     backend = backend_of(args) if sharding is None else sharding.device_order[0].backend
@@ -73,17 +76,17 @@ def _run(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
     name="xmap", multiple_results=True, weak_type="own", effects=_effects, decompose=_decompose, evaluate=_run
 )
 def xmap_p(
-    *avals: Any,
-    jaxpr: Any,
+    *avals: ShapedArray,
+    jaxpr: ClosedJaxpr,
     name: str,
     in_axes: tuple[Positions, ...],
     out_axes: tuple[Positions, ...],
     sums: tuple[tuple[Any, ...], ...],
     sizes: tuple[tuple[Any, Any], ...],
     resources: tuple[tuple[Any, Any], ...],
-    sharding: Any,
+    sharding: Sharding | None,
     lowering: str,
-) -> Any:
+) -> tuple[ShapedArray, ...]:
     """The program `jaxpr`, of one example, for all examples along named axes.
 
     `in_axes` and `out_axes` say which dimensions of operands and results are which axis, `sums` over which axes a

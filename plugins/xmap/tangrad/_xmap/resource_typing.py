@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad._xmap.resources import Assigned
 from tangrad._xmap.specs import Positions
 from tangrad._xmap.variation import Sizes, named, trace_variation
 from tangrad.core.tools import sub_jaxprs
+
+if TYPE_CHECKING:
+    from tangrad.core import ClosedJaxpr, JaxprEqn, Var
 
 Resources = Mapping[Any, Assigned]
 
@@ -18,7 +21,7 @@ class ResourceClashError(TypeError):
 
 
 def check_clashes(
-    closed: Any,
+    closed: ClosedJaxpr,
     in_axes: Sequence[Positions],
     out_axes: Sequence[Positions],
     sizes: Sizes,
@@ -37,7 +40,7 @@ def check_clashes(
     for number, positions in enumerate(in_axes):
         _check([axis for axis, _ in positions], every, lambda at=number: f"argument {at} of {name}")
 
-    def observe(what: str, eqn: Any, var: Any, axes: Any, _: Sizes) -> None:
+    def observe(what: str, eqn: JaxprEqn, var: Var, axes: Any, _: Sizes) -> None:
         if what == "result" and eqn.primitive.identity == "xmapping.xmap":
             axes = axes | {axis for axis, _ in eqn.params["out_axes"][eqn.outvars.index(var)]}
         _check(axes, every, lambda: _described(what, eqn, var))

@@ -70,7 +70,7 @@ loops_in_scope = define_setting(
 
 
 @contextmanager
-def serial_loop(name: Any, length: int) -> Iterator[None]:
+def serial_loop(name: str, length: int) -> Iterator[None]:
     """In this context `axis_resources` may name a serial loop of `length` iterations.
 
     Raises ValueError for a name that a mesh axis in use or another loop in scope has.
@@ -167,7 +167,7 @@ def resolve(resources: Mapping[Any, tuple[Any, ...]]) -> dict[Any, Assigned]:
     return found
 
 
-def check_divides(name: Any, size: int, assigned: Assigned, mesh_shape: Mapping[Any, int]) -> None:
+def check_divides(name: str, size: int, assigned: Assigned, mesh_shape: Mapping[Any, int]) -> None:
     """Raise ValueError for an axis that its resources do not cut into equal parts."""
     parts = math.prod([mesh_shape[axis] for axis in assigned.mesh_axes]) * assigned.loop
     if size % parts:

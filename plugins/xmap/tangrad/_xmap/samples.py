@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tangrad._xmap.lowering import MANUAL, REPLICATED, SPMD
 from tangrad._xmap.primitives import in_scope, xmap_p
 from tangrad._xmap.resources import Assigned
 from tangrad.conformance import Sample, draw
-from tangrad.core import find_primitive, get_aval, trace_to_closed_jaxpr
+from tangrad.core import Sharding, find_primitive, get_aval, trace_to_closed_jaxpr
 from tangrad.extend.sharding import NamedSharding, PartitionSpec, left_out, line_and_grid
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 
 def samples() -> list[Sample]:
@@ -53,7 +58,7 @@ def _within() -> Sample:
     )
 
 
-def _around(x: Any, y: Any) -> Any:
+def _around(x: Value, y: Value) -> Values:
     sin, mul, psum = [find_primitive(f"{name}") for name in ("elementwise.sin", "elementwise.mul", "collectives.psum")]
     return (
         mul.bind(x, psum.bind(sin.bind(x), axes=("k",), axis_index_groups=None)),
@@ -61,25 +66,25 @@ def _around(x: Any, y: Any) -> Any:
     )
 
 
-def _centred(x: Any, y: Any) -> Any:
+def _centred(x: Value, y: Value) -> Values:
     sin, mul, psum = [find_primitive(f"{name}") for name in ("elementwise.sin", "elementwise.mul", "collectives.psum")]
     return (psum.bind(mul.bind(sin.bind(x), y), axes=("i",), axis_index_groups=None), sin.bind(y))
 
 
-def _wave(x: Any, y: Any) -> Any:
+def _wave(x: Value, y: Value) -> Values:
     sin, mul = find_primitive("elementwise.sin"), find_primitive("elementwise.mul")
     return (mul.bind(sin.bind(x), y), sin.bind(mul.bind(x, y)))
 
 
 def _mapped(
     function: Any,
-    *args: Any,
+    *args: np.ndarray,
     sizes: Any,
     in_axes: Any,
     out_axes: Any,
     resources: Any = (),
     sums: Any = None,
-    sharding: Any = None,
+    sharding: Sharding | None = None,
     lowering: str = SPMD,
     around: Any = None,
 ) -> Sample:

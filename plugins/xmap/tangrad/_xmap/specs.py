@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from tangrad import tree
-from tangrad.tree_util import flatten_axes
+from tangrad.tree_util import PyTreeDef, flatten_axes
 
 AxisName = Hashable
 # Pairs of a name and a dimension of the array that has all of its named axes, by dimension.
@@ -144,6 +144,6 @@ class SpecTree:
         """All names, in order of appearance."""
         return tuple(dict.fromkeys([name for spec in self.specs for name in spec.names]))
 
-    def of_leaves(self, structure: Any) -> list[AxesSpec]:
+    def of_leaves(self, structure: PyTreeDef) -> list[AxesSpec]:
         """The spec of each leaf of a tree. Raises ValueError where the tree of specs is no prefix of it."""
         return flatten_axes(f"xmap {self._what}", structure, self._tree)

@@ -7,14 +7,17 @@ argument that is the same for all gets the sum of what each example has for it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._xmap.levels import total_size
 from tangrad._xmap.primitives import in_scope, xmap_p
-from tangrad.autodiff import Zero, is_linear, symbolic_zeros, transpose_jaxpr
-from tangrad.core import RuleSet, eval_jaxpr, literal, trace_to_closed_jaxpr
+from tangrad.autodiff import Linear, Zero, is_linear, symbolic_zeros, transpose_jaxpr
+from tangrad.core import ClosedJaxpr, RuleSet, eval_jaxpr, literal, trace_to_closed_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.extend.lax import div_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 transpose = RuleSet("transpose", api=1)
 _programs = JaxprCache()
@@ -24,16 +27,16 @@ register_cache(_programs.clear)
 @transpose.rule(xmap_p)
 @symbolic_zeros
 def _(
-    cotangents: Any,
-    *args: Any,
-    jaxpr: Any,
+    cotangents: Values,
+    *args: Value | Linear,
+    jaxpr: ClosedJaxpr,
     in_axes: Any,
     out_axes: Any,
     sums: Any,
     sizes: Any,
     name: str,
     **params: Any,
-) -> Any:
+) -> tuple[Value | None, ...]:
     linear = tuple([is_linear(arg) for arg in args])
     given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
     known = dict(sizes)
@@ -64,7 +67,7 @@ def _(
     return tuple([next(per_unknown) if is_unknown else None for is_unknown in linear])
 
 
-def _transposed(jaxpr: Any, linear: tuple[bool, ...], given: tuple[bool, ...], shares: tuple[Any, ...]) -> Any:
+def _transposed(jaxpr: ClosedJaxpr, linear: tuple[bool, ...], given: tuple[bool, ...], shares: tuple[Any, ...]) -> Any:
     """The transposed program, of shares of the cotangents."""
     program, nonzero = transpose_jaxpr(jaxpr, linear, given)
     if all([share == 1 for share in shares]):

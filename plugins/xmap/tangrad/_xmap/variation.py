@@ -8,13 +8,16 @@ branches, with what is carried varying as its result does.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._xmap.specs import Positions
 from tangrad.batching import AxisInfo, BatchTracer, batch_flat
-from tangrad.core import ClosedJaxpr, JaxprEqn, Literal, axes_of_effects, trace_to_jaxpr
+from tangrad.core import Array, ClosedJaxpr, JaxprEqn, Literal, axes_of_effects, trace_to_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.tools import sub_jaxprs
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 Names = frozenset[Any]
 Sizes = tuple[tuple[Any, Any], ...]
@@ -33,7 +36,7 @@ def varying_results(closed: ClosedJaxpr, given: tuple[Names, ...], sizes: Sizes)
     return _known.get(closed, (given, sizes), lambda: trace_variation(closed, given, sizes, lambda *_: None))
 
 
-def axes_of(value: Any) -> Names:
+def axes_of(value: Value) -> Names:
     """The axes for which a value within mapped functions has a dimension."""
     found = set()
     while isinstance(value, BatchTracer):
@@ -61,7 +64,7 @@ def trace_variation(closed: ClosedJaxpr, given: Sequence[Names], sizes: Sizes, o
     ]
     found: list[Names] = []
 
-    def level(number: int, values: Sequence[Any]) -> list[Any]:
+    def level(number: int, values: Sequence[Value]) -> list[Array]:
         if number == len(names):
             outs = _Walk(sizes, observe).run(closed, values)
             found.extend([axes_of(out) for out in outs])
@@ -100,7 +103,7 @@ class _Walk:
                 self._observe("result", eqn, var, axes_of(out), self._sizes)
         return [atom if type(atom) is Literal else values[atom] for atom in jaxpr.outvars]
 
-    def _look_inside(self, eqn: JaxprEqn, operands: Sequence[Any], outs: Sequence[Any]) -> None:
+    def _look_inside(self, eqn: JaxprEqn, operands: Sequence[Value], outs: Sequence[Value]) -> None:
         if next(iter(sub_jaxprs(eqn.params)), None) is None:
             return
         before, after = [axes_of(value) for value in operands], [axes_of(value) for value in outs]

@@ -5,10 +5,10 @@ In a list of axes an integer is no name: it is a dimension of the operand.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeAlias
 
-from tangrad.core import NamedAxisEffect, ShapedArray, thread
+from tangrad.core import Effect, NamedAxisEffect, ShapedArray, thread
 from tangrad.errors import MissingRuleError
 from tangrad.typing import Params
 
@@ -36,7 +36,7 @@ def as_tuple(axis_name: Hashable) -> Axes:
     return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
 
 
-def axis_effects(parameter: str) -> Any:
+def axis_effects(parameter: str) -> Callable[..., frozenset[Effect]]:
     """The effects of a primitive that names its axes in a parameter."""
 
     def effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Any]:

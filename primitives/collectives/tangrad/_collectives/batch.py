@@ -17,7 +17,7 @@ from tangrad._collectives import mapped, several
 from tangrad._collectives import primitives as p
 from tangrad._collectives.axes import names_among, positions_among
 from tangrad.batching import AxisInfo, batch_flat, place_axis
-from tangrad.core import Array, Primitive, RuleSet
+from tangrad.core import Primitive, RuleSet
 from tangrad.extend.lax import concatenate_p, iota
 from tangrad.typing import Dims, Params, Value, Values
 
@@ -27,7 +27,7 @@ Rule = Callable[..., Any]
 Mapped = tuple[Any, int | None]
 
 
-def _in_steps(function: Rule, args: Any, dims: Any, axis_info: AxisInfo) -> Mapped:
+def _in_steps(function: Rule, args: Values, dims: Any, axis_info: AxisInfo) -> Mapped:
     """The result of a function of unmapped examples, mapped."""
     (out,), (dim,) = batch_flat(lambda *values: [function(*values)], args, dims, axis_info)
     return out, dim
@@ -51,7 +51,7 @@ def _by_groups(primitive: Primitive, x: Value, dim: int | None, axis_info: AxisI
 def _of_each(primitive: Primitive, block: Value, axis: AxisInfo, params: Params) -> Value:
     """For an array of groups of members: the collective's results, one for each member, in one row."""
 
-    def of_one(group: Value) -> Array:
+    def of_one(group: Value) -> Value:
         found = _in_steps(lambda member: primitive.bind(member, **params), (group,), (0,), axis)
         return place_axis(*found, 0, axis.size)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, TypeVar, overload
+from typing import TypeVar, overload
 
 from tangrad._collectives.axes import AxisNames, checked_axes, size_of_axes
 from tangrad._collectives.groups import checked_groups, group_size
@@ -46,7 +46,7 @@ def all_gather(
     axis: int = 0,
     tiled: bool = False,
     to: str = "varying",
-) -> Any:
+) -> PyTree:
     """The values of all examples along mapped axes, in one array that every example has.
 
     Args:
@@ -120,7 +120,7 @@ def psum_scatter(
     scatter_dimension: int = 0,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
     tiled: bool = False,
-) -> Any:
+) -> PyTree:
     """The sum of `x` over all examples along mapped axes, of which each example keeps its own part.
 
     Args:
@@ -193,7 +193,7 @@ def all_to_all(
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
     tiled: bool = False,
-) -> Any:
+) -> PyTree:
     """A dimension of `x` becomes the mapped axis, and the mapped axis becomes a dimension.
 
     Each example cuts `x` along `split_axis` and sends a slice to every example; each joins what it gets along
@@ -248,7 +248,7 @@ def pswapaxes(
     axis: int,
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
-) -> Any:
+) -> PyTree:
     """A dimension of `x` and a mapped axis of the same size, swapped: `all_to_all(x, axis_name, axis, axis)`.
 
     >>> import tangrad
@@ -302,7 +302,7 @@ def _all_to_all(
 def ppermute(x: ArrayLike, axis_name: AxisNames, perm: Sequence[tuple[int, int]]) -> Array: ...
 @overload
 def ppermute(x: T, axis_name: AxisNames, perm: Sequence[tuple[int, int]]) -> T: ...
-def ppermute(x: PyTree, axis_name: AxisNames, perm: Sequence[tuple[int, int]]) -> Any:
+def ppermute(x: PyTree, axis_name: AxisNames, perm: Sequence[tuple[int, int]]) -> PyTree:
     """Values sent along a mapped axis, from one example to another.
 
     Args:
@@ -352,7 +352,7 @@ def _checked_permutation(perm: Sequence[tuple[int, ...]], size: int) -> tuple[tu
 def pshuffle(x: ArrayLike, axis_name: AxisNames, perm: Sequence[int]) -> Array: ...
 @overload
 def pshuffle(x: T, axis_name: AxisNames, perm: Sequence[int]) -> T: ...
-def pshuffle(x: PyTree, axis_name: AxisNames, perm: Sequence[int]) -> Any:
+def pshuffle(x: PyTree, axis_name: AxisNames, perm: Sequence[int]) -> PyTree:
     """Values in another order along a mapped axis: the example with index i gets that of index `perm[i]`.
 
     Args:
@@ -381,7 +381,7 @@ def pshuffle(x: PyTree, axis_name: AxisNames, perm: Sequence[int]) -> Any:
 def pbroadcast(x: ArrayLike, axis_name: AxisNames, source: int) -> Array: ...
 @overload
 def pbroadcast(x: T, axis_name: AxisNames, source: int) -> T: ...
-def pbroadcast(x: PyTree, axis_name: AxisNames, source: int) -> Any:
+def pbroadcast(x: PyTree, axis_name: AxisNames, source: int) -> PyTree:
     """The value of one example, for all examples along mapped axes.
 
     Args:

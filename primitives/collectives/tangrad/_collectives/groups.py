@@ -48,29 +48,29 @@ def have_one_size(groups: Groups) -> bool:
     return groups is None or len({len(group) for group in groups}) == 1
 
 
-def group_sizes(groups: tuple[tuple[int, ...], ...]) -> Any:
+def group_sizes(groups: tuple[tuple[int, ...], ...]) -> np.ndarray:
     """For each index the size of its group."""
     return _table(groups, len)
 
 
-def member_table(groups: tuple[tuple[int, ...], ...]) -> Any:
+def member_table(groups: tuple[tuple[int, ...], ...]) -> np.ndarray:
     """For each index a row with the members of its group; groups have one size."""
     return _table(groups, list)
 
 
-def member_mask(groups: Any) -> Any:
+def member_mask(groups: Any) -> np.ndarray:
     """For each index a row of booleans: who is in its group."""
     count = sum([len(group) for group in groups])
     return _table(groups, lambda group: np.isin(np.arange(count), group))
 
 
-def ranks(groups: tuple[tuple[int, ...], ...]) -> Any:
+def ranks(groups: tuple[tuple[int, ...], ...]) -> np.ndarray:
     """For each index its place in its group."""
     places = {index: place for group in groups for place, index in enumerate(group)}
     return np.array([places[index] for index in range(len(places))], np.int32)
 
 
-def _table(groups: Any, row: Any) -> Any:
+def _table(groups: Any, row: Any) -> np.ndarray:
     rows = {index: row(group) for group in groups for index in group}
     found = np.array([rows[index] for index in range(len(rows))])
     return found if found.dtype == np.bool_ else found.astype(np.int32)

@@ -53,7 +53,7 @@ def divided(x: Value, dimension: int, count: int) -> Value:
     return reshaped(x, (*shape[:dimension], count, shape[dimension] // count, *shape[dimension + 1 :]))
 
 
-def times(x: Any, count: Any) -> Array:
+def times(x: Value, count: int) -> Array:
     """The sum of `count` values that are all `x`."""
     operand = as_operand(x)
     return mul_p.bind(operand, literal(count, operand.aval.dtype, True))
@@ -118,7 +118,7 @@ def ppermute(x: Value, dim: int | None, size: int, *, perm: tuple[tuple[int, int
     return select_n_p.bind(mask, full_like(found, 0), found), dim
 
 
-def pbroadcast(x: Any, dim: int | None, size: Any, *, source: int) -> Mapped:
+def pbroadcast(x: Value, dim: int | None, size: Any, *, source: int) -> Mapped:
     """One example, which is then the same for all."""
     return (x if dim is None else index_in_dim(x, source, axis=dim, keepdims=False)), None
 

@@ -60,7 +60,7 @@ def axis_size(axis_name: AxisNames) -> int:
 def pvary(x: ArrayLike, axis_name: AxisNames) -> Array: ...
 @overload
 def pvary(x: T, axis_name: AxisNames) -> T: ...
-def pvary(x: PyTree, axis_name: AxisNames) -> Any:
+def pvary(x: PyTree, axis_name: AxisNames) -> PyTree:
     """`x`, marked as differing along mapped axes; along which it is marked already, it stays. See `pcast`.
 
     Raises NameError for a name that no mapped axis in scope has, TypeError for leaves that are no arrays.
@@ -78,7 +78,7 @@ def pvary(x: PyTree, axis_name: AxisNames) -> Any:
 def pcast(x: ArrayLike, axis_name: AxisNames, *, to: str) -> Array: ...
 @overload
 def pcast(x: T, axis_name: AxisNames, *, to: str) -> T: ...
-def pcast(x: PyTree, axis_name: AxisNames, *, to: str) -> Any:
+def pcast(x: PyTree, axis_name: AxisNames, *, to: str) -> PyTree:
     """`x`, marked as differing along mapped axes. Its values stay, and the mark is only seen by derivatives.
 
     Types record along which axes values differ within a `shard_map` that checks them; elsewhere this is `x`. A

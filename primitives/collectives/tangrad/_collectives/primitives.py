@@ -63,7 +63,7 @@ def _reduction(name: str, reduce: Primitive, accepted: tuple[str, ...], document
         named = x.named_shape if axis_index_groups is not None else _without_names(x, axes)
         return ShapedArray(shape, x.dtype, False, named)
 
-    def alone(x: Any, *, axes: Axes, axis_index_groups: tuple[tuple[int, ...], ...] | None) -> Any:
+    def alone(x: Value, *, axes: Axes, axis_index_groups: tuple[tuple[int, ...], ...] | None) -> Value:
         refuse_names(name, axes)
         return reduce.bind(x, axes=tuple(sorted(axes))) if axes else x
 

@@ -26,7 +26,7 @@ _INT32 = np.dtype(np.int32)
 def psum(x: ArrayLike, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
 @overload
 def psum(x: T, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
-def psum(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
+def psum(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> PyTree:
     """The sum of `x` over all examples along mapped axes.
 
     Args:
@@ -65,7 +65,7 @@ def psum(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequenc
 def pmean(x: ArrayLike, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
 @overload
 def pmean(x: T, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
-def pmean(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
+def pmean(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> PyTree:
     """The mean of `x` over all examples along mapped axes; arguments as for `psum`. The mean of integers is float.
 
     >>> import tangrad
@@ -85,7 +85,7 @@ def pmean(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequen
 def pmax(x: ArrayLike, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
 @overload
 def pmax(x: T, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
-def pmax(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
+def pmax(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> PyTree:
     """The greatest value of `x` among all examples along mapped axes; arguments as for `psum`. NaN if there is one.
 
     >>> import tangrad
@@ -101,7 +101,7 @@ def pmax(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequenc
 def pmin(x: ArrayLike, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Array: ...
 @overload
 def pmin(x: T, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> T: ...
-def pmin(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
+def pmin(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> PyTree:
     """The least value of `x` among all examples along mapped axes; arguments as for `psum`. NaN if there is one.
 
     >>> import tangrad
@@ -113,7 +113,7 @@ def pmin(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequenc
     return _extreme("pmin", pmin_p, x, axis_name, axis_index_groups)
 
 
-def _extreme(function: str, primitive: Primitive, x: Any, axis_name: AxisNames, axis_index_groups: Any) -> Any:
+def _extreme(function: str, primitive: Primitive, x: PyTree, axis_name: AxisNames, axis_index_groups: Any) -> Any:
     axes, groups = _arguments(function, axis_name, axis_index_groups)
     return on_leaves(function, x, lambda leaf: _reduced(primitive, leaf, axes, groups)) if axes else x
 
@@ -147,7 +147,7 @@ def _in_rank(function: str, axes: Axes, x: Value) -> Axes:
     return tuple([canonical_axis(function, a, rank, "axis_name") if isinstance(a, int) else a for a in axes])
 
 
-def _number(leaf: Value) -> Array:
+def _number(leaf: Value) -> Value:
     """What can be summed: booleans count."""
     operand = as_operand(leaf)
     return convert_element_type(operand, _INT32) if operand.aval.dtype == np.bool_ else operand

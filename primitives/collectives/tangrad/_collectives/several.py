@@ -33,7 +33,7 @@ from tangrad.typing import Value
 _NEUTRAL = {p.psum_p: lambda dtype: 0, p.pmax_p: least, p.pmin_p: greatest}
 
 
-def gather_all(x: Any, names: Axes) -> Any:
+def gather_all(x: Value, names: Axes) -> Value:
     """The values of all examples along a new first dimension."""
     return all_gather(
         x,
@@ -70,7 +70,7 @@ def reduce_groups(
 
 def all_gather(
     x: Value, *, axis_name: Axes, all_gather_dimension: int, axis_index_groups: Groups, axis_size: Any, tiled: bool
-) -> Any:
+) -> Value:
     """The last axis is gathered first, so that it varies fastest."""
     dimension = all_gather_dimension
     if axis_index_groups is not None:
@@ -141,7 +141,7 @@ def all_to_all(
     return merged(_moved(rest, split_axis, concat_axis), concat_axis)
 
 
-def ppermute(x: Any, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> Any:
+def ppermute(x: Value, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> Value:
     """A permutation of the joint indices need not be one of each axis: all values are gathered, and one is taken."""
     values = gather_all(x, axis_name)
     count = values.aval.shape[0]
@@ -164,7 +164,7 @@ def pbroadcast(x: Value, *, axis_name: Axes, source: int) -> Value:
     return x
 
 
-def axis_index(*, axis_name: Axes) -> Any:
+def axis_index(*, axis_name: Axes) -> Value:
     """The joint index of the indices along each axis."""
     return joint_index(axis_name)
 

@@ -10,14 +10,16 @@ from tangrad._collectives import primitives as p
 from tangrad._collectives.axes import Axes, axes_in_type, names_among, positions_among
 from tangrad._collectives.varying import differing
 from tangrad.autodiff import Linear, linear_transpose_rule
-from tangrad.core import Array, RuleSet, literal
+from tangrad.core import Array, RuleSet, ShapedArray, literal
 from tangrad.extend.lax import broadcast_in_dim_p, eq_p, full_like, select_n_p
 from tangrad.typing import Value
 
 transpose = RuleSet("transpose", api=1)
 
 
-def _psum(ct: Value, operand: Any, *, axes: Axes, axis_index_groups: tuple[tuple[int, ...], ...] | None) -> Value:
+def _psum(
+    ct: Value, operand: ShapedArray, *, axes: Axes, axis_index_groups: tuple[tuple[int, ...], ...] | None
+) -> Value:
     """Each example's value went into every sum, so it gets the sum of all their cotangents.
 
     Where types record that the values differ and the sum does not, there is one sum, and one cotangent for all.
@@ -31,17 +33,17 @@ def _psum(ct: Value, operand: Any, *, axes: Axes, axis_index_groups: tuple[tuple
     return p.psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups) if names else ct
 
 
-def _axes_not_in_type(operand: Any, names: Axes) -> Axes:
+def _axes_not_in_type(operand: ShapedArray, names: Axes) -> Axes:
     """The axes along which no type says that the operand differs."""
     known = axes_in_type(operand, names)
     return tuple([name for name in names if name not in known])
 
 
-def _all_gather(ct: Value, operand: Any, *, all_gather_dimension: int, **params: object) -> Array:
+def _all_gather(ct: Value, operand: ShapedArray, *, all_gather_dimension: int, **params: object) -> Array:
     return p.reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)
 
 
-def _reduce_scatter(ct: Value, operand: Any, *, scatter_dimension: int, **params: object) -> Array:
+def _reduce_scatter(ct: Value, operand: ShapedArray, *, scatter_dimension: int, **params: object) -> Array:
     return p.all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params)
 
 
@@ -49,7 +51,7 @@ def _all_to_all(ct: Value, operand: Any, *, split_axis: int, concat_axis: int, *
     return p.all_to_all_p.bind(ct, split_axis=concat_axis, concat_axis=split_axis, **params)
 
 
-def _ppermute(ct: Value, operand: Any, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> Array:
+def _ppermute(ct: Value, operand: ShapedArray, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> Array:
     return p.ppermute_p.bind(ct, axis_name=axis_name, perm=tuple([(to, source) for source, to in perm]))
 
 

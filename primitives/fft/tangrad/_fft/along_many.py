@@ -28,7 +28,7 @@ def _along(name: str, fft_type: FftType, a: Any, s: Any, axes: Any, norm: Any) -
     return transformed(name, fft_type, x, places, sizes, norm)
 
 
-def _along_two(name: str, fft_type: FftType, a: Any, s: Any, axes: Any, norm: Any) -> Any:
+def _along_two(name: str, fft_type: FftType, a: Any, s: Any, axes: Any, norm: Any) -> Array:
     if len(_sequence(name, axes, "axes")) != 2:
         raise ValueError(f"{name}: there must be two axes, got {tuple(axes)}")
     return _along(name, fft_type, a, s, axes, norm)

@@ -21,7 +21,7 @@ from tangrad.extend.numpy import (
     roll,
     user_dtype,
 )
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DTypeLike, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["fftfreq", "rfftfreq"], True)
@@ -80,19 +80,19 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, devi
 
 
 @as_one("n", "dtype", name="rfftfreq")
-def _of_rfft(n: int, d: Any, dtype: Any) -> Any:
+def _of_rfft(n: int, d: Any, dtype: Any) -> Value:
     size = _size("rfftfreq", n, 1)
     return _frequencies("rfftfreq", arange(size // 2 + 1), size, d, dtype)
 
 
-def _size(name: str, n: Any, least: int = 0) -> int:
+def _size(name: str, n: int, least: int = 0) -> int:
     size = index_argument(name, n, "n")
     if size < least:
         raise ValueError(f"{name}: n must be at least {least}, got {n!r}")
     return size
 
 
-def _frequencies(name: str, multiples: Any, size: int, d: Any, dtype: Any) -> Any:
+def _frequencies(name: str, multiples: Value, size: int, d: Value, dtype: Any) -> Value:
     asked = user_dtype(name, dtype)
     wanted = dtypes.default_float_dtype() if asked is None else asked
     # Divided as floats whatever is asked for: the length of the whole may be less than one.
@@ -145,7 +145,7 @@ def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     return _shifted("ifftshift", x, axes, lambda size: -(size // 2))
 
 
-def _shifted(name: str, value: Any, axes: Any, shift: Callable[[int], int]) -> Any:
+def _shifted(name: str, value: Any, axes: Any, shift: Callable[[int], int]) -> Array:
     x = array_operand(name, value)
     rank = x.aval.ndim
     given = range(rank) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,)

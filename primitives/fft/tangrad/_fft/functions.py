@@ -45,7 +45,7 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
     return fft_p.bind(_converted(operand("fft", x), kind), fft_type=kind, fft_lengths=lengths)
 
 
-def _converted(x: Value, fft_type: FftType) -> Array:
+def _converted(x: Value, fft_type: FftType) -> Value:
     """Whole numbers as floats, and those as complex numbers where it takes these."""
     dtype = dtypes.to_inexact_dtype(x.aval.dtype)
     if not fft_type.takes_real and dtype.name in ("float32", "float64"):

@@ -15,7 +15,7 @@ from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad.core import Array, ShapedArray, as_operand, dtypes, literal, put
 from tangrad.core.arguments import is_symbolic
-from tangrad.typing import ArrayLike, DType, Value
+from tangrad.typing import ArrayLike, Dimensions, DType, Value
 
 # Python type -> the scalar classes whose dtypes a number of that type can take without losing what kind it is.
 _TAKES: dict[type, tuple[type, ...]] = {
@@ -36,7 +36,7 @@ def operand(name: str, value: ArrayLike, argument: str = "x") -> Array:
         ) from error
 
 
-def scalar_like(value: ArrayLike, dtype: DType) -> Any:
+def scalar_like(value: ArrayLike, dtype: DType) -> Value:
     """A Python number as a literal of `dtype`, or of its own default dtype if `dtype` is of a lesser kind."""
     kind = type(value)
     key = (kind, dtype)
@@ -49,7 +49,7 @@ def scalar_like(value: ArrayLike, dtype: DType) -> Any:
 _fits: dict[Any, bool] = {}  # bounded by the number of dtypes
 
 
-def pair(name: str, x: Any, y: Any) -> Sequence[Array]:
+def pair(name: str, x: Any, y: Any) -> Sequence[Value]:
     """The two operands of an elementwise primitive; as `align`, in less time."""
     if type(y) in _TAKES:
         if type(x) not in _TAKES:
@@ -141,6 +141,6 @@ def _integer(value: Any, limits: Any) -> int:
     return (int(value) - low) % (high - low + 1) + low
 
 
-def float0_zeros(shape: tuple[Any, ...]) -> Any:
+def float0_zeros(shape: Dimensions) -> Array:
     """The array of a shape and dtype float0: there is one. Its elements are no numbers that a literal could hold."""
     return put(np.zeros(shape, dtypes.float0), ShapedArray(shape, dtypes.float0))

@@ -6,7 +6,7 @@ makes keys of drawn bits, too, which are not known to be independent.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._random import threefry
 from tangrad._random.cipher import random_unwrap_p, random_wrap_p
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 SPARE = 10  # `unsafe_rbg` draws so many keys for each that it gives
 
 
-def _bits(words: Value, shape: tuple[int, ...], dtype: DType) -> Any:
+def _bits(words: Value, shape: tuple[int, ...], dtype: DType) -> Value:
     return rng_bit_generator_p.bind(words, shape=shape, dtype=dtype, algorithm=RandomAlgorithm.RNG_DEFAULT)[1]
 
 
-def bits(keys: Value, *, bit_width: int, shape: tuple[int, ...], partitionable: bool) -> Any:
+def bits(keys: Value, *, bit_width: int, shape: tuple[int, ...], partitionable: bool) -> Value:
     """Bits for every element."""
     return _bits(random_unwrap_p.bind(keys), shape, BIT_WIDTHS[bit_width])
 
@@ -37,7 +37,7 @@ def _seed_words(seeds: Value) -> Array:
     return concatenate_p.bind(half, half, dimension=len(seeds.aval.shape))
 
 
-def seed(seeds: Any, *, impl: Any) -> Array:
+def seed(seeds: Value, *, impl: DType) -> Array:
     """The words that a Threefry key has, twice."""
     return random_wrap_p.bind(_seed_words(seeds), impl=impl)
 
@@ -81,7 +81,7 @@ def unsafe_split(keys: Value, *, shape: tuple[int, ...], partitionable: bool) ->
     return random_wrap_p.bind(words, impl=keys.aval.dtype)
 
 
-def unsafe_fold_in(keys: Value, data: Any) -> Array:
+def unsafe_fold_in(keys: Value, data: Value) -> Array:
     """A new key: the key, changed by bits that are drawn from the number."""
     number = threefry.convert(data, UINT32)
     drawn = _bits(_seed_words(number), (SPARE, WORDS), UINT32)

@@ -23,7 +23,7 @@ from tangrad.extend.lax import (
     reshape_p,
     slice_p,
 )
-from tangrad.typing import DType, DTypeLike, Value
+from tangrad.typing import ArrayLike, DType, DTypeLike, Value
 
 UINT64 = np.dtype(np.uint64)
 WORDS = 4  # of a state: two of the key, two of the counter, low ones first
@@ -115,7 +115,7 @@ def draw(states: Value, *, shape: tuple[int, ...], dtype: DType, algorithm: Rand
 
 @random.primitive(name="rng_bit_generator", multiple_results=True, weak_type="never", decompose=draw)
 def rng_bit_generator_p(
-    states: ShapedArray, *, shape: tuple[int, ...], dtype: Any, algorithm: RandomAlgorithm
+    states: ShapedArray, *, shape: tuple[int, ...], dtype: DType, algorithm: RandomAlgorithm
 ) -> tuple[ShapedArray, ShapedArray]:
     """The state after drawing, and random bits of a shape; for each of several states its own."""
     if states.dtype != UINT32 or states.shape[-1:] != (WORDS,):
@@ -126,7 +126,7 @@ def rng_bit_generator_p(
 
 
 def rng_bit_generator(
-    key: Any,
+    key: ArrayLike,
     shape: Sequence[int],
     dtype: DTypeLike = np.uint32,
     algorithm: Any = RandomAlgorithm.RNG_DEFAULT,

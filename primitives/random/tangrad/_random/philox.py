@@ -57,7 +57,7 @@ def add_wide(low: Value, high: Value, number: Value) -> tuple[Any, Any, Any]:
     return new_low, new_high, _as_dtype(p.lt_p.bind(new_high, carry))
 
 
-def _rounds(counter: Sequence[Any], key: tuple[Any, Any]) -> list[Any]:
+def _rounds(counter: Sequence[Value], key: tuple[Any, Any]) -> list[Value]:
     a, b, c, d = counter
     first, second = key
     for _ in range(ROUNDS):

@@ -15,7 +15,7 @@ from tangrad._random.generators import RandomAlgorithm
 from tangrad._random.keys import is_key
 from tangrad.conformance import Sample, draw, recorded
 from tangrad.core import Array, Primitive
-from tangrad.typing import Value
+from tangrad.typing import ArrayLike, Value
 
 P = random.primitives
 NEAR = 1e-4
@@ -117,7 +117,7 @@ def _recorded(name: str, function: Callable[[], Any]) -> Sample:
     return Sample(primitive, args, params, derivatives=0, tolerance=NEAR, enter=enter, leave=leave)
 
 
-def _enter(impl: Any, *kinds_and_args: Any) -> tuple[Any, ...]:
+def _enter(impl: Any, *kinds_and_args: ArrayLike) -> tuple[ArrayLike, ...]:
     half = len(kinds_and_args) // 2
     kinds, args = kinds_and_args[:half], kinds_and_args[half:]
     return tuple([random_wrap_p(arg, impl=impl) if key else arg for arg, key in zip(args, kinds)])
@@ -127,9 +127,9 @@ def _words(keys: Value) -> Array:
     return random_unwrap_p.bind(keys)
 
 
-def _unchanged(result: Any) -> Any:
+def _unchanged(result: Value) -> Any:
     return result
 
 
-def _numbers(value: Value, key: bool) -> Any:
+def _numbers(value: Value, key: bool) -> np.ndarray:
     return np.asarray(random_unwrap_p.bind(value)) if key else np.asarray(value)

@@ -136,7 +136,7 @@ def split(keys: Value, *, shape: tuple[int, ...], partitionable: bool) -> Array:
     )
 
 
-def fold_in(keys: Value, data: Any) -> Array:
+def fold_in(keys: Value, data: Value) -> Array:
     """A new key: the cipher of the number's own key."""
     key1, key2 = _words(keys)
     words = _seed_words(convert(data, UINT32))

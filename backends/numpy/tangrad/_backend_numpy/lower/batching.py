@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def _(ctx: Lowering, x: Value, *, source: int, destination: int) -> Value:
 
 
 @composed(lower, broadcast_axis_p, any_sizes=True)
-def _(ctx: Lowering, x: Value, *, shape: Dimensions, positions: Any) -> Value:
+def _(ctx: Lowering, x: Value, *, shape: Dimensions, positions: tuple[int, ...]) -> Value:
     if x.ndim > len(positions):  # keys: the dimensions of their words stay last
         words = range(len(positions), x.ndim)
         positions = (*positions, *range(len(shape), len(shape) + len(words)))

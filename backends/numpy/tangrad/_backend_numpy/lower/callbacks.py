@@ -10,7 +10,7 @@ import numpy as np
 from tangrad._backend_numpy.array import wrap
 from tangrad._backend_numpy.kernels import kernel
 from tangrad._backend_numpy.quiet import outside
-from tangrad.core import RuleSet, ShapedArray
+from tangrad.core import Array, RuleSet, ShapedArray
 from tangrad.extend.debug import (
     HostProgram,
     debug_callback_p,
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 lower = RuleSet("lower.numpy", api=1)
 
 
-def _to_array(contents: Any, aval: ShapedArray) -> Any:
+def _to_array(contents: np.ndarray, aval: ShapedArray) -> Array:
     return wrap(aval.strip_weak_type(), np.asarray(contents))
 
 
-def _own(contents: Any) -> Any:
+def _own(contents: Any) -> np.ndarray:
     """The contents of a result in memory of its own: the user may go on writing to the array that was returned."""
     return np.array(contents, order="C")
 
@@ -68,7 +68,7 @@ def _debug(ctx: Lowering, *, callback: Any, ordered: bool, **_: Any) -> Callable
         return lambda *arrays: outside(program, *arrays)
     earlier = debug_effects((), {"ordered": True})
 
-    def run(*arrays: np.ndarray) -> np.ndarray:
+    def run(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         wait_for_earlier(earlier)
         return outside(program, *arrays)
 

@@ -82,7 +82,7 @@ def _operands(ctx: Lowering, lhs: Value, rhs: Value, precision: Any) -> tuple[An
     return ctx.cast(lhs, dtype), ctx.cast(rhs, dtype), result
 
 
-def _product_dtype(operands: Any, result: Any) -> np.dtype:
+def _product_dtype(operands: np.dtype, result: Any) -> np.dtype:
     """The dtype of a product of operands of one dtype: the result's, unless that holds less than the operands'."""
     if dtypes.issubdtype(operands, np.floating) and not dtypes.issubdtype(result, np.complexfloating):
         if not dtypes.issubdtype(result, np.floating) or dtypes.bit_width(result) < dtypes.bit_width(operands):
@@ -124,7 +124,7 @@ def _outer(ctx: Lowering, lhs: Value, rhs: Value, left: Any, right: Any, shape: 
 # --- products ------------------------------------------------------------------------------------------------------
 
 
-def _dot_of_vectors(x: Any, y: Any, asarray: Callable[[Any], Any] = np.asarray) -> Any:
+def _dot_of_vectors(x: np.ndarray, y: np.ndarray, asarray: Callable[[Any], Any] = np.asarray) -> np.ndarray:
     return asarray(x.dot(y))
 
 

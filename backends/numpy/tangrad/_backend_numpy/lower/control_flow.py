@@ -17,7 +17,7 @@ from tangrad._backend_numpy.array import physical
 from tangrad._backend_numpy.compilers import compiled_or
 from tangrad._backend_numpy.kernels import composed, inlined
 from tangrad._backend_numpy.source import text_function
-from tangrad.core import ClosedJaxpr, Literal, RuleSet, dce_jaxpr
+from tangrad.core import ClosedJaxpr, Literal, RuleSet, ShapedArray, dce_jaxpr
 from tangrad.extend.lax import (
     branch_of_platform,
     cond_p,
@@ -269,7 +269,9 @@ def _giving_terms(body: ClosedJaxpr, consts: int, adding: dict[int, Any]) -> Clo
 class _Scan:
     """The text of one scan: `(consts, carry, xs) -> (carry, ys)`."""
 
-    def __init__(self, consts: int, carry: int, x_ranks: list[int], y_types: list[Any], adding: list[int]) -> None:
+    def __init__(
+        self, consts: int, carry: int, x_ranks: list[int], y_types: list[ShapedArray], adding: list[int]
+    ) -> None:
         names = [f"a{position}" for position in range(consts + carry + len(x_ranks))]
         self.parameters = names
         self.consts, self.carry, xs = split_list(names, consts, carry)

@@ -82,11 +82,11 @@ def _is(dtype: np.dtype, kind: type) -> bool:
     return dtypes.issubdtype(dtype, kind)
 
 
-def _signed(dtype: np.dtype) -> Any:
+def _signed(dtype: np.dtype) -> np.dtype:
     return dtypes.as_dtype(f"int{dtypes.bit_width(dtype)}")
 
 
-def _unsigned(dtype: np.dtype) -> Any:
+def _unsigned(dtype: np.dtype) -> np.dtype:
     return dtypes.as_dtype(f"uint{dtypes.bit_width(dtype)}")
 
 
@@ -223,7 +223,7 @@ def _complex(ctx: Lowering, x: Value, y: Value) -> Value:
     return ctx.call(_joined, x, y, nature="elementwise", like=ctx.out_aval)
 
 
-def _joined(x: Any, y: Any) -> Any:
+def _joined(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """x + iy. As a sum, `1j * y` would make NaNs of infinities."""
     out = np.empty(np.broadcast_shapes(x.shape, y.shape), np.result_type(x.dtype, np.complex64))
     out.real = x

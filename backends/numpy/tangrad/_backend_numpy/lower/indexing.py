@@ -18,7 +18,7 @@ from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import Kernel, kernel
 from tangrad._backend_numpy.program import Value
 from tangrad._backend_numpy.wider import wider
-from tangrad.core import Primitive, RuleSet
+from tangrad.core import Primitive, RuleSet, ShapedArray
 from tangrad.extend import lax as p
 from tangrad.extend.lax import GatherScatterMode, window_sizes
 
@@ -54,7 +54,7 @@ class Windows:
         kept: the dimensions of the operand that the window has in the updates or the output.
     """
 
-    def __init__(self, operand: Any, indices: Any, numbers: Any, sizes: Sequence[int]) -> None:
+    def __init__(self, operand: ShapedArray, indices: ShapedArray, numbers: Any, sizes: Sequence[int]) -> None:
         _, left_out, self.index_map, self.operand_batching, self.indices_batching = numbers.astuple()
         inner = physical(operand).shape
         self.sizes = (*sizes, *inner[operand.ndim :])

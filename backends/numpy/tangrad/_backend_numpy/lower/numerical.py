@@ -20,6 +20,7 @@ from tangrad.extend.numpy import convolve, correlate, interpolation, stacked, un
 if TYPE_CHECKING:
     from tangrad._backend_numpy.lowering import Lowering
     from tangrad._backend_numpy.program import Value
+    from tangrad.typing import Dimensions
 
 
 lower = RuleSet("lower.numpy", api=1)
@@ -46,7 +47,7 @@ def _floor_of_quotient(x: Any, y: Any) -> Any:
     return np.where((y == 0) | np.isinf(x), x / y, floor)
 
 
-def _floor_of_whole_quotient(x: Any, y: Any) -> Any:
+def _floor_of_whole_quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """As NumPy's, but by zero it is what XLA gives."""
     floor = np.floor_divide(x, y)
     return floor if np.logical_and.reduce(y, axis=None) else np.where(y == 0, -1 - (x != 0).astype(x.dtype), floor)
@@ -185,7 +186,7 @@ def _stacked(ctx: Lowering, value: list[Any], dtype: np.dtype) -> Value | None:
 
 
 @whole(lower, unravel_index)
-def _unravel_index(ctx: Lowering, indices: Value, shape: Any) -> Value | None:
+def _unravel_index(ctx: Lowering, indices: Value, shape: Dimensions) -> Value | None:
     if type(shape) is not tuple or not shape or not all([type(size) is int and size > 0 for size in shape]):
         return None
     total, dtype = prod(shape), ctx.out_avals[0].dtype

@@ -24,7 +24,7 @@ from tangrad.extend.random import THREEFRY
 if TYPE_CHECKING:
     from tangrad._backend_numpy.lowering import Lowering
     from tangrad._backend_numpy.program import Value
-    from tangrad.typing import Dimensions
+    from tangrad.typing import Dimensions, DType
 
 
 lower = RuleSet("lower.numpy", api=1)
@@ -51,7 +51,7 @@ def _threefry(ctx: Lowering) -> Callable[..., Any]:
 
 
 @composed(lower, random.random_wrap_p)
-def _wrap(ctx: Lowering, words: Value, *, impl: Any) -> Value:
+def _wrap(ctx: Lowering, words: Value, *, impl: DType) -> Value:
     return words
 
 
@@ -202,5 +202,5 @@ def _between(ctx: Lowering, unit: Any, low: Any, high: Any) -> Value:
     return ctx.maximum(low, moved)
 
 
-def _is_power_of_2(number: Any) -> bool:
+def _is_power_of_2(number: np.ndarray | None) -> bool:
     return number is not None and bool(np.all(np.frexp(number)[0] == 0.5))

@@ -31,7 +31,7 @@ def _is_narrow(dtype: np.dtype) -> bool:
     return dtypes.dtype_name(dtype) in dtypes.NARROW_NAMES
 
 
-def _comparable(x: Any) -> Any:
+def _comparable(x: np.ndarray) -> np.ndarray:
     """Elements that NumPy orders, in the order of those of a narrow dtype."""
     return x.astype(np.float32 if dtypes.issubdtype(x.dtype, np.floating) else np.int32)
 
@@ -67,7 +67,7 @@ def _sort_alone(dtype: np.dtype, dimension: int) -> Callable[[Any], Any]:
     return run
 
 
-def _sorted(x: Any, dimension: int, kind: Any = None) -> Any:
+def _sorted(x: np.ndarray, dimension: int, kind: Any = None) -> np.ndarray:
     """As `np.sort`, in half the time for a hundred numbers."""
     out = x.copy("K")
     out.sort(dimension, kind)
@@ -89,7 +89,7 @@ def _sort_complex(x: Any, dimension: int) -> Any:
     return np.sort(x, dimension, "stable")
 
 
-def _ordering(kinds: list[Any], dimension: int) -> Callable[[Any], Any]:
+def _ordering(kinds: list[np.dtype], dimension: int) -> Callable[[Any], Any]:
     """From keys to the stable permutation that sorts them."""
     (first, *others) = [_columns_of(dtype) for dtype in kinds]
     if not others and kinds[0] in _PACKABLE:
@@ -110,7 +110,7 @@ _PACKABLE = {np.dtype(name) for name in ("float32", "int32", "uint32")}
 LONG = 1024  # elements from which on that is so
 
 
-def _stable_order(x: Any, dimension: int) -> Any:
+def _stable_order(x: np.ndarray, dimension: int) -> np.ndarray:
     size = x.shape[dimension]
     if size < LONG or (x.dtype.kind == "f" and np.isnan(x).any()):
         return x.argsort(dimension, "stable")
@@ -182,7 +182,7 @@ def _moved(shape: tuple[int, ...], dimension: int) -> tuple[int, ...]:
     return (*shape[:dimension], *shape[dimension + 1 :], shape[dimension])
 
 
-def _ranks(x: Any) -> Any:
+def _ranks(x: np.ndarray) -> np.ndarray:
     """Signed integers in the order of the elements: of floats, in that of their bits."""
     if _is_narrow(x.dtype):
         x = _comparable(x)
@@ -196,7 +196,7 @@ def _ranks(x: Any) -> Any:
     return bits ^ ((bits >> (width - 1)) & bits.dtype.type((1 << (width - 1)) - 1))
 
 
-def _greatest_32(rows: Any, k: int) -> Any:
+def _greatest_32(rows: np.ndarray, k: int) -> np.ndarray:
     """Positions of the greatest elements of each row: rank and position make up one number, so that none are equal."""
     size = rows.shape[-1]
     numbers = (~_ranks(rows).astype(np.int64) << 32) | np.arange(size)

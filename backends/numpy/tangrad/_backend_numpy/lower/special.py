@@ -32,7 +32,7 @@ SINGLE = dtypes.as_dtype("float32")
 def in_double(function: Callable[..., Any], dtype: np.dtype) -> Callable[..., Any]:
     """A function of flat arrays of float64 as one of arrays of any shapes, which broadcast, and of dtype `dtype`."""
 
-    def compute(*operands: Any) -> Any:
+    def compute(*operands: np.ndarray) -> np.ndarray:
         if len(operands) > 1:
             operands = np.broadcast_arrays(*operands)
         flat = [operand.astype(DOUBLE).ravel() for operand in operands]

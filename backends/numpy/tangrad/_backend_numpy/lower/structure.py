@@ -94,13 +94,13 @@ def _window(shape: Sequence[int], sizes: Sequence[int]) -> Callable[..., tuple[s
     if len(sizes) == 1:
         (size,), (end,) = sizes, last
 
-        def window_1(start: Any) -> tuple[slice, ...]:
+        def window_1(start: np.ndarray) -> tuple[slice, ...]:
             first = min(max(int(start), 0), end)
             return (slice(first, first + size),)
 
         return window_1
 
-    def window(*starts: Any) -> tuple[slice, ...]:
+    def window(*starts: np.ndarray) -> tuple[slice, ...]:
         firsts = [min(max(int(start), 0), end) for start, end in zip(starts, last)]
         return tuple([slice(first, first + size) for first, size in zip(firsts, sizes)])
 
@@ -130,7 +130,7 @@ class _Update(Function):
     def direct(self, scalar: bool) -> Callable[..., Any]:
         window = self.window
 
-        def update_copy(x: Any, update: Any, *starts: Any) -> Any:
+        def update_copy(x: np.ndarray, update: np.ndarray, *starts: np.ndarray) -> np.ndarray:
             out = x.copy()
             out[window(*starts)] = update
             return out

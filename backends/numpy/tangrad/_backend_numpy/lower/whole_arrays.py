@@ -28,7 +28,7 @@ _FLOATS = {dtypes.as_dtype(name) for name in ("float32", "float64")}
 
 @whole(lower, numpy.isin)
 def _isin(
-    ctx: Lowering, element: Any, test_elements: Any, *_: Any, invert: Any = False, **options: Any
+    ctx: Lowering, element: Any, test_elements: Any, *_: Any, invert: bool = False, **options: Any
 ) -> Value | None:
     kind = element.dtype
     if kind != test_elements.dtype or kind.kind not in "iuf" or kind.isbuiltin != 1 or type(invert) is not bool:
@@ -66,7 +66,7 @@ whole(lower, numpy.nanmin)(_without_nan(np.fmin))
 
 
 @whole(lower, numpy.norm)
-def _norm(ctx: Lowering, x: Value, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Value | None:
+def _norm(ctx: Lowering, x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Value | None:
     """The Euclidean one of all elements, as a product of the vector with itself."""
     if x.dtype not in _FLOATS or ord is not None or axis is not None or keepdims:
         return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tangrad._backend_numpy.special.pieces import constant, piecewise, polynomial
@@ -136,7 +134,7 @@ def erf_inv_single(x: np.ndarray) -> np.ndarray:
     return out
 
 
-def erf_inv_block(x: np.ndarray, out: Any) -> None:
+def erf_inv_block(x: np.ndarray, out: np.ndarray) -> None:
     """As `erf_inv_single`, into `out`, which must not be `x`. The polynomials are in log(1 - x²), or in its root."""
     np.multiply(x, x, out)
     np.negative(out, out)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from tangrad._backend_numpy.special.pieces import constant, piecewise, polynomial
@@ -16,9 +14,6 @@ from tangrad.extend.lax import (
     STIRLING,
     STIRLING_FROM,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 def stirling_remainder(x: np.ndarray) -> np.ndarray:
@@ -43,7 +38,7 @@ def lgamma(x: np.ndarray) -> np.ndarray:
     )
 
 
-def _near_2(t: Any) -> np.ndarray:
+def _near_2(t: np.ndarray) -> np.ndarray:
     return t * polynomial(t, NEAR_2)
 
 

@@ -190,7 +190,7 @@ class Convolution:
         matrix = (self.groups, rest, features) if features_last else (self.groups, features, rest)
         return operations.reshape(w, matrix), features_last
 
-    def _arranged(self, operations: Any, product: Any, features_first: bool) -> Any:
+    def _arranged(self, operations: Lowering, product: Any, features_first: bool) -> Any:
         """The product in the shape of the result."""
         batch, feature, *spatial = self.out_spec
         # The dimensions of what is not features, in the order in which they vary, as dimensions of the result.

@@ -112,13 +112,13 @@ class WindowReduction(Opaque):
 
     __slots__ = ("ufunc", "window")
 
-    def __init__(self, window: Window, ufunc: Any, identity: Any) -> None:
+    def __init__(self, window: Window, ufunc: Any, identity: np.ndarray | np.generic) -> None:
         key = "window", ufunc, window.key(), identity.dtype
         super().__init__(_reduction(window, ufunc, identity), FRESH, key)
         self.window, self.ufunc = window, ufunc
 
 
-def _reduction(window: Window, ufunc: Any, identity: Any) -> Callable[[Array], Array]:
+def _reduction(window: Window, ufunc: Any, identity: np.ndarray | np.generic) -> Callable[[Array], Array]:
     """The function that reduces windows by a ufunc."""
     if 0 in window.out:
         return lambda x: np.empty(window.out, x.dtype)

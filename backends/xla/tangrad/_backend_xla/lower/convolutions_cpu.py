@@ -29,7 +29,7 @@ from tangrad.extend.lax import conv_general_dilated_p
 if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
-    from tangrad.typing import DType, Params
+    from tangrad.typing import DType, Params, Value
 
 
 lower = RuleSet("lower.xla.cpu", api=1)
@@ -74,7 +74,7 @@ def _chosen(left: Any, right: Any, out: Any, params: Params) -> Callable[..., An
 # --- few features a group ------------------------------------------------------------------------------------------
 
 
-def shifted_products(x: Any, kernel: Any, **params: Any) -> Any:
+def shifted_products(x: Any, kernel: Any, **params: Any) -> Value:
     """For each position of the kernel, the input from there on times a number for each feature; the sum of these."""
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
     groups, dtype = params["feature_group_count"], x.aval.dtype
@@ -100,7 +100,7 @@ def shifted_products(x: Any, kernel: Any, **params: Any) -> Any:
     return _convert(lax.reshape(total, _resized(shape, [feature], [features])), _result_dtype(dtype, params))
 
 
-def accumulated_products(x: Any, y: Any, **params: Any) -> Any:
+def accumulated_products(x: Any, y: Any, **params: Any) -> Value:
     """Few positions of a large window, as in the gradient of a kernel: a sum of products for each position.
 
     All sums are made together, a row of the input at a time, and stay in the cache.
@@ -162,7 +162,7 @@ def _starts(feature: Any, line: Any, step: int, x: Any) -> list[Any]:
 # --- other groups, other orders ------------------------------------------------------------------------------------
 
 
-def group_by_group(x: Any, kernel: Any, **params: Any) -> Any:
+def group_by_group(x: Any, kernel: Any, **params: Any) -> Value:
     """A convolution for each group, side by side: a few are written out, many are a loop."""
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
     by_batch = params["batch_group_count"] > 1
@@ -197,7 +197,7 @@ def _scaled(number: Any, by: int) -> Any:
     return lax.mul_p.bind(number, literal(by, number.aval.dtype))
 
 
-def with_features_last(x: Any, kernel: Any, **params: Any) -> Any:
+def with_features_last(x: Any, kernel: Any, **params: Any) -> Value:
     """The convolution of transposed arrays, transposed back."""
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
     numbers = type(params["dimension_numbers"])(*_features_last(len(lhs_spec)))

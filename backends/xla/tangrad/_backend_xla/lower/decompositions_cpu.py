@@ -38,7 +38,7 @@ def _triangle(lower: bool) -> Any:
     return character("L" if lower else "U")
 
 
-def _wanted(vectors: bool) -> Any:
+def _wanted(vectors: bool) -> np.ndarray | np.generic:
     return character("V" if vectors else "N")
 
 

@@ -22,7 +22,7 @@ from tangrad.core import RuleSet, find_primitive, rule_table
 from tangrad.extend.export import call_exported_p
 
 if TYPE_CHECKING:
-    from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.lowering import FunctionContext, Module
 
 
 lower = RuleSet("lower.xla", api=1)
@@ -141,7 +141,7 @@ def _make_callable(targets: Collection[str], platforms: Sequence[str]) -> None:
         jaxlib_calls.make_callable(targets, platform)
 
 
-def _copied(module: Any, exported: Any) -> tuple[str, Sequence[Any], Sequence[Any]]:
+def _copied(module: Module, exported: Any) -> tuple[str, Sequence[Any], Sequence[Any]]:
     words = module.vocabulary
     if module.meshes is not None:
         words.load_sharding_dialect()

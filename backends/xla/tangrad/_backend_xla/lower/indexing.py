@@ -30,6 +30,8 @@ from tangrad.extend import lax as p
 from tangrad.extend.lax import GatherScatterMode, window_sizes
 
 if TYPE_CHECKING:
+    from jaxlib.mlir import ir
+
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
     from tangrad.typing import Dimensions
@@ -147,7 +149,7 @@ def _scatter(primitive: Primitive, body: Callable[..., Any]) -> None:
         return operation.results[0]
 
 
-def _clamped(ctx: FunctionContext, indices: IrValue, aval: ShapedArray, limits: Any) -> IrValue:
+def _clamped(ctx: FunctionContext, indices: IrValue, aval: ShapedArray, limits: ir.Value) -> IrValue:
     """Indices moved so that every window is within the operand."""
     high = broadcast(ctx, limits, aval, (aval.ndim - 1,))
     low = full(ctx, 0, aval)

@@ -52,7 +52,7 @@ def _threefry(ctx: FunctionContext, *operands: IrValue) -> tuple[IrValue, IrValu
 
 
 @lower.rule(p.random_wrap_p)
-def _wrap(ctx: FunctionContext, words: IrValue, *, impl: Any) -> IrValue:
+def _wrap(ctx: FunctionContext, words: IrValue, *, impl: DType) -> IrValue:
     return words
 
 

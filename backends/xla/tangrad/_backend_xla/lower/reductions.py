@@ -24,6 +24,8 @@ from tangrad.core.arguments import is_symbolic
 from tangrad.extend import lax as p
 
 if TYPE_CHECKING:
+    from jaxlib.mlir import ir
+
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
     from tangrad.typing import DType
@@ -79,7 +81,7 @@ def _position(direction: str, identity: Identity) -> Any:
         index = aval.update(dtype=index_dtype)
         value, position, truth = ShapedArray((), aval.dtype), ShapedArray((), index_dtype), ctx.types[BOOL]
 
-        def body(inner: FunctionContext, x: IrValue, i: Any, y: IrValue, j: Any) -> Sequence[IrValue]:
+        def body(inner: FunctionContext, x: IrValue, i: ir.Value, y: IrValue, j: ir.Value) -> Sequence[IrValue]:
             beyond = compare(inner, direction, x, y, value)
             wins = inner.op("stablehlo.or", truth, (beyond, compare(inner, "NE", x, x, value)))
             tied, first = compare(inner, "EQ", x, y, value), compare(inner, "LT", i, j, position)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import halve, search_sorted_p, sort_p, top_k_p
 
 if TYPE_CHECKING:
+    from jaxlib.mlir import ir
+
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
 
@@ -40,12 +42,12 @@ def _top_k(ctx: FunctionContext, operand: IrValue, *, k: int, axis: int) -> tupl
     return tuple(results)
 
 
-def _permuted(aval: ShapedArray, order: Sequence[int]) -> Any:
+def _permuted(aval: ShapedArray, order: Sequence[int]) -> ShapedArray:
     return aval.update(shape=tuple([aval.shape[axis] for axis in order]))
 
 
 @lower.rule(search_sorted_p)
-def _search_sorted(ctx: FunctionContext, keys: IrValue, values: Any, *, side: str, dtype: np.dtype) -> IrValue:
+def _search_sorted(ctx: FunctionContext, keys: IrValue, values: ir.Value, *, side: str, dtype: np.dtype) -> IrValue:
     """For one value a loop, which XLA compiles in a third of the time that the steps one after the other take. For many
     its steps take longer to run.
     """

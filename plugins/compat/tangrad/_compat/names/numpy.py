@@ -44,7 +44,7 @@ def __getattr__(name: str) -> Any:
     return renamed(getattr(jnp, name), name)
 
 
-def renamed(function: Any, name: str) -> Any:
+def renamed(function: Any, name: str) -> FunctionType:
     """The same function with another `__name__`."""
     copy = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
     copy.__kwdefaults__ = function.__kwdefaults__

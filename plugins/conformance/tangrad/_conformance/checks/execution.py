@@ -11,7 +11,7 @@ import tangrad
 from tangrad import use_backend
 from tangrad._conformance.comparison import Mismatch, as_numpy, check_same
 from tangrad._conformance.samples import Sample, reference_backend
-from tangrad.core import as_array, dtypes, get_aval, trace_to_closed_jaxpr
+from tangrad.core import ClosedJaxpr, as_array, dtypes, get_aval, trace_to_closed_jaxpr
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 
@@ -98,7 +98,7 @@ def _check_avals(found: list[Any], expected: tuple[Any, ...], how: str) -> None:
             )
 
 
-def staged(sample: Sample, operands: tuple[Any, ...]) -> Any:
+def staged(sample: Sample, operands: tuple[Any, ...]) -> ClosedJaxpr:
     """A program that applies the sample's primitive."""
 
     def applied(*args: Any) -> Any:

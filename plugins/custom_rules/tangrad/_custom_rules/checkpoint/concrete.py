@@ -7,10 +7,13 @@ that of these values, and no other call can use it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tangrad.core import EVAL_TRACE, RuleTrace, RuleTracer, Tracer, run_traced
+from tangrad.core import EVAL_TRACE, Array, Primitive, RuleTrace, RuleTracer, Tracer, run_traced
 from tangrad.core.transformations import call_under
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Value
 
 
 class ConcreteTracer(RuleTracer):
@@ -18,7 +21,7 @@ class ConcreteTracer(RuleTracer):
 
     __slots__ = ()
 
-    def concrete(self) -> Any:
+    def concrete(self) -> Value:
         return self.extra
 
     def origin(self) -> str:
@@ -33,7 +36,7 @@ class ConcreteTrace(RuleTrace, own=ConcreteTracer):
     def applies(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
         return True
 
-    def apply(self, primitive: Any, values: list[Any], extras: list[Any], params: dict[str, Any]) -> Any:
+    def apply(self, primitive: Primitive, values: list[Value], extras: list[Any], params: Params) -> Any:
         found: Any = None
         known = [known_value(value) if extra is None else extra for value, extra in zip(values, extras)]
         outs = primitive.bind(*values, **params)
@@ -44,16 +47,16 @@ class ConcreteTrace(RuleTrace, own=ConcreteTracer):
         return tuple([self.tracer(*one) for one in zip(outs, found or [None] * len(outs), strict=True)])
 
 
-def known_value(value: Any) -> Any:
+def known_value(value: Value) -> Value | None:
     """What a value is, or None for a tracer that stands for any."""
     return value.concrete() if isinstance(value, Tracer) else value
 
 
-def with_values(function: Callable[..., Sequence[Any]], values: Sequence[Any]) -> Callable[..., list[Any]]:
+def with_values(function: Callable[..., Sequence[Any]], values: Sequence[Value | None]) -> Callable[..., list[Any]]:
     """A function of flat arguments to be traced, whose arguments are these values this time."""
 
     def run(*leaves: Any) -> list[Any]:
-        def traced(trace: ConcreteTrace) -> list[Any]:
+        def traced(trace: ConcreteTrace) -> list[Array]:
             outs = function(*[trace.tracer(leaf, value) for leaf, value in zip(leaves, values, strict=True)])
             return [trace.split(out)[0] for out in outs]
 

@@ -7,7 +7,7 @@ it: into one that also gives what the policy keeps of the operations in there, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.checkpoint.effects import is_kept, shown_again
 from tangrad.core import (
@@ -22,6 +22,9 @@ from tangrad.core import (
     thread,
     trace_to_closed_jaxpr,
 )
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 RECOMPUTE = rule_table("recompute")
 
@@ -74,7 +77,7 @@ def divide(closed: ClosedJaxpr, wanted: Sequence[bool], policy: Any) -> Division
 
 
 def _divide(
-    primal: Jaxpr, wanted: Sequence[Any], policy: Any
+    primal: Jaxpr, wanted: Sequence[Var], policy: Any
 ) -> tuple[list[JaxprEqn], list[JaxprEqn], list[Var], set[Any]]:
     """The equations, those to be computed again for the values wanted, the variables kept, and what must be at hand."""
     needed = {atom for atom in wanted if type(atom) is not Literal}
@@ -133,7 +136,7 @@ def without_calls(closed: ClosedJaxpr) -> ClosedJaxpr:
     return trace_to_closed_jaxpr(lambda *args: _eval_without_calls(closed, args), closed.in_avals, "a function")
 
 
-def _eval_without_calls(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+def _eval_without_calls(closed: ClosedJaxpr, args: Sequence[Value]) -> list[Value]:
     env: dict[Any, Any] = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
     env.update(zip(closed.jaxpr.invars, args, strict=True))
     read = lambda atom: atom if type(atom) is Literal else env[atom]

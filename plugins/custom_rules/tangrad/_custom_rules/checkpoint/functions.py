@@ -7,12 +7,13 @@ import operator
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from tangrad._custom_rules.checkpoint.concrete import known_value, with_values
 from tangrad._custom_rules.checkpoint.primitives import remat_p
 from tangrad.core import (
     ClosedJaxpr,
+    ShapedArray,
     Tracer,
     array_leaves,
     as_array,
@@ -25,7 +26,10 @@ from tangrad.core import (
 )
 from tangrad.core.caches import free_after_fork, register_cache, typed_key
 from tangrad.core.settings import cache_context
-from tangrad.tree_util import broadcast_prefix
+from tangrad.tree_util import PyTreeDef, broadcast_prefix
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,7 +41,7 @@ class Traced:
 
     __slots__ = ("consts", "jaxpr", "out_tree")
 
-    def __init__(self, jaxpr: ClosedJaxpr, consts: list[Any], out_tree: Any) -> None:
+    def __init__(self, jaxpr: ClosedJaxpr, consts: list[Any], out_tree: PyTreeDef) -> None:
         self.jaxpr = jaxpr
         self.consts = consts
         self.out_tree = out_tree
@@ -48,7 +52,9 @@ _lock = free_after_fork(threading.RLock())
 register_cache(_traced.clear)
 
 
-def trace(fun: Callable[..., Any], static: Sequence[tuple[Any, Any]], treedef: Any, avals: tuple[Any, ...]) -> Traced:
+def trace(
+    fun: Callable[..., Any], static: Sequence[tuple[Any, Any]], treedef: PyTreeDef, avals: tuple[ShapedArray, ...]
+) -> Traced:
     """The program of a function; remembered as long as the function lives, unless it closed over tracers.
 
     Args:
@@ -75,15 +81,15 @@ def trace(fun: Callable[..., Any], static: Sequence[tuple[Any, Any]], treedef: A
 def _trace(
     fun: Callable[..., Any],
     static: Sequence[tuple[Any, Any]],
-    treedef: Any,
-    avals: tuple[Any, ...],
+    treedef: PyTreeDef,
+    avals: tuple[ShapedArray, ...],
     values: Sequence[Any] | None = None,
 ) -> Traced:
     """The program, traced now; `values`: what its arguments are this time, for a function that may look at them."""
     name = getattr(fun, "__name__", type(fun).__name__)
     out_tree: list[Any] = []
 
-    def flat(*leaves: Any) -> list[Any]:
+    def flat(*leaves: Value) -> list[Value]:
         args, kwargs = treedef.unflatten(leaves)
         args = list(args)
         for where, value in static:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.checkpoint.division import divide
 from tangrad._custom_rules.checkpoint.effects import check_effects
 from tangrad._custom_rules.checkpoint.primitives import Barrier, barrier_of
 from tangrad.core import ClosedJaxpr, dce_jaxpr, eval_jaxpr, trace_to_closed_jaxpr
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 
 class Halves:
@@ -54,7 +57,7 @@ class Halves:
         self.second = _joined(recompute, second)
         self.barrier = barrier_of(prevent_cse, self.inputs, len(self.second.in_avals) - len(self.inputs))
 
-    def residuals(self, inputs: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
+    def residuals(self, inputs: Sequence[Value], outs: Sequence[Value]) -> list[Any]:
         """What `second` takes of the first half, of the inputs of `first` and what it gave."""
         return [inputs[position] for position in self.inputs] + list(outs[len(outs) - self.kept :])
 

@@ -6,7 +6,7 @@ the policy says which operations' results are kept. The rest is computed again, 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.checkpoint.division import judged
 from tangrad._custom_rules.checkpoint.halves import Halves
@@ -15,6 +15,9 @@ from tangrad.autodiff import Linearized, PartialEval, linearize_jaxpr, partial_e
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var
 from tangrad.core.caches import JaxprCache, register_cache
 
+if TYPE_CHECKING:
+    from tangrad.typing import Values
+
 linearize = RuleSet("linearize", api=1)
 partial_eval = RuleSet("partial_eval", api=1)
 _programs = JaxprCache()
@@ -22,7 +25,9 @@ register_cache(_programs.clear)
 
 
 @linearize.rule(remat_p)
-def _(primals: Any, active: Any, *, jaxpr: Any, policy: Any, prevent_cse: Barrier, differentiated: bool) -> Any:
+def _(
+    primals: Values, active: Any, *, jaxpr: ClosedJaxpr, policy: Any, prevent_cse: Barrier, differentiated: bool
+) -> Any:
     key = ("linearize", tuple(active), policy, prevent_cse)
     halves, linear, nonzero = _programs.get(jaxpr, key, lambda: _linearized(jaxpr, *key[1:]))
     params = {"policy": policy, "prevent_cse": prevent_cse, "differentiated": differentiated}
@@ -49,7 +54,9 @@ def _call(halves: Halves, policy: Any) -> JaxprEqn:
 
 
 @partial_eval.rule(remat_p)
-def _partial_eval(known: Any, args: Any, *, jaxpr: Any, policy: Any, prevent_cse: Any, differentiated: bool) -> Any:
+def _partial_eval(
+    known: Any, args: Values, *, jaxpr: ClosedJaxpr, policy: Any, prevent_cse: Any, differentiated: bool
+) -> Any:
     # Without results that are known, as in the second half of a linearised call, nothing must be computed early.
     if not any(partial_eval_jaxpr(jaxpr, known).out_known):
         return None

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad import tree
 from tangrad._custom_rules.checkpoint.primitives import name_p
 from tangrad.core import as_array
 
+if TYPE_CHECKING:
+    from tangrad.typing import PyTree
 
-def checkpoint_name(x: Any, name: str) -> Any:
+
+def checkpoint_name(x: PyTree, name: str) -> PyTree:
     """The values of a tree, under a name that `checkpoint_policies` such as `save_only_these_names` go by.
 
     Args:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from tangrad._custom_rules.checkpoint.primitives import name_p
-from tangrad.core import class_boundary
+from tangrad.core import Primitive, ShapedArray, class_boundary
 
 Policy = Callable[..., Any]
 
@@ -61,22 +61,22 @@ def keeps(decision: Any) -> bool:
     )
 
 
-def everything_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
+def everything_saveable(primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
     """Keep all, as without `checkpoint`."""
     return True
 
 
-def nothing_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
+def nothing_saveable(primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
     """Keep the arguments alone, as `checkpoint` without a policy."""
     return False
 
 
-def dots_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
+def dots_saveable(primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
     """Keep the results of matrix products and convolutions, which are dear to compute again."""
     return primitive.name in ("dot_general", "conv_general_dilated")
 
 
-def dots_with_no_batch_dims_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
+def dots_with_no_batch_dims_saveable(primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
     """Keep the results of matrix products without batch dimensions: those with weights, not those of attention."""
     if primitive.name != "dot_general":
         return False

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tangrad.core import PrimitiveSet, as_array, eval_jaxpr
+from tangrad.core import ClosedJaxpr, PrimitiveSet, ShapedArray, as_array, eval_jaxpr
 from tangrad.core.programs import check_results
 from tangrad.extend.lax import optimization_barrier_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Value, Values
 
 checkpointing = PrimitiveSet("checkpointing", api=1)
 
 Barrier = bool | tuple[bool, ...]  # one for all operands, or one for each
 
 
-def _evaluate(args: Any, params: Any) -> tuple[Any, ...]:
+def _evaluate(args: Values, params: Params) -> Values:
     jaxpr = params["jaxpr"]
     outs = check_results(lambda: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args), "a function whose values are recomputed")
     return tuple([as_array(out) for out in outs])
 
 
-def _inline(*args: Any, jaxpr: Any, prevent_cse: Barrier, differentiated: bool, policy: Any) -> tuple[Any, ...]:
+def _inline(*args: Value, jaxpr: ClosedJaxpr, prevent_cse: Barrier, differentiated: bool, policy: Any) -> Values:
     """Inside a compiled program: the steps. What is computed again must not be merged with the first time."""
     flags = (prevent_cse,) * len(args) if isinstance(prevent_cse, bool) else prevent_cse
     if differentiated and any(flags):
@@ -39,12 +42,14 @@ def barrier_of(prevent_cse: Barrier, positions: Iterable[int], others: int = 0) 
 @checkpointing.primitive(
     name="remat", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=_evaluate, decompose=_inline
 )
-def remat_p(*avals: Any, jaxpr: Any, prevent_cse: Barrier, differentiated: bool, policy: Any) -> Any:
+def remat_p(
+    *avals: ShapedArray, jaxpr: ClosedJaxpr, prevent_cse: Barrier, differentiated: bool, policy: Any
+) -> tuple[ShapedArray, ...]:
     """A call of a program of which a gradient keeps what `policy` says."""
     return tuple(jaxpr.out_avals)
 
 
 @checkpointing.primitive(name="name", decompose=lambda x, name: x)
-def name_p(x: Any, *, name: str) -> Any:
+def name_p(x: ShapedArray, *, name: str) -> ShapedArray:
     """`x` itself, under a name that policies know."""
     return x

@@ -13,8 +13,8 @@ from tangrad import tree
 from tangrad._custom_rules.checkpoint.functions import leaves_of, trace
 from tangrad._custom_rules.checkpoint.primitives import name_p
 from tangrad.autodiff import linearize_jaxpr
-from tangrad.core import Literal, dtypes
-from tangrad.tree_util import keystr
+from tangrad.core import Jaxpr, Literal, Var, dtypes
+from tangrad.tree_util import PyTreeDef, keystr
 
 
 def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
@@ -51,7 +51,9 @@ def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[
     return [pair for _, pair in sorted(found.values(), key=lambda entry: entry[0])]
 
 
-def argument_names(fun: Callable[..., Any], treedef: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
+def argument_names(
+    fun: Callable[..., Any], treedef: PyTreeDef, args: Sequence[Any], kwargs: dict[str, Any]
+) -> list[str]:
     """What a user would write for each leaf of the arguments: `x`, `weights['b'][0]`."""
     paths = [path for path, _ in tree.leaves_with_path(treedef.unflatten(range(treedef.num_leaves)))]
     bound: dict[str, Any] = {}
@@ -76,7 +78,7 @@ def argument_names(fun: Callable[..., Any], treedef: Any, args: Sequence[Any], k
     return found
 
 
-def _origin(jaxpr: Any, var: Any) -> str:
+def _origin(jaxpr: Jaxpr, var: Var) -> str:
     """The operation that computes a variable; inside calls, the operation there."""
     eqn = next(eqn for eqn in jaxpr.eqns if var in eqn.outvars)
     inner = eqn.params.get("jaxpr")

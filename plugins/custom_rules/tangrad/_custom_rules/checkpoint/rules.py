@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._custom_rules.checkpoint.primitives import barrier_of, name_p, remat_p
-from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, keeps_alive
+from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, dce_jaxpr, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache
 
 batch = RuleSet("batch", api=1)
@@ -23,7 +23,7 @@ register_cache(_thinned.clear)
 
 
 @dce.rule(remat_p)
-def _(used_outputs: Any, equation: Any) -> Any:
+def _(used_outputs: Any, equation: JaxprEqn) -> Any:
     closed, used = equation.params["jaxpr"], tuple(used_outputs)
     if not any(used) and not keeps_alive(equation.effects):
         return [False] * len(equation.invars), None

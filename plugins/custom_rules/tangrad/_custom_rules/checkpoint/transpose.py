@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.checkpoint.primitives import barrier_of, name_p, remat_p
-from tangrad.autodiff import Zero, is_linear, linear_transpose_rule, symbolic_zeros, transpose_jaxpr
-from tangrad.core import RuleSet
+from tangrad.autodiff import Linear, Zero, is_linear, linear_transpose_rule, symbolic_zeros, transpose_jaxpr
+from tangrad.core import ClosedJaxpr, RuleSet
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 transpose = RuleSet("transpose", api=1)
 
 
 @transpose.rule(remat_p)
 @symbolic_zeros
-def _(cotangents: Any, *args: Any, jaxpr: Any, prevent_cse: Any, **params: Any) -> Any:
+def _(
+    cotangents: Any, *args: Value | Linear, jaxpr: ClosedJaxpr, prevent_cse: Any, **params: Any
+) -> tuple[Value | None, ...]:
     linear = tuple([is_linear(arg) for arg in args])
     given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
     program, nonzero = transpose_jaxpr(jaxpr, linear, given)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad import tree
 from tangrad.autodiff import jvp, vjp
 from tangrad.core import api_boundary, dtypes, get_aval
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 # The step of differences, and what is tolerated, by the precision of the results.
 STEPS = {np.dtype("float32"): 1e-2, np.dtype("complex64"): 1e-2}
@@ -125,14 +128,14 @@ def _derivative(f: Callable[..., Any], mode: str) -> Callable[..., Any]:
     if mode == "fwd":
         return lambda *args: jvp(f, args, tree.map(lambda x: _direction(np.random.default_rng(2), x), args))[1]
 
-    def pulled(*args: Any) -> Any:
+    def pulled(*args: Value) -> Values:
         value, pullback = vjp(f, *args)
         return pullback(tree.map(lambda x: _direction(np.random.default_rng(2), x), value))
 
     return pulled
 
 
-def _direction(draw: np.random.Generator, like: Any) -> Any:
+def _direction(draw: np.random.Generator, like: Any) -> np.ndarray:
     aval = get_aval(like)
     if not dtypes.issubdtype(aval.dtype, np.inexact):
         return np.zeros(aval.shape, dtypes.float0)
@@ -140,7 +143,9 @@ def _direction(draw: np.random.Generator, like: Any) -> Any:
     return np.asarray(parts[0] + 1j * parts[1] if aval.dtype.kind == "c" else parts[0]).astype(aval.dtype)
 
 
-def _difference(f: Callable[..., Any], args: Sequence[Any], directions: Any, eps: float | None) -> Any:
+def _difference(
+    f: Callable[..., Any], args: Sequence[Any], directions: tuple[np.ndarray, ...], eps: float | None
+) -> Any:
     step = eps or max([STEPS.get(get_aval(leaf).dtype, 1e-4) for leaf in tree.leaves(tuple(args))], default=1e-4)
 
     def moved(sign: float) -> Any:
@@ -151,7 +156,7 @@ def _difference(f: Callable[..., Any], args: Sequence[Any], directions: Any, eps
     return tree.map(lambda a, b: (np.asarray(a) - np.asarray(b)) / (2 * step), moved(1.0), moved(-1.0))
 
 
-def _inner(one: Any, other: Any) -> Any:
+def _inner(one: Any, other: Any) -> np.ndarray | np.generic:
     pairs = zip(tree.leaves(one), tree.leaves(other), strict=True)
     return sum(np.sum(np.asarray(a) * np.asarray(b)).real for a, b in pairs if np.asarray(b).dtype.kind in "fc")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, Literal, ParamSpec, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, overload
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tangrad.autodiff import check_argnums, jvp, vjp
 from tangrad.batching import vmap
 from tangrad.core import Array, api_boundary, as_array, copy_identity, dtypes, get_aval, is_array_value, put
 from tangrad.core.transformations import device_beside
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 # Of what transfer guards ask: the unit vectors are made of numbers.
 COPIES_FROM_HOST = dict.fromkeys(["jacobian_of"], True)
@@ -65,7 +68,7 @@ def jacfwd(
         leaves, treedef = _inputs(chosen, holomorphic, False, "jacfwd")
         auxiliary: list[Any] = []
 
-        def pushforward(*tangents: Any) -> Any:
+        def pushforward(*tangents: Value) -> Any:
             out = jvp(function, (chosen,), (treedef.unflatten(tangents),), has_aux=has_aux)
             if has_aux:
                 auxiliary[:] = [out[2]]
@@ -170,7 +173,7 @@ def hessian(
     return jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic)
 
 
-def _basis(leaves: Sequence[Any]) -> list[Any]:
+def _basis(leaves: Sequence[Value]) -> list[Value]:
     """For arrays of n elements in all: n trees, each with a one at one element, stacked in front."""
     total = sum([int(leaf.aval.size) for leaf in leaves])
     basis: list[Any] = []

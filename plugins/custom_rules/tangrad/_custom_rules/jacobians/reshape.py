@@ -6,10 +6,14 @@ Uses the operators of arrays, which the `numpy` plugin provides, or plain slices
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tangrad.core import Array, ShapedArray
+    from tangrad.typing import Value
 
 
-def unravel_last(column: Any, avals: Sequence[Any]) -> list[Any]:
+def unravel_last(column: Any, avals: Sequence[ShapedArray]) -> list[Any]:
     """Split the last axis by the sizes of `avals`, and give each part the shape `(*rest, *aval.shape)`."""
     parts, start = [], 0
     for aval in avals:
@@ -19,7 +23,7 @@ def unravel_last(column: Any, avals: Sequence[Any]) -> list[Any]:
     return parts
 
 
-def unravel_first(row: Any, avals: Sequence[Any]) -> list[Any]:
+def unravel_first(row: Value, avals: Sequence[ShapedArray]) -> list[Array]:
     """Split the first axis by the sizes of `avals`, and give each part the shape `(*aval.shape, *rest)`."""
     parts, start = [], 0
     for aval in avals:

@@ -51,7 +51,7 @@ class LoadedCompiled:
         check_values(outs, f"the loaded program {self.fun_name!r}")
         return self.out_tree.unflatten(outs)
 
-    def _array(self, leaf: Any, aval: ShapedArray, label: str) -> Any:
+    def _array(self, leaf: Any, aval: ShapedArray, label: str) -> Array:
         if isinstance(leaf, Tracer) or not is_array_value(leaf):
             raise TypeError(f"{self.fun_name}: {label} must be an array, got {leaf!r}; a loaded program is not traced")
         given = get_aval(leaf)

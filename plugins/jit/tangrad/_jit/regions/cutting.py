@@ -21,7 +21,7 @@ class Uses(NamedTuple):
     last: dict[Any, int]
 
 
-def uses_of(equations: Sequence[JaxprEqn], results: Sequence[Any]) -> Uses:
+def uses_of(equations: Sequence[JaxprEqn], results: Sequence[Var]) -> Uses:
     made: dict[Any, int] = {}
     last: dict[Any, int] = {}
     for position, equation in enumerate(equations):
@@ -54,7 +54,7 @@ def starts_of(equations: Sequence[JaxprEqn], uses: Uses, stretch: Stretch) -> li
     return [stretch.start + shift + copy * stretch.period for copy in range(count)]
 
 
-def _crossing(equations: Sequence[JaxprEqn], uses: Uses, stretch: Stretch) -> Any:
+def _crossing(equations: Sequence[JaxprEqn], uses: Uses, stretch: Stretch) -> np.ndarray:
     """For each place in a stretch, the elements that are made before it, read behind it, and not read outside."""
     change = np.zeros(stretch.length + 1)
     end = stretch.start + stretch.length
@@ -82,7 +82,7 @@ def connections(copy: Sequence[JaxprEqn]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def from_outside(copy: Sequence[JaxprEqn]) -> list[Any]:
+def from_outside(copy: Sequence[JaxprEqn]) -> list[Var]:
     """The operands of a copy that it does not make, as often as they are read."""
     own = {var for equation in copy for var in equation.outvars}
     return [atom for equation in copy for atom in equation.invars if type(atom) is not Literal and atom not in own]
@@ -100,7 +100,7 @@ def program_of(
     outside = iter(operands)
     own: dict[Any, Any] = {}
 
-    def inner(atom: Any) -> Any:
+    def inner(atom: Var | Literal) -> Var | Literal:
         if type(atom) is Literal:
             return atom
         return own[atom] if atom in own else variables[next(outside)]

@@ -49,7 +49,7 @@ class _Loops:
 
 
 def in_loops(
-    equations: list[JaxprEqn], results: Sequence[Any], structures: Structures, limits: Limits
+    equations: list[JaxprEqn], results: Sequence[Var], structures: Structures, limits: Limits
 ) -> list[JaxprEqn]:
     """The equations, with long chains as loops; the same list where there are none."""
     if len(equations) < limits.loop or not NEEDED.issubset(families()):
@@ -182,7 +182,7 @@ def _is_plain(copy: Sequence[JaxprEqn]) -> bool:
     return all([type(aval) is ShapedArray and not aval.named_shape and aval.infer_types is None for aval in avals])
 
 
-def _step(argument: tuple[Any, ...], loops: _Loops) -> int | None:
+def _step(argument: tuple[Var, ...], loops: _Loops) -> int | None:
     """1 or -1 where an operand goes through a stack from one end to the other; else None."""
     places = [loops.places[var] for var in argument if var in loops.places]
     if len(places) != len(argument) or len({place.stack for place in places}) > 1:
@@ -206,7 +206,7 @@ def _read_elsewhere(loop: _Loop, made: list[dict[Any, tuple[int, int]]], uses: U
 # --- the whole --------------------------------------------------------------------------------------------------------
 
 
-def _written(equations: list[JaxprEqn], results: Sequence[Any], loops: _Loops) -> list[JaxprEqn]:
+def _written(equations: list[JaxprEqn], results: Sequence[Var], loops: _Loops) -> list[JaxprEqn]:
     """The equations with the loops; those that were given, where much of what is stacked would be read one by one."""
     rest = [equation for at, equation in enumerate(equations) if at not in loops.covered]
     read = {id(atom): atom for equation in rest for atom in equation.invars} | {id(atom): atom for atom in results}
@@ -230,7 +230,7 @@ def _written(equations: list[JaxprEqn], results: Sequence[Any], loops: _Loops) -
     return written
 
 
-def _element(stack: Any, index: int, var: Any) -> list[JaxprEqn]:
+def _element(stack: Var, index: int, var: Var) -> list[JaxprEqn]:
     """The equations that take an element out of a stack."""
     shape = var.aval.shape
     row = Var(ShapedArray((1, *shape), var.aval.dtype, var.aval.weak_type))

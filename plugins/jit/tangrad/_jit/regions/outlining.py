@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from tangrad._jit.regions.cutting import Uses, connections, from_outside, program_of, starts_of, uses_of
 from tangrad._jit.regions.limits import Limits
@@ -12,11 +11,11 @@ from tangrad._jit.regions.primitives import region_p
 from tangrad._jit.regions.reordering import parts_first
 from tangrad._jit.regions.repeats import find_stretches
 from tangrad._jit.regions.structure import Structures, total
-from tangrad.core import ClosedJaxpr, JaxprEqn
+from tangrad.core import ClosedJaxpr, JaxprEqn, Var
 
 
 def outline(
-    equations: list[JaxprEqn], results: Sequence[Any], structures: Structures, limits: Limits
+    equations: list[JaxprEqn], results: Sequence[Var], structures: Structures, limits: Limits
 ) -> list[JaxprEqn]:
     """The equations, with those that repeat themselves as calls of regions; the same list where none do."""
     written = equations
@@ -73,7 +72,7 @@ def _outputs(copies: dict[int, Sequence[JaxprEqn]], uses: Uses) -> list[tuple[in
 def _call(
     copy: Sequence[JaxprEqn],
     program: ClosedJaxpr,
-    operands: Sequence[Any],
+    operands: Sequence[Var],
     outputs: Sequence[tuple[int, int]],
     name: str,
 ) -> JaxprEqn:

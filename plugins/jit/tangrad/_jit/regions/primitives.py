@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad.core import PrimitiveSet, as_array, eval_jaxpr
+from tangrad.core import ClosedJaxpr, PrimitiveSet, ShapedArray, as_array, eval_jaxpr
 from tangrad.core.programs import check_results
 
 regions = PrimitiveSet("regions", api=1)
@@ -25,7 +25,7 @@ def _inline(*args: Any, jaxpr: Any, name: str) -> tuple[Any, ...]:
 @regions.primitive(
     name="region", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=_evaluate, decompose=_inline
 )
-def region_p(*avals: Any, jaxpr: Any, name: str) -> Any:
+def region_p(*avals: ShapedArray, jaxpr: ClosedJaxpr, name: str) -> tuple[ShapedArray, ...]:
     """A call of the program `jaxpr`, which backends should compile once for all calls of it."""
     if len(avals) != len(jaxpr.in_avals):
         raise TypeError(f"region: program {name!r} takes {len(jaxpr.in_avals)} arguments, got {len(avals)}")

@@ -66,7 +66,7 @@ def find_stretches(numbers: Sequence[int], weights: Sequence[int], limits: Limit
     return sorted(found)
 
 
-def _grouped(start: int, length: int, period: int, until: Any, limits: Limits) -> Stretch | None:
+def _grouped(start: int, length: int, period: int, until: np.ndarray, limits: Limits) -> Stretch | None:
     """The stretch in periods of enough weight; None where less than two of them fit."""
     if length < 2 * period:
         return None
@@ -76,13 +76,13 @@ def _grouped(start: int, length: int, period: int, until: Any, limits: Limits) -
     return None if group < wanted and group * one < limits.region else Stretch(start, length, group * period)
 
 
-def _saved(stretch: Stretch, until: Any) -> int:
+def _saved(stretch: Stretch, until: np.ndarray) -> int:
     """The equations that need not be compiled if each period but the first is a call."""
     one = int(until[stretch.start + stretch.period] - until[stretch.start])
     return (stretch.length // stretch.period - 1) * (one - 1)
 
 
-def _distances(sequence: Any, until: Any) -> list[int]:
+def _distances(sequence: np.ndarray, until: np.ndarray) -> list[int]:
     """The distances at which most of the sequence, by weight, comes again."""
     long, length = sequence, 1
     while length < LONG and len(long) > 2 * length:
@@ -100,14 +100,14 @@ def _distances(sequence: Any, until: Any) -> list[int]:
     return list(found)
 
 
-def _runs(sequence: Any, period: int) -> Iterator[tuple[int, int]]:
+def _runs(sequence: np.ndarray, period: int) -> Iterator[tuple[int, int]]:
     """Where, and how far, the sequence repeats after `period` places: twice at least."""
     for start, length in _true_runs(sequence[period:] == sequence[:-period]):
         if length >= period:
             yield start, length + period
 
 
-def _true_runs(flags: Any) -> Iterator[tuple[int, int]]:
+def _true_runs(flags: np.ndarray) -> Iterator[tuple[int, int]]:
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
     for start, end in edges.reshape(-1, 2):
         yield int(start), int(end - start)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._jit.regions.primitives import region_p
 from tangrad.conformance import Sample, draw
 from tangrad.core import find_primitive, get_aval, trace_to_closed_jaxpr
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 
 def samples() -> list[Sample]:
@@ -16,6 +19,6 @@ def samples() -> list[Sample]:
     return [Sample(region_p, (x, y), {"jaxpr": jaxpr, "name": "wave"})]
 
 
-def _wave(x: Any, y: Any) -> Any:
+def _wave(x: Value, y: Value) -> Values:
     sin, mul = find_primitive("elementwise.sin"), find_primitive("elementwise.mul")
     return (mul.bind(sin.bind(x), y), sin.bind(mul.bind(x, y)))

@@ -14,7 +14,7 @@ from tangrad._numpy.ranges import arange
 from tangrad._numpy.reductions import amax, amin, prod, sum
 from tangrad.core import Array, dtypes
 from tangrad.extend.lax import sharded_call
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, DType, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["segment_max", "segment_min", "segment_prod", "segment_sum"], True)
@@ -27,13 +27,13 @@ def _reduced(
     operation: str,
     identity: Any,
     reduction: Reduction,
-    data: Any,
-    segment_ids: Any,
+    data: ArrayLike,
+    segment_ids: ArrayLike,
     num_segments: Any,
     bucket_size: Any,
     out_sharding: Any,
     **options: Any,
-) -> Any:
+) -> Array:
     if out_sharding is not None:
         how = (name, operation, identity, reduction)
         return sharded_call(out_sharding, _reduced, *how, data, segment_ids, num_segments, bucket_size, None, **options)
@@ -56,7 +56,7 @@ def _reduced(
     return reduction(updated(operation, start, index, values, **options), axis=0).astype(dtype)
 
 
-def _check(name: str, values: Any, ids: Any) -> None:
+def _check(name: str, values: Value, ids: Value) -> None:
     """What is numbered must be there, and be numbered by whole numbers."""
     if not is_kind(ids, np.integer):
         found = dtypes.dtype_name(ids.aval.dtype)
@@ -68,7 +68,7 @@ def _check(name: str, values: Any, ids: Any) -> None:
         )
 
 
-def _count(name: str, ids: Any, num_segments: Any) -> int:
+def _count(name: str, ids: Value, num_segments: Any) -> int:
     if num_segments is None:
         if not ids.aval.size:
             raise ValueError(f"{name}: of no elements, num_segments must be given")
@@ -79,14 +79,14 @@ def _count(name: str, ids: Any, num_segments: Any) -> int:
     return count
 
 
-def _least(dtype: Any) -> Any:
+def _least(dtype: DType) -> Any:
     """What no element of the dtype is less than."""
     if dtypes.issubdtype(dtype, np.bool_):
         return False
     return dtypes.iinfo(dtype).min if dtypes.issubdtype(dtype, np.integer) else -np.inf
 
 
-def _greatest(dtype: Any) -> Any:
+def _greatest(dtype: DType) -> Any:
     """What no element of the dtype is greater than."""
     if dtypes.issubdtype(dtype, np.bool_):
         return True

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from tangrad.core import RuleSet, eval_jaxpr
+from tangrad.core import ClosedJaxpr, RuleSet, eval_jaxpr
 from tangrad.extend.jit import jit_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 portable = RuleSet("portable", api=1)
 
 
 @portable.rule(jit_p)
-def _(*args: Any, jaxpr: Any, name: str) -> Any:
+def _(*args: Value, jaxpr: ClosedJaxpr, name: str) -> Values:
     return tuple(eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args))

@@ -16,13 +16,16 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import and_
 from types import FunctionType
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import tangrad.numpy as tnp
 from tangrad._scipy.definitions import Weakness, reals, written_out
 from tangrad._scipy.distributions.support import is_whole, log_complement
 from tangrad.core import Array
 from tangrad.extend.numpy import as_one
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 Formula: TypeAlias = Callable[..., Array]
 Condition: TypeAlias = Callable[..., Any]
@@ -298,7 +301,7 @@ class Distribution:
     def _shapes(self, given: dict[str, Array]) -> list[Array]:
         return [given[one.name] for one in self.shapes]
 
-    def _conditions(self, given: dict[str, Array]) -> list[Any]:
+    def _conditions(self, given: dict[str, Array]) -> list[Value]:
         """What is true of parameters that are in their domains."""
         known = [one for one in self.parameters if one.name in given and one.domain.contains is not None]
         found = [one.domain.contains(given[one.name]) for one in known if one.domain.contains is not None]

@@ -28,7 +28,7 @@ def clip_grads(grad_tree: ArrayLike, max_norm: Any) -> Array: ...
 @overload
 def clip_grads(grad_tree: T, max_norm: Any) -> T: ...
 @api_boundary
-def clip_grads(grad_tree: PyTree, max_norm: Any) -> Any:
+def clip_grads(grad_tree: PyTree, max_norm: Any) -> PyTree:
     """A tree scaled down, where its norm is greater than `max_norm`, so that it is that.
 
     >>> from tangrad.example_libraries import optimizers

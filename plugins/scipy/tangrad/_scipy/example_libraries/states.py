@@ -128,7 +128,7 @@ class JoinPoint:
 
 
 @api_boundary
-def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
+def unpack_optimizer_state(opt_state: OptimizerState) -> PyTree:
     """The state of an optimizer as a tree like the parameters, with a `JoinPoint` for each leaf: for saving it.
 
     >>> from tangrad.example_libraries import optimizers

@@ -7,9 +7,13 @@ order 4 is that of Hairer, Nørsett and Wanner, Solving Ordinary Differential Eq
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tangrad.numpy as tnp
+
+if TYPE_CHECKING:
+    from tangrad.core import Array
+    from tangrad.typing import Value, Values
 
 Dynamics = Callable[[Any, Any], Any]
 
@@ -54,7 +58,7 @@ class Step(NamedTuple):
     interpolant: tuple[Any, ...]
 
 
-def step(dynamics: Dynamics, y: Any, slope: Any, t: Any, size: Any) -> Step:
+def step(dynamics: Dynamics, y: Value, slope: Value, t: Value, size: Value) -> Step:
     """Go from `y` at time `t`, where the derivative is `slope`, a step further."""
     along = size.astype(y.dtype)
     slopes = [slope]
@@ -68,7 +72,7 @@ def step(dynamics: Dynamics, y: Any, slope: Any, t: Any, size: Any) -> Step:
     return Step(end, slopes[-1], along * _weighted(ERROR, slopes), (y, straight, start, stop, bend))
 
 
-def _weighted(weights: tuple[float, ...], slopes: list[Any]) -> Any:
+def _weighted(weights: tuple[float, ...], slopes: list[Value]) -> Value:
     total = weights[0] * slopes[0]
     for weight, slope in zip(weights[1:], slopes[1:], strict=True):
         if weight:
@@ -76,7 +80,7 @@ def _weighted(weights: tuple[float, ...], slopes: list[Any]) -> Any:
     return total
 
 
-def interpolate(interpolant: tuple[Any, ...], part: Any) -> Any:
+def interpolate(interpolant: Values, part: Value) -> Array:
     """The state within a step, `part` of the way from its beginning (0) to its end (1)."""
     y, straight, start, stop, bend = interpolant
     part = tnp.asarray(part).astype(y.dtype)

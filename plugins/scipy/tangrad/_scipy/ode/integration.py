@@ -20,7 +20,7 @@ from tangrad._scipy.ode.dormand_prince import Dynamics, interpolate, step
 from tangrad._scipy.ode.step_sizes import first_size, next_size, norm, scale_of
 from tangrad.core import Array, api_boundary, array_leaves, as_array, dtypes
 from tangrad.flatten_util import ravel_pytree
-from tangrad.typing import ArrayLike, PyTree
+from tangrad.typing import ArrayLike, PyTree, Value, Values
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ def odeint(
     atol: float = 1.4e-8,
     mxstep: float = math.inf,
     hmax: float = math.inf,
-) -> Any:
+) -> PyTree:
     """The solution of dy/dt = func(y, t, *args) with y(t[0]) = y0, at the times `t`.
 
     By the Runge–Kutta method of Dormand and Prince, of order 5, with steps as large as the tolerances allow, and an
@@ -88,7 +88,7 @@ def odeint(
     flat, unravel = ravel_pytree(y0)
     converted, consts = closure_convert(_checked(func, y0), y0, times[0], *args)
 
-    def dynamics(state: Any, time: Any, *given: Any) -> Any:
+    def dynamics(state: Value, time: Value, *given: Any) -> Array:
         return ravel_pytree(converted(unravel(state), time, *given))[0]
 
     options = (float(rtol), float(atol), float(mxstep), float(hmax))
@@ -96,13 +96,13 @@ def odeint(
     return vmap(unravel)(states)
 
 
-def _inexact(value: Any) -> Any:
+def _inexact(value: Value) -> Any:
     if dtypes.issubdtype(value.dtype, np.inexact):
         return value
     return value.astype(dtypes.canonicalize_dtype(np.float64))
 
 
-def _times(t: Any) -> Any:
+def _times(t: ArrayLike) -> Array:
     leaves, treedef = array_leaves(t, "odeint: t")
     if treedef != tree.structure(0):
         raise TypeError(f"odeint: t must be an array, got {t!r}")
@@ -118,7 +118,7 @@ def _checked(func: Callable[..., Any], y0: Any) -> Callable[..., Any]:
     """The derivative, in the types of the state."""
     leaves, structure = tree.flatten(y0)
 
-    def derivative(y: Any, t: Any, *args: Any) -> Any:
+    def derivative(y: Any, t: Value, *args: Any) -> Any:
         out = func(y, t, *args)
         found, treedef = array_leaves(out, "odeint: func returned a tree, of which")
         if type(out) in (list, tuple) and type(y) in (list, tuple):  # a list does for a tuple
@@ -140,14 +140,14 @@ def _checked(func: Callable[..., Any], y0: Any) -> Callable[..., Any]:
 # --- forward ---------------------------------------------------------------------------------------------------------
 
 
-def _forward(dynamics: Any, options: Any, y0: Any, times: Any, *args: Any) -> Any:
+def _forward(dynamics: Any, options: Any, y0: Value, times: Value, *args: Any) -> Value:
     """The states at all times, an array (n, size of the state)."""
     rtol, atol, mxstep, hmax = options
     real = tnp.abs(y0).dtype
     slope_of: Dynamics = lambda y, t: dynamics(y, t, *args)
     limit = tnp.asarray(hmax, times.dtype)
 
-    def unfinished(state: Any) -> Any:
+    def unfinished(state: Any) -> Value:
         (count, _, _, t, size, _, _), target = state
         return (t < target) & (count < mxstep) & (t + size > t)
 
@@ -170,7 +170,7 @@ def _forward(dynamics: Any, options: Any, y0: Any, times: Any, *args: Any) -> An
             target,
         )
 
-    def to(carry: Any, target: Any) -> Any:
+    def to(carry: Any, target: Value) -> Any:
         (_, y, slope, t, size, before, interpolant), _ = lax.while_loop(
             unfinished, further, ((tnp.zeros((), real), *carry), target)
         )
@@ -188,26 +188,26 @@ def _forward(dynamics: Any, options: Any, y0: Any, times: Any, *args: Any) -> An
 
 
 @partial(custom_vjp, nondiff_argnums=(0, 1))
-def _integrate(dynamics: Any, options: Any, y0: Any, times: Any, *args: Any) -> Any:
+def _integrate(dynamics: Any, options: Any, y0: Value, times: Value, *args: Any) -> Any:
     return _forward(dynamics, options, y0, times, *args)
 
 
 # --- backward --------------------------------------------------------------------------------------------------------
 
 
-def _keep(dynamics: Any, options: Any, y0: Any, times: Any, *args: Any) -> Any:
+def _keep(dynamics: Any, options: Any, y0: Value, times: Value, *args: Any) -> Any:
     states = _integrate(dynamics, options, y0, times, *args)  # which is differentiated again by this rule
     return states, (states, times, args)
 
 
-def _adjoint(dynamics: Any, options: Any, kept: Any, cotangents: Any) -> Any:
+def _adjoint(dynamics: Any, options: Any, kept: Any, cotangents: Value) -> Any:
     """The cotangents of the first state, the times and the arguments, of those of all states."""
     states, times, args = kept
     leaves, structure = tree.flatten(args)
     is_active = [bool(dtypes.issubdtype(as_array(leaf).dtype, np.inexact)) for leaf in leaves]
     active = [as_array(leaf) for leaf, flag in zip(leaves, is_active, strict=True) if flag]
 
-    def with_active(values: Any) -> Any:
+    def with_active(values: Values) -> Any:
         given = iter(values)
         return structure.unflatten(
             [next(given) if flag else leaf for leaf, flag in zip(leaves, is_active, strict=True)]
@@ -217,14 +217,14 @@ def _adjoint(dynamics: Any, options: Any, kept: Any, cotangents: Any) -> Any:
     example = (states[0], states[0], zero_time, [tnp.zeros_like(one) for one in active])
     _, unravel = ravel_pytree(example)
 
-    def backward(flat: Any, reverse_time: Any, *given: Any) -> Any:
+    def backward(flat: Value, reverse_time: Value, *given: Value) -> Value:
         """The derivatives, against time, of the state, its cotangent, and the cotangents that add up on the way."""
         y, y_bar, _, _ = unravel(flat)
         slope, pullback = vjp(lambda y, t, *of: dynamics(y, t, *with_active(of)), y, -reverse_time, *given)
         of_y, of_t, *of_args = pullback(y_bar)
         return ravel_pytree((-slope, of_y, of_t, of_args))[0]
 
-    def between(carry: Any, interval: Any) -> Any:
+    def between(carry: Any, interval: Values) -> Any:
         y_bar, first_bar, args_bar = carry
         y, time, before, cotangent, earlier = interval
         time_bar = tnp.real(tnp.sum(dynamics(y, time, *args) * cotangent)).astype(times.dtype)

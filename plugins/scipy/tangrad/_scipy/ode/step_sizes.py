@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tangrad.numpy as tnp
 from tangrad._scipy.ode.dormand_prince import ORDER, Dynamics
+
+if TYPE_CHECKING:
+    from tangrad.core import Array
+    from tangrad.typing import Value
 
 SAFETY = 0.9  # the next step is to be accepted even where the error is somewhat larger than estimated
 LEAST, MOST = 0.2, 10.0  # how much smaller or larger the next step may be
 
 
-def norm(values: Any, scale: Any) -> Any:
+def norm(values: Value, scale: Value) -> Array:
     """The root mean square of values in units of `scale`."""
     if not values.size:
         return tnp.zeros((), scale.dtype)
     return tnp.sqrt(tnp.mean((tnp.abs(values) / scale) ** 2))
 
 
-def scale_of(y: Any, other: Any, rtol: Any, atol: Any) -> Any:
+def scale_of(y: Value, other: Value, rtol: Any, atol: Any) -> Array:
     """How large an error of each component may be."""
     return atol + rtol * tnp.maximum(tnp.abs(y), tnp.abs(other))
 
 
-def first_size(dynamics: Dynamics, y: Any, slope: Any, t: Any, rtol: Any, atol: Any) -> Any:
+def first_size(dynamics: Dynamics, y: Value, slope: Value, t: Value, rtol: Any, atol: Any) -> Array:
     """A first step whose error is about as large as it may be."""
     scale = scale_of(y, y, rtol, atol)
     position, speed = norm(y, scale), norm(slope, scale)
@@ -38,7 +42,7 @@ def first_size(dynamics: Dynamics, y: Any, slope: Any, t: Any, rtol: Any, atol: 
     return tnp.minimum(100 * guess, size).astype(t.dtype)
 
 
-def next_size(size: Any, error: Any) -> Any:
+def next_size(size: Value, error: Value) -> Array:
     """The size of the next step after one whose error was `error` times what it may be."""
     is_number = tnp.isfinite(error)
     known = tnp.where(is_number & (error > 0), error, 1.0)

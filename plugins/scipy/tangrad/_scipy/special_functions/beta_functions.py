@@ -19,7 +19,7 @@ from tangrad.core import Array
 from tangrad.extend import lax as p
 from tangrad.extend.lax import stop_gradient
 from tangrad.extend.numpy import as_one
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 MADE_FOR = "scipy.special"
 
@@ -28,7 +28,7 @@ def _betaln_slope(t: Any, one: Any, other: Any) -> Any:
     return t * (p.digamma_p.bind(one) - p.digamma_p.bind(one + other))
 
 
-def _without_poles(a: Any, b: Any) -> tuple[Any, Any, Any]:
+def _without_poles(a: Value, b: Value) -> tuple[Any, Any, Any]:
     """Arguments with the same value that are no poles of Γ, where there are such, and where there are none.
 
     At a = 0, -1, … the function is infinite, except where b is one of 1, …, -a: the poles of Γ(a) and Γ(a + b) cancel.
@@ -42,7 +42,7 @@ def _without_poles(a: Any, b: Any) -> tuple[Any, Any, Any]:
 
 
 @with_derivatives(lambda t, ans, a, b: _betaln_slope(t, a, b), lambda t, ans, a, b: _betaln_slope(t, b, a))
-def _betaln(a: Any, b: Any) -> Any:
+def _betaln(a: Value, b: Value) -> Value:
     """log |B(a, b)|, also at the poles and at infinity."""
     one, two, infinite = _without_poles(a, b)
     small, great = tnp.minimum(one, two), tnp.maximum(one, two)
@@ -52,7 +52,7 @@ def _betaln(a: Any, b: Any) -> Any:
     return tnp.where(tnp.isnan(a) | tnp.isnan(b), math.nan, tnp.where(infinite, math.inf, value))
 
 
-def _regular_betaln(a: Any, b: Any) -> Any:
+def _regular_betaln(a: Value, b: Value) -> Value:
     """The same between. Where an argument is large, the difference of the Stirling formulas is taken by hand."""
     small, great = tnp.minimum(a, b), tnp.maximum(a, b)
     plain = p.lgamma_p.bind(small) + p.lgamma_p.bind(great) - p.lgamma_p.bind(small + great)
@@ -79,7 +79,7 @@ def beta(a: ArrayLike, b: ArrayLike) -> Array:
     return _sign_of_beta(stop_gradient(a), stop_gradient(b)) * tnp.exp(_betaln(a, b))
 
 
-def _sign_of_beta(a: Any, b: Any) -> Any:
+def _sign_of_beta(a: Value, b: Value) -> Value:
     """1, -1, or 0 at a pole of Γ(a + b) alone; at poles as the limit along the other argument has it, or 1."""
     poles = is_pole(a), is_pole(b)
     alone = sign_of_gamma(a) * sign_of_gamma(b) * sign_of_gamma(a + b)

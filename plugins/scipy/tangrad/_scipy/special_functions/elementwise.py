@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 from tangrad.extend.custom_rules import custom_jvp
 from tangrad.extend.lax import fori_loop, while_loop
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 Function = Callable[..., Any]
 
@@ -26,7 +29,7 @@ def with_derivatives(*derivatives: Function | None) -> Callable[[Function], Func
         differentiable = custom_jvp(function)
         differentiable.defjvps(*derivatives)
 
-        def wide(*args: Any) -> Any:
+        def wide(*args: Value) -> Value:
             dtype = args[0].aval.dtype
             if dtype.itemsize > 2:
                 return differentiable(*args)
@@ -38,7 +41,7 @@ def with_derivatives(*derivatives: Function | None) -> Callable[[Function], Func
     return decorate
 
 
-def polynomial(x: Any, coefficients: Any) -> Any:
+def polynomial(x: Value, coefficients: Any) -> Array:
     """A polynomial by Horner's rule, the highest power first."""
     total = x * 0 + coefficients[0]
     for coefficient in coefficients[1:]:
@@ -46,7 +49,7 @@ def polynomial(x: Any, coefficients: Any) -> Any:
     return total
 
 
-def sum_of_terms(count: int, step: Callable[[Any, Any], tuple[Any, Any]], first: Any, total: Any) -> Any:
+def sum_of_terms(count: int, step: Callable[[Any, Any], tuple[Any, Any]], first: Any, total: Any) -> Array:
     """Add `count` terms: `step(k, state)`, for k = 1, …, gives the next state and the term."""
 
     def body(k: Any, carry: Any) -> Any:
@@ -57,12 +60,12 @@ def sum_of_terms(count: int, step: Callable[[Any, Any], tuple[Any, Any]], first:
     return fori_loop(1, count + 1, body, (first, total))[1]
 
 
-def backward(count: int, step: Callable[[Any, Any], Any], start: Any) -> Any:
+def backward(count: int, step: Callable[[Any, Any], Any], start: Any) -> Array:
     """A continued fraction from its tail: `step(k, tail)` for k = count, …, 1."""
     return fori_loop(0, count, lambda i, tail: step((count - i).astype(tail.real.dtype), tail), start)
 
 
-def until_small(limit: int, step: Callable[[Any, Any], tuple[Any, Any]], first: Any, total: Any) -> Any:
+def until_small(limit: int, step: Callable[[Any, Any], tuple[Any, Any]], first: Any, total: Any) -> Array:
     """Add terms until all elements have converged, or `limit` of them: `step(k, state)` gives state and terms.
 
     `total` and terms are tuples of arrays; each term is compared with its total.

@@ -13,23 +13,23 @@ from tangrad.core import Array
 from tangrad.extend import nn
 from tangrad.extend.lax import logistic
 from tangrad.extend.numpy import asarray, strong
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 MADE_FOR = "scipy.special"
 
 
-def _times_log(x: Any, y: Any) -> Any:
+def _times_log(x: Value, y: Value) -> Value:
     """x log y, and 0 where x is 0, in derivatives too: the cotangent of y is x / y."""
     return tnp.where(x == 0, tnp.zeros_like(x), x * tnp.log(tnp.where(x == 0, 1.0, y)))
 
 
 @with_derivatives(lambda t, ans, x, y: t * tnp.log(y), lambda t, ans, x, y: t * x / y)
-def _xlogy(x: Any, y: Any) -> Any:
+def _xlogy(x: Value, y: Value) -> Value:
     return tnp.where(tnp.isnan(y), y, _times_log(x, y))
 
 
 @with_derivatives(lambda t, ans, x, y: t * tnp.log1p(y), lambda t, ans, x, y: t * x / (1 + y))
-def _xlog1py(x: Any, y: Any) -> Any:
+def _xlog1py(x: Value, y: Value) -> Value:
     return tnp.where(tnp.isnan(y), y, tnp.where(x == 0, tnp.zeros_like(x), x * tnp.log1p(tnp.where(x == 0, 1.0, y))))
 
 

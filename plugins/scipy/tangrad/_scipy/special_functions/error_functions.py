@@ -16,7 +16,7 @@ from tangrad.extend import lax as p
 from tangrad.extend.lax import complex as complex_of
 from tangrad.extend.lax import fori_loop
 from tangrad.extend.numpy import Fused, as_one, is_complex
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 MADE_FOR = "scipy.special"
 
@@ -62,7 +62,7 @@ def _expansion() -> tuple[float, tuple[float, ...]]:
     return length, tuple(coefficients[_TERMS:0:-1].tolist())
 
 
-def _upper_half(iz: Any) -> Any:
+def _upper_half(iz: Value) -> Value:
     """w(z) for iz = i z with Re iz ≤ 0."""
     length, coefficients = _expansion()
     infinite = tnp.isinf(iz)  # there w is 0, and what follows is inf / inf
@@ -108,7 +108,7 @@ _DOUBLE_FACTORIALS = tuple([float(math.prod(range(1, 2 * k, 2))) / 2**k for k in
 _ALTERNATING = tuple([(-1) ** k * c for k, c in enumerate(_DOUBLE_FACTORIALS)])
 
 
-def _far(x: Any) -> tuple[Any, Any, Any]:
+def _far(x: Value) -> tuple[Any, Any, Any]:
     """Where x is large, its inverse there, and x elsewhere; with safe numbers in their places."""
     large = x > (6.0 if np.finfo(x.dtype).bits < 64 else 13.0)
     return large, 1 / tnp.where(large, x, 13.0), tnp.where(large, 1.0, x)
@@ -127,7 +127,7 @@ def _erfcx_slope(t: Any, ans: Any, x: Any) -> Any:
 
 
 @with_derivatives(_erfcx_slope)
-def _erfcx(x: Any) -> Any:
+def _erfcx(x: Value) -> Value:
     value = _upper_half(-abs(x))
     return tnp.where(x < 0, 2 * tnp.exp(tnp.where(x < 0, x * x, 0.0)) - value, value)
 
@@ -145,7 +145,7 @@ def _dawsn_slope(t: Any, ans: Any, x: Any) -> Any:
 
 
 @with_derivatives(_dawsn_slope)
-def _dawsn(x: Any) -> Any:
+def _dawsn(x: Value) -> Value:
     # F(x) = x Σ (-2 x²)ᵏ / (2k + 1)!! near 0, where the imaginary part of w(x) has no relative accuracy.
     near = abs(x) < 1
     small = tnp.where(near, x, 0.0)
@@ -236,7 +236,7 @@ def ndtr(x: ArrayLike) -> Array:
     return 0.5 * p.erfc_p.bind(tnp.multiply(x, -math.sqrt(0.5)))
 
 
-def _hazard(x: Any) -> Any:
+def _hazard(x: Value) -> Value:
     """φ(x) / Φ(x), the derivative of log Φ: three formulas, each with derivatives where it is used."""
     left, inverse, _ = _far(-x)
     right = x > 0
@@ -257,7 +257,7 @@ _MILLS = tuple([(-1) ** k * float(math.prod(range(1, 2 * k, 2))) for k in range(
 
 
 @with_derivatives(lambda t, ans, x: t * _hazard(x))
-def _log_ndtr(x: Any) -> Any:
+def _log_ndtr(x: Value) -> Value:
     below = tnp.minimum(x, 0.0)
     left = tnp.log(0.5 * _erfcx(-math.sqrt(0.5) * below)) - 0.5 * below * below
     left = tnp.where(x == -math.inf, -math.inf, left)
@@ -291,7 +291,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
 
 
 @with_derivatives(lambda t, ans, p: t * (math.sqrt(2 * math.pi) * tnp.exp(0.5 * ans * ans)))
-def _ndtri(p: Any) -> Any:
+def _ndtri(p: Value) -> Value:
     """A rational approximation (Abramowitz and Stegun 26.2.22), then two steps of Halley on log Φ(x) = log p."""
     lower = tnp.where(p < 0.5, p, 1 - p)
     logarithm = tnp.log(tnp.where((lower > 0) & (lower < 1), lower, 0.5))

@@ -15,7 +15,7 @@ from tangrad.extend import lax as p
 from tangrad.extend.lax import complex as complex_of
 from tangrad.extend.lax import stop_gradient
 from tangrad.extend.numpy import as_one, index_argument, is_complex
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 MADE_FOR = "scipy.special"
 
@@ -28,7 +28,7 @@ _STIRLING = tuple([b / (2 * k * (2 * k - 1)) for k, b in reversed(list(enumerate
 _DIGAMMA = tuple([b / (2 * k) for k, b in reversed(list(enumerate(_BERNOULLI, 1)))])
 
 
-def stirling_remainder(z: Any) -> Any:
+def stirling_remainder(z: Value) -> Array:
     """What Stirling's formula for log Γ lacks, for large z."""
     below = 1 / z
     return below * polynomial(below * below, _STIRLING)
@@ -86,7 +86,7 @@ def loggamma(x: ArrayLike) -> Array:
     return _loggamma(x)
 
 
-def sign_of_gamma(x: Any) -> Any:
+def sign_of_gamma(x: Value) -> Array:
     below = tnp.floor(x)
     odd = below % 2 != 0
     sign = tnp.where(tnp.where(x == 0, tnp.signbit(x), (x < 0) & odd), -1.0, 1.0).astype(x.dtype)
@@ -154,7 +154,7 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
 # --- of two arguments ----------------------------------------------------------------------------------------------
 
 
-def is_pole(x: Any) -> Any:
+def is_pole(x: Value) -> Array:
     return (x <= 0) & (x == tnp.floor(x))
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
 from tangrad.core import get_backend
-from tangrad.tree_util import flatten_axes, keystr
+from tangrad.tree_util import PyTreeDef, flatten_axes, keystr
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 
 def checked_axes(axes: Any, what: str) -> None:
@@ -18,7 +21,9 @@ def checked_axes(axes: Any, what: str) -> None:
             raise TypeError(f"pmap: {what} must be integers, None, or trees of them, got {leaf!r} in {axes!r}")
 
 
-def axes_of_arguments(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any], values: Sequence[Any]) -> list[Any]:
+def axes_of_arguments(
+    in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any], values: Sequence[Value]
+) -> list[Any]:
     """The mapped axis of each leaf, counted from the front, or None; keyword arguments are mapped along the first."""
     if isinstance(in_axes, tuple) and len(in_axes) != len(args):
         raise ValueError(
@@ -41,7 +46,7 @@ def axes_of_arguments(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     return axes
 
 
-def axes_of_results(out_axes: Any, out_tree: Any, shapes: Sequence[Any]) -> list[Any]:
+def axes_of_results(out_axes: Any, out_tree: PyTreeDef, shapes: Sequence[Any]) -> list[Any]:
     """Where the mapped axis is to be in each result, from the front, or None; `shapes`: those of one example."""
     found: list[Any] = []
     for position, (axis, shape) in enumerate(
@@ -66,7 +71,11 @@ def path(position: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 
 
 def mapped_size(
-    values: Sequence[Any], axes: Sequence[Any], axis_size: int | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+    values: Sequence[Value],
+    axes: Sequence[int | None],
+    axis_size: int | None,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> int:
     """The size of the mapped axes. Raises ValueError where they differ, listing them, or where there are none."""
     sizes = {position: values[position].aval.shape[axis] for position, axis in enumerate(axes) if axis is not None}

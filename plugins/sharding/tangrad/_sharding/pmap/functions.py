@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from tangrad import tree
 from tangrad._sharding.local_views import global_array, local_array
@@ -23,6 +23,7 @@ from tangrad._sharding.shard_map.tracing import MappedProgram
 from tangrad.batching import AxisInfo, batch_flat, place_axis
 from tangrad.core import (
     Array,
+    Device,
     Tracer,
     api_boundary,
     array_leaves,
@@ -38,6 +39,10 @@ from tangrad.core import (
 from tangrad.extend.jit import jit, positions
 from tangrad.extend.lax import reshape_p
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
+
+if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
+    from tangrad.typing import Value
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -81,7 +86,7 @@ def pmap(
     backend: str | None = None,
     axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
-) -> Any:
+) -> Callable[..., Any]:
     """Map a function along an axis of its arguments, with one device for each example. It is compiled.
 
     Args:
@@ -145,7 +150,7 @@ class PmapFunction(Generic[P, R]):
         in_axes: Any,
         out_axes: Any,
         static: tuple[int, ...],
-        devices: Any,
+        devices: Sequence[Device] | None,
         backend: Any,
         axis_size: Any,
         donated: tuple[int, ...],
@@ -245,7 +250,7 @@ class PmapFunction(Generic[P, R]):
         return tuple([static[position] if position in static else next(rest) for position in range(len(args))])
 
     def _axes(
-        self, dynamic: tuple[Any, ...], kwargs: dict[str, Any], values: Sequence[Any], axis_size: int | None
+        self, dynamic: tuple[Any, ...], kwargs: dict[str, Any], values: Sequence[Value], axis_size: int | None
     ) -> tuple[list[Any], int]:
         in_axes = self._in_axes
         if isinstance(in_axes, tuple) and self._static and len(in_axes) == len(dynamic) + len(self._static):
@@ -282,7 +287,7 @@ class PmapFunction(Generic[P, R]):
         axes, size = self._axes(dynamic, kwargs, values, self._axis_size)
         out_tree: list[Any] = []
 
-        def of_one(*examples: Any) -> list[Any]:
+        def of_one(*examples: Value) -> list[Value]:
             call_args, call_kwargs = structure.unflatten(examples)
             with inside_pmap():
                 out = self._fun(*self._merged(call_args, args), **call_kwargs)
@@ -295,13 +300,15 @@ class PmapFunction(Generic[P, R]):
             outs = self._sharded(of_one, values, axes, size, out_tree)
         return out_tree[0].unflatten([as_array(out) for out in outs])
 
-    def _sharded(self, of_one: Any, values: Any, axes: Any, size: int, out_tree: list[Any]) -> Sequence[Any]:
+    def _sharded(
+        self, of_one: Any, values: Sequence[Value], axes: Any, size: int, out_tree: list[Any]
+    ) -> Sequence[Value]:
         mesh = self._mesh(size)
         if mesh is None:
             return self._constant(of_one, values, axes, size, out_tree)
         wanted: list[Any] = []
 
-        def of_parts(*parts: Any) -> list[Any]:
+        def of_parts(*parts: Value) -> list[Value]:
             outs = of_one(*[_without(part, axis) for part, axis in zip(parts, axes, strict=True)])
             wanted[:] = axes_of_results(self._out_axes, out_tree[0], [as_operand(out).aval.shape for out in outs])
             return [_with(as_operand(out), axis) for out, axis in zip(outs, wanted, strict=True)]
@@ -331,11 +338,15 @@ class PmapFunction(Generic[P, R]):
         outs = eval_jaxpr(thinned, closed.consts, *[const for const, is_used in zip(consts, used) if is_used])
         return self._together([as_operand(out) for out in outs], [None] * len(outs), size, out_tree)
 
-    def _vectorised(self, of_one: Any, values: Any, axes: Any, size: int, out_tree: list[Any]) -> Sequence[Any]:
+    def _vectorised(
+        self, of_one: Any, values: Sequence[Value], axes: Any, size: int, out_tree: list[Any]
+    ) -> Sequence[Value]:
         outs, dims = batch_flat(of_one, values, axes, AxisInfo(self._name, size))
         return self._together(outs, dims, size, out_tree)
 
-    def _together(self, outs: Sequence[Any], dims: Sequence[Any], size: int, out_tree: list[Any]) -> list[Any]:
+    def _together(
+        self, outs: Sequence[Value], dims: Sequence[Any], size: int, out_tree: list[PyTreeDef]
+    ) -> list[Value]:
         """Results of which a dimension goes over the examples, or none, with the dimension where it is asked for."""
         shapes = [
             out.aval.shape if dim is None else (*out.aval.shape[:dim], *out.aval.shape[dim + 1 :])
@@ -350,7 +361,7 @@ class PmapFunction(Generic[P, R]):
         return placed
 
 
-def _placed(leaf: Any, sharding: NamedSharding) -> Any:
+def _placed(leaf: Any, sharding: NamedSharding) -> Array:
     """A concrete argument on the devices."""
     user_sharding = getattr(leaf, "user_sharding", None) if isinstance(leaf, Array) else None
     is_so_sharded = user_sharding is not None and user_sharding.is_equivalent_to(sharding, leaf.ndim)
@@ -361,7 +372,7 @@ def _placed(leaf: Any, sharding: NamedSharding) -> Any:
     return sharding.constrain(leaf)
 
 
-def _without(part: Any, axis: int | None) -> Any:
+def _without(part: Value, axis: int | None) -> Value:
     """A part of one example, as the example."""
     if axis is None:
         return part
@@ -369,7 +380,7 @@ def _without(part: Any, axis: int | None) -> Any:
     return reshape_p.bind(part, new_sizes=(*shape[:axis], *shape[axis + 1 :]), dimensions=None)
 
 
-def _with(out: Any, axis: int | None) -> Any:
+def _with(out: Value, axis: int | None) -> Value:
     """The opposite."""
     if axis is None:
         return out

@@ -78,7 +78,7 @@ def soft_pmap(
     devices: Sequence[Any] | None = None,
     backend: str | None = None,
     axis_size: int | None = None,
-) -> Any:
+) -> Callable[..., Any]:
     """Map a function along an axis of its arguments that may be longer than there are devices. It is compiled.
 
     Each device takes as many neighbouring examples as the others, and computes them together, as by `vmap`. Collectives

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.shard_map.fitting import along
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad._sharding.shard_map.specs import size_along, with_leading
 from tangrad.batching import AxisInfo, batch_jaxpr, to_front
-from tangrad.core import RuleSet
+from tangrad.core import ClosedJaxpr, RuleSet, Sharding
+
+if TYPE_CHECKING:
+    from tangrad.typing import Values
 
 batch = RuleSet("batch", api=1)
 
 
 @batch.rule(shard_map_p)
 def _(
-    args: Any,
+    args: Values,
     dims: Any,
     *,
     axis_info: Any,
-    jaxpr: Any,
+    jaxpr: ClosedJaxpr,
     mesh: Any,
-    in_shardings: Any,
-    out_shardings: Any,
+    in_shardings: tuple[Sharding, ...],
+    out_shardings: tuple[Sharding, ...],
     manual_axes: Any,
     checked: bool,
 ) -> Any:

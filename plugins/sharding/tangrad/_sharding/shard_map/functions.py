@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from tangrad import tree
 from tangrad._sharding.context import on_devices
@@ -12,7 +12,10 @@ from tangrad._sharding.shard_map.scope import check_nesting, mesh_in_use
 from tangrad._sharding.shard_map.specs import as_named, differing_part, part_aval
 from tangrad._sharding.shard_map.tracing import MappedProgram
 from tangrad.core import (
+    Array,
     ClosedJaxpr,
+    ShapedArray,
+    Sharding,
     Tracer,
     api_boundary,
     array_leaves,
@@ -25,7 +28,10 @@ from tangrad.core import (
 from tangrad.core.caches import register_cache
 from tangrad.core.settings import cache_context
 from tangrad.sharding import AbstractMesh, Mesh, NamedSharding
-from tangrad.tree_util import flatten_axes, keystr
+from tangrad.tree_util import PyTreeDef, flatten_axes, keystr
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 _MISSING = object()
 TRACE_LIMIT = 1024  # signatures kept for each function
@@ -70,7 +76,7 @@ def shard_map(
     check_vma: bool = True,
     check_rep: bool | None = None,
     auto: Any = None,
-) -> Any:
+) -> Callable[..., Any]:
     """Map a function over the devices of a mesh: each runs it on its parts of the arguments.
 
     Args:
@@ -128,7 +134,7 @@ class _Traced:
 
     __slots__ = ("out_shardings", "out_tree", "program")
 
-    def __init__(self, program: MappedProgram, out_shardings: list[NamedSharding], out_tree: Any) -> None:
+    def __init__(self, program: MappedProgram, out_shardings: list[NamedSharding], out_tree: PyTreeDef) -> None:
         self.program = program
         self.out_shardings = out_shardings
         self.out_tree = out_tree
@@ -187,7 +193,12 @@ class _ShardedFunction:
         return traced.out_tree.unflatten([as_array(out) for out in outs])
 
     def _shardings_of_arguments(
-        self, mesh: Mesh, manual: Sequence[Any], args: Any, operands: Sequence[Any], specs: Sequence[Any]
+        self,
+        mesh: Mesh,
+        manual: Sequence[Any],
+        args: Any,
+        operands: Sequence[Value],
+        specs: Sequence[Any],
     ) -> list[NamedSharding]:
         found = []
         for position, (operand, spec) in enumerate(zip(operands, specs, strict=True)):
@@ -197,7 +208,14 @@ class _ShardedFunction:
             found.append(sharding)
         return found
 
-    def _traced(self, mesh: Mesh, manual: Any, structure: Any, parts: Any, shardings: Any) -> _Traced:
+    def _traced(
+        self,
+        mesh: Mesh,
+        manual: Any,
+        structure: PyTreeDef,
+        parts: tuple[ShapedArray, ...],
+        shardings: tuple[Sharding, ...],
+    ) -> _Traced:
         """The function traced for parts of these types. Kept, unless it closed over values of an outer trace."""
         out_leaves, out_structure = tree.flatten(self._out_specs)
         specs = (shardings, out_structure, tuple(out_leaves))
@@ -215,10 +233,10 @@ class _ShardedFunction:
                 table[key] = found
         return found
 
-    def _trace(self, mesh: Mesh, manual: tuple[Any, ...], structure: Any, parts: Any, shardings: Any) -> _Traced:
+    def _trace(self, mesh: Mesh, manual: tuple[Any, ...], structure: PyTreeDef, parts: Any, shardings: Any) -> _Traced:
         out_tree: list[Any] = []
 
-        def flat(*tracers: Any) -> list[Any]:
+        def flat(*tracers: Value) -> list[Array]:
             leaves, treedef = returned_leaves(self._f(*structure.unflatten(tracers)), "shard_map: the function")
             out_tree.append(treedef)
             return leaves
@@ -229,7 +247,9 @@ class _ShardedFunction:
             self._check_results(program, out_shardings, out_tree[0])
         return _Traced(program, out_shardings, out_tree[0])
 
-    def _shardings_of_results(self, mesh: Mesh, manual: Any, out_tree: Any, closed: ClosedJaxpr) -> list[NamedSharding]:
+    def _shardings_of_results(
+        self, mesh: Mesh, manual: Any, out_tree: PyTreeDef, closed: ClosedJaxpr
+    ) -> list[NamedSharding]:
         specs = flatten_axes("shard_map out_specs", out_tree, self._out_specs)
         found = [as_named(mesh, spec, "out_specs", manual) for spec in specs]
         for position, (aval, sharding) in enumerate(zip(closed.out_avals, found, strict=True)):
@@ -241,7 +261,7 @@ class _ShardedFunction:
                 )
         return found
 
-    def _check_results(self, program: MappedProgram, shardings: Sequence[NamedSharding], out_tree: Any) -> None:
+    def _check_results(self, program: MappedProgram, shardings: Sequence[NamedSharding], out_tree: PyTreeDef) -> None:
         """Raise ValueError for a result that may differ along an axis that its spec does not name."""
         for position, axes in program.undeclared(shardings):
             raise ValueError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.programs import stacking, unstacking
@@ -25,8 +25,11 @@ from tangrad.autodiff import (
     partial_eval_jaxpr,
     symbolic_zeros,
 )
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var, equation_effects
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Sharding, Var, equation_effects
 from tangrad.sharding import NamedSharding
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
 
 jvp = RuleSet("jvp", api=1)
 linearize = RuleSet("linearize", api=1)
@@ -174,7 +177,9 @@ def _stacks(
     return tuple([over_all(mesh, [axis for axis in manual_axes if axis in axes]) for axes in differing])
 
 
-def _cuts_of_residuals(stacks: Sequence[NamedSharding], in_shardings: Any, sources: Sequence[Any]) -> list[Any]:
+def _cuts_of_residuals(
+    stacks: Sequence[NamedSharding], in_shardings: tuple[Sharding, ...], sources: Sequence[Any]
+) -> list[Sharding]:
     own = iter(stacks)
     return [next(own) if source is None else in_shardings[source] for source in sources]
 
@@ -185,7 +190,7 @@ def _of_residuals(closed: ClosedJaxpr, sources: Sequence[Any]) -> ClosedJaxpr:
     return unstacking(closed, [*stacked, *[False] * (len(closed.in_avals) - len(stacked))])
 
 
-def _as_call(params: dict[str, Any]) -> ClosedJaxpr:
+def _as_call(params: Params) -> ClosedJaxpr:
     """A program of one equation: the tape then holds one for the whole map."""
     program, manual = params["jaxpr"], params["manual_axes"]
     inputs = [

@@ -7,25 +7,28 @@ Parameters: `jaxpr`, the program; `mesh`; `in_shardings` and `out_shardings`, ho
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.shard_map.specs import part_aval, whole_aval
 from tangrad._sharding.shard_map.vmaps import as_vmaps
-from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, thread
+from tangrad.core import Array, ClosedJaxpr, NamedAxisEffect, PrimitiveSet, ShapedArray, thread
 from tangrad.core.programs import program_for, to_arrays
 from tangrad.core.settings import is_checking_values
 from tangrad.core.transformations import one_equation
 
+if TYPE_CHECKING:
+    from tangrad.typing import Params
+
 shard_map = PrimitiveSet("shard_map", api=1)
 
 
-def _effects(avals: Any, params: dict[str, Any]) -> frozenset[Any]:
+def _effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Any]:
     """Those of the program, less the axes that are mapped here."""
     bound = {NamedAxisEffect(name) for name in params["manual_axes"]}
     return frozenset(params["jaxpr"].effects) - bound
 
 
-def _run(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def _run(args: tuple[Array, ...], params: dict[str, Any]) -> Any:
     """Outside of programs: as a compiled program of one equation; where values are checked, operation by operation."""
     if is_checking_values() or thread.disable_jit:
         return tuple(as_vmaps(*args, **params))
@@ -62,7 +65,7 @@ def shard_map_p(
     out_shardings: Any,
     manual_axes: tuple[Any, ...],
     checked: bool,
-) -> Any:
+) -> tuple[ShapedArray, ...]:
     """The results of `jaxpr` on each device, put together."""
     for position, (aval, sharding, expected) in enumerate(zip(avals, in_shardings, jaxpr.in_avals, strict=True)):
         given = part_aval(aval, sharding)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from tangrad.core import ClosedJaxpr, as_operand, eval_jaxpr, literal, trace_to_
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.extend.collectives import differing, psum_p
 from tangrad.extend.lax import mul_p, reshape_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 _made = JaxprCache()
 register_cache(_made.clear)
@@ -87,11 +90,11 @@ def sharing_cotangents(closed: ClosedJaxpr, shares: Sequence[int], sums: Sequenc
     return _made.get(closed, ("sharing", tuple(shares), tuple(sums)), make)
 
 
-def _part(cotangent: Any, count: int) -> Any:
+def _part(cotangent: Value, count: int) -> Value:
     if count == 1 or (not np.issubdtype(cotangent.aval.dtype, np.inexact) and cotangent.aval.dtype.kind != "V"):
         return cotangent
     return mul_p.bind(cotangent, literal(1 / count, cotangent.aval.dtype))
 
 
-def _with_shape(value: Any, shape: tuple[int, ...]) -> Any:
+def _with_shape(value: Value, shape: tuple[int, ...]) -> Value:
     return reshape_p.bind(as_operand(value), new_sizes=shape, dimensions=None)

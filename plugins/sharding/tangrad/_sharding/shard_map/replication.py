@@ -7,11 +7,25 @@ that it names; collectives that make values equal have rules that say so, and so
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from tangrad.core import ClosedJaxpr, Jaxpr, Literal, axes_of_effects, calls_rules, equation_effects, rule_table
+from tangrad.core import (
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Primitive,
+    axes_of_effects,
+    calls_rules,
+    equation_effects,
+    rule_table,
+)
 from tangrad.core.tools import sub_jaxprs
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
+
 
 Axes = frozenset[Any]
 
@@ -63,7 +77,7 @@ def types_suffice(jaxpr: Jaxpr) -> bool:
     return True
 
 
-def _named(eqn: Any) -> Axes:
+def _named(eqn: JaxprEqn) -> Axes:
     return axes_of_effects(equation_effects(eqn.primitive, tuple([atom.aval for atom in eqn.invars]), eqn.params))
 
 
@@ -71,10 +85,10 @@ def _union(sets: Sequence[Axes]) -> Axes:
     return frozenset().union(*sets)
 
 
-def default_rule(primitive: Any) -> Any:
+def default_rule(primitive: Primitive) -> Callable[..., Any]:
     """Of a primitive without a rule: its one program of the same inputs and outputs decides, or the union of all."""
 
-    def rule(varying: tuple[Axes, ...], params: dict[str, Any]) -> Any:
+    def rule(varying: tuple[Axes, ...], params: Params) -> Any:
         programs = [program for program in sub_jaxprs(params) if isinstance(program, ClosedJaxpr)]
         if len(programs) == 1 and len(programs[0].in_avals) == len(varying) and primitive.multiple_results:
             return tuple(varying_of_program(programs[0], varying))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +12,12 @@ from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad._sharding.shard_map.specs import differing_part, part_aval
 from tangrad.conformance import Sample, draw
-from tangrad.core import find_primitive, get_aval, trace_to_closed_jaxpr
+from tangrad.core import Array, find_primitive, get_aval, trace_to_closed_jaxpr
 from tangrad.extend import collectives
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 ROWS = 8  # divides by the devices of every mesh here
 
@@ -52,16 +55,16 @@ def _bind(name: str, *operands: Any, **params: Any) -> Any:
     return find_primitive(name).bind(*operands, **params)
 
 
-def _sum(x: Any, *axes: Any) -> Any:
+def _sum(x: Value, *axes: Any) -> Value:
     return collectives.psum_p.bind(x, axes=axes, axis_index_groups=None)
 
 
-def _wave(x: Any, y: Any) -> Any:
+def _wave(x: Value, y: Value) -> Values:
     product = _bind("elementwise.mul", _bind("elementwise.sin", x), y)
     return product, _sum(product, "x", 0)
 
 
-def _shifted(x: Any, v: Any) -> Any:
+def _shifted(x: Value, v: Any) -> tuple[Array, ...]:
     """Each device sends to the next one, and all have the sum; the second argument is the same everywhere."""
     count = ROWS // x.shape[0]
     ring = tuple([(number, (number + 1) % count) for number in range(count)])
@@ -69,13 +72,13 @@ def _shifted(x: Any, v: Any) -> Any:
     return sent, _bind("elementwise.mul", v, _sum(_bind("elementwise.mul", x, sent), "x", 0))
 
 
-def _of_grid(x: Any, y: Any) -> Any:
+def _of_grid(x: Value, y: Value) -> Values:
     """A sum along one axis of the grid, of which each device keeps its rows; the other axis stays cut."""
     total = _sum(_bind("elementwise.sin", y), "x", "y", 0)
     return _bind("elementwise.mul", y, y), _bind("elementwise.mul", _sum(x, "x"), _sum(total, 0))
 
 
-def _around(x: Any, v: Any) -> Any:
+def _around(x: Value, v: Value) -> Values:
     """`i` is an axis around the map; `x` is its own, though one around it has the same name."""
     own = _sum(_bind("elementwise.sin", x), "x", 0)
     return _bind("elementwise.mul", x, _sum(x, "i")), _bind("elementwise.mul", v, _sum(own, "i"))
@@ -83,7 +86,7 @@ def _around(x: Any, v: Any) -> Any:
 
 def sample(
     function: Callable[..., Any],
-    args: Sequence[Any],
+    args: Sequence[np.ndarray],
     mesh: Mesh,
     in_specs: Sequence[PartitionSpec],
     out_specs: Sequence[PartitionSpec],

@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.shard_map.fitting import fitted
-from tangrad.core import Primitive, holding, thread
+from tangrad.core import Array, Primitive, holding, thread
 from tangrad.extend.collectives import differing, psum_p
 from tangrad.sharding import Mesh, get_mesh
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 
 class _Around(threading.local):
@@ -27,18 +30,18 @@ class _TypedAxes:
 
     __slots__ = ("names",)
 
-    def __init__(self, names: tuple[Any, ...]) -> None:
+    def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
 
     def without(self, names: Sequence[Any]) -> _TypedAxes:
         """The same for the others of these axes."""
         return _TypedAxes(tuple([name for name in self.names if name not in names])) if names else self
 
-    def total(self, value: Any, names: tuple[Any, ...]) -> Any:
+    def total(self, value: Value, names: tuple[str, ...]) -> Array:
         """The sum of a value over axes along which it differs."""
         return psum_p.bind(value, axes=names, axis_index_groups=None)
 
-    def marked(self, value: Any, names: tuple[Any, ...]) -> Any:
+    def marked(self, value: Value, names: tuple[str, ...]) -> Value:
         """A value as one that differs along axes."""
         return differing(value, names)
 

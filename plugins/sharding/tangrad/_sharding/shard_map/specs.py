@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
+
+if TYPE_CHECKING:
+    from tangrad.core import ShapedArray
 
 
 def as_named(mesh: Mesh, spec: Any, what: str, manual: Sequence[Any]) -> NamedSharding:
@@ -27,19 +30,19 @@ def mentioned(sharding: NamedSharding) -> tuple[Any, ...]:
     return tuple([axis for axes in sharding.dimension_axes(max(len(sharding.spec), 1)) for axis in axes])
 
 
-def part_aval(aval: Any, sharding: NamedSharding) -> Any:
+def part_aval(aval: Any, sharding: NamedSharding) -> ShapedArray:
     """The type of a part."""
     return aval.plain.update(shape=sharding.shard_shape(aval.shape))
 
 
-def differing_part(aval: Any, sharding: NamedSharding) -> Any:
+def differing_part(aval: ShapedArray, sharding: NamedSharding) -> ShapedArray:
     """The type of a part that records along which axes parts differ."""
     sizes = sharding.mesh.shape
     part = part_aval(aval, sharding)
     return part.update(named_shape={**dict(part.named_shape), **{axis: sizes[axis] for axis in mentioned(sharding)}})
 
 
-def whole_aval(aval: Any, sharding: NamedSharding, manual: Sequence[Any]) -> Any:
+def whole_aval(aval: ShapedArray, sharding: NamedSharding, manual: Sequence[Any]) -> ShapedArray:
     """The type of the array of which `aval` is a part; it records nothing of the axes that are mapped here."""
     counts = sharding.tiles(len(aval.shape))
     whole = aval.plain.update(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.shard_map.constraints import check_constraints
 from tangrad._sharding.shard_map.primitives import shard_map_p
@@ -11,8 +11,11 @@ from tangrad._sharding.shard_map.replication import types_suffice, varying_of_pr
 from tangrad._sharding.shard_map.sameness import with_cotangent_sums_for
 from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad._sharding.shard_map.specs import mentioned, uncut
-from tangrad.core import ClosedJaxpr, closed_over_as_arguments, trace_to_jaxpr
+from tangrad.core import ClosedJaxpr, ShapedArray, closed_over_as_arguments, trace_to_jaxpr
 from tangrad.sharding import Mesh, NamedSharding
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 
 class MappedProgram:
@@ -30,7 +33,7 @@ class MappedProgram:
     def __init__(
         self,
         function: Callable[..., Sequence[Any]],
-        parts: Sequence[Any],
+        parts: Sequence[ShapedArray],
         name: str,
         mesh: Mesh,
         manual_axes: tuple[Any, ...],
@@ -74,7 +77,7 @@ class MappedProgram:
                 return False
         return types_suffice(self.jaxpr.jaxpr)
 
-    def bind(self, values: Sequence[Any], out_shardings: Sequence[NamedSharding]) -> Any:
+    def bind(self, values: Sequence[Value], out_shardings: Sequence[NamedSharding]) -> Any:
         """Map it over whole arrays."""
         return shard_map_p.bind(
             *self.outer,

@@ -9,14 +9,17 @@ one that clips them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.programs import sharing_cotangents, with_differing_results
 from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad._sharding.shard_map.specs import mentioned, size_along
-from tangrad.autodiff import Zero, is_linear, symbolic_zeros, transpose_jaxpr
-from tangrad.core import RuleSet
+from tangrad.autodiff import Linear, Zero, is_linear, symbolic_zeros, transpose_jaxpr
+from tangrad.core import Array, RuleSet, ShapedArray, Sharding
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 transpose = RuleSet("transpose", api=1)
 
@@ -24,15 +27,15 @@ transpose = RuleSet("transpose", api=1)
 @transpose.rule(shard_map_p)
 @symbolic_zeros
 def _(
-    cotangents: Any,
-    *args: Any,
+    cotangents: Values,
+    *args: Value | Linear,
     jaxpr: Any,
     mesh: Any,
-    in_shardings: Any,
+    in_shardings: tuple[Sharding, ...],
     out_shardings: Any,
     manual_axes: Any,
     checked: bool,
-) -> Any:
+) -> tuple[Array | None, ...]:
     linear = tuple([is_linear(arg) for arg in args])
     given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
 
@@ -43,7 +46,7 @@ def _(
     cuts = [sharding for sharding, unknown in zip(in_shardings, linear, strict=True) if unknown]
     present = [(ct, sharding) for ct, sharding, has in zip(cotangents, out_shardings, given, strict=True) if has]
 
-    def alike(sharding: Any, aval: Any) -> tuple[Any, ...]:
+    def alike(sharding: Sharding, aval: ShapedArray) -> tuple[Any, ...]:
         """The axes along which parts are the same, though for all that is known of the program they might differ."""
         typed = [name for name, _ in aval.named_shape]
         return tuple([axis for axis in not_in(sharding) if not checked or axis in typed])

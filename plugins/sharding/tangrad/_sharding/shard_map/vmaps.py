@@ -6,23 +6,26 @@ front, and the program is mapped over one after the other. Collectives then are 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad.batching import AxisInfo, batch_jaxpr
-from tangrad.core import as_operand, eval_jaxpr
+from tangrad.core import Array, ClosedJaxpr, Sharding, as_operand, eval_jaxpr
 from tangrad.extend.lax import index_in_dim, reshape_p, transpose_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 
 def as_vmaps(
-    *args: Any,
-    jaxpr: Any,
+    *args: Value,
+    jaxpr: ClosedJaxpr,
     mesh: Any,
-    in_shardings: Any,
-    out_shardings: Any,
+    in_shardings: tuple[Sharding, ...],
+    out_shardings: tuple[Sharding, ...],
     manual_axes: tuple[Any, ...],
     checked: bool,
-) -> list[Any]:
+) -> list[Array]:
     """The results of a sharded map of whole arrays."""
     sizes = mesh.shape
     inputs = [_axes_of(sharding, len(aval.shape)) for sharding, aval in zip(in_shardings, jaxpr.in_avals, strict=True)]
@@ -45,7 +48,7 @@ def as_vmaps(
     ]
 
 
-def _axes_of(sharding: Any, ndim: int) -> tuple[tuple[Any, ...], ...]:
+def _axes_of(sharding: Sharding, ndim: int) -> tuple[tuple[Any, ...], ...]:
     return sharding.dimension_axes(ndim)
 
 
@@ -53,7 +56,7 @@ def _mentions(per_dimension: Any, axis: Any) -> bool:
     return any([axis in axes for axes in per_dimension])
 
 
-def _axes_to_front(x: Any, cut: Any, sizes: Any, order: Any) -> Any:
+def _axes_to_front(x: Value, cut: Any, sizes: Any, order: Any) -> Value:
     """A whole array with a dimension for each axis that cuts it, in the order of the axes, and then those of a part."""
     split: list[int] = []
     names: list[Any] = []
@@ -69,7 +72,7 @@ def _axes_to_front(x: Any, cut: Any, sizes: Any, order: Any) -> Any:
     return _transposed(_reshaped(x, tuple(split)), (*leading, *rest))
 
 
-def _axes_into_dimensions(x: Any, cut: Any, leading: list[Any]) -> Any:
+def _axes_into_dimensions(x: Value, cut: Any, leading: list[Any]) -> Any:
     """The opposite, of a result whose first dimensions are axes. Of one that is the same along an axis the first."""
     for axis in list(leading):
         if not _mentions(cut, axis):
@@ -88,9 +91,9 @@ def _axes_into_dimensions(x: Any, cut: Any, leading: list[Any]) -> Any:
     return _reshaped(_transposed(x, tuple(permutation)), tuple(shape))
 
 
-def _reshaped(x: Any, shape: tuple[int, ...]) -> Any:
+def _reshaped(x: Value, shape: tuple[int, ...]) -> Value:
     return x if x.aval.shape == shape else reshape_p.bind(x, new_sizes=shape, dimensions=None)
 
 
-def _transposed(x: Any, permutation: tuple[int, ...]) -> Any:
+def _transposed(x: Value, permutation: tuple[int, ...]) -> Value:
     return x if permutation == tuple(range(len(permutation))) else transpose_p.bind(x, permutation=permutation)

@@ -70,7 +70,7 @@ def as_substitution(subst: Any) -> Substitution:
     return subst if isinstance(subst, Substitution) else Substitution(subst)
 
 
-def renamed_axes(axes: Any, subst: Any, what: str = "an equation") -> Any:
+def renamed_axes(axes: Any, subst: Substitution, what: str = "an equation") -> Any:
     """A list of axes with their new names; integers are dimensions of an operand, and stay. A bare name stays bare.
 
     Raises ValueError where two axes get one name.
@@ -87,7 +87,7 @@ def renamed_axes(axes: Any, subst: Any, what: str = "an equation") -> Any:
     return found[0] if not many and len(found) == 1 else tuple(found)
 
 
-def renamed_aval(aval: ShapedArray, subst: Substitution) -> Any:
+def renamed_aval(aval: ShapedArray, subst: Substitution) -> ShapedArray:
     """A type with its named axes renamed."""
     if not aval.named_shape:
         return aval

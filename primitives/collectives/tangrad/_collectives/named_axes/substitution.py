@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from tangrad._collectives.named_axes.names import Substitution, as_substitution, renamed_aval
 from tangrad.core import (
@@ -24,9 +24,10 @@ from tangrad.errors import MissingRuleError
 from tangrad.typing import Params
 
 AXIS_SUBST = rule_table("axis_subst")
+Program = TypeVar("Program", Jaxpr, ClosedJaxpr)
 
 
-def subst_axis_names(jaxpr: Any, subst: Any, sizes: Mapping[Any, int] | None = None) -> Any:
+def subst_axis_names(jaxpr: Program, subst: Any, sizes: Mapping[Any, int] | None = None) -> Program:
     """The program with other names for the mapped axes that it uses and does not bind itself.
 
     Args:
@@ -124,14 +125,16 @@ def _check_renamed(eqn: JaxprEqn, effects: frozenset[Any], subst: Substitution) 
         )
 
 
-def subst_in_programs(params: Params, subst: Any) -> dict[str, Any]:
+def subst_in_programs(params: Params, subst: Substitution) -> dict[str, Any]:
     """The default rule: the names are substituted in all programs among the parameters."""
     substitution = as_substitution(subst)
     return {name: _value(value, substitution) for name, value in params.items()}
 
 
 def _value(value: Any, subst: Substitution) -> Any:
-    if isinstance(value, (Jaxpr, ClosedJaxpr)):
+    if isinstance(value, ClosedJaxpr):
+        return subst_axis_names(value, subst)
+    if isinstance(value, Jaxpr):
         return subst_axis_names(value, subst)
     if type(value) is tuple and any([isinstance(item, (Jaxpr, ClosedJaxpr)) for item in value]):
         new = tuple([_value(item, subst) for item in value])

@@ -10,7 +10,7 @@ from tangrad._lax.contractions.ragged import CONTRACTING, RaggedDotDimensionNumb
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad.batching import AxisInfo, move_axis, place_axis
 from tangrad.core import RuleSet
-from tangrad.typing import Dims, Params, Value, Values
+from tangrad.typing import Dims, DType, Params, Value, Values
 
 batch = RuleSet("batch", api=1)
 
@@ -23,7 +23,7 @@ def _dot_general(
     axis_info: AxisInfo,
     dimension_numbers: Any,
     precision: Any,
-    preferred_element_type: Any,
+    preferred_element_type: DType | None,
 ) -> tuple[Value, int | None]:
     lhs, rhs = args
     numbers, dim = batched(dimension_numbers, lhs.aval.ndim, rhs.aval.ndim, *dims)

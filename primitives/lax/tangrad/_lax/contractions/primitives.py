@@ -61,7 +61,7 @@ def dot_general_p(
     *,
     dimension_numbers: DotDimensionNumbers,
     precision: Any,
-    preferred_element_type: Any,
+    preferred_element_type: DType | None,
 ) -> ShapedArray:
     """The products of two arrays, summed over contracting dimensions and paired along batch dimensions.
 

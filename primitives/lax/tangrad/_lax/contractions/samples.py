@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._lax.contractions.primitives import dot_general_p
 from tangrad._lax.contractions.ragged import ragged_dot_general_p, ragged_numbers
 from tangrad.conformance import Sample, draw
+
+if TYPE_CHECKING:
+    from tangrad.typing import DType
 
 VECTORS = ((0,), (0,)), ((), ())
 MATRICES = ((1,), (0,)), ((), ())
@@ -54,11 +57,11 @@ def _ragged_samples() -> list[Sample]:
 def _ragged(
     left: Any,
     right: Any,
-    sizes: Any,
+    sizes: np.ndarray,
     numbers: Any,
     *,
     kind: str = "float32",
-    preferred: Any = None,
+    preferred: DType | None = None,
     **options: Any,
 ) -> Sample:
     args = draw(*left, dtype=kind), draw(*right, dtype=kind, seed=1), sizes
@@ -70,7 +73,7 @@ def _ragged(
     return Sample(ragged_dot_general_p, args, params, tolerance=1e-4, **options)
 
 
-def _sample(left: Any, right: Any, numbers: Any, *, kind: str = "float32", preferred: Any = None) -> Sample:
+def _sample(left: Any, right: Any, numbers: Any, *, kind: str = "float32", preferred: DType | None = None) -> Sample:
     args = draw(*left, dtype=kind), draw(*right, dtype=kind, seed=1)
     params = {"dimension_numbers": numbers, "precision": None, "preferred_element_type": preferred}
     return Sample(dot_general_p, args, params, tolerance=1e-4)

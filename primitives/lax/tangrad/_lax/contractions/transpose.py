@@ -20,7 +20,7 @@ from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.structure.primitives import transpose_p
 from tangrad.autodiff import Linear, is_linear
 from tangrad.core import RuleSet, ShapedArray
-from tangrad.typing import Value
+from tangrad.typing import DType, Value
 
 transpose = RuleSet("transpose", api=1)
 
@@ -33,7 +33,7 @@ def _dot_general(
     *,
     dimension_numbers: DotDimensionNumbers,
     precision: Any,
-    preferred_element_type: Any,
+    preferred_element_type: DType | None,
 ) -> tuple[Value | None, ...]:
     rhs_is_linear = is_linear(rhs)
     if rhs_is_linear and is_linear(lhs):

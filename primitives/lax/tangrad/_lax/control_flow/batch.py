@@ -79,10 +79,10 @@ for _primitive, _lead in CHOICES.items():
 
 def _select(
     index: Value,
-    operands: Sequence[Any],
+    operands: Sequence[Value],
     dims: Sequence[Any],
     axis_info: AxisInfo,
-    branches: Any,
+    branches: tuple[ClosedJaxpr, ...],
 ) -> Any:
     """All branches on all rows, and for each row the results of the branch that its index chooses."""
     refused = _exact_effects(*branches)
@@ -204,14 +204,14 @@ def _mask(
 
 
 def _make_mask(condition: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int) -> tuple[ClosedJaxpr, ClosedJaxpr, int]:
-    def any_row(*args: Any) -> list[Any]:
+    def any_row(*args: Value) -> list[Value]:
         (rows,) = eval_jaxpr(condition.jaxpr, condition.consts, *args)
         return [reduce_or_p.bind(rows, axes=(0,))]
 
     count = len(body.out_avals)
     consts = len(body.in_avals) - count
 
-    def step(*args: Any) -> list[Any]:
+    def step(*args: Value) -> list[Value]:
         cond_consts, body_consts, carry = split_list(args, cond_nconsts, consts)
         (rows,) = eval_jaxpr(condition.jaxpr, condition.consts, *cond_consts, *carry)
         new = eval_jaxpr(body.jaxpr, body.consts, *body_consts, *carry)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.core import (
     Array,
@@ -29,6 +29,9 @@ from tangrad.core.caches import JaxprCache, free_after_fork, register_cache
 from tangrad.core.settings import cache_context
 from tangrad.typing import Value
 
+if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
+
 SIGNATURE_LIMIT = 64  # programs kept for one function
 
 
@@ -43,7 +46,7 @@ class Body:
 
     __slots__ = ("__weakref__", "consts", "jaxpr", "out_tree")
 
-    def __init__(self, jaxpr: ClosedJaxpr, consts: list[Any], out_tree: Any) -> None:
+    def __init__(self, jaxpr: ClosedJaxpr, consts: list[Value], out_tree: PyTreeDef) -> None:
         self.jaxpr = jaxpr
         self.consts = consts
         self.out_tree = out_tree
@@ -60,7 +63,7 @@ register_cache(_bodies.clear)
 
 def trace_body(
     function: Callable[..., Any],
-    in_tree: Any,
+    in_tree: PyTreeDef,
     in_avals: Sequence[ShapedArray],
     what: str,
     original: Any = None,
@@ -90,7 +93,9 @@ def trace_body(
     return body
 
 
-def _trace(function: Callable[..., Any], in_tree: Any, in_avals: Sequence[ShapedArray], what: str, named: Any) -> Body:
+def _trace(
+    function: Callable[..., Any], in_tree: PyTreeDef, in_avals: Sequence[ShapedArray], what: str, named: Any
+) -> Body:
     out_tree: list[Any] = []
 
     def flat(*values: Value) -> list[Array]:

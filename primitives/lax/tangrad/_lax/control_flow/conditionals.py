@@ -71,7 +71,7 @@ def cond(
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
 def cond(
     pred: ArrayLike, true_fun: Any, false_fun: Any, *operands: PyTree, operand: Any = _MISSING, linear: Any = None
-) -> Any:
+) -> PyTree:
     """`true_fun(*operands)` where `pred` holds, else `false_fun(*operands)`.
 
     Inside a program both functions are part of it and one of them runs, except under `vmap` over `pred`, where both run
@@ -149,7 +149,9 @@ def switch(
 @overload
 def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: Any, operand: Any = ...) -> R: ...
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
-def switch(index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: PyTree, operand: Any = _MISSING) -> Any:
+def switch(
+    index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: PyTree, operand: Any = _MISSING
+) -> PyTree:
     """`branches[index](*operands)`; an index outside the range means the nearest branch.
 
     Inside a program all functions are part of it and one of them runs, except under `vmap` over `index`, where all run
@@ -249,7 +251,12 @@ def platform_dependent(*args: PyTree, default: Callable[..., R] | None = None, *
 
 
 def _choose(
-    what: str, index: Any, branches: Sequence[Any], names: Sequence[str], operands: Any, platforms: Any = None
+    what: str,
+    index: Any,
+    branches: Sequence[Any],
+    names: Sequence[str],
+    operands: Any,
+    platforms: Any = None,
 ) -> Any:
     """Bind `cond` of the functions as programs, or with `platforms` `platform_dependent`."""
     flat, in_tree = flat_operands(operands, what, "operands")

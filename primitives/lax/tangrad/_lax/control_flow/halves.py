@@ -12,6 +12,7 @@ from tangrad.core import (
     EVAL_TRACE,
     ClosedJaxpr,
     JaxprEqn,
+    Literal,
     Primitive,
     ShapedArray,
     Var,
@@ -26,7 +27,7 @@ from tangrad.core.transformations import join_named_shapes
 from tangrad.typing import Params, Value
 
 
-def equation(primitive: Primitive, invars: Sequence[Any], params: Params) -> JaxprEqn:
+def equation(primitive: Primitive, invars: Sequence[Var | Literal], params: Params) -> JaxprEqn:
     """An equation that applies a primitive with several results to atoms."""
     avals = tuple([atom.aval for atom in invars])
     outvars = [Var(aval) for aval in primitive.infer(avals, params)]
@@ -62,7 +63,7 @@ def with_zeros(
     return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
 
 
-def zeros_atom(aval: ShapedArray, eqns: list[JaxprEqn]) -> Any:
+def zeros_atom(aval: ShapedArray, eqns: list[JaxprEqn]) -> Literal | Var:
     """Zeros of a type as an atom of a program whose equations are `eqns`; appends those that it takes."""
     if aval.named_shape:
         return _differing_zeros(aval, eqns)
@@ -89,7 +90,7 @@ def _differing_zeros(aval: ShapedArray, eqns: list[JaxprEqn]) -> Any:
     return mark.outvars[0]
 
 
-def call_program(closed: ClosedJaxpr, args: Sequence[Value]) -> Sequence[Any]:
+def call_program(closed: ClosedJaxpr, args: Sequence[Value]) -> Sequence[Value]:
     """Run a program under the current trace; where that is the bottom, as fast as possible."""
     if thread.trace is EVAL_TRACE:
         return run(closed, args)

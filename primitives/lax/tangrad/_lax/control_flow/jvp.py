@@ -27,7 +27,7 @@ def _given(tangents: Sequence[Value | Zero], flags: Sequence[bool]) -> list[Valu
     return [instantiate(tangent) for tangent, flag in zip(tangents, flags, strict=True) if flag]
 
 
-def _tangents_out(outs: Sequence[Any], nonzero: Sequence[bool], given: Sequence[Any]) -> tuple[Any, ...]:
+def _tangents_out(outs: Sequence[Any], nonzero: Sequence[bool], given: Sequence[Value]) -> tuple[Any, ...]:
     found = iter(given)
     return tuple([next(found) if has else Zero.of(out) for out, has in zip(outs, nonzero, strict=True)])
 

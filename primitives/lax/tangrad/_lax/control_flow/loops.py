@@ -39,7 +39,7 @@ def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_va
 @overload
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], T], init_val: Any) -> T: ...
 @api_boundary
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: PyTree) -> Any:
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: PyTree) -> PyTree:
     """Run `value = body_fun(value)` as long as `cond_fun(value)` holds.
 
     Forward-mode derivatives are defined; reverse-mode ones are not, because the number of iterations, and with it the
@@ -184,7 +184,7 @@ def fori_loop(
     init_val: PyTree,
     *,
     unroll: int | bool | None = None,
-) -> Any:
+) -> PyTree:
     """Run `value = body_fun(i, value)` for `i` from `lower` up to, not including, `upper`.
 
     Where both bounds are known when the program is traced this is a `scan`, which has reverse-mode derivatives; else it
@@ -252,7 +252,7 @@ def _fori_scan(start: int, length: int, body_fun: Any, init_val: Any, unroll: An
     return result
 
 
-def _following(i: Value) -> Any:
+def _following(i: Value) -> Value:
     """The next index: operators of arrays are those of tangrad-numpy; without `jit` it is a Python number."""
     return i + 1 if isinstance(i, int) else add_p.bind(i, literal(1, i.aval.dtype, i.aval.weak_type))
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
-from tangrad.tree_util import equality_errors, keystr
+from tangrad.tree_util import PyTreeDef, equality_errors, keystr
 
 if TYPE_CHECKING:
     from tangrad.core import ShapedArray
 
 
-def check_trees(what: str, first_name: str, first: Any, second_name: str, second: Any) -> None:
+def check_trees(what: str, first_name: str, first: PyTreeDef, second_name: str, second: PyTreeDef) -> None:
     """Raise TypeError unless two structures are equal, naming where they differ."""
     if first == second:
         return
@@ -38,7 +38,7 @@ def _shown(kind: str) -> str:
 
 def check_types(
     what: str,
-    treedef: Any,
+    treedef: PyTreeDef,
     first_name: str,
     first: Sequence[ShapedArray],
     second_name: str,

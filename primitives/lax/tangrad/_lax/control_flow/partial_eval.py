@@ -59,7 +59,12 @@ for _primitive, _lead in CHOICES.items():
 
 
 def _taken_apart(
-    primitive: Primitive, index: Any, flags: Flags, args: Any, branches: Any, others: dict[str, Any]
+    primitive: Primitive,
+    index: Values,
+    flags: Flags,
+    args: Values,
+    branches: tuple[ClosedJaxpr, ...],
+    others: dict[str, Any],
 ) -> PartialEval | None:
     found = [partial_eval_jaxpr(branch, flags).out_known for branch in branches]
     out_known = tuple([all(each) for each in zip(*found)])

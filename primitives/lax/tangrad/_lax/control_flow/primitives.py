@@ -105,12 +105,12 @@ def scan_p(
     return (*carried, *[rows_type(y, length) for y in ys])
 
 
-def row_type(aval: Any) -> Any:
+def row_type(aval: Any) -> ShapedArray:
     """The type of what a scan over an array has in one iteration."""
     return aval.update(shape=aval.shape[1:]) if aval.infer_types is None else aval.without_dimension(0)
 
 
-def rows_type(aval: Any, length: Any) -> Any:
+def rows_type(aval: Any, length: Any) -> ShapedArray:
     """The type of what the iterations of a scan have, stacked."""
     return aval.update(shape=(length, *aval.shape)) if aval.infer_types is None else aval.with_dimension(0, length)
 

@@ -5,13 +5,16 @@ Their programs are of double precision, as derivatives are checked in it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._lax.control_flow.primitives import control_flow
 from tangrad.conformance import Sample, draw
-from tangrad.core import ShapedArray, find_primitive, get_aval, trace_to_closed_jaxpr
+from tangrad.core import ClosedJaxpr, ShapedArray, find_primitive, get_aval, trace_to_closed_jaxpr
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
 
 P = control_flow.primitives
 VECTOR, SCALAR = draw(3, dtype="float64"), draw(dtype="float64")
@@ -22,11 +25,11 @@ def samples() -> list[Sample]:
     return [*_conditionals(), *_loops(), *_scans()]
 
 
-def _program(function: Any, *args: Any) -> Any:
+def _program(function: Any, *args: np.ndarray | np.generic) -> ClosedJaxpr:
     return trace_to_closed_jaxpr(function, tuple([get_aval(arg) for arg in args]))
 
 
-def _apply(name: str, *args: Any) -> Any:
+def _apply(name: str, *args: Any) -> Value:
     return find_primitive(f"elementwise.{name}").bind(*args)
 
 
@@ -53,14 +56,14 @@ def _loops() -> list[Sample]:
     return [Sample(P["while"], (SCALAR, count, VECTOR), params, without=without)]
 
 
-def _step(a: Any, i: Any, x: Any) -> Any:
+def _step(a: Value, i: Value, x: Value) -> Values:
     return _apply("sub", i, np.int32(1)), _apply("mul", _apply("sin", x), a)
 
 
 def _scans() -> list[Sample]:
     xs, carry = draw(4, 3, dtype="float64", seed=1), VECTOR
 
-    def body(a: Any, c: Any, x: Any) -> Any:
+    def body(a: Value, c: Value, x: Value) -> Values:
         new = _apply("sin", _apply("add", _apply("mul", c, a), x))
         return new, _apply("mul", new, x)
 

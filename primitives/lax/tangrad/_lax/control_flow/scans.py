@@ -16,7 +16,7 @@ from tangrad._lax.structure.functions import index_in_dim, stack
 from tangrad.core import Array, ClosedJaxpr, ShapedArray, api_boundary, as_array, dtypes, is_concrete, thread
 from tangrad.core.transformations import join_named_shapes
 from tangrad.errors import ConcretizationTypeError
-from tangrad.tree_util import keystr
+from tangrad.tree_util import PyTreeDef, keystr
 from tangrad.typing import Params, PyTree, Value
 
 Carry = TypeVar("Carry")
@@ -63,7 +63,7 @@ def scan(
     reverse: bool = False,
     unroll: int | bool = 1,
     _split_transpose: bool = False,
-) -> Any:
+) -> tuple[PyTree, PyTree]:
     """Run `carry, y = f(carry, x)` for each slice `x` of `xs` along its first axis.
 
     It is as this, but one small loop in the program, however long:
@@ -111,7 +111,7 @@ def run_scan(
     what: str = "scan",
     original: Any = None,
     tag: str | None = None,
-) -> Any:
+) -> tuple[PyTree, PyTree]:
     """`scan`; for functions made of it, `what` is their name and `original` the user's function (see `trace_body`)."""
     slices, xs_tree = flat_operands(xs, what, "xs")
     length = _length(what, xs, slices, length)
@@ -261,9 +261,9 @@ def promote_weak_types(carry: list[Value], out_avals: Sequence[ShapedArray]) -> 
 
 def check_carry(
     label: str,
-    in_tree: Any,
+    in_tree: PyTreeDef,
     in_avals: list[ShapedArray],
-    out_tree: Any,
+    out_tree: PyTreeDef,
     out_avals: list[ShapedArray],
     part: int | None = None,
 ) -> None:
@@ -279,7 +279,7 @@ def check_carry(
     check_types(label, in_tree, "the carry it takes", in_avals, "the carry it returns", out_avals, hint)
 
 
-def _child(treedef: Any, avals: list[ShapedArray], part: int) -> tuple[Any, list[Any]]:
+def _child(treedef: PyTreeDef, avals: list[ShapedArray], part: int) -> tuple[Any, list[Any]]:
     children = treedef.children()
     start = sum([child.num_leaves for child in children[:part]])
     return children[part], avals[start : start + children[part].num_leaves]

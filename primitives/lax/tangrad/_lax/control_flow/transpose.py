@@ -25,7 +25,7 @@ from tangrad.autodiff import (
 )
 from tangrad.core import ClosedJaxpr, JaxprEqn, Primitive, RuleSet, Var
 from tangrad.core.caches import JaxprCache, register_cache
-from tangrad.typing import Params, Value
+from tangrad.typing import Params, Value, Values
 
 transpose = RuleSet("transpose", api=1)
 
@@ -55,7 +55,9 @@ def _choice(primitive: Primitive, lead: int) -> None:
 
     @transpose.rule(primitive)
     @symbolic_zeros
-    def _(cotangents: Any, *args: Value | Linear, branches: Any, **others: Any) -> tuple[Value | None, ...]:
+    def _(
+        cotangents: Values, *args: Value | Linear, branches: tuple[ClosedJaxpr, ...], **others: Any
+    ) -> tuple[Value | None, ...]:
         index, operands = args[:lead], args[lead:]
         linear = tuple([is_linear(operand) for operand in operands])
         given = _nonzero(cotangents)

@@ -21,12 +21,12 @@ def is_complex(matrix: Value) -> bool:
     return bool(matrix.aval.dtype.kind == "c")
 
 
-def row(vector: Value) -> Any:
+def row(vector: Value) -> Array:
     """Vectors as matrices of one row."""
     return s.expand_dims(vector, (vector.aval.ndim - 1,))
 
 
-def column(vector: Value) -> Any:
+def column(vector: Value) -> Array:
     """Vectors as matrices of one column."""
     return s.expand_dims(vector, (vector.aval.ndim,))
 
@@ -42,13 +42,13 @@ def identity_like(matrix: Value) -> Array:
     return e.convert_element_type(_on_diagonal(matrix.aval.shape), matrix.aval.dtype)
 
 
-def dominated(matrix: Value) -> Any:
+def dominated(matrix: Value) -> Array:
     """A square matrix with a multiple of the identity added: regular however often rows and columns are repeated."""
     factor = literal(2 * matrix.aval.shape[-1], matrix.aval.dtype)
     return e.add(matrix, e.mul(identity_like(matrix), factor))
 
 
-def diagonal_of(matrix: Value) -> Any:
+def diagonal_of(matrix: Value) -> Array:
     """The elements on the diagonals; those of a wide or a tall matrix too."""
     rows, columns = matrix.aval.shape[-2:]
     kept = e.select(_on_diagonal(matrix.aval.shape), matrix, s.zeros_like_array(matrix))
@@ -56,25 +56,25 @@ def diagonal_of(matrix: Value) -> Any:
     return reduce_sum(kept, (rank - 1,) if rows <= columns else (rank - 2,))
 
 
-def with_diagonal(matrix: Value, value: Any) -> Any:
+def with_diagonal(matrix: Value, value: Any) -> Array:
     """The matrices with one number everywhere on their diagonals."""
     return e.select(_on_diagonal(matrix.aval.shape), s.full_like(matrix, value), matrix)
 
 
-def on_diagonal(vector: Value) -> Any:
+def on_diagonal(vector: Value) -> Array:
     """Square matrices with the elements of vectors on their diagonals."""
     shape = (*vector.aval.shape, vector.aval.shape[-1])
     spread = s.broadcast_in_dim(vector, shape, (*range(vector.aval.ndim - 1), vector.aval.ndim))
     return e.select(_on_diagonal(shape), spread, s.zeros_like_array(spread))
 
 
-def trace_of(matrix: Value) -> Any:
+def trace_of(matrix: Value) -> Array:
     """The sums of the diagonals, as matrices of one element."""
     total = reduce_sum(diagonal_of(matrix), (matrix.aval.ndim - 2,))
     return s.expand_dims(total, (total.aval.ndim, total.aval.ndim + 1))
 
 
-def safe_reciprocal(x: Any) -> Any:
+def safe_reciprocal(x: Value) -> Array:
     """1 / x, and 0 where x is 0."""
     vanishes = e.eq(x, s.zeros_like_array(x))
     one = s.full_like(x, 1)
@@ -127,13 +127,13 @@ def _take(matrix: Value, order: Value, axis: int) -> Array:
     )
 
 
-def inverse_permutation(order: Value) -> Any:
+def inverse_permutation(order: Value) -> Array:
     """The permutation p with p[order[i]] = i."""
     from_one = s.broadcasted_iota(order.aval.dtype, order.aval.shape, order.aval.ndim - 1)
     return sort_p.bind(order, from_one, dimension=order.aval.ndim - 1, is_stable=True, num_keys=1)[1]
 
 
-def shifted(x: Value, offset: int, axis: int) -> Any:
+def shifted(x: Value, offset: int, axis: int) -> Value:
     """Element i - offset at place i along a dimension; 0 where there is none."""
     config = [(offset, -offset, 0) if dimension == axis else (0, 0, 0) for dimension in range(x.aval.ndim)]
     return x if offset == 0 else s.pad(x, literal(0, x.aval.dtype), config)

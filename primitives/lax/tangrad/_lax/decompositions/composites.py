@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._lax.decompositions.algebra import column, cropped, with_diagonal
 from tangrad._lax.elementwise import functions as e
@@ -10,6 +10,9 @@ from tangrad._lax.linalg.functions import triangular_solve
 from tangrad._lax.linalg.matrices import adjoint, conjugated, lower_triangle, product, upper_triangle
 from tangrad._lax.structure import functions as s
 from tangrad.typing import Value
+
+if TYPE_CHECKING:
+    from tangrad.core import Array
 
 
 def accumulated(a: Value, taus: Value) -> tuple[Any, Any, Any]:
@@ -26,7 +29,7 @@ def accumulated(a: Value, taus: Value) -> tuple[Any, Any, Any]:
     return vectors, with_diagonal(e.mul(factors, products), 1), factors
 
 
-def householder_product(a: Value, taus: Value) -> Any:
+def householder_product(a: Value, taus: Value) -> Array:
     """The first columns of the product of reflections."""
     vectors, mixing, factors = accumulated(a, taus)
     first = adjoint(cropped(vectors, a.aval.shape[-1], taus.aval.shape[-1]))
@@ -34,7 +37,7 @@ def householder_product(a: Value, taus: Value) -> Any:
     return e.sub(with_diagonal(s.zeros_like_array(a), 1), product(vectors, inner))
 
 
-def reflected(a: Any, taus: Any, c: Any, inversely: bool) -> Any:
+def reflected(a: Any, taus: Any, c: Any, inversely: bool) -> Array:
     """The product of reflections, or its inverse, times other matrices."""
     vectors, mixing, factors = accumulated(a, taus)
     inner = product(adjoint(vectors), c)

@@ -52,19 +52,19 @@ jvp.not_applicable("what LAPACK keeps below the diagonal is no matrix: different
 jvp.not_applicable("the field has no derivative of it", schur_p, hessenberg_p, tridiagonal_p)
 
 
-def _reciprocal_gaps(values: Any) -> Any:
+def _reciprocal_gaps(values: Value) -> Value:
     """1 / (v_j - v_i) off the diagonal, 0 on it."""
     one = identity_like(on_diagonal(values))
     gaps = e.sub(row(values), column(values))
     return e.sub(e.div(s.full_like(gaps, 1), e.add(gaps, one)), one)
 
 
-def _like(values: Any, matrix: Value) -> Any:
+def _like(values: Value, matrix: Value) -> Value:
     """Real numbers in the dtype of a matrix."""
     return e.convert_element_type(values, matrix.aval.dtype)
 
 
-def _real(x: Any) -> Any:
+def _real(x: Value) -> Value:
     return e.real(x) if is_complex(x) else x
 
 
@@ -193,7 +193,7 @@ def _svd(
     return (u, values, vh), (u_tangent, values_tangent, adjoint(v_tangent))
 
 
-def _reciprocal_sums(values: Any) -> Any:
+def _reciprocal_sums(values: Value) -> Value:
     """1 / (v_j + v_i) off the diagonal, 1 on it."""
     sums = with_diagonal(e.add(row(values), column(values)), 1)
     return e.div(s.full_like(sums, 1), sums)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tangrad._lax.checks import INTEGER, check_dtype, check_int, check_same_dtype
 from tangrad._lax.decompositions.algebra import cropped, padded
 from tangrad._lax.decompositions.composites import householder_product as _householder_product
 from tangrad._lax.linalg.checks import check_ranks, check_square, check_wide
 from tangrad._lax.linalg.matrices import upper_triangle
 from tangrad.core import Array, PrimitiveSet, ShapedArray, dtypes
-from tangrad.typing import Value
+from tangrad.typing import DType, Value
 
 decompositions = PrimitiveSet("decompositions", api=1)
 
@@ -33,11 +35,11 @@ def _matrix(
     return x.shape[:-2], rows, columns, min(rows, columns)
 
 
-def _real(dtype: Any) -> Any:
+def _real(dtype: DType) -> np.dtype:
     return dtypes.to_floating_dtype(dtype)
 
 
-def _complex(dtype: Any) -> Any:
+def _complex(dtype: DType) -> np.dtype:
     return dtypes.as_dtype("complex64" if dtypes.dtype_name(dtype) in ("float32", "complex64") else "complex128")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tangrad._lax.decompositions.algebra import (
     diagonal_of,
     inverse_permutation,
@@ -42,7 +44,7 @@ def solve(a: Value, b: Value) -> Array:
     return solve_by_factors(lu, permutation, b)
 
 
-def determinant(a: Value) -> Any:
+def determinant(a: Value) -> Array:
     """The product of the diagonal of U, with the sign of the permutation."""
     lu, pivots, _ = lu_p.bind(a)
     signs = signs_of(pivots, a.aval.dtype)
@@ -50,7 +52,7 @@ def determinant(a: Value) -> Any:
     return e.mul(reduce_prod(factors, (factors.aval.ndim - 1,)), signs)
 
 
-def signs_of(pivots: Value, dtype: Any) -> Any:
+def signs_of(pivots: Value, dtype: np.dtype) -> Array:
     """The signs of the permutations that exchanges make."""
     axis = pivots.aval.ndim - 1
     moved = e.ne(pivots, s.broadcasted_iota(pivots.aval.dtype, pivots.aval.shape, axis))
@@ -59,7 +61,7 @@ def signs_of(pivots: Value, dtype: Any) -> Any:
     return e.sub(s.full_like(odd, 1), e.mul(odd, 2))
 
 
-def adjugate(a: Value, determinant_of: Any) -> Any:
+def adjugate(a: Value, determinant_of: Any) -> Array:
     """det(U Vᴴ) V S' Uᴴ for a = U S Vᴴ, where S' has on its diagonal the products of all other singular values.
 
     So it is right where the matrix is singular.
@@ -73,7 +75,7 @@ def adjugate(a: Value, determinant_of: Any) -> Any:
     return e.mul(product(scaled, adjoint(u)), s.expand_dims(phase, (phase.aval.ndim, phase.aval.ndim + 1)))
 
 
-def pseudoinverse(a: Value, rtol: Any, *, hermitian: bool) -> Any:
+def pseudoinverse(a: Value, rtol: Value, *, hermitian: bool) -> Array:
     """V S⁺ Uᴴ: singular values up to rtol times the greatest are taken for 0."""
     if 0 in a.aval.shape:
         return s.full((*a.aval.shape[:-2], a.aval.shape[-1], a.aval.shape[-2]), 0, a.aval.dtype)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._lax.checks import check_same_dtype
 from tangrad._lax.decompositions import solving
 from tangrad._lax.linalg.checks import check_ranks, check_square, check_wide
 from tangrad.core import PrimitiveSet, ShapedArray, dtypes
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 systems = PrimitiveSet("systems", api=1)
 
@@ -35,7 +38,7 @@ def determinant_p(a: ShapedArray) -> ShapedArray:
     return ShapedArray(a.shape[:-2], a.dtype)
 
 
-def _adjugate(a: Any) -> Any:
+def _adjugate(a: Value) -> Value:
     return solving.adjugate(a, determinant_p.bind)
 
 

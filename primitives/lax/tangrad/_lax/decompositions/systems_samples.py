@@ -45,7 +45,7 @@ def samples() -> list[Sample]:
     return found
 
 
-def _regular(*shape: int, dtype: str) -> Any:
+def _regular(*shape: int, dtype: str) -> np.ndarray:
     return draw(*shape, dtype=dtype) + 2 * np.eye(shape[-1], dtype=dtype)
 
 
@@ -61,7 +61,7 @@ def _hermitian(x: Any, rtol: Any) -> tuple[Any, Any]:
     return symmetrized(as_operand(x)), rtol
 
 
-def _pseudoinverse(x: Any, hermitian: bool = False, **options: Any) -> Sample:
+def _pseudoinverse(x: np.ndarray, hermitian: bool = False, **options: Any) -> Sample:
     rtol = np.full(x.shape[:-2], 1e-4, x.real.dtype)
     options = {"tolerance": NEAR, "without": {**SIGNS, **REPEATED}, **options}
     return Sample(P["pseudoinverse"], (x, rtol), {"hermitian": hermitian}, **options)

@@ -28,7 +28,7 @@ def number(value: float, like: Any) -> Value:
     return literal(value, like.aval.dtype, True)
 
 
-def scaled(value: float, x: Any) -> Any:
+def scaled(value: float, x: Value) -> Value:
     """A constant times x."""
     return mul(number(value, x), x)
 
@@ -59,14 +59,14 @@ def less_and_more(x: Any) -> tuple[Any, Any]:
     return neg(sub(x, number(1, x))), sub(x, number(-1, x))
 
 
-def inverse_of_one_minus_square(x: Any) -> Any:
+def inverse_of_one_minus_square(x: Any) -> Value:
     """1 / (1 - x²) of complex x as a product, whose factors do not overflow."""
     one = number(1, x)
     less, more = less_and_more(x)
     return mul(div(one, less), div(one, more))
 
 
-def inverse_root_of_one_minus_square(x: Value) -> Any:
+def inverse_root_of_one_minus_square(x: Value) -> Value:
     """1 / √(1 - x²), of complex x likewise."""
     if not is_kind(x.aval.dtype, (COMPLEX,)):
         return p.rsqrt_p.bind(one_minus_square(x))
@@ -86,7 +86,7 @@ def reciprocal_of_large(x: Value) -> tuple[Any, Any]:
     return large, div(number(1, x), where(large, x, 1))
 
 
-def inverse_of_one_plus_square(x: Value) -> Any:
+def inverse_of_one_plus_square(x: Value) -> Value:
     """1 / (1 + x²)."""
     if is_kind(x.aval.dtype, (COMPLEX,)):
         return inverse_of_one_minus_square(times_i(x))
@@ -96,7 +96,7 @@ def inverse_of_one_plus_square(x: Value) -> Any:
     return where(large, mul(square(inverse), result), result)
 
 
-def inverse_root_of_one_plus_square(x: Value) -> Any:
+def inverse_root_of_one_plus_square(x: Value) -> Value:
     """1 / √(1 + x²)."""
     if is_kind(x.aval.dtype, (COMPLEX,)):
         return inverse_root_of_one_minus_square(times_i(x))
@@ -217,7 +217,7 @@ zero_jvp(jvp, p.mulhi_p)
 jvp.not_applicable("a step to the neighbouring number has no derivative of use", p.nextafter_p)
 
 
-def _minus_quotient(x: Any, y: Any) -> Any:
+def _minus_quotient(x: Value, y: Value) -> Value:
     quotient = div(x, y)
     return neg(mul(p.sign_p.bind(quotient), p.floor_p.bind(p.abs_p.bind(quotient))))
 

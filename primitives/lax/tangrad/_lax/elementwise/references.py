@@ -21,7 +21,7 @@ Reference = Callable[..., Any]
 FAR = 128  # shifts beyond are as far as any: Python would make a number of so many digits
 
 
-def reference_of(name: str, args: tuple[Any, ...]) -> Reference | None:
+def reference_of(name: str, args: tuple[np.ndarray, ...]) -> Reference | None:
     """The reference of a primitive for arguments like these; None where there is none."""
     kinds = [np.asarray(arg).dtype for arg in args]
     if any([kind.name not in WELL_KNOWN for kind in kinds]):

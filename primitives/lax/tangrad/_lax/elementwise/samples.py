@@ -91,7 +91,7 @@ def _unary() -> list[Sample]:
     return found
 
 
-def _pair(kind: Any, *, low: float | None = None, high: float | None = None) -> tuple[Any, Any]:
+def _pair(kind: str, *, low: float | None = None, high: float | None = None) -> tuple[Any, Any]:
     return draw(2, 3, dtype=kind, low=low, high=high), draw(2, 3, dtype=kind, low=low, high=high, seed=1)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tangrad._lax.checks import COMPLEX, is_kind
 from tangrad._lax.elementwise import primitives as p
 from tangrad.autodiff import Linear, is_linear, linear_transpose_rule, unbroadcast
-from tangrad.core import Array, RuleSet, ShapedArray, literal
+from tangrad.core import RuleSet, ShapedArray, literal
 from tangrad.typing import Value
 
 transpose = RuleSet("transpose", api=1)
@@ -82,7 +82,7 @@ def _complex(ct: Value, x: Value | Linear, y: Value | Linear) -> tuple[Value | N
 def _select_n(ct: Value, which: Value | Linear, *cases: Value | Linear) -> tuple[Value | None, ...]:
     zero = _zero(ct)
 
-    def part(position: int, case: Value | Linear) -> Array | None:
+    def part(position: int, case: Value | Linear) -> Value | None:
         if not is_linear(case):
             return None
         chosen = [ct if i == position else zero for i in range(len(cases))]

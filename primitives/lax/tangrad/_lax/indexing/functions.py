@@ -72,7 +72,7 @@ def gather(
     )
 
 
-def default_fill(dtype: DType) -> Any:
+def default_fill(dtype: DType) -> int | float | bool:
     """What a gather puts where there is nothing to read."""
     if isinstance(dtype, dtypes.ExtendedDType):
         return 0xFFFFFFFF  # of its words

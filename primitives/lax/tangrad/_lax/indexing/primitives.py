@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._lax.checks import NUMERIC, ORDERED, check_dtype
-from tangrad._lax.indexing.dimension_numbers import window_sizes
+from tangrad._lax.indexing.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers, window_sizes
 from tangrad.core import Primitive, PrimitiveSet, ShapedArray, dtypes
 from tangrad.typing import Dimensions
 
@@ -93,10 +93,10 @@ def _scatter(name: str, documentation: str) -> Primitive:
         indices: ShapedArray,
         updates: ShapedArray,
         *,
-        dimension_numbers: Any,
+        dimension_numbers: ScatterDimensionNumbers,
         indices_are_sorted: bool,
         unique_indices: bool,
-        mode: Any,
+        mode: GatherScatterMode,
     ) -> ShapedArray:
         _check_scatter(name, operand, indices, updates, dimension_numbers)
         return ShapedArray(operand.shape, operand.dtype, operand.weak_type and updates.weak_type)

@@ -43,7 +43,14 @@ def samples() -> list[Sample]:
     return found
 
 
-def _gather(indices: Any, numbers: Any, sizes: tuple[int, ...], *, mode: Any, kind: str = "float32") -> Sample:
+def _gather(
+    indices: np.ndarray,
+    numbers: GatherDimensionNumbers,
+    sizes: tuple[int, ...],
+    *,
+    mode: GatherScatterMode,
+    kind: str = "float32",
+) -> Sample:
     params = {
         "dimension_numbers": numbers,
         "slice_sizes": sizes,
@@ -56,7 +63,13 @@ def _gather(indices: Any, numbers: Any, sizes: tuple[int, ...], *, mode: Any, ki
 
 
 def _scatter(
-    primitive: Primitive, indices: Any, numbers: Any, sizes: Any, *, mode: Any, kind: str = "float32"
+    primitive: Primitive,
+    indices: np.ndarray,
+    numbers: Any,
+    sizes: Any,
+    *,
+    mode: GatherScatterMode,
+    kind: str = "float32",
 ) -> Sample:
     left_out = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
     window, batch = [size for dim, size in enumerate(sizes) if dim not in left_out], list(indices.shape[:-1])

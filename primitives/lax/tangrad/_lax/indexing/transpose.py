@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.elementwise.primitives import mul_p, neg_p
 from tangrad._lax.indexing import primitives as p
-from tangrad._lax.indexing.dimension_numbers import scatter_of
+from tangrad._lax.indexing.dimension_numbers import GatherDimensionNumbers, scatter_of
 from tangrad._lax.indexing.inverse import gathered, zeros
 from tangrad.autodiff import Linear, is_linear
 from tangrad.core import Primitive, RuleSet
@@ -17,7 +15,12 @@ transpose = RuleSet("transpose", api=1)
 
 @transpose.rule(p.gather_p)
 def _(
-    cotangent: Value, operand: Value | Linear, indices: Value | Linear, *, dimension_numbers: Any, **params: object
+    cotangent: Value,
+    operand: Value | Linear,
+    indices: Value | Linear,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    **params: object,
 ) -> tuple[Value | None, ...]:
     options = {name: params[name] for name in ("indices_are_sorted", "unique_indices", "mode")}
     numbers = scatter_of(dimension_numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 from tangrad._lax.checks import COMPLEX, is_kind
 from tangrad._lax.contractions.precision import Precision
@@ -13,6 +13,7 @@ from tangrad.core import Array, ShapedArray, dtypes, literal
 from tangrad.typing import Value
 
 INDEX = dtypes.as_dtype("int32")
+M = TypeVar("M", bound=Value)
 _EXACTLY = (Precision.HIGHEST, Precision.HIGHEST)
 
 
@@ -22,12 +23,12 @@ def transposed(matrix: Value) -> Array:
     return transpose_p.bind(matrix, permutation=(*range(rank - 2), rank - 1, rank - 2))
 
 
-def adjoint(matrix: Value) -> Any:
+def adjoint(matrix: Value) -> Array:
     """The conjugate of the transpose."""
     return conjugated(transposed(matrix))
 
 
-def conjugated(matrix: Value) -> Any:
+def conjugated(matrix: M) -> M:
     """The complex conjugate; a real matrix as it is."""
     if not is_kind(matrix.aval.dtype, (COMPLEX,)):
         return matrix

@@ -46,7 +46,7 @@ def samples() -> list[Sample]:
     return found
 
 
-def _positive(size: int) -> Any:
+def _positive(size: int) -> np.ndarray:
     x = draw(size, size)
     return x @ x.T + 2 * np.eye(size, dtype=x.dtype)
 
@@ -62,7 +62,7 @@ def _triangle(size: int, kind: str = "float32") -> Any:
     return np.tril(draw(size, size, dtype=kind)) + 2 * np.eye(size, dtype=kind)
 
 
-def _solve(b: Any, **changed: bool) -> Sample:
+def _solve(b: np.ndarray, **changed: bool) -> Sample:
     params = {
         "left_side": True,
         "lower": True,

@@ -25,7 +25,7 @@ def device_put(
 @transfers.copies_explicitly
 def device_put(
     x: PyTree, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
-) -> Any:
+) -> PyTree:
     """The arrays of a tree on a device, and committed to it: what is computed from them stays there.
 
     Args:

@@ -6,20 +6,20 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tangrad.core import Array, Device, as_array, as_operand, get_aval, is_array_value
+from tangrad.core import Array, Device, Sharding, as_array, as_operand, get_aval, is_array_value
 from tangrad.core.backends import as_sharding
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def stated(out_sharding: Any, what: str) -> Any:
+def stated(out_sharding: Any, what: str) -> Sharding | None:
     """The sharding that `out_sharding` means; None where it says nothing, as that of a type without a sharding does."""
     if out_sharding is None or getattr(out_sharding, "is_unspecified", False):
         return None
     return as_sharding(out_sharding, what)
 
 
-def constrained(x: Any, out_sharding: Any) -> Any:
+def constrained(x: Array, out_sharding: Any) -> Array:
     """`x`, sharded as `out_sharding` says: None (unconstrained), a sharding, or a partition spec.
 
     Raises TypeError for what is none of these, ValueError where `x` cannot be cut so.
@@ -31,7 +31,7 @@ def constrained(x: Any, out_sharding: Any) -> Any:
     return sharding.constrain(as_array(x) if get_aval(x).infer_types is None else x)
 
 
-def sharded_call(out_sharding: Any, function: Callable[..., Any], *args: Any, **options: object) -> Any:
+def sharded_call(out_sharding: Any, function: Callable[..., Any], *args: Any, **options: object) -> Array:
     """Call a function, and constrain its result to `out_sharding`.
 
     It gets operands without shardings in their types: between them and the result the compiler decides.
@@ -60,7 +60,7 @@ def takes_out_sharding(function: Function) -> Function:
     return made  # type: ignore[return-value]
 
 
-def place_of(name: str, device: Any, out_sharding: Any) -> Any:
+def place_of(name: str, device: Any, out_sharding: Any) -> Device | Sharding | None:
     """Where a new array is placed: one of the two arguments, or None. Raises ValueError where both are given."""
     if out_sharding is None:
         return device

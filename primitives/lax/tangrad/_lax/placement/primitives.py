@@ -6,7 +6,7 @@ from typing import Any
 
 from tangrad.core import Array, PrimitiveSet, ShapedArray, as_array
 from tangrad.core.caches import exact_equality
-from tangrad.typing import Params
+from tangrad.typing import Params, Value, Values
 
 placement = PrimitiveSet("placement", api=1)
 
@@ -30,7 +30,7 @@ class Target:
         return str(self.device)
 
 
-def _move(args: tuple[Any, ...], params: Params) -> Any:
+def _move(args: Values, params: Params) -> Value:
     """Outside of programs the array is moved; inside, where a program runs decides."""
     array, device = as_array(args[0]), params["target"].device
     if isinstance(array, Array) and type(array).backend is device.backend:

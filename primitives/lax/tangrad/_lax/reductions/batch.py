@@ -8,7 +8,7 @@ from typing import Any
 from tangrad._lax.reductions import primitives as p
 from tangrad.batching import AxisInfo, batch_flat, place_axis, reduction_batch
 from tangrad.core import ClosedJaxpr, Primitive, RuleSet
-from tangrad.typing import Dims, Value, Values
+from tangrad.typing import ArrayLike, Dims, Value, Values
 
 batch = RuleSet("batch", api=1)
 
@@ -17,7 +17,7 @@ reduction_batch(batch, p.reduce_and_p, p.reduce_or_p, p.reduce_xor_p, p.argmax_p
 
 
 def _running(primitive: Primitive) -> Callable[..., Any]:
-    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, axis: int, reverse: bool) -> Any:
+    def rule(args: Values, dims: Any, *, axis_info: AxisInfo, axis: int, reverse: bool) -> tuple[ArrayLike, ...]:
         (operand,), (dim,) = args, dims
         return primitive.bind(operand, axis=axis + (dim <= axis), reverse=reverse), dim
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from tangrad import tree
 from tangrad._lax.checks import ANY, BITS, NUMERIC, check_int, is_kind
@@ -15,9 +15,12 @@ from tangrad._lax.operands import scalar_like
 from tangrad._lax.placement.out_sharding import constrained, with_plain_type
 from tangrad._lax.reductions import primitives as p
 from tangrad._lax.reductions.tree import reduce_by_tree
-from tangrad.core import Array, ClosedJaxpr, Tracer, trace_to_closed_jaxpr, without_boundary
+from tangrad.core import Array, ClosedJaxpr, ShapedArray, Tracer, trace_to_closed_jaxpr, without_boundary
 from tangrad.core.caches import JaxprCache, register_cache
-from tangrad.typing import ArrayLike, PyTree, Value
+from tangrad.typing import ArrayLike, PyTree, Value, Values
+
+if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
 
 _programs = JaxprCache()
 register_cache(_programs.clear)
@@ -45,7 +48,7 @@ def reduce(
     computation: Callable[[Any, Any], Any],
     dimensions: Sequence[int],
     out_sharding: Any = None,
-) -> Any:
+) -> PyTree:
     """Arrays reduced along dimensions by any associative operation; several arrays by one operation on all of them.
 
     Args:
@@ -98,14 +101,14 @@ def reduce(
     return out_structure.unflatten(_reduce(closed, arrays, initial, axes))
 
 
-def _initial(value: Any, operand: Value, position: int) -> Any:
+def _initial(value: Any, operand: Value, position: int) -> Value:
     """An initial value as an operand; a Python number takes the dtype of the array."""
     if type(value) in (bool, int, float, complex):
         return scalar_like(value, operand.aval.dtype)
     return value if hasattr(type(value), "aval") else as_lax_operand("reduce", value, f"init_values[{position}]")
 
 
-def _reduce(closed: ClosedJaxpr, arrays: Sequence[Any], initial: Sequence[Any], axes: tuple[int, ...]) -> Any:
+def _reduce(closed: ClosedJaxpr, arrays: Sequence[Value], initial: Sequence[Value], axes: tuple[int, ...]) -> Values:
     # A program that closed over values of an outer trace must not become a parameter: it is applied here and now.
     if any([isinstance(const, Tracer) for const in closed.consts]):
         p.reduce_p.infer(tuple([x.aval for x in (*arrays, *initial)]), {"jaxpr": closed, "dimensions": axes})
@@ -117,7 +120,7 @@ def _reduce(closed: ClosedJaxpr, arrays: Sequence[Any], initial: Sequence[Any], 
 
 
 def scalar_program(
-    name: str, computation: Callable[[Any, Any], Any], structure: Any, initial: Sequence[Any]
+    name: str, computation: Callable[[Any, Any], Any], structure: PyTreeDef, initial: Sequence[Value]
 ) -> tuple[ClosedJaxpr, Any]:
     """The jaxpr of an operation, kept as long as the function lives, and the structure of its result.
 
@@ -143,11 +146,11 @@ def scalar_program(
 
 
 def _trace(
-    name: str, computation: Callable[[Any, Any], Any], structure: Any, avals: Sequence[Any]
+    name: str, computation: Callable[[Any, Any], Any], structure: PyTreeDef, avals: Sequence[ShapedArray]
 ) -> tuple[ClosedJaxpr, Any]:
     out_structure: list[Any] = []
 
-    def flat(*scalars: Any) -> list[Any]:
+    def flat(*scalars: Value) -> list[Value]:
         out = computation(structure.unflatten(scalars[: len(avals)]), structure.unflatten(scalars[len(avals) :]))
         outs, found = tree.flatten(out)
         out_structure.append(found)
@@ -175,7 +178,7 @@ _OF_NUMBERS = (p.reduce_sum_p, p.reduce_prod_p)
 _OF_BITS = (p.reduce_and_p, p.reduce_or_p, p.reduce_xor_p)
 
 
-def _simple_reduction(computation: Any, initial: Sequence[Any]) -> Any:
+def _simple_reduction(computation: Any, initial: Sequence[Value]) -> Any:
     """The primitive that reduces by `computation` from `initial`, or None where no single one does."""
     if len(initial) != 1:
         return None

@@ -50,36 +50,36 @@ reduce_xor_p = _reduction("reduce_xor", BITS, "All bits that are set an odd numb
 # --- what reductions start from: NumPy scalars ---------------------------------------------------------------------
 
 
-def zero(dtype: Any) -> Any:
+def zero(dtype: np.dtype) -> np.ndarray | np.generic:
     """0, or False."""
     return np.zeros((), dtype)[()]
 
 
-def one(dtype: Any) -> Any:
+def one(dtype: np.dtype) -> Any:
     """1, or True."""
     return np.ones((), dtype)[()]
 
 
-def all_bits(dtype: Any) -> Any:
+def all_bits(dtype: np.dtype) -> np.ndarray | np.generic:
     """The integer with all bits set, or True."""
     return np.asarray(1 if dtype == np.bool_ else -1).astype(dtype)[()]
 
 
-def greatest(dtype: Any) -> Any:
+def greatest(dtype: np.dtype) -> Any:
     """The greatest value of a dtype."""
     if dtypes.issubdtype(dtype, np.inexact):
         return np.asarray(np.inf if _has_infinity(dtype) else dtypes.finfo(dtype).max, dtype)[()]
     return np.asarray(True if dtype == np.bool_ else dtypes.iinfo(dtype).max, dtype)[()]
 
 
-def least(dtype: Any) -> Any:
+def least(dtype: np.dtype) -> Any:
     """The least value of a dtype."""
     if dtypes.issubdtype(dtype, np.inexact):
         return np.asarray(-np.inf if _has_infinity(dtype) else dtypes.finfo(dtype).min, dtype)[()]
     return np.asarray(False if dtype == np.bool_ else dtypes.iinfo(dtype).min, dtype)[()]
 
 
-def _has_infinity(dtype: Any) -> bool:
+def _has_infinity(dtype: np.dtype) -> bool:
     return bool(np.isinf(np.asarray(np.inf, dtype)))
 
 
@@ -148,7 +148,7 @@ def reduce_p(*args: ShapedArray, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]
     return tuple([ShapedArray(kept, x.dtype, x.weak_type and start.weak_type) for x, start in zip(operands, initial)])
 
 
-def _check_computation(name: str, jaxpr: ClosedJaxpr, initial: Sequence[Any]) -> None:
+def _check_computation(name: str, jaxpr: ClosedJaxpr, initial: Sequence[ShapedArray]) -> None:
     expected = [ShapedArray((), aval.dtype) for aval in initial]
     found = [aval.strip_weak_type() for aval in jaxpr.out_avals]
     if found != expected:

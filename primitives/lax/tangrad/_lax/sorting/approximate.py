@@ -23,7 +23,7 @@ from tangrad.typing import Value
 TILE_OF_VECTOR, TILE = 1024, 128
 
 
-def result_size(size: Any, rank: int, k: int, recall_target: float, input_size: int) -> Any:
+def result_size(size: Any, rank: int, k: int, recall_target: float, input_size: int) -> int:
     """How many results there are where winners of windows are not brought down to `k`: one for each window.
 
     Args:
@@ -59,7 +59,7 @@ def exactly(operand: Value, *, axis: int, is_max_k: bool, results: Any, **_: obj
 
 @sorting.primitive(name="approx_top_k", multiple_results=True, weak_type="never", decompose=exactly)
 def approx_top_k_p(
-    operand: ShapedArray, *, k: Any, axis: int, recall_target: float, is_max_k: bool, results: Any
+    operand: ShapedArray, *, k: int, axis: int, recall_target: float, is_max_k: bool, results: Any
 ) -> tuple[Any, Any]:
     """The `k` greatest elements along `axis` (the least, without `is_max_k`), and their positions.
 

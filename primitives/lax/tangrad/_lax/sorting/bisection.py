@@ -26,12 +26,12 @@ from tangrad._lax.operands import size_operand
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, dynamic_slice_p, squeeze_p
 from tangrad.core import Array, dtypes, literal
 from tangrad.core.arguments import is_symbolic
-from tangrad.typing import Value
+from tangrad.typing import Dimensions, DType, Value
 
 _FROM_VECTOR = GatherDimensionNumbers((), (0,), (0,))
 
 
-def bisect(keys: Value, values: Value, *, side: str, dtype: Any) -> Array:
+def bisect(keys: Value, values: Value, *, side: str, dtype: np.dtype) -> Array:
     """Each step asks the element in the middle of those that are left, and leaves half of them: the number of steps is
     the same for all values. `last` is the last element that is known to come before, from -1 on.
     """
@@ -52,7 +52,7 @@ def halve(keys: Any, values: Any, last: Any, left: Value, *, side: str) -> tuple
     return _asked(keys, values, last, half, side), shift_right_logical_p.bind(left, one)
 
 
-def _asked(keys: Any, values: Any, last: Value, half: Value, side: str) -> Array:
+def _asked(keys: Value, values: Value, last: Value, half: Value, side: str) -> Array:
     """The last element that is known to come before, after one more was asked: that `half` of those left further on."""
     middle = add_p.bind(last, half)
     found = _elements(keys, middle)
@@ -60,7 +60,7 @@ def _asked(keys: Any, values: Any, last: Value, half: Value, side: str) -> Array
     return select_n_p.bind(passed, last, middle)
 
 
-def _halves(size: Any, dtype: Any, shape: tuple[Any, ...]) -> Iterator[Any]:
+def _halves(size: Any, dtype: DType, shape: Dimensions) -> Iterator[Any]:
     """Of `size` elements, and of those that are left after each step, half, rounded up; 0 once there is nothing left.
 
     Of a symbolic size as many as any needs that has positions of the dtype.
@@ -76,7 +76,7 @@ def _halves(size: Any, dtype: Any, shape: tuple[Any, ...]) -> Iterator[Any]:
         left = shift_right_logical_p.bind(left, one)
 
 
-def _filled(number: Any, dtype: Any, shape: tuple[Any, ...]) -> Array:
+def _filled(number: Any, dtype: DType, shape: Dimensions) -> Array:
     return broadcast_in_dim_p.bind(size_operand(number, dtype), shape=shape, broadcast_dimensions=())
 
 

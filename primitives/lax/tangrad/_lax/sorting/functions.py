@@ -22,7 +22,7 @@ def sort(operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_ke
 def sort(
     operand: Sequence[ArrayLike], dimension: int = -1, is_stable: bool = True, num_keys: int = 1
 ) -> tuple[Array, ...]: ...
-def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Array | tuple[Array, ...]:
     """An array sorted along a dimension; or several, all by the order of the first ones.
 
     NaN come last, -0.0 and 0.0 are equal; complex numbers go by their real, then their imaginary parts.
@@ -197,7 +197,7 @@ def approx_min_k(
 
 
 def _approximate(
-    what: tuple[str, bool], operand: Any, k: Any, dimension: Any, recall: Any, input_size: Any, aggregate: bool
+    what: tuple[str, bool], operand: ArrayLike, k: Any, dimension: int, recall: Any, input_size: Any, aggregate: bool
 ) -> tuple[Any, Any]:
     name, is_max_k = what
     made = operand if isinstance(operand, Array) else as_lax_operand(name, operand, "operand")

@@ -7,7 +7,7 @@ least of all.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from tangrad._lax.checks import ANY, EXTENDED, ORDERED, check_axes, check_dtype,
 from tangrad._lax.sorting.bisection import bisect
 from tangrad.core import PrimitiveSet, ShapedArray, dtypes
 from tangrad.core.arguments import is_symbolic
+
+if TYPE_CHECKING:
+    from tangrad.typing import DType
 
 sorting = PrimitiveSet("sorting", api=1)
 
@@ -57,7 +60,7 @@ def top_k_p(operand: ShapedArray, *, k: int, axis: int) -> tuple[ShapedArray, ..
 
 
 @sorting.primitive(name="search_sorted", weak_type="never", decompose=bisect)
-def search_sorted_p(keys: ShapedArray, values: ShapedArray, *, side: str, dtype: Any) -> ShapedArray:
+def search_sorted_p(keys: ShapedArray, values: ShapedArray, *, side: str, dtype: DType) -> ShapedArray:
     """Before which element of the sorted vector `keys` each value goes: the first place ("left") or the last.
 
     Complex numbers go by their real, then their imaginary parts; NaN comes last, and so does what has one in a part.

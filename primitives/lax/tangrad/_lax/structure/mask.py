@@ -191,7 +191,7 @@ def _(
     return _sliced(x, shape, start_indices, limit_indices, strides or (1,) * len(shape), sizes)
 
 
-def _sliced(x: Value, shape: Any, starts: Any, limits: Any, steps: tuple[int, ...], sizes: Sizes) -> Value:
+def _sliced(x: Value, shape: Dimensions, starts: Any, limits: Any, steps: tuple[int, ...], sizes: Sizes) -> Value:
     out = tuple([strided_size(limit - start, step) for start, limit, step in zip(starts, limits, steps)])
     moving = [axis for axis, start in enumerate(starts) if is_symbolic(start)]
     for axis in moving:
@@ -278,7 +278,7 @@ def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, dime
     zero, start = literal(0, INT32), 0
     out = broadcast_in_dim_p.bind(literal(0, args[0].aval.dtype), shape=padded, broadcast_dimensions=())
     for part, size in zip(args, extents):
-        places = [zero] * len(padded)
+        places: list[Value] = [zero] * len(padded)
         places[dimension] = number(sizes.logical(start))
         out = dynamic_update_slice_p.bind(out, part, *places)
         start = start + size

@@ -201,7 +201,7 @@ def _select_and_gather_add(
 
 def unselected(dtype: Any, select_prim: Any) -> Value:
     """A number that is selected only where there is no other."""
-    return literal((least if select_prim is ge_p else greatest)(dtype)[()], dtype)
+    return literal((least if select_prim is ge_p else greatest)(dtype), dtype)
 
 
 @transpose.rule(select_and_scatter_add_p)

@@ -9,10 +9,10 @@ import numpy as np
 from tangrad._random.functions import stated_shape
 from tangrad.core import as_operand, dtypes, literal
 from tangrad.extend.lax import broadcast_in_dim_p, broadcast_shapes, convert_element_type_p
-from tangrad.typing import Dimensions, DType, Value
+from tangrad.typing import Dimensions, DType, DTypeLike, Value
 
 
-def float_dtype(name: str, dtype: Any, accepted: Any = np.floating) -> Any:
+def float_dtype(name: str, dtype: DTypeLike | None, accepted: Any = np.floating) -> np.dtype:
     """The dtype of a sample: float32 (float64 with `enable_x64`) for None. Raises ValueError for one not accepted."""
     if dtype is None:
         return dtypes.canonicalize_dtype(float)

@@ -24,17 +24,17 @@ from tangrad.core import Array, as_operand, dtypes
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, cumsum, full_like, lgamma, scan, takes_out_sharding
-from tangrad.typing import ArrayLike, DTypeLike, Key, Value
+from tangrad.typing import ArrayLike, Dimensions, DTypeLike, Key, Value
 
 FEW = 10  # up to so many expected events counting them is cheaper, and the curves of the rejection do not hold
 
 
-def _whole(x: Value, shape: tuple[int, ...]) -> Any:
+def _whole(x: Value, shape: tuple[int, ...]) -> Value:
     """An operand of rank 0 or of `shape` as one of `shape`."""
     return x if x.aval.shape == shape else full_like(x, x, shape=shape)
 
 
-def _where(mask: Any, x: Any, y: Any) -> Any:
+def _where(mask: Value, x: ArrayLike, y: ArrayLike) -> Array:
     """`lax.select` of an array and a number, or a number and an array."""
     return lax.select(mask, x, full_like(x, y)) if hasattr(type(x), "aval") else lax.select(mask, full_like(y, x), y)
 
@@ -42,7 +42,7 @@ def _where(mask: Any, x: Any, y: Any) -> Any:
 # --- poisson -------------------------------------------------------------------------------------------------------
 
 
-def _poisson(stream: Stream, rate: Any, *, shape: Any, dtype: Any) -> Any:
+def _poisson(stream: Stream, rate: Value, *, shape: Dimensions, dtype: np.dtype) -> Value:
     """Both ways for all elements, each with a harmless rate where the other one counts."""
     rate = _whole(rate, shape)
     is_high = rate >= FEW  # of NaN it is not: counting ends at once
@@ -52,12 +52,12 @@ def _poisson(stream: Stream, rate: Any, *, shape: Any, dtype: Any) -> Any:
     return _where(rate != 0, drawn, 0)
 
 
-def _poisson_arrivals(rate: Any) -> Arrivals:
+def _poisson_arrivals(rate: Value) -> Arrivals:
     """Exponential times pass between events, `rate` of which are expected in a time of `rate`."""
     return Arrivals(lambda time, uniform: time - lax.log(uniform), lambda time: time < rate, drawing_half=1)
 
 
-def _poisson_hat(rate: Any) -> Hat:
+def _poisson_hat(rate: Value) -> Hat:
     """Algorithm PTRS of Hörmann's article."""
     b = 0.931 + 2.53 * lax.sqrt(rate)
     log_rate = lax.log(rate)
@@ -112,7 +112,7 @@ def poisson(
 # --- binomial ------------------------------------------------------------------------------------------------------
 
 
-def _binomial(stream: Stream, count: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
+def _binomial(stream: Stream, count: Value, p: Value, *, shape: Dimensions, dtype: np.dtype) -> Value:
     """The rarer of success and failure, both ways for all elements, with harmless parameters where not needed."""
     count, p = _whole(count, shape), _whole(p, shape)
     is_rare = p < 0.5
@@ -130,7 +130,7 @@ def _binomial(stream: Stream, count: Any, p: Any, *, shape: Any, dtype: Any) -> 
     return _where(is_valid, _where(is_finite, drawn, np.inf), np.nan)
 
 
-def _binomial_arrivals(count: Any, p: Any) -> Arrivals:
+def _binomial_arrivals(count: Value, p: Value) -> Arrivals:
     """A success comes after a geometric number of trials, `count` of which there are.
 
     Source: L. Devroye, Non-uniform random variate generation, 1986, chapter X.4 (the first waiting time algorithm).
@@ -143,13 +143,13 @@ def _binomial_arrivals(count: Any, p: Any) -> Arrivals:
     )
 
 
-def _binomial_hat(count: Any, p: Any) -> Hat:
+def _binomial_hat(count: Value, p: Value) -> Hat:
     """Algorithm BTRS of W. Hörmann, The generation of binomial random variates, J. Stat. Comput. Simul. 46, 1993."""
     deviation = lax.sqrt(count * p * (1 - p))
     b = 1.15 + 2.53 * deviation
     odds, mode = p / (1 - p), lax.floor((count + 1) * p)
 
-    def weigh(k: Any) -> Any:
+    def weigh(k: Value) -> Value:
         """log(f(k) / f(mode)) for f(k) = (count over k) p^k (1 - p)^(count - k), by Stirling's formula."""
         # With the repeated terms named XLA would round otherwise: it makes a reciprocal of one of the denominators.
         ratio = (mode + 0.5) * lax.log((mode + 1) / (odds * (count - mode + 1)))
@@ -176,7 +176,7 @@ CORRECTIONS = (
 )  # fmt: skip
 
 
-def _correction(k: Value) -> Any:
+def _correction(k: Value) -> Value:
     """What Stirling's formula lacks of log k!, for whole k; from 10 on always what the series gives for 9.
 
     The last of it is not in the article, where the series goes on falling. It makes the logarithm of a ratio of

@@ -10,19 +10,19 @@ from tangrad._random.distributions.normal import random_normal_p
 from tangrad._random.distributions.stream import Stream, random_uniform_p
 from tangrad.extend import lax
 from tangrad.extend.lax import full, reduce_or, while_loop
-from tangrad.typing import Value
+from tangrad.typing import Value, Values
 
 
-def accepted_cubes(stream: Stream, c: Value, d: Any) -> Any:
+def accepted_cubes(stream: Stream, c: Value, d: Value) -> Value:
     """(1 + c X)³ for normal X, accepted with the right probability. Elements that are done wait for the others."""
     shape, dtype = c.aval.shape, c.aval.dtype
 
-    def is_rejected(square: Any, cube: Any, uniform: Any) -> Any:
+    def is_rejected(square: Value, cube: Value, uniform: Value) -> Value:
         squeezed = lax.ge(uniform, lax.sub(np.array(1, dtype)[()], lax.mul(0.0331, lax.mul(square, square))))
         bound = lax.add(lax.mul(square, 0.5), lax.mul(d, lax.add(lax.sub(1, cube), lax.log(cube))))
         return lax.bitwise_and(squeezed, lax.ge(lax.log(uniform), bound))
 
-    def step(state: Any) -> Any:
+    def step(state: Values) -> Any:
         waiting, keys, cube = state
         next_stream, for_normal, for_uniform = Stream(keys, stream.partitionable).split(3)
         x, root = _positive_roots(for_normal, waiting, c)
@@ -36,11 +36,11 @@ def accepted_cubes(stream: Stream, c: Value, d: Any) -> Any:
     return while_loop(lambda state: _any(state[0]), step, start)[2]
 
 
-def _positive_roots(stream: Stream, wanted: Any, c: Value) -> tuple[Any, Any]:
+def _positive_roots(stream: Stream, wanted: Value, c: Value) -> tuple[Any, Any]:
     """Normal numbers x for which 1 + c x is positive, and that."""
     shape, dtype = c.aval.shape, c.aval.dtype
 
-    def step(state: Any) -> Any:
+    def step(state: Values) -> Any:
         waiting, keys, x, root = state
         next_stream, for_normal = Stream(keys, stream.partitionable).split()
         new_x = for_normal.draw(random_normal_p, shape=(), dtype=dtype)

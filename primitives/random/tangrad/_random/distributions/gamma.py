@@ -39,12 +39,12 @@ from tangrad.extend.lax import (
     stop_gradient,
     takes_out_sharding,
 )
-from tangrad.typing import ArrayLike, DTypeLike, Key, Value
+from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, Value
 
 # --- the sampler ---------------------------------------------------------------------------------------------------
 
 
-def _gamma(keys: Value, a: Value, *, log_space: bool, partitionable: bool) -> Any:
+def _gamma(keys: Value, a: Value, *, log_space: bool, partitionable: bool) -> Value:
     """Marsaglia and Tsang, A simple method for generating gamma variables, 2000; each element has a key of its own."""
     shape, lead = a.aval.shape, math.prod(keys.aval.shape)
     size = math.prod(shape)
@@ -54,7 +54,7 @@ def _gamma(keys: Value, a: Value, *, log_space: bool, partitionable: bool) -> An
     return reshape(drawn, shape)
 
 
-def _gamma_of_each(stream: Stream, a: Value, log_space: bool) -> Any:
+def _gamma_of_each(stream: Stream, a: Value, log_space: bool) -> Value:
     """Below 1 a sample of a + 1 is multiplied by U^(1/a): in log space, where that would underflow."""
     dtype, shape = a.aval.dtype, a.aval.shape
     small = lax.lt(a, 1)
@@ -148,7 +148,7 @@ def loggamma(
     return _gamma_sample("random.loggamma", key, a, shape, dtype, True)
 
 
-def _gamma_sample(name: str, key: Any, a: Any, shape: Any, dtype: Any, log_space: bool) -> Any:
+def _gamma_sample(name: str, key: Value, a: Any, shape: Any, dtype: Any, log_space: bool) -> Array:
     kind = float_dtype(name, dtype)
     sizes = sample_shape(name, shape, a)
     whole = _filled(parameter(name, a, kind, sizes, "a"), sizes)
@@ -163,11 +163,11 @@ def _filled(x: Value, shape: tuple[int, ...]) -> Value:
 # --- ratios of gamma numbers ---------------------------------------------------------------------------------------
 
 
-def _drawn(stream: Stream, a: Any, shape: tuple[int, ...], log_space: bool) -> Any:
+def _drawn(stream: Stream, a: Value, shape: tuple[int, ...], log_space: bool) -> Value:
     return stream.draw(random_gamma_p, _filled(a, shape), log_space=log_space)
 
 
-def _beta(stream: Stream, a: Any, b: Any, *, shape: Any, dtype: Any) -> Any:
+def _beta(stream: Stream, a: Value, b: Value, *, shape: Dimensions, dtype: DType) -> Value:
     first, second = [_drawn(own, x, shape, True) for own, x in zip(stream.split(), (a, b))]
     # The ratio of the greater one to both cannot overflow.
     greatest = lax.max(first, second)
@@ -207,7 +207,7 @@ def beta(
     return draw_broadcast("random.beta", random_beta_p, key, shape, dtype, a=a, b=b)
 
 
-def _dirichlet(stream: Stream, alpha: Any, *, shape: Any, dtype: Any) -> Any:
+def _dirichlet(stream: Stream, alpha: Value, *, shape: Dimensions, dtype: DType) -> Value:
     logs = _drawn(stream, alpha, shape, True)
     axis, every = (len(shape) - 1,), tuple(range(len(shape) - 1))
     greatest = broadcast_in_dim(reduce_max(logs, axis), shape, every)
@@ -257,7 +257,7 @@ def dirichlet(
     return draw("random.dirichlet", random_dirichlet_p, key, whole, shape=(*sizes, length), dtype=kind)
 
 
-def _chisquare(stream: Stream, df: Any, *, shape: Any, dtype: Any) -> Any:
+def _chisquare(stream: Stream, df: Value, *, shape: Dimensions, dtype: DType) -> Value:
     return lax.mul(lax.exp(_drawn(stream, lax.div(df, 2.0), shape, True)), 2.0)
 
 
@@ -292,7 +292,7 @@ def chisquare(
     return draw_broadcast("random.chisquare", random_chisquare_p, key, shape, dtype, df=df)
 
 
-def _f(stream: Stream, dfnum: Any, dfden: Any, *, shape: Any, dtype: Any) -> Any:
+def _f(stream: Stream, dfnum: Value, dfden: Value, *, shape: Dimensions, dtype: DType) -> Value:
     for_denominator, for_numerator = stream.split()
     numerator = lax.div(_chisquare(for_numerator, dfnum, shape=shape, dtype=dtype), dfnum)
     return lax.div(numerator, lax.div(_chisquare(for_denominator, dfden, shape=shape, dtype=dtype), dfden))
@@ -330,7 +330,7 @@ def f(
     return draw_broadcast("random.f", random_f_p, key, shape, dtype, dfnum=dfnum, dfden=dfden)
 
 
-def _t(stream: Stream, df: Any, *, shape: Any, dtype: Any) -> Any:
+def _t(stream: Stream, df: Value, *, shape: Dimensions, dtype: DType) -> Value:
     for_normal, for_gamma = stream.split()
     # So many degrees of freedom are as good as infinitely many, which the gamma distribution has no number for.
     half = lax.div(lax.min(df, min(1e16, 0.5 * float(dtypes.finfo(dtype).max))), 2.0)
@@ -372,7 +372,7 @@ def t(
 # --- balls ---------------------------------------------------------------------------------------------------------
 
 
-def _generalized_normal(stream: Stream, p: Any, *, shape: Any, dtype: Any, sign_dtype: Any) -> Any:
+def _generalized_normal(stream: Stream, p: Value, *, shape: Dimensions, dtype: Any, sign_dtype: DType) -> Array:
     """`sign_dtype`: of the uniform numbers that decide the signs. It hangs on `enable_x64`, so it is a parameter."""
     for_size, for_sign = stream.split()
     power = lax.div(1.0, p)
@@ -381,7 +381,7 @@ def _generalized_normal(stream: Stream, p: Any, *, shape: Any, dtype: Any, sign_
     return lax.mul(lax.sub(lax.mul(lax.convert_element_type(positive, dtype), 2), 1), size)
 
 
-def _ball(stream: Stream, p: Any, *, shape: Any, dtype: Any, sign_dtype: Any) -> Any:
+def _ball(stream: Stream, p: Value, *, shape: Dimensions, dtype: DType, sign_dtype: DType) -> Value:
     for_point, for_radius = stream.split()
     point = _generalized_normal(for_point, p, shape=shape, dtype=dtype, sign_dtype=sign_dtype)
     rank = len(shape) - 1

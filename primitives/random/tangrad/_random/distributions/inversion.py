@@ -22,7 +22,7 @@ def _number(value: Any, dtype: Any) -> Any:
     return np.array(value, dtype)[()]
 
 
-def _sample(name: str, primitive: Primitive, key: Any, shape: Any, dtype: Any, **params: Any) -> Any:
+def _sample(name: str, primitive: Primitive, key: Value, shape: Any, dtype: Any, **params: Any) -> Array:
     """What the functions below have in common."""
     kind = float_dtype(name, dtype)
     return draw(name, primitive, key, shape=stated_shape(name, shape), dtype=kind, **params)

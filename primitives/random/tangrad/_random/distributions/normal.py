@@ -40,7 +40,7 @@ from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, Value
 # --- normal --------------------------------------------------------------------------------------------------------
 
 
-def _normal(stream: Stream, *, shape: Any, dtype: Any) -> Any:
+def _normal(stream: Stream, *, shape: Dimensions, dtype: np.dtype) -> Array:
     if dtypes.issubdtype(dtype, np.complexfloating):
         return _complex_normal(stream, shape, dtype)
     low = np.nextafter(np.array(-1, dtype), np.array(0, dtype))[()]
@@ -93,7 +93,7 @@ def normal(key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, 
 # --- truncated -----------------------------------------------------------------------------------------------------
 
 
-def _truncated_normal(stream: Stream, lower: Any, upper: Any, *, shape: Any, dtype: Any) -> Any:
+def _truncated_normal(stream: Stream, lower: Value, upper: Value, *, shape: Dimensions, dtype: np.dtype) -> Value:
     root, infinity = np.array(np.sqrt(2), dtype)[()], np.array(np.inf, dtype)[()]
     unit = between(stream, shape, dtype, erf(lax.div(lower, root)), erf(lax.div(upper, root)))
     drawn = lax.mul(root, erf_inv(unit))
@@ -148,7 +148,7 @@ def truncated_normal(
 # --- functions of normal numbers -----------------------------------------------------------------------------------
 
 
-def _lognormal(stream: Stream, sigma: Any, *, shape: Any, dtype: Any) -> Any:
+def _lognormal(stream: Stream, sigma: Value, *, shape: Dimensions, dtype: DType) -> Value:
     return lax.exp(lax.mul(stream.draw(random_normal_p, shape=shape, dtype=dtype), sigma))
 
 
@@ -216,7 +216,9 @@ def maxwell(key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None,
     return draw("random.maxwell", random_maxwell_p, key, shape=stated_shape("random.maxwell", shape), dtype=kind)
 
 
-def _double_sided_maxwell(stream: Stream, loc: Any, scale: Any, *, shape: Any, dtype: Any, sign_dtype: Any) -> Any:
+def _double_sided_maxwell(
+    stream: Stream, loc: Value, scale: Value, *, shape: Dimensions, dtype: np.dtype, sign_dtype: DType
+) -> Value:
     for_length, for_sign = stream.split()
     length = for_length.draw(random_maxwell_p, shape=shape, dtype=dtype)
     positive = for_sign.draw(random_bernoulli_p, literal(0.5, sign_dtype), shape=shape, dtype=_BOOL)

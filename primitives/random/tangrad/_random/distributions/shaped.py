@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tangrad._random.distributions.arguments import (
     converted,
     fitted,
@@ -23,7 +25,7 @@ from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, Value
 # --- pareto, rayleigh, weibull -------------------------------------------------------------------------------------
 
 
-def _pareto(stream: Stream, b: Any, *, shape: Any, dtype: Any) -> Any:
+def _pareto(stream: Stream, b: Value, *, shape: Dimensions, dtype: DType) -> Value:
     return lax.exp(lax.div(stream.draw(random_exponential_p, shape=shape, dtype=dtype), b))
 
 
@@ -127,7 +129,7 @@ def _own(value: Any) -> Any:
 # --- wald, geometric, triangular -----------------------------------------------------------------------------------
 
 
-def _wald(stream: Stream, mean: Any, *, shape: Any, dtype: Any) -> Any:
+def _wald(stream: Stream, mean: Value, *, shape: Dimensions, dtype: DType) -> Value:
     """Michael, Schucany and Haas, 1976: one root of a quadratic equation, or the other."""
     for_normal, for_choice = stream.split()
     square = lax.integer_pow(for_normal.draw(random_normal_p, shape=shape, dtype=dtype), 2)
@@ -175,7 +177,7 @@ def wald(
     return draw_broadcast("random.wald", random_wald_p, key, shape, dtype, mean=mean)
 
 
-def _geometric(stream: Stream, p: Value, *, shape: Any, dtype: Any) -> Any:
+def _geometric(stream: Stream, p: Value, *, shape: Dimensions, dtype: np.dtype) -> Array:
     unit = stream.draw(random_uniform_p, shape=shape, dtype=p.aval.dtype)
     unit = lax.select(lax.eq(unit, 0), full_like(unit, 1), unit)  # the logarithm must be finite
     trials = lax.floor(lax.div(lax.log(unit), lax.log1p(lax.neg(p))))
@@ -223,7 +225,7 @@ def geometric(
     return draw("random.geometric", random_geometric_p, key, success, shape=sizes, dtype=kind)
 
 
-def _triangular(stream: Stream, left: Any, mode: Any, right: Any, *, shape: Any, dtype: Any) -> Any:
+def _triangular(stream: Stream, left: Value, mode: Value, right: Value, *, shape: Dimensions, dtype: DType) -> Value:
     width = lax.sub(right, left)
     rising = lax.sub(mode, left)
     unit = stream.draw(random_uniform_p, shape=shape, dtype=dtype)

@@ -105,7 +105,7 @@ def draw(name: str, primitive: Primitive, key: Value, *operands: Value, **params
 # --- [0, 1) --------------------------------------------------------------------------------------------------------
 
 
-def draw_broadcast(name: str, primitive: Primitive, key: Any, shape: Any, dtype: Any, **parameters: Any) -> Array:
+def draw_broadcast(name: str, primitive: Primitive, key: Value, shape: Any, dtype: Any, **parameters: Any) -> Array:
     """Floats of a distribution whose parameters broadcast to the shape of the result."""
     kind = float_dtype(name, dtype)
     sizes = sample_shape(name, shape, *parameters.values())

@@ -14,21 +14,21 @@ from tangrad._random.distributions.stream import Stream, random_uniform_p
 from tangrad.core import as_operand
 from tangrad.extend import lax
 from tangrad.extend.lax import full, full_like, reduce_or, while_loop
-from tangrad.typing import Value
+from tangrad.typing import Value, Values
 
 STEPS = 2**31 - 1  # of a loop that something keeps from ending: a NaN, say
 
 
-def _repeat(stream: Stream, states: tuple[Any, ...], goes_on: Callable[..., Any], step: Callable[..., Any]) -> Any:
+def _repeat(stream: Stream, states: Values, goes_on: Callable[..., Any], step: Callable[..., Any]) -> Values:
     """Run `states = step(stream, *states) -> (stream, states)` while `goes_on(*states)` holds for some element."""
 
-    def is_waiting(carry: Any) -> Any:
+    def is_waiting(carry: Values) -> Value:
         count, _, *rest = carry
         mask = goes_on(*rest)
         some = reduce_or(mask, tuple(range(len(mask.aval.shape))))
         return lax.bitwise_and(some, lax.lt(count, STEPS))
 
-    def body(carry: Any) -> Any:
+    def body(carry: Values) -> Values:
         count, keys, *rest = carry
         after, results = step(Stream(keys, stream.partitionable), *rest)
         return (lax.add(count, 1), after.keys, *results)
@@ -54,13 +54,13 @@ class Arrivals(NamedTuple):
     drawing_half: int
 
 
-def count_arrivals(stream: Stream, arrivals: Arrivals, like: Value, dtype: Any) -> Any:
+def count_arrivals(stream: Stream, arrivals: Arrivals, like: Value, dtype: np.dtype) -> Value:
     """How many events arrive before the end, in `dtype`; -1 where the beginning is not before it.
 
     `like`, an array, has the dtype of the times and the shape of the result.
     """
 
-    def step(stream: Stream, seen: Any, time: Any) -> Any:
+    def step(stream: Stream, seen: Value, time: Value) -> Any:
         halves = stream.split()
         drawing = halves.pop(arrivals.drawing_half)
         uniform = drawing.draw(random_uniform_p, shape=like.aval.shape, dtype=like.aval.dtype)
@@ -98,13 +98,13 @@ class Hat(NamedTuple):
     weigh: Callable[[Any], Any]
     is_out: Callable[[Any, Any, Any], Any]
 
-    def propose(self, u: Any, distance: Any) -> Any:
+    def propose(self, u: Value, distance: Value) -> Value:
         place = (2 * self.a / distance + self.b) * u
         for offset in self.center:
             place = place + offset
         return lax.floor(place)
 
-    def accepts(self, proposal: Any, distance: Any, height: Any) -> Any:
+    def accepts(self, proposal: Value, distance: Value, height: Value) -> Value:
         """Which proposals stay: those under the distribution at a random `height` under the hat."""
         slope = self.a / (distance * distance) + self.b
         is_under = lax.log(height * self.height / slope) <= self.weigh(proposal)
@@ -112,7 +112,7 @@ class Hat(NamedTuple):
         return is_sure | (is_under & ~self.is_out(proposal, distance, height))
 
 
-def transformed_rejection(stream: Stream, hat: Hat) -> Any:
+def transformed_rejection(stream: Stream, hat: Hat) -> Value:
     """Whole numbers of the distribution under `hat`, as floats of the shape and dtype of its parameters.
 
     Each element is the last of its accepted proposals when all have one, so it depends on its neighbours, too.
@@ -122,7 +122,7 @@ def transformed_rejection(stream: Stream, hat: Hat) -> Any:
     """
     shape, dtype = hat.b.aval.shape, hat.b.aval.dtype
 
-    def step(stream: Stream, number: Any, is_done: Any) -> Any:
+    def step(stream: Stream, number: Value, is_done: Value) -> Any:
         rest, *drawing = stream.split(3)
         place, height = [one.draw(random_uniform_p, shape=shape, dtype=dtype) for one in drawing]
         u = place - 0.5

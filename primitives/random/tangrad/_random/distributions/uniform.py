@@ -102,7 +102,7 @@ def _is_number(value: Any, number: int) -> bool:
 # --- yes or no -----------------------------------------------------------------------------------------------------
 
 
-def _fine_bernoulli(stream: Stream, p: Value, *, shape: Any, dtype: Any) -> Any:
+def _fine_bernoulli(stream: Stream, p: Value, *, shape: Dimensions, dtype: DType) -> Value:
     """Compares with twice as many bits: the second sample refines the first, whose step is 2 ** -mantissa."""
     both = stream.draw(random_uniform_p, shape=(2, *shape), dtype=p.aval.dtype)
     coarse, fine = [index_in_dim(both, i, 0, keepdims=False) for i in range(2)]

@@ -160,7 +160,7 @@ def full_like(
     return made if device is None or isinstance(made, Tracer) else device_put(made, device)
 
 
-def zeros_like_array(x: Any) -> Array:
+def zeros_like_array(x: Value) -> Array:
     """An array of zeros with the shape and dtype of another.
 
     Args:
@@ -202,7 +202,7 @@ def empty(shape: Sequence[Any], dtype: DTypeLike, *, out_sharding: Any = None) -
 def stop_gradient(x: ArrayLike) -> Array: ...
 @overload
 def stop_gradient(x: T) -> T: ...
-def stop_gradient(x: PyTree) -> Any:
+def stop_gradient(x: PyTree) -> PyTree:
     """The same values, which differentiation takes for constants.
 
     Args:
@@ -234,7 +234,7 @@ def _stop(leaf: ArrayLike) -> Array:
 def optimization_barrier(operand: ArrayLike, /) -> Array: ...
 @overload
 def optimization_barrier(operand: T, /) -> T: ...
-def optimization_barrier(operand: PyTree, /) -> Any:
+def optimization_barrier(operand: PyTree, /) -> PyTree:
     """The same values; a compiler moves no computation across, and removes none before.
 
     Args:

@@ -12,10 +12,10 @@ from tangrad._lax.structure.functions.shapes import broadcast_in_dim, expand_dim
 from tangrad._lax.structure.primitives import concatenate_p, pad_p
 from tangrad.core import Array
 from tangrad.core.arguments import is_symbolic
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 
-def concatenate(operands: Sequence[Any], dimension: int) -> Array:
+def concatenate(operands: Sequence[Value], dimension: int) -> Array:
     """Arrays one after the other along a dimension.
 
     Args:

@@ -20,7 +20,7 @@ from tangrad._lax.windows.primitives import (
     reduce_window_sum_p,
 )
 from tangrad._lax.windows.shapes import dilated_shape, padtype_to_pads
-from tangrad.core import Array, ClosedJaxpr, Tracer, without_boundary
+from tangrad.core import Array, ClosedJaxpr, Primitive, Tracer, without_boundary
 from tangrad.typing import ArrayLike, Params, PyTree, Value
 
 # The functions of which reductions over windows are primitives; what they start from, and which dtypes they take.
@@ -52,7 +52,7 @@ def reduce_window(
     padding: Any = "VALID",
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
-) -> Any: ...
+) -> PyTree: ...
 def reduce_window(
     operand: PyTree,
     init_value: PyTree,
@@ -62,7 +62,7 @@ def reduce_window(
     padding: Any = "VALID",
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
-) -> Any:
+) -> PyTree:
     """Windows of an array, each reduced to one element: pooling.
 
     Args:
@@ -151,7 +151,7 @@ def _parameters(
     }
 
 
-def _simple_reduction(computation: Any, initial: Sequence[Any]) -> Any:
+def _simple_reduction(computation: Any, initial: Sequence[Value]) -> Primitive | None:
     """The primitive that reduces by `computation` from `initial`, or None where no single one does."""
     try:
         found = _SIMPLE.get(without_boundary(computation))
@@ -165,7 +165,9 @@ def _simple_reduction(computation: Any, initial: Sequence[Any]) -> Any:
     return primitive if is_kind(dtype, accepted) and bool(start.to_numpy() == identity(dtype)) else None
 
 
-def _reduce_window(closed: ClosedJaxpr, arrays: Sequence[Any], initial: Sequence[Any], params: Params) -> Sequence[Any]:
+def _reduce_window(
+    closed: ClosedJaxpr, arrays: Sequence[Value], initial: Sequence[Value], params: Params
+) -> Sequence[Value]:
     # A program that closed over values of an outer trace must not become a parameter: it is applied here and now.
     if any([isinstance(const, Tracer) for const in closed.consts]):
         params = {"jaxpr": closed, **params}
