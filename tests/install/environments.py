@@ -100,10 +100,13 @@ class Environment:
             return self.folder / "Lib/site-packages"
         return next(self.folder.glob("lib/python*/site-packages"))
 
-    def install(self, *requirements: str | Path, editable: bool = False) -> None:
-        """Install requirements: names of distributions (ours come from the tree), or paths of wheels or projects."""
+    def install(self, *requirements: str | Path, editable: bool = False, find_ours: bool = True) -> None:
+        """Install requirements: names of distributions (ours come from the tree), or paths of wheels or projects.
+
+        `find_ours`: False if the requirements say by themselves where ours are.
+        """
         wanted = [argument for item in requirements for argument in (["-e", str(item)] if editable else [str(item)])]
-        ours = ["--find-links", str(wheel_folder())]
+        ours = ["--find-links", str(wheel_folder())] if find_ours else []
         if not HAVE_UV:
             quiet = ["--quiet", "--disable-pip-version-check", "--no-warn-script-location"]
             run([sys.executable, "-m", "pip", "--python", str(self.python), "install", *quiet, *ours, *wanted])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.install.environments import UV, run
+from tools.checkout import build_wheel
 from tools.docs.examples import blocks_of
 from tools.workspace import ROOT
 
@@ -78,10 +79,15 @@ TYPED = [line.arguments for line in LINES if line.arguments not in NOT_HERE]
 @pytest.mark.parametrize(
     "arguments", [pytest.param(one, id=one, marks=() if one in QUICK else pytest.mark.slow) for one in TYPED]
 )
-def test_a_line_installs_what_it_says(arguments, environment):
-    wanted = [re.sub(r"^\.(?=$|\[|/)", str(ROOT), part) for part in arguments.split()]
-    assert not [part for part in wanted if part.startswith("-")], "options: say in NOT_HERE how they are tried"
-    environment.install(*wanted)
+def test_a_line_installs_what_it_says(arguments, environment, tmp_path):
+    parts = arguments.split()
+    assert not [part for part in parts if part.startswith("-")], "options: say in NOT_HERE how they are tried"
+    wanted = [str(ROOT / part) if part.startswith("./") else part for part in parts]
+    of_checkout = re.fullmatch(r"\.(\[.*\])?", arguments)
+    if of_checkout:  # as pip does: the wheel of the checkout, which says where its neighbours are
+        wheel = tmp_path / build_wheel(str(tmp_path))
+        wanted = [f"tangrad{of_checkout[1] or ''} @ {wheel.as_uri()}"]
+    environment.install(*wanted, find_ours=not of_checkout)
     run([*UV, "pip", "check", "--quiet", "--python", str(environment.python)])
     installed = environment.installed()
     tried = [program for name, program in WORKS.items() if name in installed]
