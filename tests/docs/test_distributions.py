@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tangrad._console.report.entries import entry_problems
+from tangrad.core import composition
 from tests.docs.test_examples import OPTIONS
 from tools.metadata import configuration, parts
 from tools.workspace import ROOT, distributions, umbrella
@@ -32,6 +34,10 @@ def test_former_distributions_are_gone():
     former = re.findall(r"`(tangrad-[a-z-]+)`", PAGE.partition("| former |")[2])
     gone = [name for name in former if name not in distributions()]
     assert len(gone) == 14
+
+
+def test_the_doctor_has_nothing_against_our_entry_points():
+    assert not [problem.what for problem in entry_problems(composition()) if "tangrad-" in problem.what]
 
 
 @pytest.mark.parametrize("name", sorted(set(parts()) - {"tangrad-compat"}))

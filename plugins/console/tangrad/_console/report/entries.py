@@ -108,12 +108,13 @@ def _package(name: str) -> str:
 
 
 def _composes(package: str) -> bool:
-    """Whether a package is there and takes names from entry points."""
+    """Whether a package is there and takes names from entry points, asking others first or not."""
     try:
-        found = None if find_spec(package) is None else getattr(import_module(package), "__getattr__", None)
+        found = None if find_spec(package) is None else import_module(package)
     except ImportError:  # it, or a package above it, is not there
         return False
-    return getattr(found, "__module__", "") == _COMPOSED
+    hooks = [getattr(found, name, None) for name in ("__getattr__", "__dir__")]
+    return any(getattr(hook, "__module__", "") == _COMPOSED for hook in hooks)
 
 
 def _namespace_problem(plugin: Plugin, packages: set[str]) -> Iterator[Problem]:
