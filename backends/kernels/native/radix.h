@@ -1,7 +1,7 @@
 // Sorting by digits: of unsigned integers, or of integers with the position that they had.
 //
-// Elements are sorted by some of their bits, from `low` up to `high`. Equal ones keep their order, or cannot be told
-// apart. Long arrays are first parted by their highest bits, on several threads, and then part by part; few elements
+// Elements are sorted by some of their bits, from `low` up to `high`. Equal ones keep their order, or cannot be
+// distinguished. Long arrays are first parted by their highest bits, on several threads, and then part by part; few elements
 // are compared.
 
 #pragma once
