@@ -85,8 +85,8 @@ class Unsupported:
         return f"<{self._name}, which is not supported>"
 
 
-def unsupported(module: str, name: str) -> Unsupported | None:
-    """What a module of Pallas has under a name that is not supported; None for others."""
+def unsupported(module: str) -> dict[str, Unsupported]:
+    """What a module of Pallas has beside its names: those that are not supported."""
     inner = module.partition("pallas")[2].removeprefix(".")
-    why = UNSUPPORTED[inner].get(name)
-    return None if why is None else Unsupported(f"{module.removeprefix('tangrad.experimental.')}.{name}", why)
+    path = module.removeprefix("tangrad.experimental.")
+    return {name: Unsupported(f"{path}.{name}", why) for name, why in UNSUPPORTED[inner].items()}

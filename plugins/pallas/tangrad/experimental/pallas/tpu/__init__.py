@@ -1,12 +1,7 @@
 """What kernels for TPUs name: memory spaces, grids with prefetched scalars. Its names are entry points."""
 
-from typing import Any
-
 from tangrad._pallas.unsupported import unsupported
 from tangrad.core import public_package
 
-_find, __dir__ = public_package(__name__)
-
-
-def __getattr__(name: str) -> Any:
-    return unsupported(__name__, name) or _find(name)
+globals().update(unsupported(__name__))
+__getattr__, __dir__ = public_package(__name__)
