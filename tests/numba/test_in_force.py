@@ -137,3 +137,16 @@ def test_a_loop_without_end_can_be_interrupted():
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
         assert float(tangrad.jit(lambda x: lax.fori_loop(0, 5, lambda i, c: c + 1, x))(1.0)) == 6.0
+
+
+def test_what_numpy_computes_faster_is_left_to_it():
+    x = np.ones((4096,), "float64")
+    with loops("auto"), counted() as made:
+        for function in (
+            np_.tanh,
+            lambda c: np_.sin(c) ** 0.3,
+            lambda c: (c.reshape(64, 64) @ c.reshape(64, 64)).ravel() * 0,
+        ):
+            with tangrad.enable_x64():
+                tangrad.jit(lambda x, f=function: lax.fori_loop(0, 2000, lambda i, c: f(c), x)).lower(x).compile()
+    assert made == []

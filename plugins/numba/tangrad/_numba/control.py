@@ -11,6 +11,9 @@ from tangrad._numba.loops import Loop, Member, Value
 from tangrad._numba.values import Number, View, code_of
 
 LAST = 1 << 30  # the part at which a body ends
+# Between arrays of the caller the compiler checks for overlaps, and gives up on vectors where there are many: then rows
+# are copied to and from working memory, whose places are known to be distinct.
+MOST_ARRAYS = 3
 
 
 @dataclass
@@ -165,20 +168,40 @@ def scan(
     if params["reverse"]:
         row = block.memory.name("r")
     slices = [_row(outside(block, x), row) for x in xs]
-    results = evaluate(block, body, closed, fixed, [*state.inside, *slices])
     out_avals = closed.out_avals[carry:]
+    apart = len(xs) + len(out_avals) > MOST_ARRAYS
+    if apart:
+        slices = [_copied_in(body, row) for row in slices]
+    results = evaluate(block, body, closed, fixed, [*state.inside, *slices])
     if targets is None:
         targets = [block.memory.take((params["length"], *aval.shape), code_of(aval.dtype)) for aval in out_avals]
+    written: list[str] = []
     for target, result in zip(targets, results[carry:]):
         place = _row(target, row)
         assert isinstance(place, View)
-        body.write(result, place)
-    end = advance(body, state, results[:carry])
+        if apart and place.shape:
+            written += _copy(body, outside(body, result), place)
+        else:
+            body.write(result, place)
+    end = [*written, *advance(body, state, results[:carry])]
     first, last = bounds or ("0", str(params["length"]))
     inside = [f"{row} = {params['length'] - 1} - {counter}"] if params["reverse"] else []
     inside += [*body.text(), *end]
     lines = [f"for {counter} in range({first}, {last}):", *indented(inside or ["pass"])]
     return Run(state.start, lines, [*state.inside, *targets], state)
+
+
+def _copied_in(body: Block, row: Number | View) -> Number | View:
+    if isinstance(row, Number) or not row.shape:
+        return row
+    place = body.memory.take(row.shape, row.code)
+    return replace(place, part=body.lines(_copy(body, row, place)))
+
+
+def _copy(body: Block, source: Number | View, place: View) -> list[str]:
+    copying = Block(body.memory)
+    copying.write(source, place)
+    return copying.text()
 
 
 def _row(value: Number | View, row: str) -> Number | View:

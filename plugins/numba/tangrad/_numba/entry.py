@@ -18,6 +18,7 @@ LOOPS = frozenset(("control_flow.scan", "control_flow.while"))
 # Seconds that the ordinary code of one call must take at least. numba's second pays after some two hundred such calls,
 # or at the first one of what takes so long; measured in docs/speed.md.
 PAYS = 0.005
+GAIN = 0.7  # and so much of them that compiled code must take at most
 
 
 class Loops:
@@ -31,7 +32,9 @@ class Loops:
         if not chosen or primitive.identity not in LOOPS or is_checking_values():
             return None
         cost = cost_of_loop(primitive.identity, params)
-        if cost is None or (chosen != "always" and cost.ordinary < PAYS):
+        if cost is None or (
+            chosen != "always" and not (cost.ordinary >= PAYS and cost.compiled < GAIN * cost.ordinary)
+        ):
             return None
         try:
             from tangrad._numba import compiled

@@ -12,7 +12,7 @@ from tangrad._numba.blocks import Block
 from tangrad._numba.loops import INDENT, Value
 from tangrad._numba.values import CODES, Number, UnsupportedError, View, code_of
 
-LARGEST_PRODUCT = 1 << 15  # multiplications: beyond them a library's product of matrices is faster than loops
+LARGEST_PRODUCT = 1 << 11  # multiplications: beyond them a library's product of matrices is faster than loops
 
 _DTYPES = {code: dtype for dtype, code in CODES.items()}
 
@@ -70,23 +70,27 @@ def _dot_general(
     if code[0] not in "fiu" or x.code != y.code:
         raise UnsupportedError("products of mixed types")
     left, right = block.view(x), block.view(y)
-    if prod(out[0].shape) * prod([x.shape[axis] for axis in x_sum]) > LARGEST_PRODUCT:
-        raise UnsupportedError("a large product")
     x_free = [axis for axis in range(len(x.shape)) if axis not in (*x_sum, *x_batch)]
     y_free = [axis for axis in range(len(y.shape)) if axis not in (*y_sum, *y_batch)]
+    if prod(out[0].shape) * prod([x.shape[axis] for axis in x_sum]) > LARGEST_PRODUCT:
+        raise UnsupportedError("a large product")
     left = left.transposed((*x_batch, *x_free, *x_sum)) if left.shape else left
     right = right.transposed((*y_batch, *y_free, *y_sum)) if right.shape else right
     batch, rows, columns, terms = len(x_batch), len(x_free), len(y_free), len(x_sum)
-    whole = (*left.shape[: batch + rows], *right.shape[batch : batch + columns], *left.shape[batch + rows :])
-    seen_left = left.broadcast(whole, (*range(batch + rows), *range(batch + rows + columns, len(whole))))
-    seen_right = right.broadcast(
-        whole, (*range(batch), *range(batch + rows, batch + rows + columns), *range(len(whole) - terms, len(whole)))
-    )
+    # The loop that is innermost should go along dense elements of the second factor: its columns, or the terms.
+    columns_last = bool(columns) and bool(terms) and right.strides[batch + columns - 1] == 1
+    front, free, summed = range(batch + rows), right.shape[batch : batch + columns], left.shape[batch + rows :]
+    whole = (*left.shape[: batch + rows], *((*summed, *free) if columns_last else (*free, *summed)))
+    first = batch + rows + (terms if columns_last else 0)
+    places, axes = range(first, first + columns), range(len(whole) - terms, len(whole))
+    if columns_last:
+        axes = range(batch + rows, batch + rows + terms)
+    seen_left = left.broadcast(whole, (*front, *axes))
+    seen_right = right.broadcast(whole, (*range(batch), *places, *axes))
     result = block.elementwise(whole, code, [seen_left, seen_right], lambda a, b: _product(code, x.code, a, b))
     if not terms:
         return result
-    axes = tuple(range(len(whole) - terms, len(whole)))
-    return block.total(result, axes, lambda element, local: _steps("sum", code, element, local))
+    return block.total(result, tuple(axes), lambda element, local: _steps("sum", code, element, local))
 
 
 def _product(code: str, old: str, x: str, y: str) -> str:
