@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tangrad._numba.costs import cost_of_loop
+from tangrad._numba.costs import Cost, cost_of_loop
 from tangrad._numba.settings import numba_loops
 from tangrad.core.settings import is_checking_values
 
@@ -21,6 +21,10 @@ PAYS = 0.005
 GAIN = 0.7  # and so much of them that compiled code must take at most
 
 
+def _pays(cost: Cost) -> bool:
+    return cost.ordinary >= PAYS and cost.compiled < GAIN * cost.ordinary
+
+
 class Loops:
     """The compiler of loops: see `tangrad.extend.backend_numpy.LoopCompiler`."""
 
@@ -31,12 +35,10 @@ class Loops:
         chosen: Any = numba_loops.value
         if not chosen or primitive.identity not in LOOPS or is_checking_values():
             return None
-        cost = cost_of_loop(primitive.identity, params)
-        if cost is None or (
-            chosen != "always" and not (cost.ordinary >= PAYS and cost.compiled < GAIN * cost.ordinary)
-        ):
-            return None
         try:
+            cost = cost_of_loop(primitive.identity, params)
+            if cost is None or not (chosen == "always" or _pays(cost)):
+                return None
             from tangrad._numba import compiled
 
             return compiled.loop_function(primitive.identity, params, in_avals, out_avals, cost.stretch)
