@@ -49,6 +49,14 @@ def test_no_home_is_linked_where_none_is_named(site):
         assert not [path for path in site.rglob("*.html") if "Edit this page" in path.read_text()]
 
 
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.is_relative_to(ROOT / "docs")], ids=lambda page: page.name
+)
+def test_every_page_is_in_the_menu(page):
+    menu = (ROOT / "mkdocs.yml").read_text().partition("\nnav:")[2]
+    assert f": {page.relative_to(ROOT / 'docs').as_posix()}\n" in menu
+
+
 def test_links_to_the_home_are_where_one_is_named(monkeypatch):
     assert "Source" not in links() or metadata.home()
     monkeypatch.setattr(metadata, "home", lambda: "https://example.org/it")
