@@ -235,9 +235,18 @@ def test_policies_keep_what_they_say():
 def test_all_policies_of_jax_are_here():
     theirs = {name for name in dir(jax.checkpoint_policies) if not name.startswith("_")}
     assert theirs == {name for name in dir(tangrad.checkpoint_policies) if not name.startswith("_")}
-    internals = {"name_p", "checkpoint_name_fwd"}  # in the module since 0.12, and no policies
+    internals = {"name_p"}  # in the module since 0.12, and no policy
     theirs = {name for name in dir(jax.ad_checkpoint) if not name.startswith("_")} - internals
     assert theirs <= set(dir(tangrad.ad_checkpoint))
+
+
+def test_names_are_those_of_values_alone():
+    def f(x, t):
+        return tangrad.jvp(lambda x: tangrad.ad_checkpoint.checkpoint_name_fwd(x, "n"), (x,), (t,))
+
+    jaxpr = tangrad.make_jaxpr(f)(1.0, 1.0).jaxpr
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["name"]
+    assert jaxpr.outvars[1] is jaxpr.invars[1]
 
 
 def test_equal_policies_find_the_same_programs():

@@ -9,3 +9,5 @@ from tangrad._custom_rules.checkpoint.policies import Saveable as Saveable
 from tangrad._custom_rules.checkpoint.policies import checkpoint_policies as checkpoint_policies
 from tangrad._custom_rules.checkpoint.residuals import print_saved_residuals as print_saved_residuals
 from tangrad._custom_rules.checkpoint.residuals import saved_residuals as saved_residuals
+
+checkpoint_name_fwd = checkpoint_name  # names are those of values here, never of their tangents
