@@ -42,6 +42,9 @@ WORKS = {
     "tangrad-conformance": "import tangrad.conformance",
     "tangrad-kernels": "import tangrad, tangrad.numpy as np; assert tangrad.jit(np.cumsum)(np.ones(9999))[-1] == 9999",
     "tangrad-masking": "import tangrad; tangrad.mask",
+    "tangrad-numba": "import sys, tangrad; from tangrad import lax\n"
+    "many = tangrad.jit(lambda x: lax.fori_loop(0, 20_000, lambda i, x: x * 0.5 + 1.0, x), backend='numpy')\n"
+    "assert many(0.0) == 2.0 and 'numba' in sys.modules",
     "tangrad-runtime": "import tangrad.runtime",
     "tangrad-scipy": "import tangrad.scipy.special as s; assert s.expit(0.0) == 0.5",
     "tangrad-sparse": "import tangrad.experimental.sparse",
