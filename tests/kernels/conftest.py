@@ -1,5 +1,6 @@
 """The kernels, compiled once for the session by the compiler that is found; where there is none, tests are skipped."""
 
+import importlib
 import os
 import sys
 from contextlib import ExitStack, contextmanager
@@ -36,10 +37,11 @@ def library_path(build, tmp_path_factory):
 @pytest.fixture(scope="session")
 def rule_sets(library_path):
     """The rules of the compiled kernels. Those of the entry points are loaded first: they stay as they are."""
-    from tangrad._kernels import families
+    from tangrad._kernels import families, on_numpy
     from tangrad._kernels.library import VARIABLE, library
-    from tangrad._kernels.lower import numpy as on_numpy
+    from tangrad._kernels.lower import numpy_random
 
+    importlib.import_module("tangrad._kernels.lower.numpy")
     makers = [on_numpy.rule_set]
     if "xla" in tangrad.core.backend_names():
         from tangrad._kernels.lower import xla_cpu
@@ -52,7 +54,8 @@ def rule_sets(library_path):
         assert library() is not None
     finally:
         os.environ.pop(VARIABLE) if before is None else os.environ.update({VARIABLE: before})
-    return [make(jobs) for make in makers for jobs in families.JOBS.values()]
+    made = [make(jobs) for make in makers for jobs in families.JOBS.values()]
+    return [*made, numpy_random.rule_set()]
 
 
 @pytest.fixture

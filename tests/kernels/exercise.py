@@ -89,9 +89,14 @@ def lu(call):
         call("lu", [number, count, rows, columns], [x], [np.empty_like(x), exchanged, order])
 
 
+def bits(call):
+    for size in (1, 31, 32, 100, 100_001):
+        call("bits", [size], [np.array([7, 9], "uint32")], [np.empty(size, "uint32")])
+
+
 def main(path):
     call = Caller(path)
-    for exercise in (running, sort, top, lu):
+    for exercise in (running, sort, top, lu, bits):
         exercise(call)
     print(call.digest.hexdigest())
 
