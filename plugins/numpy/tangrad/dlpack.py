@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._numpy.memory_and_files import from_dlpack as _from_dlpack
 from tangrad.core import Array, dtypes
+
+if TYPE_CHECKING:
+    from tangrad.typing import DType
 
 # What the protocol has a word for: https://dmlc.github.io/dlpack/latest/c_api.html.
 _KINDS = "biufc"
@@ -36,7 +39,7 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
     return _from_dlpack(external_array, device=device, copy=copy)
 
 
-def is_supported_dtype(dtype: Any) -> bool:
+def is_supported_dtype(dtype: DType) -> bool:
     """Whether arrays of a dtype can be handed to other libraries.
 
     >>> from tangrad.dlpack import is_supported_dtype

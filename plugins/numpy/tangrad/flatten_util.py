@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tangrad import lax
 from tangrad.core import dtypes, typeof
 from tangrad.tree_util import PyTreeDef, tree_flatten
+
+if TYPE_CHECKING:
+    from tangrad.typing import DType
 
 _EMPTY = dtypes.as_dtype("float32")
 
@@ -62,7 +67,7 @@ class Unravel:
     __slots__ = ("converts", "dtype", "dtypes", "shapes", "sizes", "structure")
 
     def __init__(
-        self, structure: PyTreeDef, shapes: tuple[tuple[Any, ...], ...], leaf_dtypes: tuple[Any, ...], dtype: Any
+        self, structure: PyTreeDef, shapes: tuple[tuple[Any, ...], ...], leaf_dtypes: tuple[Any, ...], dtype: DType
     ) -> None:
         self.structure, self.shapes, self.dtypes, self.dtype = structure, shapes, leaf_dtypes, dtype
         self.sizes = tuple([math.prod(shape) for shape in shapes])
@@ -107,7 +112,7 @@ class Unravel:
         return self.structure, self.shapes, self.dtypes, self.dtype
 
 
-def _converted(leaf: Any, dtype: Any) -> Any:
+def _converted(leaf: Any, dtype: np.dtype) -> Any:
     """Return a part of the vector in the dtype of its leaf; a real one never had an imaginary part to lose."""
     complex_to_real = typeof(leaf).dtype.kind == "c" and getattr(dtype, "kind", "") != "c"
     return lax.convert_element_type(lax.real(leaf) if complex_to_real else leaf, dtype)

@@ -278,7 +278,7 @@ def shards_of(buffer: Any, avals: Sequence[Any], shardings: Sequence[Any]) -> li
     ]
 
 
-def to_numpy(buffer: Any, dtype: Any) -> np.ndarray:
+def to_numpy(buffer: Any, dtype: np.dtype) -> np.ndarray:
     """The contents of a single-device buffer of a dtype, read-only; a view of its memory where that is the host's.
 
     The host's buffers have Python's buffer protocol. jaxlib's own conversion is slower, and imports jax where it is

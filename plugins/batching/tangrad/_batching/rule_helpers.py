@@ -10,7 +10,7 @@ from tangrad._batching.primitives import broadcast_axis_p
 from tangrad.core import Primitive, RuleSet
 
 if TYPE_CHECKING:
-    from tangrad.typing import Dimensions, Value, Values
+    from tangrad.typing import Dimensions, Dims, Value, Values
 
 Rule = Callable[..., Any]
 
@@ -22,7 +22,7 @@ def elementwise_batch(batch: RuleSet, *primitives: Primitive) -> None:
 
 
 def elementwise(primitive: Primitive) -> Rule:
-    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
+    def rule(args: Any, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> Any:
         if len(args) == 1:
             operands, dim = args, dims[0]
         else:
@@ -78,7 +78,7 @@ def reduction_batch(batch: RuleSet, *primitives: Primitive, param: str = "axes")
 
 
 def reduction(primitive: Primitive, param: str = "axes") -> Rule:
-    def rule(args: Values, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
+    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> Any:
         (operand,), (dim,) = args, dims
         axes = tuple([a if a < dim else a + 1 for a in params[param]])
         out = primitive.bind(operand, **{**params, param: axes})
@@ -95,7 +95,7 @@ def axis_batch(batch: RuleSet, *primitives: Primitive, param: str) -> None:
 
 
 def along_axis(primitive: Primitive, param: str) -> Rule:
-    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
+    def rule(args: Any, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> Any:
         operands = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args, dims, strict=True)]
         out = primitive.bind(*operands, **{**params, param: params[param] + 1})
         return (out, (0,) * len(out)) if primitive.multiple_results else (out, 0)
@@ -115,7 +115,7 @@ def front_batch(batch: RuleSet, primitive: Primitive, function: Rule, *, broadca
 def front(primitive: Primitive, function: Rule | None = None, broadcast: bool = True) -> Rule:
     function = function or primitive.bind
 
-    def rule(args: Values, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
+    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> Any:
         if broadcast:
             placed = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args, dims, strict=True)]
             out = function(*placed, **params)

@@ -30,7 +30,7 @@ from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params, Value, Values
+    from tangrad.typing import Dims, Params, Value, Values
 
 _new = object.__new__
 
@@ -233,7 +233,7 @@ def _batch_jaxpr(
 def batch_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
     """A batch rule made of a primitive's decomposition."""
 
-    def rule(args: Values, dims: Any, *, axis_info: AxisInfo, **params: Any) -> Any:
+    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> Any:
         def run(*inputs: Any) -> Any:
             out = decomposed(primitive, inputs, params)
             return tuple(out) if primitive.multiple_results else (out,)
@@ -250,7 +250,7 @@ def batch_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
 def batch_call(primitive: Primitive) -> Callable[..., Any]:
     """The rule of a call of the program `jaxpr`: the program is mapped."""
 
-    def rule(args: Values, dims: Any, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, **params: Any) -> Any:
         program, out_mapped = batch_jaxpr(jaxpr, tuple([dim is not None for dim in dims]), axis_info)
         operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
         outs = primitive.bind(*operands, jaxpr=program, **params)
@@ -259,7 +259,7 @@ def batch_call(primitive: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def bad_result(kind: str, primitive: Any, value: Any, dim: Any, size: Any) -> Exception:
+def bad_result(kind: str, primitive: Primitive, value: Any, dim: Any, size: Any) -> Exception:
     """What is wrong with the result of a rule of a kind, "batch" or "split_axis"."""
     aval = value.aval if hasattr(type(value), "aval") else None
     if aval is None:

@@ -25,7 +25,7 @@ from tangrad.core import (
 from tangrad.tree_util import PyTreeDef, flatten_axes, keystr
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.typing import Dims, Value
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -211,7 +211,7 @@ def _mapped_size(values: Any, dims: Any, axis_size: Any, args: Any, kwargs: Any)
     return first
 
 
-def _disagreement(values: Sequence[Value], dims: Any, axis_size: Any, args: Any, kwargs: Any) -> str:
+def _disagreement(values: Sequence[Value], dims: Dims, axis_size: Any, args: Any, kwargs: Any) -> str:
     lines = []
     for position, (value, dim) in enumerate(zip(values, dims, strict=True)):
         if dim is not None:

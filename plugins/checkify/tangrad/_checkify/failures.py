@@ -16,6 +16,7 @@ from tangrad.errors import TangradError
 
 if TYPE_CHECKING:
     from tangrad.tree_util import PyTreeDef
+    from tangrad.typing import Dimensions
 
 
 @class_boundary
@@ -110,7 +111,7 @@ class OOBError(Failure):
 
     __slots__ = ("_shape",)
 
-    def __init__(self, shape: tuple[Any, ...], place: SourceInfo | None = None) -> None:
+    def __init__(self, shape: Dimensions, place: SourceInfo | None = None) -> None:
         super().__init__((((3,), np.dtype("int32")),), shape, place)
         self._shape = shape
 

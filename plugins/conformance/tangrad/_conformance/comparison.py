@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad.core import dtypes
+
+if TYPE_CHECKING:
+    from tangrad.typing import DType
 
 TOLERANCES = {
     "float16": 4e-3,
@@ -102,7 +105,7 @@ def check_edges(
                 )
 
 
-def _least(dtype: Any, x: Any, y: Any, by_size: bool) -> float:
+def _least(dtype: DType, x: Any, y: Any, by_size: bool) -> float:
     """Below what numbers are not compared: the least normal one, or what is small beside the greatest."""
     if not by_size:
         return float(dtypes.finfo(dtype).smallest_normal)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad.core import dtypes
 
+if TYPE_CHECKING:
+    from tangrad.typing import DType
+
 MOST = 600  # rows of a grid
 FEW = 9  # values for each operand, where there are more than two
 
 
-def edges(dtype: Any) -> np.ndarray:
+def edges(dtype: DType) -> np.ndarray:
     """The values that are tried in every combination, as an array: first those that matter most."""
     kind = dtypes.as_dtype(dtype)
     if kind == np.bool_:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tangrad
 from tangrad.core import Primitive, RuleTrace, Trace, as_operand, backend_names, dtypes, get_aval, run_traced
+
+if TYPE_CHECKING:
+    from tangrad.typing import DTypeLike, Params
 
 Arguments = tuple[Any, ...]
 
@@ -124,7 +127,7 @@ def _short(value: Any) -> str:
 
 
 def draw(
-    *shape: int, dtype: Any = np.float32, low: float | None = None, high: float | None = None, seed: int = 0
+    *shape: int, dtype: DTypeLike = np.float32, low: float | None = None, high: float | None = None, seed: int = 0
 ) -> np.ndarray:
     """Elements of any dtype, the same for the same seed: of a normal distribution, or uniform from `low` to `high`.
 
@@ -177,7 +180,7 @@ class _Recorder(RuleTrace):
         self.primitive = primitive
         self.calls: list[tuple[Arguments, dict[str, Any]]] = []
 
-    def process_primitive(self, primitive: Any, args: Arguments, params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Arguments, params: Params) -> Any:
         if primitive is self.primitive:
             self.calls.append((args, dict(params)))
         return self.pass_on(primitive, args, params)

@@ -40,7 +40,7 @@ def higher(array: Any) -> np.ndarray:
     return array if wide is None else array.astype(wide)
 
 
-def lower(values: Any, dtype: Any) -> np.ndarray:
+def lower(values: Any, dtype: np.dtype) -> np.ndarray:
     """Numbers rounded to a dtype; integers wrap around."""
     array = np.asarray(values)
     if not dtypes.issubdtype(dtype, np.integer) or array.dtype != object:

@@ -7,13 +7,16 @@ that program are substituted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.mapped import custom_vmap_call_p
 from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 from tangrad.autodiff import Zero
 from tangrad.core import ClosedJaxpr, RuleSet
 from tangrad.extend.collectives import RenamedFunction, subst_axis_names
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
 
 axis_subst = RuleSet("axis_subst", api=1)
 
@@ -118,23 +121,23 @@ def _program(program: Any, subst: Any) -> Any:
 
 
 @axis_subst.rule(custom_jvp_call_p)
-def _(params: Any, subst: Any) -> Any:
+def _(params: Params, subst: Any) -> Any:
     rule = renamed(_RenamedJVP, params["rule"], subst)
     return {**params, "jaxpr": _program(params["jaxpr"], subst), "rule": rule}
 
 
 @axis_subst.rule(custom_vjp_call_p)
-def _(params: Any, subst: Any) -> Any:
+def _(params: Params, subst: Any) -> Any:
     fwd = renamed(_RenamedFwd, params["fwd"], subst)
     return {**params, "jaxpr": _program(params["jaxpr"], subst), "fwd": fwd}
 
 
 @axis_subst.rule(custom_lin_p)
-def _(params: Any, subst: Any) -> Any:
+def _(params: Params, subst: Any) -> Any:
     return {**params, "bwd": renamed(_RenamedBwd, params["bwd"], subst)}
 
 
 @axis_subst.rule(custom_vmap_call_p)
-def _(params: Any, subst: Any) -> Any:
+def _(params: Params, subst: Any) -> Any:
     rule = renamed(_RenamedVmap, params["rule"], subst)
     return {**params, "jaxpr": _program(params["jaxpr"], subst), "rule": rule}

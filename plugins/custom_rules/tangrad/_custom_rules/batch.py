@@ -13,7 +13,7 @@ from tangrad.core import Array, ClosedJaxpr, RuleSet, dtypes, trace_to_jaxpr
 from tangrad.core.tools import from_signal_handler
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value, Values
+    from tangrad.typing import Dims, Value, Values
 
 batch = RuleSet("batch", api=1)
 
@@ -264,13 +264,13 @@ def _with_rule(
     return batch_jaxpr(jaxpr, mapped, axis, either)[0], _Outs(either)
 
 
-def _prepared(args: Values, dims: Any) -> tuple[list[Any], Flags]:
+def _prepared(args: Values, dims: Dims) -> tuple[list[Any], Flags]:
     operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
     return operands, tuple([dim is not None for dim in dims])
 
 
 @batch.rule(custom_jvp_call_p)
-def _(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, rule: Any, num_consts: int, name: str) -> Any:
+def _(args: Any, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str) -> Any:
     operands, mapped = _prepared(args, dims)
     program, results = _program(jaxpr, mapped, axis_info)
     program, results = _with_rule(jaxpr, program, results, rule, operands[num_consts:], mapped, axis_info)
@@ -280,7 +280,7 @@ def _(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, rule: Any, num_consts
 
 
 @batch.rule(custom_vjp_call_p)
-def _(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, fwd: Any, num_consts: int, name: str) -> Any:
+def _(args: Any, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, fwd: Any, num_consts: int, name: str) -> Any:
     operands, mapped = _prepared(args, dims)
     program, results = _program(jaxpr, mapped, axis_info)
     fwd = _MappedFwd(fwd, mapped[num_consts:], axis_info, results)
@@ -291,9 +291,9 @@ def _(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, fwd: Any, num_consts:
 @batch.rule(custom_lin_p)
 def _(
     args: Any,
-    dims: Any,
+    dims: Dims,
     *,
-    axis_info: Any,
+    axis_info: AxisInfo,
     bwd: Any,
     num_res: int,
     active: Any,

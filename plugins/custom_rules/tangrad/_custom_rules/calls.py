@@ -12,6 +12,7 @@ from tangrad import tree
 from tangrad._custom_rules.structures import lines_of
 from tangrad.core import (
     ClosedJaxpr,
+    Primitive,
     Tracer,
     as_array,
     as_operand,
@@ -205,7 +206,9 @@ class UserRule:
         return function_name(self._rule)
 
 
-def call(primitive: Any, flat: FlatCall, operands: list[Any], make_params: Callable[[Any], dict[str, Any]]) -> Values:
+def call(
+    primitive: Primitive, flat: FlatCall, operands: list[Any], make_params: Callable[[Any], dict[str, Any]]
+) -> Values:
     """Bind the call of a function with rules: as a program where one is staged, else as the function.
 
     A function that closes over tracers becomes a program too: they are operands then.

@@ -96,7 +96,9 @@ def _key(value: Any) -> Any:
     evaluate=evaluate,
     decompose=inline,
 )
-def composite_p(*avals: Any, jaxpr: Any, name: str, version: int, attributes: Attributes) -> tuple[ShapedArray, ...]:
+def composite_p(
+    *avals: Any, jaxpr: ClosedJaxpr, name: str, version: int, attributes: Attributes
+) -> tuple[ShapedArray, ...]:
     """The operation `name`, which does what the program does."""
     return tuple(jaxpr.out_avals)
 

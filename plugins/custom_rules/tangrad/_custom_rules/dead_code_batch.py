@@ -9,13 +9,13 @@ from tangrad.batching import batch_jaxpr, to_front
 from tangrad.core import ClosedJaxpr, RuleSet
 
 if TYPE_CHECKING:
-    from tangrad.typing import Values
+    from tangrad.typing import Dims, Values
 
 batch = RuleSet("batch", api=1)
 
 
 @batch.rule(custom_dce_call_p)
-def _batch(args: Values, dims: Any, *, axis_info: Any, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Any:
+def _batch(args: Values, dims: Dims, *, axis_info: Any, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Any:
     mapped = tuple([dim is not None for dim in dims])
     whole, out_mapped = batch_jaxpr(jaxpr, mapped, axis_info)
     mapped_rule = None

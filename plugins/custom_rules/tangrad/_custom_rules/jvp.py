@@ -19,7 +19,7 @@ linearize = RuleSet("linearize", api=1)
 
 @jvp.rule(custom_jvp_call_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, *, jaxpr: Any, rule: Any, num_consts: int, name: str) -> Any:
+def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str) -> Any:
     if any([type(tangent) is not Zero for tangent in tangents[:num_consts]]):
         raise closed_over("custom_jvp", name)
     outs, tangents_out = rule(primals[num_consts:], tangents[num_consts:])
@@ -42,7 +42,7 @@ def _linear_params(
 
 @jvp.rule(custom_vjp_call_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, *, jaxpr: Any, fwd: Any, num_consts: int, name: str) -> Any:
+def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, fwd: Any, num_consts: int, name: str) -> Any:
     active = tuple([type(tangent) is not Zero for tangent in tangents])
     if any(active[:num_consts]):
         raise closed_over("custom_vjp", name)
@@ -56,7 +56,7 @@ def _(primals: Any, tangents: Any, *, jaxpr: Any, fwd: Any, num_consts: int, nam
 
 
 @linearize.rule(custom_vjp_call_p)
-def _(primals: Any, active: Any, *, jaxpr: Any, fwd: Any, num_consts: int, name: str) -> Any:
+def _(primals: Any, active: Any, *, jaxpr: ClosedJaxpr, fwd: Any, num_consts: int, name: str) -> Any:
     if any(active[:num_consts]):
         raise closed_over("custom_vjp", name)
     active, primals = tuple(active[num_consts:]), primals[num_consts:]

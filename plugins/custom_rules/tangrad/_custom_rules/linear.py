@@ -74,7 +74,7 @@ def made(program: Any) -> ClosedJaxpr:
     evaluate=evaluate,
     decompose=inline,
 )
-def linear_call_p(*avals: Any, jaxpr: Any, transposed: Any, num_res: int) -> tuple[ShapedArray, ...]:
+def linear_call_p(*avals: Any, jaxpr: ClosedJaxpr, transposed: Any, num_res: int) -> tuple[ShapedArray, ...]:
     """A call of a program that is linear in all arguments but the first `num_res`; `transposed` is its transpose."""
     return tuple(jaxpr.out_avals)
 

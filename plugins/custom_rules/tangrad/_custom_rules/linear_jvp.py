@@ -6,7 +6,7 @@ from typing import Any
 
 from tangrad._custom_rules.linear import linear_call_p, made
 from tangrad.autodiff import Zero, add_tangents, instantiate, jvp_flat, symbolic_zeros
-from tangrad.core import RuleSet, eval_jaxpr
+from tangrad.core import ClosedJaxpr, RuleSet, eval_jaxpr
 
 jvp = RuleSet("jvp", api=1)
 transpose = RuleSet("transpose", api=1)
@@ -14,7 +14,7 @@ transpose = RuleSet("transpose", api=1)
 
 @jvp.rule(linear_call_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, *, jaxpr: Any, transposed: Any, num_res: int) -> Any:
+def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, transposed: Any, num_res: int) -> Any:
     params = {"jaxpr": jaxpr, "transposed": transposed, "num_res": num_res}
     outs = linear_call_p.bind(*primals, **params)
     residuals, linear = primals[:num_res], primals[num_res:]
@@ -30,6 +30,6 @@ def _(primals: Any, tangents: Any, *, jaxpr: Any, transposed: Any, num_res: int)
 
 
 @transpose.rule(linear_call_p)
-def _transpose(cotangents: Any, *args: Any, jaxpr: Any, transposed: Any, num_res: int) -> Any:
+def _transpose(cotangents: Any, *args: Any, jaxpr: ClosedJaxpr, transposed: Any, num_res: int) -> Any:
     found = linear_call_p.bind(*args[:num_res], *cotangents, jaxpr=made(transposed), transposed=jaxpr, num_res=num_res)
     return (*[None] * num_res, *found)

@@ -32,7 +32,9 @@ mapped_calls = PrimitiveSet("mapped_calls", api=1)
     evaluate=evaluate,
     decompose=inline,
 )
-def custom_vmap_call_p(*avals: Any, jaxpr: Any, rule: Any, num_consts: int, name: str) -> tuple[ShapedArray, ...]:
+def custom_vmap_call_p(
+    *avals: Any, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str
+) -> tuple[ShapedArray, ...]:
     """A call of a function with a batch rule of its own; without one (None) it is mapped as its program is."""
     return tuple(jaxpr.out_avals)
 

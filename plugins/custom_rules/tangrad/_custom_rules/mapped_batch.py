@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tangrad._custom_rules.mapped import TangentRule, custom_vmap_call_p
 from tangrad.autodiff import instantiate, jvp_flat
 from tangrad.batching import AxisInfo, batch_flat, batch_jaxpr, place_axis, to_front
-from tangrad.core import RuleSet
+from tangrad.core import ClosedJaxpr, RuleSet
+
+if TYPE_CHECKING:
+    from tangrad.typing import Dims
 
 Results: TypeAlias = tuple[list[Any], list[bool]]
 
@@ -16,7 +19,7 @@ batch = RuleSet("batch", api=1)
 
 
 @batch.rule(custom_vmap_call_p)
-def _(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, rule: Any, num_consts: int, name: str) -> Any:
+def _(args: Any, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str) -> Any:
     if rule is None:
         program, out_mapped = batch_jaxpr(jaxpr, [dim is not None for dim in dims], axis_info)
         values = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]

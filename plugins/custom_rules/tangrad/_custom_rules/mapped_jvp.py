@@ -17,7 +17,7 @@ from tangrad.autodiff import (
     partial_eval_jaxpr,
     symbolic_zeros,
 )
-from tangrad.core import JaxprEqn, RuleSet, Var, dtypes, eval_jaxpr
+from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, Var, dtypes, eval_jaxpr
 
 jvp = RuleSet("jvp", api=1)
 linearize = RuleSet("linearize", api=1)
@@ -26,7 +26,7 @@ partial_eval = RuleSet("partial_eval", api=1)
 
 @jvp.rule(custom_vmap_call_p)
 @symbolic_zeros
-def _jvp(primals: Any, tangents: Any, *, jaxpr: Any, rule: Any, num_consts: int, name: str) -> Any:
+def _jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str) -> Any:
     beyond_rule = rule is None or any([type(tangent) is not Zero for tangent in tangents[:num_consts]])
     if beyond_rule or not _all_differentiable(tangents[num_consts:]):
         return _by_program(primals, tangents, jaxpr)
@@ -55,7 +55,7 @@ def _by_program(primals: Any, tangents: Any, jaxpr: Any) -> Any:
 
 
 @linearize.rule(custom_vmap_call_p)
-def _linearize(primals: Any, active: Any, *, jaxpr: Any, rule: Any, num_consts: int, name: str) -> Any:
+def _linearize(primals: Any, active: Any, *, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str) -> Any:
     program = linearize_jaxpr(jaxpr, active)
     outs = eval_jaxpr(program.primal.jaxpr, program.primal.consts, *primals)
     primals_out, residuals = program.split(primals, outs)
@@ -63,7 +63,7 @@ def _linearize(primals: Any, active: Any, *, jaxpr: Any, rule: Any, num_consts: 
 
 
 @partial_eval.rule(custom_vmap_call_p)
-def _partial_eval(known: Any, args: Any, *, jaxpr: Any, rule: Any, num_consts: int, name: str) -> Any:
+def _partial_eval(known: Any, args: Any, *, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str) -> Any:
     """The function's values and its tangents, taken apart: each is that of its program from here on."""
     program = partial_eval_jaxpr(jaxpr, known)
     if not any(program.out_known):

@@ -64,7 +64,7 @@ def evaluate(args: Values, params: Params) -> tuple[Array, ...]:
     return tuple([as_array(out) for out in outs])
 
 
-def inline(*args: Value, jaxpr: ClosedJaxpr, **_: Any) -> Values:
+def inline(*args: Value, jaxpr: ClosedJaxpr, **_: object) -> Values:
     """Inside a compiled program nothing is left of the rules."""
     return tuple(run(jaxpr, args))
 

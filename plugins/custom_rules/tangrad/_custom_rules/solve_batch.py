@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.solves import custom_linear_solve_p, custom_root_p, split
 from tangrad.batching import batch_jaxpr, place_axis, to_front
-from tangrad.core import ClosedJaxpr, RuleSet
+from tangrad.core import ClosedJaxpr, Primitive, RuleSet
 
 if TYPE_CHECKING:
-    from tangrad.typing import Values
+    from tangrad.core.protocols import AxisInfo
+    from tangrad.typing import Dims, Params, Values
 
 batch = RuleSet("batch", api=1)
 
@@ -54,7 +55,7 @@ def _programs(
     return found
 
 
-def _bind(primitive: Any, repeats: dict[str, int], args: Any, dims: Any, axis: Any, params: Any) -> Any:
+def _bind(primitive: Primitive, repeats: dict[str, int], args: Any, dims: Dims, axis: Any, params: Params) -> Any:
     """Bind the mapped solve. `repeats`: its programs, in the order of their constants: how many unknowns each takes."""
     num_consts, each = params["num_consts"], tuple(repeats.values())
     count = sum(num_consts)
@@ -76,11 +77,11 @@ def _bind(primitive: Any, repeats: dict[str, int], args: Any, dims: Any, axis: A
 
 
 @batch.rule(custom_root_p)
-def _(args: Values, dims: Any, *, axis_info: Any, **params: Any) -> Any:
+def _(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> Any:
     return _bind(custom_root_p, {"f": 1, "solve": 1, "tangent_solve": 2}, args, dims, axis_info, params)
 
 
 @batch.rule(custom_linear_solve_p)
-def _linear_solve(args: Values, dims: Any, *, axis_info: Any, **params: Any) -> Any:
+def _linear_solve(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> Any:
     repeats = {"matvec": 1, "vecmat": 1, "solve": 1, "transpose_solve": 1}
     return _bind(custom_linear_solve_p, repeats, args, dims, axis_info, params)

@@ -13,7 +13,8 @@ from tangrad.core import Primitive, RuleSet, ShapedArray
 
 if TYPE_CHECKING:
     from tangrad._debug.calls import HostCall
-    from tangrad.typing import Values
+    from tangrad.core.protocols import AxisInfo
+    from tangrad.typing import Dims, Values
 
 batch = RuleSet("batch", api=1)
 
@@ -24,7 +25,13 @@ def _batched(result_avals: tuple[ShapedArray, ...], size: Any) -> tuple[ShapedAr
 
 @batch.rule(pure_callback_p)
 def _(
-    args: Any, dims: Any, *, axis_info: Any, callback: HostCall, result_avals: tuple[ShapedArray, ...], vmap_method: Any
+    args: Any,
+    dims: Dims,
+    *,
+    axis_info: AxisInfo,
+    callback: HostCall,
+    result_avals: tuple[ShapedArray, ...],
+    vmap_method: Any,
 ) -> Any:
     size = axis_info.size
     if vmap_method is None:
@@ -43,7 +50,7 @@ def _(
 
 
 @batch.rule(io_callback_p)
-def _io(args: Any, dims: Any, *, axis_info: Any, callback: Any, result_avals: Any, ordered: bool) -> Any:
+def _io(args: Any, dims: Dims, *, axis_info: AxisInfo, callback: Any, result_avals: Any, ordered: bool) -> Any:
     if ordered:
         raise ValueError(
             f"{callback.described()} is ordered, and cannot be mapped by vmap: the rows of a batch have no order. "
@@ -56,7 +63,7 @@ def _io(args: Any, dims: Any, *, axis_info: Any, callback: Any, result_avals: An
 
 
 def _for_each_row(primitive: Primitive) -> Any:
-    def rule(args: Values, dims: Any, *, axis_info: Any, callback: HostCall, **params: Any) -> Any:
+    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, callback: HostCall, **params: Any) -> Any:
         primitive.bind(*args, callback=callback.mapped(dims, axis_info.size), **params)
         return (), ()
 

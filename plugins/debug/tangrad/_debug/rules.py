@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._debug.primitives import debug_callback_p, debug_print_p, io_callback_p, pure_callback_p
 from tangrad.core import RuleSet
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
 
 mask = RuleSet("mask", api=1)
 mask.not_applicable(
@@ -20,7 +23,7 @@ sharding = RuleSet("sharding", api=1)
 
 
 @sharding.rule(pure_callback_p, io_callback_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: Any, results: Any, params: Params) -> Any:
     """A Python function sees whole operands, and returns whole arrays."""
     return tuple([((),) * len(result.shape) for result in results])
 

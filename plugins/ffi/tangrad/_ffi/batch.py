@@ -10,13 +10,14 @@ from tangrad.core import RuleSet
 from tangrad.extend.lax import scan
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params, Values
+    from tangrad.core.protocols import AxisInfo
+    from tangrad.typing import Dims, Params, Values
 
 batch = RuleSet("batch", api=1)
 
 
 @batch.rule(ffi_call_p)
-def _(args: Values, dims: Any, *, axis_info: Any, vmap_method: Any, **params: Any) -> Any:
+def _(args: Values, dims: Dims, *, axis_info: AxisInfo, vmap_method: Any, **params: Any) -> Any:
     size = axis_info.size
     if vmap_method is None:
         raise NotImplementedError(
@@ -31,7 +32,7 @@ def _(args: Values, dims: Any, *, axis_info: Any, vmap_method: Any, **params: An
     return outs, (0,) * len(outs)
 
 
-def _at_once(args: Values, dims: Any, size: Any, vmap_method: str, params: Params) -> Values:
+def _at_once(args: Values, dims: Dims, size: Any, vmap_method: str, params: Params) -> Values:
     operands = [operand_of_call(arg, dim, size, vmap_method) for arg, dim in zip(args, dims, strict=True)]
     layouts = [
         layout if len(layout) == operand.aval.ndim else _with_batch(layout)
@@ -55,7 +56,7 @@ def _with_batch(layout: tuple[int, ...]) -> tuple[int, ...]:
     return (0, *[dimension + 1 for dimension in layout])
 
 
-def _for_each_row(args: Values, dims: Any, size: Any, vmap_method: str, params: Params) -> Values:
+def _for_each_row(args: Values, dims: Dims, size: Any, vmap_method: str, params: Params) -> Values:
     mapped = [move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True) if dim is not None]
 
     def call(_: Any, rows: Any) -> Any:

@@ -13,7 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from ctypes import CFUNCTYPE, c_void_p
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from tangrad._ffi import frames
 from tangrad._ffi.errors import FfiError
 from tangrad._ffi.targets import STAGES, Target, deleters, find, missing, number_types
 from tangrad.errors import BackendError
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
 
 _Function = CFUNCTYPE(c_void_p, c_void_p)
 _numbers = itertools.count(1)
@@ -200,7 +203,7 @@ class Instance:
         FfiError: when made or called, for what the handler reports.
     """
 
-    def __init__(self, params: dict[str, Any], in_avals: Sequence[Any]) -> None:
+    def __init__(self, params: Params, in_avals: Sequence[Any]) -> None:
         name = params["target"]
         target = find(name, "cpu")
         if target is None:

@@ -174,7 +174,7 @@ def mask_jaxpr(
     return ClosedJaxpr(closed_over_as_arguments(jaxpr)), list(consts), found
 
 
-def mask_by_decomposition(primitive: Any) -> Callable[..., Any]:
+def mask_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
     """A mask rule made of a primitive's decomposition."""
 
     def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
@@ -189,7 +189,7 @@ def mask_by_decomposition(primitive: Any) -> Callable[..., Any]:
     return rule
 
 
-def mask_call(primitive: Any) -> Callable[..., Any]:
+def mask_call(primitive: Primitive) -> Callable[..., Any]:
     """The rule of a call of the program `jaxpr`: its steps, here."""
 
     def rule(args: Any, shapes: Any, *, sizes: Sizes, jaxpr: ClosedJaxpr, **params: Any) -> Any:

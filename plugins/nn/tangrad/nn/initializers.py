@@ -46,7 +46,7 @@ class Initializer(Protocol):
         raise NotImplementedError
 
 
-def _kind(dtype: Any) -> np.dtype:
+def _kind(dtype: DTypeLike | None) -> np.dtype:
     return dtypes.default_float_dtype() if dtype is None else dtypes.check_user_dtype_supported(dtype)
 
 
@@ -280,19 +280,19 @@ def variance_scaling(
     return init
 
 
-def _in_disc(key: Any, shape: tuple[int, ...], dtype: Any, distance: Callable[[Any], Any]) -> Any:
+def _in_disc(key: Any, shape: tuple[int, ...], dtype: np.dtype, distance: Callable[[Any], Any]) -> Any:
     """Complex numbers of any direction, whose distances from 0 are `distance` of numbers uniform in [0, 1)."""
     real = dtypes.to_floating_dtype(dtype)
     uniform, turn = [random.uniform(own, shape, real) for own in random.split(key)]
     return distance(uniform) * tnp.exp(1j * (2 * np.pi * turn.astype(dtype)))
 
 
-def _complex_uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def _complex_uniform(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Uniform in a disc, of variance 1."""
     return _in_disc(key, shape, dtype, lambda uniform: tnp.sqrt(2 * uniform).astype(dtype))
 
 
-def _complex_truncated_normal(key: Any, upper: float, shape: tuple[int, ...], dtype: Any) -> Any:
+def _complex_truncated_normal(key: Any, upper: float, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Complex normal numbers of variance 1 within a disc: the distribution of their distances, inverted."""
     inside = 1 - tnp.exp(tnp.array(-(upper**2), dtype))
     return _in_disc(key, shape, dtype, lambda uniform: tnp.sqrt(-tnp.log(1 - inside * uniform.astype(dtype))))

@@ -86,7 +86,7 @@ def _whole(low: int, high: int) -> Any:
 
 
 @_plain
-def whole_i8(x: Any) -> Any:
+def whole_i8(x: Any) -> np.int64:
     if x != x:
         return np.int64(0)
     if x >= 9.223372036854775807e18:
@@ -97,7 +97,7 @@ def whole_i8(x: Any) -> Any:
 
 
 @_plain
-def whole_u8(x: Any) -> Any:
+def whole_u8(x: Any) -> np.uint64:
     if not x > 0.0:
         return np.uint64(0)
     if x >= 1.8446744073709551615e19:
@@ -127,22 +127,22 @@ def _turned(x: Any, turn: Any) -> Any:
 
 
 @_plain
-def near_sin_f4(x: Any) -> Any:
+def near_sin_f4(x: Any) -> np.float32:
     return np.float32(_turned(np.float64(x), 0))
 
 
 @_plain
-def near_cos_f4(x: Any) -> Any:
+def near_cos_f4(x: Any) -> np.float32:
     return np.float32(_turned(np.float64(x), 1))
 
 
 @_plain
-def sin_f4(x: Any) -> Any:
+def sin_f4(x: Any) -> np.float32:
     return near_sin_f4(x) if _fabs(x) < FAR else np.float32(math.sin(np.float64(x)))
 
 
 @_plain
-def cos_f4(x: Any) -> Any:
+def cos_f4(x: Any) -> np.float32:
     return near_cos_f4(x) if _fabs(x) < FAR else np.float32(math.cos(np.float64(x)))
 
 
@@ -177,22 +177,22 @@ def _power_of_e(x: Any) -> Any:
 
 
 @_plain
-def exp_f4(x: Any) -> Any:
+def exp_f4(x: Any) -> np.float32:
     return np.float32(_power_of_e(np.float64(x)))
 
 
 @_plain
-def exp2_f4(x: Any) -> Any:
+def exp2_f4(x: Any) -> np.float32:
     return np.float32(_power_of_e(np.float64(x) * 0.693147180559945309417))
 
 
 @_plain
-def logistic_f4(x: Any) -> Any:
+def logistic_f4(x: Any) -> np.float32:
     return np.float32(1.0 / (1.0 + _power_of_e(-np.float64(x))))
 
 
 @_plain
-def tanh_f4(x: Any) -> Any:
+def tanh_f4(x: Any) -> np.float32:
     given = np.float64(x)
     wide = 20.0 if given > 20.0 else (-20.0 if given < -20.0 else given)
     power = _power_of_e(2.0 * wide)
@@ -201,7 +201,7 @@ def tanh_f4(x: Any) -> Any:
 
 
 @_plain
-def power_3_2(x: Any) -> Any:
+def power_3_2(x: Any) -> np.float32:
     """x ** -1.5."""
     wide = np.float64(x)
     return np.float32(1.0 / (wide * _sqrt(wide))) if wide > 0.0 else np.float32(math.pow(wide, -1.5))

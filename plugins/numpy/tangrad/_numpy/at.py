@@ -71,7 +71,7 @@ from tangrad.extend.lax import (
     squeeze_p,
     sub_p,
 )
-from tangrad.typing import ArrayLike, Value
+from tangrad.typing import ArrayLike, Dimensions, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(METHODS, True)
@@ -357,7 +357,7 @@ def _mask_update(operation: str, x: Value, index: Any, values: Value) -> Any:
     return select_n_p.bind(whole, x, _combine(operation, x, _spread(values, shape)))
 
 
-def _spread(value: Any, shape: tuple[Any, ...]) -> Any:
+def _spread(value: Any, shape: Dimensions) -> Any:
     return broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=())
 
 

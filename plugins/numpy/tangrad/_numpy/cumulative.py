@@ -150,7 +150,13 @@ def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = 
 
 
 def _cumulative(
-    name: str, primitive: Primitive, x: ArrayLike, axis: int | None, dtype: Any, include_initial: bool, start: int
+    name: str,
+    primitive: Primitive,
+    x: ArrayLike,
+    axis: int | None,
+    dtype: DTypeLike | None,
+    include_initial: bool,
+    start: int,
 ) -> Array:
     made = array_operand(name, x)
     if not made.ndim:

@@ -61,7 +61,7 @@ class Fused:
     def __call__(self, *operands: Any, **params: Any) -> Any:
         return self.call(operands, params)
 
-    def call(self, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    def call(self, operands: Sequence[Any], params: Params) -> Any:
         """With parameters that may be `FixedParams`."""
         if thread.trace is not EVAL_TRACE:
             return self.function(*operands, **params)

@@ -65,7 +65,7 @@ from tangrad.extend.lax import (
     select_n_p,
     slice_p,
 )
-from tangrad.typing import Dimensions, DType, Value
+from tangrad.typing import Dimensions, DType, Params, Value
 
 _INT32_MAX = (1 << 31) - 1
 _ZERO = literal(0, INT32)
@@ -453,7 +453,7 @@ def _gather(x: Any, entries: list[Entry], mode: Any, fill_value: Any, flags: dic
     return with_new_axes(result, [position for position, item in enumerate(layout) if item == NEW])
 
 
-def gathered(x: Any, vectors: Any, fill: Any, params: dict[str, Any]) -> Array:
+def gathered(x: Any, vectors: Any, fill: Any, params: Params) -> Array:
     """A gather whose fill value may be an operand: what is within is asked by the same gather then."""
     if not hasattr(type(fill), "aval"):
         return gather_p.bind(x, vectors, fill_value=fill, **params)

@@ -17,7 +17,7 @@ from tangrad._numpy.operands import user_dtype
 from tangrad.core import EVAL_TRACE, Array, Tracer, dtypes, thread, transfers
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import bitcast_convert_type_p, complex_p
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DType, DTypeLike
 
 _CHUNK = 64
 _API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -85,7 +85,7 @@ def view(self: Any, dtype: DTypeLike | None = None, type: None = None) -> Array:
     return _read_bits(public.reshape(self, (*rest, last // count, count)), wanted)
 
 
-def _read_complex(x: Any, dtype: Any) -> Any:
+def _read_complex(x: Any, dtype: np.dtype) -> Any:
     """From or to a complex dtype, by way of the real and imaginary parts beside each other."""
     if x.dtype.kind == "c":
         parts = public.stack([public.real(x), public.imag(x)], axis=-1)
@@ -96,7 +96,7 @@ def _read_complex(x: Any, dtype: Any) -> Any:
     return complex_p.bind(parts[..., ::2], parts[..., 1::2])
 
 
-def _read_bits(x: Any, dtype: Any) -> Any:
+def _read_bits(x: Any, dtype: DType) -> Any:
     """Booleans are read as bytes: compilers do not say how they store them."""
     if x.dtype == dtype:
         return x

@@ -37,7 +37,7 @@ from tangrad._numpy.reduced_axes import (
     split_names,
     with_kept_axes,
 )
-from tangrad.core import EVAL_TRACE, Array, dtypes, thread
+from tangrad.core import EVAL_TRACE, Array, Primitive, dtypes, thread
 from tangrad.core.caches import register_cache
 from tangrad.extend.lax import (
     add_p,
@@ -77,14 +77,16 @@ def _is_integral(dtype: DType) -> bool:
 class _Reduction:
     """One operation: how it reduces, how two results are combined, and what it starts from."""
 
-    def __init__(self, name: str, primitive: Any, combine: Any, start: Callable[[Any], Any], arithmetic: bool) -> None:
+    def __init__(
+        self, name: str, primitive: Primitive, combine: Any, start: Callable[[Any], Any], arithmetic: bool
+    ) -> None:
         self.name = name
         self.primitive = primitive
         self.combine = combine
         self.start = start
         self.arithmetic = arithmetic
 
-    def __call__(self, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    def __call__(self, a: Any, axis: Any, dtype: DType, keepdims: bool, initial: Any, where: Any) -> Any:
         """Reduce to `dtype`: the arguments in full."""
         x = operand(self.name, a)
         shape = x.aval.shape
@@ -115,7 +117,7 @@ _any = _Reduction("any", reduce_or_p, or_p, lambda dtype: False, False)
 _all = _Reduction("all", reduce_and_p, and_p, lambda dtype: True, False)
 
 
-def _result_dtype(name: str, a: Any, dtype: Any, promote_integers: bool) -> Any:
+def _result_dtype(name: str, a: Any, dtype: DTypeLike | None, promote_integers: bool) -> Any:
     if dtype is not None:
         return user_dtype(name, dtype)
     own = operand(name, a).aval.dtype
@@ -181,7 +183,9 @@ def sum(
 
 
 @as_one("axis", "dtype", "keepdims", "widen", name="sum")
-def _general_sum(a: Any, axis: Any, dtype: Any, keepdims: Any, initial: Any, where: Any, widen: Any) -> Any:
+def _general_sum(
+    a: Any, axis: Any, dtype: DTypeLike | None, keepdims: Any, initial: Any, where: Any, widen: Any
+) -> Any:
     return _sum(a, axis, _result_dtype("sum", a, dtype, widen), keepdims, initial, where)
 
 

@@ -53,7 +53,7 @@ from tangrad.extend.lax import (
     real_p,
     round_p,
 )
-from tangrad.typing import ArrayLike, Value
+from tangrad.typing import ArrayLike, DType, Value
 
 _SAME = "An array of the shape and dtype of `x`."
 _REAL = "An array of the shape of `x`; for complex `x` floating."
@@ -191,7 +191,7 @@ _rounded_at = Fused("round", _scaled)
 
 
 @cache
-def _greatest_power(dtype: Any) -> int:
+def _greatest_power(dtype: DType) -> int:
     """The exponent of the greatest power of 10 in a floating dtype."""
     return math.floor(math.log10(float(dtypes.finfo(dtype).max)))
 

@@ -150,7 +150,14 @@ def _degrees(name: str, ddof: Any, correction: Any) -> Any:
 
 
 def _variance(
-    name: str, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: ArrayLike | None, center: Any
+    name: str,
+    a: Any,
+    axis: Any,
+    dtype: DTypeLike | None,
+    ddof: Any,
+    keepdims: bool,
+    where: ArrayLike | None,
+    center: Any,
 ) -> Any:
     x = operand(name, a)
     types = _variance_dtypes(name, x, dtype)
@@ -207,7 +214,7 @@ def _number(count: Any, dtype: np.dtype) -> Any:
     return size_operand(count, dtype) if not hasattr(type(count), "aval") else convert(count, dtype)
 
 
-def _variance_dtypes(name: str, x: Value, dtype: Any) -> tuple[Any, Any]:
+def _variance_dtypes(name: str, x: Value, dtype: DTypeLike | None) -> tuple[Any, Any]:
     """The dtype of the result, and that in which it is computed."""
     own = x.aval.dtype
     if dtype is None:

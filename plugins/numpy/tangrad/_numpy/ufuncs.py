@@ -27,6 +27,7 @@ from tangrad.extend.lax import cumlogsumexp_p, fori_loop, scan
 
 if TYPE_CHECKING:
     from tangrad._numpy.typed import BinaryUfunc, UnaryUfunc
+    from tangrad.typing import DType
 
 
 class _Kind(type):
@@ -310,7 +311,7 @@ def _with_methods(function: Any, nin: int = 2, **options: Any) -> Any:
 def _extreme(reduction: Callable[..., Any]) -> Callable[..., Any]:
     """`max` or `min`, which take no dtype."""
 
-    def reduce(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    def reduce(a: Any, axis: Any, dtype: np.dtype, keepdims: bool, initial: Any, where: Any) -> Any:
         x = asarray(a, dtype)
         return reduction(x, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
@@ -320,7 +321,7 @@ def _extreme(reduction: Callable[..., Any]) -> Callable[..., Any]:
 def _logical(reduction: Callable[..., Any], combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """`all` or `any`, whose result is boolean whatever the dtype."""
 
-    def reduce(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    def reduce(a: Any, axis: Any, dtype: np.dtype, keepdims: bool, initial: Any, where: Any) -> Any:
         result = reduction(asarray(a, dtype), axis=axis, keepdims=keepdims, where=where)
         return result if initial is None else combine(result, initial)
 
@@ -335,7 +336,7 @@ def _log_sums(function: Callable[[Any, Any], Any], unit: float) -> dict[str, Any
         place = canonical_axis(f"{function.__name__}.accumulate", axis, x.ndim)
         return cumlogsumexp_p.bind(x * unit, axis=place, reverse=False) / unit
 
-    def reduce(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    def reduce(a: Any, axis: Any, dtype: DType, keepdims: bool, initial: Any, where: Any) -> Any:
         x = _floats(a, dtype)
         axes = canonical_axes(f"{function.__name__}.reduce", axis, x.ndim)
         if where is not None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad.core import as_operand, dtypes
 from tangrad.extend.lax import full
 
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
-def unwritten_number(dtype: Any) -> Any:
+
+def unwritten_number(dtype: Any) -> int | float | bool:
     """What is read where nothing was written. Raises TypeError for dtypes that kernels do not have."""
     if dtypes.issubdtype(dtype, np.inexact):
         return float("nan")
@@ -21,6 +24,6 @@ def unwritten_number(dtype: Any) -> Any:
     raise TypeError(f"kernels have no memory of dtype {dtypes.dtype_name(dtype)}: numbers and truth values alone")
 
 
-def unwritten(shape: tuple[int, ...], dtype: Any) -> Any:
+def unwritten(shape: tuple[int, ...], dtype: Any) -> Value:
     """An array to which nothing was written."""
     return as_operand(full(shape, unwritten_number(dtype), dtype))

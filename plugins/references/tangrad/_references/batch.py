@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._references.indexing import added, from_template, read, written
 from tangrad._references.primitives import addupdate_p, get_p, swap_p
 from tangrad.batching import vmap
 from tangrad.core import Array, RuleSet
+
+if TYPE_CHECKING:
+    from tangrad.core.protocols import AxisInfo
 
 batch = RuleSet("batch", api=1)
 
@@ -22,13 +25,13 @@ def _rows(function: Callable[..., Any], ref: Any, dims: Dims, size: int, *operan
 
 
 @batch.rule(get_p)
-def _(args: Any, dims: Dims, *, axis_info: Any, indexers: Any) -> Any:
+def _(args: Any, dims: Dims, *, axis_info: AxisInfo, indexers: Any) -> Any:
     ref, *indices = args
     take = lambda value, *arrays: read(value, from_template(indexers, arrays))
     return _rows(take, ref, dims, axis_info.size, *indices), 0
 
 
-def _changing(args: Any, dims: Dims, axis_info: Any, change: Callable[..., Any]) -> Any:
+def _changing(args: Any, dims: Dims, axis_info: AxisInfo, change: Callable[..., Any]) -> Any:
     """Change each row of a mapped reference, and return what `change` returns beside the new value."""
     ref, *operands = args
     if dims[0] is None:
@@ -49,7 +52,7 @@ def _placed(rows: Array, dim: int) -> Any:
 
 
 @batch.rule(swap_p)
-def _swap(args: Any, dims: Dims, *, axis_info: Any, indexers: Any) -> Any:
+def _swap(args: Any, dims: Dims, *, axis_info: AxisInfo, indexers: Any) -> Any:
     def change(value: Any, *operands: Any) -> Any:
         *indices, part = operands
         chain = from_template(indexers, indices)
@@ -59,7 +62,7 @@ def _swap(args: Any, dims: Dims, *, axis_info: Any, indexers: Any) -> Any:
 
 
 @batch.rule(addupdate_p)
-def _add(args: Any, dims: Dims, *, axis_info: Any, indexers: Any) -> Any:
+def _add(args: Any, dims: Dims, *, axis_info: AxisInfo, indexers: Any) -> Any:
     def change(value: Any, *operands: Any) -> Any:
         *indices, part = operands
         return added(value, from_template(indexers, indices), part), ()

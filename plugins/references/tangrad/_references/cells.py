@@ -18,6 +18,7 @@ from tangrad._references.types import AbstractRef, accesses, is_reference
 from tangrad.core import (
     EVAL_TRACE,
     ClosedJaxpr,
+    Primitive,
     Trace,
     Tracer,
     class_boundary,
@@ -32,7 +33,7 @@ from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
     from tangrad.core import Array
-    from tangrad.typing import ArrayLike, DType
+    from tangrad.typing import ArrayLike, DType, Params, Values
 
 
 class References(Trace):
@@ -58,7 +59,7 @@ class References(Trace):
     def outlasts(self) -> bool:  # type: ignore[override]
         return self.parent is EVAL_TRACE
 
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> Any:
         own = tuple([type(arg) is Reference and arg._trace is self for arg in args])
         if True not in own:
             return call_under(self.parent, self.parent.process_primitive, primitive, args, params)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad._references.cells import discharged
 from tangrad._references.operands import check_distinct, values_of, written_places
-from tangrad.core import ClosedJaxpr, RuleSet, Var
+from tangrad.core import ClosedJaxpr, Primitive, RuleSet, Var
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.extend.lax import cond_p, platform_dependent_p, scan_p, split_list, while_p
 
@@ -35,7 +35,7 @@ def _true(flags: Sequence[bool]) -> list[int]:
 # --- one of several programs ----------------------------------------------------------------------------------------
 
 
-def _choice(primitive: Any, lead: int) -> None:
+def _choice(primitive: Primitive, lead: int) -> None:
     @discharge.rule(primitive)
     def _(args: Any, own: Flags, *, branches: tuple[ClosedJaxpr, ...], **others: Any) -> Any:
         check_distinct(primitive.name, args, own)

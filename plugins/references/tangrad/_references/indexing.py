@@ -6,12 +6,15 @@ Within a program an index is a template, which is part of the program, and the a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._references.windows import Slice, window
 from tangrad.core import Array, as_array, as_operand, dtypes, get_aval, is_array_value
 from tangrad.extend.lax import convert_element_type_p
 from tangrad.numpy import array, broadcast_to
+
+if TYPE_CHECKING:
+    from tangrad.typing import DType
 
 Chain = tuple[Any, ...]
 
@@ -130,7 +133,7 @@ def added(value: Any, chain: Chain, part: Any) -> Array:
     return value.at[index].add(part)
 
 
-def fitted(part: Any, dtype: Any) -> Array:
+def fitted(part: Any, dtype: DType) -> Array:
     """What is written, in the dtype of the reference. Raises TypeError where that would change its kind."""
     aval = get_aval(part)
     if aval.dtype != dtype and (not aval.weak_type or dtypes.result_type(aval, dtype) != dtype):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 import tangrad.numpy as tnp
 from tangrad import tree_util
 from tangrad._scipy.special_functions.error_functions import ndtr
@@ -178,7 +180,7 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
         return centres + tnp.tensordot(cholesky(self.covariance), noise, 1)
 
 
-def _weights(weights: Any, count: int, dtype: Any) -> Any:
+def _weights(weights: Any, count: int, dtype: np.dtype) -> Any:
     if weights is None:
         return tnp.full(count, 1 / count, dtype)
     made = tnp.atleast_1d(asarray(weights)).astype(dtype)

@@ -97,7 +97,7 @@ def _method(name: str, method: Any) -> ResizeMethod:
 
 
 def _weights(
-    method: ResizeMethod, size: int, count: int, scale: Any, translation: Any, antialias: bool, dtype: Any
+    method: ResizeMethod, size: int, count: int, scale: Any, translation: Any, antialias: bool, dtype: np.dtype
 ) -> Any:
     """How much of each old element, a row, goes into each new one, a column."""
     kernel = _KERNELS[method]

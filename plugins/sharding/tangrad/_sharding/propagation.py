@@ -18,6 +18,7 @@ from tangrad.core.tools import sub_jaxprs
 
 if TYPE_CHECKING:
     from tangrad.core.protocols import ShardingRule
+    from tangrad.typing import Params
 
 Axes = tuple[tuple[Any, ...], ...]  # for each dimension, the axes of the mesh that cut it
 
@@ -62,7 +63,7 @@ class Operand(NamedTuple):
 
 @calls_rules("sharding")
 def types_of_results(
-    primitive: Primitive, avals: tuple[Any, ...], params: dict[str, Any], infer: Callable[..., Any]
+    primitive: Primitive, avals: tuple[Any, ...], params: Params, infer: Callable[..., Any]
 ) -> ShapedArray | tuple[ShapedArray, ...]:
     """The types of a primitive's results, or of its one. Raises ShardingTypeError."""
     if SHARDING.cell(primitive).status != "rule" and next(sub_jaxprs(params), None) is not None:
@@ -145,7 +146,7 @@ def _typed(model: Any, aval: Any, axes: Any) -> Any:
 def missing_rule(primitive: Primitive) -> ShardingRule:
     """Of a primitive without a rule: nothing is known, unless it has no results."""
 
-    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
+    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Axes, ...]:
         if results:
             raise Unclear(f"there is no rule of kind 'sharding' for {primitive.identity!r}")
         return ()
@@ -156,7 +157,7 @@ def missing_rule(primitive: Primitive) -> ShardingRule:
 def rule_by_decomposition(primitive: Primitive) -> ShardingRule:
     """The rule of a primitive that consists of others: what theirs say."""
 
-    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
+    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Axes, ...]:
         def run(*args: Any) -> Sequence[Any]:
             # Not `decomposed`, which compares the types with the primitive's own: those are what is asked for.
             out = primitive.decompose(*args, **params)  # type: ignore[misc]
@@ -203,7 +204,7 @@ def positionwise(rules: RuleSet[Any], *primitives: Primitive) -> None:
         rules.add(primitive, _positionwise)
 
 
-def _positionwise(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
+def _positionwise(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Axes, ...]:
     rank = max([len(operand.axes) for operand in operands])
     found = joined([operand.axes for operand in operands if len(operand.axes) == rank])
     return (found,) * len(results)
@@ -216,7 +217,7 @@ def along(name: str, rules: RuleSet[Any], *primitives: Primitive) -> None:
 
 
 def _along(primitive: Primitive, name: str) -> Any:
-    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
+    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Axes, ...]:
         for operand in operands:
             uncut_along(operand, (params[name],), name)
         return (joined([operand.axes for operand in operands]),) * len(results)
@@ -231,7 +232,7 @@ def dropping(name: str, rules: RuleSet[Any], *primitives: Primitive) -> None:
 
 
 def _dropping(primitive: Primitive, name: str) -> Any:
-    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
+    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Axes, ...]:
         return (without(operands[0].axes, params[name]),) * len(results)
 
     return rule
@@ -249,7 +250,7 @@ def stacked(rules: RuleSet[Any], whole: dict[Primitive, int | tuple[int, ...]]) 
 
 
 def _stack_rule(primitive: Primitive, whole: int | tuple[int, ...]) -> Any:
-    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Any) -> tuple[Axes, ...]:
+    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Axes, ...]:
         counts = (whole,) * len(operands) if isinstance(whole, int) else whole
         stacks = []
         for operand, count in zip(operands, counts, strict=True):

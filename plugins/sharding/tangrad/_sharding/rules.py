@@ -8,7 +8,8 @@ from tangrad._sharding.primitives import auto_axes_p, sharding_constraint_p
 from tangrad.core import RuleSet, ShapedArray, Sharding
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.core.protocols import AxisInfo
+    from tangrad.typing import Dims, Params, Value
 
 jvp = RuleSet("jvp", api=1)
 jvp.form("linear", sharding_constraint_p, auto_axes_p)
@@ -33,7 +34,7 @@ batch = RuleSet("batch", api=1)
 
 
 @batch.rule(sharding_constraint_p)
-def _(args: Any, dims: Any, *, axis_info: Any, sharding: Any) -> Any:
+def _(args: Any, dims: Dims, *, axis_info: AxisInfo, sharding: Any) -> Any:
     """The mapped dimension is sharded along `spmd_axis_name`, else as its type says, else unconstrained."""
     (x,), (dim,) = args, dims
     axes = axis_info.spmd_name
@@ -44,7 +45,7 @@ def _(args: Any, dims: Any, *, axis_info: Any, sharding: Any) -> Any:
 
 
 @batch.rule(auto_axes_p)
-def _(args: Any, dims: Any, *, axis_info: Any, axes: Any) -> Any:
+def _(args: Any, dims: Dims, *, axis_info: AxisInfo, axes: Any) -> Any:
     return auto_axes_p.bind(args[0], axes=axes), dims[0]
 
 
@@ -54,12 +55,12 @@ sharding = RuleSet("sharding", api=1)
 
 
 @sharding.rule(sharding_constraint_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: Any, results: Any, params: Params) -> Any:
     return results
 
 
 @sharding.rule(auto_axes_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: Any, results: Any, params: Params) -> Any:
     forgotten = params["axes"]
     return (
         tuple([

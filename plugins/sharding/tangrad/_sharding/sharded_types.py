@@ -9,14 +9,17 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._sharding.primitives import auto_axes_p
 from tangrad._sharding.propagation import types_of_results
-from tangrad.core import ShapedArray, dtypes
+from tangrad.core import Primitive, ShapedArray, dtypes
 from tangrad.core.caches import free_after_fork
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
 
 _interned: weakref.WeakValueDictionary[Any, ShardedType] = weakref.WeakValueDictionary()
 _lock = free_after_fork(threading.RLock())
@@ -47,7 +50,7 @@ class ShardedType(ShapedArray):
             return found
 
     def infer_types(
-        self, primitive: Any, avals: tuple[Any, ...], params: dict[str, Any], infer: Callable[..., Any]
+        self, primitive: Primitive, avals: tuple[Any, ...], params: Params, infer: Callable[..., Any]
     ) -> Any:
         """The types of the results of a primitive, one of whose operands has such a type."""
         return types_of_results(primitive, avals, params, infer)

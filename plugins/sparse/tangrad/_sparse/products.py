@@ -100,7 +100,7 @@ def placed_product(name: str, lhs: Any, rhs: Any, numbers: Any, precision: Any, 
     return constrained(product_of(with_plain_type(lhs), with_plain_type(rhs), numbers, dtype), out_sharding)
 
 
-def product_of(lhs: Any, rhs: Any, numbers: Any, dtype: Any) -> Array:
+def product_of(lhs: Any, rhs: Any, numbers: Any, dtype: np.dtype | None) -> Array:
     """The contraction of arrays of which some are sparse, of any format."""
     lhs, rhs = [as_coordinates(one) if isinstance(one, JAXSparse) else as_array(one) for one in (lhs, rhs)]
     if dtype is None:

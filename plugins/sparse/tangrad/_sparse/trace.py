@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tangrad.numpy as tnp
 from tangrad._sparse.base import JAXSparse
 from tangrad.core import (
     Array,
     DerivedRule,
+    Primitive,
     RuleTrace,
     RuleTracer,
     ShapedArray,
@@ -22,6 +23,9 @@ from tangrad.core import (
 )
 from tangrad.core.transformations import is_operand
 from tangrad.errors import UnexpectedTracerError
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
 
 SPARSE = rule_table("sparse")
 
@@ -60,7 +64,7 @@ class SparseTrace(RuleTrace, kind="sparse", own=SparseTracer):
             raise UnexpectedTracerError(value)
         return value
 
-    def apply(self, primitive: Any, values: list[Any], extras: list[Any], params: dict[str, Any]) -> Any:
+    def apply(self, primitive: Primitive, values: list[Any], extras: list[Any], params: Params) -> Any:
         operands = [one if isinstance(one, JAXSparse) else as_operand(self.leave(one)) for one in values]
         found = SPARSE[primitive](*operands, **params)
         for one in found if primitive.multiple_results else (found,):
@@ -81,7 +85,7 @@ def sparsified_flat(function: Callable[..., Sequence[Any]], values: Sequence[Any
     return run_traced(run, SparseTrace)
 
 
-def by_decomposition(primitive: Any) -> Callable[..., Any]:
+def by_decomposition(primitive: Primitive) -> Callable[..., Any]:
     """A rule made of a primitive's decomposition."""
 
     def rule(*operands: Any, **params: Any) -> Any:

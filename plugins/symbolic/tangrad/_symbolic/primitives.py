@@ -8,12 +8,12 @@ from tangrad.core import PrimitiveSet, ShapedArray, as_array, dtypes, literal
 from tangrad.core.arguments import is_symbolic
 
 if TYPE_CHECKING:
-    from tangrad.typing import DType
+    from tangrad.typing import DType, Params
 
 dimensions = PrimitiveSet("dimensions", api=1)
 
 
-def _value(*, dimension: Any, dtype: Any) -> Any:
+def _value(*, dimension: Any, dtype: DType) -> Any:
     """Of a size that is a number."""
     if is_symbolic(dimension):
         raise ValueError(
@@ -23,7 +23,7 @@ def _value(*, dimension: Any, dtype: Any) -> Any:
     return literal(dimension, dtype, True)
 
 
-def _evaluated(_: Any, params: dict[str, Any]) -> Any:
+def _evaluated(_: Any, params: Params) -> Any:
     return as_array(_value(**params))
 
 

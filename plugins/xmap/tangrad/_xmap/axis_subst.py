@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._xmap.primitives import xmap_p
 from tangrad._xmap.specs import Positions
 from tangrad.core import RuleSet
 from tangrad.extend.collectives import subst_under_binder
 
+if TYPE_CHECKING:
+    from tangrad.typing import Params
+
 axis_subst = RuleSet("axis_subst", api=1)
 
 
 @axis_subst.rule(xmap_p)
-def _(params: Any, subst: Any) -> Any:
+def _(params: Params, subst: Any) -> Any:
     bound = tuple([name for name, _ in params["sizes"]])
     jaxpr, names = subst_under_binder(params["jaxpr"], subst, bound)
     if jaxpr is params["jaxpr"]:

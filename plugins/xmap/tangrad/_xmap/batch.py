@@ -10,14 +10,14 @@ from tangrad.batching import AxisInfo, batch_jaxpr, to_front
 from tangrad.core import ClosedJaxpr, RuleSet
 
 if TYPE_CHECKING:
-    from tangrad.typing import Values
+    from tangrad.typing import Dims, Values
 
 batch = RuleSet("batch", api=1)
 
 
 @batch.rule(xmap_p)
 def _(
-    args: Values, dims: Any, *, axis_info: Any, jaxpr: ClosedJaxpr, in_axes: Any, out_axes: Any, **params: Any
+    args: Values, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, in_axes: Any, out_axes: Any, **params: Any
 ) -> Any:
     mapped = tuple([dim is not None for dim in dims])
     if axis_info.name in dict(params["sizes"]):  # the program means its own axis of that name

@@ -27,7 +27,7 @@ Rule = Callable[..., Any]
 Mapped = tuple[Any, int | None]
 
 
-def _in_steps(function: Rule, args: Values, dims: Any, axis_info: AxisInfo) -> Mapped:
+def _in_steps(function: Rule, args: Values, dims: Dims, axis_info: AxisInfo) -> Mapped:
     """The result of a function of unmapped examples, mapped."""
     (out,), (dim,) = batch_flat(lambda *values: [function(*values)], args, dims, axis_info)
     return out, dim

@@ -43,7 +43,7 @@ def _resized(shape: Dimensions, dimension: int, size: int) -> tuple[int, ...]:
     return (*shape[:dimension], size, *shape[dimension + 1 :])
 
 
-def _reshaped(x: Value, shape: tuple[Any, ...]) -> Value:
+def _reshaped(x: Value, shape: Dimensions) -> Value:
     return x if x.aval.shape == shape else reshape_p.bind(x, new_sizes=shape, dimensions=None)
 
 

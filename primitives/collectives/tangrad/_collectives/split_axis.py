@@ -6,7 +6,7 @@ Reductions and gatherings do what they can within the part first. The others are
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from tangrad._collectives.axes import as_tuple, names_among
 from tangrad.batching import SplitAxis, move_axis, place_axis, split_by_names
 from tangrad.core import Primitive, RuleSet, literal
 from tangrad.extend.lax import add_p, broadcast_in_dim_p, iota, mul_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import Dims
 
 split_axis = RuleSet("split_axis", api=1)
 _INT32 = np.dtype(np.int32)
@@ -29,7 +32,7 @@ def _reduction(primitive: Primitive) -> Callable[..., Any]:
     by_names = split_by_names(primitive)
 
     def rule(
-        args: Any, dims: Any, *, axis_info: SplitAxis, axes: Any, axis_index_groups: tuple[tuple[int, ...], ...] | None
+        args: Any, dims: Dims, *, axis_info: SplitAxis, axes: Any, axis_index_groups: tuple[tuple[int, ...], ...] | None
     ) -> Any:
         if axis_index_groups is not None or axis_info.name not in names_among(axes):
             return by_names(args, dims, axis_info=axis_info, axes=axes, axis_index_groups=axis_index_groups)
@@ -47,7 +50,7 @@ split_axis.table({primitive: _reduction(primitive) for primitive in (p.psum_p, p
 
 
 @split_axis.rule(p.all_gather_p)
-def _all_gather(args: Any, dims: Any, *, axis_info: SplitAxis, **params: Any) -> Any:
+def _all_gather(args: Any, dims: Dims, *, axis_info: SplitAxis, **params: Any) -> Any:
     """The parts one after the other are the whole axis."""
     if params["axis_name"] != (axis_info.name,) or params["axis_index_groups"] is not None:
         return split_by_names(p.all_gather_p)(args, dims, axis_info=axis_info, **params)
@@ -65,7 +68,7 @@ def _all_gather(args: Any, dims: Any, *, axis_info: SplitAxis, **params: Any) ->
 
 
 @split_axis.rule(p.axis_index_p)
-def _axis_index(args: Any, dims: Any, *, axis_info: SplitAxis, axis_name: Hashable) -> Any:
+def _axis_index(args: Any, dims: Dims, *, axis_info: SplitAxis, axis_name: Hashable) -> Any:
     if as_tuple(axis_name) != (axis_info.name,):
         return split_by_names(p.axis_index_p)(args, dims, axis_info=axis_info, axis_name=axis_name)
     outer = p.axis_index_p.bind(axis_name=axis_info.outer)
@@ -75,7 +78,7 @@ def _axis_index(args: Any, dims: Any, *, axis_info: SplitAxis, axis_name: Hashab
 
 
 @split_axis.rule(p.psum_to_p)
-def _psum_to(args: Any, dims: Any, *, axis_info: SplitAxis, axes: Any) -> Any:
+def _psum_to(args: Any, dims: Dims, *, axis_info: SplitAxis, axes: Any) -> Any:
     """What differs within a part differs along the whole axis, and what is the same within it is the same."""
     (x, source, like), (dim, source_dim, like_dim) = args, dims
     others = tuple([name for name in axes if name != axis_info.name])
@@ -87,7 +90,7 @@ def _psum_to(args: Any, dims: Any, *, axis_info: SplitAxis, axes: Any) -> Any:
 
 
 @split_axis.rule(p.psum_back_p)
-def _psum_back(args: Any, dims: Any, *, axis_info: SplitAxis, axes: Any) -> Any:
+def _psum_back(args: Any, dims: Dims, *, axis_info: SplitAxis, axes: Any) -> Any:
     (x, like), (dim, like_dim) = args, dims
     kept = tuple([name for name in axes if name != axis_info.name or like_dim is None])
     return (p.psum_back_p.bind(x, like, axes=_renamed(kept, axis_info)) if kept else x), dim

@@ -92,7 +92,7 @@ def _size(name: str, n: int, least: int = 0) -> int:
     return size
 
 
-def _frequencies(name: str, multiples: Value, size: int, d: Value, dtype: Any) -> Value:
+def _frequencies(name: str, multiples: Value, size: int, d: Value, dtype: np.dtype | None) -> Value:
     asked = user_dtype(name, dtype)
     wanted = dtypes.default_float_dtype() if asked is None else asked
     # Divided as floats whatever is asked for: the length of the whole may be less than one.

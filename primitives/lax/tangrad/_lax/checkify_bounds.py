@@ -17,7 +17,7 @@ from tangrad._lax.structure.primitives import (
 from tangrad.core import as_operand, current_source, literal
 from tangrad.core.arguments import is_symbolic, product
 from tangrad.extend.checkify import Checks, OOBError, any_true, first_true
-from tangrad.typing import Value
+from tangrad.typing import Dimensions, Value
 
 INT32 = np.dtype("int32")
 
@@ -84,5 +84,5 @@ def _int32(value: Value) -> Value:
     return convert_element_type_p.bind(value, new_dtype=INT32, weak_type=False)
 
 
-def _reshaped(value: Value, shape: tuple[Any, ...]) -> Value:
+def _reshaped(value: Value, shape: Dimensions) -> Value:
     return value if value.aval.shape == shape else reshape_p.bind(value, new_sizes=shape, dimensions=None)

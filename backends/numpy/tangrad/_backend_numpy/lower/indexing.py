@@ -128,7 +128,7 @@ class Windows:
 
 @kernel(lower, p.gather_p, nature=FRESH)
 def _gather(
-    ctx: Lowering, *, dimension_numbers: Any, slice_sizes: Dimensions, mode: Any, fill_value: Any, **_: Any
+    ctx: Lowering, *, dimension_numbers: Any, slice_sizes: Dimensions, mode: Any, fill_value: Any, **_: object
 ) -> Callable[..., Any]:
     operand, indices = ctx.in_avals
     windows = Windows(operand, indices, dimension_numbers, slice_sizes)
@@ -198,7 +198,7 @@ def _scatter(primitive: Primitive, function: Any) -> None:
     """Register a scatter that combines by a ufunc; None: updates replace what was there."""
 
     def build(
-        ctx: Lowering, *, dimension_numbers: Any, mode: Any, unique_indices: bool, **_: Any
+        ctx: Lowering, *, dimension_numbers: Any, mode: Any, unique_indices: bool, **_: object
     ) -> Callable[..., Any]:
         operand, indices, updates = ctx.in_avals
         sizes = window_sizes(dimension_numbers, operand.shape, updates.shape)

@@ -28,7 +28,7 @@ _FLOATS = {dtypes.as_dtype(name) for name in ("float32", "float64")}
 
 @whole(lower, numpy.isin)
 def _isin(
-    ctx: Lowering, element: Any, test_elements: Any, *_: Any, invert: bool = False, **options: Any
+    ctx: Lowering, element: Any, test_elements: Any, *_: object, invert: bool = False, **options: Any
 ) -> Value | None:
     kind = element.dtype
     if kind != test_elements.dtype or kind.kind not in "iuf" or kind.isbuiltin != 1 or type(invert) is not bool:

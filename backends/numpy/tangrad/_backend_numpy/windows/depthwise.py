@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_numpy.windows.patches import Array, Axis
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
 
 POSITIONS, PLACES = "defgh", "ijklm"  # letters of the dimensions: of positions of the result, and of the kernel
 FEW = 1 << 14  # products up to which a matrix of patches is made sooner
@@ -36,7 +39,7 @@ def depthwise(
     return None
 
 
-def _convolution(lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], dtype: np.dtype, params: Any) -> Any:
+def _convolution(lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], dtype: np.dtype, params: Params) -> Any:
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
     feature, summed, *spatial = rhs_spec
     axes = _axes(lhs, rhs, out, params)
@@ -63,7 +66,9 @@ def _convolution(lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], dty
     return convolve
 
 
-def _kernel_gradient(lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], dtype: np.dtype, params: Any) -> Any:
+def _kernel_gradient(
+    lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], dtype: np.dtype, params: Params
+) -> Any:
     """What is summed over are the input's features, the batch of the convolution, and the many places of a window."""
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
     feature, summed, *spatial = rhs_spec
@@ -102,7 +107,7 @@ def _back(spec: Sequence[int]) -> tuple[int, ...]:
     return tuple([place[d] for d in range(len(spec))])
 
 
-def _axes(lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], params: Any) -> list[Axis]:
+def _axes(lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], params: Params) -> list[Axis]:
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
     return [
         Axis(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad import autodiff as p
 from tangrad._backend_xla.helpers import broadcast, elementwise, full, reduce_by
@@ -27,7 +27,7 @@ def _add_any(ctx: FunctionContext, x: IrValue, y: IrValue) -> IrValue:
 
 
 @lower.rule(p.zeros_p)
-def _zeros(ctx: FunctionContext, **_: Any) -> IrValue:
+def _zeros(ctx: FunctionContext, **_: object) -> IrValue:
     return full(ctx, 0, ctx.out_aval)
 
 

@@ -22,7 +22,9 @@ lower = RuleSet("lower.xla", api=1)
 
 @lower.rule(pure_callback_p, io_callback_p, debug_callback_p, debug_print_p)
 @by_platform
-def _(ctx: FunctionContext, *operands: IrValue, callback: Any, ordered: bool = False, **_: Any) -> tuple[IrValue, ...]:
+def _(
+    ctx: FunctionContext, *operands: IrValue, callback: Any, ordered: bool = False, **_: object
+) -> tuple[IrValue, ...]:
     in_avals, out_avals, effects = ctx.in_avals, ctx.out_avals, ctx.eqn.effects
     effect = next(effect for effect in effects if effect.ordered) if ordered else None
     program = HostProgram(callback, in_avals, out_avals, host_array)

@@ -49,7 +49,7 @@ def _(
     has_side_effect: bool,
     api_version: int,
     backend_config: str | None,
-    **_: Any,
+    **_: object,
 ) -> tuple[IrValue, ...]:
     platform = ctx.module.platform
     if not supply(target, platform) and not jaxlib_calls.has_custom_call(target, platform):

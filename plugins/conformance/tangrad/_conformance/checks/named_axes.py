@@ -13,7 +13,16 @@ from tangrad import use_backend
 from tangrad._conformance.checks.parameters import check_axis_subst as check_unchanged
 from tangrad._conformance.comparison import as_numpy, check_same
 from tangrad._conformance.samples import Sample, reference_backend
-from tangrad.core import eval_jaxpr, find_primitive, get_aval, holding, rule_table, thread, trace_to_closed_jaxpr
+from tangrad.core import (
+    Primitive,
+    eval_jaxpr,
+    find_primitive,
+    get_aval,
+    holding,
+    rule_table,
+    thread,
+    trace_to_closed_jaxpr,
+)
 from tangrad.core.tools import rule_kinds
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
@@ -52,7 +61,7 @@ def _substitutions(axes: Any) -> Iterator[tuple[str, Names, Axes]]:
             yield f"{name!r} split", {name: (outer, inner)}, split
 
 
-def _substituted(primitive: Any, params: Any, names: Names, axes: Axes) -> dict[str, Any]:
+def _substituted(primitive: Primitive, params: Any, names: Names, axes: Axes) -> dict[str, Any]:
     """The parameters with other names, as where the new axes are in scope: the sizes of parts are known there."""
     with holding(axis_environment=(*thread.axis_environment, *axes.items())):
         return dict(rule_table("axis_subst")[primitive](dict(params), lambda name: names.get(name, (name,))))

@@ -51,7 +51,7 @@ def _positions(sample: Sample) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield "all operands", tuple(inexact)
 
 
-def special_values(dtype: Any, values: Sequence[Any] = ALL) -> np.ndarray:
+def special_values(dtype: np.dtype, values: Sequence[Any] = ALL) -> np.ndarray:
     """The values as an array of an inexact dtype."""
     limits = dtypes.finfo(dtype)
     named = {"denormal": 8 * float(limits.smallest_subnormal), "huge": float(limits.max), "-huge": -float(limits.max)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from tangrad._conformance.comparison import Mismatch, as_numpy, check_same
 from tangrad._conformance.point import is_differentiated
 from tangrad._conformance.samples import Sample, reference_backend
 from tangrad.core import dtypes, find_primitive, get_aval
+
+if TYPE_CHECKING:
+    from tangrad.typing import DType
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 Function = Callable[..., Any]
@@ -50,11 +53,11 @@ def _has_gradient(sample: Sample) -> bool:
     )
 
 
-def _is_inexact(dtype: Any) -> bool:
+def _is_inexact(dtype: DType) -> bool:
     return bool(dtypes.issubdtype(dtype, np.inexact))
 
 
-def _is_real(dtype: Any) -> bool:
+def _is_real(dtype: DType) -> bool:
     return bool(dtypes.issubdtype(dtype, np.floating))
 
 

@@ -33,7 +33,7 @@ class ConcreteTrace(RuleTrace, own=ConcreteTracer):
 
     __slots__ = ()
 
-    def applies(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+    def applies(self, primitive: Primitive, args: tuple[Any, ...], params: Params) -> bool:
         return True
 
     def apply(self, primitive: Primitive, values: list[Value], extras: list[Any], params: Params) -> Any:

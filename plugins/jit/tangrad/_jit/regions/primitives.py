@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.core import ClosedJaxpr, PrimitiveSet, ShapedArray, as_array, eval_jaxpr
 from tangrad.core.programs import check_results
 
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Values
+
 regions = PrimitiveSet("regions", api=1)
 
 
-def _evaluate(args: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+def _evaluate(args: Values, params: Params) -> tuple[Any, ...]:
     """One by one: concrete values come here where an operation is looked for that made a NaN."""
     jaxpr = params["jaxpr"]
     outs = check_results(lambda: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args), f"the region {params['name']!r}")
     return tuple([as_array(out) for out in outs])
 
 
-def _inline(*args: Any, jaxpr: Any, name: str) -> tuple[Any, ...]:
+def _inline(*args: Any, jaxpr: ClosedJaxpr, name: str) -> tuple[Any, ...]:
     """For backends and transformations without a rule of their own: the steps."""
     return tuple(eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args))
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.autodiff import add_any_p, append_dims_p, sum_trailing_p, zeros_p
 from tangrad.core import RuleSet, literal
 from tangrad.dtypes import float0
 from tangrad.extend.lax import add_p, broadcast_in_dim_p, float0_zeros, reduce_sum_p
 
+if TYPE_CHECKING:
+    from tangrad.typing import DType
+
 portable = RuleSet("portable", api=1)
 
 
-def _zeros(*, shape: Any, dtype: Any, weak_type: bool) -> Any:
+def _zeros(*, shape: Any, dtype: DType, weak_type: bool) -> Any:
     if dtype == float0:
         return float0_zeros(shape)
     return broadcast_in_dim_p.bind(literal(0, dtype, weak_type), shape=shape, broadcast_dimensions=())

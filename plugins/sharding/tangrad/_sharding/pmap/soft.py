@@ -7,7 +7,7 @@ one over the examples of a device. What names the whole axis is said along both 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from tangrad import tree
 from tangrad._sharding.pmap.axes import axes_of_arguments, axes_of_results, checked_axes, checked_size, mapped_size
@@ -29,6 +29,9 @@ from tangrad.core import (
 from tangrad.extend.jit import jit
 from tangrad.extend.lax import reshape_p
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
+
+if TYPE_CHECKING:
+    from tangrad.typing import Dimensions
 
 
 class _Axis:
@@ -239,5 +242,5 @@ def _joined(value: Any, axis: int | None, mesh: Mesh) -> Any:
     return NamedSharding(mesh, PartitionSpec(*[None] * axis, *mesh.axis_names)).constrain(whole)
 
 
-def _with_shape(value: Any, shape: tuple[Any, ...]) -> Any:
+def _with_shape(value: Any, shape: Dimensions) -> Any:
     return reshape_p.bind(value, new_sizes=shape, dimensions=None)

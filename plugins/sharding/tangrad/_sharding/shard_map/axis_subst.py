@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad.core import RuleSet
 from tangrad.extend.collectives import subst_under_binder
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
+if TYPE_CHECKING:
+    from tangrad.typing import Params
+
 axis_subst = RuleSet("axis_subst", api=1)
 
 
 @axis_subst.rule(shard_map_p)
-def _(params: Any, subst: Any) -> Any:
+def _(params: Params, subst: Any) -> Any:
     bound = params["manual_axes"]
     program, names = subst_under_binder(params["jaxpr"], subst, bound)
     if names == bound:

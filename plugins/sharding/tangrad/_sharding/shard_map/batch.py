@@ -12,7 +12,7 @@ from tangrad.batching import AxisInfo, batch_jaxpr, to_front
 from tangrad.core import ClosedJaxpr, RuleSet, Sharding
 
 if TYPE_CHECKING:
-    from tangrad.typing import Values
+    from tangrad.typing import Dims, Values
 
 batch = RuleSet("batch", api=1)
 
@@ -20,9 +20,9 @@ batch = RuleSet("batch", api=1)
 @batch.rule(shard_map_p)
 def _(
     args: Values,
-    dims: Any,
+    dims: Dims,
     *,
-    axis_info: Any,
+    axis_info: AxisInfo,
     jaxpr: ClosedJaxpr,
     mesh: Any,
     in_shardings: tuple[Sharding, ...],
@@ -62,7 +62,7 @@ def _widened(shardings: Any, mapped: Any, entry: tuple[Any, ...]) -> tuple[Any, 
     )
 
 
-def _axes_of_the_mesh(axis_info: Any, manual_axes: Any) -> tuple[Any, ...]:
+def _axes_of_the_mesh(axis_info: AxisInfo, manual_axes: Any) -> tuple[Any, ...]:
     """The axes of the mesh that cut the mapped dimension."""
     spmd = axis_info.spmd_name
     axes = tuple(spmd) if isinstance(spmd, (tuple, list)) else () if spmd is None else (spmd,)

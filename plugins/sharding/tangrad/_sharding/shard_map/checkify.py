@@ -8,7 +8,7 @@ from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.programs import stacking
 from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad._sharding.shard_map.specs import over_all
-from tangrad.core import RuleSet
+from tangrad.core import ClosedJaxpr, RuleSet
 from tangrad.extend.checkify import Checks, checked_program
 
 checkify = RuleSet("checkify", api=1)
@@ -19,7 +19,7 @@ def _(
     args: Any,
     *,
     checks: Checks,
-    jaxpr: Any,
+    jaxpr: ClosedJaxpr,
     mesh: Any,
     in_shardings: Any,
     out_shardings: Any,

@@ -8,13 +8,16 @@ operands as they are. What goes round in a loop differs after a turn along all t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tangrad._sharding.shard_map.replication import REPLICATION
 from tangrad.core import ClosedJaxpr, Primitive, eval_jaxpr, get_aval, trace_to_closed_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.transformations import join_named_shapes
 from tangrad.extend.collectives import differing
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
 
 Axes = tuple[tuple[Any, int], ...]  # a named shape
 Rule = TypeVar("Rule", bound=Callable[..., Any])
@@ -50,7 +53,7 @@ def places(of: Callable[[int, dict[str, Any]], Places]) -> Callable[[Rule], Rule
 
 
 def fitted(
-    primitive: Primitive, recorded: Sequence[Any], args: Sequence[Any], params: dict[str, Any], names: Sequence[Any]
+    primitive: Primitive, recorded: Sequence[Any], args: Sequence[Any], params: Params, names: Sequence[Any]
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """The operands and parameters of an equation, with programs for operands that differ as they do.
 
@@ -77,7 +80,7 @@ def fitted(
     return [_as_wide(arg, axes) for arg, axes in zip(args, wanted, strict=True)], replaced
 
 
-def _places(primitive: Primitive, count: int, params: dict[str, Any], programs: Sequence[ClosedJaxpr]) -> Places | None:
+def _places(primitive: Primitive, count: int, params: Params, programs: Sequence[ClosedJaxpr]) -> Places | None:
     rule = REPLICATION.get_rule(primitive)
     of = getattr(rule, "places", None)
     if of is not None:

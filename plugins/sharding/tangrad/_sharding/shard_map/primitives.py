@@ -28,7 +28,7 @@ def _effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Any]:
     return frozenset(params["jaxpr"].effects) - bound
 
 
-def _run(args: tuple[Array, ...], params: dict[str, Any]) -> Any:
+def _run(args: tuple[Array, ...], params: Params) -> Any:
     """Outside of programs: as a compiled program of one equation; where values are checked, operation by operation."""
     if is_checking_values() or thread.disable_jit:
         return tuple(as_vmaps(*args, **params))
@@ -59,7 +59,7 @@ def _run(args: tuple[Array, ...], params: dict[str, Any]) -> Any:
 )
 def shard_map_p(
     *avals: Any,
-    jaxpr: Any,
+    jaxpr: ClosedJaxpr,
     mesh: Any,
     in_shardings: Any,
     out_shardings: Any,

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache
 
+if TYPE_CHECKING:
+    from tangrad.typing import Params
+
 sharding = RuleSet("sharding", api=1)
 
 
 @sharding.rule(shard_map_p)
-def _(operands: Any, results: Any, params: Any) -> Any:
+def _(operands: Any, results: Any, params: Params) -> Any:
     """As `out_specs` say."""
     return results
 

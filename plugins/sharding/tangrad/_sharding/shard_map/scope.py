@@ -13,7 +13,7 @@ from tangrad.extend.collectives import differing, psum_p
 from tangrad.sharding import Mesh, get_mesh
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.typing import Params, Value
 
 
 class _Around(threading.local):
@@ -46,7 +46,7 @@ class _TypedAxes:
         return differing(value, names)
 
     def fitted(
-        self, primitive: Primitive, recorded: Sequence[Any], args: Sequence[Any], params: dict[str, Any]
+        self, primitive: Primitive, recorded: Sequence[Any], args: Sequence[Any], params: Params
     ) -> tuple[Sequence[Any], dict[str, Any]]:
         """An equation's operands and parameters, with programs for operands of types as they are, not as recorded."""
         if "manual_axes" not in params:

@@ -16,7 +16,7 @@ from tangrad._sharding.shard_map.programs import sharing_cotangents, with_differ
 from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad._sharding.shard_map.specs import mentioned, size_along
 from tangrad.autodiff import Linear, Zero, is_linear, symbolic_zeros, transpose_jaxpr
-from tangrad.core import Array, RuleSet, ShapedArray, Sharding
+from tangrad.core import Array, ClosedJaxpr, RuleSet, ShapedArray, Sharding
 
 if TYPE_CHECKING:
     from tangrad.typing import Value, Values
@@ -29,7 +29,7 @@ transpose = RuleSet("transpose", api=1)
 def _(
     cotangents: Values,
     *args: Value | Linear,
-    jaxpr: Any,
+    jaxpr: ClosedJaxpr,
     mesh: Any,
     in_shardings: tuple[Sharding, ...],
     out_shardings: Any,

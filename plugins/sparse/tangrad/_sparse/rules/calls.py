@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._sparse.trace import sparsified_flat
-from tangrad.core import RuleSet, eval_jaxpr
+from tangrad.core import ClosedJaxpr, RuleSet, eval_jaxpr
 from tangrad.extend.jit import jit_p
 
 sparse: RuleSet[Any] = RuleSet("sparse", api=1)
 
 
 @sparse.rule(jit_p)
-def _(*args: Any, jaxpr: Any, name: str) -> Any:
+def _(*args: Any, jaxpr: ClosedJaxpr, name: str) -> Any:
     return sparsified_flat(lambda *values: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *values), args)

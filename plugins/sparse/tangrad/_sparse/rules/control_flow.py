@@ -34,7 +34,7 @@ def _(*args: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_ncon
 
 
 @sparse.rule(scan_p)
-def _(*args: Any, jaxpr: Any, num_consts: int, num_carry: int, length: Any, reverse: bool, unroll: int) -> Any:
+def _(*args: Any, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: Any, reverse: bool, unroll: int) -> Any:
     consts, carry, xs = split_list(args, num_consts, num_carry)
     if any([isinstance(x, JAXSparse) for x in xs]):
         raise NotImplementedError("sparsify: a scan over the slices of a sparse array; scan over `sparse.todense(x)`")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad._lax.settings import default_matmul_precision
 from tangrad.core import dtypes
 from tangrad.core.caches import exact_equality
+
+if TYPE_CHECKING:
+    from tangrad.typing import DType
 
 
 @exact_equality
@@ -211,7 +214,7 @@ def algorithm_dtypes(precision: Any, lhs: Any, rhs: Any, out: Any) -> tuple[Any,
     return lhs, rhs, _one_of(results, out)
 
 
-def _one_of(names: Any, dtype: Any) -> Any:
+def _one_of(names: Any, dtype: DType) -> Any:
     return dtype if names is None or dtypes.dtype_name(dtype) in names else dtypes.as_dtype(names[0])
 
 

@@ -145,7 +145,7 @@ def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, precision: Any, preferred:
     return preferred
 
 
-def _rank_of_dtype(dtype: Any) -> tuple[Any, ...]:
+def _rank_of_dtype(dtype: DType) -> tuple[Any, ...]:
     """What orders dtypes: complex above real, then the range and precision of floats, bits, signed above unsigned."""
     part = dtypes.to_floating_dtype(dtype) if dtypes.issubdtype(dtype, np.complexfloating) else dtype
     limits = dtypes.finfo(part) if dtypes.issubdtype(part, np.floating) else None
@@ -158,5 +158,5 @@ def _rank_of_dtype(dtype: Any) -> tuple[Any, ...]:
     )
 
 
-def _bits(dtype: Any) -> int:
+def _bits(dtype: DType) -> int:
     return 1 if dtype == np.bool_ else dtypes.bit_width(dtype)

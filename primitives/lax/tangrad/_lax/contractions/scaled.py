@@ -11,7 +11,7 @@ from tangrad._lax.elementwise.primitives import convert_element_type_p, mul_p
 from tangrad._lax.operands import operand
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, reshape_p
 from tangrad.core import Array, dtypes
-from tangrad.typing import ArrayLike, DType, DTypeLike, Value
+from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Value
 
 # Rank of both operands -> the dimensions where none are given: matrices, and batches of them.
 _USUAL = {
@@ -74,7 +74,7 @@ def scaled_dot(
     return dot_general_p.bind(*operands, dimension_numbers=numbers, precision=None, preferred_element_type=dtype)
 
 
-def _scaled(side: str, x: Value, scale: Any, contracting: Sequence[int], dtype: Any) -> Value:
+def _scaled(side: str, x: Value, scale: Any, contracting: Sequence[int], dtype: DType) -> Value:
     check_dtype("scaled_dot", x.aval, (FLOATING,), side)
     x = _in_dtype(x, dtype)
     if scale is None:
@@ -90,7 +90,7 @@ def _in_dtype(x: Value, dtype: DType) -> Value:
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 
-def _repeated(side: str, scales: Value, shape: tuple[Any, ...], contracting: Sequence[int]) -> Value:
+def _repeated(side: str, scales: Value, shape: Dimensions, contracting: Sequence[int]) -> Value:
     """Each scale for all elements of its block."""
     sizes = scales.aval.shape
     fits = len(sizes) == len(shape) and all(

@@ -13,7 +13,7 @@ from tangrad._lax.elementwise.functions import add, convert_element_type, mul
 from tangrad._lax.operands import constant, operand
 from tangrad._lax.structure.functions import broadcast_in_dim, broadcast_shapes, concatenate, expand_dims, full_like
 from tangrad.core import Array, Tracer, as_array
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Dimensions
 
 UNROLLED = 8  # so many steps are written out; more are a loop, which compiles in the same time for any degree
 
@@ -74,6 +74,6 @@ def _in_dtype(factor: ArrayLike, x: Any) -> Any:
     return convert_element_type(operand("polynomial", factor, "coeffs"), x.aval.dtype)
 
 
-def _in_shape(value: Any, shape: tuple[Any, ...]) -> Any:
+def _in_shape(value: Any, shape: Dimensions) -> Any:
     rank = len(value.aval.shape)
     return value if value.aval.shape == shape else broadcast_in_dim(value, shape, tuple(range(rank)))

@@ -138,7 +138,7 @@ def _mixed(x: Value, other: Any, a: Any, b: Any, c: Any) -> Any:
     return e.add(e.mul(x, own), e.mul(other, rest))
 
 
-def _identity(size: Any, dtype: Any) -> Any:
+def _identity(size: Any, dtype: np.dtype) -> Any:
     rows, columns = [s.broadcasted_iota(INT32, (size, size), axis) for axis in (0, 1)]
     return e.convert_element_type(e.eq(rows, columns), dtype)
 

@@ -85,7 +85,7 @@ def default_fill(dtype: DType) -> int | float | bool:
     return True
 
 
-def _scalar(value: Any, dtype: Any) -> Any:
+def _scalar(value: Any, dtype: np.dtype) -> Any:
     """A fill value as a hashable Python number of the dtype's kind."""
     return np.asarray(value).astype(dtype).item()
 

@@ -10,7 +10,7 @@ import tangrad
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p, reshape_p, slice_p, transpose_p
 from tangrad.core import ClosedJaxpr, Literal, eval_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
-from tangrad.typing import Value
+from tangrad.typing import Dimensions, Value
 
 Arrays = tuple[Any, ...]
 
@@ -115,7 +115,7 @@ def _is_elementwise(closed: ClosedJaxpr) -> bool:
     return True
 
 
-def _at_shape(out: Value, shape: tuple[Any, ...]) -> Value:
+def _at_shape(out: Value, shape: Dimensions) -> Value:
     """A result that does not depend on the arrays is a scalar still."""
     if type(out) is Literal or not out.aval.shape:
         return broadcast_in_dim_p.bind(out, shape=shape, broadcast_dimensions=())

@@ -50,7 +50,7 @@ def product(*terms: Value) -> Value:
 def unknown(name: str, argument: str) -> Callable[..., Any]:
     """The derivative that is not implemented: an error."""
 
-    def derivative(*_: Any) -> Any:
+    def derivative(*_: object) -> Any:
         raise NotImplementedError(f"{name} has no derivative with respect to {argument}; stop_gradient holds it fixed")
 
     return derivative

@@ -41,7 +41,7 @@ def _conv_general_dilated(
     return _kernels(lhs, rhs, rhs_dim, axis_info.size, params)
 
 
-def _without_examples(args: Any, dims: Any, params: Params) -> Array:
+def _without_examples(args: Any, dims: Dims, params: Params) -> Array:
     """The result of mapping over nothing."""
     shapes = [
         arg.aval.shape if dim is None else (*arg.aval.shape[:dim], *arg.aval.shape[dim + 1 :])
@@ -110,7 +110,7 @@ batch.table({each: _reduction(each) for each in (p.reduce_window_sum_p, p.reduce
 
 
 def _selection(primitive: Primitive) -> Any:
-    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: object) -> Any:
+    def rule(args: Any, dims: Dims, *, axis_info: AxisInfo, **params: object) -> Any:
         operands = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args, dims)]
         return primitive.bind(*operands, **_with_dimension(params, 0)), 0
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tangrad._lax.elementwise.primitives import convert_element_type_p, ge_p
 from tangrad._lax.reductions.primitives import greatest, least
 from tangrad._lax.structure.primitives import pad_p, rev_p, slice_p
@@ -199,7 +201,7 @@ def _select_and_gather_add(
     return out, None
 
 
-def unselected(dtype: Any, select_prim: Any) -> Value:
+def unselected(dtype: np.dtype, select_prim: Any) -> Value:
     """A number that is selected only where there is no other."""
     return literal((least if select_prim is ge_p else greatest)(dtype), dtype)
 

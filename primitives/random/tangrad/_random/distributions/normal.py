@@ -48,7 +48,7 @@ def _normal(stream: Stream, *, shape: Dimensions, dtype: np.dtype) -> Array:
     return lax.mul(np.array(np.sqrt(2), dtype)[()], erf_inv(unit))
 
 
-def _complex_normal(stream: Stream, shape: Any, dtype: Any) -> Any:
+def _complex_normal(stream: Stream, shape: Any, dtype: np.dtype) -> Any:
     """Real and imaginary part have half of the variance each."""
     real = dtypes.to_floating_dtype(dtype)
     parts = [
@@ -350,12 +350,12 @@ def _batch_shape(mean: tuple[Any, ...], cov: tuple[Any, ...]) -> tuple[Any, ...]
     return broadcast_shapes(mean[:-1], cov[:-2])
 
 
-def _spread(x: Value, shape: tuple[Any, ...]) -> Any:
+def _spread(x: Value, shape: Dimensions) -> Any:
     own = x.aval.shape
     return broadcast_in_dim(x, shape, range(len(shape) - len(own), len(shape)))
 
 
-def _times(matrices: Value, vectors: Value, dtype: Any) -> Any:
+def _times(matrices: Value, vectors: Value, dtype: np.dtype) -> Any:
     """Each matrix times the vector at its place."""
     *batch, size = vectors.aval.shape
     vectors = lax.convert_element_type(vectors, dtype)

@@ -22,7 +22,7 @@ NOTHING, MAKES = fixed(KeyUse()), fixed(KeyUse(fresh=(0,)))
 SPLITS, SAME = fixed(KeyUse(consumes={0: True}, fresh=(0,))), fixed(KeyUse(moved={0: (0, None)}))
 
 
-def consumes(avals: Any, **_: Any) -> KeyUse:
+def consumes(avals: Any, **_: object) -> KeyUse:
     """All keys that come in are used, and none goes out."""
     return KeyUse({position: True for position, aval in enumerate(avals) if is_key(aval)})
 

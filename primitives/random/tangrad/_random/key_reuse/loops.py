@@ -12,7 +12,7 @@ from tangrad.core import ClosedJaxpr
 from tangrad.errors import KeyReuseError
 
 
-def of_branches(avals: Any, *, branches: tuple[ClosedJaxpr, ...], **_: Any) -> KeyUse:
+def of_branches(avals: Any, *, branches: tuple[ClosedJaxpr, ...], **_: object) -> KeyUse:
     """What some branch uses is used; what all of them make, or hand on, is new, or handed on."""
     uses = [of_call(avals, branch, first=1) for branch in branches]
     consumed: dict[int, Any] = {}
@@ -39,7 +39,7 @@ def _agree(one: tuple[int, Any], other: tuple[int, Any] | None) -> bool:
     return other is not None and one[0] == other[0] and np.array_equal(one[1], other[1])
 
 
-def of_scan(avals: Any, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: Any, **_: Any) -> KeyUse:
+def of_scan(avals: Any, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: Any, **_: object) -> KeyUse:
     """A scan uses the keys that its body uses, once for each element."""
     use = use_of_program(jaxpr)
     if not (type(length) is int and length < 2):
@@ -57,7 +57,7 @@ def of_while(
     body_jaxpr: ClosedJaxpr,
     cond_nconsts: int,
     body_nconsts: int,
-    **_: Any,
+    **_: object,
 ) -> KeyUse:
     """A loop uses the keys that its condition and its body use, once for each time."""
     condition, body = use_of_program(cond_jaxpr), use_of_program(body_jaxpr)

@@ -13,5 +13,5 @@ key_reuse: RuleSet[KeyRule] = RuleSet("key_reuse", api=1)
 
 
 @key_reuse.rule(find_primitive("jit.jit"))
-def _(avals: Any, *, jaxpr: ClosedJaxpr, **_: Any) -> KeyUse:
+def _(avals: Any, *, jaxpr: ClosedJaxpr, **_: object) -> KeyUse:
     return of_call(avals, jaxpr)

@@ -15,5 +15,5 @@ sharding.table({find_primitive("sharding.sharding_constraint"): SAME})
 
 
 @shard_map.rule(find_primitive("shard_map.shard_map"))
-def _(avals: Any, *, jaxpr: ClosedJaxpr, **_: Any) -> KeyUse:
+def _(avals: Any, *, jaxpr: ClosedJaxpr, **_: object) -> KeyUse:
     return of_call(avals, jaxpr)

@@ -44,7 +44,7 @@ def _moved(arranged: Callable[..., Any]) -> Callable[..., KeyUse]:
     return rule
 
 
-def _broadcast(places: Any, *, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
+def _broadcast(places: Any, *, shape: Any, broadcast_dimensions: Any, **_: object) -> Any:
     if not all([type(size) is int for size in shape]):
         return None
     spread = [1] * len(shape)
@@ -53,26 +53,26 @@ def _broadcast(places: Any, *, shape: Any, broadcast_dimensions: Any, **_: Any) 
     return np.broadcast_to(places.reshape(spread), shape)
 
 
-def _reshaped(places: Any, *, new_sizes: Any, dimensions: Any = None, **_: Any) -> Any:
+def _reshaped(places: Any, *, new_sizes: Any, dimensions: Any = None, **_: object) -> Any:
     places = places if dimensions is None else places.transpose(dimensions)
     return places.reshape(new_sizes)
 
 
-def _sliced(places: Any, *, start_indices: Any, limit_indices: Any, strides: Any, **_: Any) -> Any:
+def _sliced(places: Any, *, start_indices: Any, limit_indices: Any, strides: Any, **_: object) -> Any:
     steps = strides or (1,) * len(start_indices)
     return places[tuple([slice(*one) for one in zip(start_indices, limit_indices, steps, strict=True)])]
 
 
-def _split(places: Any, *, sizes: Any, axis: int, **_: Any) -> Any:
+def _split(places: Any, *, sizes: Any, axis: int, **_: object) -> Any:
     return np.split(places, np.cumsum(sizes)[:-1], axis)
 
 
-def _some(avals: Any, **_: Any) -> KeyUse:
+def _some(avals: Any, **_: object) -> KeyUse:
     """Some of the keys, those that an index says."""
     return KeyUse(some={0: 0})
 
 
-def _joined(avals: Any, **_: Any) -> KeyUse:
+def _joined(avals: Any, **_: object) -> KeyUse:
     """The result has the keys of all operands, and takes their place."""
     return KeyUse(dict.fromkeys(range(len(avals)), True), (0,))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tangrad.core import (
     Array,
     ClosedJaxpr,
     Literal,
+    Primitive,
     ShapedArray,
     Tracer,
     current_source,
@@ -24,6 +25,9 @@ from tangrad.core import (
     thread,
 )
 from tangrad.core.programs import program_watchers, watch_operations
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
 
 # The keys of each array that was seen, while it lives: by its id, with a reference that forgets it.
 _seen: dict[int, tuple[Any, Keys]] = {}
@@ -108,7 +112,7 @@ def _places_chosen(use: KeyUse, given: Sequence[Keys | None], run: Callable[...,
 
 
 def _around_operations(compute: Callable[..., Any]) -> Callable[..., Any]:
-    def watched(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def watched(primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
         if not _is_watching() or not any([_keys_of(arg) is not None for arg in args]):
             return compute(primitive, args, params)
         if callable(params.get("jaxpr")):  # a function as it is: its operations come by one by one

@@ -144,7 +144,7 @@ def _canonical(dtype: DTypeLike) -> DType:
     return dtypes.check_user_dtype_supported(dtype, "convert_element_type")
 
 
-def _host_operand(value: Any, dtype: Any) -> Any:
+def _host_operand(value: Any, dtype: DType) -> Any:
     """A host value as an operand of its own dtype; Python integers wrap, even those that only 64 bits hold."""
     if type(value) is int and dtypes.issubdtype(dtype, np.integer):
         limits = dtypes.iinfo(dtype)

@@ -205,7 +205,7 @@ def _start_operands(name: str, shape: Dimensions, starts: Any, allow_negative: b
     return [_start_operand(name, s, size, n, dtype) for s, size, n in zip(starts, shape, negative)]
 
 
-def _fixed_starts(starts: Sequence[int], shape: tuple[Any, ...]) -> list[Any] | None:
+def _fixed_starts(starts: Sequence[int], shape: Dimensions) -> list[Any] | None:
     """Start indices that are Python integers as literals, moved into the array; None where that takes more thought."""
     if len(starts) != len(shape):
         return None
