@@ -211,6 +211,37 @@ def test_calls_of_python_are_not_written() -> None:
         calling.serialize()
 
 
+def test_a_program_for_one_device_runs_there_when_it_is_loaded(backend, tmp_path) -> None:
+    code = """
+import pathlib, sys
+import tangrad, tangrad.numpy as np
+count, path = int(sys.argv[1]), pathlib.Path(sys.argv[2])
+tangrad.config.update("num_cpu_devices", count)
+if count == 4:
+    last = tangrad.devices()[-1]
+    path.write_bytes(tangrad.jit(lambda x: x * 2, device=last).lower(np.ones(3)).compile().serialize())
+try:
+    program = tangrad.load_compiled(path.read_bytes())
+    for device in tangrad.devices()[:2]:
+        print(*[at.id for at in program(tangrad.device_put(np.ones(3), device)).devices()])
+except ValueError as error:
+    print(error)
+"""
+    environment = {**os.environ, "TANGRAD_BACKEND": backend}
+    run = lambda count: (
+        subprocess.run(
+            [sys.executable, "-c", code, str(count), str(tmp_path / "file")],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        ).stdout
+    )
+    assert run(4).split() == ["3", "3"]
+    assert "was compiled for device 3; here there are [0, 1]" in run(2)
+
+
 RETURNING = {
     "EigResult": lambda x: np.linalg.eig(x),
     "EighResult": lambda x: np.linalg.eigh(x @ x.T),

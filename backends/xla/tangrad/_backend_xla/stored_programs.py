@@ -65,8 +65,11 @@ def restore(
     in_avals: Sequence[ShapedArray],
     out_avals: tuple[ShapedArray, ...],
 ) -> Program:
-    """A program from its bytes, for the default device. Raises ValueError where it is for another, or damaged."""
-    device = device_for(backend)
+    """A program from its bytes, for the device that it names, or the default one.
+
+    Raises ValueError where it is for a device of another kind, or damaged.
+    """
+    device = facts["device"] or device_for(backend)
     for fact, here in _facts(device).items():
         there = facts.get(fact)
         if there != here:
@@ -88,7 +91,8 @@ def restore(
         executable = jaxlib_api.deserialize_executable(device.client, data, [device.raw], options)
     except jaxlib_api.XlaRuntimeError as error:
         raise ValueError(f"XLA does not read {name}: {error}") from error
-    return RestoredProgram(backend, name, device, executable, in_avals, out_avals)
+    of_its_own = CompileOptions(name, device=facts["device"])
+    return RestoredProgram(backend, of_its_own, device, executable, in_avals, out_avals)
 
 
 class RestoredProgram(Program):
@@ -99,7 +103,7 @@ class RestoredProgram(Program):
     def __init__(
         self,
         backend: Any,
-        name: str,
+        options: CompileOptions,
         device: Any,
         executable: Any,
         in_avals: Sequence[ShapedArray],
@@ -107,11 +111,11 @@ class RestoredProgram(Program):
     ) -> None:
         inputs, outputs = [tuple(map(Var, avals)) for avals in (in_avals, out_avals)]
         of_its_type = ClosedJaxpr(Jaxpr((), inputs, outputs, ()), ())
-        runner = self.runner = Runner(backend, of_its_type, CompileOptions(name))
+        runner = self.runner = Runner(backend, of_its_type, options)
         runner.forget_program()
         runner.executables[device] = executable
         self._waiting = None
         self.in_avals, self.out_avals = runner.in_avals, runner.out_avals
-        placement = device.uncommitted
+        placement = device.uncommitted if options.device is None else device.committed
         self._places = (placement,) * len(in_avals), runner.load(placement)[2]
         self.execute = make_execute(runner, backend.device_count() > 1)

@@ -21,7 +21,7 @@ from tangrad.errors import MissingDistributionError
 
 if TYPE_CHECKING:
     from tangrad._jit.report.model import CompileReport
-    from tangrad.core import Backend, ClosedJaxpr, Executable
+    from tangrad.core import Backend, ClosedJaxpr, Device, Executable
     from tangrad.tree_util import PyTreeDef
 
 
@@ -401,6 +401,7 @@ class CompiledParts(NamedTuple):
         executable: the backend's. kept: which arguments it takes, by position; None: all.
         outer: values of functions that were being traced around it, which are its first arguments.
         donated: for each of its own arguments, whether the program overwrites it.
+        device: the one that `jit(device=)` names; None: it runs where its arguments are.
     """
 
     name: str
@@ -410,6 +411,7 @@ class CompiledParts(NamedTuple):
     kept: Sequence[int] | None
     outer: Sequence[Any]
     donated: Sequence[bool]
+    device: Device | None
 
 
 def parts_of(compiled: Compiled) -> CompiledParts:
@@ -423,6 +425,7 @@ def parts_of(compiled: Compiled) -> CompiledParts:
         program.kept,
         traced.outer,
         compiled._donated,
+        compiled._options.device,
     )
 
 

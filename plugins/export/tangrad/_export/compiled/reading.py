@@ -12,7 +12,7 @@ from tangrad._export.exported import NUMPY
 from tangrad._export.programs import read_program
 from tangrad._export.reading import check_arguments, read_aval, read_list, read_number, read_text
 from tangrad._export.structures import tree_from
-from tangrad.core import ShapedArray, api_boundary, backend_names, get_backend
+from tangrad.core import Backend, Device, ShapedArray, api_boundary, backend_names, get_backend
 from tangrad.core.arguments import is_symbolic
 from tangrad.core.programs import compile_program
 from tangrad.extend.symbolic import SymbolicScope
@@ -81,6 +81,7 @@ def _fields(found: dict[str, Any]) -> dict[str, Any]:
         "out_avals": tuple([aval.update(weak_type=at in weak) for at, aval in enumerate(out_avals)]),
         "kept": kept,
         "donated": _positions(found.get("donated", []), in_avals),
+        "device": None if found.get("device") is None else read_number(found["device"]),
     }
 
 
@@ -100,8 +101,18 @@ def _portable(found: Unpacked, fields: dict[str, Any]) -> LoadedCompiled:
         if [aval.str_short() for aval in own] != [aval.str_short() for aval in stated]:
             refuse("its program is of other types than it says")
     backend = get_backend(NUMPY)
-    program = compile_program(closed, backend, fields["name"], keep_unused=True)
+    device = _device_of(backend, fields)
+    program = compile_program(closed, backend, fields["name"], device=device, keep_unused=True)
     return LoadedCompiled(fields, backend, program.executable, None)
+
+
+def _device_of(backend: Backend, fields: dict[str, Any]) -> Device | None:
+    """The device that `jit(device=)` named, if it did. Raises ValueError where there is none of its number."""
+    number = fields["device"]
+    devices = {device.id: device for device in backend.devices()}
+    if number is not None and number not in devices:
+        raise ValueError(f"{fields['name']} was compiled for device {number}; here there are {sorted(devices)}")
+    return None if number is None else devices[number]
 
 
 def _machine_code(found: Unpacked, fields: dict[str, Any]) -> LoadedCompiled:
@@ -110,5 +121,7 @@ def _machine_code(found: Unpacked, fields: dict[str, Any]) -> LoadedCompiled:
     if not isinstance(backend, StoresPrograms):
         raise ValueError(f"{fields['name']} was compiled by the backend {name!r:.80}, which is not installed here")
     avals = fields["in_avals"] if kept is None else [fields["in_avals"][position] for position in kept]
-    executable = backend.restore_program(fields["name"], found.description, found.program, avals, fields["out_avals"])
+    device = _device_of(backend, fields)
+    facts = {**found.description, "device": device}
+    executable = backend.restore_program(fields["name"], facts, found.program, avals, fields["out_avals"])
     return LoadedCompiled(fields, backend, executable, kept)

@@ -28,7 +28,8 @@ class StoresPrograms(Protocol):
     ) -> Executable:
         """The executable of bytes, and of the types of its arguments and results.
 
-        `facts` has what `store_program` returned, and a file may say anything. Raises ValueError where they are not for
+        `facts` has what `store_program` returned, and a file may say anything; `facts["device"]` is the device that the
+        program was compiled for by `jit(device=)`, or None. Raises ValueError where they are not for
         this machine, this version and this device.
         """
         ...

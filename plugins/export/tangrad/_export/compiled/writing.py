@@ -62,6 +62,7 @@ def serialize_compiled(compiled: Compiled, *, key: bytes | None = None) -> bytes
         "out_avals": [described_aval(aval) for aval in closed.out_avals],
         "kept": None if parts.kept is None else list(parts.kept),
         "donated": _where(parts.donated),
+        "device": None if parts.device is None else parts.device.id,
         "weak": _where([aval.weak_type for aval in closed.out_avals]),
         **facts,
     }
