@@ -134,3 +134,58 @@ def test_constants_of_the_loop():
         lambda x: lax.fori_loop(0, 4, lambda i, c: c + lax.dynamic_index_in_dim(np_.asarray(table), i, 0, False), x),
         X[:3],
     )
+
+
+# --- what people write -----------------------------------------------------------------------------------------------
+
+
+def conjugate_gradients(x):
+    matrix = np_.outer(x, x) + 3 * np_.eye(x.shape[0], dtype=x.dtype)
+
+    def step(state):
+        solution, rest, direction, size = state
+        image = matrix @ direction
+        length = size / (direction @ image)
+        rest = rest - length * image
+        return solution + length * direction, rest, rest + (rest @ rest) / size * direction, rest @ rest
+
+    return lax.while_loop(lambda state: state[3] > 1e-6, step, (x * 0, x + 1, x + 1, (x + 1) @ (x + 1)))[0]
+
+
+def descent(x):
+    loss = lambda x: np_.sum((x**2 - 1) ** 2)
+
+    def step(state, i):
+        x, mean, square = state
+        slope = tangrad.grad(loss)(x)
+        mean, square = 0.9 * mean + 0.1 * slope, 0.99 * square + 0.01 * slope**2
+        return (x - 0.01 * mean / (np_.sqrt(square) + 1e-3), mean, square), loss(x)
+
+    return lax.scan(step, (x, x * 0, x * 0), np_.arange(30))
+
+
+def sieve(x):
+    numbers = np_.arange(64) + x.astype("int32")[0]
+    strike = lambda i, left: left & ((numbers % i != 0) | (numbers == i))
+    return lax.fori_loop(2, 9, strike, np_.ones(64, bool))
+
+
+def jacobian(x):
+    return tangrad.jacfwd(lambda x: lax.fori_loop(0, 5, lambda i, c: np_.tanh(c * x), x))(x)
+
+
+def hessian(x):
+    return tangrad.hessian(lambda x: lax.scan(lambda c, i: (np_.sin(c * x), None), x, np_.arange(4))[0].sum())(x)
+
+
+def ends_at_different_times(x):
+    turn = lambda c: (c[0] + 1, c[1] * 0.9 + x[0])
+    return tangrad.vmap(lambda end: lax.while_loop(lambda c: c[0] < end * 5, turn, (0.0, end)))(x)
+
+
+ALGORITHMS = (conjugate_gradients, descent, sieve, jacobian, hessian, ends_at_different_times)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.__name__)
+def test_algorithms(algorithm):
+    check(algorithm, X, tolerance=2e-4)

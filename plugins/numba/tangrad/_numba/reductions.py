@@ -59,6 +59,11 @@ def _reduction(name: str) -> Any:
     return rule
 
 
+def _sum_trailing(block: Block, out: Any, x: Value, *, count: int) -> Value:
+    rank = len(x.shape)
+    return _reduction("sum")(block, out, x, axes=tuple(range(rank - count, rank)))  # type: ignore[no-any-return]
+
+
 # --- products ------------------------------------------------------------------------------------------------------
 
 
@@ -136,5 +141,7 @@ def _place(view: View) -> str:
 RULES = {
     **{f"reductions.reduce_{name}": _reduction(name) for name in ("sum", "prod", "max", "min", "and", "or", "xor")},
     **{f"reductions.cum{name}": _running(name) for name in ("sum", "prod", "max", "min")},
+    "batching.sum_axes": _reduction("sum"),
+    "autodiff.sum_trailing": _sum_trailing,
     "contractions.dot_general": _dot_general,
 }

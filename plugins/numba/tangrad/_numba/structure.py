@@ -166,6 +166,14 @@ def _move_axis(block: Block, out: Any, x: Value, *, source: int, destination: in
     return _transpose(block, out, x, permutation=tuple(axes))
 
 
+def _broadcast_axis(block: Block, out: Any, x: Value, *, shape: Shape, positions: Shape) -> Value:
+    return _broadcast(block, out, x, shape=shape, broadcast_dimensions=positions)
+
+
+def _append_dims(block: Block, out: Any, x: Value, *, sizes: Shape) -> Value:
+    return _broadcast(block, out, x, shape=out[0].shape, broadcast_dimensions=tuple(range(len(x.shape))))
+
+
 RULES = {
     "structure.broadcast_in_dim": _broadcast,
     "structure.reshape": _reshape,
@@ -180,5 +188,7 @@ RULES = {
     "structure.pad": _pad,
     "structure.iota": _iota,
     "autodiff.zeros": _zeros,
+    "autodiff.append_dims": _append_dims,
     "batching.move_axis": _move_axis,
+    "batching.broadcast_axis": _broadcast_axis,
 }
