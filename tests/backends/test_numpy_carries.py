@@ -1,4 +1,4 @@
-"""Loops on NumPy's backend overwrite what they carry where an iteration replaces a part of it, and no other array does."""
+"""Loops on the NumPy backend overwrite what they carry where a part of it is replaced, and no other array."""
 
 import numpy as np
 import pytest
