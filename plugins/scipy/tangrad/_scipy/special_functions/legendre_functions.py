@@ -62,8 +62,10 @@ def lpmn(m: int, n: int, z: ArrayLike) -> tuple[Array, Array]:
     >>> import tangrad.numpy as np
     >>> import tangrad.scipy.special as special
     >>> values, slopes = special.lpmn(0, 2, np.array([0.5]))
-    >>> values[0, :, 0], slopes[0, :, 0]
-    (Array([ 1.   ,  0.5  , -0.125], dtype=float32), Array([0. , 1. , 1.5], dtype=float32))
+    >>> values[0, :, 0]
+    Array([ 1.   ,  0.5  , -0.125], dtype=float32)
+    >>> slopes[0, 1:, 0]
+    Array([1. , 1.5], dtype=float32)
     """
     order, degree, x = _arguments("lpmn", m, n, z)
     values, slopes = _climbed(x, *_tables(order, degree, False), derivatives=True)
