@@ -23,7 +23,7 @@ import tangrad.numpy as tnp
 from tangrad import enable_x64, export, lax, nn, random, use_backend
 from tangrad._ffi.python_handlers import buffer, handler
 from tangrad.core import backend_names, composition, get_backend
-from tangrad.experimental import checkify, custom_dce
+from tangrad.experimental import checkify, custom_dce, pallas
 from tangrad.sharding import NamedSharding
 from tangrad.sharding import PartitionSpec as P
 from tools.workspace import ROOT, Distribution, distributions, umbrella
@@ -188,13 +188,22 @@ def error_of(error):
     return tangrad.tree.leaves(error)[0] != 0
 
 
-# Family -> a function of a vector of six floats, and whether it has a derivative.
+def in_a_kernel(x):
+    def tripled_block(source, target):
+        target[...] = source[...] * 3 + pallas.program_id(0)
+
+    halves = pallas.BlockSpec((3,), lambda block: block)
+    shape = tangrad.ShapeDtypeStruct(x.shape, x.dtype)
+    return pallas.pallas_call(tripled_block, shape, grid=2, in_specs=[halves], out_specs=halves)(x)
+
+
 def refilled(x):
     ref = tangrad.new_ref(2 * x)
     ref[1:3] += x[1:3] * x[2:4]
     return tangrad.freeze(ref)
 
 
+# Family -> a function of a vector of six floats, and whether it has a derivative.
 PROGRAMS = {
     "activations": (lambda x: nn.relu(x) + nn.softplus(x), True),
     "autodiff": (lambda x: tangrad.grad(lambda y: tnp.sum(y * y * y))(x), True),
@@ -216,6 +225,7 @@ PROGRAMS = {
     "composites": (lax.composite(lambda x: 3 * tnp.sin(x), "smoke.wave"), True),
     "mapped_calls": (tripled, True),
     "numerical": (lambda x: tnp.interp(x, x, x) + tnp.correlate(x, x, "same"), True),
+    "pallas": (in_a_kernel, False),
     "partial_calls": (lambda x: twofold(x)[1], True),
     "placement": (lambda x: tangrad.device_put(x) + 1, True),
     "random": (drawn, True),

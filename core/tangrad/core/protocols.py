@@ -15,9 +15,9 @@ __getattr__, __dir__ = door(
         ),
         "tangrad._core.kernel.protocols": (
             "AxisInfo AxisSubstRule Backend BatchRule CheckifyRule Coordination DceRule DischargeRule Executable "
-            "JvpRule LinearizeRule Linearized Lowered LoweringRule MaskRule PartialEval PartialEvalRule PortableRule "
-            "Primitive RULES RecomputeRule ReplicationRule ShardingRule SplitAxisRule Trace Tracer TransposeRule "
-            "members"
+            "JvpRule KeyReuseRule LinearizeRule Linearized Lowered LoweringRule MaskRule PartialEval PartialEvalRule "
+            "PortableRule Primitive RULES RecomputeRule ReplicationRule ShardingRule SplitAxisRule Trace Tracer "
+            "TransposeRule members"
         ),
     },
 )

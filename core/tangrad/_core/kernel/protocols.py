@@ -185,6 +185,12 @@ class DischargeRule(Protocol):
     def __call__(self, args: tuple[Any, ...], own: tuple[bool, ...], /, **params: Any) -> Any: ...
 
 
+class KeyReuseRule(Protocol):
+    """`(avals, **params) -> use`: which random keys a primitive uses, and which of its results are keys."""
+
+    def __call__(self, avals: Sequence[Any], /, **params: Any) -> Any: ...
+
+
 # Rule kind -> the type of its rules. `lower` stands for each backend's kind, `lower.numpy` and the like.
 RULES: dict[str, type[Any]] = {
     "jvp": JvpRule,
@@ -202,6 +208,7 @@ RULES: dict[str, type[Any]] = {
     "mask": MaskRule,
     "checkify": CheckifyRule,
     "discharge": DischargeRule,
+    "key_reuse": KeyReuseRule,
     **dict.fromkeys(("portable", "sparse"), PortableRule),
 }
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tangrad.core import class_boundary, dtypes
+from tangrad.core import api_boundary, class_boundary, dtypes
 
 
 class MemorySpace(enum.Enum):
@@ -33,6 +33,7 @@ class MemorySpace(enum.Enum):
     CMEM = "cmem"
     HBM = "hbm"
 
+    @api_boundary
     def __call__(self, shape: Sequence[int], dtype: Any) -> MemoryRef:
         return MemoryRef(tuple(shape), dtype, self)
 
@@ -92,7 +93,7 @@ class Buffered:
 
 
 @class_boundary
-@dataclass
+@dataclass(init=False)  # frames of generated constructors would be among the user's
 class BlockSpec:
     """Which part of an array each run of a kernel gets.
 
@@ -114,13 +115,22 @@ class BlockSpec:
     block_shape: Sequence[Any] | None = None
     index_map: Callable[..., Any] | None = None
     pipeline_mode: Any = None
-    memory_space: Any = field(default=None, kw_only=True)
+    memory_space: Any = None
 
-    def __post_init__(self) -> None:
-        if self.block_shape is not None and not isinstance(self.block_shape, (tuple, list)):
-            raise TypeError(f"BlockSpec: block_shape must be a tuple or None, got {self.block_shape!r}")
-        if self.index_map is not None and not callable(self.index_map):
-            raise TypeError(f"BlockSpec: index_map must be a function of the program ids, got {self.index_map!r}")
+    def __init__(
+        self,
+        block_shape: Sequence[Any] | None = None,
+        index_map: Callable[..., Any] | None = None,
+        pipeline_mode: Any = None,
+        *,
+        memory_space: Any = None,
+    ) -> None:
+        if block_shape is not None and not isinstance(block_shape, (tuple, list)):
+            raise TypeError(f"BlockSpec: block_shape must be a tuple or None, got {block_shape!r}")
+        if index_map is not None and not callable(index_map):
+            raise TypeError(f"BlockSpec: index_map must be a function of the program ids, got {index_map!r}")
+        self.block_shape, self.index_map = block_shape, index_map
+        self.pipeline_mode, self.memory_space = pipeline_mode, memory_space
 
     def replace(self, **changes: Any) -> BlockSpec:
         """A copy with some fields replaced."""

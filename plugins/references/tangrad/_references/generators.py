@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import tangrad.random as draws
 from tangrad._references.functions import addupdate, get, new_ref
 from tangrad._references.types import is_reference
-from tangrad.core import EVAL_TRACE, Array, dtypes, get_aval, is_array_value, thread
+from tangrad.core import EVAL_TRACE, Array, class_boundary, dtypes, get_aval, is_array_value, thread
 from tangrad.numpy import asarray, broadcast_shapes, shape, zeros
 from tangrad.tree_util import register_dataclass
 
@@ -23,7 +23,8 @@ Size = int | Sequence[int] | None
 
 
 @register_dataclass
-@dataclass(frozen=True)
+@class_boundary
+@dataclass(frozen=True, init=False)  # frames of a generated constructor would be among the user's
 class StatefulPRNG:
     """A generator of random numbers that changes as it draws, as NumPy's do; `stateful_rng` makes one.
 
@@ -40,6 +41,15 @@ class StatefulPRNG:
 
     _base_key: Array
     _counter: Ref
+
+    def __init__(self, _base_key: Array, _counter: Ref) -> None:
+        if is_array_value(_base_key):  # it may be a tree of something else, such as specs
+            if not dtypes.issubdtype(get_aval(_base_key).dtype, dtypes.prng_key):
+                raise ValueError(f"StatefulPRNG: _base_key must be a typed key, of random.key, got {_base_key!r}")
+            if not is_reference(_counter) and is_array_value(_counter):
+                raise ValueError(f"StatefulPRNG: _counter must be a reference to an integer, got {_counter!r}")
+        object.__setattr__(self, "_base_key", _base_key)
+        object.__setattr__(self, "_counter", _counter)
 
     def key(self, shape: int | Sequence[int] = ()) -> Array:
         """A key that was not drawn before, or an array of them; it can be split as any other.
@@ -88,14 +98,6 @@ class StatefulPRNG:
     def spawn(self, n_children: int) -> list[StatefulPRNG]:
         """A list of `n_children` generators, independent of each other and of this one."""
         return [StatefulPRNG(key, new_ref(0)) for key in self.key(n_children)]
-
-    def __post_init__(self) -> None:
-        if not is_array_value(self._base_key):
-            return  # a tree of something else, such as specs
-        if not dtypes.issubdtype(get_aval(self._base_key).dtype, dtypes.prng_key):
-            raise ValueError(f"StatefulPRNG: _base_key must be a typed key, of random.key, got {self._base_key!r}")
-        if not is_reference(self._counter) and is_array_value(self._counter):
-            raise ValueError(f"StatefulPRNG: _counter must be a reference to an integer, got {self._counter!r}")
 
 
 def stateful_rng(seed: ArrayLike | None = None, *, impl: Any = None) -> StatefulPRNG:
