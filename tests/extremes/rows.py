@@ -43,8 +43,8 @@ MODULES: dict[str, ModuleType] = {"numpy": tnp, "nn": nn, "special": special, "l
 NAMES = {
     "numpy": "acos acosh asin asinh atan atanh cbrt cos cosh deg2rad exp exp2 expm1 i0 log log10 log1p log2 negative "
     "rad2deg reciprocal sin sinc sinh sqrt square tan tanh abs",
-    "lax": "acos acosh asin asinh atan atanh cbrt cos cosh exp exp2 expm1 log log1p reciprocal rsqrt sin sinh sqrt "
-    "square tan tanh abs erf erfc digamma",
+    "lax": "acos acosh asin asinh atan atanh cbrt cos cosh exp exp2 expm1 log log1p log2 reciprocal rsqrt sin sinh "
+    "sqrt square tan tanh abs erf erfc digamma",
     "nn": "softplus log_sigmoid soft_sign silu mish squareplus elu selu log1mexp relu relu6 leaky_relu hard_tanh "
     "hard_sigmoid hard_silu sparse_sigmoid sparse_plus",
     "special": "erf erfc erfinv erfcx dawsn ndtr log_ndtr ndtri gammaln loggamma gamma digamma factorial i0 i1 i0e i1e "

@@ -62,7 +62,7 @@ WITHOUT = {
     "lax": {
         "AccuracyMode ConvDimensionNumbers DotAlgorithm DotAlgorithmPreset DotDimensionNumbers FftType GatherScatterMode "
         "Precision RandomAlgorithm RoundingMethod Tolerance": "classes",
-        "pcast with_sharding_constraint stage": "need a mesh",
+        "pcast ragged_all_to_all with_sharding_constraint stage": "need a mesh",
         "scaled_dot": "needs dtypes that NumPy does not compute with",
     },
     "lax.linalg": {"EigImplementation EighImplementation SvdAlgorithm": "classes"},
