@@ -126,6 +126,7 @@ PROGRAMS = {
     + "total, partial = lax.scan(lambda c, x: (lax.add(c, x), c), np.float32(0), np.ones(3, 'float32'))\n"
     + "equal((total, partial), (3, [0, 1, 2]))",
     "lax.reduce": LAX + "equal(lax.reduce(np.ones(3, 'float32'), np.float32(0), lax.add, (0,)), 3)",
+    "lax.xeinsum": LAX + "equal(lax.xeinsum('ab,b->a', np.ones((1, 2), 'float32'), np.ones(2, 'float32')), [2])",
     "lax.stop_gradient": LAX + "equal(lax.stop_gradient(np.float32(3)), 3)",
     "lax.conv_general_dilated": LAX
     + "ones = np.ones((1, 1, 3), 'float32')\nequal(lax.conv_general_dilated(ones, ones, (1,), 'VALID'), 3)",
@@ -207,6 +208,7 @@ NAMELESS = {
     "axis_size": "'i'",
     "pbroadcast": "'i', 0",
     "pcast": "'i', to='varying'",
+    "pdot": "np.ones((1, 1), 'float32'), 'i'",
     "pmax": "'i'",
     "pmean": "'i'",
     "pmin": "'i'",
@@ -216,6 +218,7 @@ NAMELESS = {
     "psum_scatter": "'i'",
     "pswapaxes": "'i', 0",
     "pvary": "'i'",
+    "ragged_all_to_all": "np.ones((1, 1), 'float32'), *[np.zeros(1, 'int32')] * 4, axis_name='i'",
 }
 for name, arguments in NAMELESS.items():
     operand = "" if name.startswith("axis_") else "np.ones((1, 1), 'float32'), "

@@ -193,6 +193,8 @@ def layer(folder: Path, base: Environment, names: Iterable[str], wheels: Path | 
         if name in wanted or (requirement.marker is not None and not requirement.marker.evaluate({"extra": ""})):
             continue
         wanted.add(name)
+        if name not in installed:  # what an extra brings, and is imported where it pays
+            continue
         pending += installed[name].requires or ()
         for top in {
             file.parts[0] for file in installed[name].files or () if file.parts[0] not in ("..", "__pycache__")

@@ -81,7 +81,7 @@ MORE = [
     "np.deg2rad(f)", "np.degrees(f)", "np.rad2deg(f)", "np.radians(f)", "np.fabs(f)", "np.floor_divide(f, 0.7)",
     "np.fmod(f, 0.7)", "np.i0(f)", "np.log(p)", "np.sqrt(p)", "np.minimum(f, g)", "np.modf(f)", "np.around(f, 1)",
     "np.ceil(f)", "np.trunc(f)", "np.logspace(w, 3, 4)", "np.geomspace(w, 9, 4)", "np.kaiser(5, w)",
-    "np.array_split(v, 3)", "np.sinc(f)", "np.frexp(f)[0]",
+    "np.array_split(v, 3)", "np.sinc(f)", "np.frexp(f)[0]", "np.top_k(f, 2)[0]", "np.minmax(f)[1]",
     "np.choose(k, [g, 2 * g, -g])", "np.copy(f)", "np.cumulative_prod(g)", "np.nancumprod(g)", "np.nancumsum(f, 1)",
     "np.nanmax(f, 0)", "np.nanmin(f, 0)", "np.nanmean(np.where(b, np.nan, f))", "np.nanmedian(np.where(b, np.nan, f))",
     "np.nanpercentile(f, 30, 1)", "np.nanquantile(f, 0.7)", "np.nanprod(f)", "np.nanstd(np.where(b, np.nan, f))",

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import tangrad.numpy as tnp
 from tangrad.core import Array, api_boundary
 from tangrad.typing import ArrayLike
 
+V = TypeVar("V")
 
+
+@overload
+def cdiv(a: int, b: int) -> int: ...
+@overload
+def cdiv(a: Any, b: Any) -> Array: ...
 @api_boundary
-def cdiv(a: Any, b: Any) -> Any:
+def cdiv(a: Any, b: Any) -> int | Array:
     """The quotient of two integers, rounded up: of Python's, or of arrays.
 
     >>> from tangrad.experimental import pallas as pl
     >>> pl.cdiv(10, 4)
     3
     """
-    return (a + b - 1) // b
+    quotient: int | Array = (a + b - 1) // b
+    return quotient
 
 
 @api_boundary
@@ -111,7 +118,7 @@ def dot(
 
 
 @api_boundary
-def multiple_of(x: Any, values: Sequence[int] | int) -> Any:
+def multiple_of(x: V, values: Sequence[int] | int) -> V:
     """`x`, of which the author knows that it is a multiple of `values`.
 
     >>> from tangrad.experimental import pallas as pl
@@ -122,7 +129,7 @@ def multiple_of(x: Any, values: Sequence[int] | int) -> Any:
 
 
 @api_boundary
-def max_contiguous(x: Any, values: Sequence[int] | int) -> Any:
+def max_contiguous(x: V, values: Sequence[int] | int) -> V:
     """`x`, of which the author knows that so many elements in a row follow each other.
 
     >>> from tangrad.experimental.pallas import triton

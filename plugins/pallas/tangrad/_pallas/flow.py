@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from tangrad import debug, new_ref, tree
 from tangrad._pallas.arithmetic import cdiv
@@ -12,6 +12,8 @@ from tangrad._pallas.specs import MemoryRef
 from tangrad.core import api_boundary, get_aval
 from tangrad.extend.lax import cond, fori_loop
 from tangrad.typing import ArrayLike
+
+R = TypeVar("R")
 
 
 @api_boundary
@@ -87,7 +89,7 @@ def loop(
 
 
 @api_boundary
-def run_scoped(f: Callable[..., Any], *types: Any, **kw_types: Any) -> Any:
+def run_scoped(f: Callable[..., R], *types: Any, **kw_types: Any) -> R:
     """Call a function with references to memory of its own, and return what it returns.
 
     Args:

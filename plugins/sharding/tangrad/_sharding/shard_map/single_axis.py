@@ -43,7 +43,8 @@ def smap(f: Any = None, /, *, in_axes: Any = _MISSING, out_axes: Any, axis_name:
 
     >>> import tangrad
     >>> import tangrad.numpy as np
-    >>> total = tangrad.smap(lambda part: tangrad.lax.psum(part.sum(), "x"), in_axes=0, out_axes=None, axis_name="x")
+    >>> sum_of = lambda part: tangrad.lax.psum(tangrad.lax.reduce_sum(part, (0,)), "x")
+    >>> total = tangrad.smap(sum_of, in_axes=0, out_axes=None, axis_name="x")
     >>> with tangrad.make_mesh((1,), ("x",)):
     ...     total(np.arange(4.0))
     Array(6., dtype=float32)
