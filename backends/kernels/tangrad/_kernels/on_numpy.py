@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad._kernels.jobs import Describe, Job
-from tangrad._kernels.library import kernel, library
-from tangrad._kernels.replaced import replaced
+from tangrad._kernels.library import kernel
+from tangrad._kernels.replaced import replaced, replacing
 from tangrad.core import Primitive, RuleSet, ShapedArray
 from tangrad.extend.backend_numpy import FRESH, Kernel
 
@@ -57,8 +57,5 @@ def caller(job: Job, out_avals: Sequence[ShapedArray]) -> Callable[..., tuple[np
 
 
 def rule_set(jobs: Mapping[Primitive, Describe]) -> RuleSet[Any]:
-    """The rules of a family's equations: none where there is no library."""
-    rules: RuleSet[Any] = RuleSet(KIND, api=1, override=True)
-    if library() is not None:
-        rules.table({primitive: rule(primitive, describe) for primitive, describe in jobs.items()})
-    return rules
+    """The rules of a family's equations."""
+    return replacing(KIND, {primitive: rule(primitive, describe) for primitive, describe in jobs.items()})

@@ -6,9 +6,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tangrad._kernels.jobs import Job, is_known
-from tangrad._kernels.library import library
 from tangrad._kernels.on_numpy import KIND, rule
-from tangrad._kernels.replaced import replaced
+from tangrad._kernels.replaced import replaced, replacing
 from tangrad.core import Primitive, RuleSet, ShapedArray, decomposition_jaxpr, dtypes
 from tangrad.extend.backend_numpy import Kernel
 from tangrad.extend.random import THREEFRY, random_bits_p, random_normal_p, random_uniform_p
@@ -41,12 +40,9 @@ def _of_bits(primitive: Primitive) -> Kernel:
 
 
 def rule_set() -> RuleSet[Any]:
-    """The rules: none where there is no library."""
-    rules: RuleSet[Any] = RuleSet(KIND, api=1, override=True)
-    if library() is not None:
-        rules.add(random_bits_p, rule(random_bits_p, _bits))
-        rules.table({primitive: _of_bits(primitive) for primitive in (random_normal_p, random_uniform_p)})
-    return rules
+    """The rules of the family."""
+    of_bits = {primitive: _of_bits(primitive) for primitive in (random_normal_p, random_uniform_p)}
+    return replacing(KIND, {random_bits_p: rule(random_bits_p, _bits), **of_bits})
 
 
 random = rule_set()

@@ -10,8 +10,8 @@ import numpy as np
 from tangrad import ffi
 from tangrad._kernels import factors, running, sorting
 from tangrad._kernels.jobs import Describe, Job
-from tangrad._kernels.library import handler, library
-from tangrad._kernels.replaced import replaced
+from tangrad._kernels.library import handler
+from tangrad._kernels.replaced import replaced, replacing
 from tangrad.core import Primitive, RuleSet
 
 if TYPE_CHECKING:
@@ -45,11 +45,8 @@ def target(job: Job) -> str:
 
 
 def rule_set(jobs: Mapping[Primitive, Describe]) -> RuleSet[Any]:
-    """The rules of a family's equations: none where there is no library."""
-    rules: RuleSet[Any] = RuleSet(KIND, api=1, override=True)
-    if library() is not None:
-        rules.table({primitive: _rule(primitive, describe) for primitive, describe in jobs.items()})
-    return rules
+    """The rules of a family's equations."""
+    return replacing(KIND, {primitive: _rule(primitive, describe) for primitive, describe in jobs.items()})
 
 
 reductions = rule_set(running.JOBS)
