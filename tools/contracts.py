@@ -46,7 +46,7 @@ CORE = "tangrad-core"
 LONGEST = 500
 # All rooms of `core/` together: a limit for each was met by moving code next door. Neither blank lines nor comments
 # count; docstrings do.
-CORE_LINES = 12_070
+CORE_LINES = 11_969
 # The rooms of `core/`, each of which imports those before it alone. Modules beside the rooms are doors to them.
 ORDER = ("tree", "settings", "diagnostics", "dtypes", "composition", "kernel")
 RULES = "tangrad.rules."
@@ -92,7 +92,7 @@ LAZY = {
 # Files outside the kernel that look into its rooms, what they look into, and why there is no public way yet. An entry
 # that is not needed any more is a breach, too.
 PRIVILEGED = {
-    ("tangrad._console.report.entries", "tangrad._core.composition.plugin"): "lists the groups that exist",
+    ("tangrad._console.report.entries", "tangrad._core.composition.hook_names"): "lists the groups that exist",
     (
         "tangrad._compat.names._src.tree_util",
         "tangrad._core.tree.definition",

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from tangrad._core.composition.faults import from_signal_handler
 from tangrad._core.composition.hooks import hooks
-from tangrad._core.composition.outside import from_signal_handler
 from tangrad.core import HookContext, composition, hookimpl, register
 from tangrad.core.tools import plugin_manager
 from tests.unit.plugin_site import Site

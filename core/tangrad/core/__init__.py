@@ -24,9 +24,9 @@ from tangrad._core.composition.versioning import moved_name as _moved_name
 from tangrad._core.diagnostics.errors import RefusedError as RefusedError
 from tangrad._core.diagnostics.public_boundaries import class_boundary as class_boundary
 from tangrad._core.diagnostics.public_boundaries import without_boundary as without_boundary
-from tangrad._core.diagnostics.rule_sites import calls_rules as calls_rules
 from tangrad._core.diagnostics.source_info import copy_identity as copy_identity
 from tangrad._core.diagnostics.source_info import current_source as current_source
+from tangrad._core.diagnostics.tracebacks import calls_rules as calls_rules
 from tangrad._core.dtypes import system as _dtypes
 from tangrad._core.kernel import applications as _applications
 from tangrad._core.kernel import nan_checks as _nan_checks

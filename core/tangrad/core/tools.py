@@ -8,7 +8,7 @@ __getattr__, __dir__ = door(
         "tangrad._core.composition.discovery": "cache_folder",
         "tangrad._core.composition.hooks": "hooks",
         "tangrad._core.composition.missing_names": "Explanations how_to_install",
-        "tangrad._core.composition.outside": "from_signal_handler",
+        "tangrad._core.composition.faults": "from_signal_handler own_fault",
         "tangrad._core.composition.record": "is_record",
         "tangrad._core.composition.registry": "Composition configure_plugins Plugin plugin_manager",
         "tangrad._core.composition.versioning": "EXTENSION_API",

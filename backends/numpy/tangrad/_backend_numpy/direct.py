@@ -17,7 +17,7 @@ from tangrad._backend_numpy.quiet import quiet
 from tangrad._backend_numpy.source import text_function
 from tangrad.core import Literal, Primitive
 from tangrad.core.backends import carried_program, evaluate
-from tangrad.core.tools import from_signal_handler
+from tangrad.core.tools import own_fault
 
 if TYPE_CHECKING:
     from tangrad.typing import Params, Values
@@ -63,9 +63,8 @@ def make(primitive, params, function, aval):
         if {"True" if array is None else f"type({names[array]}) is NumpyArray"}:
             try:
                 contents = {f"function({contents})" if silent else f"quiet.run(function, {contents})"}
-            except (AttributeError, RuntimeError) as error:
-                if from_signal_handler(error):
-                    raise
+            except own_fault(AttributeError, RuntimeError):
+                pass
             else:
                 {"return wrap_several(aval, contents)" if several else result}
         return evaluate(primitive, ({", ".join(names)},), params)
@@ -77,6 +76,6 @@ def make(primitive, params, function, aval):
         "quiet": quiet,
         "wrap_several": wrap_several,
         "evaluate": evaluate,
-        "from_signal_handler": from_signal_handler,
+        "own_fault": own_fault,
     }
     return text_function(text, namespace, "make")

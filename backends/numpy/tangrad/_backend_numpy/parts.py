@@ -16,7 +16,7 @@ import numpy as np
 from tangrad._backend_numpy.array import NumpyArray
 from tangrad.core import ShapedArray, dtypes
 from tangrad.core.caches import register_cache
-from tangrad.core.tools import from_signal_handler
+from tangrad.core.tools import own_fault
 
 if TYPE_CHECKING:
     from tangrad.typing import Dimensions
@@ -58,9 +58,7 @@ def part(array: Any, index: Any) -> NumpyArray | None:
                 if type(found) is not np.ndarray:
                     found = np.asarray(found)
             type_ = _types.get((aval, found.shape))
-    except (AttributeError, IndexError, TypeError, ValueError) as error:
-        if from_signal_handler(error):
-            raise
+    except own_fault(AttributeError, IndexError, TypeError, ValueError):
         return None  # deleted, beyond the array, or no index
     if type_ is None:
         if isinstance(aval.dtype, dtypes.ExtendedDType):  # whose elements have dimensions of their own

@@ -12,7 +12,7 @@ from tangrad._backend_xla.array import Placement
 from tangrad._backend_xla.coordination import Coordination
 from tangrad.core import Device, thread
 from tangrad.core.backends import Logger
-from tangrad.core.tools import from_signal_handler
+from tangrad.core.tools import own_fault
 
 logger = Logger(__name__)
 
@@ -118,9 +118,7 @@ class Platforms:
             try:
                 client = _MAKERS[name](self.coordination)
                 _warn_of_forks()
-            except Exception as error:  # whatever a vendor's plugin raises
-                if from_signal_handler(error):
-                    raise
+            except own_fault(Exception) as error:  # whatever a vendor's plugin raises
                 if asked:
                     raise RuntimeError(
                         f"platform {name!r}, which TANGRAD_XLA_PLATFORMS asks for, did not start: {error}"

@@ -14,9 +14,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from tangrad._core.composition.hook_names import HOOKS_GROUP
 from tangrad._core.composition.missing_names import explanations, install_finder
 from tangrad._core.composition.module_rivals import chosen, guard, is_on_disk, rivals_of
-from tangrad._core.composition.plugin import HOOKS_GROUP, Plugin
+from tangrad._core.composition.plugin import Plugin
 from tangrad._core.composition.registry import composition
 from tangrad._core.diagnostics import tracebacks
 from tangrad._core.diagnostics.errors import BrokenPluginError, MissingDistributionImportError

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from tangrad._core.composition.outside import from_signal_handler
+from tangrad._core.composition.faults import own_fault
 from tangrad._core.composition.record import Builder, Record, normalise
 
 if sys.version_info >= (3, 12):
@@ -37,9 +37,7 @@ def _record(path: str, location: str, ask: Any, known: set[str]) -> Record:
     try:
         for distribution in ask():
             _add(builder, distribution, location, known)
-    except Exception as error:  # whatever a foreign finder does: the others are asked all the same
-        if from_signal_handler(error):
-            raise
+    except own_fault(Exception) as error:  # whatever a foreign finder does: the others are asked all the same
         builder.add_problem(path, f"cannot say which distributions it has: {type(error).__name__}: {error}")
     return builder.finish()
 
@@ -49,9 +47,7 @@ def _add(builder: Builder, distribution: Any, location: str, known: set[str]) ->
     try:
         text = distribution.read_text("entry_points.txt") or ""
         name, version = normalise(distribution.metadata["Name"]), distribution.version
-    except Exception as error:
-        if from_signal_handler(error):
-            raise
+    except own_fault(Exception) as error:
         if "tangrad." in text:
             builder.add_problem(location, f"has a distribution that cannot be read: {type(error).__name__}: {error}")
         return

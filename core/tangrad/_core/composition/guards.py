@@ -7,27 +7,27 @@ may not, and turns what a provider computes into plugins with a provenance.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Generator
 from typing import Any
 
 import pluggy
 
-from tangrad._core.composition.hook_calls import P, Program, inside
-from tangrad._core.composition.hook_names import ARGUMENTS, SPECIFICATIONS
-from tangrad._core.composition.outside import from_outside, from_signal_handler, works
-from tangrad._core.composition.plugin import (
-    BEFORE_APPLY,
-    CIRCUMSTANCES,
-    FAULTS,
+from tangrad._core.composition.faults import CIRCUMSTANCES, FAULTS, own_fault
+from tangrad._core.composition.hook_names import (
+    ARGUMENTS,
+    HOOKS,
     NAMES,
     OBSERVERS,
     PASS,
     PROGRAM_HOOKS,
-    Plugin,
+    Program,
     cell_of,
-    flat,
+    inside,
+    specifications,
 )
+from tangrad._core.composition.plugin import Plugin, flat
 from tangrad._core.diagnostics.errors import BrokenPluginError, DeniedPluginError, RefusedError
 
 PASSES_THROUGH = (*CIRCUMSTANCES, RefusedError)  # what a hook raises and is no fault of its plugin
@@ -39,7 +39,7 @@ def examined(hook_object: Any) -> list[tuple[str, Any]]:
     Raises what pluggy raises for functions that do not fit their hook, and TypeError for what we do not allow beyond.
     """
     probation = pluggy.PluginManager("tangrad")  # what is refused here never comes near the composition's manager
-    probation.add_hookspecs(SPECIFICATIONS)
+    probation.add_hookspecs(specifications())
     probation.register(hook_object, "probation")
     _check_names(probation, hook_object)
     probation.check_pending()
@@ -104,87 +104,59 @@ def guarded(manager: Any, plugin: Plugin, implementation: tuple[str, Any]) -> tu
 
     def call(*arguments: Any) -> Any:
         values = dict(zip(names, arguments, strict=True))
-        try:
-            return one.function(*[values[name] for name in one.argnames])
-        except RefusedError as refusal:
-            raise _signed(refusal, plugin) from refusal.__cause__
+        return _signing(plugin, one.function, *[values[name] for name in one.argnames])
 
-    kinds = {PASS: _pass, BEFORE_APPLY: _policy, NAMES: _lister, **dict.fromkeys(OBSERVERS, _observer)}
-    function = (_wrapper if one.wrapper else kinds.get(hook, _provider))(manager, plugin, hook, call)
+    make = _wrapper if one.wrapper else _program_hook if hook in PROGRAM_HOOKS else _provider
+    function = make(manager, plugin, hook, call)
     # So that pluggy, which reads the signature, hands over every argument.
-    function.__wrapped__, least = getattr(SPECIFICATIONS, hook), getattr(one.function, "least_equations", 0)
+    function.__wrapped__, least = HOOKS[hook], getattr(one.function, "least_equations", 0)
     function.least_equations = least
     options = {"tryfirst": one.tryfirst, "trylast": one.trylast, "wrapper": one.wrapper}
     return hook, pluggy.HookimplMarker("tangrad")(function, specname=hook, **options)
 
 
-def _signed(refusal: RefusedError, plugin: Plugin) -> RefusedError:
-    """The refusal of a hook, with the name of the plugin that is first to raise it."""
-    if refusal.plugin is None:
-        refusal.plugin = f"{plugin.identity}, {plugin.version}" if plugin.version else plugin.identity
-    return refusal
+def _signing(plugin: Plugin, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function of a plugin; a refusal gets the name of the plugin that is first to raise it."""
+    try:
+        return function(*arguments)
+    except RefusedError as refusal:
+        if refusal.plugin is None:
+            refusal.plugin = f"{plugin.identity}, {plugin.version}" if plugin.version else plugin.identity
+        raise
 
 
 # --- contributions --------------------------------------------------------------------------------------------------
 
 
 def _provider(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
-    def answered(*arguments: Any) -> Any:
-        answer = call(*arguments)
-        return None if answer is None else _contributions(manager, plugin, hook, arguments, answer)
+    def provide(*arguments: Any) -> list[Any] | None:
+        fault = ""
 
-    def provide(*arguments: Any) -> list[Plugin] | None:
+        def answered() -> list[Any] | None:
+            nonlocal fault
+            fault = "raised"
+            answer = call(*arguments)
+            fault = "returned what cannot be used"
+            if hook == NAMES:
+                return _names(answer)
+            objects = [] if answer is None else _objects(hook, cell_of(hook, arguments), answer)
+            return [manager.computed(plugin, *one) for one in objects] or None
+
         try:
-            return answered(*arguments)  # type: ignore[no-any-return]
+            return answered()
         except PASSES_THROUGH:
             raise
-        except FAULTS as error:
-            if _is_interrupted(error) or works(answered, *arguments):
-                raise (error.__cause__ or error) if isinstance(error, _Unusable) else error  # noqa: B904 - itself
-            if isinstance(error, _Unusable):
-                manager.withdraw(plugin, error.__cause__ or error, f"its hook {hook} returned what cannot be used")
-            else:
-                manager.withdraw(plugin, error, f"its hook {hook} raised")
+        except own_fault(*FAULTS, again=answered) as error:
+            manager.withdraw(plugin, error, f"its hook {hook} {fault}")
             return None
 
     return provide
 
 
-class _Unusable(Exception):
-    """What a hook returned is at fault; the cause says how."""
-
-
-def _is_interrupted(error: BaseException) -> bool:
-    return from_signal_handler(error.__cause__ if isinstance(error, _Unusable) and error.__cause__ else error)
-
-
-def _contributions(manager: Any, plugin: Plugin, hook: str, arguments: tuple[Any, ...], answer: Any) -> list[Plugin]:
-    try:
-        return [manager.computed(plugin, *one) for one in _objects(hook, cell_of(hook, arguments), answer)]
-    except PASSES_THROUGH:
-        raise
-    except Exception as error:
-        raise _Unusable from error
-
-
-def _lister(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
-    def listed(group: str) -> list[str]:
-        answer = list(call(group) or ())
-        if not all(isinstance(name, str) for name in answer):
-            raise TypeError(f"expected names, got {answer!r}")
-        return answer
-
-    def names(group: str) -> list[str] | None:
-        try:
-            return listed(group)
-        except PASSES_THROUGH:
-            raise
-        except FAULTS as error:
-            if from_signal_handler(error) or works(listed, group):
-                raise
-            manager.withdraw(plugin, error, f"its hook {hook} raised, or returned no names")
-            return None
-
+def _names(answer: Any) -> list[str]:
+    names = list(answer or ())
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"expected names, got {names!r}")
     return names
 
 
@@ -200,35 +172,43 @@ def _objects(hook: str, cell: tuple[str, str | None], answer: Any) -> list[tuple
 
 
 def _wrapper(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
-    def wrap(*arguments: Any) -> Generator[None, Any, Any]:
-        generator, words = None, None
+    def begun(*arguments: Any) -> Any:
+        generator = call(*arguments)
         try:
-            generator = call(*arguments)
-            next(generator)
-        except RefusedError as refusal:
-            raise _signed(refusal, plugin) from refusal.__cause__
-        except CIRCUMSTANCES:
+            _signing(plugin, next, generator)
+        except StopIteration:
+            raise TypeError("it did not yield") from None
+        return generator
+
+    def wrap(*arguments: Any) -> Generator[None, Any, Any]:
+        generator, withheld = None, None
+        try:
+            generator = begun(*arguments)
+        except PASSES_THROUGH:
             raise
         except DeniedPluginError as veto:
-            generator, words = None, f": {veto}"
-        except FAULTS as error:
-            if from_outside(error, lambda: next(call(*arguments))):
-                raise
-            generator = None
-            manager.withdraw(plugin, _explained(error, "it did not yield"), f"its wrapper of {hook} raised")
+            withheld = f": {veto}"
+        except own_fault(*FAULTS, again=lambda: begun(*arguments)) as error:
+            manager.withdraw(plugin, error, f"its wrapper of {hook} raised")
         try:
             given = flat((yield))
         except BaseException as error:  # Ctrl-C, no memory: not the wrapper's to keep
-            if generator is not None:
-                _throw_into(generator, error)
+            _throw_into(generator, error)
             raise
-        kept = given if words is None else []
-        if generator is not None:
-            kept, words = _resumed(manager, plugin, hook, generator, given)
+        kept = given if withheld is None else []
+        try:
+            if generator is not None:
+                kept = _signing(plugin, _ended, generator, given)
+        except PASSES_THROUGH:
+            raise
+        except DeniedPluginError as veto:
+            kept, withheld = [], f": {veto}"
+        except own_fault(*FAULTS) as error:
+            manager.withdraw(plugin, error, f"its wrapper of {hook} raised")
         for contribution in given:
-            if not any(contribution is one for one in kept):
-                contribution.withhold(
-                    f"withheld by the hook wrapper of {plugin.identity}{words or ''}; "
+            if contribution.denial is None and not any(contribution is one for one in kept):
+                contribution.denial = (  # until the composition changes
+                    f"withheld by the hook wrapper of {plugin.identity}{withheld or ''}; "
                     f"TANGRAD_DENY='{plugin.identity}' composes without that wrapper"
                 )
         return kept
@@ -236,105 +216,63 @@ def _wrapper(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) 
     return wrap
 
 
-def _resumed(
-    manager: Any, plugin: Plugin, hook: str, generator: Any, given: list[Plugin]
-) -> tuple[list[Plugin], str | None]:
-    """What a wrapper makes of the contributions, and in which words it withholds some."""
+def _ended(generator: Any, given: list[Plugin]) -> list[Plugin]:
+    """What a wrapper makes of the contributions."""
     try:
         generator.send(list(given))
     except StopIteration as stop:
-        if isinstance(stop.value, (list, tuple)) and all(any(one is other for other in given) for one in stop.value):
-            return list(stop.value), None
-        error: BaseException = TypeError(
-            f"a wrapper returns the list that yield gave it, or a part of that; this one returned {stop.value!r}"
-        )
-        manager.withdraw(plugin, error, f"its wrapper of {hook} swallowed what others contribute")
-    except RefusedError as refusal:
-        raise _signed(refusal, plugin) from refusal.__cause__
-    except CIRCUMSTANCES:
-        raise
-    except DeniedPluginError as veto:
-        return [], f": {veto}"
-    except FAULTS as raised:
-        if from_signal_handler(raised):
-            raise
-        manager.withdraw(plugin, raised, f"its wrapper of {hook} raised")
+        kept = stop.value
     else:
         generator.close()
-        manager.withdraw(plugin, TypeError("it yielded twice"), f"its wrapper of {hook} is not valid")
-    return given, None
-
-
-def _explained(error: BaseException, words: str) -> BaseException:
-    return TypeError(words) if isinstance(error, StopIteration) else error
+        raise TypeError("it yielded twice")
+    if isinstance(kept, (list, tuple)) and all(any(one is other for other in given) for one in kept):
+        return list(kept)
+    raise TypeError(f"a wrapper returns the list that yield gave it, or a part of that; this one returned {kept!r}")
 
 
 def _throw_into(generator: Any, error: BaseException) -> None:
-    """Let a wrapper clean up; whatever it does, the error goes on."""
-    try:
-        generator.throw(error)
-    except BaseException:
-        return
-    generator.close()
+    """Let a wrapper that has begun clean up; whatever it does, the error goes on."""
+    if generator is not None:
+        with contextlib.suppress(BaseException):
+            generator.throw(error)
+            generator.close()
 
 
 # --- programs -------------------------------------------------------------------------------------------------------
 
 
-def _observer(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
-    def observe(*arguments: Any) -> None:
+def _program_hook(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
+    def rewrite(program: Program[Any], context: Any) -> None:
+        result = call(program.closed_jaxpr, context)
+        if result is not None:
+            Program.check_pass(program.closed_jaxpr, result)
+            program.closed_jaxpr = result
+
+    work = rewrite if hook == PASS else call
+
+    def run(*arguments: Any) -> None:
         try:
-            inside.call(call, *arguments)
+            inside.call(work, *arguments)
         except RefusedError:
             raise
-        except Exception as error:
-            if from_outside(error, inside.call, call, *arguments):
-                raise
+        except own_fault(Exception, again=lambda: inside.call(work, *arguments)) as error:
+            if hook not in OBSERVERS:  # what a policy forbids would be done without it: its faults stop that
+                raise _failed(plugin, hook, arguments, error) from error
             manager.withdraw(plugin, error, f"its hook {hook} raised", observed=True)
-
-    return observe
-
-
-def _policy(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
-    """Without it what it forbids would be done: its faults stop what was to be done."""
-
-    def ask(primitive: Any, avals: Any, params: Any, context: Any) -> None:
-        try:
-            inside.call(call, primitive, avals, params, context)
-        except RefusedError:
-            raise
-        except Exception as error:
-            if from_outside(error, inside.call, call, primitive, avals, params, context):
-                raise
-            raise _failed(plugin, f"hook {hook}", f"primitive {primitive.identity!r}", error) from error
-
-    return ask
-
-
-def _pass(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
-    def rewritten(closed_jaxpr: P, context: Any) -> P:
-        result = call(closed_jaxpr, context)
-        if result is None:
-            return closed_jaxpr
-        Program.check_pass(closed_jaxpr, result)
-        return result  # type: ignore[no-any-return]
-
-    def run(program: Program[Any], context: Any) -> None:
-        try:
-            program.closed_jaxpr = inside.call(rewritten, program.closed_jaxpr, context)
-        except RefusedError:
-            raise
-        except Exception as error:
-            if from_signal_handler(error) or works(inside.call, rewritten, program.closed_jaxpr, context):
-                raise
-            raise _failed(plugin, "jaxpr pass", repr(context.function_name), error) from error
 
     return run
 
 
-def _failed(plugin: Plugin, what: str, where: str, error: Exception) -> BrokenPluginError:
+def _failed(plugin: Plugin, hook: str, arguments: tuple[Any, ...], error: Exception) -> BrokenPluginError:
+    """The error for a pass, whose arguments are program and context, or a policy, which gets a primitive first."""
+    if hook == PASS:
+        what = f"jaxpr pass of plugin {plugin.identity}"
+        where = repr(arguments[1].function_name)
+    else:
+        what = f"hook {hook} of plugin {plugin.identity}"
+        where = f"primitive {arguments[0].identity!r}"
     return BrokenPluginError(
-        f"the {what} of plugin {plugin.identity} ({plugin.value}, {plugin.distribution} {plugin.version}) failed on "
+        f"the {what} ({plugin.value}, {plugin.distribution} {plugin.version}) failed on "
         f"{where}: {type(error).__name__}: {error}. A policy that refuses on purpose raises tangrad.core.RefusedError. "
         f"To go on without the plugin: TANGRAD_DENY='{plugin.identity}'"
     )

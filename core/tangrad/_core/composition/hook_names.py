@@ -1,16 +1,20 @@
-"""The hooks and their arguments, as pluggy must know them; what they mean, and their types, is the kernel's business.
+"""The hooks: their names and arguments, the group that each asks for, and what a call of one needs while it runs.
 
-`tangrad.core.protocols` has a protocol for each, which specifies it.
+What they mean, and their types, is the kernel's business: `tangrad.core.protocols` has a protocol for each, which
+specifies it.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any, ClassVar, Generic, TypeVar
 
-import pluggy
+P = TypeVar("P")  # a program, of the type that the kernel has for them
 
-_HOOKS: dict[str, Callable[..., None]] = {
+HOOKS_GROUP, COMMANDS, RULES = "tangrad.hooks", "tangrad.commands", "tangrad.rules."
+HOOKS: dict[str, Callable[..., None]] = {
     "tangrad_api": lambda name: None,
     "tangrad_primitives": lambda family: None,
     "tangrad_rule_kind": lambda name: None,
@@ -29,6 +33,92 @@ _HOOKS: dict[str, Callable[..., None]] = {
     "tangrad_cache_hit": lambda context, cache: None,
     "tangrad_cache_miss": lambda context, cache, reason: None,
 }
-ARGUMENTS: dict[str, tuple[str, ...]] = {name: hook.__code__.co_varnames for name, hook in _HOOKS.items()}
-SPECIFICATIONS = ModuleType("specifications")  # the form in which pluggy takes them
-vars(SPECIFICATIONS).update({name: pluggy.HookspecMarker("tangrad")(hook) for name, hook in _HOOKS.items()})
+ARGUMENTS: dict[str, tuple[str, ...]] = {name: hook.__code__.co_varnames for name, hook in HOOKS.items()}
+# The hooks that watch and change programs while they are made; all others contribute.
+PASS, NAMES, BEFORE_APPLY = "tangrad_jaxpr_pass", "tangrad_names", "tangrad_before_apply"
+OBSERVERS = ("tangrad_traced", "tangrad_lowered", "tangrad_compiled", "tangrad_cache_hit", "tangrad_cache_miss")
+PROGRAM_HOOKS = (PASS, BEFORE_APPLY, *OBSERVERS)
+# Rules and commands have hooks of another form, all other groups share `tangrad_entry`.
+_GROUP_OF_HOOK = {
+    "tangrad_api": "tangrad.api",
+    "tangrad_primitives": "tangrad.primitives",
+    "tangrad_rule_kind": "tangrad.rule_kinds",
+    "tangrad_backend": "tangrad.backends",
+    "tangrad_setting": "tangrad.settings",
+    "tangrad_array_attribute": "tangrad.array",
+    "tangrad_commands": COMMANDS,
+}
+# Every group that the kernel knows, but for those of rules; who reads other groups is their owner's business.
+GROUPS = (
+    *_GROUP_OF_HOOK.values(),
+    HOOKS_GROUP,
+    "tangrad.explanations",
+    "tangrad.groups",
+    "tangrad.old_names",
+    "tangrad.setting_names",
+    "tangrad.transformations",
+)
+_HOOK_OF_GROUP = {group: hook for hook, group in _GROUP_OF_HOOK.items()}
+
+
+def hook_of(group: str) -> str:
+    """Return the hook that asks for entries of `group`."""
+    return "tangrad_rules" if group.startswith(RULES) else _HOOK_OF_GROUP.get(group, "tangrad_entry")
+
+
+def cell_of(hook: str, arguments: tuple[Any, ...]) -> tuple[str, str | None]:
+    """Return group and name of what a hook asks for with `arguments`; the name is None where it asks for all."""
+    if hook == "tangrad_rules":
+        return RULES + arguments[0], arguments[1]
+    if hook == "tangrad_entry":
+        return arguments[0], arguments[1]
+    return _GROUP_OF_HOOK[hook], arguments[0] if arguments else None
+
+
+def specifications() -> ModuleType:
+    """Return the hooks in the form in which pluggy takes them."""
+    from pluggy import HookspecMarker  # 3 ms that importing the kernel does not pay
+
+    found = ModuleType("specifications")
+    vars(found).update({name: HookspecMarker("tangrad")(hook) for name, hook in HOOKS.items()})
+    return found
+
+
+# --- calls ----------------------------------------------------------------------------------------------------------
+
+
+class Program(Generic[P]):
+    """A program on its way through the passes: each is handed what the one before it made.
+
+    Attributes:
+        check_pass: raises where a pass may not return the second program for the first; the kernel, which knows
+            programs, sets it.
+    """
+
+    __slots__ = ("closed_jaxpr",)
+    check_pass: ClassVar[Callable[[Any, Any], None]]
+
+    def __init__(self, closed_jaxpr: P) -> None:
+        self.closed_jaxpr = closed_jaxpr
+
+
+class Inside(threading.local):
+    """Whether this thread is inside a hook: a hook that compiles would otherwise call itself without end.
+
+    Attributes:
+        busy: whether the thread is in a `call`.
+    """
+
+    busy = False
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a hook. Not a context manager: an interrupt may come before its `__exit__` has done anything."""
+        before = self.busy
+        try:
+            self.busy = True
+            return function(*args)
+        finally:
+            self.busy = before
+
+
+inside = Inside()

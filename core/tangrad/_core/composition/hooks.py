@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from tangrad._core.composition.hook_calls import P, Program, inside
-from tangrad._core.composition.plugin import BEFORE_APPLY, PASS, PROGRAM_HOOKS
+from tangrad._core.composition.hook_names import BEFORE_APPLY, PASS, PROGRAM_HOOKS, P, Program, inside
 from tangrad._core.composition.registry import Composition, composition
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -10,26 +10,27 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from types import CodeType, FrameType
+from itertools import islice
+from types import CodeType
 from typing import Any
 
 import pluggy
 
-from tangrad._core.composition.hook_names import SPECIFICATIONS
-from tangrad._core.composition.outside import from_signal_handler, works
-from tangrad._core.composition.plugin import (
-    CIRCUMSTANCES,
+from tangrad._core.composition.faults import CIRCUMSTANCES, own_fault
+from tangrad._core.composition.hook_names import (
     COMMANDS,
+    HOOKS,
     HOOKS_GROUP,
     PROGRAM_HOOKS,
     RULES,
-    Plugin,
     cell_of,
-    flat,
     hook_of,
+    specifications,
 )
+from tangrad._core.composition.plugin import Plugin, flat
 from tangrad._core.composition.policy import BY_HAND
 from tangrad._core.diagnostics.errors import BrokenPluginError
+from tangrad._core.diagnostics.source_info import callers_of
 
 _hookimpl = pluggy.HookimplMarker("tangrad")
 
@@ -52,7 +53,7 @@ class Contributor:
             entries = self._entries(*cell_of(hook, arguments))
             return [one for one in entries if one.distribution == self.distribution and one.denial is None] or None
 
-        answer.__wrapped__ = getattr(SPECIFICATIONS, hook)  # type: ignore[attr-defined]  # pluggy reads its signature
+        answer.__wrapped__ = HOOKS[hook]  # type: ignore[attr-defined]  # pluggy reads its signature
         return _hookimpl(answer)
 
     def __dir__(self) -> list[str]:
@@ -76,7 +77,7 @@ class Manager(pluggy.PluginManager):
 
     def __init__(self, composition: Any) -> None:
         super().__init__("tangrad")
-        self.add_hookspecs(SPECIFICATIONS)
+        self.add_hookspecs(specifications())
         self.computes: frozenset[str] = frozenset()
         self.listeners: list[Callable[[Manager], None]] = composition.hook_listeners
         self.computed = composition.computed
@@ -87,14 +88,6 @@ class Manager(pluggy.PluginManager):
         self._bringers: list[str] = []  # the names of those with hook objects
         self._failed: set[str] = set()  # the hook objects whose last attempt to load ended without their fault
         self._block()
-
-    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
-        """As pluggy does, for names that can be hooks; all others are not even looked at."""
-        return super().parse_hookimpl_opts(plugin, name) if name.startswith("tangrad_") else None
-
-    def parse_hookspec_opts(self, module_or_class: Any, name: str) -> Any:
-        """As pluggy does, with the same restriction."""
-        return super().parse_hookspec_opts(module_or_class, name) if name.startswith("tangrad_") else None
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
@@ -134,11 +127,9 @@ class Manager(pluggy.PluginManager):
 
         A mark that says so would stay where an exception comes before it is taken away.
         """
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None:
+        for frame in callers_of(sys._getframe(1)):
             if frame.f_code is code and frame.f_locals.get("self") is self:
                 yield frame.f_locals
-            frame = frame.f_back
 
     def _ask(self, group: str, name: str, facts: dict[str, Any]) -> Any:
         hook = hook_of(group)
@@ -228,9 +219,7 @@ class Manager(pluggy.PluginManager):
                     raise  # the stack is the caller's
                 if is_last:
                     plugin.set_aside(error)
-            except BaseException as error:  # sent by another thread, or raised by the module: then it will be again
-                if from_signal_handler(error):
-                    raise
+            except own_fault(BaseException) as error:  # sent by another thread, or raised by the module: then once more
                 if plugin.identity not in self._failed:
                     self._failed.add(plugin.identity)
                     raise
@@ -366,12 +355,7 @@ class Manager(pluggy.PluginManager):
 
 def _is_deep() -> bool:
     """Whether the calls on this thread's stack leave less than half of it for others."""
-    frame: FrameType | None = sys._getframe()
-    for _ in range(sys.getrecursionlimit() // 2):
-        if frame is None:
-            return False
-        frame = frame.f_back
-    return True
+    return next(islice(callers_of(sys._getframe()), sys.getrecursionlimit() // 2, None), None) is not None
 
 
 def _guarded(manager: Manager, plugins: Sequence[Plugin]) -> list[tuple[str, Any]]:
@@ -384,8 +368,6 @@ def _guarded(manager: Manager, plugins: Sequence[Plugin]) -> list[tuple[str, Any
             found += [guarded(manager, plugin, one) for one in examined(plugin.load())]
         except CIRCUMSTANCES:
             raise
-        except Exception as error:  # what pluggy, or the object's own attributes, raise
-            if works(lambda one=plugin: examined(one.load())):  # what is raised once came from outside, and goes on
-                raise
+        except own_fault(Exception, again=lambda: examined(plugin.load())) as error:  # noqa: B023 - called at once
             plugin.set_aside(error, "its hooks are not valid")
     return found

@@ -8,39 +8,22 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from tangrad._core.composition.outside import from_signal_handler
-from tangrad._core.composition.unfinished import FORM, is_unfinished, unfinished_module
-from tangrad._core.diagnostics.errors import BrokenPluginError, DeniedPluginError, PluginError, PluginWarning
-
-HOOKS_GROUP, COMMANDS, RULES = "tangrad.hooks", "tangrad.commands", "tangrad.rules."
-# The hooks that watch and change programs while they are made; all others contribute.
-PASS, NAMES = "tangrad_jaxpr_pass", "tangrad_names"
-OBSERVERS = ("tangrad_traced", "tangrad_lowered", "tangrad_compiled", "tangrad_cache_hit", "tangrad_cache_miss")
-BEFORE_APPLY = "tangrad_before_apply"
-PROGRAM_HOOKS = (PASS, BEFORE_APPLY, *OBSERVERS)
-# Rules and commands have hooks of another form, all other groups share `tangrad_entry`.
-_GROUP_OF_HOOK = {
-    "tangrad_api": "tangrad.api",
-    "tangrad_primitives": "tangrad.primitives",
-    "tangrad_rule_kind": "tangrad.rule_kinds",
-    "tangrad_backend": "tangrad.backends",
-    "tangrad_setting": "tangrad.settings",
-    "tangrad_array_attribute": "tangrad.array",
-    "tangrad_commands": COMMANDS,
-}
-# Every group that the kernel knows, but for those of rules; who reads other groups is their owner's business.
-GROUPS = (
-    *_GROUP_OF_HOOK.values(),
-    HOOKS_GROUP,
-    "tangrad.explanations",
-    "tangrad.groups",
-    "tangrad.old_names",
-    "tangrad.setting_names",
-    "tangrad.transformations",
+from tangrad._core.composition.faults import (
+    CIRCUMSTANCES,
+    FAULTS,
+    FORM,
+    UnfinishedImportError,
+    chain_of,
+    is_unfinished,
+    own_fault,
+    unfinished_module,
 )
-_HOOK_OF_GROUP = {group: hook for hook, group in _GROUP_OF_HOOK.items()}
+from tangrad._core.composition.hook_names import RULES
+from tangrad._core.diagnostics.errors import BrokenPluginError, DeniedPluginError, PluginError, PluginWarning
+from tangrad._core.diagnostics.source_info import entries_of
+
 _CURE = "What denies it can be changed: TANGRAD_DENY, TANGRAD_ALLOW, tangrad.core.tools.configure_plugins"
-_AVAILABLE, _LOADED, _BROKEN = "available", "loaded", "broken"
+_NOTHING = object()  # what a plugin has for an object before it is loaded
 
 
 class Plugin:
@@ -61,9 +44,7 @@ class Plugin:
         "__weakref__",
         "_object",
         "_owner",
-        "_place",
-        "_reason",
-        "_state",
+        "_why_broken",
         "cause",
         "denial",
         "distribution",
@@ -82,11 +63,9 @@ class Plugin:
         self.distribution = distribution
         self.version = version
         self.override = False
-        self._object: Any = None
+        self._object: Any = _NOTHING
         self.cause: BaseException | None = None
-        self._reason = ""
-        self._place = ""  # the line that raised, in words
-        self._state = _AVAILABLE
+        self._why_broken = ""
         self.denial: str | None = owner.policy.denial(self)
 
     def __repr__(self) -> str:
@@ -102,38 +81,31 @@ class Plugin:
         """`available`, `loaded`, `broken`, `denied`, or `dormant` (it serves what is not installed)."""
         if self.denial is not None:
             return "denied"
-        if self._state == _AVAILABLE and not self._owner.is_served(self):
-            return "dormant"
-        return self._state
-
-    def judge(self, policy: Any) -> None:
-        """Take over what the user's policy says about this plugin."""
-        self.denial = policy.denial(self)
-
-    def withhold(self, reason: str) -> None:
-        """Deny it, because a hook wrapper left it out; until the composition changes."""
-        if self.denial is None:
-            self.denial = reason
+        if self.cause is not None:
+            return "broken"
+        if self._object is not _NOTHING:
+            return "loaded"
+        return "available" if self._owner.is_served(self) else "dormant"
 
     def provide(self, loaded: Any) -> bool:
         """Make `loaded` the plugin's object; False if it has one or is set aside: the first of several threads wins."""
-        if self._state != _AVAILABLE:
+        if self._object is not _NOTHING or self.cause is not None:
             return False
         self._object = loaded
-        self._state = _LOADED
         return True
 
     def is_object(self, obj: object) -> bool:
         """Return whether `obj` is what this plugin has provided."""
-        return self._state == _LOADED and self._object is obj
+        return self._object is obj
 
     def load(self) -> Any:
         """Return the object, importing its module the first time; it is kept once that module is through.
 
         Raises DeniedPluginError where a list excludes it, BrokenPluginError where it could not be loaded.
         """
-        if self.denial is None and self._state == _LOADED:
-            return self._object
+        found = self._object
+        if self.denial is None and found is not _NOTHING:
+            return found
         refusal = self.refusal()
         if refusal is not None:
             raise refusal
@@ -141,9 +113,8 @@ class Plugin:
             loaded = self._attempt()
         except CIRCUMSTANCES:
             raise
-        except FAULTS as error:
-            if not from_signal_handler(error):
-                self._try_again(error)
+        except own_fault(*FAULTS) as error:
+            self._try_again(error)
             raise  # the plugin is whole: the error came from outside, as that of a time-out does
         return loaded if is_unfinished(self._module()) else self._owner.publish(self, loaded)
 
@@ -184,21 +155,19 @@ class Plugin:
                 return
             except CIRCUMSTANCES:
                 raise first from None
-            except FAULTS as error:
-                if from_signal_handler(error):
-                    raise
-                if place_of(error) == place_of(first):
+            except own_fault(*FAULTS) as error:
+                if _place_of(error) == _place_of(first):
                     break
         self.set_aside(first)
-        raise BrokenPluginError(self._why_broken()) from self.cause
+        raise BrokenPluginError(self._why_broken) from self.cause
 
     def refusal(self) -> PluginError | None:
         """The error that loading it raises without trying: it is denied, or was set aside. None where it is neither."""
         if self.denial is not None:
             return DeniedPluginError(f"plugin {self.identity} is needed but {self.denial}. {_CURE}")
-        if self._state != _BROKEN:
+        if self.cause is None:
             return None
-        error = BrokenPluginError(self._why_broken())
+        error = BrokenPluginError(self._why_broken)
         error.__cause__ = self.cause
         return error
 
@@ -212,48 +181,18 @@ class Plugin:
     def set_aside(self, cause: BaseException, reason: str = "it could not be loaded") -> None:
         """Quarantine the plugin: one warning now, a BrokenPluginError with `cause` whenever it is needed."""
         with self._owner.lock:
-            if self._state == _BROKEN:
+            if self.cause is not None:
                 return
-            self._place = _line_of(cause, self.value)
+            where = _line_of(cause, self.value)
+            what = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+            shipper = f"{self.distribution} {self.version}".rstrip()
+            self._why_broken = (
+                f"plugin {self.name!r} of group {self.group!r} ({self.value}), shipped by {shipper}, is set aside "
+                f"because {reason}: {what}{where}"
+            )
+            self._object = _NOTHING
             self.cause = _without_frames(cause)
-            self._reason = reason
-            self._object = None
-            self._state = _BROKEN
-        warnings.warn(self._why_broken(), PluginWarning, stacklevel=2)
-
-    def _why_broken(self) -> str:
-        cause = self.cause
-        cause_text = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
-        shipper = f"{self.distribution} {self.version}".rstrip()
-        return (
-            f"plugin {self.name!r} of group {self.group!r} ({self.value}), "
-            f"shipped by {shipper}, is set aside because {self._reason}: {cause_text}"
-            f"{self._place}"
-        )
-
-
-class UnfinishedImportError(ImportError):
-    """A plugin was asked for while a module that it needs is being imported: the plugin is not broken."""
-
-
-# Not faults of a plugin: the next attempt may succeed.
-CIRCUMSTANCES = (MemoryError, RecursionError, UnfinishedImportError)
-# What a plugin's code may raise of itself. Any other is from outside: Ctrl-C, or an exception that another thread sent.
-FAULTS = (Exception, SystemExit, GeneratorExit)
-
-
-def hook_of(group: str) -> str:
-    """Return the hook that asks for entries of `group`."""
-    return "tangrad_rules" if group.startswith(RULES) else _HOOK_OF_GROUP.get(group, "tangrad_entry")
-
-
-def cell_of(hook: str, arguments: tuple[Any, ...]) -> tuple[str, str | None]:
-    """Return group and name of what a hook asks for with `arguments`; the name is None where it asks for all."""
-    if hook == "tangrad_rules":
-        return RULES + arguments[0], arguments[1]
-    if hook == "tangrad_entry":
-        return arguments[0], arguments[1]
-    return _GROUP_OF_HOOK[hook], arguments[0] if arguments else None
+        warnings.warn(self._why_broken, PluginWarning, stacklevel=2)
 
 
 def flat(answers: Any) -> list[Plugin]:
@@ -288,23 +227,22 @@ def names_object(value: str, obj: object) -> bool:
     return found is obj and obj is not None
 
 
-def place_of(error: BaseException) -> tuple[type, str, int]:
-    """Return what an error is and where it was raised, as far as two of them can be compared."""
-    entry = error.__traceback__
-    while entry is not None and entry.tb_next is not None:
-        entry = entry.tb_next
-    return type(error), "" if entry is None else entry.tb_frame.f_code.co_filename, entry.tb_lineno if entry else 0
+def _place_of(error: BaseException) -> tuple[type, str, int]:
+    """What an error is and where it was raised, as far as two of them can be compared."""
+    file, line = "", 0
+    for entry in entries_of(error.__traceback__):
+        file, line = entry.tb_frame.f_code.co_filename, entry.tb_lineno
+    return type(error), file, line
 
 
 def _line_of(error: BaseException, value: str) -> str:
     """Return, in words, the innermost line of the plugin's own package that an error has passed; "" if it has none."""
-    package, found, entry = value.partition(":")[0].partition(".")[0], "", error.__traceback__
-    while entry is not None:
-        frame = entry.tb_frame
-        module = str(frame.f_globals.get("__name__") or "")
-        if frame.f_code.co_filename != __file__ and module.partition(".")[0] == package:
-            found = f" ({frame.f_code.co_filename}:{entry.tb_lineno}, in {frame.f_code.co_name})"
-        entry = entry.tb_next
+    package, found = value.partition(":")[0].partition(".")[0], ""
+    for entry in entries_of(error.__traceback__):
+        code = entry.tb_frame.f_code
+        module = str(entry.tb_frame.f_globals.get("__name__") or "")
+        if code.co_filename != __file__ and module.partition(".")[0] == package:
+            found = f" ({code.co_filename}:{entry.tb_lineno}, in {code.co_name})"
     return found
 
 
@@ -315,12 +253,6 @@ def _without_frames(error: BaseException) -> BaseException:
     lines = [line for line in format_tb(error.__traceback__) if "importlib" not in line and __file__ not in line]
     if lines:
         error.add_note("Where it was raised, when the plugin was first needed:\n" + "".join(lines).rstrip())
-    seen: set[int] = set()
-    pending: list[BaseException | None] = [error]
-    while pending:
-        current = pending.pop()
-        if current is not None and id(current) not in seen:
-            seen.add(id(current))
-            current.__traceback__ = None
-            pending += [current.__cause__, current.__context__]
+    for one in chain_of(error):
+        one.__traceback__ = None
     return error

@@ -16,7 +16,8 @@ from importlib import invalidate_caches
 from typing import TYPE_CHECKING, Any
 
 from tangrad._core.composition.discovery import Index, cache_folder, discover
-from tangrad._core.composition.plugin import GROUPS, HOOKS_GROUP, NAMES, RULES, Plugin, names_object
+from tangrad._core.composition.hook_names import GROUPS, HOOKS_GROUP, NAMES, RULES
+from tangrad._core.composition.plugin import Plugin, names_object
 from tangrad._core.composition.policy import BY_HAND, Policy
 from tangrad._core.diagnostics.errors import PluginConflictError
 from tangrad._core.settings.forks import free_after_fork
@@ -370,7 +371,7 @@ class Composition:
                 self._provenance.pop(key, None)
             self._computed = []
             for plugin in (*self._plugins.values(), *self._by_hand):
-                plugin.judge(self.policy)
+                plugin.denial = self.policy.denial(plugin)
             if self._manager is not None:
                 self._manager.follow(plugins)
         for listener in tuple(self._listeners):

@@ -10,9 +10,9 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
-from types import CodeType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
 
 from tangrad._core.settings.config import ThreadState, thread
@@ -51,6 +51,20 @@ _internal = _Internal()
 def is_internal(filename: str) -> bool:
     """Whether the frames of a file belong to the framework rather than to the user's program."""
     return _internal[filename]
+
+
+def callers_of(frame: FrameType | None) -> Iterator[FrameType]:
+    """A frame and those that led to it, the newest first."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def entries_of(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    """The entries of a traceback, the innermost last."""
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
 
 
 # --- name stacks ---------------------------------------------------------------------------------------------------

@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
 
-from tangrad._core.diagnostics.source_info import copy_identity, is_internal
+from tangrad._core.diagnostics.source_info import callers_of, copy_identity, entries_of, is_internal
 from tangrad._core.settings.config import thread
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 NOTE = "(The frames of tangrad are left out; TANGRAD_TRACEBACK_FILTERING=off shows them.)"
-
-
-def _no_traceback() -> None:
-    """What a pickled view becomes: nothing."""
 
 
 class WholeTraceback:
@@ -41,13 +38,11 @@ class WholeTraceback:
     def __init__(self, traceback: TracebackType) -> None:
         self.traceback = traceback
 
-    tb_frame = property(lambda self: self.traceback.tb_frame)
-    tb_lasti = property(lambda self: self.traceback.tb_lasti)
-    tb_lineno = property(lambda self: self.traceback.tb_lineno)
-    tb_next = property(lambda self: self.traceback.tb_next)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.traceback, name)
 
-    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
-        return _no_traceback, ()
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()
 
 
 def api_boundary(function: Callable[P, R], *, identity: Callable[..., Any] | None = None) -> Callable[P, R]:
@@ -122,29 +117,52 @@ def filter_traceback(error: BaseException) -> None:
 
 
 def _within_boundary() -> bool:
-    frame: Any = sys._getframe(2)  # the boundary that asks, which is not its own outer one
-    if frame.f_code in _boundaries:
-        frame = frame.f_back
-    while frame is not None:
-        if frame.f_code in _boundaries:
-            return True
-        frame = frame.f_back
-    return False
+    boundary = sys._getframe(2)  # the one that asks, which is not its own outer one
+    outer = boundary.f_back if boundary.f_code in _boundaries else boundary
+    return any(frame.f_code in _boundaries for frame in callers_of(outer))
 
 
 def without_internal_frames(traceback: TracebackType | None) -> TracebackType | None:
     """A traceback of the user's frames alone: `traceback` itself if it has no others, None if it has no such frame."""
-    kept: list[TracebackType] = []
-    total = 0
-    entry = traceback
-    while entry is not None:
-        total += 1
-        if not is_internal(entry.tb_frame.f_code.co_filename):
-            kept.append(entry)
-        entry = entry.tb_next
-    if len(kept) == total:
+    entries = list(entries_of(traceback))
+    kept = [entry for entry in entries if not is_internal(entry.tb_frame.f_code.co_filename)]
+    if len(kept) == len(entries):
         return traceback
     filtered: TracebackType | None = None
     for entry in reversed(kept):
         filtered = TracebackType(filtered, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return filtered
+
+
+# --- which functions call rules -------------------------------------------------------------------------------------
+
+# Code -> the rule kind, and the local variable with the primitive: a traceback then says whose rule an error comes
+# from. Bounded by the functions that are marked.
+SITES: dict[CodeType, tuple[str, str]] = {}
+
+
+def calls_rules(kind: str, variable: str = "primitive", inner: str | None = None) -> Callable[[F], F]:
+    """Mark a function that calls rules of a kind, so that errors of the call say which rule it was.
+
+    Args:
+        kind: the rule kind; "abstract_eval", "decompose", "evaluate" or "effects" for what a primitive has itself.
+        variable: the function's local variable that holds the primitive, or an equation or context with it.
+        inner: the name of a function that this one makes, which calls the rules; None: it does so itself.
+
+    Returns:
+        a decorator, which returns the function as it is: a call costs nothing more.
+
+    >>> from tangrad.core import calls_rules, rule_table
+    >>> @calls_rules("bounds")
+    ... def bounds_of(primitive, args):
+    ...     return rule_table("bounds")[primitive](*args)
+    """
+
+    def mark(function: F) -> F:
+        code = cast(Any, function).__code__
+        if inner is not None:
+            code = next(const for const in code.co_consts if isinstance(const, CodeType) and const.co_name == inner)
+        SITES[code] = (kind, variable)
+        return function
+
+    return mark

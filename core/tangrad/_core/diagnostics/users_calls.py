@@ -1,4 +1,8 @@
-"""The call that the user's program makes, on the way to what runs now, and what it hands over from the host.
+"""The call that the user's program makes, on the way to what runs now: who wrote an operation, and on what.
+
+Settings that refuse what users may not have meant (operands of different ranks or dtypes) are about the calls that they
+write. Our own functions, and the rules that run under transformations, broadcast and promote inside as they need to. So
+a function that is about to raise asks here first; that costs nothing where nothing is refused.
 
 Our own functions write numbers into what they compute, too, which is no copy of the user's. So it is the
 user's call that counts for transfer guards, and what is an operand in it.
@@ -9,11 +13,50 @@ from __future__ import annotations
 import inspect
 import sys
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from tangrad._core.diagnostics.source_info import is_internal
+from tangrad._core.diagnostics.source_info import callers_of, is_internal
+
+# --- who wrote an operation ------------------------------------------------------------------------------------------
+
+# Public names of one operation beside the one that its messages have.
+_ALIASES = {
+    "divide": ("true_divide",),
+    "remainder": ("mod",),
+    "power": ("pow",),
+    "absolute": ("abs",),
+    "concatenate": ("concat",),
+}
+
+
+def written_by_user(function_name: str) -> bool:
+    """Whether the user's program calls the public function `function_name` itself.
+
+    It also does where a transformation calls what the user handed to it, as in `vmap(numpy.add)(x, y)`. It does not
+    where one of our functions names `function_name`, or uses an operator.
+    """
+    name = function_name.rpartition(".")[2]
+    names = {name, *_ALIASES.get(name, ())}
+    by_operator, file = False, ""
+    for frame in callers_of(sys._getframe(1)):
+        code = frame.f_code
+        if not is_internal(code.co_filename):
+            return True
+        own = code.co_name.strip("_")
+        if code.co_name.endswith("operator") or (code.co_name.startswith("__") and own not in ("call", "getattr")):
+            by_operator = True
+        elif frame.f_globals.get("PREPARES_OPERANDS", False) is True:  # of a module that does so for all functions
+            pass
+        elif own.startswith(name) and file in ("", code.co_filename):
+            file = code.co_filename  # the function itself; those of its name in other modules may call it
+        elif by_operator or not names.isdisjoint(code.co_names):
+            return False
+    return True
+
+
+# --- what it hands over from the host -------------------------------------------------------------------------------
 
 # Parameters that say how something is computed, by the names that they have in all functions: no operands.
 _HOW = """
@@ -31,13 +74,14 @@ _NO_OPERANDS = frozenset(_HOW.split())
 _FROM_HOST = (int, float, complex, np.generic, np.ndarray)
 
 
-def _users_call() -> Any:
+def _users_call() -> FrameType | None:
     """The frame of the function of ours that the user's program calls, on the way here; None where it calls none."""
-    called, frame = None, cast(Any, sys._getframe(1))
-    while frame is not None and is_internal(frame.f_code.co_filename):
+    called = None
+    for frame in callers_of(sys._getframe(1)):
+        if not is_internal(frame.f_code.co_filename):
+            break
         if frame.f_code.co_name not in ("forwarding_operator", "reflected_operator"):  # of arrays, to the operation
             called = frame
-        frame = frame.f_back
     return called
 
 

@@ -8,8 +8,8 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from tangrad._core.diagnostics.callers import written_by_user
 from tangrad._core.diagnostics.errors import TypePromotionError
+from tangrad._core.diagnostics.users_calls import written_by_user
 from tangrad._core.dtypes import lattice
 from tangrad._core.dtypes.conversions import represented_array
 from tangrad._core.dtypes.kinds import iinfo, issubdtype

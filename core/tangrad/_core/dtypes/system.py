@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._core.diagnostics.callers import written_by_user as written_by_user
 from tangrad._core.diagnostics.errors import TypePromotionError as TypePromotionError
+from tangrad._core.diagnostics.users_calls import written_by_user as written_by_user
 from tangrad._core.dtypes.kinds import bit_width as bit_width
 from tangrad._core.dtypes.kinds import finfo as finfo
 from tangrad._core.dtypes.kinds import iinfo as iinfo

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tangrad._core.composition.hook_names import BEFORE_APPLY
 from tangrad._core.composition.hooks import HookContext, hooks
-from tangrad._core.composition.plugin import BEFORE_APPLY
 from tangrad._core.composition.registry import composition
 from tangrad._core.kernel import transfers
 from tangrad._core.kernel.array import Literal

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
+from tangrad._core.composition.hook_names import BEFORE_APPLY
 from tangrad._core.composition.hooks import HookContext, hooks
-from tangrad._core.composition.plugin import BEFORE_APPLY
 from tangrad._core.diagnostics.logs import Logger
 from tangrad._core.dtypes import system as dtypes
 from tangrad._core.kernel.applications import ask_about

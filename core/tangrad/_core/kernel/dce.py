@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._core.diagnostics.rule_sites import calls_rules
+from tangrad._core.diagnostics.tracebacks import calls_rules
 from tangrad._core.kernel.array import Literal
 from tangrad._core.kernel.declarations import RuleKind
 from tangrad._core.kernel.effects import keeps_alive

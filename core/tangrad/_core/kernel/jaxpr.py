@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from tangrad._core.diagnostics.rule_sites import calls_rules
+from tangrad._core.diagnostics.tracebacks import calls_rules
 from tangrad._core.kernel.array import Literal
 from tangrad._core.kernel.effects import NO_EFFECTS
 from tangrad._core.kernel.jaxpr_print import equation_text, jaxpr_html, jaxpr_text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._core.composition.hook_calls import Program
-from tangrad._core.composition.outside import from_signal_handler
+from tangrad._core.composition.faults import own_fault
+from tangrad._core.composition.hook_names import Program
 from tangrad._core.diagnostics.errors import JaxprTypeError
 from tangrad._core.kernel.array import Literal
 from tangrad._core.kernel.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, equation_effects, join_effects, sub_jaxprs
@@ -65,9 +65,7 @@ def _check_equation(eqn: JaxprEqn, jaxpr: Jaxpr) -> None:
     avals = tuple([atom.aval for atom in eqn.invars])
     try:
         out = eqn.primitive.infer(avals, eqn.params)
-    except Exception as error:
-        if from_signal_handler(error):
-            raise
+    except own_fault(Exception) as error:
         raise _wrong(f"the operands do not fit: {error}", jaxpr, eqn) from error
     expected = tuple(out) if eqn.primitive.multiple_results else (out,)
     actual = tuple([var.aval for var in eqn.outvars])

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tangrad._core.diagnostics.errors import unhashable_parameters
-from tangrad._core.diagnostics.rule_sites import calls_rules
-from tangrad._core.diagnostics.tracebacks import filter_traceback, own_boundary
+from tangrad._core.diagnostics.tracebacks import calls_rules, filter_traceback, own_boundary
 from tangrad._core.diagnostics.users_calls import is_from_host
 from tangrad._core.kernel.aval import AbstractToken, AbstractValue, ShapedArray
 from tangrad._core.kernel.backend import as_operand, preferred_backend

@@ -11,8 +11,7 @@ from tangrad._core.composition.plugin import Plugin
 from tangrad._core.composition.registry import composition
 from tangrad._core.composition.versioning import EXTENSION_API, provider
 from tangrad._core.diagnostics.errors import MissingRuleError, PluginConflictError
-from tangrad._core.diagnostics.rule_sites import SITES, calls_rules
-from tangrad._core.diagnostics.tracebacks import explain_by
+from tangrad._core.diagnostics.tracebacks import SITES, calls_rules, explain_by
 from tangrad._core.kernel.aval import get_aval
 from tangrad._core.kernel.declarations import PRIMITIVES_GROUP
 from tangrad._core.kernel.primitive import Primitive

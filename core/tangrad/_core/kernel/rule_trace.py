@@ -6,8 +6,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-from tangrad._core.diagnostics.rule_sites import calls_rules
 from tangrad._core.diagnostics.source_info import current_source
+from tangrad._core.diagnostics.tracebacks import calls_rules
 from tangrad._core.kernel.backend import as_operand
 from tangrad._core.kernel.trace import Trace, Tracer, check_no_leak
 from tangrad._core.settings.config import thread

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from tangrad._core.composition.hooks import HookContext, hooks
 from tangrad._core.diagnostics.errors import UnexpectedTracerError
-from tangrad._core.diagnostics.rule_sites import calls_rules
 from tangrad._core.diagnostics.source_info import SourceInfo, current_source
+from tangrad._core.diagnostics.tracebacks import calls_rules
 from tangrad._core.dtypes import system as dtypes
 from tangrad._core.kernel.array import Literal
 from tangrad._core.kernel.aval import get_aval, is_array_value

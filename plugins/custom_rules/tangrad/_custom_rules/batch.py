@@ -10,7 +10,7 @@ from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_
 from tangrad.autodiff import Zero, tangent_aval
 from tangrad.batching import AxisInfo, BatchTrace, batch_flat, batch_jaxpr, place_axis, sum_axes_p, to_front
 from tangrad.core import Array, ClosedJaxpr, RuleSet, dtypes, trace_to_jaxpr
-from tangrad.core.tools import from_signal_handler
+from tangrad.core.tools import own_fault
 
 if TYPE_CHECKING:
     from tangrad.typing import Dims, Value, Values
@@ -252,9 +252,7 @@ def _with_rule(
 
     try:
         trace_to_jaxpr(run, [*avals, *[tangent_aval(a) for a, has in zip(avals, has_tangent, strict=True) if has]])
-    except Exception as error:
-        if from_signal_handler(error):
-            raise
+    except own_fault(Exception):
         return program, results
     if found.mapped is None or results.mapped is None or len(found.mapped) != len(results.mapped):
         return program, results

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tangrad._numba.costs import Cost, cost_of_loop
 from tangrad._numba.settings import numba_loops
 from tangrad.core.settings import is_checking_values
-from tangrad.core.tools import from_signal_handler
+from tangrad.core.tools import own_fault
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,9 +43,7 @@ class Loops:
             from tangrad._numba import compiled
 
             return compiled.loop_function(primitive.identity, params, in_avals, out_avals, cost.stretch)
-        except Exception as error:  # whatever keeps numba from it, the ordinary code does the same
-            if from_signal_handler(error):
-                raise
+        except own_fault(Exception):  # whatever keeps numba from it, the ordinary code does the same
             return None
 
 

@@ -15,7 +15,7 @@ from tangrad._console.explanations import catalogue
 from tangrad._console.report import cures
 from tangrad._console.report.model import Problem
 from tangrad._console.report.plugins import all_plugins
-from tangrad._core.composition.plugin import GROUPS, RULES
+from tangrad._core.composition.hook_names import GROUPS, RULES
 from tangrad.core.tools import Composition, Plugin, families, rule_kinds
 from tangrad.errors import PluginError
 

@@ -9,7 +9,7 @@ from tangrad._jit.regions.limits import FEWEST, MEASURED, MEASURED_ON_NUMPY, NON
 from tangrad._jit.regions.settings import compile_regions
 from tangrad.core import ClosedJaxpr, HookContext, hookimpl
 from tangrad.core.settings import is_checking_values
-from tangrad.core.tools import from_signal_handler, sub_jaxprs
+from tangrad.core.tools import own_fault, sub_jaxprs
 
 
 @hookimpl(trylast=True)
@@ -27,9 +27,7 @@ def tangrad_jaxpr_pass(closed_jaxpr: ClosedJaxpr, context: HookContext) -> Close
         from tangrad._jit.regions import program_pass  # six files, which programs that are short do without
 
         return program_pass.with_regions(closed_jaxpr, limits, unmarked=chosen != "marked")
-    except Exception as error:  # what is there to save time must not cost a program
-        if from_signal_handler(error):
-            raise
+    except own_fault(Exception) as error:  # what is there to save time must not cost a program
         warnings.warn(f"{context.function_name!r} is compiled whole: {error!r}", RuntimeWarning, stacklevel=2)
         return None
 
