@@ -4,20 +4,20 @@
 Types become nodes by registration (`tangrad.tree_util`).
 """
 
-from tangrad._core.tree.dataclass_nodes import static
 from tangrad._core.tree.operations import tree_all as all
 from tangrad._core.tree.operations import tree_flatten as flatten
+from tangrad._core.tree.operations import tree_flatten_with_path as flatten_with_path
 from tangrad._core.tree.operations import tree_leaves as leaves
+from tangrad._core.tree.operations import tree_leaves_with_path as leaves_with_path
 from tangrad._core.tree.operations import tree_map as map
+from tangrad._core.tree.operations import tree_map_with_path as map_with_path
 from tangrad._core.tree.operations import tree_reduce as reduce
 from tangrad._core.tree.operations import tree_reduce_associative as reduce_associative
 from tangrad._core.tree.operations import tree_structure as structure
 from tangrad._core.tree.operations import tree_transpose as transpose
 from tangrad._core.tree.operations import tree_unflatten as unflatten
-from tangrad._core.tree.paths import tree_flatten_with_path as flatten_with_path
-from tangrad._core.tree.paths import tree_leaves_with_path as leaves_with_path
-from tangrad._core.tree.paths import tree_map_with_path as map_with_path
 from tangrad._core.tree.prefixes import tree_broadcast as broadcast
+from tangrad._core.tree.registration import static
 
 __all__ = [
     "all",

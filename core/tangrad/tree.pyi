@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from tangrad._core.kernel.array import Array
-from tangrad._core.tree.dataclass_nodes import static as static
+from tangrad._core.tree.registration import static as static
 from tangrad._core.tree.operations import tree_all as all
 from tangrad._core.tree.operations import tree_flatten as flatten
 from tangrad._core.tree.operations import tree_leaves as leaves
@@ -13,9 +13,9 @@ from tangrad._core.tree.operations import tree_reduce_associative as reduce_asso
 from tangrad._core.tree.operations import tree_structure as structure
 from tangrad._core.tree.operations import tree_transpose as transpose
 from tangrad._core.tree.operations import tree_unflatten as unflatten
-from tangrad._core.tree.paths import tree_flatten_with_path as flatten_with_path
-from tangrad._core.tree.paths import tree_leaves_with_path as leaves_with_path
-from tangrad._core.tree.paths import tree_map_with_path as map_with_path
+from tangrad._core.tree.operations import tree_flatten_with_path as flatten_with_path
+from tangrad._core.tree.operations import tree_leaves_with_path as leaves_with_path
+from tangrad._core.tree.operations import tree_map_with_path as map_with_path
 from tangrad._core.tree.prefixes import tree_broadcast as broadcast
 
 __all__ = [

@@ -268,7 +268,6 @@ def test_round_trip(tree):
     assert _same(structure.unflatten(leaves), _with_sorted_keys(tree))
     assert structure.num_leaves == len(leaves)
     assert _same(structure.flatten_up_to(tree), leaves)
-    assert _same(structure.match(tree), leaves)
     assert tree_structure(tree, is_leaf=lambda node: False) is structure
     pairs, with_path = tree_util.tree_flatten_with_path(tree)
     assert with_path is structure and _same([leaf for _, leaf in pairs], leaves)
@@ -280,21 +279,22 @@ def test_generated_functions_do_what_walks_do(tree):
     walked = structure.unflatten(leaves)
     for _ in range(40):
         structure.unflatten(leaves)
-        structure.match(tree)
+        structure.flatten_up_to(tree)
     assert structure.kind is None or structure.shallow or structure.take is not None
     assert _same(structure.unflatten(leaves), walked)
-    assert _same(structure.match(tree), leaves)
     assert _same(structure.flatten_up_to(tree), leaves)
     again, found = tree_flatten(tree)
     assert found is structure and _same(again, leaves)
 
 
 @given(trees, trees)
-def test_match_agrees_with_equality_of_structures(tree, other):
-    structure = tree_structure(tree)
+def test_a_structure_that_is_expected_is_taken_for_no_other(tree, other):
     for _ in range(36):
-        structure.match(tree)
-    assert (structure.match(other) is not None) == (structure == tree_structure(other))
+        structure = tree_structure(tree)
+    leaves, found = tree_flatten(other)
+    again, walked = tree_flatten(other, is_leaf=lambda node: False)
+    assert found == walked and _same(leaves, again)
+    assert (structure == found) == (repr(structure) == repr(found))
 
 
 class Turned(NamedTuple):

@@ -26,7 +26,7 @@ FIRST = {
     "diagnostics": ("errors", "source_info"),
     "settings": ("config",),
     "dtypes": ("objects", "kinds", "lattice", "promotion"),
-    "tree": ("registry", "definition", "operations"),
+    "tree": ("registration", "definition", "operations"),
 }
 ROW = re.compile(r"^\| `(?P<module>\w+)` \| (?P<lines>\d+) \|", re.MULTILINE)
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from tangrad._core.kernel.aval import is_array_value
 from tangrad._core.tree.keys import keystr
-from tangrad._core.tree.operations import tree_flatten
-from tangrad._core.tree.paths import tree_leaves_with_path
+from tangrad._core.tree.operations import tree_flatten, tree_leaves_with_path
 
 _EXPECTED = "expected arrays, numbers, and trees of them"
 

@@ -1,3 +1,3 @@
 """Pytrees in pure Python, on purpose: nested containers of arrays, taken apart into leaves and a structure."""
 
-from tangrad._core.tree import partials as partials  # registers its type
+from tangrad._core.tree import registration as registration  # registers the type `Partial`

@@ -13,10 +13,12 @@ from typing import Any
 from weakref import WeakValueDictionary, ref
 
 from tangrad._core.tree.definition import LEAF, Leaf, NodeKind, PyTreeDef, define, flatten_children
-from tangrad._core.tree.dispatch import add_kind, are_leaves, derives_kinds
+from tangrad._core.tree.dispatch import add_kind, are_leaves, derivations
 from tangrad._core.tree.interning import PLAIN, bounded, data_key
 from tangrad._core.tree.keys import DictKey, GetAttrKey, SequenceKey
 from tangrad._core.tree.specialised import Writer, only_strings
+
+Name = Callable[[Any], str]
 
 _LONGEST_KEPT = 4096  # what is kept strongly is bounded in length, and in number
 _MOST_KEPT = 512
@@ -27,7 +29,7 @@ class NoneKind(NodeKind):
 
     __slots__ = ()
 
-    direct = True
+    direct = literal = True
 
     def flatten_node(self, value: None) -> tuple[Sequence[Any], Any]:
         return (), None
@@ -35,16 +37,8 @@ class NoneKind(NodeKind):
     def unflatten_node(self, data: None, children: Sequence[Any]) -> None:
         return None
 
-    def entries(self, value: None) -> tuple[Sequence[Any], Sequence[Any], Any]:
-        return (), (), None
-
-    def describe(self, data: None, children: list[str]) -> str:
-        return "None"
-
-    def children_like(self, definition: PyTreeDef, value: Any) -> Sequence[Any]:
-        if value is not None:
-            self.refuse("None", value, " (None is a node without leaves; is_leaf=lambda x: x is None makes it a leaf)")
-        return ()
+    def features(self, data: None, count: int) -> str:
+        return " (None is a node without leaves; is_leaf=lambda x: x is None makes it a leaf)"
 
     def flatten_into(self, value: None, leaves: list[Leaf]) -> PyTreeDef:
         return _NONE_STRUCTURE
@@ -52,7 +46,7 @@ class NoneKind(NodeKind):
     def write_take(self, writer: Writer, data: None, node: str, children: list[str]) -> None:
         writer.require(f"{node} is None")
 
-    def write_build(self, writer: Writer, data: None, children: list[str]) -> str:
+    def write_build(self, data: None, children: list[str], constant: Name) -> str:
         return "None"
 
 
@@ -61,7 +55,7 @@ class SequenceKind(NodeKind):
 
     __slots__ = ("_of_leaves",)
 
-    direct = True
+    direct = literal = True
 
     def __init__(self, node_type: type) -> None:
         super().__init__(node_type)
@@ -70,18 +64,21 @@ class SequenceKind(NodeKind):
     def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
         return value, None
 
-    def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
-        return [SequenceKey(index) for index in range(len(value))], value, None
+    def keys(self, data: None, count: int) -> Sequence[Any]:
+        return [SequenceKey(index) for index in range(count)]
+
+    def features(self, data: None, count: int) -> str:
+        return f" of length {count}"
+
+    def children_like(self, definition: PyTreeDef, value: Any) -> Sequence[Any]:
+        if type(value) is self.type and len(value) == len(definition.subtrees):
+            children: Sequence[Any] = value
+            return children
+        return super().children_like(definition, value)
 
     def check(self, data: Any, count: int) -> None:
         if data is not None:
             raise ValueError(f"a {self.type.__name__} has no metadata, got {data!r}")
-
-    def children_like(self, definition: PyTreeDef, value: Any) -> Any:
-        if type(value) is not self.type or len(value) != len(definition.subtrees):
-            length = f" of length {len(value)}" if type(value) is self.type else ""
-            self.refuse(f"a {self.type.__name__} of length {len(definition.subtrees)}", value, length)
-        return value
 
     def flatten_into(self, value: Any, leaves: list[Leaf]) -> PyTreeDef:
         if are_leaves(map(type, value)):
@@ -120,11 +117,8 @@ class TupleKind(SequenceKind):
     def unflatten_node(self, data: None, children: Sequence[Any]) -> Any:
         return tuple(children)
 
-    def describe(self, data: None, children: list[str]) -> str:
+    def write_build(self, data: None, children: list[str], constant: Name) -> str:
         return f"({children[0]},)" if len(children) == 1 else f"({', '.join(children)})"
-
-    def write_build(self, writer: Writer, data: None, children: list[str]) -> str:
-        return f"({', '.join(children)},)" if children else "()"
 
 
 class ListKind(SequenceKind):
@@ -135,10 +129,7 @@ class ListKind(SequenceKind):
     def unflatten_node(self, data: None, children: Sequence[Any]) -> Any:
         return [*children]
 
-    def describe(self, data: None, children: list[str]) -> str:
-        return f"[{', '.join(children)}]"
-
-    def write_build(self, writer: Writer, data: None, children: list[str]) -> str:
+    def write_build(self, data: None, children: list[str], constant: Name) -> str:
         return f"[{', '.join(children)}]"
 
 
@@ -147,11 +138,13 @@ class NamedTupleKind(SequenceKind):
 
     __slots__ = ()
 
+    literal = False
+
     def unflatten_node(self, data: None, children: Sequence[Any]) -> Any:
         return self.type(*children)
 
-    def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
-        return [GetAttrKey(name) for name in value._fields], *self.flatten_node(value)
+    def keys(self, data: None, count: int) -> Sequence[Any]:
+        return [GetAttrKey(name) for name in self.type._fields]
 
     def metadata(self, data: None) -> Any:
         return self.type
@@ -159,12 +152,14 @@ class NamedTupleKind(SequenceKind):
     def describe(self, data: None, children: list[str]) -> str:
         return f"CustomNode(namedtuple[{self.type.__name__}], [{', '.join(children)}])"
 
-    def write_build(self, writer: Writer, data: None, children: list[str]) -> str:
-        return f"{writer.constant(self.type)}({', '.join(children)})"
+    def write_build(self, data: None, children: list[str], constant: Name) -> str:
+        return f"{constant(self.type)}({', '.join(children)})"
 
 
 class RedefinedTupleKind(NamedTupleKind):
     """A type of namedtuples whose length or iteration means something else, as that of rotations does."""
+
+    __slots__ = ()
 
     flatten_into, children_like, write_take = NodeKind.flatten_into, NodeKind.children_like, NodeKind.write_take
 
@@ -191,19 +186,20 @@ class _Layout:
 
 
 class DictKind(NodeKind):
-    """Dicts and OrderedDicts, subclasses excepted. Their data is the tuple of keys, which a dict sorts."""
+    """Dicts, subclasses excepted. Their data is the tuple of their sorted keys."""
 
-    __slots__ = ("_empty", "_layouts", "_sorts")
+    __slots__ = ("_empty", "_layouts")
 
-    def __init__(self, node_type: type, sorts: bool) -> None:
+    literal = True
+
+    def __init__(self, node_type: type) -> None:
         super().__init__(node_type)
-        self._sorts = sorts
         self._layouts: dict[tuple[Any, ...], _Layout] = {}
         self._empty = define(self, (), ())
 
     def order(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the keys in the order of the children."""
-        return sorted_keys(keys) if self._sorts else keys
+        """Return the keys in the order of the children. Raises ValueError where they cannot be compared."""
+        return sorted_keys(keys)
 
     def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
         keys = self.order(tuple(value))
@@ -212,36 +208,25 @@ class DictKind(NodeKind):
     def unflatten_node(self, data: tuple[Any, ...], children: Sequence[Any]) -> Any:
         return self.type(zip(data, children))
 
-    def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
-        children, keys = self.flatten_node(value)
-        return [DictKey(key) for key in keys], children, keys
+    def keys(self, data: tuple[Any, ...], count: int) -> Sequence[Any]:
+        return [DictKey(key) for key in data]
 
-    def describe(self, data: tuple[Any, ...], children: list[str]) -> str:
-        if not self._sorts:
-            return super().describe(data, children)
-        items = [f"{key!r}: {child}" for key, child in zip(data, children)]
-        return f"{{{', '.join(items)}}}"
+    def features(self, data: tuple[Any, ...], count: int) -> str:
+        return f" with the keys {listed(data)}"
 
     def node_data(self, data: tuple[Any, ...]) -> Any:
-        return list(data) if self._sorts else data
+        return list(data)
 
     def check(self, data: Any, count: int) -> Any:
-        keys = self.order(tuple(data))
-        if len(keys) != count:
-            raise ValueError(f"a {self.type.__name__} with the keys {keys!r} has {len(keys)} children, got {count}")
-        return keys
+        return super().check(self.order(tuple(data)), count)
 
     def children_like(self, definition: PyTreeDef, value: Any) -> Sequence[Any]:
-        if not self._sorts:
-            return super().children_like(definition, value)
-        keys = definition.data
-        if type(value) is self.type and len(value) == len(keys):
+        if type(value) is self.type and len(value) == len(definition.data):
             try:
-                return [value[key] for key in keys]
+                return [value[key] for key in definition.data]
             except KeyError:
                 pass
-        but = f" with the keys {list(value)!r}" if type(value) is self.type else ""
-        self.refuse(f"a dict with the keys {list(keys)!r}", value, but)
+        return super().children_like(definition, value)
 
     def flatten_into(self, value: Any, leaves: list[Leaf]) -> PyTreeDef:
         if not value:
@@ -276,7 +261,7 @@ class DictKind(NodeKind):
         return layout
 
     def write_take(self, writer: Writer, data: tuple[Any, ...], node: str, children: list[str]) -> None:
-        if not self._sorts or not only_strings(map(type, data)):
+        if not only_strings(map(type, data)):
             super().write_take(writer, data, node, children)
             return
         writer.require(f"type({node}) is dict and len({node}) == {len(data)}")
@@ -285,12 +270,28 @@ class DictKind(NodeKind):
         if data:
             writer.string_keyed.append(node)
 
-    def write_build(self, writer: Writer, data: tuple[Any, ...], children: list[str]) -> str:
-        items = [(writer.constant(key), child) for key, child in zip(data, children)]
-        if self._sorts:
-            return "{" + ", ".join([f"{key}: {child}" for key, child in items]) + "}"
-        pairs = ", ".join([f"({key}, {child})" for key, child in items])
-        return f"{writer.constant(self.type)}([{pairs}])"
+    def write_build(self, data: tuple[Any, ...], children: list[str], constant: Name) -> str:
+        items = [f"{constant(key)}: {child}" for key, child in zip(data, children)]
+        return f"{{{', '.join(items)}}}"
+
+
+class OrderedDictKind(DictKind):
+    """OrderedDicts, subclasses excepted. Their keys are in the order in which they were put in."""
+
+    __slots__ = ()
+
+    literal = False
+    node_data, children_like = NodeKind.node_data, NodeKind.children_like
+    write_take, write_build = NodeKind.write_take, NodeKind.write_build
+
+    def order(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
+        return keys
+
+
+def listed(keys: tuple[Any, ...]) -> str:
+    """Return keys as text, the first of them if they are many."""
+    shown = [repr(key) for key in keys[:12]]
+    return f"[{', '.join(shown)}{', ...' if len(keys) > 12 else ''}]"
 
 
 def sorted_keys(keys: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -322,22 +323,14 @@ class DefaultDictKind(NodeKind):
     def unflatten_node(self, data: tuple[Any, tuple[Any, ...]], children: Sequence[Any]) -> Any:
         return defaultdict(data[0], zip(data[1], children))
 
-    def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
-        children, data = self.flatten_node(value)
-        return [DictKey(key) for key in data[1]], children, data
-
-    def check(self, data: Any, count: int) -> Any:
-        factory, keys = data
-        if len(keys) != count:
-            raise ValueError(f"a defaultdict with the keys {keys!r} has {len(keys)} children, got {count}")
-        return factory, sorted_keys(tuple(keys))
+    def keys(self, data: tuple[Any, tuple[Any, ...]], count: int) -> Sequence[Any]:
+        return [DictKey(key) for key in data[1]]
 
 
 # A kind is unique to its type, or equal structures could be two objects; a type that is gone takes its kind with it.
 _named_tuples: WeakValueDictionary[int, NamedTupleKind] = WeakValueDictionary()
 
 
-@derives_kinds
 def _named_tuple_kind(node_type: type) -> NodeKind | None:
     if not issubclass(node_type, tuple) or not hasattr(node_type, "_fields"):
         return None
@@ -348,8 +341,9 @@ def _named_tuple_kind(node_type: type) -> NodeKind | None:
     return kind
 
 
-NONE, TUPLE, LIST, DICT = NoneKind(type(None)), TupleKind(tuple), ListKind(list), DictKind(dict, sorts=True)
-for _kind in (NONE, TUPLE, LIST, DICT, DictKind(OrderedDict, sorts=False), DefaultDictKind(defaultdict)):
+derivations.append(_named_tuple_kind)
+NONE, TUPLE, LIST, DICT = NoneKind(type(None)), TupleKind(tuple), ListKind(list), DictKind(dict)
+for _kind in (NONE, TUPLE, LIST, DICT, OrderedDictKind(OrderedDict), DefaultDictKind(defaultdict)):
     add_kind(_kind)
 
 _NONE_STRUCTURE = define(NONE, None, ())

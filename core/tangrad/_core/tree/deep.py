@@ -5,26 +5,13 @@ To flatten, recursion is faster, so it is tried first: what runs into RecursionE
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tangrad._core.tree.dispatch import flatteners
 
 Define = Callable[[Any, Any, Sequence[Any]], Any]
-Apart = tuple[Any, Iterable[Any], Any, int]
-
-
-class _Open:
-    """A node whose children are being looked at."""
-
-    __slots__ = ("children", "data", "done", "identity", "kind")
-
-    def __init__(self, kind: Any, children: Iterable[Any], data: Any, identity: int) -> None:
-        self.kind = kind
-        self.children = iter(children)
-        self.data = data
-        self.identity = identity
-        self.done: list[Any] = []
+Apart = tuple[Any, Sequence[Any], Any, int]
 
 
 def flatten_node(value: Any) -> Apart | None:
@@ -33,8 +20,7 @@ def flatten_node(value: Any) -> Apart | None:
     if flattener is None:
         return None
     kind = flattener.__self__
-    children, data = kind.flatten_node(value)
-    return kind, children, data, id(value)
+    return kind, *kind.flatten_node(value), id(value)
 
 
 def flatten(
@@ -44,57 +30,47 @@ def flatten(
 
     `leaf`: the structure of one; `apart` takes a value apart. Raises RecursionError where the tree contains itself.
     """
-    path: list[_Open] = []
     above: set[int] = set()
-    value = tree
+    path: list[tuple[Apart | None, Iterator[Any], list[Any]]] = [(None, iter((tree,)), [])]  # with what is done in each
     while True:
-        parts = apart(value)
-        found = None
-        if parts is None:
-            leaves.append(value)
-            found = leaf
-        else:
-            node = _Open(*parts)
-            if node.identity in above:
-                raise RecursionError(f"a tree contains itself: a {node.kind.type.__name__} is among its own children")
-            path.append(node)
-            above.add(node.identity)
-        while path:
-            node = path[-1]
-            if found is not None:
-                node.done.append(found)
-            try:
-                value = next(node.children)
+        node, rest, done = path[-1]
+        for value in rest:
+            parts = apart(value)
+            if parts is not None:
                 break
-            except StopIteration:
-                found = define(node.kind, node.data, node.done)
-                above.discard(node.identity)
-                path.pop()
+            leaves.append(value)
+            done.append(leaf)
         else:
-            return found
+            path.pop()
+            if node is None:
+                return done[0]
+            above.discard(node[3])
+            path[-1][2].append(define(node[0], node[2], done))
+            continue
+        if parts[3] in above:
+            raise RecursionError(f"a tree contains itself: a {parts[0].type.__name__} is among its own children")
+        above.add(parts[3])
+        path.append((parts, iter(parts[1]), []))
 
 
 def fold(structure: Any, at_leaf: Callable[[], Any], at_node: Callable[[Any, list[Any]], Any]) -> Any:
     """The result of `at_node(structure, results of its children)` at the root, where leaves give `at_leaf()`."""
-    if structure.shallow:
-        done = [at_leaf() for _ in structure.subtrees]
-        return at_leaf() if structure.kind is None else at_node(structure, done)
-    path: list[tuple[Any, Any, list[Any]]] = [(structure, iter(structure.subtrees), [])]
+    path: list[tuple[Any, Iterator[Any], list[Any]]] = [(None, iter((structure,)), [])]  # with what is done in each
     while True:
         node, rest, done = path[-1]
-        below = next(rest, None)
-        if below is None:
-            found = at_node(node, done)
-            path.pop()
-            if not path:
-                return found
-            path[-1][2].append(found)
-        elif below.kind is None:
-            done.append(at_leaf())
-        elif below.shallow:
-            done.append(at_node(below, [at_leaf() for _ in below.subtrees]))
+        for below in rest:
+            if below.kind is None:
+                done.append(at_leaf())
+            elif below.shallow:
+                done.append(at_node(below, [at_leaf() for _ in below.subtrees]))
+            else:
+                path.append((below, iter(below.subtrees), []))
+                break
         else:
-            path.append((below, iter(below.subtrees), []))
+            path.pop()
+            if node is None:
+                return done[0]
+            path[-1][2].append(at_node(node, done))
 
 
 def collect(structure: Any, tree: Any) -> list[Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 from weakref import WeakValueDictionary, ref
 
 from tangrad._core.tree import deep, interning
-from tangrad._core.tree.dispatch import are_leaves, flatteners, on_replacement
-from tangrad._core.tree.interning import Table, data_key, equal_data, forgetter, hash_data, intern, same_data
+from tangrad._core.tree.dispatch import are_leaves, flatteners, when_replaced
+from tangrad._core.tree.interning import Table, data_key, equal_data, forgetter, intern, same_data
+from tangrad._core.tree.keys import FlattenedIndexKey
 from tangrad._core.tree.specialised import Writer, compile_build, compile_take
 
 Leaf: TypeAlias = Any
@@ -119,22 +120,6 @@ class PyTreeDef:
             if taken is not None:
                 return taken
         return deep.collect(self, tree)
-
-    def match(self, tree: Any) -> list[Leaf] | None:
-        """Return the leaves of `tree` if this is exactly its structure, else None.
-
-        For hot paths that expect the structure that they saw last: after some uses it runs a function generated for
-        this structure, several times as fast as `flatten` on nested trees.
-
-        >>> import tangrad
-        >>> tangrad.tree.structure((0, [0])).match((1, [2]))
-        [1, 2]
-        """
-        leaves: list[Leaf] = []
-        if not self.shallow and self.specialised_take() is not None and self.takes(tree, leaves):
-            return leaves
-        found = flatten_into(tree, leaves)
-        return leaves if found is self or found == self else None
 
     # --- parts, and what is made of them -----------------------------------------------------------------------------
 
@@ -266,7 +251,7 @@ class _ByValue(PyTreeDef):
 
     def __hash__(self) -> int:
         if self._hash is None:
-            self._hash = hash((self.kind, hash_data(self.data), self.subtrees))
+            self._hash = hash((self.kind, data_key(self.data, by_value=True), self.subtrees))
         return self._hash
 
 
@@ -277,13 +262,14 @@ class NodeKind:
         type: the Python type; values of subclasses are not of this kind.
         table: the live structures whose root is of this kind, held weakly.
         direct: generated code would not put a node together faster than `unflatten_node` does.
+        literal: nodes print as Python's source has them.
         expected: weak references to the structures to expect, by what is cheap to know of a value. They were met often,
             and last.
     """
 
     __slots__ = ("__weakref__", "_forget", "expected", "table", "type")
 
-    direct = False
+    direct = literal = False
 
     def __init__(self, node_type: type) -> None:
         self.type: type[Any] = node_type
@@ -299,12 +285,23 @@ class NodeKind:
         """Return the node made of `data` and `children` (a list or tuple that is not to be kept or changed)."""
         raise NotImplementedError
 
+    def keys(self, data: Any, count: int) -> Sequence[Any]:
+        """Return the key entry of each child (`DictKey`, ...) of a node with this data, as many as it has children."""
+        return [FlattenedIndexKey(index) for index in range(count)]
+
     def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
-        """Return the key entry of each child (`DictKey`, ...), the children, and the data."""
-        raise NotImplementedError
+        """Return the key entry of each child of a node, the children, and the data."""
+        children, data = self.flatten_node(value)
+        return self.keys(data, len(children)), children, data
+
+    def features(self, data: Any, count: int) -> str:
+        """Return what an error message says of a node of this kind behind its name."""
+        return f" with metadata {data!r} and {count} children"
 
     def describe(self, data: Any, children: list[str]) -> str:
         """Return how structures with this root print, given how their children do."""
+        if self.literal:
+            return self.write_build(data, children, repr)
         name = self.type.__name__
         return f"CustomNode({name}[{data}], [{', '.join(children)}])"
 
@@ -319,38 +316,40 @@ class NodeKind:
     def write_take(self, writer: Writer, data: Any, node: str, children: list[str]) -> None:
         """Write the lines that check the value named `node` and bind the names in `children` to its children.
 
-        What is checked is equality of structures (see `same_data`), so that the lines can decide a `match`.
+        What is checked is equality of structures (see `same_data`): a tree may be given the structure of another.
         """
         writer.require(f"type({node}) is {writer.constant(self.type)}")
         parts, found = writer.variable("parts"), writer.variable("data")
-        known, same = writer.constant(data), writer.constant(same_data)
+        same = self.write_same(writer, found, data)
         writer.line(f"{parts}, {found} = {writer.constant(self.flatten_node)}({node})")
-        writer.require(f"len({parts}) == {len(children)} and ({found} is {known} or {same}({found}, {known}))")
+        writer.require(f"len({parts}) == {len(children)} and {same}")
         if children:
             writer.line(f"{', '.join(children)}, = {parts}")
 
-    def write_build(self, writer: Writer, data: Any, children: list[str]) -> str:
-        """Return the expression of the node with the given children, as source."""
-        return f"{writer.constant(self.unflatten_node)}({writer.constant(data)}, [{', '.join(children)}])"
+    def write_same(self, writer: Writer, found: str, data: Any) -> str:
+        """Return the condition that the data named `found` and `data` are interchangeable, as source."""
+        known = writer.constant(data)
+        return f"({found} is {known} or {writer.constant(same_data)}({found}, {known}))"
+
+    def write_build(self, data: Any, children: list[str], constant: Callable[[Any], str]) -> str:
+        """Return the expression of the node with the given children, as source, where `constant` names objects."""
+        return f"{constant(self.unflatten_node)}({constant(data)}, [{', '.join(children)}])"
 
     def check(self, data: Any, count: int) -> Any:
-        """Return `data` as this kind keeps it, after checking that it goes with `count` children."""
+        """Return `data` as this kind keeps it. Raises ValueError where it does not go with `count` children."""
+        if len(self.keys(data, count)) != count:
+            raise ValueError(f"a {self.type.__name__} with metadata {data!r} cannot have {count} children")
         return data
 
     def children_like(self, definition: PyTreeDef, value: Any) -> Sequence[Any]:
         """Return the children of `value`, which must be a node like the root of `definition`. Raises ValueError."""
-        if type(value) is not self.type:
-            self.refuse(f"a {self.type.__name__}", value)
-        children, data = self.flatten_node(value)
-        if data is not definition.data and not equal_data(data, definition.data):
-            self.refuse(f"a {self.type.__name__} with metadata {definition.data!r}", value, f" with metadata {data!r}")
-        if len(children) != len(definition.subtrees):
-            expected = f"a {self.type.__name__} with {len(definition.subtrees)} children"
-            self.refuse(expected, value, f" with {len(children)}")
-        return children
-
-    def refuse(self, expected: str, value: Any, but: str = "") -> NoReturn:
-        """Raise the ValueError of a tree that does not have the structure it should."""
+        but = ""
+        if type(value) is self.type:
+            children, data = self.flatten_node(value)
+            if len(children) == len(definition.subtrees) and equal_data(data, definition.data):
+                return children
+            but = self.features(data, len(children))
+        expected = with_article(self.type.__name__) + self.features(definition.data, len(definition.subtrees))
         text = repr(value)
         raise ValueError(
             f"expected {expected}, got {type(value).__name__}{but}: {text if len(text) < 200 else text[:200] + '...'}"
@@ -394,12 +393,13 @@ def _make(kind: NodeKind | None, data: Any, subtrees: tuple[PyTreeDef, ...], com
 _with_take: WeakValueDictionary[int, PyTreeDef] = WeakValueDictionary()
 
 
-@on_replacement
 def _forget_takes() -> None:
     """Forget the generated functions that take trees apart: in some, a type is now taken apart in another way."""
     for structure in list(_with_take.values()):
         structure.take = None
 
+
+when_replaced.append(_forget_takes)
 
 LEAF: PyTreeDef = _make(None, None, (), interning.PLAIN)
 
@@ -420,6 +420,13 @@ def restore(node_type: type, data: Any, subtrees: tuple[PyTreeDef, ...]) -> PyTr
     if kind is None:
         raise ValueError(f"{node_type!r} is not a pytree node: its registration has not run in this process")
     return define(kind, kind.check(data, len(subtrees)), subtrees)
+
+
+def with_article(name: str) -> str:
+    """Return the name of a type as a sentence has it: `a list`, `an int`, `None`."""
+    if name == "NoneType":
+        return "None"
+    return f"an {name}" if name[0] in "aeiouAEIOU" else f"a {name}"
 
 
 def kind_of(node_type: type) -> NodeKind | None:

@@ -7,28 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import RLock
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 Flattener: TypeAlias = Callable[[Any, list[Any]], Any]
 
 _MOST_DERIVED = 4096
 
 
-class Kind(Protocol):
-    """What is used here of `NodeKind`."""
-
-    @property
-    def type(self) -> type: ...
-    def flatten_into(self, value: Any, leaves: list[Any], /) -> Any: ...
-
-
 leaf_types: set[type] = set()
 are_leaves = leaf_types.issuperset  # are_leaves(map(type, values)): in C, so tried before any loop
 
-_registered: dict[type, Kind] = {}
+# Functions that are asked for the `NodeKind` of types that are not registered (namedtuples), and those that are called
+# when a type that was a node of such a kind is registered.
+derivations: list[Callable[[type], Any]] = []
+when_replaced: list[Callable[[], None]] = []
+_registered: dict[type, Any] = {}
 _derived: set[type] = set()  # types that are not registered and were met: leaves, and nodes of derived kinds
-_derivations: list[Callable[[type], Kind | None]] = []
-_when_replaced: list[Callable[[], None]] = []
 _lock = RLock()
 
 
@@ -42,20 +36,8 @@ class _Flatteners(dict[type, "Flattener | None"]):
 flatteners = _Flatteners()
 
 
-def derives_kinds(derivation: Callable[[type], Kind | None]) -> Callable[[type], Kind | None]:
-    """Have `derivation(type)` asked for the kind of types that are not registered (namedtuples): decorator."""
-    _derivations.append(derivation)
-    return derivation
-
-
-def on_replacement(action: Callable[[], None]) -> Callable[[], None]:
-    """Have `action` called when a type that was a node of a derived kind is registered: decorator."""
-    _when_replaced.append(action)
-    return action
-
-
-def add_kind(kind: Kind) -> None:
-    """Register a kind of nodes. Raises ValueError where its type is registered already."""
+def add_kind(kind: Any) -> None:
+    """Register a `NodeKind`. Raises ValueError where its type is registered already."""
     with _lock:
         known = _registered.get(kind.type)
         if known is not None and not _is_defined_again(type(known), type(kind)):
@@ -65,7 +47,7 @@ def add_kind(kind: Kind) -> None:
         leaf_types.discard(kind.type)
         before = flatteners.get(kind.type)
         flatteners[kind.type] = kind.flatten_into
-        for action in _when_replaced if before is not None else ():
+        for action in when_replaced if before is not None else ():
             action()
 
 
@@ -81,7 +63,7 @@ def _classify(node_type: type) -> Flattener | None:
             return flatteners.get(node_type)
         if len(_derived) >= _MOST_DERIVED:
             _forget_derived()
-        kinds = [kind for kind in [derivation(node_type) for derivation in _derivations] if kind is not None]
+        kinds = [kind for kind in [derivation(node_type) for derivation in derivations] if kind is not None]
         flattener = kinds[0].flatten_into if kinds else None
         _derived.add(node_type)
         flatteners[node_type] = flattener

@@ -60,12 +60,13 @@ def intern(table: Table, key: Hashable, candidate: Value, forget: Callable[..., 
         _remove_dead_weakref(table, key)
 
 
-def data_key(data: Any) -> tuple[Hashable, int]:
+def data_key(data: Any, by_value: bool = False) -> tuple[Hashable, int]:
     """Return a key for a node's data, and how that data compares.
 
-    Equal keys mean interchangeable data, provided that `data` outlives the key (identities are part of it).
+    Equal keys mean interchangeable data: of the same types throughout, and equal, with the same sign of zero. They may
+    have identities in them, so `data` must outlive the key; with `by_value` none but those of the data themselves.
     """
-    kind = type(data)
+    kind: Any = type(data)
     if data is None or kind is str:
         return data, PLAIN
     if kind in _PLAIN_TYPES:
@@ -74,58 +75,55 @@ def data_key(data: Any) -> tuple[Hashable, int]:
         keys: list[Hashable] = [tuple]
         comparison = PLAIN
         for item in data:
-            key, how = data_key(item)
+            key, how = data_key(item, by_value)
             keys.append(key)
             if how > comparison:
                 comparison = how
         return tuple(keys), comparison
     if kind is float or kind is complex:
         return (kind, repr(data)), PLAIN
-    return (kind, id(data)), BY_IDENTITY if _compares_by_identity(kind) else BY_VALUE
+    if kind.__eq__ is object.__eq__:
+        return (kind, id(data)), BY_IDENTITY
+    return _Value(data) if by_value else (kind, id(data)), BY_VALUE
 
 
-def _compares_by_identity(kind: type) -> bool:
-    equality: Any = kind.__eq__
-    return equality is object.__eq__
+class _Value:
+    """Data in a key that compare by value. What has no hash is given one, so that structures with it can be keys."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Value) and type(self.data) is type(other.data) and equal_data(self.data, other.data)
+
+    def __hash__(self) -> int:
+        try:
+            return hash(self.data)
+        except TypeError:
+            return 0
 
 
 def same_data(left: Any, right: Any) -> bool:
-    """Say whether two data are interchangeable: of the same types throughout, and equal, with the same sign of zero."""
+    """Return whether two data are interchangeable (see `data_key`)."""
     if left is right:
         return True
-    kind = type(left)
-    if kind is not type(right):
-        return False
-    if kind is tuple:
+    if type(left) is tuple and type(right) is tuple:
         return len(left) == len(right) and all(map(same_data, left, right))
-    if kind is float or kind is complex:
-        return repr(left) == repr(right)
-    return equal_data(left, right)
+    return data_key(left, by_value=True) == data_key(right, by_value=True)
 
 
 def equal_data(left: Any, right: Any) -> bool:
-    """Return `left == right` as a bool. Raises ValueError where that fails, as for arrays."""
+    """Return whether two data are the same object or equal. Raises ValueError where `==` fails, as for arrays."""
     try:
-        return bool(left == right)
+        return left is right or bool(left == right)
     except Exception as error:
         raise ValueError(
             f"metadata of pytree nodes cannot be compared: `==` of two {type(left).__name__} raised "
             f"{type(error).__name__}: {error}. Metadata must be hashable, and compare to True or False; "
             "arrays belong among the children of a node."
         ) from error
-
-
-def hash_data(data: Any) -> int:
-    """Return a hash that agrees with `same_data`; 0 for what has none, so structures with such data can be keys."""
-    kind = type(data)
-    if kind is tuple:
-        return hash(tuple([hash_data(item) for item in data]))
-    if kind is float or kind is complex:
-        return hash(repr(data))
-    try:
-        return hash(data)
-    except TypeError:
-        return 0
 
 
 def bounded(cache: MutableMapping[Any, Any], limit: int) -> None:

@@ -10,31 +10,10 @@ The source refers to keys, types and metadata through names bound to the objects
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 # only_strings(map(type, keys)): a string of another type (StrEnum) equals a string, and must not be exchanged for it.
 only_strings = frozenset({str}).issuperset
-
-
-class Kind(Protocol):
-    """What a `NodeKind` contributes to the source."""
-
-    def write_take(self, writer: Writer, data: Any, node: str, children: list[str]) -> None:
-        """Write the lines that check the value named `node` and bind the names in `children` to its children."""
-
-    def write_build(self, writer: Writer, data: Any, children: list[str]) -> str:
-        """Return the expression of the node with the given children."""
-
-
-class Structure(Protocol):
-    """What is used here of `PyTreeDef`."""
-
-    @property
-    def kind(self) -> Kind | None: ...
-    @property
-    def data(self) -> Any: ...
-    @property
-    def subtrees(self) -> Sequence[Structure]: ...
 
 
 class Writer:
@@ -82,7 +61,7 @@ class Writer:
         return generated
 
 
-def compile_take(structure: Structure) -> Callable[[Any], list[Any] | None]:
+def compile_take(structure: Any) -> Callable[[Any], list[Any] | None]:
     """Return a function from a tree to the list of what stands at the leaves of `structure`, or None if it differs."""
     writer = Writer()
     leaves: list[str] = []
@@ -93,7 +72,7 @@ def compile_take(structure: Structure) -> Callable[[Any], list[Any] | None]:
     return writer.function("tree", f"[{', '.join(leaves)}]", guarded=True)
 
 
-def compile_build(structure: Structure) -> Callable[[Sequence[Any]], Any]:
+def compile_build(structure: Any) -> Callable[[Sequence[Any]], Any]:
     """Return a function from the leaves of `structure`, exactly as many as it has, to its tree."""
     writer = Writer()
     leaves: list[str] = []
@@ -103,7 +82,7 @@ def compile_build(structure: Structure) -> Callable[[Sequence[Any]], Any]:
     return writer.function("leaves", root, guarded=False)
 
 
-def _write_take(writer: Writer, structure: Structure, name: str, leaves: list[str]) -> None:
+def _write_take(writer: Writer, structure: Any, name: str, leaves: list[str]) -> None:
     if structure.kind is None:
         leaves.append(name)
         return
@@ -113,12 +92,12 @@ def _write_take(writer: Writer, structure: Structure, name: str, leaves: list[st
         _write_take(writer, subtree, child, leaves)
 
 
-def _write_build(writer: Writer, structure: Structure, leaves: list[str]) -> str:
+def _write_build(writer: Writer, structure: Any, leaves: list[str]) -> str:
     name = writer.variable("n")
     if structure.kind is None:
         leaves.append(name)
         return name
     children = [_write_build(writer, subtree, leaves) for subtree in structure.subtrees]
     # A statement a node: nested expressions of the tree's depth would exceed the parser's stack.
-    writer.line(f"{name} = {structure.kind.write_build(writer, structure.data, children)}")
+    writer.line(f"{name} = {structure.kind.write_build(structure.data, children, writer.constant)}")
     return name
