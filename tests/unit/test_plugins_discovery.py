@@ -491,10 +491,9 @@ def test_every_alteration_of_metadata_is_read_or_a_problem(tmp_path: Path) -> No
             b"[@]\n",
         ):
             for content in (ENTRY_POINTS[:place] + piece, ENTRY_POINTS[:place] + piece + ENTRY_POINTS[place + 1 :]):
-                builder = records.Builder("/there", "1:2:3")
-                builder.add_name("some-plugin")
-                builder.add_entry_points("some-plugin", "1.0", content, "/there/entry_points.txt")
-                record = builder.finish()
+                record = records.Record("/there", "1:2:3")
+                record.add_name("some-plugin")
+                record.add_entry_points("some-plugin", "1.0", content, "/there/entry_points.txt")
                 _check_answers(Index([record]))
                 assert record.is_same(records.parse(with_checksum(record.text().encode("utf-8", "surrogateescape"))))
                 recorded += 1

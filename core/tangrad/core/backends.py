@@ -5,7 +5,7 @@ from tangrad._core.composition.doors import door
 __getattr__, __dir__ = door(
     __name__,
     {
-        "tangrad._core.composition.files": "read_own_file",
+        "tangrad._core.composition.record": "read_own_file",
         "tangrad._core.diagnostics.logs": "Logger",
         "tangrad._core.diagnostics.public_boundaries": "method_boundaries",
         "tangrad._core.kernel.array": "ArrayOperators",

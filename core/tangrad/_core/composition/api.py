@@ -9,23 +9,27 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from types import ModuleType
+from importlib.machinery import PathFinder
+from types import FrameType, ModuleType
 from typing import Any
 
 from tangrad._core.composition.hook_names import HOOKS_GROUP
 from tangrad._core.composition.missing_names import explanations, install_finder
-from tangrad._core.composition.module_rivals import chosen, guard, is_on_disk, rivals_of
 from tangrad._core.composition.plugin import Plugin
-from tangrad._core.composition.registry import composition
+from tangrad._core.composition.policy import BY_HAND
+from tangrad._core.composition.registry import claim, composition, conflict
 from tangrad._core.diagnostics import tracebacks
 from tangrad._core.diagnostics.errors import BrokenPluginError, MissingDistributionImportError
 from tangrad._core.diagnostics.public_boundaries import with_boundary
+from tangrad._core.diagnostics.source_info import callers_of, is_internal
 from tangrad._core.diagnostics.tracebacks import api_boundary
 
 GROUP = "tangrad.api"
 _ROOT = "tangrad."
+_ON_THE_WAY = (__file__, tracebacks.__file__, "<frozen importlib")  # frames between who asks and what answers
 
 # Package -> the names that were put into its globals: a change of the composition takes them out again.
 _resolved: dict[str, dict[str, Any]] = {}
@@ -38,8 +42,8 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
     if not _resolved:
         composition().on_change(_forget)
     resolved = _resolved.setdefault(module_name, {})
-    if prefix and rivals_of(module_name):
-        guard(module_name)
+    if prefix and _rivals_of(module_name):
+        _guard(module_name)
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name.startswith("__"):
@@ -57,7 +61,7 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
             if plugin is None:
                 raise explanations().missing_name(module_name, name, _names(prefix))
         beside = f"{module_name}.{name}"
-        if plugin.value != beside and (plugin.denial is not None or ":" not in plugin.value) and is_on_disk(beside):
+        if plugin.value != beside and (plugin.denial is not None or ":" not in plugin.value) and _is_on_disk(beside):
             return _beside_a_module(beside)
         try:
             value = plugin.load()
@@ -66,7 +70,7 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
             if module is None:
                 raise
             return module
-        if isinstance(value, ModuleType) and value.__name__ != beside and is_on_disk(beside):
+        if isinstance(value, ModuleType) and value.__name__ != beside and _is_on_disk(beside):
             return _beside_a_module(beside)
         is_whole = plugin.is_object(value)  # or its module is being imported: who knows whether that ends well
         value = with_boundary(value, module_name, name)
@@ -85,17 +89,14 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
 
 def _beside_a_module(full_name: str) -> Any:
     """What users find under the name of a module on disk that an entry claims as well, or that is denied."""
-    guard(full_name)
-    frame: Any = sys._getframe(2)
-    while frame.f_code.co_filename in (__file__, tracebacks.__file__):
-        frame = frame.f_back
-    return chosen(full_name, frame)
+    _guard(full_name)
+    return _chosen(full_name, sys._getframe(2))
 
 
 def _check_name(plugin: Plugin, loaded: object) -> None:
     """Refuse a name that is a package's or a module's: the object would stand in the way of all that is in there."""
     name = _ROOT + plugin.name
-    if not isinstance(loaded, ModuleType) and is_on_disk(name):
+    if not isinstance(loaded, ModuleType) and _is_on_disk(name):
         raise ValueError(
             f"tangrad.{plugin.name} is a package or a module, and an entry of that name would hide what is in it: give "
             "the entry another name"
@@ -120,8 +121,8 @@ def _forget(plugins: tuple[Plugin, ...] | None) -> None:
             if module is not None and module.__dict__.get(name) is value:
                 del module.__dict__[name]
         names.clear()
-        if module_name != "tangrad" and rivals_of(module_name):
-            guard(module_name)
+        if module_name != "tangrad" and _rivals_of(module_name):
+            _guard(module_name)
 
 
 # --- what there is --------------------------------------------------------------------------------------------------
@@ -185,3 +186,83 @@ def _installed_meanwhile(public: str) -> Plugin | None:
     if distribution is None or composition().index.has_distribution(distribution):
         return None
     return composition().find(GROUP, public) if composition().look_again_for(distribution) else None
+
+
+# --- modules that entries of others claim ---------------------------------------------------------------------------
+# `tangrad.numpy` is a folder on disk, and an entry has that name. Such a cell is a conflict like any other: an error
+# that names both, unless one is registered with `override=True` or the user prefers one; what is denied does not count.
+# Python puts a module into its package as soon as it is imported, so what users find under the name is a property of
+# the package's class, and does not depend on who came first. Our own modules go on finding what they were written for.
+
+
+def _is_on_disk(full_name: str) -> bool:
+    """Return whether there is a module or package of this name below its package's folders."""
+    package = sys.modules.get(full_name.rpartition(".")[0])
+    return PathFinder.find_spec(full_name, getattr(package, "__path__", ())) is not None
+
+
+def _guard(full_name: str) -> None:
+    """Have users find under the name of a module on disk what the composition says, however it is imported."""
+    package_name, _, name = full_name.rpartition(".")
+    package = sys.modules[package_name]
+    if type(package) is ModuleType:
+        package.__class__ = type("GuardedPackage", (ModuleType,), {})
+    if not isinstance(vars(type(package)).get(name), property):
+        package.__dict__.pop(name, None)
+        found = property(lambda _: _chosen(full_name, sys._getframe(1)), lambda *_: None)  # the import system sets it
+        setattr(type(package), name, found)
+
+
+def _chosen(full_name: str, frame: FrameType | None) -> Any:
+    """Return the module that users find under the name of one on disk, asked for from `frame`.
+
+    Raises PluginConflictError where others claim the name, and neither an override nor the user's preference decides.
+    """
+    files = [frame.f_code.co_filename for frame in callers_of(frame)]
+    asker = next((file for file in files if not file.startswith(_ON_THE_WAY)), None)
+    rivals = [] if asker is None or is_internal(asker) else _rivals(full_name)
+    winner = _winner(full_name, rivals) if rivals else None
+    return import_module(full_name) if winner is None else winner.load()
+
+
+def _rivals_of(full_name: str) -> bool:
+    """Return whether some entry that is not denied claims the name of a module on disk; nothing is imported."""
+    entries = composition().entries(GROUP, full_name.removeprefix(_ROOT))
+    return any(plugin.denial is None and plugin.value != full_name for plugin in entries)
+
+
+def _rivals(full_name: str) -> list[Plugin]:
+    """The plugins whose object is another module."""
+    plugins = composition().manager.contributions(GROUP, full_name.removeprefix(_ROOT))
+    return [one for one in plugins if one.denial is None and one.value != full_name and _is_module(one)]
+
+
+def _is_module(plugin: Plugin) -> bool:
+    try:
+        return ":" not in plugin.value or isinstance(plugin.load(), ModuleType)
+    except BrokenPluginError:  # an object that is no module, which would hide this one: it has warned
+        return False
+
+
+def _winner(full_name: str, rivals: list[Plugin]) -> Plugin | None:
+    """Who has the name; None: the module on disk."""
+    name = full_name.removeprefix(_ROOT)
+    owner = _owner(name)
+    found = composition().choice(GROUP, name, rivals)
+    if found is not None:
+        return found
+    if composition().policy.blocks(owner) is not None and len(rivals) == 1:
+        return rivals[0]
+    if composition().policy.preferred(GROUP, name) == owner:
+        return None
+    raise conflict(GROUP, name, [(owner, f"{owner} (the module {full_name})"), *map(claim, rivals)])
+
+
+def _owner(name: str) -> str:
+    """The distribution of most public names in a package: who wants `tangrad.export` wants to export.
+
+    The package itself may be of another, which that one requires.
+    """
+    inside = [one for one in composition().entries(GROUP) if one.name.startswith(f"{name}.")]
+    owners = Counter([one.distribution for one in inside if one.distribution != BY_HAND])
+    return max(owners, key=owners.__getitem__, default=f"the distribution of the module {_ROOT}{name}")

@@ -6,9 +6,8 @@ the folder is in the state in which it was read: installers add and remove whole
 modification time. What development installs rewrite in place (`*.egg-info`) is checked file by file. (A thousand `stat`
 calls cost 2 ms, so wheels' files are not.)
 
-Distributions that are elsewhere, in archives or with finders of their own, are asked of importlib.metadata
-(`finders.py`). Nothing here imports a plugin, and nothing here raises: what cannot be read is a problem that the index
-lists.
+Distributions that are elsewhere, in archives or with finders of their own, are asked of importlib.metadata. Nothing
+here imports a plugin, and nothing here raises: what cannot be read is a problem that the index lists.
 """
 
 import os
@@ -16,11 +15,11 @@ import stat
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from types import ModuleType
+from typing import Any
 
 from tangrad._core.composition import record as records
-from tangrad._core.composition.files import pass_on_time_out, read_regular_file
-from tangrad._core.composition.record import Distribution, Record
+from tangrad._core.composition.faults import own_fault
+from tangrad._core.composition.record import Distribution, Record, normalise, read_regular_file
 
 # Below this number of names a folder is listed anew each time: that costs as much as reading its record would.
 _SMALL_FOLDER = 64
@@ -40,7 +39,6 @@ class Index:
     def __init__(self, found: Iterable[Record]) -> None:
         self._records: list[tuple[Record, set[str]]] = []  # each with the names in it that an earlier one hides
         self._names: set[str] = set()
-        self._with_group: dict[str, list[tuple[Record, set[str]]]] = {}
         for record in found:
             self._records.append((record, self._names.intersection(record.names)))
             self._names.update(record.names)
@@ -63,23 +61,18 @@ class Index:
         visible = [record for record, hidden in self._records if distribution not in hidden]
         return {group for record in visible for group in record.groups_of(distribution)}
 
-    def _records_with(self, group: str) -> list[tuple[Record, set[str]]]:
-        records = self._with_group.get(group)
-        if records is None:
-            records = self._with_group[group] = [pair for pair in self._records if group in pair[0].groups()]
-        return records
-
     def rows(self, group: str, name: str | None = None, with_suffixes: bool = False) -> list[tuple[str, str, str, str]]:
         """Return `(entry name, value, distribution, its version)` of every visible entry point of `group`.
 
         With a `name`, of those called so, or also `name.suffix`; then nothing else is looked at.
         """
         found = []
-        for record, hidden in self._records_with(group):
+        for record, hidden in self._records:
+            if group not in record.groups():
+                continue
             rows = record.rows(group) if name is None else record.rows_for(group, name, with_suffixes)
-            distribution = record.distributions.get if name is None else record.distribution
             for entry, value, owner in rows:
-                known = None if owner in hidden else distribution(owner)
+                known = None if owner in hidden else record.distributions.get(owner)
                 if known is not None:
                     found.append((entry, value, owner, known.version))
         return found
@@ -117,7 +110,7 @@ def discover(paths: Iterable[str] | None = None, cache: str | None = None) -> In
             if record is not None:
                 found.append(record)
     if paths is None:
-        found += [_finders().record_of_finder(finder, found) for finder in sys.meta_path if _has_distributions(finder)]
+        found += [_record_of_finder(finder, found) for finder in sys.meta_path if _has_distributions(finder)]
     return Index(found)
 
 
@@ -125,8 +118,7 @@ def _absolute(entry: str) -> str | None:
     """An entry of `sys.path` as an absolute path; None if it is relative to a working directory that is gone."""
     try:
         return os.path.abspath(entry)  # of "" too, which stands for the working directory
-    except OSError as error:
-        pass_on_time_out(error)
+    except own_fault(OSError):
         return None
 
 
@@ -134,12 +126,6 @@ def _has_distributions(finder: object) -> bool:
     """Whether a finder on `sys.meta_path` knows of distributions, and is not the one that looks into folders."""
     module = getattr(finder, "__module__", None)
     return module not in _FINDERS_OF_FOLDERS and callable(getattr(finder, "find_distributions", None))
-
-
-def _finders() -> ModuleType:  # 20 ms: only for archives, and for finders with distributions of their own
-    from tangrad._core.composition import finders
-
-    return finders
 
 
 def cache_folder(environ: Mapping[str, str]) -> str | None:
@@ -160,11 +146,10 @@ def _record_of(path: str, cache: str | None) -> Record | None:
     """Return the record of one entry of `sys.path`: from the cache if it is still true, else read anew."""
     try:
         status = os.stat(path)
-    except (OSError, ValueError) as error:
-        pass_on_time_out(error)
+    except own_fault(OSError, ValueError):
         return None
     if not stat.S_ISDIR(status.st_mode):
-        return _finders().record_of_archive(path) if stat.S_ISREG(status.st_mode) else None
+        return _record_of_archive(path) if stat.S_ISREG(status.st_mode) else None
     state = f"{status.st_mtime_ns}:{status.st_ctime_ns}:{status.st_ino}"  # all three: images are built with fixed times
     file = None if cache is None else os.path.join(cache, records.file_name(path))
     if file is not None:
@@ -186,8 +171,7 @@ def _cached(file: str, path: str, state: str) -> Record | None:
 def _stamp(file: str) -> str:
     try:
         status = os.stat(file)
-    except OSError as error:
-        pass_on_time_out(error)
+    except own_fault(OSError):
         return "-"
     return f"{status.st_mtime_ns}:{status.st_size}"
 
@@ -196,13 +180,11 @@ def _scan(path: str, state: str, file: str | None) -> Record | None:
     """List one folder, read the entry points of every distribution in it, and write its record if that pays."""
     try:
         names = os.listdir(path)
-    except OSError as error:
-        pass_on_time_out(error)
+    except own_fault(OSError):
         return None
-    builder = records.Builder(path, state)
+    record = Record(path, state)
     for folder in _metadata_folders(path, names):
-        _scan_distribution(builder, path, folder)
-    record = builder.finish()
+        _scan_distribution(record, path, folder)
     if file is not None and len(names) > _SMALL_FOLDER:
         records.write(file, record, _MAXIMUM_RECORDS)
     return record
@@ -226,43 +208,41 @@ def _version_key(folder: str) -> tuple[str, tuple[tuple[int, str], ...]]:
     return name, tuple((int(part) if part.isdecimal() else -1, part) for part in version.replace("-", ".").split("."))
 
 
-def _scan_distribution(builder: records.Builder, path: str, folder: str) -> None:
+def _scan_distribution(record: Record, path: str, folder: str) -> None:
     """Add one distribution to the record; only the few that have entry points of ours are looked at further."""
     name, version = records.name_and_version(os.path.basename(path) if folder == "EGG-INFO" else folder)
     location = os.path.join(path, folder, "entry_points.txt")
-    if not builder.add_name(name):
-        _report_second(builder, name, location)
+    if not record.add_name(name):
+        _report_second(record, name, location)
         return
     if not folder.endswith(".dist-info"):
-        builder.add_watched(location, _stamp(location))  # before it is read: a change in between must not go unnoticed
+        record.add_watched(location, _stamp(location))  # before it is read: a change in between must not go unnoticed
     try:
         data = read_regular_file(location)
     except (FileNotFoundError, NotADirectoryError):
         return
-    except OSError as error:
-        pass_on_time_out(error)
-        builder.add_problem(name, f"{location} cannot be read: {error}")
+    except own_fault(OSError) as error:
+        record.add_problem(name, f"{location} cannot be read: {error}")
         return
     if b"tangrad." in data:
         version = version or _version_from_headers(os.path.join(path, folder, "PKG-INFO"))
-        builder.add_entry_points(name, version, data, location)
+        record.add_entry_points(name, version, data, location)
 
 
-def _report_second(builder: records.Builder, name: str, location: str) -> None:
+def _report_second(record: Record, name: str, location: str) -> None:
     """Note the remains of another version of a distribution of ours: they may be what the user takes for the whole."""
     try:
         if b"tangrad." in read_regular_file(location):
-            builder.add_problem(name, f"{os.path.dirname(location)} is what another version of it left: it is not used")
-    except OSError as error:
-        pass_on_time_out(error)
+            record.add_problem(name, f"{os.path.dirname(location)} is what another version of it left: it is not used")
+    except own_fault(OSError):
+        pass
 
 
 def _version_from_headers(file: str) -> str:
     """Return the version that a metadata file states; development installs have none in the folder's name."""
     try:
         lines = read_regular_file(file).split(b"\n")
-    except OSError as error:
-        pass_on_time_out(error)
+    except own_fault(OSError):
         return ""
     for line in lines:
         if line.lower().startswith(b"version:"):
@@ -270,3 +250,54 @@ def _version_from_headers(file: str) -> str:
         if not line.strip():
             break
     return ""
+
+
+# --- distributions that are in no folder ----------------------------------------------------------------------------
+# In archives (zipped applications, wheels), or with finders of their own: a frozen application, a browser or an
+# application server puts a finder on `sys.meta_path` that makes modules, and reports importlib.metadata of the
+# distributions that they belong to.
+
+
+def _metadata() -> Any:
+    """The standard library's, below Python 3.12 the backport, which knows the interface of today."""
+    if sys.version_info >= (3, 12):  # 20 ms: only for archives, and for finders with distributions of their own
+        from importlib import metadata
+    else:
+        import importlib_metadata as metadata
+    return metadata
+
+
+def _record_of_archive(path: str) -> Record:
+    """Return the record of a file on the path; an empty one where it is no archive."""
+    return _record(path, path, lambda: _metadata().distributions(path=[path]), set())
+
+
+def _record_of_finder(finder: Any, earlier: Iterable[Record]) -> Record:
+    """Return the record of a finder's distributions, without those that `earlier` records have."""
+    known = {name for record in earlier for name in record.names}
+    name = f"finder {getattr(finder, '__qualname__', type(finder).__qualname__)}"
+    everything = _metadata().DistributionFinder.Context
+    return _record(name, name, lambda: finder.find_distributions(everything()), known)
+
+
+def _record(path: str, location: str, ask: Any, known: set[str]) -> Record:
+    record = Record(path, "-")
+    try:
+        for distribution in ask():
+            _add(record, distribution, location, known)
+    except own_fault(Exception) as error:  # whatever a foreign finder does: the others are asked all the same
+        record.add_problem(path, f"cannot say which distributions it has: {type(error).__name__}: {error}")
+    return record
+
+
+def _add(record: Record, distribution: Any, location: str, known: set[str]) -> None:
+    text = ""
+    try:
+        text = distribution.read_text("entry_points.txt") or ""
+        name, version = normalise(distribution.metadata["Name"]), distribution.version
+    except own_fault(Exception) as error:
+        if "tangrad." in text:
+            record.add_problem(location, f"has a distribution that cannot be read: {type(error).__name__}: {error}")
+        return
+    if name not in known and record.add_name(name) and "tangrad." in text:
+        record.add_entry_points(name, version, text.encode(), location)

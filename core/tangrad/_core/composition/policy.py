@@ -15,7 +15,8 @@ What either denies is denied; with an allow list, what it does not name is denie
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from tangrad._core.composition.plugin import Plugin
 from tangrad._core.composition.record import normalise
@@ -24,62 +25,49 @@ BY_HAND = "(by hand)"
 _PREFIX = "tangrad."
 
 
-class _PatternList:
-    """The patterns of one list, kept apart by form, and where they came from."""
+class _PatternList(NamedTuple):
+    """The patterns of one list, each as its parts, and where they came from; of how many parts tells what they name."""
 
-    __slots__ = ("distributions", "plugins", "rules", "source")
-
-    def __init__(self, patterns: Iterable[str], source: str) -> None:
-        self.source = source
-        self.distributions: list[str] = []
-        self.plugins: list[tuple[str, str, str]] = []
-        self.rules: list[tuple[str, str]] = []
-        for pattern in patterns:
-            if not isinstance(pattern, str):
-                raise TypeError(f"{source}: a pattern must be a string, not {pattern!r}")
-            self._add(pattern.strip())
-
-    def _add(self, pattern: str) -> None:
-        parts = [part.strip() for part in pattern.split(":")]
-        if not all(parts) or len(parts) > 3:
-            raise ValueError(
-                f"{self.source}: {pattern!r} is not a pattern; "
-                "write 'distribution', 'distribution:group:name' or 'kind:primitive'"
-            )
-        if len(parts) == 1:
-            self.distributions.append(normalise(parts[0]))
-        elif len(parts) == 2:
-            self.rules.append((parts[0], parts[1]))
-        else:
-            self.plugins.append((normalise(parts[0]), parts[1].removeprefix(_PREFIX), parts[2]))
-
-    @property
-    def names_plugins(self) -> bool:
-        return bool(self.distributions or self.plugins)
+    source: str
+    patterns: list[tuple[str, ...]]
 
     def written(self) -> tuple[list[str], list[str]]:
         """Return the patterns that name distributions and plugins, and those that name rules."""
-        return [*self.distributions, *map(":".join, self.plugins)], [*map(":".join, self.rules)]
+        of_rules = [pattern for pattern in self.patterns if len(pattern) == 2]
+        others = [pattern for pattern in self.patterns if len(pattern) != 2]
+        return [*map(":".join, others)], [*map(":".join, of_rules)]
 
-    def matches_plugin(self, plugin: Plugin) -> str | None:
-        """Return the pattern that names `plugin`, or None."""
-        distribution = plugin.distribution
-        for pattern in self.distributions:
-            if _matches(distribution, pattern):
-                return pattern
-        group = plugin.group.removeprefix(_PREFIX)
-        for pattern, group_pattern, name in self.plugins:
-            if _matches(distribution, pattern) and _matches(group, group_pattern) and _matches(plugin.name, name):
-                return f"{pattern}:{group_pattern}:{name}"
+    def speaks_of(self, *things: tuple[str, ...]) -> bool:
+        """Return whether it has patterns of the form that names such things."""
+        return any(len(pattern) == len(thing) for pattern in self.patterns for thing in things)
+
+    def naming(self, *things: tuple[str, ...]) -> str | None:
+        """Return the pattern that names one of `things`, or None."""
+        for pattern in self.patterns:
+            for thing in things:
+                if len(thing) == len(pattern) and all(map(_matches, thing, pattern)):
+                    return ":".join(pattern)
         return None
 
-    def matches_rule(self, kind: str, primitive: str) -> str | None:
-        """Return the pattern that names the rule, or None."""
-        bare = primitive.rpartition(".")[2]
-        for kind_pattern, pattern in self.rules:
-            if _matches(kind, kind_pattern) and (_matches(primitive, pattern) or _matches(bare, pattern)):
-                return f"{kind_pattern}:{pattern}"
-        return None
+
+def _pattern_list(patterns: Iterable[str], source: str) -> _PatternList:
+    """Read the patterns of one list. Raises TypeError or ValueError for what is none."""
+    found = []
+    for pattern in patterns:
+        if not isinstance(pattern, str):
+            raise TypeError(f"{source}: a pattern must be a string, not {pattern!r}")
+        parts = [part.strip() for part in pattern.split(":")]
+        if not all(parts) or len(parts) > 3:
+            raise ValueError(
+                f"{source}: {pattern.strip()!r} is not a pattern; "
+                "write 'distribution', 'distribution:group:name' or 'kind:primitive'"
+            )
+        if len(parts) != 2:
+            parts[0] = normalise(parts[0])
+        if len(parts) == 3:
+            parts[1] = parts[1].removeprefix(_PREFIX)
+        found.append(tuple(parts))
+    return _PatternList(source, found)
 
 
 def _matches(text: str, pattern: str) -> bool:
@@ -111,7 +99,7 @@ class Policy:
         for variable, lists in (("TANGRAD_ALLOW", self._allow), ("TANGRAD_DENY", self._deny)):
             text = environment.get(variable)
             if text:
-                lists.append(_PatternList(_split(text), variable))
+                lists.append(_pattern_list(_split(text), variable))
         for item in _split(environment.get("TANGRAD_PREFER", "")):
             cell, _, distribution = item.rpartition("=")
             try:
@@ -147,7 +135,7 @@ class Policy:
                     f"configure_plugins({argument}=...) takes a list of patterns, not the string {patterns!r}"
                 )
             if patterns is not None:
-                lists.append(_PatternList(patterns, f"configure_plugins({argument}=...)"))
+                lists.append(_pattern_list(patterns, f"configure_plugins({argument}=...)"))
         for cell, distribution in (prefer or {}).items():
             policy._add_preference(cell, distribution, "configure_plugins(prefer=...)")
         policy.blocked = blocked
@@ -160,42 +148,36 @@ class Policy:
             return (
                 f"denied by plugin_manager().set_blocked({distribution!r}): unblock({distribution!r}) takes that back"
             )
-        for patterns in self._deny:
-            for pattern in patterns.distributions:
-                if _matches(distribution, pattern):
-                    return f"denied by {patterns.source} ({pattern!r})"
-        return None
+        return self._denied((distribution,))
 
     def blocking(self) -> bool:
         """Return whether some distribution may be denied as a whole."""
-        return bool(self.blocked or any(patterns.distributions for patterns in self._deny))
+        return bool(self.blocked or any(patterns.speaks_of(("distribution",)) for patterns in self._deny))
 
     def denial(self, plugin: Plugin) -> str | None:
         """Return who denied `plugin` and by which pattern, or None where it is not denied."""
         if not self.active or plugin.distribution == BY_HAND:
             return None
-        return self.blocks(plugin.distribution) or self._verdict(
-            lambda patterns: patterns.matches_plugin(plugin), lambda patterns: patterns.names_plugins
-        )
+        one = (plugin.distribution, plugin.group.removeprefix(_PREFIX), plugin.name)
+        return self.blocks(plugin.distribution) or self._denied(one) or self._not_allowed(one[:1], one)
 
     def rule_denial(self, kind: str, primitive: str) -> str | None:
         """Return who denied the rule of `kind` for `primitive` (`family.name`), or None where it is not denied."""
         if not self.active:
             return None
-        return self._verdict(
-            lambda patterns: patterns.matches_rule(kind, primitive), lambda patterns: bool(patterns.rules)
-        )
+        names = ((kind, primitive), (kind, primitive.rpartition(".")[2]))
+        return self._denied(*names) or self._not_allowed(*names)
 
-    def _verdict(
-        self, match: Callable[[_PatternList], str | None], concerns: Callable[[_PatternList], bool]
-    ) -> str | None:
-        """Which list denies what `match` finds in it; `concerns`: whether an allow list speaks of such things."""
+    def _denied(self, *things: tuple[str, ...]) -> str | None:
         for patterns in self._deny:
-            pattern = match(patterns)
+            pattern = patterns.naming(*things)
             if pattern is not None:
                 return f"denied by {patterns.source} ({pattern!r})"
+        return None
+
+    def _not_allowed(self, *things: tuple[str, ...]) -> str | None:
         for patterns in self._allow:
-            if concerns(patterns) and match(patterns) is None:
+            if patterns.speaks_of(*things) and patterns.naming(*things) is None:
                 return f"not among what {patterns.source} allows"
         return None
 

@@ -26,14 +26,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import stat
 import zlib
 from typing import NamedTuple
-
-from tangrad._core.composition.files import read_own_file, write_new_file
 
 _FAMILY = b"tangrad-discovery "  # of every version
 _MAGIC = _FAMILY + b"1 "
 _DISTRIBUTIONS, _WATCHED, _PROBLEMS = "@", "~", "!"
+_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_NONBLOCK", 0)
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 
 
 class Distribution(NamedTuple):
@@ -45,28 +47,26 @@ class Distribution(NamedTuple):
 
 
 class Record:
-    """What one entry of `sys.path` holds."""
+    """What one entry of `sys.path` holds: the names of all distributions in it, and rows by sections, as text."""
 
-    __slots__ = ("_distributions", "_sections", "_texts", "names", "path", "state")
+    __slots__ = ("_distributions", "_sections", "names", "path", "state")
 
-    def __init__(self, path: str, state: str, names: list[str], sections: dict[str, str]) -> None:
+    def __init__(self, path: str, state: str) -> None:
         self.path = path
         self.state = state
-        self.names = names
-        self._sections = sections
-        self._texts: dict[str, str] = {}
+        self.names: dict[str, None] = {}
+        self._sections: dict[str, str] = {}  # rows, each between two ends of line
         self._distributions: dict[str, Distribution] | None = None
+
+    # --- what is in it ----------------------------------------------------------------------------------------------
 
     @property
     def distributions(self) -> dict[str, Distribution]:
         """The distributions that have entry points of ours, by name."""
-        found = self._distributions
-        if found is None:
-            found = {}
-            for row in self.rows(_DISTRIBUTIONS):  # the first of a name, as `distribution` finds it
-                found.setdefault(row[0], Distribution(*row))
-            self._distributions = found
-        return found
+        if self._distributions is None:
+            rows = reversed(self.rows(_DISTRIBUTIONS))  # the first of a name counts
+            self._distributions = {row[0]: Distribution(*row) for row in rows}
+        return self._distributions
 
     @property
     def problems(self) -> list[tuple[str, ...]]:
@@ -85,35 +85,20 @@ class Record:
     def groups_of(self, distribution: str) -> list[str]:
         """Return the groups that one distribution uses."""
         end = f"\t{distribution}\n"
-        return [group for group in self.groups() if end in self._text(group)] if distribution in self.names else []
-
-    def _text(self, group: str) -> str:
-        """The rows of a group, each between two ends of line."""
-        text = self._texts.get(group)
-        if text is None:
-            text = self._texts[group] = f"\n{self._sections[group]}\n"
-        return text
-
-    def distribution(self, name: str) -> Distribution | None:
-        """Return a distribution that has entry points of ours, without reading about the others."""
-        rows = self.rows_for(_DISTRIBUTIONS, name)
-        return Distribution(*rows[0]) if rows else None
+        return [group for group in self.groups() if end in self._sections[group]] if distribution in self.names else []
 
     def rows(self, group: str) -> list[tuple[str, ...]]:
         """Return `(entry name, value, distribution)` for each entry point of `group` in this folder."""
-        section = self._sections.get(group)
         width = 2 if group in (_WATCHED, _PROBLEMS) else 3
-        rows = [tuple(row.split("\t")) for row in section.split("\n")] if section else []
-        return rows if all(len(row) == width for row in rows) else [row for row in rows if len(row) == width]
+        rows = [tuple(row.split("\t")) for row in self._sections.get(group, "")[1:-1].split("\n")]
+        return [row for row in rows if len(row) == width]
 
     def rows_for(self, group: str, name: str, with_suffixes: bool = False) -> list[tuple[str, ...]]:
         """Return the rows of `group` that begin with `name`, or also with `name.suffix`; the others are not parsed.
 
         A search in the text: splitting the 770 public names of a full installation costs as much as importing pluggy.
         """
-        if group not in self._sections:
-            return []
-        text, wanted, ends = self._text(group), f"\n{name}", ("\t", ".") if with_suffixes else ("\t",)
+        text, wanted, ends = self._sections.get(group, ""), f"\n{name}", ("\t", ".") if with_suffixes else ("\t",)
         rows = []
         start, last = text.find(wanted), len(text) - 1
         while 0 <= start < last:  # at the last end of line no row begins
@@ -130,30 +115,20 @@ class Record:
 
     def text(self) -> str:
         """Return the record as the text that `parse` reads, without its first line."""
-        lines = [f"{self.path}\t{self.state}", "\t".join(self.names)]
-        lines.extend(f"[{group}]\n{section}" for group, section in self._sections.items())
-        return "\n".join(lines)
+        sections = [f"[{group}]{section[:-1]}" for group, section in self._sections.items()]
+        return "\n".join([f"{self.path}\t{self.state}", "\t".join(self.names), *sections])
 
-
-class Builder:
-    """Collects what a scan finds into a `Record`."""
-
-    __slots__ = ("_names", "_rows", "path", "state")
-
-    def __init__(self, path: str, state: str) -> None:
-        self.path = path
-        self.state = state
-        self._names: dict[str, None] = {}
-        self._rows: dict[str, list[str]] = {}
+    # --- what a scan adds -------------------------------------------------------------------------------------------
 
     def _add(self, group: str, *parts: str) -> None:
-        self._rows.setdefault(group, []).append("\t".join(part.replace("\t", " ").replace("\n", " ") for part in parts))
+        row = "\t".join(part.replace("\t", " ").replace("\n", " ") for part in parts)
+        self._sections[group] = "".join((self._sections.get(group, "\n"), row, "\n"))
 
     def add_name(self, name: str) -> bool:
         """Note that a distribution is here; False if it already was, so that the first one counts."""
-        if name in self._names:
+        if name in self.names:
             return False
-        self._names[name] = None
+        self.names[name] = None
         return True
 
     def add_problem(self, name: str, problem: str) -> None:
@@ -186,11 +161,6 @@ class Builder:
                     self._add(group, entry, value, name)
                 else:
                     self.add_problem(name, f"{location}: {line!r} in [{group}] is not 'name = module:attribute'")
-
-    def finish(self) -> Record:
-        """Return the record of everything added."""
-        sections = {group: "\n".join(rows) for group, rows in self._rows.items()}
-        return Record(self.path, self.state, list(self._names), sections)
 
 
 def name_and_version(folder: str) -> tuple[str, str]:
@@ -229,11 +199,12 @@ def parse(data: bytes) -> Record | None:
         first, *rest = body.decode("utf-8", "surrogateescape").split("\n[")
         about, names = first.split("\n")
         path, state = about.split("\t")
-        sections = {}
+        record = Record(path, state)
+        record.names.update(dict.fromkeys(names.split("\t") if names else ()))
         for section in rest:
             group, _, rows = section.partition("]\n")
-            sections[group] = rows
-        return Record(path, state, names.split("\t") if names else [], sections)
+            record._sections[group] = f"\n{rows}\n"
+        return record
     except ValueError:
         return None
 
@@ -294,14 +265,7 @@ def _prune(folder: str, maximum: int) -> None:
 
 def _is_own_name(name: str) -> bool:
     """Whether `write` makes files of this name: a record's, or that name, a process and an address."""
-    stem, *rest = name.split(".")
-    if len(stem) != 16 or len(rest) not in (1, 3) or rest[0] != "txt":
-        return False
-    return all(map(_is_hexadecimal, [stem, *rest[1:]]))
-
-
-def _is_hexadecimal(text: str) -> bool:
-    return text != "" and not text.strip("0123456789abcdef")
+    return re.fullmatch(r"[0-9a-f]{16}\.txt(\.[0-9a-f]+\.[0-9a-f]+)?", name) is not None
 
 
 def _is_own(file: str) -> bool:
@@ -318,3 +282,43 @@ def _age(file: str) -> float:
         return os.lstat(file).st_mtime
     except OSError:
         return 0.0
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+# Contents are trusted, or reading them must not stop the process. What was found out about a path says nothing about
+# the file that is opened under it a moment later: the owner, the mode and the type are asked of the open file.
+
+
+def read_regular_file(file: str) -> bytes:
+    """Return the contents of a regular file.
+
+    Raises OSError where there is none, or it cannot be read; for anything else, such as a pipe, whose reading would
+    wait for a writer, too.
+    """
+    return _contents(file, _READ, False)
+
+
+def read_own_file(file: str) -> bytes:
+    """Return the contents of a regular file that belongs to this user, and to which no other user may write.
+
+    Raises OSError where there is none, it cannot be read, or is not so; a symbolic link is not followed.
+    """
+    return _contents(file, _READ | _NO_LINKS, hasattr(os, "getuid"))
+
+
+def _contents(file: str, flags: int, must_be_own: bool) -> bytes:
+    with open(os.open(file, flags), "rb", buffering=0) as opened:
+        status = os.fstat(opened.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(f"{file} is not a regular file")
+        if must_be_own and status.st_uid != os.getuid():
+            raise PermissionError(f"{file} belongs to another user")
+        if must_be_own and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise PermissionError(f"{file} can be written to by other users")
+        return opened.read()
+
+
+def write_new_file(file: str, contents: bytes) -> None:
+    """Write a file that must not exist, for this user alone. Raises OSError, also where the disk takes only a part."""
+    with open(file, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as opened:
+        opened.write(contents)
