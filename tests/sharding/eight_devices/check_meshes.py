@@ -1,5 +1,6 @@
 """Meshes, partition specs and the notation of XLA."""
 
+import pickle
 from collections import OrderedDict
 
 import numpy as np
@@ -14,6 +15,7 @@ from tangrad.sharding import (
     Mesh,
     NamedSharding,
     PositionalSharding,
+    UnreducedKind,
     get_abstract_mesh,
     get_mesh,
     use_mesh,
@@ -82,6 +84,45 @@ def test_partition_specs() -> None:
     assert repr(P("x", None)) == "P('x', None)"
     with pytest.raises(ValueError, match="each mesh axis once, got 'x' twice"):
         by("x", ("y", "x"))
+
+
+def test_specs_of_values_whose_parts_are_to_be_combined() -> None:
+    spec = P("x", None, unreduced={"y"}, reduced={"z"})
+    assert (spec.partitions, spec.unreduced, spec.reduced) == (("x", None), {"y"}, {"z"})
+    assert spec.unreduced_kind is UnreducedKind.sum and P("x").unreduced_kind is None
+    assert repr(spec) == "P('x', None, unreduced={'y'}, reduced={'z'}, unreduced_kind=sum)"
+    assert spec != P("x", None) and spec != ("x", None) and spec == pickle.loads(pickle.dumps(spec))
+    assert P("x", unreduced={"y"}) + P("z", unreduced={"w"}) == P("x", "z", unreduced={"y", "w"})
+    assert spec.update(unreduced=set(), partitions=("w",)) == P("w", reduced={"z"})
+    assert P("x", "y", "x").index("y") == 1 and P("x", "y", "x").count("x") == 2
+    for wrong, error, words in (
+        ({"unreduced": "y"}, TypeError, "unreduced is a set of axes"),
+        ({"unreduced": {"x"}}, ValueError, "partitions and unreduced have no axis in common"),
+        ({"reduced": {"x"}}, ValueError, "partitions and reduced have no axis in common"),
+        ({"unreduced": {"y"}, "reduced": {"y"}}, ValueError, "unreduced and reduced have no axis in common"),
+        ({"unreduced": {None}}, ValueError, "None is none"),
+        ({"unreduced": {"y"}, "unreduced_kind": "sum"}, TypeError, "an UnreducedKind or None"),
+        ({"unreduced_kind": UnreducedKind.max}, ValueError, "no axes are unreduced"),
+    ):
+        with pytest.raises(error, match=words):
+            P("x", **wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="of one kind"):
+        P("x", unreduced={"y"}) + (None,)
+    with pytest.raises(ValueError, match="names the axis 'w'"):
+        NamedSharding(mesh(), P(unreduced={"w"}))
+    with pytest.raises(NotImplementedError, match="not computed here"):
+        tangrad.device_put(np.ones(8), NamedSharding(mesh(), P(unreduced={"y"})))
+
+
+def test_others_of_the_kind() -> None:
+    named = by("x", None)
+    assert named.update(spec=P(None, "y")) == by(None, "y") and named.update() == named
+    assert named.replicated_axes == {"y"} and named.has_addressable_devices
+    named.check_compatible_aval((4, 4))
+    with pytest.raises(ValueError, match="for arrays of 2 dimensions"):
+        named.check_compatible_aval((4,))
+    assert mesh().update(axis_names=("a", "b")) == Mesh(mesh().devices, ("a", "b"))
+    assert mesh().abstract_mesh.update(axis_sizes=(3, 5)) == AbstractMesh((3, 5), ("x", "y"))
 
 
 def test_bad_named_shardings() -> None:

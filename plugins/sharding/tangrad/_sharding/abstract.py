@@ -60,6 +60,21 @@ class AbstractMesh(MeshAxes):
         """The same shape, with other types of some axes. Raises ValueError for an axis that there is none of."""
         return AbstractMesh(self.axis_sizes, self.axis_names, changed_types(self, name_to_type))
 
+    def update(
+        self, axis_sizes: Sequence[int] | None = None, axis_names: Any = None, axis_types: Any = None
+    ) -> AbstractMesh:
+        """Another shape, which differs in what is given. Raises as the class does.
+
+        >>> from tangrad.sharding import AbstractMesh
+        >>> AbstractMesh((2,), ("data",)).update(axis_sizes=(4,)).size
+        4
+        """
+        return AbstractMesh(
+            self.axis_sizes if axis_sizes is None else axis_sizes,
+            self.axis_names if axis_names is None else axis_names,
+            self.axis_types if axis_types is None else axis_types,
+        )
+
     @property
     def abstract_mesh(self) -> AbstractMesh:
         """Itself."""

@@ -82,6 +82,19 @@ class Mesh(MeshAxes):
         """The same devices, with other types of some axes. Raises ValueError for an axis that there is none of."""
         return Mesh(self.devices, self.axis_names, changed_types(self, name_to_type))
 
+    def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
+        """Another mesh, which differs in what is given. Raises as the class does.
+
+        >>> import tangrad
+        >>> tangrad.make_mesh((1,), ("data",)).update(axis_names=("model",)).axis_names
+        ('model',)
+        """
+        return Mesh(
+            self.devices if devices is None else devices,
+            self.axis_names if axis_names is None else axis_names,
+            self.axis_types if axis_types is None else axis_types,
+        )
+
     @property
     def device_order(self) -> tuple[Device, ...]:
         """The devices, the last axis varying fastest."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Set as AbstractSet
+from typing import Any, overload
 
 from tangrad._sharding.abstract import AbstractMesh
 from tangrad._sharding.constraint import constrained
@@ -17,6 +19,19 @@ from tangrad._sharding.tilings import hlo_of, part_numbers
 from tangrad.core import Array, Device, ShapedArray, Sharding, class_boundary
 
 
+class UnreducedKind(enum.Enum):
+    """How the parts of a value along unreduced axes are to be combined.
+
+    >>> from tangrad.sharding import UnreducedKind
+    >>> UnreducedKind.sum.name
+    'sum'
+    """
+
+    sum = 1
+    max = 2
+    min = 3
+
+
 @class_boundary
 class PartitionSpec:
     """For each dimension of an array, the axes of a mesh that cut it. `P` for short.
@@ -25,15 +40,24 @@ class PartitionSpec:
         partitions: for each dimension, the name of an axis; several in a tuple, the slowest varying first; None where
             it is not cut; `PartitionSpec.UNCONSTRAINED` where a constraint leaves it to the compiler. Dimensions that
             are left out at the end are not cut.
+        unreduced: the axes along which parts are still to be combined. Specs describe that; no operation computes with
+            such values.
+        reduced: the axes along which they were, and whose cotangents are unreduced.
+        unreduced_kind: how parts are to be combined, for `unreduced`; default: `UnreducedKind.sum`.
 
     Names need not be those of a mesh, nor different, before a sharding is made with them.
+
+    Raises TypeError for `unreduced` or `reduced` that are not sets and a kind that is none; ValueError for an axis that
+    is in two of partitions, `unreduced` and `reduced`, and for a kind where nothing is unreduced.
 
     >>> from tangrad.sharding import PartitionSpec as P
     >>> P("data", None, ("model", "expert"))
     P('data', None, ('model', 'expert'))
+    >>> P("data", unreduced={"model"})
+    P('data', unreduced={'model'}, unreduced_kind=sum)
     """
 
-    __slots__ = ("_partitions",)
+    __slots__ = ("_partitions", "reduced", "unreduced", "unreduced_kind")
 
     class _Unconstrained:
         __slots__ = ()
@@ -46,9 +70,63 @@ class PartitionSpec:
 
     UNCONSTRAINED = _Unconstrained()
 
-    def __init__(self, *partitions: Any) -> None:
+    def __init__(
+        self,
+        *partitions: Any,
+        unreduced: AbstractSet[Any] = frozenset(),
+        reduced: AbstractSet[Any] = frozenset(),
+        unreduced_kind: UnreducedKind | None = None,
+    ) -> None:
         # Names need not be a mesh's: libraries put logical ones there, and the same twice. NamedSharding asks.
         self._partitions = tuple([_canonical(entry) for entry in partitions])
+        self.unreduced = _checked_axes("unreduced", unreduced)
+        self.reduced = _checked_axes("reduced", reduced)
+        if unreduced_kind is None and self.unreduced:
+            unreduced_kind = UnreducedKind.sum
+        self.unreduced_kind = unreduced_kind
+        if unreduced or reduced or unreduced_kind is not None:
+            self._check_apart()
+
+    def _check_apart(self) -> None:
+        kind = self.unreduced_kind
+        if kind is not None and not isinstance(kind, UnreducedKind):
+            raise TypeError(f"PartitionSpec: unreduced_kind is an UnreducedKind or None, got {kind!r}")
+        if kind is not None and not self.unreduced:
+            raise ValueError(f"PartitionSpec: unreduced_kind={kind.name}, but no axes are unreduced")
+        cutting = {axis for entry in self._partitions for axis in axes_of(entry)}
+        for what, one, other in (
+            ("partitions and unreduced", cutting, self.unreduced),
+            ("partitions and reduced", cutting, self.reduced),
+            ("unreduced and reduced", self.unreduced, self.reduced),
+        ):
+            if both := one & other:
+                raise ValueError(f"PartitionSpec: {what} have no axis in common, got {sorted(both, key=str)} in both")
+
+    @property
+    def partitions(self) -> tuple[Any, ...]:
+        """What cuts each dimension."""
+        return self._partitions
+
+    def update(
+        self,
+        partitions: Sequence[Any] | None = None,
+        unreduced: AbstractSet[Any] | None = None,
+        reduced: AbstractSet[Any] | None = None,
+        unreduced_kind: UnreducedKind | None = None,
+    ) -> PartitionSpec:
+        """Another spec, which differs in what is given. Raises as the class does.
+
+        >>> from tangrad.sharding import PartitionSpec as P
+        >>> P("data").update(unreduced={"model"})
+        P('data', unreduced={'model'}, unreduced_kind=sum)
+        """
+        pending = self.unreduced if unreduced is None else unreduced
+        return PartitionSpec(
+            *(self._partitions if partitions is None else partitions),
+            unreduced=pending,
+            reduced=self.reduced if reduced is None else reduced,
+            unreduced_kind=self.unreduced_kind if unreduced_kind is None and pending else unreduced_kind,
+        )
 
     def to_sharding(self, what: str) -> NamedSharding:
         """The sharding by the mesh in use. Raises RuntimeError where there is none; `what` asks for it."""
@@ -60,39 +138,77 @@ class PartitionSpec:
             )
         return NamedSharding(mesh, self)
 
+    def index(self, value: Any) -> int:
+        """The number of the first dimension that `value` cuts. Raises ValueError where there is none."""
+        return self._partitions.index(value)
+
+    def count(self, value: Any) -> int:
+        """How many dimensions `value` cuts."""
+        return self._partitions.count(value)
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self._partitions)
 
     def __len__(self) -> int:
         return len(self._partitions)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Any, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Any:
         return self._partitions[index]
 
     def __add__(self, other: Any) -> PartitionSpec:
         if not isinstance(other, (PartitionSpec, tuple)):
             return NotImplemented
-        return PartitionSpec(*self, *other)
+        return self._joined(*self, *other, other=other)
 
     def __radd__(self, other: Any) -> PartitionSpec:
-        return PartitionSpec(*other, *self) if isinstance(other, tuple) else NotImplemented
+        return self._joined(*other, *self, other=other) if isinstance(other, tuple) else NotImplemented
+
+    def _joined(self, *partitions: Any, other: Any) -> PartitionSpec:
+        beside = other if isinstance(other, PartitionSpec) else PartitionSpec(*other)
+        if beside.unreduced_kind is not self.unreduced_kind:
+            raise TypeError(f"specs are added where their unreduced axes are of one kind, got {self} and {other}")
+        unreduced, reduced = self.unreduced | beside.unreduced, self.reduced | beside.reduced
+        return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced, unreduced_kind=self.unreduced_kind)
+
+    def _key(self) -> tuple[Any, ...]:
+        return self._partitions, self.unreduced, self.reduced, self.unreduced_kind
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, tuple):
-            return self._partitions == tuple([_canonical(entry) for entry in other])
-        return isinstance(other, PartitionSpec) and self._partitions == other._partitions
+            same = self._partitions == tuple([_canonical(entry) for entry in other])
+            return same and not self.unreduced and not self.reduced
+        return isinstance(other, PartitionSpec) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash(self._partitions)
 
     def __repr__(self) -> str:
-        return f"P{self._partitions}"
+        if not self.unreduced and not self.reduced:
+            return f"P{self._partitions}"
+        parts = [repr(entry) for entry in self._partitions]
+        for name in ("unreduced", "reduced"):
+            if axes := sorted(map(repr, getattr(self, name))):
+                parts.append(f"{name}={{{', '.join(axes)}}}")
+        if self.unreduced_kind is not None:
+            parts.append(f"unreduced_kind={self.unreduced_kind.name}")
+        return f"P({', '.join(parts)})"
 
     def __reduce__(self) -> Any:
-        return PartitionSpec, self._partitions
+        return _unpickled, self._key()
 
 
 UNCONSTRAINED = PartitionSpec.UNCONSTRAINED
+
+
+def _unpickled(
+    partitions: tuple[Any, ...], unreduced: frozenset[Any], reduced: frozenset[Any], kind: UnreducedKind | None
+) -> PartitionSpec:
+    return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced, unreduced_kind=kind)
 
 
 def _canonical(entry: Any) -> Any:
@@ -100,6 +216,14 @@ def _canonical(entry: Any) -> Any:
     if isinstance(entry, (tuple, list)):
         return None if not entry else entry[0] if len(entry) == 1 else tuple(entry)
     return entry
+
+
+def _checked_axes(name: str, axes: Any) -> frozenset[Any]:
+    if not isinstance(axes, (set, frozenset)):
+        raise TypeError(f"PartitionSpec: {name} is a set of axes, got {axes!r} of type {type(axes).__name__}")
+    if None in axes:
+        raise ValueError(f"PartitionSpec: {name} has names of axes, and None is none")
+    return frozenset(axes)
 
 
 def axes_of(entry: Any) -> tuple[Any, ...]:
@@ -141,6 +265,7 @@ class NamedSharding(Sharding):
         if mesh.empty and isinstance(mesh, Mesh):
             raise ValueError("NamedSharding needs a mesh with devices, got the empty mesh")
         axes = [axis for entry in spec for axis in axes_of(entry)]
+        axes += [*spec.unreduced, *spec.reduced]
         for number, axis in enumerate(axes):
             if axis not in mesh.axis_names:
                 raise ValueError(f"{spec} names the axis {axis!r}, and the axes of {mesh} are {mesh.axis_names}")
@@ -173,6 +298,11 @@ class NamedSharding(Sharding):
     def dimension_axes(self, ndim: int) -> tuple[tuple[Any, ...], ...]:
         found = self._specific.get(ndim)
         if found is None:
+            if self.spec.unreduced:
+                raise NotImplementedError(
+                    f"{self.spec} describes a value whose parts are still to be combined along mesh axes: such values "
+                    f"are not computed here; combine them (lax.psum within shard_map), and leave `unreduced` out"
+                )
             if len(self.spec) > ndim:
                 raise ValueError(
                     f"{self.spec} is for arrays of {len(self.spec)} dimensions or more, and cannot be used for one of "
@@ -189,6 +319,38 @@ class NamedSharding(Sharding):
     def is_fully_replicated(self) -> bool:
         sizes = dict(self.grid)
         return all([sizes[axis] == 1 for entry in self.spec for axis in axes_of(entry)])
+
+    @property
+    def replicated_axes(self) -> frozenset[Any]:
+        """The axes of the mesh along which devices hold the same."""
+        cutting = {axis for entry in self.spec for axis in axes_of(entry)}
+        return frozenset(self.mesh.axis_names) - cutting - self.spec.unreduced - self.spec.reduced
+
+    @property
+    def has_addressable_devices(self) -> bool:
+        """Whether this process reaches any of the devices."""
+        return bool(self.addressable_devices)
+
+    def check_compatible_aval(self, aval_shape: Sequence[int]) -> None:
+        """Check that arrays of a shape have the dimensions that the spec cuts. Raises ValueError where they do not."""
+        self.dimension_axes(len(aval_shape))
+
+    def update(
+        self, *, mesh: Mesh | AbstractMesh | None = None, spec: Any = None, memory_kind: str | None = None
+    ) -> NamedSharding:
+        """Another sharding, which differs in what is given. Raises as the class does.
+
+        >>> import tangrad
+        >>> from tangrad.sharding import NamedSharding, PartitionSpec
+        >>> sharding = NamedSharding(tangrad.make_mesh((1,), ("data",)), PartitionSpec("data"))
+        >>> sharding.update(spec=PartitionSpec()).spec
+        P()
+        """
+        return NamedSharding(
+            self.mesh if mesh is None else mesh,
+            self.spec if spec is None else spec,
+            memory_kind=self.memory_kind if memory_kind is None else memory_kind,
+        )
 
     def resharded(self, tiles: Sequence[int], order: Sequence[Device]) -> Sharding:
         spec = _spec_of(self.mesh, tiles, order)

@@ -310,9 +310,9 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays make_mesh "
         "pmap reshard set_mesh shard_map sharding.AbstractMesh sharding.AxisType sharding.GSPMDSharding "
         "sharding.HloSharding sharding.Mesh sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding "
-        "sharding.Sharding sharding.ShardingTypeError sharding.SingleDeviceSharding sharding.auto_axes "
-        "sharding.explicit_axes sharding.get_abstract_mesh sharding.get_mesh sharding.reshard sharding.set_mesh "
-        "sharding.use_abstract_mesh sharding.use_mesh smap soft_pmap"
+        "sharding.Sharding sharding.ShardingTypeError sharding.SingleDeviceSharding sharding.UnreducedKind "
+        "sharding.auto_axes sharding.explicit_axes sharding.get_abstract_mesh sharding.get_mesh sharding.reshard "
+        "sharding.set_mesh sharding.use_abstract_mesh sharding.use_mesh smap soft_pmap"
     ),
     "tangrad-sparse": (
         "experimental.sparse.BCOO experimental.sparse.BCSR experimental.sparse.COO experimental.sparse.CSC "
