@@ -2,10 +2,10 @@
 
 from tangrad._custom_rules.checkpoint.functions import checkpoint as checkpoint
 from tangrad._custom_rules.checkpoint.functions import remat as remat
-from tangrad._custom_rules.checkpoint.names import checkpoint_name as checkpoint_name
 from tangrad._custom_rules.checkpoint.policies import Offloadable as Offloadable
 from tangrad._custom_rules.checkpoint.policies import Recompute as Recompute
 from tangrad._custom_rules.checkpoint.policies import Saveable as Saveable
+from tangrad._custom_rules.checkpoint.policies import checkpoint_name as checkpoint_name
 from tangrad._custom_rules.checkpoint.policies import checkpoint_policies as checkpoint_policies
 from tangrad._custom_rules.checkpoint.residuals import print_saved_residuals as print_saved_residuals
 from tangrad._custom_rules.checkpoint.residuals import saved_residuals as saved_residuals

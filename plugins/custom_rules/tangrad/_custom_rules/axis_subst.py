@@ -1,14 +1,11 @@
-"""Calls with rules of their own, where mapped axes get other names.
-
-A rule is Python code with the old names in it. So it runs as a program with the old axes in scope, and the names in
-that program are substituted.
-"""
+"""Calls with rules of their own, where mapped axes get other names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tangrad._custom_rules.dead_code import PartRule, custom_dce_call_p
 from tangrad._custom_rules.mapped import custom_vmap_call_p
 from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 from tangrad.autodiff import Zero
@@ -17,6 +14,7 @@ from tangrad.extend.collectives import RenamedFunction, subst_axis_names
 
 if TYPE_CHECKING:
     from tangrad.typing import Params
+
 
 axis_subst = RuleSet("axis_subst", api=1)
 
@@ -141,3 +139,16 @@ def _(params: Params, subst: Any) -> Any:
 def _(params: Params, subst: Any) -> Any:
     rule = renamed(_RenamedVmap, params["rule"], subst)
     return {**params, "jaxpr": _program(params["jaxpr"], subst), "rule": rule}
+
+
+@axis_subst.rule(custom_dce_call_p)
+def _(params: Params, subst: Any) -> Any:
+    old, rule, name = params["jaxpr"], params["rule"], params["name"]
+    whole = subst_axis_names(old, subst)
+    if rule is None or whole is old:
+        return {**params, "jaxpr": whole}
+
+    def make(used: tuple[bool, ...]) -> ClosedJaxpr:
+        return subst_axis_names(rule.program(used), subst)
+
+    return {**params, "jaxpr": whole, "rule": PartRule(whole, name, make)}

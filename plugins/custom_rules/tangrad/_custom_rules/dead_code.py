@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
-from tangrad._custom_rules.calls import Stackable, function_name, index_tuple
+from tangrad._custom_rules.calls import Stackable, function_name, index_tuple, leaves_or_none, lines_of, place
 from tangrad._custom_rules.primitives import evaluate, inline
-from tangrad._custom_rules.structures import leaves_or_none, lines_of, place
 from tangrad.core import (
     EVAL_TRACE,
     ClosedJaxpr,

@@ -7,9 +7,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from tangrad import tree
-from tangrad._custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
+from tangrad._custom_rules.calls import (
+    Arguments,
+    FlatCall,
+    Stackable,
+    UserRule,
+    call,
+    function_name,
+    lines_of,
+    place,
+    rule_closed_over,
+)
 from tangrad._custom_rules.primitives import custom_jvp_call_p
-from tangrad._custom_rules.structures import lines_of, place
 from tangrad._custom_rules.zeros import SymbolicZero, shown, taken
 from tangrad.autodiff import TapeTrace, Zero, add_tangents, tangent_aval
 from tangrad.core import Array, ShapedArray, Tracer, as_array, class_boundary, copy_identity, dtypes, thread

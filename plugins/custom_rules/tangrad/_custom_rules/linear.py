@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tangrad import tree
-from tangrad._custom_rules.calls import Stackable, function_name
+from tangrad._custom_rules.calls import Stackable, function_name, lines_of, place
 from tangrad._custom_rules.primitives import evaluate, inline
-from tangrad._custom_rules.structures import lines_of, place
 from tangrad.autodiff import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,

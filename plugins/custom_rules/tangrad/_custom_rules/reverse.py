@@ -7,11 +7,19 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from tangrad import tree
-from tangrad._custom_rules.calls import Arguments, FlatCall, Stackable, UserRule, call, function_name, rule_closed_over
+from tangrad._custom_rules.calls import (
+    Arguments,
+    FlatCall,
+    Stackable,
+    UserRule,
+    call,
+    function_name,
+    leaves_or_none,
+    rule_closed_over,
+)
 from tangrad._custom_rules.dead_code import custom_dce
 from tangrad._custom_rules.forward import check_outputs
 from tangrad._custom_rules.primitives import custom_vjp_call_p
-from tangrad._custom_rules.structures import leaves_or_none
 from tangrad._custom_rules.zeros import shown, taken
 from tangrad.autodiff import Zero, tangent_aval
 from tangrad.core import (

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
-from tangrad._custom_rules.calls import function_name
-from tangrad._custom_rules.structures import check_structure, type_differences
+from tangrad._custom_rules.calls import check_structure, function_name, type_differences
 from tangrad.autodiff import marked, set_weak_type_p
 from tangrad.core import (
     ClosedJaxpr,

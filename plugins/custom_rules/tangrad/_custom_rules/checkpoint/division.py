@@ -1,22 +1,22 @@
-"""What of a program a policy keeps, and what is computed again: operation by operation, in loops and branches too.
-
-An equation that carries programs (a scan, a conditional) is not judged as a whole. Its rule of kind `recompute` divides
-it: into one that also gives what the policy keeps of the operations in there, and one that computes the rest again.
-"""
+"""A program in two halves: what a policy keeps, and what is computed again, operation by operation, in loops too."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tangrad._custom_rules.checkpoint.effects import is_kept, shown_again
+from tangrad._custom_rules.checkpoint.policies import keeps
+from tangrad._custom_rules.checkpoint.primitives import Barrier, barrier_of
 from tangrad.core import (
     ClosedJaxpr,
     Jaxpr,
     JaxprEqn,
     Literal,
+    RuleKind,
     Var,
     calls_rules,
+    dce_jaxpr,
+    eval_jaxpr,
     holding,
     rule_table,
     thread,
@@ -25,6 +25,51 @@ from tangrad.core import (
 
 if TYPE_CHECKING:
     from tangrad.typing import Value
+
+
+recompute = RuleKind(
+    "recompute",
+    api=1,
+    signature="(equation, wanted, divide) -> Recomputation(first, kept, second)",
+    doc="divides an equation that carries programs into what a checkpoint policy keeps and what is computed again",
+    optional=True,
+)
+
+
+def is_kept(eqn: JaxprEqn, policy: Any) -> bool:
+    """Whether a policy keeps the results of an equation."""
+    return policy is not None and keeps(policy(eqn.primitive, *[atom.aval for atom in eqn.invars], **eqn.params))
+
+
+def shown_again(primal: Jaxpr, policy: Any) -> set[JaxprEqn]:
+    """The equations for debugging that take place again, to show what is computed again.
+
+    They must not change what is: one that the policy would keep is shown only values that are at hand anyway.
+    """
+    shown: set[JaxprEqn] = set()
+    if not any([effect.incidental for effect in primal.effects]):
+        return shown
+    at_hand = {*primal.constvars, *primal.invars}
+    for eqn in primal.eqns:
+        kept = is_kept(eqn, policy)
+        if not kept:
+            at_hand.update(eqn.outvars)
+        if any([effect.incidental for effect in eqn.effects]):
+            if not kept or all([type(atom) is Literal or atom in at_hand for atom in eqn.invars]):
+                shown.add(eqn)
+    return shown
+
+
+def check_effects(closed: ClosedJaxpr) -> None:
+    """Raise NotImplementedError for effects that must not take place a second time."""
+    refused = [str(effect) for effect in closed.effects if not (effect.incidental or effect.droppable)]
+    if refused:
+        raise NotImplementedError(
+            "checkpoint: the function has effects, which would take place again when its derivative computes values "
+            f"again: {', '.join(sorted(refused))}. Move them out of the function; of callbacks only pure ones and "
+            "those of tangrad.debug can be in it"
+        )
+
 
 RECOMPUTE = rule_table("recompute")
 
@@ -149,3 +194,63 @@ def _eval_without_calls(closed: ClosedJaxpr, args: Sequence[Value]) -> list[Valu
                 outs = eqn.primitive.bind(*values, **eqn.params)
         env.update(zip(eqn.outvars, outs if type(outs) in (tuple, list) else (outs,), strict=True))
     return [read(atom) for atom in closed.jaxpr.outvars]
+
+
+class Halves:
+    """The halves of a program, under a policy.
+
+    Attributes:
+        first: closed jaxpr `inputs -> (outputs, kept values)`.
+        second: closed jaxpr `(some inputs, kept values, its own inputs) -> its outputs`.
+        inputs: positions of the inputs that `second` takes.
+        kept: how many values are kept.
+        barrier: the parameter `prevent_cse` for a call of `second`.
+    """
+
+    __slots__ = ("barrier", "first", "inputs", "kept", "second")
+
+    def __init__(
+        self,
+        first: ClosedJaxpr,
+        count: int,
+        sources: Sequence[int | None],
+        second: ClosedJaxpr,
+        policy: Any,
+        prevent_cse: Barrier,
+    ) -> None:
+        """Args: `first`: `inputs -> (count outputs, own residuals)`; `second`: `(residuals, its inputs) -> outputs`;
+        `sources`: for each residual the input that it is, or None for one of `first`'s own.
+        """
+        check_effects(first)
+        jaxpr = first.jaxpr
+        own = iter(jaxpr.outvars[count:])
+        wanted = [next(own) if source is None else jaxpr.invars[source] for source in sources]
+        outputs = jaxpr.outvars[:count]
+        program = ClosedJaxpr(jaxpr.replace(outvars=[*outputs, *wanted]), first.consts)
+        divided = divide(program, [*[False] * count, *[True] * len(wanted)], policy)
+        self.kept = divided.kept
+        self.inputs = [position for position, is_used in enumerate(divided.used) if is_used]
+        given = divided.first.jaxpr
+        everything = given.replace(outvars=[*given.outvars[:count], *given.outvars[len(given.outvars) - self.kept :]])
+        self.first = ClosedJaxpr(dce_jaxpr(everything, [True] * len(everything.outvars), True)[0], first.consts)
+        again = divided.second.jaxpr
+        positions = [*self.inputs, *range(len(jaxpr.invars), len(again.invars))]
+        recompute = ClosedJaxpr(again.replace(invars=[again.invars[p] for p in positions]), first.consts)
+        self.second = _joined(recompute, second)
+        self.barrier = barrier_of(prevent_cse, self.inputs, len(self.second.in_avals) - len(self.inputs))
+
+    def residuals(self, inputs: Sequence[Value], outs: Sequence[Value]) -> list[Any]:
+        """What `second` takes of the first half, of the inputs of `first` and what it gave."""
+        return [inputs[position] for position in self.inputs] + list(outs[len(outs) - self.kept :])
+
+
+def _joined(recompute: ClosedJaxpr, second: ClosedJaxpr) -> ClosedJaxpr:
+    """A program that computes residuals and then, with them, what `second` does."""
+    count = len(recompute.in_avals)
+    others = second.in_avals[len(recompute.out_avals) :]
+
+    def run(*args: Any) -> list[Any]:
+        residuals = eval_jaxpr(recompute.jaxpr, recompute.consts, *args[:count])
+        return eval_jaxpr(second.jaxpr, second.consts, *residuals, *args[count:])
+
+    return trace_to_closed_jaxpr(run, [*recompute.in_avals, *others], "the second half of a checkpointed program")

@@ -1,15 +1,17 @@
-"""Policies: `(primitive, *avals, **params) -> decision`, whether a gradient keeps the results of an operation.
-
-A decision is a boolean, or `Saveable`, `Recompute` or `Offloadable(src, dst)`.
-"""
+"""What a gradient keeps: policies, `(primitive, *avals, **params) -> decision`, and names of values for them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tangrad import tree
 from tangrad._custom_rules.checkpoint.primitives import name_p
-from tangrad.core import Primitive, ShapedArray, class_boundary
+from tangrad.core import Primitive, ShapedArray, as_array, class_boundary
+
+if TYPE_CHECKING:
+    from tangrad.typing import PyTree
+
 
 Policy = Callable[..., Any]
 
@@ -229,3 +231,21 @@ class checkpoint_policies:  # noqa: N801 - a namespace
     save_anything_except_these_names = staticmethod(save_anything_except_these_names)
     save_and_offload_only_these_names = staticmethod(save_and_offload_only_these_names)
     save_from_both_policies = staticmethod(save_from_both_policies)
+
+
+def checkpoint_name(x: PyTree, name: str) -> PyTree:
+    """The values of a tree, under a name that `checkpoint_policies` such as `save_only_these_names` go by.
+
+    Args:
+        x: a tree of arrays.
+        name: the name, a string.
+
+    Raises TypeError if the name is no string.
+
+    >>> from tangrad.ad_checkpoint import checkpoint_name
+    >>> float(checkpoint_name(2.0, "activations"))
+    2.0
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"checkpoint_name: name must be a string, got {name!r} of type {type(name).__name__}")
+    return tree.map(lambda leaf: name_p.bind(as_array(leaf), name=name), x)

@@ -8,14 +8,35 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, overload
 import numpy as np
 
 from tangrad import tree
-from tangrad._custom_rules.jacobians.reshape import unravel_first, unravel_last
 from tangrad.autodiff import check_argnums, jvp, vjp
 from tangrad.batching import vmap
 from tangrad.core import Array, api_boundary, as_array, copy_identity, dtypes, get_aval, is_array_value, put
 from tangrad.core.transformations import device_beside
 
 if TYPE_CHECKING:
+    from tangrad.core import ShapedArray
     from tangrad.typing import Value
+
+
+def unravel_last(column: Any, avals: Sequence[ShapedArray]) -> list[Any]:
+    """Split the last axis by the sizes of `avals`, and give each part the shape `(*rest, *aval.shape)`."""
+    parts, start = [], 0
+    for aval in avals:
+        part = column[..., start : start + int(aval.size)]
+        parts.append(part.reshape((*column.shape[:-1], *aval.shape)))
+        start += int(aval.size)
+    return parts
+
+
+def unravel_first(row: Value, avals: Sequence[ShapedArray]) -> list[Array]:
+    """Split the first axis by the sizes of `avals`, and give each part the shape `(*aval.shape, *rest)`."""
+    parts, start = [], 0
+    for aval in avals:
+        part = row[start : start + int(aval.size)]
+        parts.append(part.reshape((*aval.shape, *row.shape[1:])))
+        start += int(aval.size)
+    return parts
+
 
 # Of what transfer guards ask: the unit vectors are made of numbers.
 COPIES_FROM_HOST = dict.fromkeys(["jacobian_of"], True)

@@ -1,22 +1,54 @@
-"""How a checkpointed call is linearised, and taken apart: results now; the rest computes what it needs once more.
-
-The program is taken apart as any other. The second half needs residuals: of those, and of what they are computed of,
-the policy says which operations' results are kept. The rest is computed again, from these and from the arguments.
-"""
+"""Derivatives of checkpointed calls, and of named values: forward, in two parts, and transposed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tangrad._custom_rules.checkpoint.division import judged
-from tangrad._custom_rules.checkpoint.halves import Halves
-from tangrad._custom_rules.checkpoint.primitives import Barrier, barrier_of, remat_p
-from tangrad.autodiff import Linearized, PartialEval, linearize_jaxpr, partial_eval_jaxpr
+from tangrad._custom_rules.checkpoint.division import Halves, judged
+from tangrad._custom_rules.checkpoint.primitives import Barrier, barrier_of, name_p, remat_p
+from tangrad.autodiff import (
+    Linear,
+    Linearized,
+    PartialEval,
+    Zero,
+    is_linear,
+    jvp_jaxpr,
+    linear_transpose_rule,
+    linearize_jaxpr,
+    partial_eval_jaxpr,
+    symbolic_zeros,
+    transpose_jaxpr,
+)
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var
 from tangrad.core.caches import JaxprCache, register_cache
 
 if TYPE_CHECKING:
-    from tangrad.typing import Values
+    from tangrad.typing import Value, Values
+
+
+jvp = RuleSet("jvp", api=1)
+
+
+@jvp.rule(remat_p)
+@symbolic_zeros
+def _(
+    primals: Values, tangents: tuple[Value | Zero, ...], *, jaxpr: ClosedJaxpr, prevent_cse: Any, **params: Any
+) -> Any:
+    nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
+    program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
+    barrier = barrier_of(prevent_cse, range(len(primals)), sum(nonzero))
+    given = [tangent for tangent in tangents if type(tangent) is not Zero]
+    results = remat_p.bind(*primals, *given, jaxpr=program, prevent_cse=barrier, **params)
+    count = len(jaxpr.out_avals)
+    outs, rest = results[:count], iter(results[count:])
+    return outs, tuple([next(rest) if has else Zero.of(out) for out, has in zip(outs, nonzero_out, strict=True)])
+
+
+@jvp.rule(name_p)
+@symbolic_zeros
+def _name(primals: Values, tangents: Values, *, name: str) -> Any:
+    return name_p.bind(primals[0], name=name), tangents[0]
+
 
 linearize = RuleSet("linearize", api=1)
 partial_eval = RuleSet("partial_eval", api=1)
@@ -81,3 +113,26 @@ def _divided(closed: ClosedJaxpr, known: tuple[bool, ...], policy: Any, prevent_
     barrier = barrier_of(prevent_cse, given)
     halves = Halves(program.known, count, program.residual_sources, program.unknown, policy, barrier)
     return halves, program.out_known
+
+
+transpose = RuleSet("transpose", api=1)
+
+
+@transpose.rule(remat_p)
+@symbolic_zeros
+def _(
+    cotangents: Any, *args: Value | Linear, jaxpr: ClosedJaxpr, prevent_cse: Any, **params: Any
+) -> tuple[Value | None, ...]:
+    linear = tuple([is_linear(arg) for arg in args])
+    given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
+    program, nonzero = transpose_jaxpr(jaxpr, linear, given)
+    known = [position for position, is_unknown in enumerate(linear) if not is_unknown]
+    cotangents = [cotangent for cotangent in cotangents if type(cotangent) is not Zero]
+    barrier = barrier_of(prevent_cse, known, len(cotangents))
+    operands = [args[position] for position in known]
+    found = iter(remat_p.bind(*operands, *cotangents, jaxpr=program, prevent_cse=barrier, **params))
+    per_unknown = iter([next(found) if has else None for has in nonzero])
+    return tuple([next(per_unknown) if is_unknown else None for is_unknown in linear])
+
+
+linear_transpose_rule(transpose, name_p, lambda cotangent, aval, name: cotangent)

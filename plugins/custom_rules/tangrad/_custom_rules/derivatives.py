@@ -1,4 +1,4 @@
-"""How calls with rules of their own are differentiated: by these rules."""
+"""How calls with rules of their own are differentiated and transposed: by these rules."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.calls import closed_over
 from tangrad._custom_rules.primitives import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
-from tangrad.autodiff import Linearized, Zero, symbolic_zeros, tangent_aval
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var, dtypes, equation_effects
+from tangrad.autodiff import Linear, Linearized, Zero, symbolic_zeros, tangent_aval
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, ShapedArray, Var, dtypes, equation_effects
 
 if TYPE_CHECKING:
     from tangrad.typing import Value
+
 
 jvp = RuleSet("jvp", api=1)
 linearize = RuleSet("linearize", api=1)
@@ -69,3 +70,24 @@ def _(primals: Any, active: Any, *, jaxpr: ClosedJaxpr, fwd: Any, num_consts: in
     equations = [JaxprEqn(custom_lin_p, invars, outvars, params, effects)] if outvars else []
     linear = ClosedJaxpr(Jaxpr([], invars, outvars, equations))
     return Linearized(tuple(outs), tuple(residuals), linear, params["nonzero"])
+
+
+transpose = RuleSet("transpose", api=1)
+
+
+@transpose.rule(custom_lin_p)
+@symbolic_zeros
+def _(
+    cotangents: tuple[Value | Zero, ...],
+    *args: Value | Linear,
+    bwd: Any,
+    num_res: int,
+    active: Any,
+    avals_out: tuple[ShapedArray, ...],
+    nonzero: Any,
+    name: str,
+) -> tuple[Value | None, ...]:
+    given = iter(cotangents)
+    every = [next(given) if has else Zero(aval) for aval, has in zip(avals_out, nonzero, strict=True)]
+    found = bwd(args[:num_res], every)
+    return (*[None] * num_res, *[cotangent for cotangent, wanted in zip(found, active, strict=True) if wanted])

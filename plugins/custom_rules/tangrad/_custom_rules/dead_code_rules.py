@@ -1,14 +1,4 @@
-"""How calls with a rule for dead code are taken apart for reverse mode, and transposed.
-
-A call becomes two: one computes its results and residuals, the other what depends on tangents or on other unknowns.
-Which results the second is needed for is known late, when it is thinned or transposed, and residuals of the whole
-function are of no use to the program that its rule makes of a part. So the second call takes the arguments of the
-first, too: where all its results are used it is made of the residuals, else of the arguments, by the rule; and the
-first call, whose residuals are not needed any more, is thinned by the rule as well. What both compute then is a common
-subexpression.
-
-Outside of compiled programs nothing is thinned, so there the second call has no rule and takes residuals alone.
-"""
+"""How calls with a rule for dead code are thinned, differentiated, transposed and mapped: by what their rule makes."""
 
 from __future__ import annotations
 
@@ -24,16 +14,97 @@ from tangrad.autodiff import (
     instantiate,
     is_linear,
     is_marked_linear,
+    jvp_jaxpr,
     linearize_jaxpr,
     mark_linear,
     partial_eval_jaxpr,
     symbolic_zeros,
     transpose_jaxpr,
 )
-from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, ShapedArray, Var, eval_jaxpr, thread, trace_to_closed_jaxpr
+from tangrad.batching import batch_jaxpr, to_front
+from tangrad.core import (
+    ClosedJaxpr,
+    JaxprEqn,
+    RuleSet,
+    ShapedArray,
+    Var,
+    dce_jaxpr,
+    eval_jaxpr,
+    keeps_alive,
+    thread,
+    trace_to_closed_jaxpr,
+)
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value, Values
+    from tangrad.typing import Dims, Value, Values
+
+
+dce = RuleSet("dce", api=1)
+
+
+@dce.rule(custom_dce_call_p)
+def _(used_outputs: Any, equation: JaxprEqn) -> Any:
+    if not any(used_outputs) and not keeps_alive(equation.effects):
+        return [False] * len(equation.invars), None
+    closed, rule = equation.params["jaxpr"], equation.params["rule"]
+    used = tuple(used_outputs)
+    part = with_outputs(closed, used) if rule is None else rule.program(used)
+    program, used_inputs = dce_jaxpr(part.jaxpr, (True,) * sum(used))
+    thinned = ClosedJaxpr(program, part.consts)
+    return used_inputs, equation.replace(
+        invars=chosen(equation.invars, used_inputs),
+        outvars=chosen(equation.outvars, used),
+        params={**equation.params, "jaxpr": thinned, "rule": _rule_of_part(rule, thinned, used, used_inputs)},
+        effects=thinned.effects,
+    )
+
+
+def _rule_of_part(rule: PartRule, part: ClosedJaxpr, used: Sequence[bool], used_inputs: Sequence[bool]) -> PartRule:
+    """The rule of the call that is left: it may be thinned again, as by a derivative that needs less of it."""
+    if rule is None:
+        return None
+
+    def make(used_again: tuple[bool, ...]) -> ClosedJaxpr:
+        smaller = rule.program(merged(used, used_again))
+        program, inputs = dce_jaxpr(smaller.jaxpr, (True,) * sum(used_again), used_inputs)
+        if any([needed and not there for needed, there in zip(inputs, used_inputs, strict=True)]):
+            return with_outputs(part, used_again)  # for less the rule takes inputs that went already
+        return ClosedJaxpr(program, smaller.consts)
+
+    return PartRule(part, str(rule), make)
+
+
+jvp = RuleSet("jvp", api=1)
+
+
+@jvp.rule(custom_dce_call_p)
+@symbolic_zeros
+def _jvp(primals: Values, tangents: tuple[Value | Zero, ...], *, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Any:
+    nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
+    whole, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
+    count = len(jaxpr.out_avals)
+    both = None
+    if rule is not None:
+
+        def make(used: tuple[bool, ...]) -> ClosedJaxpr:
+            of_tangents = iter(used[count:])
+            tangent_used = [next(of_tangents) if has else False for has in nonzero_out]
+            either = [a or b for a, b in zip(used[:count], tangent_used, strict=True)]
+            program, has_tangent = jvp_jaxpr(rule.program(either), nonzero, chosen(tangent_used, either))
+            outs = program.jaxpr.outvars
+            some = sum(either)
+            kept = chosen(outs[:some], chosen(used[:count], either))
+            rest = iter(outs[some:])
+            found = [next(rest) if has else None for has in has_tangent]
+            kept += chosen(found, chosen(tangent_used, either))
+            return ClosedJaxpr(program.jaxpr.replace(outvars=kept), program.consts)
+
+        both = PartRule(whole, name, make)
+    given = [tangent for tangent in tangents if type(tangent) is not Zero]
+    results = custom_dce_call_p.bind(*primals, *given, jaxpr=whole, rule=both, name=name)
+    outs, rest = results[:count], iter(results[count:])
+    return outs, tuple([next(rest) if has else Zero.of(out) for out, has in zip(outs, nonzero_out, strict=True)])
+
 
 linearize = RuleSet("linearize", api=1)
 partial_eval = RuleSet("partial_eval", api=1)
@@ -145,3 +216,26 @@ def _transpose(
     found = iter(eval_jaxpr(transposed.jaxpr, transposed.consts, *others, *chosen(cotangents, used)))
     of_linear = iter(nonzero)
     return tuple([next(found) if unknown and next(of_linear) else None for unknown in linear])
+
+
+batch = RuleSet("batch", api=1)
+
+
+@batch.rule(custom_dce_call_p)
+def _batch(args: Values, dims: Dims, *, axis_info: Any, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Any:
+    mapped = tuple([dim is not None for dim in dims])
+    whole, out_mapped = batch_jaxpr(jaxpr, mapped, axis_info)
+    mapped_rule = None
+    if rule is not None:
+
+        def make(used: tuple[bool, ...]) -> ClosedJaxpr:
+            # The reader of the results knows which are mapped: the rule must not give a mapped one in place of another.
+            part, found = batch_jaxpr(rule.program(used), mapped, axis_info, chosen(out_mapped, used))
+            if list(found) != chosen(out_mapped, used):
+                raise TypeError(f"the rule for dead code of {name} maps results that its function does not")
+            return part
+
+        mapped_rule = PartRule(whole, name, make)
+    operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
+    outs = custom_dce_call_p.bind(*operands, jaxpr=whole, rule=mapped_rule, name=name)
+    return outs, tuple([0 if is_mapped else None for is_mapped in out_mapped])

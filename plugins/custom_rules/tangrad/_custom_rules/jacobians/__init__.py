@@ -1,1 +1,0 @@
-"""Jacobians and Hessians, built from autodiff and batching. This file only hands names on."""
