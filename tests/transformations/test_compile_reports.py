@@ -11,8 +11,8 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import stages
-from tangrad._jit import progress
-from tangrad._jit.report.collect import Counted, equations_of
+from tangrad._jit import compiling
+from tangrad._jit.compile_report import Counted, equations_of
 from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, backend_names, get_backend, hookimpl, register
 from tangrad.core.settings import SETTINGS
 from tangrad.extend.jit import region_p
@@ -210,8 +210,8 @@ class _Listener(logging.Handler):
 
 @pytest.fixture
 def listening(monkeypatch):
-    monkeypatch.setattr(progress, "AFTER", 0.0)
-    monkeypatch.setattr(progress, "EVERY", 0.01)
+    monkeypatch.setattr(compiling, "AFTER", 0.0)
+    monkeypatch.setattr(compiling, "EVERY", 0.01)
     handlers = []
 
     def listen(words):
@@ -300,17 +300,17 @@ def test_a_long_lowering_is_reported(ahead, backend, listening):
 
 
 def test_where_no_thread_starts_it_is_compiled_without_lines(monkeypatch):
-    class Unstartable(progress.threading.Thread):
+    class Unstartable(compiling.threading.Thread):
         def start(self):
             raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(progress.threading, "Thread", Unstartable)
+    monkeypatch.setattr(compiling.threading, "Thread", Unstartable)
     with tangrad.log_compiles(True):
         assert tangrad.jit(lambda x: x * 3.0)(2.0) == 6.0
 
 
 def test_no_thread_watches_unless_asked(listening, monkeypatch):
-    monkeypatch.setattr(progress.threading, "Thread", None)  # starting one would raise
+    monkeypatch.setattr(compiling.threading, "Thread", None)  # starting one would raise
     listener = listening("so far")
     assert tangrad.jit(lambda x: x * 3.0)(2.0) == 6.0
     assert not listener.lines
@@ -330,4 +330,4 @@ def test_the_watcher_goes_when_the_program_raises(listening):
 
 
 def test_phases_are_read_off_the_stack():
-    assert progress.phase_of(None) == "between its stages"
+    assert compiling.phase_of(None) == "between its stages"

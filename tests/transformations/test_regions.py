@@ -10,10 +10,9 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax, nn, tree
-from tangrad._jit.regions.limits import MEASURED, NONE, Limits
 from tangrad._jit.regions.program_pass import with_regions
 from tangrad._jit.regions.repeats import find_stretches
-from tangrad._jit.regions.settings import compile_regions
+from tangrad._jit.settings import MEASURED, NONE, Limits, compile_regions
 from tangrad.core import ClosedJaxpr, Literal, backend_names
 from tangrad.core.tools import check_jaxpr
 from tangrad.extend.jit import region_p

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from tangrad._jit.report.facts import MemoryUse as MemoryUse
-from tangrad._jit.report.facts import RegionUse as RegionUse
-from tangrad._jit.report.facts import StageTime as StageTime
-from tangrad._jit.report.model import CompileReport as CompileReport
+from tangrad._jit.compile_report import CompileReport as CompileReport
+from tangrad._jit.compile_report import MemoryUse as MemoryUse
+from tangrad._jit.compile_report import RegionUse as RegionUse
+from tangrad._jit.compile_report import StageTime as StageTime
 from tangrad._jit.stages import ArgInfo as ArgInfo
 from tangrad._jit.stages import Compiled as Compiled
 from tangrad._jit.stages import Lowered as Lowered

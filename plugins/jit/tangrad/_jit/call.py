@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from tangrad import tree
 from tangrad._jit.layout import ShardingTree
@@ -373,3 +373,26 @@ def tables_of(function: Any, key: Options) -> Tables:
             return _tables.setdefault(function, {}).setdefault(key, Tables())
     except TypeError:  # not weakly referable or not hashable: caches of its own
         return Tables()
+
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+
+class BoundMethod(Generic[P, R]):
+    """A jitted method of one instance. The instance is an argument like any other: a pytree, or static."""
+
+    __slots__ = ("_instance", "_jitted")
+
+    def __init__(self, jitted: Any, instance: Any) -> None:
+        self._jitted = jitted
+        self._instance = instance
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._jitted(self._instance, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._jitted, name)
+        if name in ("lower", "trace", "eval_shape"):
+            return lambda *args, **kwargs: attribute(self._instance, *args, **kwargs)
+        return attribute

@@ -1,15 +1,32 @@
-"""What `jit` refuses: what is no function, and options that contradict each other or say nothing."""
+"""The options of `jit`: their types, and what is refused, as options that contradict each other or say nothing."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict
 
 from tangrad._jit.call import Options
-from tangrad._jit.regions.settings import compile_regions as regions_setting
 from tangrad._jit.settings import compile_effort as effort_setting
+from tangrad._jit.settings import compile_regions as regions_setting
 from tangrad.core.settings import Setting
+
+
+class JitOptions(TypedDict, total=False):
+    static_argnums: int | Sequence[int] | None
+    static_argnames: str | Sequence[str] | None
+    donate_argnums: int | Sequence[int] | None
+    donate_argnames: str | Sequence[str] | None
+    keep_unused: bool
+    device: Any
+    backend: str | None
+    inline: bool
+    in_shardings: Any
+    out_shardings: Any
+    abstracted_axes: Any
+    compiler_options: Mapping[str, Any] | None
+    compile_regions: str | bool | None
+    compile_effort: Literal["full", "fast"] | None
 
 
 def check_function(fun: Any) -> None:

@@ -17,8 +17,8 @@ from tangrad import tree
 from tangrad._jit import checks
 from tangrad._jit.abstract import ShapeDtypeStruct, struct_tree
 from tangrad._jit.abstracted import abstracted, filled_in
-from tangrad._jit.bound_methods import BoundMethod
 from tangrad._jit.call import (
+    BoundMethod,
     Call,
     Options,
     Traced,
@@ -29,11 +29,10 @@ from tangrad._jit.call import (
     trace_call,
     why_new,
 )
+from tangrad._jit.compiling import Placed, watched
 from tangrad._jit.donations import refusing_shared, taken_over
 from tangrad._jit.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
-from tangrad._jit.placed import Placed
 from tangrad._jit.primitives import jit_p
-from tangrad._jit.progress import watched
 from tangrad._jit.settings import no_tracing
 from tangrad._jit.signature import infer_other, signature_of
 from tangrad._jit.stages import Lowered, TracedFunction
@@ -57,7 +56,7 @@ from tangrad.core.tools import hooks
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from tangrad._jit.typed import JitOptions
+    from tangrad._jit.checks import JitOptions
 
     class Jit(Protocol):  # `jit` without a function
         def __call__(self, fun: Callable[P, R], /) -> JitFunction[P, R]: ...

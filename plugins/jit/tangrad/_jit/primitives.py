@@ -1,10 +1,10 @@
-"""The primitive that stands for a call of a jitted function inside another program."""
+"""The primitives that stand for calls inside another program: of a jitted function, and of a repeated region."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tangrad.core import ClosedJaxpr, PrimitiveSet, ShapedArray, eval_jaxpr
+from tangrad.core import ClosedJaxpr, PrimitiveSet, ShapedArray, as_array, eval_jaxpr
 from tangrad.core.programs import backend_of, check_results, program_for, to_arrays
 from tangrad.core.settings import is_checking_values
 
@@ -37,4 +37,29 @@ def jit_p(*avals: ShapedArray, jaxpr: ClosedJaxpr, name: str) -> tuple[ShapedArr
             raise TypeError(
                 f"jit: argument {position} of program {name!r} is {expected.str_short()}, got {given.str_short()}"
             )
+    return tuple(jaxpr.out_avals)
+
+
+regions = PrimitiveSet("regions", api=1)
+
+
+def _evaluate(args: Values, params: Params) -> tuple[Any, ...]:
+    """One by one: concrete values come here where an operation is looked for that made a NaN."""
+    jaxpr = params["jaxpr"]
+    outs = check_results(lambda: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args), f"the region {params['name']!r}")
+    return tuple([as_array(out) for out in outs])
+
+
+def _inline(*args: Any, jaxpr: ClosedJaxpr, name: str) -> tuple[Any, ...]:
+    """For backends and transformations without a rule of their own: the steps."""
+    return tuple(eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args))
+
+
+@regions.primitive(
+    name="region", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=_evaluate, decompose=_inline
+)
+def region_p(*avals: ShapedArray, jaxpr: ClosedJaxpr, name: str) -> tuple[ShapedArray, ...]:
+    """A call of the program `jaxpr`, which backends should compile once for all calls of it."""
+    if len(avals) != len(jaxpr.in_avals):
+        raise TypeError(f"region: program {name!r} takes {len(jaxpr.in_avals)} arguments, got {len(avals)}")
     return tuple(jaxpr.out_avals)

@@ -1,12 +1,15 @@
-"""The rules of a call of a jitted function: its program is mapped, checked, masked, or made smaller."""
+"""Jit as a plugin, and the rules of a call: its program is mapped, checked, masked, or made smaller."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tangrad._jit.primitives import jit_p
-from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, dce_jaxpr, keeps_alive
+from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, Transformation, dce_jaxpr, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache
+
+jit = Transformation("jit", api=1, doc="staging out and compilation (jit, make_jaxpr, eval_shape)")
+
 
 batch = RuleSet("batch", api=1)
 batch.form("call", jit_p)

@@ -1,4 +1,4 @@
-"""Samples of the call of a compiled program, for the conformance kit."""
+"""Samples of the calls of a compiled program and of a region, for the conformance kit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._jit.primitives import jit_p
+from tangrad._jit.primitives import jit_p, region_p
 from tangrad.conformance import Sample, draw
 from tangrad.core import find_primitive, get_aval, trace_to_closed_jaxpr
 
@@ -32,3 +32,10 @@ def _twins(x: Value) -> Values:
 def _call(function: Any, *args: np.ndarray) -> Sample:
     jaxpr = trace_to_closed_jaxpr(function, tuple([get_aval(arg) for arg in args]))
     return Sample(jit_p, args, {"jaxpr": jaxpr, "name": function.__name__})
+
+
+def region_samples() -> list[Sample]:
+    """All of them."""
+    x, y = draw(2, 3, dtype="float64"), draw(2, 3, dtype="float64", seed=1)
+    jaxpr = trace_to_closed_jaxpr(_wave, (get_aval(x), get_aval(y)))
+    return [Sample(region_p, (x, y), {"jaxpr": jaxpr, "name": "wave"})]

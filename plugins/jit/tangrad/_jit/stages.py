@@ -11,16 +11,15 @@ from tangrad import tree
 from tangrad._jit.abstract import struct_tree
 from tangrad._jit.call import Call, Options, Traced, arrays_for, run_backend
 from tangrad._jit.checks import sorted_options
-from tangrad._jit.compilation import Compilation
+from tangrad._jit.compiling import Compilation, watched
 from tangrad._jit.donations import check_not_shared, taken_over
 from tangrad._jit.layout import shardings_of_arguments, shardings_of_results, stated
-from tangrad._jit.progress import watched
 from tangrad.core import Sharding, Tracer, class_boundary, composition, get_aval, is_array_value
 from tangrad.core.programs import LoweredProgram, Program, lower_program, to_arrays
 from tangrad.errors import MissingDistributionError
 
 if TYPE_CHECKING:
-    from tangrad._jit.report.model import CompileReport
+    from tangrad._jit.compile_report import CompileReport
     from tangrad.core import Backend, ClosedJaxpr, Device, Executable
     from tangrad.tree_util import PyTreeDef
 
@@ -381,7 +380,7 @@ class Compiled(_Stage):
         >>> [stage.stage for stage in report.stages]
         ['tracing', 'passes', 'lowering', 'compiling']
         """
-        from tangrad._jit.report.collect import report_of
+        from tangrad._jit.compile_report import report_of
 
         return report_of(self._name, self._traced.jaxpr, self._made, self._backend, self._program.executable)
 

@@ -10,9 +10,8 @@ __getattr__, __dir__ = door(
         "tangrad._jit.donations": "check_not_shared taken_over",
         "tangrad._jit.function": "JitFunction jit",
         "tangrad._jit.layout": "stated",
-        "tangrad._jit.primitives": "jit_p",
-        "tangrad._jit.regions.primitives": "region_p",
-        "tangrad._jit.stages": "CompiledParts TracedParts parts_of parts_of_traced",
+        "tangrad._jit.primitives": "jit_p region_p",
         "tangrad._jit.signature": "check_positions infer_other positions signature_of",
+        "tangrad._jit.stages": "CompiledParts TracedParts parts_of parts_of_traced",
     },
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tangrad._jit.regions.limits import FEWEST, MEASURED, MEASURED_ON_NUMPY, NONE
-from tangrad._jit.regions.settings import compile_regions
+from tangrad._jit.settings import FEWEST, MEASURED, MEASURED_ON_NUMPY, NONE, compile_regions
 from tangrad.core import ClosedJaxpr, HookContext, hookimpl
 from tangrad.core.settings import is_checking_values
 from tangrad.core.tools import own_fault, sub_jaxprs

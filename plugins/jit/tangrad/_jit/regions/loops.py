@@ -13,10 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tangrad._jit.regions.cutting import Uses, connections, from_outside, program_of, starts_of, uses_of
-from tangrad._jit.regions.limits import Limits
-from tangrad._jit.regions.repeats import Stretch, find_stretches
+from tangrad._jit.regions.repeats import (
+    Stretch,
+    Uses,
+    connections,
+    find_stretches,
+    from_outside,
+    program_of,
+    starts_of,
+    uses_of,
+)
 from tangrad._jit.regions.structure import Structures, total
+from tangrad._jit.settings import Limits
 from tangrad.core import DropVar, JaxprEqn, ShapedArray, Var, find_primitive
 from tangrad.core.tools import families
 

@@ -1,23 +1,37 @@
-"""What a long compilation is at: a line now and then, where the setting `log_compiles` asks for it.
-
-A thread looks at the stack of the one that compiles, so nothing has to say its phase; it is there as long as something
-is compiled while the setting is on.
-"""
+"""Compiling: what a long one is at, one for each place where a backend asks for it, and what is remembered of it."""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 from types import CodeType, FrameType
-from typing import ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from tangrad._jit.call import trace_call
-from tangrad.core import thread
+from tangrad.core import ClosedJaxpr, thread
 from tangrad.core.backends import Logger
-from tangrad.core.programs import LoweredProgram
+from tangrad.core.programs import LoweredProgram, compile_program, one_at_a_time
 from tangrad.core.tools import hooks
+
+
+class Compilation(NamedTuple):
+    """What a compiled program remembers of how it was made.
+
+    Attributes:
+        traced, passes, lowered, compiled: seconds. reused: whether the function had been traced before.
+        program: what the backend got. options: with which options.
+    """
+
+    traced: float
+    reused: bool
+    passes: float
+    lowered: float
+    compiled: float
+    program: ClosedJaxpr
+    options: Any
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,3 +84,34 @@ def phase_of(frame: FrameType | None) -> str:
             return found
         frame = frame.f_back
     return "between its stages"
+
+
+class Placed:
+    """Runs a program where its arguments are: one compilation for each place."""
+
+    __slots__ = ("_backend", "_jaxpr", "_name", "_options", "_programs")
+
+    def __init__(self, jaxpr: ClosedJaxpr, backend: Any, name: str, options: dict[str, Any]) -> None:
+        self._jaxpr = jaxpr
+        self._backend = backend
+        self._name = name
+        self._options = options
+        self._programs: dict[Any, Any] = {}
+
+    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        place = self._backend.placement(arrays)
+        program = self._programs.get(place)
+        if program is None:
+            with one_at_a_time((id(self), place)):
+                program = self._programs.get(place)
+                if program is None:
+                    program = self._programs[place] = watched(
+                        self._name,
+                        compile_program,
+                        self._jaxpr,
+                        self._backend,
+                        self._name,
+                        device=place,
+                        **self._options,
+                    )
+        return program.execute(arrays)

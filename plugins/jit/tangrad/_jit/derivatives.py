@@ -1,4 +1,4 @@
-"""How a call of a jitted function is differentiated: its program is, and the results are calls again."""
+"""How a call of a jitted function is differentiated and transposed: its program is, and the results are calls again."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad._jit.primitives import jit_p
 from tangrad.autodiff import (
+    Linear,
     Linearized,
     PartialEval,
     Zero,
+    is_linear,
     is_marked_linear,
     jvp_jaxpr,
     linearize_jaxpr,
     partial_eval_jaxpr,
     symbolic_zeros,
+    transpose_jaxpr,
 )
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var
 
 if TYPE_CHECKING:
     from tangrad.typing import Value, Values
+
 
 jvp = RuleSet("jvp", api=1)
 linearize = RuleSet("linearize", api=1)
@@ -67,3 +71,23 @@ def _(known: Any, args: Values, *, jaxpr: ClosedJaxpr, name: str) -> Any:
         return PartialEval(known_outs, (), None)
     (call,) = _as_call(program.unknown, name).eqns
     return PartialEval(known_outs, residuals, call)
+
+
+transpose = RuleSet("transpose", api=1)
+
+
+@transpose.rule(jit_p)
+@symbolic_zeros
+def _(
+    cotangents: tuple[Value | Zero, ...], *args: Value | Linear, jaxpr: ClosedJaxpr, name: str
+) -> tuple[Value | None, ...]:
+    linear = tuple([is_linear(arg) for arg in args])
+    given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
+    program, nonzero = transpose_jaxpr(jaxpr, linear, given)
+    known = [arg for arg in args if not is_linear(arg)]
+    results = jit_p.bind(
+        *known, *[ct for ct in cotangents if type(ct) is not Zero], jaxpr=program, name=f"transpose_{name}"
+    )
+    found = iter(results)
+    per_unknown = iter([next(found) if has else None for has in nonzero])
+    return tuple([next(per_unknown) if is_unknown else None for is_unknown in linear])

@@ -1,1 +1,0 @@
-"""What compiling a program took, and what became of it: `compiled.report()`."""
