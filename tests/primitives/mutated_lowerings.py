@@ -8,7 +8,7 @@ import numpy as np
 
 from tangrad._backend_numpy.kernels import Kernel
 from tangrad._lax.elementwise.primitives import RoundingMethod
-from tangrad._lax.indexing.dimension_numbers import GatherScatterMode
+from tangrad._lax.indexing.primitives import GatherScatterMode
 
 CLIP = GatherScatterMode.CLIP
 

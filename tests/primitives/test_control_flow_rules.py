@@ -11,7 +11,7 @@ import tangrad
 import tangrad.numpy as tnp
 from tangrad import check_tracer_leaks, lax
 from tangrad import use_backend as backend_setting
-from tangrad._lax.control_flow.counting import counters, sums
+from tangrad._lax.control_flow.programs import counters, sums
 from tangrad.autodiff import partial_eval_jaxpr, transpose_flat
 from tangrad.core import ClosedJaxpr, as_array, dce_jaxpr, typeof
 from tangrad.core.settings import SETTINGS

@@ -8,8 +8,7 @@ import pytest
 import tangrad
 from tangrad import lax
 from tangrad import use_backend as backend_setting
-from tangrad._lax.sorting.bisection import bisect
-from tangrad._lax.sorting.primitives import search_sorted_p
+from tangrad._lax.sorting.primitives import bisect, search_sorted_p
 from tests.primitives.support import (
     BACKENDS,
     agree_everywhere,

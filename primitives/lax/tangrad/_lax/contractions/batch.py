@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
-from tangrad._lax.contractions.dimensions import batched
-from tangrad._lax.contractions.primitives import DotDimensionNumbers, dot_general_p
-from tangrad._lax.contractions.ragged import CONTRACTING, RaggedDotDimensionNumbers, layout, ragged_dot_general_p
+from tangrad._lax.contractions.primitives import (
+    CONTRACTING,
+    DotDimensionNumbers,
+    RaggedDotDimensionNumbers,
+    dot_general_p,
+    free_axes,
+    layout,
+    ragged_dot_general_p,
+)
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad.batching import AxisInfo, move_axis, place_axis
 from tangrad.core import RuleSet
@@ -82,3 +90,34 @@ def _for_each(group_sizes: Value, prefix: tuple[Any, ...]) -> Value:
 
 def _shifted(axes: Any) -> tuple[int, ...]:
     return tuple([axis + 1 for axis in axes])
+
+
+@lru_cache(1024)
+def batched(
+    numbers: DotDimensionNumbers, lhs_rank: int, rhs_rank: int, lhs_dim: int | None, rhs_dim: int | None
+) -> tuple[DotDimensionNumbers, int]:
+    """The contraction of operands with mapped axes, of which at least one is there; and the result's mapped axis.
+
+    Two mapped axes become one more batch dimension; a single one is like any other dimension of its operand. The ranks
+    are those with the mapped axes.
+    """
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
+    if lhs_dim is not None:
+        lhs_contract, lhs_batch = _around(lhs_dim, lhs_contract), _around(lhs_dim, lhs_batch)
+    if rhs_dim is not None:
+        rhs_contract, rhs_batch = _around(rhs_dim, rhs_contract), _around(rhs_dim, rhs_batch)
+    if lhs_dim is not None and rhs_dim is not None:
+        batch = (lhs_dim, *lhs_batch), (rhs_dim, *rhs_batch)
+        return DotDimensionNumbers(((lhs_contract, rhs_contract), batch)), 0
+    made = DotDimensionNumbers(((lhs_contract, rhs_contract), (lhs_batch, rhs_batch)))
+    lhs_free = free_axes(lhs_rank, lhs_contract, lhs_batch)
+    if lhs_dim is not None:
+        return made, len(lhs_batch) + lhs_free.index(lhs_dim)
+    rhs_free = free_axes(rhs_rank, rhs_contract, rhs_batch)
+    assert rhs_dim is not None
+    return made, len(lhs_batch) + len(lhs_free) + rhs_free.index(rhs_dim)
+
+
+def _around(dim: int, axes: Sequence[int]) -> tuple[int, ...]:
+    """Axes counted without a mapped one, counted with it."""
+    return tuple([axis + (axis >= dim) for axis in axes])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._lax.contractions.primitives import dot_general_p, result_shape
-from tangrad._lax.contractions.ragged import ragged_dot_general_p, ragged_result_shape
+from tangrad._lax.contractions.primitives import dot_general_p, ragged_dot_general_p, ragged_result_shape, result_shape
 from tangrad.core import RuleSet
 from tangrad.extend.masking import Sizes
 from tangrad.typing import Dimensions, Value

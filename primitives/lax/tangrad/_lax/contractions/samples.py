@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._lax.contractions.primitives import dot_general_p
-from tangrad._lax.contractions.ragged import ragged_dot_general_p, ragged_numbers
+from tangrad._lax.contractions.primitives import dot_general_p, ragged_dot_general_p, ragged_numbers
 from tangrad.conformance import Sample, draw
 
 if TYPE_CHECKING:

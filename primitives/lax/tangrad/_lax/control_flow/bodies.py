@@ -1,17 +1,13 @@
-"""The functions that users hand to control flow, as programs.
-
-What such a function closes over becomes its first arguments: a value of an outer trace must be an operand of the
-equation that the function ends up in, and an array that is an operand can change without compiling anew. Programs are
-remembered by the function that they were traced from, unless they closed over values of an outer trace.
-"""
+"""The functions that users hand to control flow, as programs; and what is said when their results differ."""
 
 from __future__ import annotations
 
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tangrad import tree
 from tangrad.core import (
     Array,
     ClosedJaxpr,
@@ -27,10 +23,86 @@ from tangrad.core import (
 )
 from tangrad.core.caches import JaxprCache, free_after_fork, register_cache
 from tangrad.core.settings import cache_context
+from tangrad.tree_util import PyTreeDef, equality_errors, keystr
 from tangrad.typing import Value
 
-if TYPE_CHECKING:
-    from tangrad.tree_util import PyTreeDef
+
+def check_trees(what: str, first_name: str, first: PyTreeDef, second_name: str, second: PyTreeDef) -> None:
+    """Raise TypeError unless two structures are equal, naming where they differ."""
+    if first == second:
+        return
+    one = first.unflatten([_Value()] * first.num_leaves)
+    other = second.unflatten([_Value()] * second.num_leaves)
+    differences = [
+        f"  at {second_name}{keystr(path)}: {first_name} has {_shown(a)}, {second_name} has {_shown(b)}; {why}"
+        for path, a, b, why in equality_errors(one, other)
+    ]
+    raise TypeError(
+        f"{what}: {first_name} and {second_name} must have the same tree structure.\n"
+        f"  {first_name}: {first}\n  {second_name}: {second}\n" + "\n".join(differences)
+    )
+
+
+class _Value:
+    """Stands for an array where only the structure of a tree counts."""
+
+
+def _shown(kind: str) -> str:
+    return kind.replace("a _Value", "an array")
+
+
+def check_types(
+    what: str,
+    treedef: PyTreeDef,
+    first_name: str,
+    first: Sequence[ShapedArray],
+    second_name: str,
+    second: Sequence[ShapedArray],
+    hint: str,
+) -> None:
+    """Raise TypeError unless the types of two trees of one structure agree, naming the leaves that differ."""
+    paths = None
+    differences = []
+    for position, (one, other) in enumerate(zip(first, second)):
+        if one.shape == other.shape and one.dtype == other.dtype:
+            continue
+        if paths is None:
+            paths = [keystr(path) for path, _ in tree.leaves_with_path(treedef.unflatten(range(treedef.num_leaves)))]
+        differences.append(
+            f"  at {second_name}{paths[position]}: {first_name} has {one.str_short()}, {second_name} has "
+            f"{other.str_short()}; {_why(one, other)}"
+        )
+    if differences:
+        raise TypeError(
+            f"{what}: {first_name} and {second_name} must have equal types.\n"
+            f"  {first_name}: {_types(treedef, first)}\n  {second_name}: {_types(treedef, second)}\n"
+            + "\n".join(differences)
+            + f"\n{hint}"
+        )
+
+
+def _why(one: ShapedArray, other: ShapedArray) -> str:
+    reasons = []
+    if one.shape != other.shape:
+        reasons.append("the shapes differ")
+    if one.dtype != other.dtype:
+        reasons.append("the dtypes differ")
+    return " and ".join(reasons)
+
+
+class _Type:
+    """The type of an array, printed as such."""
+
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return str(self.aval.str_short())
+
+
+def _types(treedef: Any, avals: Sequence[ShapedArray]) -> Any:
+    return treedef.unflatten([_Type(aval) for aval in avals])
+
 
 SIGNATURE_LIMIT = 64  # programs kept for one function
 

@@ -9,9 +9,16 @@ from typing import Any, TypeVar, TypeVarTuple, Unpack, overload
 import numpy as np
 
 from tangrad import tree
-from tangrad._lax.control_flow.bodies import Body, flat_operands, function_name, trace_body, with_common_consts
+from tangrad._lax.control_flow.bodies import (
+    Body,
+    check_trees,
+    check_types,
+    flat_operands,
+    function_name,
+    trace_body,
+    with_common_consts,
+)
 from tangrad._lax.control_flow.evaluation import branch_of_values
-from tangrad._lax.control_flow.mismatches import check_trees, check_types
 from tangrad._lax.control_flow.primitives import cond_p, platform_dependent_p
 from tangrad._lax.control_flow.programs import forwarded, rearranged
 from tangrad._lax.elementwise.primitives import clamp_p, convert_element_type_p, ne_p

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._lax.control_flow.halves import equation
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad._lax.control_flow.programs import kept, rearranged, without_effects
-from tangrad._lax.control_flow.residuals import BranchResiduals, LoopResiduals, second_half
+from tangrad._lax.control_flow.residuals import BranchResiduals, LoopResiduals, equation, second_half
 from tangrad.autodiff import PartialEval, is_marked_linear, partial_eval_jaxpr
 from tangrad.core import ClosedJaxpr, Primitive, RuleSet, Var
 from tangrad.core.caches import JaxprCache, register_cache

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._lax.control_flow.halves import equation
 from tangrad._lax.control_flow.primitives import CHOICES, rows_type, scan_p, split_list
 from tangrad._lax.control_flow.programs import kept, rearranged
-from tangrad._lax.control_flow.residuals import BranchResiduals, second_half
+from tangrad._lax.control_flow.residuals import BranchResiduals, equation, second_half
 from tangrad.core import JaxprEqn, RuleSet, Var
 from tangrad.extend.custom_rules import Recomputation
 

@@ -9,13 +9,8 @@ import numpy as np
 
 from tangrad._lax.control_flow.scans import scan
 from tangrad._lax.elementwise.primitives import convert_element_type_p
-from tangrad._lax.indexing.dimension_numbers import (
-    GatherScatterMode,
-    ScatterDimensionNumbers,
-    gather_of,
-    window_sizes,
-)
 from tangrad._lax.indexing.functions import gather, scatter
+from tangrad._lax.indexing.primitives import GatherScatterMode, ScatterDimensionNumbers, gather_of, window_sizes
 from tangrad._lax.operands import operand as as_named_operand
 from tangrad._lax.structure.functions.shapes import reshape, transpose
 from tangrad.core import Array, api_boundary, as_operand

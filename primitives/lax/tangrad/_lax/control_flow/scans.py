@@ -1,4 +1,4 @@
-"""`scan`: a function along the first axis of arrays, with a carry."""
+"""`scan`: a function along the first axis of arrays, with a carry; `associative_scan`, and `polynomial`."""
 
 from __future__ import annotations
 
@@ -6,18 +6,45 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
+import numpy as np
+
 from tangrad import tree
-from tangrad._lax.control_flow.bodies import Body, flat_operands, function_name, trace_body
-from tangrad._lax.control_flow.mismatches import check_trees, check_types
+from tangrad._lax.checks import check_int
+from tangrad._lax.control_flow.bodies import Body, check_trees, check_types, flat_operands, function_name, trace_body
 from tangrad._lax.control_flow.primitives import row_type, same_type, scan_p
 from tangrad._lax.control_flow.programs import as_different, forwarded, rearranged
-from tangrad._lax.elementwise.primitives import convert_element_type_p
-from tangrad._lax.structure.functions import index_in_dim, stack
-from tangrad.core import Array, ClosedJaxpr, ShapedArray, api_boundary, as_array, dtypes, is_concrete, thread
+from tangrad._lax.elementwise.functions import add, convert_element_type, mul
+from tangrad._lax.elementwise.primitives import add_p, convert_element_type_p, or_p
+from tangrad._lax.operands import constant, operand
+from tangrad._lax.reductions.decompositions import nothing_added
+from tangrad._lax.structure.functions import (
+    broadcast_in_dim,
+    broadcast_shapes,
+    concatenate,
+    expand_dims,
+    full_like,
+    index_in_dim,
+    pad,
+    rev,
+    slice_in_dim,
+    stack,
+)
+from tangrad.core import (
+    Array,
+    ClosedJaxpr,
+    ShapedArray,
+    Tracer,
+    api_boundary,
+    as_array,
+    dtypes,
+    is_concrete,
+    literal,
+    thread,
+)
 from tangrad.core.transformations import join_named_shapes
 from tangrad.errors import ConcretizationTypeError
 from tangrad.tree_util import PyTreeDef, keystr
-from tangrad.typing import Params, PyTree, Value
+from tangrad.typing import ArrayLike, Dimensions, Params, PyTree, Value
 
 Carry = TypeVar("Carry")
 X = TypeVar("X")
@@ -294,3 +321,161 @@ def _in_python(f: Any, init: Any, slices: list[Value], xs_tree: Any, length: int
     if reverse:
         results.reverse()
     return carry, tree.map(lambda *parts: stack([as_array(part) for part in parts]), *results)
+
+
+# --- running combinations in a logarithmic number of steps ---
+
+# Of what transfer guards ask: these bring numbers of their own.
+COPIES_FROM_HOST = dict.fromkeys(["associative_scan"], True)
+
+
+T = TypeVar("T")
+
+
+@api_boundary
+def associative_scan(fn: Callable[[T, T], T], elems: T, reverse: bool = False, axis: int = 0) -> T:
+    """Combine each element with all before it, by a function that is associative.
+
+    Element i of the result is `fn(…fn(fn(x[0], x[1]), x[2])…, x[i])`. Pairs are combined side by side: the depth
+    is the logarithm of the length; `fn` gets many elements at once.
+
+    Args:
+        fn: a function of two trees of arrays, vectorised along `axis`, that returns one like them. It must be
+            associative: `fn(a, fn(b, c)) == fn(fn(a, b), c)`.
+        elems: arrays with one size along `axis`, and trees of them.
+        reverse: whether to combine from the end.
+        axis: the axis; negative: from the end.
+
+    Returns:
+        A tree like `elems`.
+
+    Raises:
+        TypeError: for an `fn` that is no function; ValueError: for an axis that does not exist, and sizes that differ.
+
+    >>> import tangrad
+    >>> tangrad.lax.associative_scan(tangrad.lax.add, tangrad.numpy.arange(5))
+    Array([ 0,  1,  3,  6, 10], dtype=int32)
+    """
+    if not callable(fn):
+        raise TypeError(f"associative_scan: fn must be a function, got {fn!r} of type {type(fn).__name__}")
+    leaves, treedef = flat_operands(elems, "associative_scan", "elems")
+    if not leaves:
+        return elems
+    ndim = leaves[0].aval.ndim
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"associative_scan: axis {axis} does not exist in {leaves[0].aval.str_short()}")
+    axis %= ndim
+    sizes = [leaf.aval.shape[axis] if axis < leaf.aval.ndim else None for leaf in leaves]
+    if any([size is None or size != sizes[0] for size in sizes]):
+        shapes = ", ".join([leaf.aval.str_short() for leaf in leaves])
+        raise ValueError(f"associative_scan: all arrays must have one size along axis {axis}, got {shapes}")
+    if reverse:
+        leaves = [rev(leaf, (axis,)) for leaf in leaves]
+
+    def combine(one: Sequence[Value], other: Sequence[Value]) -> list[Array]:
+        out = tree.leaves(fn(treedef.unflatten(one), treedef.unflatten(other)))
+        if len(out) != len(one):
+            raise TypeError(f"associative_scan: fn must return a tree like its arguments, {treedef}")
+        return list(out)
+
+    results = _scan(combine, leaves, axis)
+    if reverse:
+        results = [rev(result, (axis,)) for result in results]
+    return treedef.unflatten(results)
+
+
+def _scan(combine: Callable[..., list[Any]], elems: list[Value], axis: int) -> list[Value]:
+    """Neighbours combined; the scan of these is every second result, and the others need one step more."""
+    size = elems[0].shape[axis]
+    if size < 2:
+        return elems
+    evens, odds = _every_second(elems, axis, 0, size - 1), _every_second(elems, axis, 1, size)
+    odd = _scan(combine, combine(evens, odds), axis)
+    later = _every_second(elems, axis, 2, size)
+    shorter = [slice_in_dim(x, 0, x.shape[axis] - 1, 1, axis) for x in odd] if size % 2 == 0 else odd
+    even = combine(shorter, later) if size > 2 else later
+    even = [concatenate([slice_in_dim(x, 0, 1, 1, axis), y], axis) for x, y in zip(elems, even)]
+    return [_interleave(one, other, axis) for one, other in zip(even, odd)]
+
+
+def _every_second(elems: Sequence[Value], axis: int, start: int, limit: int) -> list[Array]:
+    return [slice_in_dim(x, start, max(limit, start), 2, axis) for x in elems]
+
+
+def _interleave(evens: Value, odds: Value, axis: int) -> Array:
+    """x0 y0 x1 y1 …: both padded at each other's places with what changes no number, and added."""
+    dtype = evens.dtype
+    zero = literal(False, dtype, False) if dtype.name == "bool" else nothing_added(dtype)
+    config = [(0, 0, 0)] * evens.ndim
+    longer = evens.shape[axis] > odds.shape[axis]
+    config[axis] = (0, 0 if longer else 1, 1)
+    one = pad(evens, zero, config)
+    config[axis] = (1, 1 if longer else 0, 1)
+    other = pad(odds, zero, config)
+    return or_p.bind(one, other) if dtype.name == "bool" else add_p.bind(one, other)
+
+
+# --- polynomials ---
+
+UNROLLED = 8  # so many steps are written out; more are a loop, which compiles in the same time for any degree
+
+
+def polynomial(x: ArrayLike, coeffs: Sequence[ArrayLike], *, unroll: int | None = None) -> Array:
+    """The polynomial with the given coefficients: `coeffs[0] + coeffs[1] x + coeffs[2] x² + …`.
+
+    Args:
+        x: an array or number, integer, floating or complex.
+        coeffs: numbers, or arrays that broadcast with `x` dimension by dimension, the constant one first; they are
+            taken in the dtype of `x`.
+        unroll: up to how many steps are written out one by one before a loop is made of them; None: 8.
+
+    Returns:
+        An array of the dtype of `x` and of the shape to which `x` and the coefficients broadcast; zeros, if there are
+        no coefficients.
+
+    Raises:
+        TypeError: for what is no array, and an `unroll` that is no integer.
+        ValueError: for shapes that do not fit, and an `unroll` that is negative.
+
+    >>> import tangrad
+    >>> tangrad.lax.polynomial(3.0, [1.0, 5.0, 2.0])
+    Array(34., dtype=float32, weak_type=True)
+    """
+    limit = UNROLLED if unroll is None else check_int("polynomial", unroll, "unroll")
+    if limit < 0:
+        raise ValueError(f"polynomial: unroll must not be negative, got {limit}")
+    made = operand("polynomial", x)
+    factors = [_in_dtype(factor, made) for factor in coeffs]
+    if not factors:
+        return full_like(made, 0)
+    shape = _common_shape([value.aval.shape for value in (made, *factors)])
+    result = _in_shape(factors.pop(), shape)
+    if len(factors) <= limit:
+        for factor in reversed(factors):
+            result = add(mul(result, made), factor)
+        return as_array(result)
+    if any([factor.aval.shape for factor in factors]):
+        factors = [_in_shape(factor, shape) for factor in factors]
+    steps = concatenate([expand_dims(factor, (0,)) for factor in factors], 0)
+    result, _ = scan(lambda total, factor: (add(mul(total, made), factor), None), result, steps, reverse=True)
+    return as_array(result)
+
+
+def _common_shape(shapes: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    try:
+        return broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError(f"polynomial: x and coeffs must broadcast together, got shapes {shapes}") from None
+
+
+def _in_dtype(factor: ArrayLike, x: Any) -> Any:
+    """A coefficient in the dtype of `x`: a number with its weak type, too."""
+    if not isinstance(factor, Tracer) and np.ndim(factor) == 0:  # type: ignore[arg-type]
+        value = factor if isinstance(factor, (bool, int, float, complex)) else np.asarray(factor)
+        return operand("polynomial", constant(value, x.aval.dtype, x.aval.weak_type), "coeffs")  # type: ignore[arg-type]
+    return convert_element_type(operand("polynomial", factor, "coeffs"), x.aval.dtype)
+
+
+def _in_shape(value: Any, shape: Dimensions) -> Any:
+    rank = len(value.aval.shape)
+    return value if value.aval.shape == shape else broadcast_in_dim(value, shape, tuple(range(rank)))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._lax.control_flow.halves import of_one_type, with_zeros
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, while_p
+from tangrad._lax.control_flow.residuals import of_one_type, with_zeros
 from tangrad.autodiff import (
     Linear,
     Zero,

@@ -1,12 +1,11 @@
-"""Matrices said with primitives of `tangrad-lax`, beyond those of `tangrad._lax.linalg.matrices`."""
+"""Matrices said with primitives of `tangrad-lax`, beyond those of `tangrad._lax.linalg.primitives`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tangrad._lax.elementwise import functions as e
-from tangrad._lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
-from tangrad._lax.indexing.primitives import gather_p
+from tangrad._lax.indexing.primitives import GatherDimensionNumbers, GatherScatterMode, gather_p
 from tangrad._lax.reductions.functions import reduce_sum
 from tangrad._lax.sorting.primitives import sort_p
 from tangrad._lax.structure import functions as s

@@ -1,4 +1,4 @@
-"""The public functions of `tangrad.lax.linalg` that decompose matrices."""
+"""The public functions of `tangrad.lax.linalg` that decompose matrices, or bring them to a reduced form."""
 
 from __future__ import annotations
 
@@ -6,11 +6,23 @@ from typing import Any, Literal, overload
 
 from tangrad._lax.checks import FLOATING, check_dtype, check_int, check_same_dtype
 from tangrad._lax.decompositions import primitives as p
-from tangrad._lax.decompositions.algorithms import EighImplementation, EigImplementation, SvdAlgorithm, check_algorithm
-from tangrad._lax.decompositions.composites import reflected
+from tangrad._lax.decompositions.primitives import (
+    EighImplementation,
+    EigImplementation,
+    SvdAlgorithm,
+    check_algorithm,
+    reflected,
+)
 from tangrad._lax.elementwise import functions as e
-from tangrad._lax.linalg.checks import check_ranks, check_square
-from tangrad._lax.linalg.matrices import adjoint, lower_triangle, product, symmetrized, transposed
+from tangrad._lax.linalg.primitives import (
+    adjoint,
+    check_ranks,
+    check_square,
+    lower_triangle,
+    product,
+    symmetrized,
+    transposed,
+)
 from tangrad._lax.operands import operand
 from tangrad._lax.structure import functions as s
 from tangrad.core import Array, ShapedArray
@@ -388,3 +400,75 @@ def _check_symmetric_product(name: str, a: ShapedArray, c: ShapedArray) -> None:
     check_square(name, c, "c_matrix")
     if a.shape[-2] != c.shape[-1]:
         raise ValueError(f"{name}: a_matrix must have as many rows as c_matrix, got shapes {a.shape} and {c.shape}")
+
+
+def schur(x: ArrayLike, *, compute_schur_vectors: bool = True) -> tuple[Any, ...]:
+    """The Schur form x = Z T Zᴴ.
+
+    Args:
+        x: an array of shape (..., n, n), of float32, float64, complex64 or complex128.
+        compute_schur_vectors: whether to return Z too.
+
+    Returns:
+        T, an upper triangular matrix; for real dtypes with blocks of two rows on its diagonal, where eigenvalues are
+        not real; and the unitary Z. Both are of the type of `x`.
+
+    Raises:
+        TypeError: for other dtypes.
+        ValueError: for matrices that are not square.
+
+    >>> import numpy as np
+    >>> import tangrad
+    >>> t, z = tangrad.lax.linalg.schur(np.array([[2.0, 1.0], [0.0, 3.0]]))
+    >>> t
+    Array([[2., 1.],
+           [0., 3.]], dtype=float32)
+    """
+    return tuple(p.schur_p.bind(operand("schur", x, "x"), compute_schur_vectors=bool(compute_schur_vectors)))
+
+
+def hessenberg(a: ArrayLike) -> tuple[Any, Any]:
+    """The Hessenberg form a = Q H Qᴴ, as LAPACK keeps it.
+
+    Args:
+        a: an array of shape (..., n, n), of float32, float64, complex64 or complex128.
+
+    Returns:
+        An array of the type of `a` with H from the first diagonal below the main one up, and below it the Householder
+        vectors of Q; and their factors, of shape (..., n - 1).
+
+    Raises:
+        TypeError: for other dtypes.
+        ValueError: for matrices that are not square.
+
+    >>> import numpy as np
+    >>> import tangrad
+    >>> h, taus = tangrad.lax.linalg.hessenberg(np.eye(3))
+    >>> h.shape, taus.shape
+    ((3, 3), (2,))
+    """
+    return tuple(p.hessenberg_p.bind(operand("hessenberg", a, "a")))
+
+
+def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
+    """The tridiagonal form a = Q T Qᴴ of symmetric or Hermitian matrices, as LAPACK keeps it.
+
+    Args:
+        a: an array of shape (..., n, n), of float32, float64, complex64 or complex128.
+        lower: which triangle is read, and holds the Householder vectors of Q.
+
+    Returns:
+        An array of the type of `a` with the vectors; the diagonal of T, of shape (..., n) and the real dtype of `a`;
+        the diagonal beside it, of shape (..., n - 1); and the factors of the reflections, likewise.
+
+    Raises:
+        TypeError: for other dtypes.
+        ValueError: for matrices that are not square.
+
+    >>> import numpy as np
+    >>> import tangrad
+    >>> _, diagonal, beside, _ = tangrad.lax.linalg.tridiagonal(np.array([[2.0, 1.0], [1.0, 3.0]]))
+    >>> diagonal
+    Array([2., 3.], dtype=float32)
+    """
+    return tuple(p.tridiagonal_p.bind(operand("tridiagonal", a, "a"), lower=bool(lower)))

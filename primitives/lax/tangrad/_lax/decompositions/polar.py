@@ -16,7 +16,7 @@ from tangrad._lax.control_flow.loops import while_loop
 from tangrad._lax.decompositions.functions import qr
 from tangrad._lax.elementwise import functions as e
 from tangrad._lax.linalg.functions import cholesky, triangular_solve
-from tangrad._lax.linalg.matrices import adjoint, product, symmetrized
+from tangrad._lax.linalg.primitives import adjoint, product, symmetrized
 from tangrad._lax.operands import operand
 from tangrad._lax.reductions import functions as r
 from tangrad._lax.structure import functions as s

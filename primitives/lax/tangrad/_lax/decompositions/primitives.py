@@ -1,22 +1,133 @@
-"""Decompositions of matrices, and the types of their results.
-
-Matrices are the last two dimensions of an array; those before them are a batch. What fails for a matrix (NaN in it,
-iterations that do not converge) gives NaN for it, and leaves the others of the batch alone.
-"""
+"""Decompositions of matrices: the algorithms that there are for them, and the types of their results."""
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import numpy as np
 
 from tangrad._lax.checks import INTEGER, check_dtype, check_int, check_same_dtype
-from tangrad._lax.decompositions.algebra import cropped, padded
-from tangrad._lax.decompositions.composites import householder_product as _householder_product
-from tangrad._lax.linalg.checks import check_ranks, check_square, check_wide
-from tangrad._lax.linalg.matrices import upper_triangle
+from tangrad._lax.decompositions.algebra import column, cropped, padded, with_diagonal
+from tangrad._lax.elementwise import functions as e
+from tangrad._lax.linalg.functions import triangular_solve
+from tangrad._lax.linalg.primitives import (
+    adjoint,
+    check_ranks,
+    check_square,
+    check_wide,
+    conjugated,
+    lower_triangle,
+    product,
+    upper_triangle,
+)
+from tangrad._lax.structure import functions as s
 from tangrad.core import Array, PrimitiveSet, ShapedArray, dtypes
+from tangrad.core.caches import exact_equality
 from tangrad.typing import DType, Value
+
+
+@exact_equality
+class SvdAlgorithm(enum.Enum):
+    """Ways to a singular value decomposition: on CPUs all but JACOBI and POLAR, which come to the same.
+
+    >>> import numpy as np
+    >>> import tangrad
+    >>> x = np.array([[2.0, 0.0], [0.0, 1.0]])
+    >>> tangrad.lax.linalg.svd(x, compute_uv=False, algorithm=tangrad.lax.linalg.SvdAlgorithm.QR)
+    Array([2., 1.], dtype=float32)
+    """
+
+    DEFAULT = "default"
+    QR = "QR"
+    JACOBI = "Jacobi"
+    POLAR = "polar"
+    DIVIDE_AND_CONQUER = "divide_and_conquer"
+
+
+@exact_equality
+class EighImplementation(enum.Enum):
+    """Ways to the eigenvalues of Hermitian matrices: on CPUs there is QR.
+
+    >>> import tangrad
+    >>> tangrad.lax.linalg.EighImplementation("qr")
+    <EighImplementation.QR: 'qr'>
+    """
+
+    QR = "qr"
+    JACOBI = "jacobi"
+    QDWH = "qdwh"
+
+
+@exact_equality
+class EigImplementation(enum.Enum):
+    """Libraries for the eigenvalues of other matrices: on CPUs there is LAPACK.
+
+    >>> import tangrad
+    >>> tangrad.lax.linalg.EigImplementation("lapack")
+    <EigImplementation.LAPACK: 'lapack'>
+    """
+
+    CUSOLVER = "cusolver"
+    MAGMA = "magma"
+    LAPACK = "lapack"
+
+
+_OF_LAPACK: dict[type[enum.Enum], tuple[enum.Enum, ...]] = {
+    SvdAlgorithm: (SvdAlgorithm.DEFAULT, SvdAlgorithm.QR, SvdAlgorithm.DIVIDE_AND_CONQUER),
+    EighImplementation: (EighImplementation.QR,),
+    EigImplementation: (EigImplementation.LAPACK,),
+}
+
+
+def check_algorithm(name: str, argument: str, kind: type[enum.Enum], value: Any) -> None:
+    """Raise TypeError for what is no algorithm, NotImplementedError for one that is not there; None is the usual."""
+    if value is None:
+        return
+    if not isinstance(value, kind):
+        raise TypeError(f"{name}: {argument} must be a lax.linalg.{kind.__name__} or None, got {value!r}")
+    available = _OF_LAPACK[kind]
+    if value not in available:
+        names = ", ".join([item.name for item in available])
+        raise NotImplementedError(f"{name}: {argument} {value.name} is not there; there are: {names}")
+
+
+# --- what some are made of, in terms of others: their decompositions ---
+
+
+def accumulated(a: Value, taus: Value) -> tuple[Any, Any, Any]:
+    """V, M and D, with which the product of reflections is I - V M⁻¹ D Vᴴ.
+
+    D has the factors τ on its diagonal, and M = I + D S, where S has the products of the vectors above its diagonal.
+    That is (D⁻¹ + S)⁻¹ of Joffrain, Low, Quintana-Ortí, van de Geijn, Van Zee, Accumulating Householder
+    transformations, revisited, ACM TOMS 32, 2006, without the reciprocals: a factor may be 0.
+    """
+    rows, count = a.aval.shape[-2], taus.aval.shape[-1]
+    vectors = with_diagonal(lower_triangle(cropped(a, rows, count), -1), 1)
+    factors = column(taus)
+    products = upper_triangle(product(adjoint(vectors), vectors), 1)
+    return vectors, with_diagonal(e.mul(factors, products), 1), factors
+
+
+def householder_product(a: Value, taus: Value) -> Array:
+    """The first columns of the product of reflections."""
+    vectors, mixing, factors = accumulated(a, taus)
+    first = adjoint(cropped(vectors, a.aval.shape[-1], taus.aval.shape[-1]))
+    inner = triangular_solve(mixing, e.mul(factors, first), left_side=True)
+    return e.sub(with_diagonal(s.zeros_like_array(a), 1), product(vectors, inner))
+
+
+def reflected(a: Any, taus: Any, c: Any, inversely: bool) -> Array:
+    """The product of reflections, or its inverse, times other matrices."""
+    vectors, mixing, factors = accumulated(a, taus)
+    inner = product(adjoint(vectors), c)
+    if inversely:
+        solved = triangular_solve(mixing, inner, left_side=True, transpose_a=True, conjugate_a=True)
+        return e.sub(c, product(vectors, e.mul(conjugated(factors), solved)))
+    return e.sub(c, product(vectors, triangular_solve(mixing, e.mul(factors, inner), left_side=True)))
+
+
+# --- the primitives ---
 
 decompositions = PrimitiveSet("decompositions", api=1)
 
@@ -95,7 +206,7 @@ def geqp3_p(a: ShapedArray) -> tuple[ShapedArray, ...]:
     )
 
 
-@decompositions.primitive(name="householder_product", decompose=_householder_product)
+@decompositions.primitive(name="householder_product", decompose=householder_product)
 def householder_product_p(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
     """The first columns of the product of the reflections that geqrf made."""
     name = "householder_product"

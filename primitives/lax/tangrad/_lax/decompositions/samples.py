@@ -10,7 +10,7 @@ from tangrad._lax.decompositions.algebra import dominated
 from tangrad._lax.decompositions.primitives import decompositions
 from tangrad._lax.elementwise.functions import abs as absolute
 from tangrad._lax.elementwise.functions import square
-from tangrad._lax.linalg.matrices import symmetrized
+from tangrad._lax.linalg.primitives import symmetrized
 from tangrad._lax.structure.functions import rev
 from tangrad.conformance import Sample, draw
 from tangrad.core import as_operand

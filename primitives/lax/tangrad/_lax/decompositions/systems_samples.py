@@ -8,7 +8,7 @@ import numpy as np
 
 from tangrad._lax.decompositions.algebra import dominated
 from tangrad._lax.decompositions.systems import systems
-from tangrad._lax.linalg.matrices import symmetrized
+from tangrad._lax.linalg.primitives import symmetrized
 from tangrad.conformance import Sample, draw
 from tangrad.core import as_operand
 

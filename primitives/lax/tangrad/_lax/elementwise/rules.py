@@ -1,7 +1,7 @@
 """The rules of the elementwise primitives where all but one act element by element.
 
-The one is `bitcast_convert_type`: a change of width adds or consumes the last dimension. Derivatives are in `jvp` and
-`transpose`, and what may fail in `checkify`.
+The one is `bitcast_convert_type`: a change of width adds or consumes the last dimension. What may fail is in
+`tangrad._lax.checkify`.
 """
 
 from __future__ import annotations

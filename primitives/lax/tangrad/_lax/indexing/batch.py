@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tangrad._lax.indexing.dimension_numbers import GatherDimensionNumbers, ScatterDimensionNumbers, one_of
-from tangrad._lax.indexing.primitives import SCATTERS, gather_p
+from tangrad._lax.indexing.primitives import SCATTERS, GatherDimensionNumbers, ScatterDimensionNumbers, gather_p, one_of
 from tangrad.batching import AxisInfo, place_axis, to_front
 from tangrad.core import Primitive, RuleSet
 from tangrad.typing import Dimensions, Dims, Value, Values

@@ -9,11 +9,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._lax.indexing import primitives as p
-from tangrad._lax.indexing.dimension_numbers import (
-    GatherDimensionNumbers,
-    GatherScatterMode,
-    ScatterDimensionNumbers,
-)
+from tangrad._lax.indexing.primitives import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from tangrad._lax.operands import operand as as_named_operand
 from tangrad._lax.structure.primitives import concatenate_p, reshape_p
 from tangrad.core import Array, Primitive, as_operand, dtypes, literal

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.elementwise.primitives import clamp_p, convert_element_type_p, gt_p, select_n_p
-from tangrad._lax.indexing.dimension_numbers import GatherScatterMode, window_sizes
-from tangrad._lax.indexing.primitives import SCATTERS, gather_p
+from tangrad._lax.indexing.primitives import SCATTERS, GatherScatterMode, gather_p, window_sizes
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p, slice_p
 from tangrad.core import Array, Primitive, RuleSet, literal
 from tangrad.core.arguments import is_symbolic

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._lax.indexing.dimension_numbers import (
+from tangrad._lax.indexing.primitives import (
+    SCATTERS,
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
+    gather_p,
 )
-from tangrad._lax.indexing.primitives import SCATTERS, gather_p
 from tangrad.conformance import Sample, draw
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tangrad._lax.checks import COMPLEX, is_kind
-from tangrad._lax.linalg.matrices import symmetrized
-from tangrad._lax.linalg.primitives import cholesky_p, cholesky_update_p, triangular_solve_p
+from tangrad._lax.linalg.primitives import cholesky_p, cholesky_update_p, symmetrized, triangular_solve_p
 from tangrad._lax.operands import operand
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, squeeze_p
 from tangrad.core import Array

@@ -1,4 +1,4 @@
-"""The rules of factors and triangular systems, but for tangents (`jvp`), cotangents and shardings."""
+"""The rules of factors and triangular systems, but for derivatives and shardings."""
 
 from __future__ import annotations
 

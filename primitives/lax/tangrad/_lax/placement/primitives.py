@@ -1,10 +1,23 @@
-"""The primitive of the family: the same array on another device."""
+"""An array on another device: the primitive; and results with a sharding (`out_sharding`)."""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from tangrad.core import Array, PrimitiveSet, ShapedArray, as_array
+from tangrad.core import (
+    Array,
+    Device,
+    PrimitiveSet,
+    ShapedArray,
+    Sharding,
+    as_array,
+    as_operand,
+    get_aval,
+    is_array_value,
+)
+from tangrad.core.backends import as_sharding
 from tangrad.core.caches import exact_equality
 from tangrad.typing import Params, Value, Values
 
@@ -42,3 +55,70 @@ def _move(args: Values, params: Params) -> Value:
 def device_put_p(x: ShapedArray, *, target: Target) -> ShapedArray:
     """The same array on another device."""
     return x
+
+
+# --- results with a sharding ---
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def stated(out_sharding: Any, what: str) -> Sharding | None:
+    """The sharding that `out_sharding` means; None where it says nothing, as that of a type without a sharding does."""
+    if out_sharding is None or getattr(out_sharding, "is_unspecified", False):
+        return None
+    return as_sharding(out_sharding, what)
+
+
+def constrained(x: Array, out_sharding: Any) -> Array:
+    """`x`, sharded as `out_sharding` says: None (unconstrained), a sharding, or a partition spec.
+
+    Raises TypeError for what is none of these, ValueError where `x` cannot be cut so.
+    """
+    sharding = stated(out_sharding, "out_sharding")
+    if sharding is None:
+        return x
+    sharding.check_shape(x.shape, "out_sharding: the result")
+    return sharding.constrain(as_array(x) if get_aval(x).infer_types is None else x)
+
+
+def sharded_call(out_sharding: Any, function: Callable[..., Any], *args: Any, **options: object) -> Array:
+    """Call a function, and constrain its result to `out_sharding`.
+
+    It gets operands without shardings in their types: between them and the result the compiler decides.
+    """
+    return constrained(function(*[with_plain_type(arg) for arg in args], **options), out_sharding)
+
+
+def with_plain_type(value: Any) -> Any:
+    """An operand, or a list of them, without the sharding in its type; anything else as it is."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([with_plain_type(item) for item in value])
+    if not is_array_value(value):
+        return value
+    aval: Any = get_aval(value)
+    return value if aval.infer_types is None else aval.as_plain(as_operand(value))
+
+
+def takes_out_sharding(function: Function) -> Function:
+    """Decorator that gives a function that makes a new array the keyword argument `out_sharding`."""
+
+    @functools.wraps(function)
+    def made(*args: Any, out_sharding: Any = None, **options: object) -> Array:
+        found = function(*args, **options)
+        return found if out_sharding is None else constrained(found, out_sharding)
+
+    return made  # type: ignore[return-value]
+
+
+def place_of(name: str, device: Any, out_sharding: Any) -> Device | Sharding | None:
+    """Where a new array is placed: one of the two arguments, or None. Raises ValueError where both are given."""
+    if out_sharding is None:
+        return device
+    if device is not None:
+        raise ValueError(f"{name} takes device or out_sharding, not both; got {device!r} and {out_sharding!r}")
+    return stated(out_sharding, f"{name} out_sharding")
+
+
+def is_device(place: Any) -> bool:
+    """Whether a place is one device; else it is a sharding, or stands for one."""
+    return isinstance(place, Device)

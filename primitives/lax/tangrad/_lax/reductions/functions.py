@@ -10,7 +10,7 @@ from typing import Any
 
 from tangrad._lax.checks import check_int
 from tangrad._lax.operands import operand as _as_operand
-from tangrad._lax.placement.out_sharding import sharded_call
+from tangrad._lax.placement.primitives import sharded_call
 from tangrad._lax.reductions import primitives as p
 from tangrad._lax.reductions.generic import reduce as reduce
 from tangrad.core import Array, dtypes, find_primitive, thread

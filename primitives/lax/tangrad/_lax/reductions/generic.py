@@ -12,9 +12,9 @@ from tangrad._lax.elementwise import functions as elementwise
 from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.operands import operand as as_lax_operand
 from tangrad._lax.operands import scalar_like
-from tangrad._lax.placement.out_sharding import constrained, with_plain_type
+from tangrad._lax.placement.primitives import constrained, with_plain_type
 from tangrad._lax.reductions import primitives as p
-from tangrad._lax.reductions.tree import reduce_by_tree
+from tangrad._lax.reductions.decompositions import reduce_by_tree
 from tangrad.core import Array, ClosedJaxpr, ShapedArray, Tracer, trace_to_closed_jaxpr, without_boundary
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.typing import ArrayLike, PyTree, Value, Values

@@ -12,8 +12,7 @@ from typing import Any
 from tangrad._lax.checks import COMPLEX, is_kind
 from tangrad._lax.elementwise import primitives as e
 from tangrad._lax.reductions import primitives as p
-from tangrad._lax.reductions.running import Arrays, Combine, associative_scan, log_add_exp
-from tangrad._lax.reductions.tree import fold_axes, rows
+from tangrad._lax.reductions.decompositions import Arrays, Combine, associative_scan, fold_axes, log_add_exp, rows
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, pad_p, reshape_p
 from tangrad.autodiff import linear_jvp, zero_jvp
 from tangrad.core import Array, Primitive, RuleSet, literal

@@ -11,8 +11,14 @@ from typing import Any
 import numpy as np
 
 from tangrad._lax.checks import ANY, BITS, INEXACT, NUMERIC, ORDERED, check_axes, check_dtype
-from tangrad._lax.reductions.running import running_log_sum_exp, running_max, running_min, running_prod, running_sum
-from tangrad._lax.reductions.tree import reduce_by_tree
+from tangrad._lax.reductions.decompositions import (
+    reduce_by_tree,
+    running_log_sum_exp,
+    running_max,
+    running_min,
+    running_prod,
+    running_sum,
+)
 from tangrad.core import ClosedJaxpr, Primitive, PrimitiveSet, ShapedArray, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.typing import DType

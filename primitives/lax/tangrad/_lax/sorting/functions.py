@@ -9,8 +9,7 @@ import numpy as np
 
 from tangrad._lax.checks import canonical_axis, check_int
 from tangrad._lax.operands import operand as as_lax_operand
-from tangrad._lax.sorting.approximate import approx_top_k_p, result_size
-from tangrad._lax.sorting.primitives import sort_p, top_k_p
+from tangrad._lax.sorting.primitives import approx_top_k_p, result_size, sort_p, top_k_p
 from tangrad.core import Array
 from tangrad.core.arguments import is_symbolic
 from tangrad.typing import ArrayLike

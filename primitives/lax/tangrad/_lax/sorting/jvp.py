@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tangrad._lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
-from tangrad._lax.indexing.primitives import gather_p
-from tangrad._lax.sorting.approximate import approx_top_k_p
-from tangrad._lax.sorting.primitives import search_sorted_p, sort_p, top_k_p
+from tangrad._lax.indexing.primitives import GatherDimensionNumbers, GatherScatterMode, gather_p
+from tangrad._lax.sorting.primitives import approx_top_k_p, search_sorted_p, sort_p, top_k_p
 from tangrad._lax.structure.primitives import iota_p, reshape_p, slice_p
 from tangrad.autodiff import Zero, symbolic_zeros, zero_jvp
 from tangrad.core import Array, Primitive, RuleSet, dtypes

@@ -9,8 +9,7 @@ import numpy as np
 
 from tangrad._lax.elementwise.primitives import convert_element_type_p, not_p
 from tangrad._lax.reductions.primitives import greatest, least
-from tangrad._lax.sorting.approximate import approx_top_k_p
-from tangrad._lax.sorting.primitives import search_sorted_p, sort_p, sorting, top_k_p
+from tangrad._lax.sorting.primitives import approx_top_k_p, search_sorted_p, sort_p, sorting, top_k_p
 from tangrad.core import Array, Primitive, RuleSet
 from tangrad.core.arguments import is_symbolic
 from tangrad.typing import Dimensions, Dims, Value, Values

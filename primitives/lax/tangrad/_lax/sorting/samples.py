@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tangrad._lax.sorting.approximate import approx_top_k_p
-from tangrad._lax.sorting.primitives import search_sorted_p, sort_p, top_k_p
+from tangrad._lax.sorting.primitives import approx_top_k_p, search_sorted_p, sort_p, top_k_p
 from tangrad.conformance import Sample, draw
 
 NEAREST = {"k": 2, "recall_target": 0.95, "is_max_k": True, "results": 2}

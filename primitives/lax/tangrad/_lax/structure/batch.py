@@ -7,13 +7,14 @@ from typing import Any
 
 from tangrad._lax.checks import BOOL
 from tangrad._lax.elementwise.primitives import convert_element_type_p, select_n_p
-from tangrad._lax.indexing.dimension_numbers import (
+from tangrad._lax.indexing.primitives import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
+    gather_p,
     one_of,
+    scatter_p,
 )
-from tangrad._lax.indexing.primitives import gather_p, scatter_p
 from tangrad._lax.structure import primitives as p
 from tangrad.batching import AxisInfo, elementwise_batch, front_batch, place_axis, to_front
 from tangrad.core import Array, RuleSet, literal

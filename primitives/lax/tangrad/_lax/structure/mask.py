@@ -23,8 +23,7 @@ from tangrad._lax.elementwise.primitives import (
     select_n_p,
     sub_p,
 )
-from tangrad._lax.indexing.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
-from tangrad._lax.indexing.primitives import gather_p
+from tangrad._lax.indexing.primitives import GatherDimensionNumbers, GatherScatterMode, gather_p
 from tangrad._lax.structure.primitives import (
     broadcast_in_dim_p,
     concatenate_p,

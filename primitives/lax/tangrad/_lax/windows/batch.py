@@ -11,7 +11,7 @@ from typing import Any
 
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad._lax.windows import primitives as p
-from tangrad._lax.windows.axes import join_axis, split_axis
+from tangrad._lax.windows.dimensions import join_axis, split_axis
 from tangrad.batching import AxisInfo, batch_flat, place_axis
 from tangrad.core import Array, Primitive, RuleSet, ShapedArray, literal
 from tangrad.typing import Dims, Params, Value, Values

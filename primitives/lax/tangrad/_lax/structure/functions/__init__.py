@@ -1,6 +1,7 @@
 """The functions of the family `structure`, by group; this module hands their names on."""
 
 from tangrad._lax.structure.functions.creation import broadcasted_iota as broadcasted_iota
+from tangrad._lax.structure.functions.creation import concatenate, dtype, pad, shape_as_value, stack, stage, tile
 from tangrad._lax.structure.functions.creation import empty as empty
 from tangrad._lax.structure.functions.creation import full as full
 from tangrad._lax.structure.functions.creation import full_like as full_like
@@ -8,10 +9,6 @@ from tangrad._lax.structure.functions.creation import iota as iota
 from tangrad._lax.structure.functions.creation import optimization_barrier as optimization_barrier
 from tangrad._lax.structure.functions.creation import stop_gradient as stop_gradient
 from tangrad._lax.structure.functions.creation import zeros_like_array as zeros_like_array
-from tangrad._lax.structure.functions.joining import concatenate as concatenate
-from tangrad._lax.structure.functions.joining import pad as pad
-from tangrad._lax.structure.functions.joining import stack as stack
-from tangrad._lax.structure.functions.joining import tile as tile
 from tangrad._lax.structure.functions.parts import dynamic_index_in_dim as dynamic_index_in_dim
 from tangrad._lax.structure.functions.parts import dynamic_slice as dynamic_slice
 from tangrad._lax.structure.functions.parts import dynamic_slice_in_dim as dynamic_slice_in_dim
@@ -34,6 +31,3 @@ from tangrad._lax.structure.functions.shapes import reshape as reshape
 from tangrad._lax.structure.functions.shapes import rev as rev
 from tangrad._lax.structure.functions.shapes import squeeze as squeeze
 from tangrad._lax.structure.functions.shapes import transpose as transpose
-from tangrad._lax.structure.functions.values import dtype as dtype
-from tangrad._lax.structure.functions.values import shape_as_value as shape_as_value
-from tangrad._lax.structure.functions.values import stage as stage

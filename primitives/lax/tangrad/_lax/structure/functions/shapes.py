@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad._lax.checks import canonical_axis, check_int
 from tangrad._lax.operands import operand as as_operand
-from tangrad._lax.placement.out_sharding import sharded_call
+from tangrad._lax.placement.primitives import sharded_call
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
 from tangrad.core import Array
 from tangrad.core.arguments import canonicalize_shape

@@ -1,21 +1,23 @@
-"""The derivatives of factorisations and solutions."""
+"""The derivatives of factorisations and solutions, and the transpose of triangular systems."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tangrad._lax.elementwise.primitives import add_p, mul_p, neg_p
-from tangrad._lax.linalg.matrices import (
+from tangrad._lax.linalg.primitives import (
+    cholesky_p,
+    cholesky_update_p,
     conjugated,
     halved_diagonal,
     lower_triangle,
     product,
     transposed,
+    triangular_solve_p,
     upper_triangle,
 )
-from tangrad._lax.linalg.primitives import cholesky_p, cholesky_update_p, triangular_solve_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
-from tangrad.autodiff import Zero, add_tangents, instantiate, symbolic_zeros
+from tangrad.autodiff import Linear, Zero, add_tangents, instantiate, is_linear, symbolic_zeros
 from tangrad.core import Array, RuleSet
 from tangrad.typing import Value, Values
 
@@ -106,3 +108,18 @@ def _by_matrix(a: Value, tangent: Value, out: Value, **params: object) -> Array:
     if rows < columns:
         return triangular_solve_p.bind(a, product(out, tangent), **params)
     return product(out, triangular_solve_p.bind(a, tangent, **params))
+
+
+# --- cotangents ---
+
+transpose = RuleSet("transpose", api=1)
+transpose.not_applicable("it is not linear", cholesky_p, cholesky_update_p)
+
+
+@transpose.rule(triangular_solve_p)
+def _triangular_solve_transposed(
+    ct: Value, a: Value | Linear, b: Value | Linear, *, transpose_a: bool, **params: object
+) -> tuple[Value | None, ...]:
+    if is_linear(a):
+        raise TypeError("triangular_solve is linear in b, not in a")
+    return None, triangular_solve_p.bind(a, ct, transpose_a=not transpose_a, **params)

@@ -1,4 +1,8 @@
-"""How conditionals and loops are linearised: the primal is computed now, the rest is a linear program on residuals."""
+"""How conditionals and loops are differentiated forward, and linearised: their programs compute tangents, too.
+
+For linearisation the primal is computed now; the rest is a linear program on residuals. Which carries of a loop have a
+tangent is a fixpoint: one that starts without may get one in the first iteration.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,189 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.control_flow.evaluation import chosen, with_common_types
-from tangrad._lax.control_flow.halves import call_program, equation, with_zeros, zeros_atom
 from tangrad._lax.control_flow.primitives import CHOICES, rows_type, scan_p, split_list, while_p
-from tangrad._lax.control_flow.programs import rearranged, without_effects
-from tangrad._lax.control_flow.residuals import BranchResiduals, LoopResiduals, second_half
-from tangrad._lax.control_flow.tangents import WhileTangents
-from tangrad.autodiff import Linearized, linearize_jaxpr, mark_linear
+from tangrad._lax.control_flow.programs import ignoring, rearranged, spans, without_effects
+from tangrad._lax.control_flow.residuals import (
+    BranchResiduals,
+    LoopResiduals,
+    call_program,
+    equation,
+    second_half,
+    with_zeros,
+    zeros_atom,
+)
+from tangrad.autodiff import Linearized, Zero, instantiate, jvp_jaxpr, linearize_jaxpr, mark_linear, symbolic_zeros
 from tangrad.core import ClosedJaxpr, Jaxpr, Primitive, RuleSet, ShapedArray, Tracer, Var
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.typing import Params, Value, Values
+
+Flags = tuple[bool, ...]
+
+
+class WhileTangents:
+    """A while loop with tangents.
+
+    Attributes:
+        consts, carry: which of the body's constants, and which carries, have one.
+        params: of the loop over `(cond_consts, body_consts, their tangents, carry, its tangents)`.
+    """
+
+    __slots__ = ("carry", "consts", "params")
+
+    def __init__(self, params: Params, nonzero: Sequence[bool]) -> None:
+        cond_jaxpr, body_jaxpr, body_nconsts = params["cond_jaxpr"], params["body_jaxpr"], params["body_nconsts"]
+        _, self.consts, carry = map(tuple, split_list(nonzero, params["cond_nconsts"], body_nconsts))
+        while True:
+            program, found = jvp_jaxpr(body_jaxpr, (*self.consts, *carry), carry)
+            if tuple(found) == carry:
+                break
+            carry = tuple(found)
+        self.carry = carry
+        parts = spans(body_nconsts, len(carry), sum(self.consts), sum(carry))
+        consts, values, const_tangents, tangents = parts
+        order = [*consts, *const_tangents, *values, *tangents]
+        self.params = {
+            "cond_jaxpr": ignoring(cond_jaxpr, [program.in_avals[position] for position in tangents]),
+            "body_jaxpr": rearranged(program, order, range(len(program.out_avals))),
+            "cond_nconsts": params["cond_nconsts"],
+            "body_nconsts": body_nconsts + sum(self.consts),
+        }
+
+
+class ScanTangents:
+    """A scan with tangents.
+
+    Attributes:
+        consts, carry, xs, ys: which of them have one.
+        params: of the scan over `(consts, their tangents, carry, its tangents, xs, their tangents)`, which gives
+            `(carry, its tangents, results, their tangents)`.
+    """
+
+    __slots__ = ("carry", "consts", "params", "xs", "ys")
+
+    def __init__(self, params: Params, nonzero: Sequence[bool]) -> None:
+        jaxpr, num_consts, num_carry = params["jaxpr"], params["num_consts"], params["num_carry"]
+        self.consts, carry, self.xs = map(tuple, split_list(nonzero, num_consts, num_carry))
+        num_ys = len(jaxpr.out_avals) - num_carry
+        while True:
+            flags = (*self.consts, *carry, *self.xs)
+            program, found = jvp_jaxpr(jaxpr, flags, (*carry, *(False,) * num_ys))
+            if tuple(found[:num_carry]) == carry:
+                break
+            carry = tuple(found[:num_carry])
+        self.carry, self.ys = carry, tuple(found[num_carry:])
+        active = sum(carry)
+        consts, values, xs, consts_t, values_t, xs_t = spans(
+            num_consts, num_carry, len(self.xs), sum(self.consts), active, sum(self.xs)
+        )
+        values_out, ys, values_out_t, ys_t = spans(num_carry, num_ys, active, sum(self.ys))
+        self.params = {
+            **params,
+            "jaxpr": rearranged(
+                program, [*consts, *consts_t, *values, *values_t, *xs, *xs_t], [*values_out, *values_out_t, *ys, *ys_t]
+            ),
+            "num_consts": num_consts + sum(self.consts),
+            "num_carry": num_carry + active,
+        }
+
+
+# --- forward ---
+
+jvp = RuleSet("jvp", api=1)
+
+_loops = JaxprCache()
+register_cache(_loops.clear)
+
+
+def _nonzero(tangents: Sequence[Value | Zero]) -> tuple[bool, ...]:
+    return tuple([type(tangent) is not Zero for tangent in tangents])
+
+
+def _given(tangents: Sequence[Value | Zero], flags: Sequence[bool]) -> list[Value]:
+    """The tangents whose flag is set; zeros that a rule needs become arrays."""
+    return [instantiate(tangent) for tangent, flag in zip(tangents, flags, strict=True) if flag]
+
+
+def _tangents_out(outs: Sequence[Any], nonzero: Sequence[bool], given: Sequence[Value]) -> tuple[Any, ...]:
+    found = iter(given)
+    return tuple([next(found) if has else Zero.of(out) for out, has in zip(outs, nonzero, strict=True)])
+
+
+def _choice(primitive: Primitive, lead: int) -> None:
+    """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
+
+    @jvp.rule(primitive)
+    @symbolic_zeros
+    def _(
+        primals: Values, tangents: tuple[Value | Zero, ...], *, branches: tuple[ClosedJaxpr, ...], **others: object
+    ) -> tuple[Values, tuple[Value | Zero, ...]]:
+        nonzero = _nonzero(tangents[lead:])
+        found = [jvp_jaxpr(branch, nonzero)[1] for branch in branches]
+        wanted = tuple([any(flags) for flags in zip(*found)])
+        programs = tuple([jvp_jaxpr(branch, nonzero, wanted)[0] for branch in branches])
+        results = primitive.bind(*primals, *_given(tangents[lead:], nonzero), branches=programs, **others)
+        outs, rest = split_list(results, len(wanted))
+        return tuple(outs), _tangents_out(outs, wanted, rest)
+
+
+for _primitive, _lead in CHOICES.items():
+    _choice(_primitive, _lead)
+
+
+@jvp.rule(while_p)
+@symbolic_zeros
+def _(
+    primals: Values, tangents: tuple[Value | Zero, ...], **params: Any
+) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
+    nonzero = _nonzero(tangents)
+    cond_nconsts, body_nconsts = params["cond_nconsts"], params["body_nconsts"]
+    key = ("while", nonzero, params["cond_jaxpr"], cond_nconsts)
+    loop = _loops.get(params["body_jaxpr"], key, lambda: WhileTangents(params, nonzero))
+    cond_consts, body_consts, init = split_list(primals, cond_nconsts, body_nconsts)
+    _, const_tangents, init_tangents = split_list(tangents, cond_nconsts, body_nconsts)
+    results = while_p.bind(
+        *cond_consts,
+        *body_consts,
+        *_given(const_tangents, loop.consts),
+        *init,
+        *_given(init_tangents, loop.carry),
+        **loop.params,
+    )
+    outs, rest = split_list(results, len(init))
+    return tuple(outs), _tangents_out(outs, loop.carry, rest)
+
+
+@jvp.rule(scan_p)
+@symbolic_zeros
+def _(
+    primals: Values, tangents: tuple[Value | Zero, ...], **params: Any
+) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
+    nonzero = _nonzero(tangents)
+    num_consts, num_carry = params["num_consts"], params["num_carry"]
+    others = tuple([(name, value) for name, value in params.items() if name != "jaxpr"])
+    loop = _loops.get(params["jaxpr"], ("scan", nonzero, others), lambda: ScanTangents(params, nonzero))
+    consts, init, xs = split_list(primals, num_consts, num_carry)
+    consts_dot, init_dot, xs_dot = split_list(tangents, num_consts, num_carry)
+    results = scan_p.bind(
+        *consts,
+        *_given(consts_dot, loop.consts),
+        *init,
+        *_given(init_dot, loop.carry),
+        *xs,
+        *_given(xs_dot, loop.xs),
+        **loop.params,
+    )
+    last, last_dot, ys, ys_dot = split_list(results, num_carry, sum(loop.carry), len(loop.ys))
+    outs = (*last, *ys)
+    return outs, _tangents_out(outs, (*loop.carry, *loop.ys), [*last_dot, *ys_dot])
+
+
+# --- linearised ---
 
 linearize = RuleSet("linearize", api=1)
 
 _halves = JaxprCache()
 register_cache(_halves.clear)
-
-Flags = tuple[bool, ...]
 
 
 def _chosen_avals(avals: Sequence[ShapedArray], flags: Sequence[bool]) -> list[ShapedArray]:
@@ -31,7 +202,7 @@ def _chosen_avals(avals: Sequence[ShapedArray], flags: Sequence[bool]) -> list[S
 # --- one of several programs ----------------------------------------------------------------------------------------
 
 
-def _choice(primitive: Primitive, lead: int) -> None:
+def _choice_linearized(primitive: Primitive, lead: int) -> None:
     """Register the rule of a primitive that runs one of several programs; its first `lead` operands say which."""
 
     @linearize.rule(primitive)
@@ -50,7 +221,7 @@ def _choice(primitive: Primitive, lead: int) -> None:
 
 
 for _primitive, _lead in CHOICES.items():
-    _choice(_primitive, _lead)
+    _choice_linearized(_primitive, _lead)
 
 
 def _one_branch(branches: Sequence[ClosedJaxpr], position: int, operands: Sequence[Value], active: Flags) -> Linearized:
@@ -114,7 +285,7 @@ def _linear_while(params: Params, primals: Sequence[Value], active: Flags) -> tu
     values = [Var(primal.aval) for primal in primals]
     tangents: list[Any] = [Var(var.aval) if has else None for var, has in zip(values, active, strict=True)]
     cond_consts, body_consts, init = split_list(values, cond_nconsts, body_nconsts)
-    _, const_tangents, init_tangents = split_list(tangents, cond_nconsts, body_nconsts)
+    __linearized, const_tangents, init_tangents = split_list(tangents, cond_nconsts, body_nconsts)
     eqns: list[Any] = []
     started = [
         zeros_atom(var.aval, eqns) if tangent is None else tangent

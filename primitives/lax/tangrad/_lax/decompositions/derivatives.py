@@ -1,4 +1,4 @@
-"""The derivatives of decompositions.
+"""The derivatives of decompositions, of solutions, inverses and determinants.
 
 As a rule, what a tangent does to the factors is read off the product that they make, in the bases that they are. Where
 singular values or eigenvalues coincide, vectors have no derivative: it comes out infinite or NaN; the values' is right.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tangrad._lax.decompositions import primitives as p
 from tangrad._lax.decompositions.algebra import (
     column,
     cropped,
@@ -19,8 +20,10 @@ from tangrad._lax.decompositions.algebra import (
     padded,
     row,
     safe_reciprocal,
+    shifted,
     take_columns,
     take_rows,
+    trace_of,
     with_diagonal,
 )
 from tangrad._lax.decompositions.primitives import (
@@ -36,13 +39,20 @@ from tangrad._lax.decompositions.primitives import (
     svd_p,
     tridiagonal_p,
 )
-from tangrad._lax.decompositions.systems import solve_p
+from tangrad._lax.decompositions.systems import (
+    adjugate_p,
+    determinant_p,
+    pseudoinverse_p,
+    solve_by_factors,
+    solve_p,
+    tridiagonal_solve_p,
+)
 from tangrad._lax.elementwise import functions as e
 from tangrad._lax.linalg.functions import triangular_solve
-from tangrad._lax.linalg.matrices import adjoint, lower_triangle, product, upper_triangle
+from tangrad._lax.linalg.primitives import adjoint, lower_triangle, product, transposed, upper_triangle
 from tangrad._lax.reductions.functions import argmax, reduce_sum
 from tangrad._lax.structure import functions as s
-from tangrad.autodiff import Zero
+from tangrad.autodiff import Linear, Zero, add_tangents, instantiate, is_linear, symbolic_zeros
 from tangrad.core import Array, RuleSet
 from tangrad.typing import Value, Values
 
@@ -262,3 +272,98 @@ def _normalised(vectors: Value, tangent: Any) -> Any:
     # The length is kept by the real part of the multiple, the phase by the imaginary one.
     drift = reduce_sum(e.imag(e.select(greatest, tangent, nothing)), (rank - 2,))
     return e.sub(tangent, e.mul(vectors, row(e.complex(along, e.div(drift, size)))))
+
+
+# --- solutions, inverses and determinants ---
+
+systems_jvp = RuleSet("jvp", api=1)
+
+
+@systems_jvp.rule(solve_p)
+@symbolic_zeros
+def _solve(primals: Values, tangents: tuple[Value | Zero, ...]) -> tuple[Value, Value | Zero]:
+    """A Ẋ = Ḃ - Ȧ X, with the factors that gave X."""
+    (a, b), (a_tangent, b_tangent) = primals, tangents
+    lu, _, permutation = lu_p.bind(a)
+    out = solve_by_factors(lu, permutation, b)
+    right: Any = b_tangent
+    if type(a_tangent) is not Zero:
+        right = add_tangents(right, e.neg(product(a_tangent, out)))
+    return out, solve_by_factors(lu, permutation, instantiate(right))
+
+
+@systems_jvp.rule(determinant_p)
+def _determinant(primals: Values, tangents: Values) -> tuple[Value, Value]:
+    """Jacobi's formula: the sum of the cofactors times the tangents."""
+    (a,), (tangent,) = primals, tangents
+    weighted = e.mul(transposed(adjugate_p.bind(a)), tangent)
+    return determinant_p.bind(a), reduce_sum(weighted, (a.aval.ndim - 2, a.aval.ndim - 1))
+
+
+@systems_jvp.rule(adjugate_p)
+def _adjugate(primals: Values, tangents: Values) -> tuple[Value, Value]:
+    """tr(X) A' - X A', where X = A⁻¹ Ȧ and A' is the adjugate: of matrices that have an inverse."""
+    (a,), (tangent,) = primals, tangents
+    out = adjugate_p.bind(a)
+    relative = solve_p.bind(a, tangent)
+    return out, e.sub(e.mul(out, trace_of(relative)), product(relative, out))
+
+
+@systems_jvp.rule(pseudoinverse_p)
+@symbolic_zeros
+def _pseudoinverse(
+    primals: Values, tangents: tuple[Value | Zero, ...], *, hermitian: bool
+) -> tuple[Value, Value | Zero]:
+    """Golub and Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems, SIAM J. Numer.
+    Anal. 10, 1973, (4.12). The rank is constant nearby.
+    """
+    (a, rtol), (tangent, _) = primals, tangents
+    out = pseudoinverse_p.bind(a, rtol, hermitian=hermitian)
+    if type(tangent) is Zero:
+        return out, Zero.of(out)
+    turned, back = adjoint(out), adjoint(tangent)
+    left, right = product(a, out), product(out, a)
+    inner = e.neg(product(product(out, tangent), out))
+    rows = product(product(product(out, turned), back), e.sub(identity_like(left), left))
+    columns = product(product(product(e.sub(identity_like(right), right), back), turned), out)
+    return out, e.add(inner, e.add(rows, columns))
+
+
+@systems_jvp.rule(tridiagonal_solve_p)
+@symbolic_zeros
+def _tridiagonal_solve(primals: Values, tangents: tuple[Value | Zero, ...]) -> tuple[Value, Value | Zero]:
+    """T Ẋ = Ḃ - Ṫ X."""
+    dl, d, du, _ = primals
+    out = tridiagonal_solve_p.bind(*primals)
+    right: Any = tangents[3]
+    # Row i of T X is made of the rows i - 1, i and i + 1 of X.
+    for tangent, offset in zip(tangents[:3], (1, 0, -1)):
+        if type(tangent) is not Zero:
+            moved = shifted(out, offset, out.aval.ndim - 2)
+            weights = s.broadcast_in_dim(column(tangent), out.aval.shape, tuple(range(out.aval.ndim)))
+            right = add_tangents(right, e.neg(e.mul(weights, moved)))
+    return out, tridiagonal_solve_p.bind(dl, d, du, instantiate(right))
+
+
+# --- cotangents: by the transposed system ---
+
+transpose = RuleSet("transpose", api=1)
+transpose.not_applicable("it is not linear", *p.decompositions.primitives.values())
+
+systems_transpose = RuleSet("transpose", api=1)
+systems_transpose.not_applicable("it is not linear", adjugate_p, determinant_p, pseudoinverse_p)
+
+
+@systems_transpose.rule(solve_p)
+def _solve_transposed(ct: Value, a: Value, b: Linear) -> tuple[Value | None, ...]:
+    if is_linear(a):
+        raise TypeError("solve is linear in b, not in a")
+    return None, solve_p.bind(transposed(a), ct)
+
+
+@systems_transpose.rule(tridiagonal_solve_p)
+def _tridiagonal_solve_transposed(ct: Value, dl: Value, d: Value, du: Value, b: Linear) -> tuple[Value | None, ...]:
+    if any([is_linear(diagonal) for diagonal in (dl, d, du)]):
+        raise TypeError("tridiagonal_solve is linear in b alone")
+    last = d.aval.ndim - 1
+    return None, None, None, tridiagonal_solve_p.bind(shifted(du, 1, last), d, shifted(dl, -1, last), ct)

@@ -1,8 +1,6 @@
-"""How convolutions and reductions over windows map cotangents back.
+"""How convolutions and reductions over windows act on tangents, and map cotangents back.
 
-Spatial dimensions apart, a convolution contracts [batch, in] [in, out] -> [batch, out]. So the cotangent of the input
-is [batch, out] [out, in], that of the kernel [in, batch] [batch, out]. Groups of features become groups of features
-for the input and groups of the batch for the kernel; groups of the batch become groups of features for both.
+`reduce_window` has no rule of its own: its derivative is that of the slices that it decomposes into.
 """
 
 from __future__ import annotations
@@ -15,8 +13,14 @@ import numpy as np
 from tangrad._lax.elementwise.primitives import convert_element_type_p, ge_p
 from tangrad._lax.reductions.primitives import greatest, least
 from tangrad._lax.structure.primitives import pad_p, rev_p, slice_p
-from tangrad._lax.windows.axes import join_axis, split_axis
-from tangrad._lax.windows.dimensions import ConvDimensionNumbers
+from tangrad._lax.windows.dimensions import (
+    ConvDimensionNumbers,
+    join_axis,
+    lhs_gradient_pads,
+    permuted,
+    rhs_gradient_pads,
+    split_axis,
+)
 from tangrad._lax.windows.primitives import (
     SELECTIONS,
     conv_general_dilated_p,
@@ -24,10 +28,76 @@ from tangrad._lax.windows.primitives import (
     select_and_gather_add_p,
     select_and_scatter_add_p,
 )
-from tangrad._lax.windows.shapes import lhs_gradient_pads, permuted, rhs_gradient_pads
-from tangrad.autodiff import Linear, Zero, instantiate, is_linear, linear_transpose_rule
-from tangrad.core import Array, RuleSet, ShapedArray, literal
-from tangrad.typing import Value
+from tangrad.autodiff import (
+    Linear,
+    Zero,
+    add_tangents,
+    has_tangent,
+    instantiate,
+    is_linear,
+    linear_jvp,
+    linear_transpose_rule,
+    symbolic_zeros,
+)
+from tangrad.core import Array, Primitive, RuleSet, ShapedArray, literal
+from tangrad.typing import Value, Values
+
+jvp = RuleSet("jvp", api=1)
+
+linear_jvp(jvp, reduce_window_sum_p)
+
+
+@jvp.rule(conv_general_dilated_p)
+@symbolic_zeros
+def _conv_general_dilated(
+    primals: Values, tangents: tuple[Value | Zero, ...], **params: object
+) -> tuple[Value, Value | Zero]:
+    (lhs, rhs), (lhs_tangent, rhs_tangent) = primals, tangents
+    answer = conv_general_dilated_p.bind(lhs, rhs, **params)
+    total: Any = Zero.of(answer)
+    if not has_tangent(answer.aval.dtype):
+        return answer, total
+    if type(lhs_tangent) is not Zero:
+        total = conv_general_dilated_p.bind(lhs_tangent, rhs, **params)
+    if type(rhs_tangent) is not Zero:
+        total = add_tangents(total, conv_general_dilated_p.bind(lhs, rhs_tangent, **params))
+    return answer, total
+
+
+def _extremum(primitive: Primitive, select_prim: Primitive) -> Any:
+    """The tangent of the first element that is the greatest, or least."""
+
+    def rule(primals: Values, tangents: Values, **params: object) -> tuple[Array, Array]:
+        (operand,), (tangent,) = primals, tangents
+        answer = primitive.bind(operand, **params)
+        return answer, select_and_gather_add_p.bind(tangent, operand, select_prim=select_prim, **params)
+
+    return rule
+
+
+jvp.table({primitive: _extremum(primitive, select_prim) for primitive, select_prim in SELECTIONS.items()})
+
+
+def _selected(primitive: Primitive) -> Any:
+    """Linear in the first argument; what is selected does not change with the second."""
+
+    @symbolic_zeros
+    def rule(primals: Values, tangents: Values, **params: object) -> tuple[Array, Array]:
+        answer = primitive.bind(*primals, **params)
+        if type(tangents[0]) is Zero:
+            return answer, Zero.of(answer)
+        return answer, primitive.bind(tangents[0], primals[1], **params)
+
+    return rule
+
+
+jvp.table({primitive: _selected(primitive) for primitive in (select_and_gather_add_p, select_and_scatter_add_p)})
+
+
+# --- cotangents ---
+# Spatial dimensions apart, a convolution contracts [batch, in] [in, out] -> [batch, out]. So the cotangent of the input
+# is [batch, out] [out, in], that of the kernel [in, batch] [batch, out]. Groups of features become groups of features
+# for the input and groups of the batch for the kernel; groups of the batch become groups of features for both.
 
 transpose = RuleSet("transpose", api=1)
 transpose.not_applicable("it is not linear", *SELECTIONS)
@@ -37,7 +107,7 @@ transpose.not_applicable("it is not linear", *SELECTIONS)
 
 
 @transpose.rule(conv_general_dilated_p)
-def _conv_general_dilated(ct: Value, lhs: Any, rhs: Any, **params: Any) -> tuple[Value | None, ...]:
+def _conv_general_dilated_transposed(ct: Value, lhs: Any, rhs: Any, **params: Any) -> tuple[Value | None, ...]:
     if is_linear(lhs):
         return _input_cotangent(ct, lhs, rhs, **params), None
     return None, _kernel_cotangent(ct, lhs, rhs, **params)

@@ -1,4 +1,7 @@
-"""How the structural primitives map cotangents back: what was copied is summed, what was cut out is padded."""
+"""How the structural primitives act on tangents and map cotangents back.
+
+They are linear, so tangents are moved as the elements are. What was copied is summed, what was cut out is padded.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,62 @@ from collections.abc import Sequence
 from tangrad._lax.elementwise.primitives import sub_p
 from tangrad._lax.reductions.primitives import reduce_sum_p
 from tangrad._lax.structure import primitives as p
-from tangrad.autodiff import Linear, Zero, is_linear, linear_transpose_rule, symbolic_zeros, zeros
+from tangrad.autodiff import (
+    Linear,
+    Zero,
+    instantiate,
+    is_linear,
+    linear_jvp,
+    linear_transpose_rule,
+    symbolic_zeros,
+    zero_jvp,
+    zeros,
+)
 from tangrad.core import Array, RuleSet, ShapedArray, literal
 from tangrad.typing import Dimensions, Value, Values
+
+jvp = RuleSet("jvp", api=1)
+
+linear_jvp(jvp, p.broadcast_in_dim_p, p.reshape_p, p.transpose_p, p.squeeze_p, p.rev_p)
+linear_jvp(jvp, p.slice_p, p.split_p, p.concatenate_p, p.pad_p, p.copy_p)
+zero_jvp(jvp, p.iota_p, p.stop_gradient_p)
+
+
+@jvp.rule(p.dynamic_slice_p)
+@symbolic_zeros
+def _dynamic_slice(
+    primals: Values, tangents: tuple[Value | Zero, ...], *, slice_sizes: Dimensions
+) -> tuple[Value, Value | Zero]:
+    operand, *starts = primals
+    answer = p.dynamic_slice_p.bind(operand, *starts, slice_sizes=slice_sizes)
+    if type(tangents[0]) is Zero:
+        return answer, Zero.of(answer)
+    return answer, p.dynamic_slice_p.bind(tangents[0], *starts, slice_sizes=slice_sizes)
+
+
+@jvp.rule(p.dynamic_update_slice_p)
+@symbolic_zeros
+def _dynamic_update_slice(primals: Values, tangents: tuple[Value | Zero, ...]) -> tuple[Value, Value | Zero]:
+    operand, update, *starts = primals
+    answer = p.dynamic_update_slice_p.bind(operand, update, *starts)
+    if type(tangents[0]) is Zero and type(tangents[1]) is Zero:
+        return answer, Zero.of(answer)
+    return answer, p.dynamic_update_slice_p.bind(instantiate(tangents[0]), instantiate(tangents[1]), *starts)
+
+
+@jvp.rule(p.optimization_barrier_p)
+@symbolic_zeros
+def _optimization_barrier(
+    primals: Values, tangents: tuple[Value | Zero, ...]
+) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
+    answers = p.optimization_barrier_p.bind(*primals)
+    given = [tangent for tangent in tangents if type(tangent) is not Zero]
+    # Tangents have a barrier of their own, so that primals do not wait for them.
+    moved = iter(p.optimization_barrier_p.bind(*given) if given else ())
+    return answers, tuple([tangent if type(tangent) is Zero else next(moved) for tangent in tangents])
+
+
+# --- cotangents ---
 
 transpose = RuleSet("transpose", api=1)
 
@@ -90,14 +146,14 @@ def _split(
 
 
 @transpose.rule(p.dynamic_slice_p)
-def _dynamic_slice(
+def _dynamic_slice_transposed(
     ct: Value, operand: Value | Linear, *starts: Value | Linear, slice_sizes: Dimensions
 ) -> tuple[Value | None, ...]:
     return (p.dynamic_update_slice_p.bind(zeros(operand.aval), ct, *starts), *[None] * len(starts))
 
 
 @transpose.rule(p.dynamic_update_slice_p)
-def _dynamic_update_slice(
+def _dynamic_update_slice_transposed(
     ct: Value, operand: Value | Linear, update: Value | Linear, *starts: Value | Linear
 ) -> tuple[Value | None, ...]:
     rest = update_ct = None
@@ -149,7 +205,9 @@ def _unpad(ct: Value, shape: Dimensions, config: tuple[tuple[int, ...], ...]) ->
 
 @transpose.rule(p.optimization_barrier_p)
 @symbolic_zeros
-def _optimization_barrier(cotangents: tuple[Value | Zero, ...], *operands: Value | Linear) -> tuple[Value | None, ...]:
+def _optimization_barrier_transposed(
+    cotangents: tuple[Value | Zero, ...], *operands: Value | Linear
+) -> tuple[Value | None, ...]:
     given = [ct for ct in cotangents if type(ct) is not Zero]
     moved = iter(p.optimization_barrier_p.bind(*given) if given else ())
     return tuple([None if type(ct) is Zero else next(moved) for ct in cotangents])

@@ -12,14 +12,14 @@ from tangrad._lax.operands import operand as as_lax_operand
 from tangrad._lax.operands import scalar_like
 from tangrad._lax.reductions.generic import scalar_program
 from tangrad._lax.reductions.primitives import greatest, least, zero
-from tangrad._lax.windows.functions.convolution import integers, pairs
+from tangrad._lax.windows.convolutions import integers, pairs
+from tangrad._lax.windows.dimensions import dilated_shape, padtype_to_pads
 from tangrad._lax.windows.primitives import (
     reduce_window_max_p,
     reduce_window_min_p,
     reduce_window_p,
     reduce_window_sum_p,
 )
-from tangrad._lax.windows.shapes import dilated_shape, padtype_to_pads
 from tangrad.core import Array, ClosedJaxpr, Primitive, Tracer, without_boundary
 from tangrad.typing import ArrayLike, Params, PyTree, Value
 

@@ -1,26 +1,55 @@
-"""How contractions map cotangents back: by a contraction with the other operand."""
+"""How contractions act on tangents: they are linear in each of the two factors; and how they map cotangents back."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
-from tangrad._lax.contractions.dimensions import transposed
-from tangrad._lax.contractions.primitives import DotDimensionNumbers, dot_general_p
-from tangrad._lax.contractions.ragged import (
+from tangrad._lax.contractions.primitives import (
     BATCH,
     CONTRACTING,
     FREE,
+    DotDimensionNumbers,
     Layout,
     RaggedDotDimensionNumbers,
+    dot_general_p,
+    free_axes,
     layout,
     ragged_dot_general_p,
     transposed_to,
 )
 from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.structure.primitives import transpose_p
-from tangrad.autodiff import Linear, is_linear
-from tangrad.core import RuleSet, ShapedArray
-from tangrad.typing import DType, Value
+from tangrad.autodiff import Linear, Zero, add_tangents, has_tangent, is_linear, symbolic_zeros
+from tangrad.core import Primitive, RuleSet, ShapedArray
+from tangrad.typing import DType, Value, Values
+
+jvp = RuleSet("jvp", api=1)
+
+
+def _product(primitive: Primitive) -> None:
+    """Register the rule of a product of the first two operands; what follows them (sizes of groups) does not vary."""
+
+    @jvp.rule(primitive)
+    @symbolic_zeros
+    def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: object) -> tuple[Value, Value | Zero]:
+        (lhs, rhs, *sizes), (lhs_tangent, rhs_tangent, *_) = primals, tangents
+        answer = primitive.bind(lhs, rhs, *sizes, **params)
+        if not has_tangent(answer.aval.dtype) or type(lhs_tangent) is type(rhs_tangent) is Zero:
+            return answer, Zero.of(answer)
+        if type(lhs_tangent) is Zero:
+            return answer, primitive.bind(lhs, rhs_tangent, *sizes, **params)
+        if type(rhs_tangent) is Zero:
+            return answer, primitive.bind(lhs_tangent, rhs, *sizes, **params)
+        of_lhs, of_rhs = (lhs_tangent, rhs), (lhs, rhs_tangent)
+        return answer, add_tangents(*[primitive.bind(*pair, *sizes, **params) for pair in (of_lhs, of_rhs)])
+
+
+_product(dot_general_p)
+_product(ragged_dot_general_p)
+
+
+# --- cotangents ---
 
 transpose = RuleSet("transpose", api=1)
 
@@ -127,3 +156,33 @@ def _of_rhs(form: Layout) -> RaggedDotDimensionNumbers:
     group, ct_batch, ct_free, _ = _spans(int(form.mode is CONTRACTING), batch, free, others)
     ragged = {FREE: lhs_free, CONTRACTING: lhs_contracted, BATCH: lhs_batch}[form.mode][form.place]
     return _numbers((lhs_free, ct_free), (lhs_batch, ct_batch), ragged, group)
+
+
+@lru_cache(1024)
+def transposed(
+    numbers: DotDimensionNumbers, lhs_rank: int, rhs_rank: int, rhs_is_linear: bool
+) -> tuple[DotDimensionNumbers, bool, tuple[int, ...] | None]:
+    """The contraction of a cotangent with the other operand that gives the cotangent of the linear one.
+
+    Returns its dimension numbers, whether the cotangent comes first in it, and how its result must be permuted; None:
+    not at all. It comes last where that spares a permutation of matrices; elsewhere XLA would make another program of
+    it, and not a better one.
+    """
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
+    sides = [(lhs_rank, lhs_contract, lhs_batch), (rhs_rank, rhs_contract, rhs_batch)]
+    if rhs_is_linear:
+        sides.reverse()
+    (rank, contract, batch), (other_rank, other_contract, other_batch) = sides
+    free, other_free = free_axes(rank, contract, batch), free_axes(other_rank, other_contract, other_batch)
+    # In the cotangent the batch dimensions come first, then those of lhs.
+    start = len(batch) if rhs_is_linear else len(batch) + len(free)
+    ct_other = tuple(range(start, start + len(other_free)))
+    ct_batch = tuple(range(len(batch)))
+    # What is left of the other operand are its contracted dimensions, in its own order.
+    by_other = [contract[i] for i in sorted(range(len(contract)), key=other_contract.__getitem__)]
+    every = list(range(rank))
+    if [*batch, *by_other, *free] == every and len(by_other) == len(free) == len(other_free) == 1:
+        return DotDimensionNumbers(((other_free, ct_other), (other_batch, ct_batch))), False, None
+    found = [*batch, *free, *by_other]
+    permutation = None if found == every else tuple(sorted(every, key=found.__getitem__))
+    return DotDimensionNumbers(((ct_other, other_free), (ct_batch, other_batch))), True, permutation

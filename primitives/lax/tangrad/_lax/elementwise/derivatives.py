@@ -1,7 +1,8 @@
-"""How the elementwise primitives act on tangents: one line each, in the order of `primitives.py`.
+"""How the elementwise primitives act on tangents, and how those that are linear map cotangents back.
 
-A derivative is written `(tangent, answer, *primals)` and is linear in the tangent. What multiplies the tangent is made
-of primals alone, so it is computed once, and each tangent costs one multiplication.
+One line each, in the order of `primitives.py`. A derivative is written `(tangent, answer, *primals)` and is linear in
+the tangent. What multiplies the tangent is made of primals alone, so it is computed once, and each tangent costs one
+multiplication.
 """
 
 from __future__ import annotations
@@ -11,8 +12,20 @@ from typing import Any
 
 from tangrad._lax.checks import COMPLEX, INTEGER, is_kind
 from tangrad._lax.elementwise import primitives as p
-from tangrad.autodiff import Zero, elementwise_jvp, has_tangent, instantiate, linear_jvp, symbolic_zeros, zero_jvp
-from tangrad.core import Array, RuleSet, dtypes, literal
+from tangrad.autodiff import (
+    Linear,
+    Zero,
+    elementwise_jvp,
+    has_tangent,
+    instantiate,
+    is_linear,
+    linear_jvp,
+    linear_transpose_rule,
+    symbolic_zeros,
+    unbroadcast,
+    zero_jvp,
+)
+from tangrad.core import Array, RuleSet, ShapedArray, dtypes, literal
 from tangrad.typing import DType, Value, Values
 
 jvp = RuleSet("jvp", api=1)
@@ -354,3 +367,95 @@ def _convert_element_type(
     if type(tangents[0]) is Zero or not has_tangent(new_dtype):
         return answer, Zero.of(answer)
     return answer, p.convert_element_type_p.bind(tangents[0], new_dtype=new_dtype, weak_type=weak_type)
+
+
+# --- cotangents ---
+
+transpose = RuleSet("transpose", api=1)
+
+
+def _zero(like: Value) -> Value:
+    return literal(0, like.aval.dtype, True)
+
+
+def _back(ct: Value, aval: ShapedArray) -> Value:
+    """`unbroadcast`, which is asked only where there is something to sum."""
+    return ct if ct.aval.shape == aval.shape else unbroadcast(ct, aval)
+
+
+# --- one operand ---------------------------------------------------------------------------------------------------
+
+linear_transpose_rule(transpose, p.neg_p, lambda ct, x: p.neg_p.bind(ct))
+linear_transpose_rule(transpose, p.real_p, lambda ct, x: p.complex_p.bind(ct, _zero(ct)))
+linear_transpose_rule(transpose, p.imag_p, lambda ct, x: p.complex_p.bind(_zero(ct), p.neg_p.bind(ct)))
+linear_transpose_rule(
+    transpose, p.conj_p, lambda ct, x: p.conj_p.bind(ct) if is_kind(x.dtype, (COMPLEX,)) else p.real_p.bind(ct)
+)
+linear_transpose_rule(
+    transpose,
+    p.convert_element_type_p,
+    lambda ct, x, **_: p.convert_element_type_p.bind(ct, new_dtype=x.dtype, weak_type=x.weak_type),
+)
+linear_transpose_rule(transpose, p.reduce_precision_p, lambda ct, x, **params: p.reduce_precision_p.bind(ct, **params))
+
+# --- two operands --------------------------------------------------------------------------------------------------
+
+
+@transpose.rule(p.add_p)
+def _add(ct: Value, x: Value | Linear, y: Value | Linear) -> tuple[Value | None, ...]:
+    return unbroadcast(ct, x.aval) if is_linear(x) else None, unbroadcast(ct, y.aval) if is_linear(y) else None
+
+
+@transpose.rule(p.sub_p)
+def _sub(ct: Value, x: Value | Linear, y: Value | Linear) -> tuple[Value | None, ...]:
+    return (
+        unbroadcast(ct, x.aval) if is_linear(x) else None,
+        p.neg_p.bind(unbroadcast(ct, y.aval)) if is_linear(y) else None,
+    )
+
+
+@transpose.rule(p.mul_p)
+def _mul(ct: Value, x: Value | Linear, y: Value | Linear) -> tuple[Value | None, ...]:
+    if type(x) is Linear:
+        if type(y) is Linear:
+            raise TypeError("mul: a product of two arguments is not linear in both, so it cannot be transposed")
+        return _back(p.mul_p.bind(ct, y), x.aval), None
+    return None, _back(p.mul_p.bind(x, ct), y.aval)
+
+
+@transpose.rule(p.div_p)
+def _div(ct: Value, x: Value | Linear, y: Value | Linear) -> tuple[Value | None, ...]:
+    if is_linear(y):
+        raise TypeError("div: a quotient is not linear in its denominator, so it cannot be transposed by it")
+    return unbroadcast(p.div_p.bind(ct, y), x.aval), None
+
+
+@transpose.rule(p.complex_p)
+def _complex(ct: Value, x: Value | Linear, y: Value | Linear) -> tuple[Value | None, ...]:
+    return (
+        unbroadcast(p.real_p.bind(ct), x.aval) if is_linear(x) else None,
+        unbroadcast(p.neg_p.bind(p.imag_p.bind(ct)), y.aval) if is_linear(y) else None,
+    )
+
+
+# --- selection -----------------------------------------------------------------------------------------------------
+
+
+@transpose.rule(p.select_n_p)
+def _select_n_transposed(ct: Value, which: Value | Linear, *cases: Value | Linear) -> tuple[Value | None, ...]:
+    zero = _zero(ct)
+
+    def part(position: int, case: Value | Linear) -> Value | None:
+        if not is_linear(case):
+            return None
+        chosen = [ct if i == position else zero for i in range(len(cases))]
+        if len(cases) == 1:
+            return unbroadcast(ct, case.aval)
+        return unbroadcast(p.select_n_p.bind(which, *chosen), case.aval)
+
+    return (None, *[part(position, case) for position, case in enumerate(cases)])
+
+
+transpose.not_applicable(
+    "it is not linear", *[each for each in p.elementwise.primitives.values() if each not in transpose.rules]
+)

@@ -1,1 +1,0 @@
-"""The public functions of the family: `convolution.py`, `patches.py`, `reduction.py`."""
