@@ -25,7 +25,7 @@ from tangrad._core.diagnostics.source_info import (
 )
 from tangrad._core.diagnostics.tracebacks import api_boundary, without_internal_frames
 from tangrad._core.settings.config import thread, traceback_filtering
-from tangrad._core.settings.thread_state import holding
+from tangrad._core.settings.threads import holding
 
 INTERNAL_FILE = os.path.join(next(iter(tangrad.__path__)), "lax", "made_up.py")
 INTERNAL_CODE = """
@@ -127,8 +127,8 @@ def test_without_a_users_frame_the_place_is_unknown():
 
 def test_without_columns_the_place_has_a_line():
     code = current_source.__code__.replace(co_linetable=b"")
-    assert SourceInfo((code, 0, NameStack())).line == code.co_firstlineno
-    assert SourceInfo((code, 0, NameStack())).summarize().endswith(f":{code.co_firstlineno} (current_source)")
+    assert SourceInfo(code, 0, NameStack()).line == code.co_firstlineno
+    assert SourceInfo(code, 0, NameStack()).summarize().endswith(f":{code.co_firstlineno} (current_source)")
 
 
 def test_verdicts_are_bounded():

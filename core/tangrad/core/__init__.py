@@ -89,7 +89,7 @@ from tangrad._core.kernel.trace import concrete_or_error as concrete_or_error
 from tangrad._core.kernel.trace import current_trace as current_trace
 from tangrad._core.kernel.trace import is_concrete as is_concrete
 from tangrad._core.settings.config import thread as thread
-from tangrad._core.settings.thread_state import holding as holding
+from tangrad._core.settings.threads import holding as holding
 
 if TYPE_CHECKING:  # names whose modules are not needed before their first use: see _LATER
     from tangrad._core.diagnostics.tracebacks import api_boundary as api_boundary

@@ -7,8 +7,9 @@ nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar, overload
 
 from tangrad._core.composition.hook_names import BEFORE_APPLY, PASS, PROGRAM_HOOKS, P, Program, inside
 from tangrad._core.composition.registry import Composition, composition
@@ -42,31 +43,20 @@ def hookimpl(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     return marker(**options) if function is None else marker(function, **options)
 
 
-class HookContext:
+class HookContext(NamedTuple):
     """What a hook gets to know about the program at hand.
 
     Attributes:
-        function_name: the name of the user's function. backend: the name of the backend it is for, or None where none
-            is chosen yet. platform: the backend's platform (`cpu`, `cuda`, ...), or None. options: further facts as a
-            read-only mapping (`donated`, `devices`, ...): what there is depends on the transformation.
+        function_name: the name of the user's function.
+        backend: the name of the backend it is for, or None where none is chosen yet.
+        platform: the backend's platform (`cpu`, `cuda`, ...), or None.
+        options: further facts (`donated`, `devices`, ...): what there is depends on the transformation.
     """
 
-    __slots__ = ("backend", "function_name", "options", "platform")
-
-    def __init__(
-        self,
-        function_name: str,
-        backend: str | None = None,
-        platform: str | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> None:
-        self.function_name = function_name
-        self.backend = backend
-        self.platform = platform
-        self.options = options or {}
-
-    def __repr__(self) -> str:
-        return f"HookContext({self.function_name!r}, backend={self.backend!r}, platform={self.platform!r})"
+    function_name: str
+    backend: str | None = None
+    platform: str | None = None
+    options: Mapping[str, Any] = MappingProxyType({})
 
 
 class Hooks:

@@ -18,6 +18,7 @@ import pluggy
 
 from tangrad._core.composition.faults import CIRCUMSTANCES, own_fault
 from tangrad._core.composition.hook_names import (
+    ARGUMENTS,
     COMMANDS,
     HOOKS,
     HOOKS_GROUP,
@@ -112,7 +113,9 @@ class Manager(pluggy.PluginManager):
         entries: tuple[Plugin, ...] = self._composition.entries(group, None if group == COMMANDS else name)
         for plugin in entries:
             if plugin.denial is None and plugin.distribution not in self._whole:
-                self._admit(plugin.distribution)
+                with self._composition.lock:
+                    if plugin.distribution not in self._whole and not self.is_blocked(plugin.distribution):
+                        self._take_in(plugin.distribution, self._contributor(plugin.distribution, ()))
         return entries
 
     def _ask_once(self, group: str, name: str, facts: dict[str, Any]) -> list[Plugin]:
@@ -133,19 +136,13 @@ class Manager(pluggy.PluginManager):
 
     def _ask(self, group: str, name: str, facts: dict[str, Any]) -> Any:
         hook = hook_of(group)
-        if hook == "tangrad_rules":
-            facts = {"kind": group.removeprefix(RULES), "family": name, "primitives": (), **facts}
-        elif hook == "tangrad_entry":
-            facts = {"group": group, "name": name}
-        elif hook != "tangrad_commands":
-            facts = {"family" if hook == "tangrad_primitives" else "name": name}
-        return getattr(self.hook, hook)(**facts)
-
-    def _admit(self, name: str) -> None:
-        """Register a distribution that a look-up concerns."""
-        with self._composition.lock:
-            if name not in self._whole and not self.is_blocked(name):
-                self._take_in(name, self._contributor(name, ()))
+        several = {
+            "tangrad_rules": (group.removeprefix(RULES), name, ()),
+            "tangrad_entry": (group, name),
+            "tangrad_commands": (),
+        }
+        arguments = dict(zip(ARGUMENTS[hook], several.get(hook, (name,)), strict=True))
+        return getattr(self.hook, hook)(**{**arguments, **facts})
 
     def _take_in(self, name: str, contributor: Contributor) -> None:
         """Register a contributor, in the place of what has its name; an interrupt leaves it as if it never was."""

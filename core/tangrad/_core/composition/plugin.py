@@ -77,6 +77,11 @@ class Plugin:
         return f"{self.distribution}:{self.group}:{self.name}"
 
     @property
+    def shipper(self) -> str:
+        """The distribution and its version, for messages."""
+        return f"{self.distribution} {self.version}".rstrip()
+
+    @property
     def status(self) -> str:
         """`available`, `loaded`, `broken`, `denied`, or `dormant` (it serves what is not installed)."""
         if self.denial is not None:
@@ -185,9 +190,8 @@ class Plugin:
                 return
             where = _line_of(cause, self.value)
             what = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
-            shipper = f"{self.distribution} {self.version}".rstrip()
             self._why_broken = (
-                f"plugin {self.name!r} of group {self.group!r} ({self.value}), shipped by {shipper}, is set aside "
+                f"plugin {self.name!r} of group {self.group!r} ({self.value}), shipped by {self.shipper}, is set aside "
                 f"because {reason}: {what}{where}"
             )
             self._object = _NOTHING

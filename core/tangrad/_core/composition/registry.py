@@ -20,7 +20,7 @@ from tangrad._core.composition.hook_names import GROUPS, HOOKS_GROUP, NAMES, RUL
 from tangrad._core.composition.plugin import Plugin, names_object
 from tangrad._core.composition.policy import BY_HAND, Policy
 from tangrad._core.diagnostics.errors import PluginConflictError
-from tangrad._core.settings.forks import free_after_fork
+from tangrad._core.settings.threads import free_after_fork
 
 if TYPE_CHECKING:
     from tangrad._core.composition.manager import Manager
@@ -76,7 +76,6 @@ class Composition:
         self._plugins: dict[tuple[str, str, str], Plugin] = {}
         self._entries: dict[tuple[str, str | None], tuple[Plugin, ...]] = {}
         self._found: dict[tuple[str, str], Plugin] = {}
-        self._computed: list[int] = []
         self._by_hand: list[Plugin] = []
         self._provenance: dict[int, tuple[Any, Plugin]] = {}
         self._listeners: list[Listener] = []
@@ -247,9 +246,7 @@ class Composition:
         plugin.override = provider.override
         self.check(plugin, obj)
         plugin.provide(obj)
-        with self.lock:
-            if self._provenance.setdefault(id(obj), (obj, plugin))[1] is plugin:
-                self._computed.append(id(obj))
+        self._provenance.setdefault(id(obj), (obj, plugin))
         return plugin
 
     def publish(self, plugin: Plugin, loaded: Any) -> Any:
@@ -309,7 +306,6 @@ class Composition:
         """Remove plugins that were registered by hand (`Registration.undo`)."""
         with self.lock:
             self._by_hand = [plugin for plugin in self._by_hand if plugin not in plugins]
-            self._provenance = {key: known for key, known in self._provenance.items() if known[1] not in plugins}
         self.changed(plugins)
 
     def configure(
@@ -345,32 +341,21 @@ class Composition:
         with self.lock:
             self._index = None
             self._plugins = {}
-            self._provenance = {key: known for key, known in self._provenance.items() if known[1] in self._by_hand}
             if self._manager is not None:
                 self._manager.retire()
         self.changed(None)
 
-    def on_change(self, listener: Listener) -> Callable[[], None]:
-        """Have `listener(plugins)` called after a change: with the plugins added or removed, or None for all.
-
-        Returns a function that takes the listener away again.
-        """
+    def on_change(self, listener: Listener) -> None:
+        """Have `listener(plugins)` called after a change: with the plugins added or removed, or None for all."""
         self._listeners.append(listener)
-
-        def remove() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return remove
 
     def changed(self, plugins: tuple[Plugin, ...] | None) -> None:
         """Forget what was asked, and notify all that keep answers; `plugins`: those added or removed, None: all."""
         with self.lock:
             self._entries, self._found = {}, {}
-            for key in self._computed:
-                self._provenance.pop(key, None)
-            self._computed = []
-            for plugin in (*self._plugins.values(), *self._by_hand):
+            known = {*self._plugins.values(), *self._by_hand}  # without what hooks have computed
+            self._provenance = {key: pair for key, pair in self._provenance.items() if pair[1] in known}
+            for plugin in known:
                 plugin.denial = self.policy.denial(plugin)
             if self._manager is not None:
                 self._manager.follow(plugins)
@@ -380,7 +365,7 @@ class Composition:
 
 def claim(plugin: Plugin) -> tuple[str, str]:
     """Return who claims a cell, as `conflict` takes it."""
-    return plugin.distribution, f"{plugin.distribution} {plugin.version} ({plugin.value})".replace("  ", " ")
+    return plugin.distribution, f"{plugin.shipper} ({plugin.value})"
 
 
 def conflict(group: str, name: str, claims: list[tuple[str, str]]) -> PluginConflictError:

@@ -31,7 +31,10 @@ def check_api_version(plugin: Plugin, loaded: Any) -> None:
     api = getattr(loaded, "api", None)
     if type(api) is not int or not max(EXTENSION_API - 1, FIRST) <= api <= EXTENSION_API:
         entry = f"{provider(plugin)}: {plugin.value}"
-        raise errors.ApiVersionError(errors.api_version_message(entry, api, EXTENSION_API))
+        raise errors.ApiVersionError(
+            f"{entry} was written for extension API {api!r}; this tangrad-core has {EXTENSION_API}. "
+            "Install versions of the two that fit: the plugin's author states them in its dependency on tangrad-core."
+        )
     if plugin.distribution == BY_HAND:
         owner, whose = plugin.value, f"{plugin.value}, registered by hand,"
     else:
@@ -67,7 +70,7 @@ def _warn_once(key: tuple[str, str], message: str) -> None:
 
 def provider(plugin: Plugin | None) -> str:
     """Who ships a plugin, for messages: distribution and version."""
-    return "an unregistered plugin" if plugin is None else f"{plugin.distribution} {plugin.version}".strip()
+    return "an unregistered plugin" if plugin is None else plugin.shipper
 
 
 # --- names on their way out ----------------------------------------------------------------------------------------

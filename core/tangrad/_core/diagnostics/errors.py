@@ -362,36 +362,26 @@ class PluginWarning(UserWarning):
     """A plugin was set aside; what does not need it goes on working."""
 
 
-def api_version_message(plugin: str, wanted: Any, provided: Any) -> str:
-    """What ApiVersionError says of `plugin` (its distribution and entry), written for extension API `wanted`."""
-    return (
-        f"{plugin} was written for extension API {wanted!r}; this tangrad-core has {provided}. "
-        "Install versions of the two that fit: the plugin's author states them in its dependency on tangrad-core."
-    )
+class _Missing(TangradError):
+    def __init__(self, name: str, distribution: str | None = None, is_usual: bool = False) -> None:
+        super().__init__(name if distribution is None else _how_to_get(name, distribution, is_usual))
+        if isinstance(self, ImportError) and distribution is not None:
+            self.name = name
 
 
-class MissingDistributionError(TangradError, AttributeError):
+class MissingDistributionError(_Missing, AttributeError):
     """A public name such as `tangrad.grad` was used, and the distribution that ships it is not installed.
 
     `import tangrad.numpy` raises MissingDistributionImportError with the same words: Python wants ImportError there,
     and no class can be both.
     """
 
-    def __init__(self, name: str, distribution: str | None = None, is_usual: bool = False) -> None:
-        super().__init__(name if distribution is None else _missing(name, distribution, is_usual))
 
-
-class MissingDistributionImportError(TangradError, ModuleNotFoundError):
+class MissingDistributionImportError(_Missing, ModuleNotFoundError):
     """`import tangrad.numpy`, or another module of ours whose distribution is not installed."""
 
-    def __init__(self, name: str, distribution: str | None = None, is_usual: bool = False) -> None:
-        if distribution is None:
-            super().__init__(name)
-        else:
-            super().__init__(_missing(name, distribution, is_usual), name=name)
 
-
-def _missing(name: str, distribution: str, is_usual: bool) -> str:
+def _how_to_get(name: str, distribution: str, is_usual: bool) -> str:
     """What is missing and how to get it. `is_usual`: whether `pip install tangrad` would bring it."""
     more = "   (or everything that is usual with: pip install tangrad)" if is_usual else ""
     return (

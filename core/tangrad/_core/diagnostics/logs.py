@@ -7,32 +7,27 @@ there is no listener, so a debug message can be dropped; a warning loads it, and
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Callable
 
 
 class Logger:
-    """`logging.getLogger(name)`, imported when it is needed."""
+    """`logging.getLogger(name)`, imported when it is needed; only its methods `debug`, `info` and `warning`."""
 
     __slots__ = ("name",)
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def debug(self, message: str, *values: Any) -> None:
-        """For those who have turned debugging messages on."""
-        if "logging" in sys.modules:
-            self._logger().debug(message, *values, stacklevel=2)
-
-    def info(self, message: str, *values: Any) -> None:
-        """For those who have turned messages on."""
-        if "logging" in sys.modules:
-            self._logger().info(message, *values, stacklevel=2)
-
-    def warning(self, message: str, *values: Any) -> None:
-        """For all threads."""
-        self._logger().warning(message, *values, stacklevel=2)
-
-    def _logger(self) -> Any:
+    def __getattr__(self, method: str) -> Callable[..., None]:
+        if method not in ("debug", "info", "warning"):
+            raise AttributeError(f"a Logger has no {method!r}")
+        if method != "warning" and "logging" not in sys.modules:
+            return _dropped
         import logging
 
-        return logging.getLogger(self.name)
+        found: Callable[..., None] = getattr(logging.getLogger(self.name), method)
+        return found
+
+
+def _dropped(*_: object) -> None:
+    """Nobody can have turned such messages on."""

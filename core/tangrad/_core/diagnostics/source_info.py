@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 from types import CodeType, FrameType, TracebackType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from tangrad._core.settings.config import ThreadState, thread
 
@@ -174,23 +174,15 @@ def current_name_stack() -> NameStack:
 # --- places --------------------------------------------------------------------------------------------------------
 
 
-class SourceInfo(tuple[Any, ...]):
-    """A place in the user's program: `(code, offset, name_stack)`; `code` is None where no user's frame was found.
+class SourceInfo(NamedTuple):
+    """A place in the user's program; `code` is None where no user's frame was found.
 
     A tuple, because it is made for every equation and a tuple is the cheapest object to make.
     """
 
-    __slots__ = ()
-
-    @property
-    def code(self) -> CodeType | None:
-        code: CodeType | None = self[0]
-        return code
-
-    @property
-    def name_stack(self) -> NameStack:
-        stack: NameStack = self[2]
-        return stack
+    code: CodeType | None
+    offset: int
+    name_stack: NameStack
 
     @property
     def file(self) -> str:
@@ -216,7 +208,7 @@ class SourceInfo(tuple[Any, ...]):
         if self.code is None:
             return 0, 0
         # One entry per two-byte instruction. Columns are absent under `python -X no_debug_ranges`.
-        line, _, column, _ = next(islice(self.code.co_positions(), self[1] // 2, None), (None, None, None, None))
+        line, _, column, _ = next(islice(self.code.co_positions(), self.offset // 2, None), (None, None, None, None))
         return line or self.code.co_firstlineno, 0 if column is None else column + 1
 
     def summarize(self) -> str:

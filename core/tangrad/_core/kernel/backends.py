@@ -17,7 +17,7 @@ from tangrad._core.settings.config import (
     parse_optional_integer,
     thread,
 )
-from tangrad._core.settings.forks import free_after_fork
+from tangrad._core.settings.threads import free_after_fork
 
 BACKENDS_GROUP = "tangrad.backends"
 

@@ -28,7 +28,7 @@ from tangrad._core.kernel.nan_checks import checked_execute
 from tangrad._core.kernel.trace import Tracer, checked_operands
 from tangrad._core.settings.caches import JaxprCache, register_cache
 from tangrad._core.settings.config import is_checking_values, thread
-from tangrad._core.settings.forks import after_fork, free_after_fork
+from tangrad._core.settings.threads import after_fork, free_after_fork
 
 logger = Logger("tangrad")
 

@@ -10,7 +10,7 @@ from tangrad._core.kernel.primitive import EVAL_TRACE
 from tangrad._core.kernel.rule_trace import RuleTrace, call_under
 from tangrad._core.kernel.trace import Tracer
 from tangrad._core.settings.config import thread
-from tangrad._core.settings.thread_state import holding
+from tangrad._core.settings.threads import holding
 from tangrad._core.tree.operations import tree_leaves
 
 

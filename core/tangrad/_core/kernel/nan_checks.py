@@ -20,7 +20,7 @@ from tangrad._core.kernel.array import Array
 from tangrad._core.kernel.primitive import EVAL_TRACE, forget_direct_calls
 from tangrad._core.kernel.trace import Tracer
 from tangrad._core.settings.config import debug_infs, debug_nans, is_checking_values, thread
-from tangrad._core.settings.thread_state import holding
+from tangrad._core.settings.threads import holding
 
 
 def bad_value(outs: Sequence[Any]) -> str | None:

@@ -31,7 +31,7 @@ from tangrad._core.kernel.plugin_types import CHECKS
 from tangrad._core.kernel.primitive import Primitive
 from tangrad._core.kernel.rule_errors import conflict, missing_message
 from tangrad._core.settings.caches import clear_caches
-from tangrad._core.settings.forks import free_after_fork
+from tangrad._core.settings.threads import free_after_fork
 
 
 class Cell:

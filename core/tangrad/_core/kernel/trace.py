@@ -19,7 +19,7 @@ from tangrad._core.kernel.array import CONVERSIONS, Array
 from tangrad._core.kernel.backend import as_array, as_operand, preferred_backend
 from tangrad._core.kernel.value_texts import tracer_text
 from tangrad._core.settings.config import thread
-from tangrad._core.settings.thread_state import holding
+from tangrad._core.settings.threads import holding
 
 
 class Trace:

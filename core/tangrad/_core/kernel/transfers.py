@@ -17,7 +17,7 @@ from tangrad._core.diagnostics.logs import Logger
 from tangrad._core.diagnostics.users_calls import is_from_host as is_from_host
 from tangrad._core.diagnostics.users_calls import what_is_copied
 from tangrad._core.settings.config import Setting, define_setting, one_of, thread
-from tangrad._core.settings.thread_state import holding
+from tangrad._core.settings.threads import holding
 
 LEVELS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 HOST_TO_DEVICE, DEVICE_TO_DEVICE, DEVICE_TO_HOST = "host_to_device", "device_to_device", "device_to_host"

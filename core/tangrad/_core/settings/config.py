@@ -2,7 +2,7 @@
 
 A setting's value is an attribute of one `threading.local`: the class attribute is the global value, an instance
 attribute is one thread's override. Reading is therefore a single attribute lookup (`thread.enable_x64`), with no
-dictionary and no environment variable on a hot path. The same object has what a thread does: see `thread_state`.
+dictionary and no environment variable on a hot path. The same object has what a thread does: see `threads`.
 
 Settings that change results are part of the key of every compilation cache: `cache_context()` is that part.
 
@@ -21,8 +21,8 @@ from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any
 
-from tangrad._core.settings.thread_state import ThreadState as ThreadState
-from tangrad._core.settings.thread_state import thread as thread
+from tangrad._core.settings.threads import ThreadState as ThreadState
+from tangrad._core.settings.threads import thread as thread
 
 
 class Context:
@@ -128,19 +128,6 @@ class Setting:
     ...     enable_x64.value
     True
     """
-
-    __slots__ = (
-        "_listeners",
-        "changes_results",
-        "check",
-        "default",
-        "defined_in",
-        "doc",
-        "initial",
-        "name",
-        "parse",
-        "rejected",
-    )
 
     def __init__(
         self,
@@ -383,18 +370,21 @@ def define_flag(name: str, doc: str, *, default: bool = False, changes_results: 
     return define_setting(name, default, doc, parse=parse_bool, check=check_bool, changes_results=changes_results)
 
 
-def define_choice(name: str, default: str, choices: tuple[str, ...], doc: str) -> Setting:
-    """Define a setting that is one of a few words, and on which compiled programs depend.
+def define_choice(
+    name: str, default: str, choices: tuple[str, ...], doc: str, *, changes_results: bool = True
+) -> Setting:
+    """Define a setting that is one of a few words.
 
     Args:
         name: as in `tangrad.config`; `TANGRAD_<NAME>` in the environment.
         default: the value unless another is given.
         choices: all values, in lower case.
         doc: one sentence for the table of settings.
+        changes_results: whether compiled programs depend on it.
     """
     check = one_of(*choices)
     return define_setting(
-        name, default, doc, parse=lambda text: check(text.strip().lower()), check=check, changes_results=True
+        name, default, doc, parse=lambda text: check(text.strip().lower()), check=check, changes_results=changes_results
     )
 
 
@@ -448,12 +438,12 @@ default_device = define_setting(
     check=check_device,
     changes_results=True,
 )
-traceback_filtering = define_setting(
+traceback_filtering = define_choice(
     "traceback_filtering",
     "auto",
+    ("auto", "off"),
     "Whether tracebacks leave out the framework's own frames: 'auto' does, 'off' does not.",
-    parse=lambda text: one_of("auto", "off")(text.strip().lower()),
-    check=one_of("auto", "off"),
+    changes_results=False,
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tangrad.core.settings import define_choice, define_flag, define_setting, one_of
+from tangrad.core.settings import define_choice, define_flag, define_setting
 
 threefry_partitionable = define_flag(
     "threefry_partitionable",
@@ -46,11 +46,9 @@ random_seed_offset = define_setting(
 )
 
 WHAT_WORDS_DO = ("allow", "warn", "error")
-legacy_prng_key = define_setting(
+legacy_prng_key = define_choice(
     "legacy_prng_key",
     "allow",
+    WHAT_WORDS_DO,
     "What becomes of keys of the older style, which are words, where keys are asked for: 'allow', 'warn' or 'error'.",
-    parse=lambda text: one_of(*WHAT_WORDS_DO)(text.strip().lower()),
-    check=one_of(*WHAT_WORDS_DO),
-    changes_results=True,  # whether a function can be traced at all
 )
