@@ -328,6 +328,7 @@ def test_what_the_alias_refuses_says_why():
             assert same(jnp.ones((2, 3))).shape == (2, 3)
             from_the_end = jax.smap(lambda x: x, in_axes=0, out_axes=-1, axis_name="i")
             assert "out_axes" in refused(NotImplementedError, lambda: from_the_end(jnp.ones(2)))
-            assert "in_axes" in refused(NotImplementedError, lambda: jax.smap(jnp.sin, out_axes=0, axis_name="i"))
+            inferred = jax.smap(jnp.sin, out_axes=0, axis_name="i")
+            assert "Explicit" in refused(TypeError, lambda: inferred(jnp.ones(2)))
         """
     )

@@ -90,7 +90,6 @@ def test_maps_over_one_axis() -> None:
     ("options", "error", "message"),
     [
         ({"in_axes": 0, "out_axes": 0, "axis_name": ("x", "y")}, TypeError, "the name of one axis"),
-        ({"out_axes": 0, "axis_name": "x"}, TypeError, "needs in_axes"),
         ({"in_axes": [0], "out_axes": 0, "axis_name": "x"}, TypeError, "in_axes must be an integer, None"),
         ({"in_axes": 0, "out_axes": "x", "axis_name": "x"}, TypeError, "out_axes must be integers"),
         ({"in_axes": -1, "out_axes": 0, "axis_name": "x"}, ValueError, "in_axes must count dimensions from the front"),

@@ -460,3 +460,19 @@ def test_a_training_step() -> None:
         losses.append((float(value), float(expected)))
     assert_equal([a for a, _ in losses], [b for _, b in losses])
     assert spec_of(params["in"]) == P(None, "y") and spec_of(params["out"]) == P("y", None)
+
+
+def test_maps_cut_arguments_as_types_say() -> None:
+    x = sharded((8, 8), P("x", "y"))
+    doubled = tangrad.shard_map(lambda part: part * (part.shape == (4, 2)) * 2, out_specs=P("x", "y"))
+    for function in (doubled, tangrad.jit(doubled)):
+        assert_equal(function(x), numbers((8, 8)) * 2)
+    assert_equal(tangrad.grad(lambda v: (doubled(v) ** 2).sum())(x), numbers((8, 8)) * 8)
+    rows = tangrad.smap(lambda part: part[:1], out_axes=0, axis_name="x")
+    assert_equal(rows(x), numbers((8, 8))[::4])
+    assert_equal(tangrad.shard_map(lambda part: part, out_specs=P())(np.ones(3)), np.ones(3))
+    with pytest.raises(TypeError, match=r"needs in_specs.* types record Explicit axes only, not 'x'"):
+        tangrad.shard_map(lambda part: part, mesh=mesh(), out_specs=P("x"))(np.ones(8))
+    with pytest.raises(TypeError, match=r"needs in_specs.* within another map types do not record 'y'"):
+        inner = tangrad.shard_map(lambda part: part, out_specs=P("y"))
+        tangrad.shard_map(inner, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})(x)

@@ -335,3 +335,40 @@ def test_what_names_axes_by_itself_is_not_believed() -> None:
         for inside in (lambda a: apart(a, axis="x"), tangrad.jit(lambda a: apart(a, axis="x"))):
             with pytest.raises(ValueError, match=r"may differ along the mesh axes \('x',\)"):
                 shard_map(inside, in_specs=P(), out_specs=P())(X)
+
+
+def test_arguments_that_are_passed_as_they_are() -> None:
+    seen = []
+
+    def f(kept: Any, x: Any, *others: Any) -> Any:
+        seen.append((kept, others))
+        return x * 2
+
+    thing = object()
+    specs = (None, P("x"), {"a": None, "b": (None, None)})
+    tree = {"a": thing, "b": ("text", [1, 2])}
+    mapped = shard_map(f, in_specs=specs, out_specs=P("x"))
+    for kept in (thing, None, 3, True):
+        assert_equal(mapped(kept, X, tree), X * 2)
+        assert seen[-1][0] is kept and seen[-1][1] == (tree,) and seen[-1][1][0]["a"] is thing
+    counted = shard_map(f, in_specs=(None, P("x")), out_specs=P("x"))
+    before = len(seen)
+    for kept in (1, 1, 1.0, True, 1):  # equal, and not of one type
+        counted(kept, X)
+    assert [kept for kept, _ in seen[before:]] == [1, 1.0, True]
+    assert [type(kept) for kept, _ in seen[before:]] == [int, float, bool]
+    with pytest.raises(TypeError, match=r"argument args\[0\] is <object"):
+        shard_map(f, in_specs=P("x"), out_specs=P("x"))(thing, X)
+    with pytest.raises(ValueError, match=r"argument args\[1\].*does not divide"):
+        counted(thing, np.ones(3))
+    gradient = tangrad.grad(
+        lambda x: shard_map(lambda k, v: v * k["by"], in_specs=(None, P("x")), out_specs=P("x"))({"by": 3.0}, x).sum()
+    )
+    assert_equal(gradient(X), np.full_like(X, 3))
+
+
+def test_maps_within_take_the_other_axes() -> None:
+    inner = shard_map(lambda part: part * lax.psum(1, "y"), in_specs=P(None, "y"), out_specs=P(None, "y"))
+    outer = shard_map(lambda part: inner(part) * lax.psum(1, "x"), in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
+    with mesh():
+        assert_equal(tangrad.jit(outer)(X), X * 8)

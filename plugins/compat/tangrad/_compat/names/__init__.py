@@ -91,13 +91,13 @@ def smap(f: Any = None, /, *, in_axes: Any = ..., out_axes: Any, axis_name: Any)
 
     Args:
         f: the function; without it a decorator is returned.
-        in_axes: for each argument (one for all, or a tuple with trees) the dimension that is divided, None: none.
+        in_axes: for each argument (one for all, or a tuple with trees) the dimension that is divided, None: none;
+            default: as types say, along an Explicit axis.
         out_axes: the dimensions of the results along which their parts are put together; None: they are the same.
         axis_name: the axis of the mesh.
 
     Raises:
-        TypeError: for several axes. NotImplementedError: without `in_axes`, and for dimensions of results that count
-            from the end.
+        TypeError: for several axes. NotImplementedError: for dimensions of results that count from the end.
 
     >>> import tangrad
     >>> from tangrad import lax
@@ -108,7 +108,7 @@ def smap(f: Any = None, /, *, in_axes: Any = ..., out_axes: Any, axis_name: Any)
     if isinstance(axis_name, (list, tuple)):
         raise TypeError(f"smap: axis_name must be the name of one axis, got {axis_name!r}")
     if in_axes is ...:
-        raise NotImplementedError("smap needs in_axes in Tangrad, of which 'jax' is an alias here (tangrad.compat.jax)")
+        return tangrad.smap(f, out_axes=out_axes, axis_name=axis_name)
 
     def spec(axis: Any, rank: int | None = None) -> Any:
         if axis is not None and axis < 0 and rank is None:

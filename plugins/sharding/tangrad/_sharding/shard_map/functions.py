@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from tangrad import tree
 from tangrad._sharding.context import on_devices
-from tangrad._sharding.shard_map.scope import check_nesting, mesh_in_use
-from tangrad._sharding.shard_map.specs import as_named, differing_part, part_aval
+from tangrad._sharding.shard_map.scope import axes_left, check_nesting, is_within_map, mesh_in_use
+from tangrad._sharding.shard_map.specs import as_named, as_types_say, differing_part, part_aval
 from tangrad._sharding.shard_map.tracing import MappedProgram
 from tangrad.core import (
     Array,
@@ -86,9 +86,11 @@ def shard_map(
             must have its shape.
         in_specs: for the positional arguments, partition specs that say how each is cut into parts; a tuple of trees
             that is a prefix of the arguments, or one spec for all. Along axes that a spec does not name every device
-            gets the same.
+            gets the same. Arguments whose spec is None may be any objects: `f` gets them as they are. Without in_specs
+            arguments are cut as their types say: along Explicit axes, and not within another map.
         out_specs: how the parts that the function returns are put together; a prefix of the result.
-        axis_names: the axes to map over; default: all of the mesh. Along the others the compiler partitions.
+        axis_names: the axes to map over; default: all of the mesh, within another map all that it does not map over.
+            Along the others the compiler partitions.
         check_vma: whether to check that results are the same along the axes that their specs do not name.
         check_rep: an earlier name of `check_vma`.
         auto: the axes that are not mapped over; an earlier way to say `axis_names`.
@@ -121,12 +123,62 @@ def shard_map(
         return lambda function: shard_map(function, **options)
     if not callable(f):
         raise TypeError(f"shard_map expects a function, got {f!r} of type {type(f).__name__}")
-    for name, specs in (("in_specs", in_specs), ("out_specs", out_specs)):
-        if specs is _MISSING:
-            raise TypeError(f"shard_map needs {name}: partition specs, or trees of them")
+    if out_specs is _MISSING:
+        raise TypeError("shard_map needs out_specs: partition specs, or trees of them")
     checks = check_vma if check_rep is None else check_rep
     sharded = _ShardedFunction(f, mesh, in_specs, out_specs, axis_names, auto, checks)
     return copy_identity(api_boundary(lambda *args, **kwargs: sharded.call(args, kwargs)), f)
+
+
+class _Arguments:
+    """The positional arguments of a call: the arrays among them, and objects that the function gets as they are.
+
+    Attributes:
+        operands: the arrays.
+        specs: a partition spec for each; None where types say how they are cut.
+    """
+
+    __slots__ = ("_kept", "_structure", "operands", "specs")
+
+    def __init__(
+        self, operands: list[Value], specs: list[Any] | None, structure: PyTreeDef, kept: dict[int, Any]
+    ) -> None:
+        self.operands = operands
+        self.specs = specs
+        self._structure = structure
+        self._kept = kept  # by their place among the leaves
+
+    @classmethod
+    def of(cls, args: tuple[Any, ...], in_specs: Any, where: str) -> _Arguments:
+        """Those of a call. Raises TypeError, after `where`, for what is no array and has a spec."""
+        if in_specs is _MISSING:
+            leaves, structure = array_leaves(args, where)
+            return cls([as_operand(leaf) for leaf in leaves], None, structure, {})
+        leaves, structure = tree.flatten(args)
+        specs = flatten_axes("shard_map in_specs", structure, in_specs)
+        kept = {place: leaf for place, (leaf, spec) in enumerate(zip(leaves, specs, strict=True)) if spec is None}
+        checked, _ = array_leaves(
+            structure.unflatten([0 if place in kept else leaf for place, leaf in enumerate(leaves)]), where
+        )
+        operands = [as_operand(leaf) for place, leaf in enumerate(checked) if place not in kept]
+        return cls(operands, [spec for spec in specs if spec is not None], structure, kept)
+
+    def paths(self) -> list[Any]:
+        """Where the arrays are in the arguments."""
+        numbered = self._structure.unflatten(list(range(self._structure.num_leaves)))
+        return [path for place, (path, _) in enumerate(tree.leaves_with_path(numbered)) if place not in self._kept]
+
+    def rebuilt(self, arrays: Sequence[Value]) -> Any:
+        """The arguments with other arrays."""
+        others = iter(arrays)
+        count = self._structure.num_leaves
+        return self._structure.unflatten(
+            [self._kept[place] if place in self._kept else next(others) for place in range(count)]
+        )
+
+    def key(self) -> tuple[Any, ...]:
+        """What programs depend on beside types. It cannot be hashed where a kept object cannot."""
+        return self._structure, tuple([(place, type(value), value) for place, value in self._kept.items()])
 
 
 class _Traced:
@@ -166,7 +218,7 @@ class _ShardedFunction:
             unknown = [axis for axis in axes or () if axis not in mesh.axis_names]
             if unknown:
                 raise ValueError(f"shard_map: {what} has {unknown[0]!r}, and the axes of {mesh} are {mesh.axis_names}")
-        chosen = set(names or mesh.axis_names) - set(auto or ())
+        chosen = set(names or axes_left(mesh)) - set(auto or ())
         return tuple([axis for axis in mesh.axis_names if axis in chosen])
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -182,62 +234,53 @@ class _ShardedFunction:
             raise ValueError("shard_map needs a mesh: mesh=..., or a call within `with mesh:`")
         manual = self._manual(mesh)
         check_nesting(mesh, manual)
-        leaves, structure = array_leaves(args, f"shard_map of {self._name}: argument args")
-        operands = [as_operand(leaf) for leaf in leaves]
-        specs = flatten_axes("shard_map in_specs", structure, self._in_specs)
-        shardings = self._shardings_of_arguments(mesh, manual, args, operands, specs)
-        typed = differing_part if self._checks else part_aval
-        parts = tuple([typed(value.aval, sharding) for value, sharding in zip(operands, shardings, strict=True)])
-        traced = self._traced(mesh, manual, structure, parts, tuple(shardings))
-        outs = traced.program.bind(operands, traced.out_shardings)
-        return traced.out_tree.unflatten([as_array(out) for out in outs])
-
-    def _shardings_of_arguments(
-        self,
-        mesh: Mesh,
-        manual: Sequence[Any],
-        args: Any,
-        operands: Sequence[Value],
-        specs: Sequence[Any],
-    ) -> list[NamedSharding]:
-        found = []
+        where = f"shard_map of {self._name}: argument args"
+        arguments = _Arguments.of(args, self._in_specs, where)
+        operands = arguments.operands
+        specs = arguments.specs
+        if specs is None:
+            specs = as_types_say(mesh, manual, operands, is_within_map())
+        shardings = []
         for position, (operand, spec) in enumerate(zip(operands, specs, strict=True)):
             sharding = as_named(mesh, spec, "in_specs", manual)
-            where = "args" + keystr(tree.leaves_with_path(args)[position][0])
-            sharding.check_shape(operand.aval.shape, f"shard_map of {self._name}: argument {where}")
-            found.append(sharding)
-        return found
+            sharding.check_shape(operand.aval.shape, where + keystr(arguments.paths()[position]))
+            shardings.append(sharding)
+        typed = differing_part if self._checks else part_aval
+        parts = tuple([typed(value.aval, sharding) for value, sharding in zip(operands, shardings, strict=True)])
+        traced = self._traced(mesh, manual, arguments, parts, tuple(shardings))
+        outs = traced.program.bind(operands, traced.out_shardings)
+        return traced.out_tree.unflatten([as_array(out) for out in outs])
 
     def _traced(
         self,
         mesh: Mesh,
         manual: Any,
-        structure: PyTreeDef,
+        arguments: _Arguments,
         parts: tuple[ShapedArray, ...],
         shardings: tuple[Sharding, ...],
     ) -> _Traced:
         """The function traced for parts of these types. Kept, unless it closed over values of an outer trace."""
         out_leaves, out_structure = tree.flatten(self._out_specs)
         specs = (shardings, out_structure, tuple(out_leaves))
-        key = (structure, parts, specs, mesh, manual, self._checks, cache_context(), thread.axis_environment)
+        key = (arguments.key(), parts, specs, mesh, manual, self._checks, cache_context(), thread.axis_environment)
         try:
             table = _traces.setdefault(self._f, {})
             found = table.get(key)
         except TypeError:  # a function or a spec that cannot be remembered by
-            return self._trace(mesh, manual, structure, parts, shardings)
+            return self._trace(mesh, manual, arguments, parts, shardings)
         if found is None:
-            found = self._trace(mesh, manual, structure, parts, shardings)
+            found = self._trace(mesh, manual, arguments, parts, shardings)
             if not any([isinstance(value, Tracer) for value in found.program.outer]):
                 if len(table) >= TRACE_LIMIT:
                     table.clear()
                 table[key] = found
         return found
 
-    def _trace(self, mesh: Mesh, manual: tuple[Any, ...], structure: PyTreeDef, parts: Any, shardings: Any) -> _Traced:
+    def _trace(self, mesh: Mesh, manual: tuple[Any, ...], arguments: _Arguments, parts: Any, shardings: Any) -> _Traced:
         out_tree: list[Any] = []
 
         def flat(*tracers: Value) -> list[Array]:
-            leaves, treedef = returned_leaves(self._f(*structure.unflatten(tracers)), "shard_map: the function")
+            leaves, treedef = returned_leaves(self._f(*arguments.rebuilt(tracers)), "shard_map: the function")
             out_tree.append(treedef)
             return leaves
 

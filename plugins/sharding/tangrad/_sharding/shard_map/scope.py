@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tangrad._sharding.shard_map.fitting import fitted
 from tangrad.core import Array, Primitive, holding, thread
 from tangrad.extend.collectives import differing, psum_p
-from tangrad.sharding import Mesh, get_mesh
+from tangrad.sharding import AbstractMesh, Mesh, get_mesh
 
 if TYPE_CHECKING:
     from tangrad.typing import Params, Value
@@ -87,6 +87,12 @@ def is_within_map() -> bool:
 def mesh_in_use() -> Mesh:
     """The mesh of the sharded map that is being traced, or of a `with mesh:` around the call."""
     return _around.maps[-1][0] if _around.maps else get_mesh()
+
+
+def axes_left(mesh: Mesh | AbstractMesh) -> tuple[Any, ...]:
+    """The axes that the maps around do not map over; all of them where none is left."""
+    mapped = {axis for _, axes in _around.maps for axis in axes}
+    return tuple([axis for axis in mesh.axis_names if axis not in mapped]) or mesh.axis_names
 
 
 def check_nesting(mesh: Mesh, manual: Sequence[Any]) -> None:

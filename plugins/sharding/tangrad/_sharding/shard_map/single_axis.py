@@ -29,7 +29,8 @@ def smap(f: Any = None, /, *, in_axes: Any = _MISSING, out_axes: Any, axis_name:
         f: a function of parts of arrays, in which collectives over the axis may be used; without it a decorator is
             returned.
         in_axes: the dimension along which all arguments are cut, or None for not at all; or a tuple with an entry for
-            each argument, each of them a dimension, None, or a tree of such.
+            each argument, each of them a dimension, None, or a tree of such. Without it arguments are cut as their
+            types say, where the axis is Explicit.
         out_axes: the dimension along which parts of results are put together, None for those that are the same
             everywhere, or a tree of such.
         axis_name: the axis of the mesh.
@@ -38,7 +39,7 @@ def smap(f: Any = None, /, *, in_axes: Any = _MISSING, out_axes: Any, axis_name:
         a function of whole arrays.
 
     Raises:
-        TypeError: for axes that are no integers or None, several names of axes, no in_axes. ValueError: for negative
+        TypeError: for axes that are no integers or None, several names of axes. ValueError: for negative
             axes, and as `shard_map` does.
 
     >>> import tangrad
@@ -53,14 +54,15 @@ def smap(f: Any = None, /, *, in_axes: Any = _MISSING, out_axes: Any, axis_name:
         return lambda function: smap(function, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
     if isinstance(axis_name, (list, tuple)):
         raise TypeError(f"smap: axis_name must be the name of one axis of the mesh, got {axis_name!r}")
+    results = _specs("out_axes", out_axes, axis_name)
     if in_axes is _MISSING:
-        raise TypeError("smap needs in_axes: the dimension along which arguments are cut, None, or a tuple of these")
+        return shard_map(f, out_specs=results, axis_names={axis_name})
     if in_axes is not None and not isinstance(in_axes, (int, tuple)):
         raise TypeError(
             f"smap: in_axes must be an integer, None, or a tuple with an entry for each argument, got {in_axes!r}"
         )
-    specs = [_specs(name, axes, axis_name) for name, axes in (("in_axes", in_axes), ("out_axes", out_axes))]
-    return shard_map(f, in_specs=specs[0], out_specs=specs[1], axis_names={axis_name})
+    arguments = _specs("in_axes", in_axes, axis_name)
+    return shard_map(f, in_specs=arguments, out_specs=results, axis_names={axis_name})
 
 
 def _specs(argument: str, axes: Any, name: Hashable) -> Any:

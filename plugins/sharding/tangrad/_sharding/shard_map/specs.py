@@ -25,6 +25,27 @@ def as_named(mesh: Mesh, spec: Any, what: str, manual: Sequence[Any]) -> NamedSh
     return sharding
 
 
+def as_types_say(mesh: Mesh, manual: Sequence[Any], operands: Sequence[Any], within: bool) -> list[PartitionSpec]:
+    """For each operand the spec that its type records.
+
+    Raises TypeError where types do not record every axis that is mapped over: along axes that are not Explicit, and
+    `within` another map.
+    """
+    others = manual if within else [axis for axis in manual if axis not in mesh.explicit_axes]
+    if others:
+        where = "within another map types do not record" if within else "types record Explicit axes only, not"
+        raise TypeError(
+            "shard_map needs in_specs, partition specs or trees of them: without them arguments are cut as their types "
+            f"say, and {where} {others[0]!r} of {mesh}"
+        )
+    found = []
+    for operand in operands:
+        sharding = operand.aval.sharding
+        cuts = () if sharding.is_unspecified else sharding.dimension_axes(operand.aval.ndim)
+        found.append(PartitionSpec(*[tuple([axis for axis in axes if axis in manual]) for axes in cuts]))
+    return found
+
+
 def mentioned(sharding: NamedSharding) -> tuple[Any, ...]:
     """The axes that a sharding cuts dimensions along."""
     return tuple([axis for axes in sharding.dimension_axes(max(len(sharding.spec), 1)) for axis in axes])
