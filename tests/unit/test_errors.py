@@ -4,17 +4,19 @@ import copy
 import gc
 import pickle
 import weakref
+from types import SimpleNamespace
 
 import pytest
 
 import tangrad
 from tangrad._console.explanations.leaks import describe_leak
 from tangrad._console.explanations.rules import missing_rule
+from tangrad._core.composition.versioning import check_api_version
 from tangrad._core.diagnostics import errors
 from tangrad._core.diagnostics.source_info import current_source
 from tangrad._lax.elementwise.primitives import sin_p
-from tangrad.core import PrimitiveSet, RuleKind, RuleSet, ShapedArray, register, rule_table
-from tangrad.core.tools import Explanations
+from tangrad.core import PrimitiveSet, RuleKind, RuleSet, ShapedArray, composition, register, rule_table
+from tangrad.core.tools import Explanations, Plugin
 
 TRACER_ERRORS = [
     errors.ConcretizationTypeError,
@@ -193,8 +195,12 @@ def test_a_missing_distribution_is_named_the_same_way_by_attribute_and_by_import
 
 
 def test_an_api_version_that_does_not_fit():
-    text = errors.api_version_message("tangrad-finufft 2.0: finufft:nufft", 7, 1)
-    assert "tangrad-finufft 2.0: finufft:nufft was written for extension API 7; this tangrad-core has 1." in text
+    plugin = Plugin(composition(), "tangrad.primitives", "nufft", "finufft:nufft", "tangrad-finufft", "2.0")
+    with pytest.raises(
+        errors.ApiVersionError,
+        match=r"tangrad-finufft 2\.0: finufft:nufft was written for extension API 7; this tangrad-core has 1\.",
+    ):
+        check_api_version(plugin, SimpleNamespace(api=7))
 
 
 # --- what errors keep ----------------------------------------------------------------------------------------------
