@@ -35,6 +35,7 @@ MEANS = "tangrad._core.composition.api"  # and this one defines it
 CATALOGUE_HEAD = '"""Data of `catalogue.py`. Written by `python -m tools.generate_api`: do not edit."""\n'
 WRITTEN = "# Written by `python -m tools.generate_api`"  # what is written by hand stays
 DOOR_STUB_HEAD = "# Written by `python -m tools.generate_api` from the table of the door: do not edit.\n"
+OTHERWISE = "\nfrom typing import Any\n\ndef __getattr__(name: str) -> Any: ...\n"  # gives other names, too
 STUB_HEAD = "# Written by `python -m tools.generate_api` from the entry points of `tangrad.api`: do not edit.\n"
 
 
@@ -212,7 +213,9 @@ def generate(root: Path = ROOT) -> dict[Path, str]:
         names = door_names(path)
         if names:
             values = {public: f"{module}:{public}" for public, module in names.items()}
-            result[path.with_suffix(".pyi")] = stub(name, values, ()).replace(STUB_HEAD, DOOR_STUB_HEAD)
+            parts_of = _submodules(name, modules) if path.name == "__init__.py" else ()
+            text = stub(name, values, parts_of).replace(STUB_HEAD, DOOR_STUB_HEAD)
+            result[path.with_suffix(".pyi")] = text + OTHERWISE * ("otherwise=" in path.read_text())
     if MEMBERS in files:
         result[files[MEMBERS].with_suffix(".pyi")] = members_stub(parts, files)
     return result

@@ -15,6 +15,7 @@ PUBLIC_MODULES = (
     "tangrad.core.arguments",
     "tangrad.core.backends",
     "tangrad.core.caches",
+    "tangrad.core.dtypes",
     "tangrad.core.programs",
     "tangrad.core.protocols",
     "tangrad.core.settings",
@@ -109,8 +110,8 @@ class Exports:
     def __init__(self, files: dict[str, Path]) -> None:
         self.rooms = set(files)
         self.names = {module: exported_names(files[module]) for module in PUBLIC_MODULES if module in files}
-        # `tangrad.dtypes` resolves the scalar types of ml_dtypes when they are asked for.
-        self.open = {"tangrad.dtypes"}
+        # They resolve the scalar types of ml_dtypes when these are asked for.
+        self.open = {"tangrad.dtypes", "tangrad.core.dtypes"}
 
     def breach(self, module: str, name: str) -> str | None:
         """Return what is wrong with taking `name` from `module`, or None."""

@@ -11,7 +11,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -54,6 +54,7 @@ PLAIN_PACKAGES = (
     "tangrad.core.arguments",
     "tangrad.core.backends",
     "tangrad.core.caches",
+    "tangrad.core.dtypes",
     "tangrad.core.programs",
     "tangrad.core.protocols",
     "tangrad.core.settings",
@@ -66,8 +67,6 @@ PLAIN_PACKAGES = (
     "tangrad.conformance",
     "tangrad.nn.initializers",
 )
-# Public under another name than that of the module: an attribute of the package above.
-KNOWN_AS = {"tangrad.core.dtypes": "tangrad._core.dtypes.system"}
 IN_OTHER_SECTIONS = {"tangrad.tree_util": "tangrad.tree"}
 # What a module says of itself as a file, in its first paragraph.
 ASIDE = re.compile(r"\s*\b(This file only|The public names are|Each file holds)[^.]*\.(?:[^.\s][^.]*\.)*(?=\s|$)")
@@ -158,9 +157,6 @@ def packages() -> dict[str, Package]:
             single_file = module.count(".") == 1 and not path.name.startswith("__")
             if module not in found and (single_file or module in PLAIN_PACKAGES):
                 found[module] = list(_handed_on(importlib.import_module(module), part.name))
-    for package, module in KNOWN_AS.items():
-        handed_on = _handed_on(importlib.import_module(module), "tangrad-core")
-        found[package] = [replace(name, package=package) for name in handed_on]
     grouped = [_grouped(name, names, parts) for name, names in found.items()]
     return {package.name: package for package in sorted(grouped, key=lambda package: package.rank)}
 
@@ -185,7 +181,7 @@ def _grouped(package: str, names: list[Name], parts: Mapping[str, Distribution])
         groups.setdefault(about if len(names) >= FEW else "", []).extend(members)
     for members in groups.values():
         members.sort(key=lambda one: one.name.lower())
-    docstring = importlib.import_module(KNOWN_AS.get(package, package)).__doc__ or ""
+    docstring = importlib.import_module(package).__doc__ or ""
     return Package(package, COMPOSED.sub("", docstring), groups)
 
 

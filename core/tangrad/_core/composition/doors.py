@@ -16,7 +16,10 @@ from tangrad._core.composition.faults import FORM
 
 
 def door(
-    module_name: str, table: Mapping[str, str], renamed: Mapping[str, str] | None = None
+    module_name: str,
+    table: Mapping[str, str],
+    renamed: Mapping[str, str] | None = None,
+    otherwise: Callable[[str, str], Any] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a module whose names are those of inner modules.
 
@@ -25,8 +28,9 @@ def door(
 
     Args:
         module_name: the `__name__` of the module.
-        table: inner module -> the names to take from it, separated by blanks.
+        table: inner module -> the names to take from it, separated by blanks: for a package, those of its modules.
         renamed: former name -> the name of today, which it gives with a DeprecationWarning.
+        otherwise: called with `module_name` and a name that is in neither; raises AttributeError, or returns its value.
     """
     owners = {name: module for module, names in table.items() for name in names.split()}
 
@@ -37,10 +41,14 @@ def door(
             warnings.warn(message, DeprecationWarning, stacklevel=2)
             name = new
         owner = owners.get(name)
+        if owner is None and otherwise is not None:
+            return otherwise(module_name, name)
         if owner is None:
             raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
         module = import_module(owner)
         value = getattr(module, name, FORM)
+        if value is FORM and hasattr(module, "__path__"):
+            value = import_module(f"{owner}.{name}")
         if value is FORM:  # being imported further up: an AttributeError would be taken for one of this module
             raise ImportError(f"{owner}.{name} is not there yet: {owner} is being imported", name=owner)
         sys.modules[module_name].__dict__[name] = value

@@ -10,6 +10,13 @@ import numpy as np
 from tangrad._core.dtypes import lattice
 from tangrad._core.dtypes.objects import NARROW_NAMES, DType, ExtendedDType, as_dtype, dtype_name, ml_dtypes
 
+# The default types; as arguments they become 32-bit unless enable_x64 is set, as every dtype does.
+bool_ = np.bool_
+int_ = np.int64
+uint = np.uint64
+float_ = np.float64
+complex_ = np.complex128
+
 _BOOL = as_dtype(bool)
 _NARROW_FLOATS = frozenset({*lattice.NARROW_FLOATS, "bfloat16"})
 
@@ -65,6 +72,9 @@ def bit_width(dtype: Any) -> int:
         digits = dtype.name.lstrip("bfloatuin").partition("_")[0]
         return int(digits)
     return 8 * int(dtype.itemsize)
+
+
+itemsize_bits = bit_width
 
 
 def finfo(dtype: Any) -> Any:

@@ -15,12 +15,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tangrad._core.dtypes import lattice
-from tangrad._core.settings.config import thread
+from tangrad._core.settings.config import enable_x64, thread
 
 DType: TypeAlias = "np.dtype[Any]"  # an extended dtype too, wherever a function says that it lets these pass
 
 # The type of tangents of integers and booleans: a vector space of dimension zero.
 float0: DType = np.dtype([("float0", np.void, 0)])
+
+on_x64_change = enable_x64.on_change
 
 NARROW_NAMES = frozenset({*lattice.NARROW_INTEGERS, *lattice.NARROW_FLOATS, "bfloat16"})
 
@@ -100,6 +102,14 @@ def narrow_dtype(name: str, error: type[Exception] = TypeError) -> DType:
             f'pip install --upgrade "{ML_DTYPES}"'
         )
     return _intern(np.dtype(getattr(package, name)))
+
+
+def narrow_type(module: str, name: str) -> type:
+    """The scalar type of ml_dtypes with that name, of a `module` that has them all. Raises AttributeError."""
+    if name not in NARROW_NAMES:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    scalar_type: type = narrow_dtype(name, AttributeError).type
+    return scalar_type
 
 
 # --- one object for each dtype -------------------------------------------------------------------------------------

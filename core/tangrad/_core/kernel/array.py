@@ -15,7 +15,7 @@ import numpy as np
 from tangrad._core.composition.attributes import attributes
 from tangrad._core.diagnostics.public_boundaries import method_boundaries
 from tangrad._core.diagnostics.tracebacks import filter_traceback, own_boundary
-from tangrad._core.dtypes import system as dtypes
+from tangrad._core.dtypes import kinds, objects, promotion
 from tangrad._core.kernel.array_members import ArrayMembers
 from tangrad._core.kernel.aval import ShapedArray
 from tangrad._core.kernel.buffers import ALL_BUT_WRITING, check_format, exported, serve
@@ -120,7 +120,7 @@ class ArrayOperators(ArrayMembers):
         return complex(self._scalar(complex))
 
     def __index__(self) -> int:
-        if self.aval.ndim or not dtypes.issubdtype(self.aval.dtype, np.integer):
+        if self.aval.ndim or not kinds.issubdtype(self.aval.dtype, np.integer):
             raise TypeError(
                 f"only integer arrays without dimensions can be used as an index, got {self.aval.str_short()}"
             )
@@ -187,7 +187,7 @@ class Array(ArrayOperators):
     def _numbers(self) -> np.ndarray:
         """As `to_numpy`, for users. Raises TypeError for extended dtypes, which NumPy and Python do not know."""
         dtype: Any = self.aval.dtype
-        if isinstance(dtype, dtypes.ExtendedDType):
+        if isinstance(dtype, objects.ExtendedDType):
             raise TypeError(f"arrays of dtype {dtype} do not become NumPy arrays or Python numbers{dtype.way_out}")
         return self.to_numpy()
 
@@ -217,22 +217,22 @@ class Array(ArrayOperators):
         return memoryview(self._owner() if flags == ALL_BUT_WRITING else self._exported(flags))
 
     def __format__(self, format_spec: str) -> str:
-        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+        if isinstance(self.aval.dtype, objects.ExtendedDType):
             return format(str(self), format_spec)
         # A scalar as Python formats numbers: of a float32 all digits are shown that a float64 has.
         return format(self.to_numpy() if self.aval.ndim else self.to_numpy()[()], format_spec)
 
     def __str__(self) -> str:
-        return repr(self) if isinstance(self.aval.dtype, dtypes.ExtendedDType) else str(self.to_numpy())
+        return repr(self) if isinstance(self.aval.dtype, objects.ExtendedDType) else str(self.to_numpy())
 
     def __repr__(self) -> str:
-        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+        if isinstance(self.aval.dtype, objects.ExtendedDType):
             return f"Array({self.aval.shape}, dtype={self.aval.dtype}) overlaying:\n{self.to_numpy()}"
         weak = ", weak_type=True" if self.aval.weak_type else ""
         text, contents = f"[], shape={self.aval.shape}", self.to_numpy()
         if contents.size:
             text = np.array2string(contents, separator=", ", prefix="Array(")
-        return f"Array({text}, dtype={dtypes.dtype_name(self.aval.dtype)}{weak})"
+        return f"Array({text}, dtype={objects.dtype_name(self.aval.dtype)}{weak})"
 
     def __copy__(self) -> Array:
         return self
@@ -300,7 +300,7 @@ def literal(value: Any, dtype: Any, weak_type: bool = False) -> Literal:
     if found is not None and (value or found.ndarray.tobytes() == np.array(value, dtype).tobytes()):
         return found
     if type(value) is int and value not in (0, 1):  # which fit every dtype
-        dtypes.check_integer_fits(value, dtype)
+        promotion.check_integer_fits(value, dtype)
     made = Literal(value, ShapedArray((), dtype, weak_type))
     if len(_literals) >= LITERAL_CACHE_LIMIT:
         _literals.clear()

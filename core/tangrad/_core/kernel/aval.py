@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._core.composition.attributes import attributes
-from tangrad._core.dtypes import system as dtypes
+from tangrad._core.dtypes import kinds, objects
 from tangrad._core.dtypes.conversions import can_represent_array, represented_array
 from tangrad._core.dtypes.sizes import is_symbolic, product
 from tangrad._core.settings.config import thread
@@ -106,8 +106,8 @@ class ShapedArray(AbstractValue):
 
     def to_tangent_aval(self) -> ShapedArray:
         """The type of tangents of values of this type: with dtype float0 for integers, booleans and keys."""
-        is_vector_space = dtypes.issubdtype(self.dtype, np.inexact)
-        return self if is_vector_space else ShapedArray(self.shape, dtypes.float0, False, self.named_shape)
+        is_vector_space = kinds.issubdtype(self.dtype, np.inexact)
+        return self if is_vector_space else ShapedArray(self.shape, objects.float0, False, self.named_shape)
 
     at_least_vspace = to_tangent_aval  # its name in JAX, in libraries' rules
 
@@ -128,15 +128,15 @@ class ShapedArray(AbstractValue):
 
     def str_short(self, short_dtypes: bool = True) -> str:
         """The short form that jaxprs print, such as `f32[3,4]`; `float32[3,4]` without `short_dtypes`."""
-        name = dtypes.short_name(self.dtype) if short_dtypes else dtypes.dtype_name(self.dtype)
+        name = objects.short_name(self.dtype) if short_dtypes else objects.dtype_name(self.dtype)
         return f"{name}{self._dimensions()}"
 
     def __str__(self) -> str:
-        return f"{'~' * self.weak_type}{dtypes.dtype_name(self.dtype)}{self._dimensions()}"
+        return f"{'~' * self.weak_type}{objects.dtype_name(self.dtype)}{self._dimensions()}"
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapedArray({dtypes.dtype_name(self.dtype)}{self._dimensions()}{weak})"
+        return f"ShapedArray({objects.dtype_name(self.dtype)}{self._dimensions()}{weak})"
 
     def _dimensions(self) -> str:
         inside = ",".join(map(str, self.shape))
@@ -161,7 +161,7 @@ def _canonical_named_shape(named_shape: Any) -> NamedShape:
 def _intern(shape: Shape, dtype: Any, weak_type: bool, named_shape: NamedShape) -> ShapedArray:
     """Check, canonicalise and intern a new aval."""
     shape = canonicalize_shape(shape)
-    dtype = dtypes.as_dtype(dtype)
+    dtype = objects.as_dtype(dtype)
     key = (shape, dtype, weak_type, named_shape)
     while True:
         reference = _interned.get(key)
@@ -279,24 +279,24 @@ def is_array_value(value: Any) -> bool:
 def _numpy_aval(value: Any) -> ShapedArray:
     if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
         raise ValueError("masked arrays of NumPy are not taken, lest the mask be lost: call .filled(value) first")
-    return ShapedArray(value.shape, dtypes.canonicalize_dtype(value.dtype))
+    return ShapedArray(value.shape, objects.canonicalize_dtype(value.dtype))
 
 
 def _scalar_aval(kind: type) -> Callable[[Any], ShapedArray]:
-    wide, weak = dtypes.python_scalar_dtypes[kind], kind is not bool
+    wide, weak = objects.python_scalar_dtypes[kind], kind is not bool
 
     made: dict[bool, ShapedArray] = {}  # `enable_x64` -> the aval
 
     def aval(_: Any) -> ShapedArray:
         x64 = thread.enable_x64
         if x64 not in made:
-            made[x64] = ShapedArray((), dtypes.canonicalize_dtype(wide), weak)
+            made[x64] = ShapedArray((), objects.canonicalize_dtype(wide), weak)
         return made[x64]
 
     return aval
 
 
-for _kind in dtypes.python_scalar_dtypes:
+for _kind in objects.python_scalar_dtypes:
     register_aval_handler(_kind, _scalar_aval(_kind))
 register_aval_handler(np.ndarray, _numpy_aval)
 register_aval_handler(np.generic, _numpy_aval)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tangrad._core.diagnostics.errors import BackendError
-from tangrad._core.dtypes import system as dtypes
+from tangrad._core.dtypes import objects, promotion
 from tangrad._core.dtypes.conversions import can_represent_array, represented_array
 from tangrad._core.kernel.array import Array, literal
 from tangrad._core.kernel.aval import ShapedArray, get_aval
@@ -262,10 +262,10 @@ def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None,
     if isinstance(value, Array):
         value = value.to_numpy()
     if type(value) is int:
-        dtypes.check_integer_fits(value, aval.dtype)
+        promotion.check_integer_fits(value, aval.dtype)
     if watch.on:
         brought(aval)
-    storage = None if isinstance(aval.dtype, dtypes.ExtendedDType) else aval.dtype
+    storage = None if isinstance(aval.dtype, objects.ExtendedDType) else aval.dtype
     return chosen.put(np.asarray(value, dtype=storage), aval, device)
 
 
@@ -277,7 +277,7 @@ def as_operand(value: Any) -> Any:
         return as_operand(represented_array(value))
     aval = get_aval(value)
     # A float0 has a field by that name, and no number that could be hashed.
-    if not aval.shape and not isinstance(aval.dtype, dtypes.ExtendedDType) and aval.dtype.names is None:
+    if not aval.shape and not isinstance(aval.dtype, objects.ExtendedDType) and aval.dtype.names is None:
         return literal(value if not isinstance(value, np.ndarray) else value[()], aval.dtype, aval.weak_type)
     return put(value, aval)
 

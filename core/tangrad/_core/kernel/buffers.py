@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._core.dtypes import system as dtypes
+from tangrad._core.dtypes import objects
 
 # What consumers ask for (PEP 3118). Without FORMAT the memory is bytes, without STRIDES it is in order.
 FORMAT, STRIDES, IN_ORDER = 0x4, 0x10 | 0x8, 0x20
@@ -29,8 +29,8 @@ def check_format(dtype: Any, flags: int) -> None:
     """Raise BufferError where a consumer asks for a format and a dtype of NumPy's extensions (bfloat16) has none."""
     if flags & FORMAT and isinstance(dtype, np.dtype) and dtype.isbuiltin != 1:
         raise BufferError(
-            f"dtype {dtypes.dtype_name(dtype)} has no format in Python's buffer protocol: take the bytes, x.tobytes(), "
-            "or x.view() of an integer dtype"
+            f"dtype {objects.dtype_name(dtype)} has no format in Python's buffer protocol: take the bytes, "
+            "x.tobytes(), or x.view() of an integer dtype"
         )
 
 

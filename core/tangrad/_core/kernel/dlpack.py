@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._core.dtypes import system as dtypes
+from tangrad._core.dtypes import objects
 
 VERSION = (1, 0)  # the newest whose structures are known here
 HOST_DEVICES = frozenset({1, 3, 11, 13})  # the host's memory, and what CUDA and ROCm share with it
@@ -206,7 +206,7 @@ def _dtype(tensor: Any) -> Any:
             "here; convert it first"
         )
     try:
-        return dtypes.as_dtype(name)
+        return objects.as_dtype(name)
     except (TypeError, ImportError) as error:
         raise BufferError(f"the DLPack capsule's dtype {name} is not there: {error}") from None
 
@@ -251,9 +251,9 @@ def to_dlpack(contents: np.ndarray, **options: Any) -> object:
     dtype = contents.dtype
     if dtype.isbuiltin == 1:
         return contents.__dlpack__(**options)
-    code = CODES.get(dtypes.dtype_name(dtype))
+    code = CODES.get(objects.dtype_name(dtype))
     if code is None:
-        raise BufferError(f"arrays of dtype {dtypes.dtype_name(dtype)} cannot be exported by DLPack; convert it first")
+        raise BufferError(f"arrays of dtype {objects.dtype_name(dtype)} cannot be exported by DLPack; convert it first")
     capsule = contents.view(f"u{dtype.itemsize}").__dlpack__(**options)
     name = _capsule_name(capsule)
     _KINDS[name][0].from_address(_capsule_pointer(capsule, name)).tensor.code = code

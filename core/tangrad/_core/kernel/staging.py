@@ -11,7 +11,7 @@ from tangrad._core.composition.hooks import HookContext, hooks
 from tangrad._core.diagnostics.errors import UnexpectedTracerError
 from tangrad._core.diagnostics.source_info import SourceInfo, current_source
 from tangrad._core.diagnostics.tracebacks import calls_rules
-from tangrad._core.dtypes import system as dtypes
+from tangrad._core.dtypes import objects
 from tangrad._core.kernel.array import Literal
 from tangrad._core.kernel.aval import get_aval, is_array_value
 from tangrad._core.kernel.backend import as_operand
@@ -115,7 +115,7 @@ class StagingTrace(Trace):
         """
         if isinstance(operand, Tracer) or type(operand.aval.size) is not int or operand.nbytes > COMPARED:
             return None
-        if operand.aval not in self._by_aval or isinstance(operand.aval.dtype, dtypes.ExtendedDType):
+        if operand.aval not in self._by_aval or isinstance(operand.aval.dtype, objects.ExtendedDType):
             return None
         contents = operand.to_numpy().tobytes()
         for var in self._by_aval[operand.aval]:
