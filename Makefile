@@ -102,8 +102,7 @@ typecheck: install ## mypy: strict in the kernel
 
 contracts: install ## who may import whom, on the built wheels
 	@rm -rf build/contracts && mkdir -p build/contracts
-	@$(BIN)/python -m tools.build_wheels build/contracts/wheels >/dev/null
-	@$(UV) --quiet --no-deps --target build/contracts/site build/contracts/wheels/*.whl
+	@$(UV) --quiet --no-deps --no-cache --target build/contracts/site $$($(BIN)/python -m tools.build_wheels --kept)/*.whl
 	$(BIN)/python -m tools.contracts build/contracts/site
 
 house: install ## how much there is, how it hangs together, how it is typed

@@ -1,10 +1,13 @@
 """Builds the wheels of all distributions of the workspace into one folder: `python -m tools.build_wheels dist`.
 
 With `--sdists` it builds their source distributions instead, each of which builds and installs by itself.
+With `--kept` it prints a folder that has the wheels of the tree as it stands, and builds them only where none does.
 """
 
 import argparse
+import contextlib
 import hashlib
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -74,12 +77,52 @@ def folder_state(folder: Path, root: Path = ROOT) -> str:
     return digest.hexdigest()[:16]
 
 
+def kept(root: Path = ROOT) -> Path:
+    """Return a folder with the wheels of the tree as it stands; built once for each state, by one process.
+
+    The checks, the matrix and the tests share it.
+    """
+    shelf = Path(tempfile.gettempdir()) / f"tangrad-wheels-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    target = shelf / tree_state(root)
+    with stubs.alone(shelf.with_suffix(".lock")):
+        if not target.exists():
+            shelf.mkdir(exist_ok=True)
+            work = Path(tempfile.mkdtemp(dir=shelf))
+            build(work, root)
+            try:
+                work.rename(target)
+            except OSError:  # where processes are not alone, another was first
+                shutil.rmtree(work)
+            _forget_old(shelf)
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(target)  # in use: another suite does not forget it
+    return target
+
+
+def _forget_old(shelf: Path, keep: int = 5) -> None:
+    """Remove all but the newest builds, and none that was asked for within an hour: it may be in use."""
+    ages: dict[Path, float] = {}
+    for path in shelf.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # another process tidies up, too
+            ages[path] = path.stat().st_mtime
+    builds = sorted(ages, key=lambda path: ages[path])
+    for old in builds[:-keep]:
+        if ages[old] < ages[builds[-1]] - 3600:
+            shutil.rmtree(old, ignore_errors=True)
+
+
 def main() -> None:
     """Build into the folder given on the command line, and print what was built."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("target", type=Path)
+    parser.add_argument("target", type=Path, nargs="?")
+    parser.add_argument("--kept", action="store_true", help="print the folder that has the wheels, built if need be")
     parser.add_argument("--sdists", action="store_true", help="source distributions instead of wheels")
     arguments = parser.parse_args()
+    if arguments.kept:
+        print(kept())
+        return
+    if arguments.target is None:
+        parser.error("expected a folder to build into, or --kept")
     for path in build(arguments.target, one=build_source if arguments.sdists else build_one):
         print(f"{path}  {path.stat().st_size / 1024:.1f} kB")
 

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.build_wheels import build, tree_state
+from tools.build_wheels import kept
 from tools.matrix_corners import OLDEST, PEERS, TESTING, Corner
 from tools.workspace import ROOT
 
@@ -116,7 +116,7 @@ def _compile(corner: Corner, lines: list[str], arguments: list[str]) -> str:
 
 
 def _install_wheels(environment: Environment, corner: Corner) -> None:
-    wheels = _wheels()
+    wheels = kept()
     names = [part.name.replace("-", "_") for part in corner.distributions]
     chosen = [str(path) for name in names for path in wheels.glob(f"{name}-*.whl")]
     stamp = environment.folder / "wheels"
@@ -125,18 +125,6 @@ def _install_wheels(environment: Environment, corner: Corner) -> None:
         options = ["--quiet", "--no-deps", "--reinstall", "--no-cache", "--python", str(environment.python)]
         _run([*UV, "pip", "install", *options, *chosen])
         stamp.write_text(wanted)
-
-
-def _wheels() -> Path:
-    """The folder of the wheels of the tree as it stands; of earlier states none are kept."""
-    shelf = FOLDER / "wheels"
-    folder = shelf / tree_state()
-    if not folder.exists():
-        shutil.rmtree(shelf, ignore_errors=True)
-        work = shelf / "unfinished"
-        build(work)
-        work.rename(folder)
-    return folder
 
 
 def run_tests(environment: Environment, corner: Corner, arguments: list[str]) -> Outcome:

@@ -49,7 +49,7 @@ def ensure(root: Path = ROOT) -> None:
     """Make the stubs unless they are current, in a process of its own; several builds at once wait for one another."""
     if are_current(root):
         return
-    with _alone(root), tempfile.TemporaryDirectory() as metadata:
+    with alone((root / RECORD).with_suffix(".lock")), tempfile.TemporaryDirectory() as metadata:
         if are_current(root):
             return
         parts = list(distributions(root).values())
@@ -73,14 +73,15 @@ def _declare(part: Distribution, folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _alone(root: Path) -> Iterator[None]:
+def alone(lock: Path) -> Iterator[None]:
+    """A context that one process at a time is in; `lock` is the file that they share, made where it is not there."""
     try:
         import fcntl
-    except ImportError:  # Windows: each build makes them, all alike
+    except ImportError:  # Windows: each process makes what it needs, all alike
         yield
         return
-    (root / RECORD).parent.mkdir(exist_ok=True)
-    with open((root / RECORD).with_suffix(".lock"), "w") as file:
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with open(lock, "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -4,12 +4,10 @@ uv, where it is installed, makes an environment from its cache in a second; with
 `TANGRAD_TEST_INSTALLER=pip` asks for the latter.
 """
 
-import contextlib
+import functools
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import venv
 import zipfile
 from collections.abc import Iterable
@@ -20,7 +18,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tools.build_wheels import build, tree_state
+from tools.build_wheels import kept
 from tools.workspace import ROOT
 
 UV = (sys.executable, "-m", "uv")
@@ -46,34 +44,10 @@ def run(command: list[str], **options) -> subprocess.CompletedProcess:
     return done
 
 
+@functools.cache
 def wheel_folder(root: Path = ROOT) -> Path:
-    """Return a folder with the wheels of the tree as it stands; built at most once for each state, by one process."""
-    shelf = Path(tempfile.gettempdir()) / f"tangrad-wheels-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
-    target = shelf / tree_state(root)
-    with contextlib.suppress(FileNotFoundError):
-        os.utime(target)  # in use: another suite does not forget it
-    if not target.exists():
-        shelf.mkdir(exist_ok=True)
-        work = Path(tempfile.mkdtemp(dir=shelf))
-        build(work, root)
-        try:
-            work.rename(target)
-        except OSError:  # another process was first
-            shutil.rmtree(work)
-        _forget_old(shelf)
-    return target
-
-
-def _forget_old(shelf: Path, keep: int = 5) -> None:
-    """Remove all but the newest builds, and none that was asked for within an hour: it may be in use."""
-    ages: dict[Path, float] = {}
-    for path in shelf.iterdir():
-        with contextlib.suppress(FileNotFoundError):  # another process tidies up, too
-            ages[path] = path.stat().st_mtime
-    builds = sorted(ages, key=lambda path: ages[path])
-    for old in builds[:-keep]:
-        if ages[old] < ages[builds[-1]] - 3600:
-            shutil.rmtree(old, ignore_errors=True)
+    """Return the folder with the wheels of a tree, which no test changes once it has asked for them."""
+    return kept(root)
 
 
 def unpack(wheels: Path, target: Path) -> None:
