@@ -137,9 +137,9 @@ def _public_functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
             yield statement
 
 
-def main() -> None:
+def main(root: Path = ROOT) -> None:
     """Print the figures."""
-    for text, count in Figures().lines_of_the_report().items():
+    for text, count in Figures(root).lines_of_the_report().items():
         print(f"{count():>8,}  {text}")
 
 

@@ -74,8 +74,8 @@ def test_what_is_counted(figures, name):
     assert getattr(figures, name)() == EXPECTED[name]
 
 
-def test_every_figure_has_a_line(capsys):
-    main()
+def test_every_figure_has_a_line(figures, capsys):
+    main(figures.root)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(EXPECTED) + 1
     assert any(line.split(maxsplit=1)[1] == "import cycles, as Python executes the modules" for line in lines)

@@ -27,7 +27,7 @@ def expected(program: str) -> dict[int, str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """A folder with all distributions side by side, as an installer puts them."""
-    folder = tmp_path_factory.mktemp("site")
+    folder = tmp_path_factory.mktemp("types") / "site"
     for part in distributions().values():
         shutil.copytree(
             part.folder / "tangrad",
@@ -43,8 +43,8 @@ PYRIGHT = {"typeCheckingMode": "strict", "reportMissingModuleSource": False}
 
 
 def mypy_says(site: Path, folder: Path, programs: list[str]) -> list[str]:
-    """All that mypy says of programs in a folder, line by line."""
-    command = [sys.executable, "-m", "mypy", *MYPY, f"--cache-dir={folder / 'cache'}", *programs]
+    """All that mypy says of programs in a folder, line by line; what it knows of the site is kept beside that."""
+    command = [sys.executable, "-m", "mypy", *MYPY, f"--cache-dir={site.parent / 'cache'}", *programs]
     environment = {**os.environ, "MYPYPATH": str(site)}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == int(": error:" in done.stdout), done.stdout + done.stderr
