@@ -1,4 +1,4 @@
-"""The kernels, compiled once for the session by the compiler that is found; where there is none, tests are skipped."""
+"""The kernels, compiled once by the compiler that is found; where there is none, tests are skipped."""
 
 import importlib
 import os
@@ -10,6 +10,7 @@ import pytest
 
 import tangrad
 from tangrad.core import register
+from tools.stubs import alone
 from tools.workspace import ROOT
 
 FOLDER = ROOT / "backends" / "kernels"
@@ -28,10 +29,15 @@ def build():
 
 @pytest.fixture(scope="session")
 def library_path(build, tmp_path_factory):
-    """The compiled library."""
+    """The compiled library: compiled by the first worker that needs it, for all workers of this run."""
     if build.compiler() is None:
         pytest.skip("there is no compiler of C++ here: CXX, c++, g++, clang++ or ziglang")
-    return build.compile_library(tmp_path_factory.mktemp("kernels"))
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    library = folder / "kernels" / build.FILE
+    with alone(folder / "kernels.lock"):
+        return library if library.exists() else build.compile_library(library.parent)
 
 
 @pytest.fixture(scope="session")
@@ -82,15 +88,31 @@ def backend(request):
 
 
 @pytest.fixture
-def with_and_without(kernels):
+def each_with_and_without(kernels):
+    """`each_with_and_without(function, *calls)`: for each tuple of arguments what it gives, compiled with and without.
+
+    It is compiled once with kernels and once without them for all calls whose arguments are of the same types.
+    """
+
+    def run(function, *calls):
+        def results():
+            compiled = tangrad.jit(lambda *arguments: function(*arguments))
+            given = [compiled(*map(tangrad.numpy.asarray, arguments)) for arguments in calls]
+            return tangrad.tree.map(numpy.asarray, given)
+
+        with kernels():
+            ours = results()
+        return list(zip(ours, results(), strict=True))
+
+    return run
+
+
+@pytest.fixture
+def with_and_without(each_with_and_without):
     """`with_and_without(function, *arguments)`: what it gives, compiled with kernels, and without them."""
 
     def run(function, *arguments):
-        def result():
-            return tangrad.tree.map(numpy.asarray, tangrad.jit(function)(*map(tangrad.numpy.asarray, arguments)))
-
-        with kernels():
-            ours = result()
-        return ours, result()
+        (both,) = each_with_and_without(function, arguments)
+        return both
 
     return run
