@@ -263,36 +263,52 @@ def test_all_results_of_ours_are_looked_at() -> None:
     assert {kind.__name__ for kind in classes if kind.__name__.endswith(("Result", "Results"))} <= set(RETURNING)
 
 
-@pytest.mark.parametrize("name", RETURNING)
-def test_named_tuples_of_ours_are_written_and_read_in_another_process(backend, name, tmp_path) -> None:
-    x = numpy.eye(3, dtype="float32") + numpy.arange(3, dtype="float32")
-    function = tangrad.jit(RETURNING[name])
-    expected = function(x)
-    assert type(expected).__name__ == name
-    files = {"compiled": function.lower(x).compile().serialize()}
-    if name != "EigResult":  # XLA has its callbacks to LAPACK, which exported programs name as well
-        files["exported"] = export.export(function)(x).serialize()
-    for kind, data in files.items():
-        (tmp_path / kind).write_bytes(data)
-    code = f"""
+# In a folder, what each folder in it has in files: the type of what its program returns, and the sum of that.
+READER = """
 import numpy, pathlib, sys
 import tangrad
 from tangrad import export, tree
-folder = pathlib.Path({str(tmp_path)!r})
 x = numpy.eye(3, dtype="float32") + numpy.arange(3, dtype="float32")
-for path in folder.glob("*ed"):
+for path in sorted(pathlib.Path(sys.argv[1]).glob("*/*ed")):
     data = path.read_bytes()
     program = tangrad.load_compiled(data) if path.name == "compiled" else export.deserialize(data).call
     found = program(x)
-    print(path.name, type(found).__name__, float(sum(abs(leaf).sum() for leaf in tree.leaves(found))))
+    total = float(sum(abs(leaf).sum() for leaf in tree.leaves(found)))
+    print(path.parent.name, path.name, type(found).__name__, total)
 """
-    environment = {**os.environ, "TANGRAD_BACKEND": backend}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
-    lines = [line.split() for line in done.stdout.splitlines()]
-    total = float(sum(abs(leaf).sum() for leaf in tree.leaves(expected)))
-    assert sorted([kind, found] for kind, found, _ in lines) == sorted([kind, name] for kind in files), done.stderr
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def read_elsewhere(request, tmp_path_factory):
+    """What another process reads of all that functions return, and what they return: by the name of the type."""
+    backend, folder = request.param, tmp_path_factory.mktemp("named")
+    x = numpy.eye(3, dtype="float32") + numpy.arange(3, dtype="float32")
+    expected, files = {}, {}
+    with pytest.MonkeyPatch.context() as patched, tangrad.use_backend(backend):
+        patched.setenv("TANGRAD_CACHE_DIR", str(folder / "caches"))
+        for name, returning in RETURNING.items():
+            function = tangrad.jit(returning)
+            expected[name] = function(x)
+            files[name] = {"compiled": function.lower(x).compile().serialize()}
+            if name != "EigResult":  # XLA has its callbacks to LAPACK, which exported programs name as well
+                files[name]["exported"] = export.export(function)(x).serialize()
+            for kind, data in files[name].items():
+                (folder / name).mkdir(exist_ok=True)
+                (folder / name / kind).write_bytes(data)
+        environment = {**os.environ, "TANGRAD_BACKEND": backend}
+        command = [sys.executable, "-c", READER, str(folder)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    return expected, files, done
+
+
+@pytest.mark.parametrize("name", RETURNING)
+def test_named_tuples_of_ours_are_written_and_read_in_another_process(read_elsewhere, name) -> None:
+    expected, files, done = read_elsewhere
+    assert type(expected[name]).__name__ == name
+    lines = [line.split()[1:] for line in done.stdout.splitlines() if line.split()[0] == name]
+    total = float(sum(abs(leaf).sum() for leaf in tree.leaves(expected[name])))
+    found = sorted([kind, found] for kind, found, _ in lines)
+    assert found == sorted([kind, name] for kind in files[name]), done.stderr
     for _, _, number in lines:
         assert float(number) == pytest.approx(total, rel=1e-4)
 
