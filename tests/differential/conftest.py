@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from .corpus import Program
+from .corpus import Program, all_programs
 from .reference import Reference
 from .runner import Leaf, run
 
@@ -57,20 +57,28 @@ def subject(request):
     return Subject(request.param)
 
 
+# Of runs that others of the same program contain, one program in so many has them in `.ci/run`.
+SHARE = 4
+
+
 def pytest_collection_modifyitems(items):
     """Each program runs eagerly on NumPy and jitted on XLA; the other way round is mostly for the long run.
 
-    XLA compiles each of them, so `make test` has a program there by itself and under all transformations at once, which
-    are eager NumPy's one by one.
+    XLA compiles each of them, so it has a program by itself and under all transformations at once, which are eager
+    NumPy's one by one; `make test` leaves the other runs there out, `.ci/run` has a share of them, `make test-all` all.
     """
+    places = {program.name: place for place, program in enumerate(all_programs())}
     for item in items:
         call = getattr(item, "callspec", None)
         if call is None or not {"subject", "mode", "jitted"} <= call.params.keys():
             continue
         program, mode, jitted = (call.params[name] for name in ("program", "mode", "jitted"))
         on_xla = call.params["subject"] == "xla"
+        in_share = places[program.name] % SHARE == 0
         if on_xla != jitted and (mode != "value" or program.usual):
             item.add_marker(pytest.mark.slow)
             item.add_marker(pytest.mark.sweep)
         elif on_xla and (not jitted or mode not in ("value", program.modes()[-1])):
             item.add_marker(pytest.mark.slow)
+            if not in_share:
+                item.add_marker(pytest.mark.sweep)

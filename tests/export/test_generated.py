@@ -76,6 +76,15 @@ def test_programs_of_any_size_on_numpy(case):
 
 
 @pytest.mark.slow
+@settings(max_examples=200, deadline=None)
+@given(cases())
+def test_more_programs_of_any_size_on_numpy(case):
+    with use_backend("numpy"):
+        check(case, "numpy")
+
+
+@pytest.mark.slow
+@pytest.mark.sweep
 @settings(max_examples=1000, deadline=None)
 @given(cases())
 def test_a_thousand_programs_of_any_size_on_numpy(case):

@@ -98,7 +98,7 @@ def test_gather_mapped(on, name, axes):
 
 KINDS = ("scatter", "scatter_add", "scatter_sub", "scatter_mul", "scatter_min", "scatter_max")
 SCATTERS = list(itertools.product(GATHERS, KINDS, MODES))
-# Each form of indices with each kind, and both with each mode: XLA compiles all of them for a minute.
+# Each form of indices with each kind, and both with each mode. XLA compiles all for a minute: the rest is a sweep.
 SOME_SCATTERS = [one for place, one in enumerate(SCATTERS) if place % 3 == (place // 3 + place // 18) % 3]
 
 
@@ -113,6 +113,7 @@ def test_scatter_on_xla(name, kind, mode):
 
 
 @pytest.mark.slow
+@pytest.mark.sweep
 @pytest.mark.parametrize(("name", "kind", "mode"), [one for one in SCATTERS if one not in SOME_SCATTERS])
 def test_further_scatter_on_xla(name, kind, mode):
     check_scatter("xla", name, kind, mode)
