@@ -5,7 +5,6 @@ from tangrad._core.composition.doors import door
 __getattr__, __dir__ = door(
     __name__,
     {
-        "tangrad._core.tree.builtin_nodes": "flatten_call",
         "tangrad._core.tree.definition": "PyTreeDef",
         "tangrad._core.tree.keys": "DictKey FlattenedIndexKey GetAttrKey KeyEntry KeyPath SequenceKey keystr",
         "tangrad._core.tree.operations": (

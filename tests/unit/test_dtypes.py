@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
+import tangrad
 from tangrad._core.dtypes import lattice, objects
 from tangrad._core.dtypes.promotion import numpy_dtype_promotion
 from tangrad._core.settings.config import enable_x64
@@ -343,28 +344,30 @@ def test_dtype_of_values():
 )
 def test_integers_beyond_the_dtype_overflow(value, dtype):
     dtype = dtypes.canonicalize_dtype(dtype) if dtype is int else dtypes.as_dtype(dtype)
-    for function in (dtypes.check_integer_fits, dtypes.coerce_to_array):
-        with pytest.raises(OverflowError, match=f"Python integer {value} does not fit {dtype.name}"):
-            function(value, dtype)
+    with pytest.raises(OverflowError, match=f"Python integer {value} does not fit {dtype.name}"):
+        dtypes.check_integer_fits(value, dtype)
 
 
 def test_integers_within_the_dtype_are_kept():
-    assert dtypes.coerce_to_array(2**31 - 1) == 2**31 - 1
-    assert dtypes.coerce_to_array(2**32 - 1, "uint32") == 2**32 - 1
-    assert dtypes.coerce_to_array(-8, "int4") == -8
-    assert dtypes.coerce_to_array(2**70, "bfloat16") == 2.0**70
+    for value, dtype in [
+        (2**31 - 1, "int32"),
+        (2**32 - 1, "uint32"),
+        (-8, "int4"),
+        (2**70, "bfloat16"),
+        (2**31, "int64"),
+    ]:
+        dtypes.check_integer_fits(value, dtype)
+    assert tangrad.numpy.asarray(2**31 - 1) == 2**31 - 1 and tangrad.numpy.asarray(2**60, "bfloat16") == 2.0**60
     with pytest.raises(OverflowError):
-        dtypes.coerce_to_array(2**31)
+        tangrad.numpy.asarray(2**31)
     with enable_x64(True):
-        assert dtypes.coerce_to_array(2**31).dtype == np.int64
+        assert tangrad.numpy.asarray(2**31).dtype == np.int64
 
 
 def test_floats_beyond_the_dtype_are_infinite_without_a_warning():
-    assert dtypes.coerce_to_array(1e300) == np.inf
-    assert dtypes.coerce_to_array(1e5, "float16") == np.inf
-    assert dtypes.coerce_to_array(1e300).dtype == np.float32
-    assert dtypes.coerce_to_array(np.arange(3.0)).dtype == np.float32
-    assert dtypes.coerce_to_array(True).dtype == np.bool_
+    assert tangrad.numpy.asarray(1e300) == np.inf and tangrad.numpy.asarray(1e5, "float16") == np.inf
+    assert tangrad.numpy.asarray(1e300).dtype == tangrad.numpy.asarray(np.arange(3.0)).dtype == np.float32
+    assert tangrad.numpy.asarray(True).dtype == np.bool_
 
 
 # --- promotion -----------------------------------------------------------------------------------------------------

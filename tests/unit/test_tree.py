@@ -10,7 +10,7 @@ from hypothesis import given
 
 import tangrad.tree
 from tangrad import tree_util
-from tangrad.tree_util import flatten_call, tree_flatten, tree_leaves, tree_map, tree_structure
+from tangrad.tree_util import tree_flatten, tree_leaves, tree_map, tree_structure
 
 Point = namedtuple("Point", "x y")
 
@@ -188,13 +188,6 @@ def test_unflatten_makes_new_containers():
     rebuilt = structure.unflatten(leaves)
     rebuilt.append(3)
     assert leaves == [1, 2]
-
-
-def test_calls():
-    args, kwargs = (1, [2]), {"b": 4, "a": 3}
-    assert flatten_call(args, kwargs) == tree_flatten((args, kwargs))
-    assert flatten_call(args, kwargs)[1] is tree_structure((args, kwargs))
-    assert flatten_call((), {}) == ([], tree_structure(((), {})))
 
 
 def test_one_level():

@@ -18,7 +18,7 @@ __getattr__, __dir__ = door(
             "NARROW_NAMES on_x64_change prng_key python_scalar_dtypes short_name user_stack_level"
         ),
         "tangrad._core.dtypes.promotion": (
-            "check_integer_fits coerce_to_array dtype_of is_weakly_typed lattice_result_type promote_pair "
+            "check_integer_fits dtype_of is_weakly_typed lattice_result_type promote_pair "
             "promote_types result_type scalar_type_of"
         ),
     },

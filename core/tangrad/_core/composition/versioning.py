@@ -94,14 +94,14 @@ class Deprecated(NamedTuple):
 DEPRECATED: dict[str, Deprecated] = {
     "DirectCalls": Deprecated("tangrad._numpy.direct_calls:DirectCalls", "0.2", "primitive.bind(...)"),
     "can_stand_for_array": Deprecated(
-        "tangrad._core.dtypes.conversions:can_represent_array", "0.2", "tangrad.core.arguments.can_represent_array"
+        "tangrad._core.dtypes.arguments:can_represent_array", "0.2", "tangrad.core.arguments.can_represent_array"
     ),
     "close_trace": Deprecated("tangrad._core.kernel.trace:close_trace", "0.2", "tangrad.core.run_traced(...)"),
     "set_current_trace": Deprecated(
         "tangrad._core.kernel.trace:set_current_trace", "0.2", "tangrad.core.holding(trace=...)"
     ),
     "stands_for": Deprecated(
-        "tangrad._core.dtypes.conversions:represented_array", "0.2", "tangrad.core.arguments.represented_array"
+        "tangrad._core.dtypes.arguments:represented_array", "0.2", "tangrad.core.arguments.represented_array"
     ),
 }
 

@@ -44,7 +44,7 @@ def _issubdtype(a: Any, b: Any) -> bool:
         return isinstance(a, ExtendedDType) and a == b
     lower, upper = _scalar_class(a), _scalar_class(b)
     if lower.__module__ == "ml_dtypes" and lower.__name__ in NARROW_NAMES:
-        return upper is lower or upper in _classes_above_narrow(lower.__name__)
+        return upper is lower or issubclass(_numpy_class(lower.__name__), upper)
     return issubclass(lower, upper)
 
 
@@ -58,11 +58,11 @@ def _scalar_class(dtype: Any) -> type:
     return cast(type, np.dtype(dtype).type)
 
 
-def _classes_above_narrow(name: str) -> tuple[type, ...]:
-    if name in _NARROW_FLOATS:
-        return (np.floating, np.inexact, np.number, np.generic)
-    sign = np.unsignedinteger if name.startswith("u") else np.signedinteger
-    return (sign, np.integer, np.number, np.generic)
+def _numpy_class(narrow: str) -> type:
+    """The class of NumPy that is directly above a narrow dtype."""
+    if narrow in _NARROW_FLOATS:
+        return np.floating
+    return np.unsignedinteger if narrow.startswith("u") else np.signedinteger
 
 
 def bit_width(dtype: Any) -> int:

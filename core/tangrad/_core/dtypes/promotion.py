@@ -11,7 +11,7 @@ import numpy as np
 from tangrad._core.diagnostics.errors import TypePromotionError
 from tangrad._core.diagnostics.users_calls import written_by_user
 from tangrad._core.dtypes import lattice
-from tangrad._core.dtypes.conversions import represented_array
+from tangrad._core.dtypes.arguments import represented_array
 from tangrad._core.dtypes.kinds import iinfo, issubdtype
 from tangrad._core.dtypes.objects import (
     DType,
@@ -87,27 +87,6 @@ def _integer_range(dtype: DType) -> tuple[float, float]:
     return int(limits.min), int(limits.max)
 
 
-def coerce_to_array(value: Any, dtype: Any = None) -> np.ndarray:
-    """A Python number or NumPy value as a NumPy array of `dtype`, by default the canonical dtype of the value.
-
-    Raises OverflowError for a Python integer that does not fit. Floats beyond the dtype become infinite, silently.
-
-    >>> from tangrad.core import dtypes
-    >>> dtypes.coerce_to_array(3)
-    array(3, dtype=int32)
-    """
-    dtype = dtype_of(value) if dtype is None else as_dtype(dtype)
-    kind = type(value)
-    if kind is int:
-        check_integer_fits(value, dtype)
-        if issubdtype(dtype, np.inexact):
-            value = float(value)  # ml_dtypes' types refuse large integers
-    if kind in python_scalar_dtypes and abs(value) < _FITS_ALL:
-        return np.asarray(value, dtype)  # nothing can overflow: NumPy's warnings need not be off
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(value, dtype)
-
-
 def scalar_type_of(x: Any) -> type:
     """The Python type of an element of an array or dtype: bool, int, float, complex. Raises TypeError for keys."""
     dtype = dtype_of(x)
@@ -118,9 +97,6 @@ def scalar_type_of(x: Any) -> type:
 
 
 _PYTHON_TYPES = ((np.bool_, bool), (np.integer, int), (np.floating, float), (np.complexfloating, complex))
-
-
-_FITS_ALL = 6.0  # the largest number of the narrowest float, float4_e2m1fn
 
 
 # --- promotion -----------------------------------------------------------------------------------------------------

@@ -16,8 +16,7 @@ import numpy as np
 
 from tangrad._core.composition.attributes import attributes
 from tangrad._core.dtypes import kinds, objects
-from tangrad._core.dtypes.conversions import can_represent_array, represented_array
-from tangrad._core.dtypes.sizes import is_symbolic, product
+from tangrad._core.dtypes.arguments import can_represent_array, is_symbolic, product, represented_array
 from tangrad._core.settings.config import thread
 
 Shape = tuple[Any, ...]  # integers, or symbolic dimensions: hashable objects that compare and calculate like integers

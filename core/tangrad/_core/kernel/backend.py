@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad._core.diagnostics.errors import BackendError
 from tangrad._core.dtypes import objects, promotion
-from tangrad._core.dtypes.conversions import can_represent_array, represented_array
+from tangrad._core.dtypes.arguments import can_represent_array, represented_array
 from tangrad._core.kernel.array import Array, literal
 from tangrad._core.kernel.aval import ShapedArray, get_aval
 from tangrad._core.kernel.backends import Backends

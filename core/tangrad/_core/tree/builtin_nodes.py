@@ -347,17 +347,3 @@ for _kind in (NONE, TUPLE, LIST, DICT, OrderedDictKind(OrderedDict), DefaultDict
     add_kind(_kind)
 
 _NONE_STRUCTURE = define(NONE, None, ())
-
-
-def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Leaf], PyTreeDef]:
-    """Return the leaves and the structure of `(args, kwargs)`: the short way for the arguments of a call.
-
-    >>> from tangrad.tree_util import flatten_call
-    >>> flatten_call((1, [2]), {"c": 3})
-    ([1, 2, 3], PyTreeDef(((*, [*]), {'c': *})))
-    """
-    leaves: list[Leaf] = []
-    positional = TUPLE.flatten_into(args, leaves)
-    named = DICT.flatten_into(kwargs, leaves)
-    subtrees = positional, named
-    return leaves, TUPLE.interned((None, (id(positional), id(named))), None, subtrees, PLAIN)

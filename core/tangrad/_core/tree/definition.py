@@ -96,7 +96,7 @@ class PyTreeDef:
             return leaves[0]
         if self.direct:
             return self.kind.unflatten_node(self.data, leaves)
-        build = self.build or self.specialised_build()
+        build = self.build or self.specialised("build")
         if build is not None:
             return build(leaves)
         return deep.fold(self, iter(leaves).__next__, lambda node, done: node.kind.unflatten_node(node.data, done))
@@ -115,7 +115,7 @@ class PyTreeDef:
         [[1, 2], 3, {}]
         """
         if not self.shallow:
-            take = self.take or self.specialised_take()
+            take = self.take or self.specialised("take")
             taken = take(tree) if take is not None else None
             if taken is not None:
                 return taken
@@ -208,28 +208,19 @@ class PyTreeDef:
 
         It may not where metadata compare by value: a tree would be given those of another.
         """
-        return (self.take or self.specialised_take()) is not None and self.comparison != interning.BY_VALUE
+        return (self.take or self.specialised("take")) is not None and self.comparison != interning.BY_VALUE
 
-    def specialised_take(self) -> Callable[[Any], list[Any] | None] | None:
-        """Count a use; return `take`, which is generated when a structure has been used often."""
+    def specialised(self, name: str) -> Callable[[Any], Any] | None:
+        """Count a use; return `take` or `build`, which are generated when a structure has been used often."""
         self._uses += 1  # a plain attribute: if two threads lose a count, or both compile, nothing is lost
-        if self.take is None and self._uses > _HOT and self.num_nodes <= _LARGEST:
+        if getattr(self, name) is None and self._uses > _HOT and self.num_nodes <= _LARGEST:
             try:
-                self.take = compile_take(self)
-                _with_take[id(self)] = self
+                setattr(self, name, (compile_take if name == "take" else compile_build)(self))
+                _specialised[id(self)] = self
             except RecursionError:
                 self._uses = _NEVER
-        return self.take
-
-    def specialised_build(self) -> Callable[[Sequence[Leaf]], Any] | None:
-        """Count a use; return `build`, which is generated when a structure has been used often."""
-        self._uses += 1
-        if self.build is None and self._uses > _HOT and self.num_nodes <= _LARGEST:
-            try:
-                self.build = compile_build(self)
-            except RecursionError:
-                self._uses = _NEVER
-        return self.build
+        function: Callable[[Any], Any] | None = getattr(self, name)
+        return function
 
 
 class _ByValue(PyTreeDef):
@@ -390,12 +381,12 @@ def _make(kind: NodeKind | None, data: Any, subtrees: tuple[PyTreeDef, ...], com
     return made
 
 
-_with_take: WeakValueDictionary[int, PyTreeDef] = WeakValueDictionary()
+_specialised: WeakValueDictionary[int, PyTreeDef] = WeakValueDictionary()
 
 
 def _forget_takes() -> None:
     """Forget the generated functions that take trees apart: in some, a type is now taken apart in another way."""
-    for structure in list(_with_take.values()):
+    for structure in list(_specialised.values()):
         structure.take = None
 
 

@@ -435,11 +435,7 @@ class PyTreeRegistry:
     register_node = staticmethod(register_pytree_node)
     register_dataclass_node = staticmethod(register_dataclass)
     is_node = staticmethod(is_tree_node)
-
-    @staticmethod
-    def flatten(tree: Any, leaf_predicate: Any = None) -> tuple[list[Leaf], PyTreeDef]:
-        """Return the leaves and the structure of a tree; see `tangrad.tree.flatten`."""
-        return tree_flatten(tree, leaf_predicate)
+    flatten = staticmethod(tree_flatten)
 
     @staticmethod
     def flatten_with_path(tree: Any, leaf_predicate: Any = None) -> tuple[list[tuple[KeyPath, Leaf]], PyTreeDef]:
