@@ -127,8 +127,8 @@ def test_without_a_users_frame_the_place_is_unknown():
 
 def test_without_columns_the_place_has_a_line():
     code = current_source.__code__.replace(co_linetable=b"")
-    assert SourceInfo(code, 0, NameStack()).line == code.co_firstlineno
-    assert SourceInfo(code, 0, NameStack()).summarize().endswith(f":{code.co_firstlineno} (current_source)")
+    assert SourceInfo((code, 0, NameStack())).line == code.co_firstlineno
+    assert SourceInfo((code, 0, NameStack())).summarize().endswith(f":{code.co_firstlineno} (current_source)")
 
 
 def test_verdicts_are_bounded():

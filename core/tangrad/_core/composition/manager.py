@@ -73,6 +73,7 @@ class Manager(pluggy.PluginManager):
 
     Attributes:
         computes: the hooks that some hook object implements.
+        is_loaded: whether the hook objects are loaded.
         listeners: called with the manager after the hook objects changed.
     """
 
@@ -83,7 +84,7 @@ class Manager(pluggy.PluginManager):
         self.listeners: list[Callable[[Manager], None]] = composition.hook_listeners
         self.computed = composition.computed
         self._composition = composition
-        self._loaded = False
+        self.is_loaded = False
         # The names of those that are registered to the end: an interrupt may leave others.
         self._whole: set[str] = set()
         self._bringers: list[str] = []  # the names of those with hook objects
@@ -180,13 +181,8 @@ class Manager(pluggy.PluginManager):
 
     # --- hook objects -----------------------------------------------------------------------------------------------
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether the hook objects are loaded, or being loaded by this very thread."""
-        return self._loaded or self.is_loading()
-
     def is_loading(self) -> bool:
-        """Whether the hook objects are being loaded further up."""
+        """Whether the hook objects are being loaded further up, by this very thread."""
         return any(True for _ in self._further_up(Manager.load_hooks.__code__))
 
     def load_hooks(self) -> None:
@@ -194,7 +190,7 @@ class Manager(pluggy.PluginManager):
         for plugin in self._composition.entries(HOOKS_GROUP):
             self._try_to_load(plugin)  # without a lock: another thread may hold an import lock and wait for us
         with self._composition.lock:
-            if self._loaded:
+            if self.is_loaded:
                 return
             self._arrange()
         if self.computes - set(PROGRAM_HOOKS):
@@ -237,7 +233,7 @@ class Manager(pluggy.PluginManager):
 
         A caller that needs them while that is not done, or was interrupted, arranges them again.
         """
-        self._loaded = False
+        self.is_loaded = False
         for name in self._bringers:
             self._take_out(name)
         self._bringers, self.computes = [], frozenset()
@@ -257,7 +253,7 @@ class Manager(pluggy.PluginManager):
             self._bringers.append(name)
         for listener in self.listeners:
             listener(self)
-        self._loaded = True
+        self.is_loaded = True
 
     def _name_for(self, plugin: Plugin, taken: dict[str, Any]) -> str:
         """The name of a hook plugin's contributor: its distribution's; by hand, its own, as far as that is free."""
@@ -288,14 +284,14 @@ class Manager(pluggy.PluginManager):
         self._take_out(BY_HAND)
         if plugins is None:
             self._block()
-        if self._loaded and (plugins is None or any(plugin.group == HOOKS_GROUP for plugin in plugins)):
+        if self.is_loaded and (plugins is None or any(plugin.group == HOOKS_GROUP for plugin in plugins)):
             for plugin in self._composition.entries(HOOKS_GROUP):
                 self._try_to_load(plugin)
             self._arrange()
 
     def retire(self) -> None:
         """Take every distribution out: what is installed is read anew."""
-        self._loaded = False
+        self.is_loaded = False
         for name, plugin in self.list_name_plugin():
             if plugin is not None:
                 self._take_out(name)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from tangrad._core.composition.plugin import Plugin
 from tangrad._core.composition.record import normalise
@@ -25,11 +24,12 @@ BY_HAND = "(by hand)"
 _PREFIX = "tangrad."
 
 
-class _PatternList(NamedTuple):
+class _PatternList:
     """The patterns of one list, each as its parts, and where they came from; of how many parts tells what they name."""
 
-    source: str
-    patterns: list[tuple[str, ...]]
+    def __init__(self, source: str, patterns: list[tuple[str, ...]]) -> None:
+        self.source = source
+        self.patterns = patterns
 
     def written(self) -> tuple[list[str], list[str]]:
         """Return the patterns that name distributions and plugins, and those that name rules."""

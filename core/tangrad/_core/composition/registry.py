@@ -176,7 +176,7 @@ class Composition:
 
             with self.lock:
                 manager = self._manager = self._manager or Manager(self)
-        if not manager.is_ready:
+        if not manager.is_loaded and not manager.is_loading():
             manager.load_hooks()
         return manager
 
@@ -308,15 +308,9 @@ class Composition:
             self._by_hand = [plugin for plugin in self._by_hand if plugin not in plugins]
         self.changed(plugins)
 
-    def configure(
-        self,
-        *,
-        allow: Iterable[str] | None = None,
-        deny: Iterable[str] | None = None,
-        prefer: Mapping[str, str] | None = None,
-    ) -> None:
+    def configure(self, **decisions: Any) -> None:
         """See `configure_plugins`."""
-        self.policy = self._from_environment.extended(allow, deny, prefer, self.policy.blocked)
+        self.policy = self._from_environment.extended(**decisions, blocked=self.policy.blocked)
         self.changed(None)
 
     def block(self, distribution: str, blocked: bool) -> bool:

@@ -365,8 +365,6 @@ class PluginWarning(UserWarning):
 class _Missing(TangradError):
     def __init__(self, name: str, distribution: str | None = None, is_usual: bool = False) -> None:
         super().__init__(name if distribution is None else _how_to_get(name, distribution, is_usual))
-        if isinstance(self, ImportError) and distribution is not None:
-            self.name = name
 
 
 class MissingDistributionError(_Missing, AttributeError):
@@ -379,6 +377,11 @@ class MissingDistributionError(_Missing, AttributeError):
 
 class MissingDistributionImportError(_Missing, ModuleNotFoundError):
     """`import tangrad.numpy`, or another module of ours whose distribution is not installed."""
+
+    def __init__(self, name: str, distribution: str | None = None, is_usual: bool = False) -> None:
+        super().__init__(name, distribution, is_usual)
+        if distribution is not None:
+            self.name = name
 
 
 def _how_to_get(name: str, distribution: str, is_usual: bool) -> str:

@@ -12,8 +12,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
-from types import CodeType, FrameType, TracebackType
-from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
+from operator import itemgetter
+from types import FrameType, TracebackType
+from typing import Any, ParamSpec, TypeVar, cast
 
 from tangrad._core.settings.config import ThreadState, thread
 
@@ -107,7 +108,7 @@ NO_NAMES = NameStack()
 ThreadState.name_stack = NO_NAMES
 
 
-class named_scope:  # noqa: N801 - named as users of the field know it
+class named_scope(contextlib.ContextDecorator):  # noqa: N801 - named as users of the field know it
     """Give a name to the operations inside, for jaxprs, compiled programs and profiles; also a decorator.
 
     Arguments:
@@ -137,14 +138,8 @@ class named_scope:  # noqa: N801 - named as users of the field know it
     def __exit__(self, *_: object) -> None:
         thread.name_stack = self._previous.pop()
 
-    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        name = self._name
-
-        def scoped(*args: P.args, **kwargs: P.kwargs) -> R:
-            with named_scope(name):
-                return function(*args, **kwargs)
-
-        return copy_identity(scoped, function)
+    def _recreate_cm(self) -> named_scope:  # each call of a decorated function has its own
+        return named_scope(self._name)
 
 
 def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R]:
@@ -174,15 +169,15 @@ def current_name_stack() -> NameStack:
 # --- places --------------------------------------------------------------------------------------------------------
 
 
-class SourceInfo(NamedTuple):
-    """A place in the user's program; `code` is None where no user's frame was found.
+class SourceInfo(tuple[Any, ...]):
+    """A place in the user's program: `(code, offset, name_stack)`; `code` is None where no user's frame was found.
 
     A tuple, because it is made for every equation and a tuple is the cheapest object to make.
     """
 
-    code: CodeType | None
-    offset: int
-    name_stack: NameStack
+    __slots__ = ()
+    code = property(itemgetter(0))
+    name_stack = property(itemgetter(2))
 
     @property
     def file(self) -> str:
@@ -208,7 +203,7 @@ class SourceInfo(NamedTuple):
         if self.code is None:
             return 0, 0
         # One entry per two-byte instruction. Columns are absent under `python -X no_debug_ranges`.
-        line, _, column, _ = next(islice(self.code.co_positions(), self.offset // 2, None), (None, None, None, None))
+        line, _, column, _ = next(islice(self.code.co_positions(), self[1] // 2, None), (None, None, None, None))
         return line or self.code.co_firstlineno, 0 if column is None else column + 1
 
     def summarize(self) -> str:
