@@ -49,10 +49,10 @@ def test_a_python_is_asked_only_for_releases_that_it_has(found):
 
 
 def test_a_python_that_comes_up_is_tried(found):
-    assert candidates()[-1] == "3.14"
-    found("3.11", "3.14")
+    assert candidates()[-1] == "3.15"
+    found("3.11", "3.15")
     (newest,) = [corner for corner in all_corners() if corner.is_newest_of_everything]
-    assert newest.name == "3.14-newest"
+    assert newest.name == "3.15-newest"
 
 
 @pytest.mark.parametrize("requirement", ["jaxlib", "jaxlib>=0.10", "jaxlib>=0.10,<1.2"])

@@ -163,7 +163,7 @@ def install(site: Site, name: str, version: str, *needs: str) -> None:
 def test_what_is_found_is_compared_with_what_is_tested(site: Site) -> None:
     data, _ = examine(site)
     python, numpy = data["releases"]["python"], data["releases"]["numpy"]
-    assert python == {"found": platform.python_version(), "tested": "3.11, 3.12, 3.13", "is_tested": True}
+    assert python == {"found": platform.python_version(), "tested": "3.11, 3.12, 3.13, 3.14", "is_tested": True}
     assert numpy["found"] == np.__version__ and numpy["is_tested"] is True and ">=1.26" in numpy["tested"]
     text = site.run("", "-m", "tangrad", "doctor").stdout
     assert "Releases" in text and "tested are" in text

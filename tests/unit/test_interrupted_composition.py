@@ -162,7 +162,7 @@ def test_a_use_amid_a_removal_takes_nothing_from_others(site: Site) -> None:
         assert uses(composition) == EXPECTED, number
         if line.left > 0:
             break
-    assert number > 20, number
+    assert number > 5, number  # lines that Python reports: fewer from 3.14 on
 
 
 def test_first_uses_by_eight_threads_at_once(site: Site) -> None:

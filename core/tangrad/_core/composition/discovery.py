@@ -294,7 +294,7 @@ def _add(record: Record, distribution: Any, location: str, known: set[str]) -> N
     text = ""
     try:
         text = distribution.read_text("entry_points.txt") or ""
-        name, version = normalise(distribution.metadata["Name"]), distribution.version
+        name, version = normalise(distribution.metadata.get("Name")), distribution.version
     except own_fault(Exception) as error:
         if "tangrad." in text:
             record.add_problem(location, f"has a distribution that cannot be read: {type(error).__name__}: {error}")

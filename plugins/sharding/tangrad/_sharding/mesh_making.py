@@ -31,8 +31,8 @@ def make_mesh(
     Raises ValueError where there are too few devices, or other numbers of sizes and names.
 
     >>> import tangrad
-    >>> tangrad.make_mesh((1, 1), ("data", "model")).shape
-    OrderedDict([('data', 1), ('model', 1)])
+    >>> tangrad.make_mesh((1, 1), ("data", "model")).shape["data"]
+    1
     """
     sizes = _sizes(axis_shapes, "make_mesh: axis_shapes")
     names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)

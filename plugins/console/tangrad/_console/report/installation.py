@@ -207,7 +207,7 @@ def _seen_by_python() -> tuple[set[tuple[str, str, str, str]], dict[str, str]]:
     seen: set[str] = set()
     entries, unread = set(), {}
     for distribution in metadata.distributions():
-        name = normal_name(distribution.metadata["Name"] or "")
+        name = normal_name(distribution.metadata.get("Name") or "")
         if name and name not in seen:
             seen.add(name)
             try:
