@@ -215,7 +215,7 @@ def test_the_first_calls_of_many_threads_compile_once() -> None:
         thread.join()
     assert len(results) == 16 and len(set(results)) == 1
     assert sum(key[0] is p.atan2_p for key in XLA._dispatcher._entries) == 1
-    assert not importlib.import_module("tangrad._core.kernel.compilation")._turns
+    assert not importlib.import_module("tangrad._core.kernel.compilation")._locks
 
 
 def test_threads_lower_and_compile_at_once(monkeypatch) -> None:

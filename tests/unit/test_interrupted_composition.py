@@ -362,10 +362,10 @@ family.primitive(lambda x: x, name="same")
 
 def test_a_name_of_the_kernel_whose_module_is_being_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is that module that is not finished, and not the kernel's door, which has no such name."""
-    half = ModuleType("tangrad._core.kernel.leaves")
+    half = ModuleType("tangrad._core.kernel.compilation")
     half.__spec__ = SimpleNamespace(_initializing=True)  # type: ignore[assignment]
     monkeypatch.setitem(sys.modules, half.__name__, half)
-    monkeypatch.delitem(vars(tangrad.core), "returned_leaves", raising=False)
+    monkeypatch.delitem(vars(tangrad.core.programs), "usable_donations", raising=False)
     with pytest.raises(ImportError, match="is being imported") as caught:
-        from tangrad.core import returned_leaves  # noqa: F401
+        from tangrad.core.programs import usable_donations  # noqa: F401
     assert unfinished_module(caught.value) == half.__name__

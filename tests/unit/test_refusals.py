@@ -11,10 +11,10 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
-from tangrad._core.kernel import transfers
-from tangrad._core.kernel.applications import ask_and_evaluate
+from tangrad._core.kernel.applications import _asking
+from tangrad._core.kernel.primitive import _watchers
 from tangrad._core.kernel.rules import find_rule_kind
-from tangrad.core import EVAL_TRACE, RefusedError, backend_names, composition, get_backend, hookimpl, register
+from tangrad.core import RefusedError, backend_names, composition, get_backend, hookimpl, register
 from tangrad.core.tools import primitive_set
 from tangrad.errors import BrokenPluginError
 from tests.unit.plugin_site import Site
@@ -121,9 +121,8 @@ ASKED: dict[str, Callable[[], Any]] = {
 
 @pytest.fixture(autouse=True)
 def nothing_stays() -> Iterator[None]:
-    asked = transfers.watch.on  # a transfer guard was set in this process before: operations ask from then on
     yield
-    assert asked or EVAL_TRACE.process_primitive is not ask_and_evaluate
+    assert _asking not in _watchers
 
 
 @pytest.mark.parametrize("hook", list(ASKED))

@@ -21,7 +21,7 @@ KERNEL = ROOT / "core" / "tangrad" / "_core"
 ROOMS = ("kernel", "composition", "dtypes", "diagnostics", "settings", "tree")
 # What a newcomer reads first; the other modules follow by name.
 FIRST = {
-    "kernel": ("aval", "array", "keys", "primitive", "trace", "effects", "jaxpr", "staging", "declarations", "rules"),
+    "kernel": ("aval", "array", "keys", "primitive", "trace", "jaxpr", "staging", "declarations", "rules"),
     "composition": ("record", "discovery", "plugin", "policy", "registry"),
     "diagnostics": ("errors", "source_info"),
     "settings": ("config",),

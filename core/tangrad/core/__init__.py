@@ -17,7 +17,7 @@ from tangrad._core.composition.doors import door
 from tangrad._core.composition.versioning import deprecated_name, moved_name
 from tangrad._core.kernel import all_settings as all_settings
 from tangrad._core.kernel import applications as applications
-from tangrad._core.kernel import dce as dce
+from tangrad._core.kernel import compilation as compilation
 from tangrad._core.kernel import nan_checks as nan_checks
 from tangrad._core.kernel import rule_trace as rule_trace
 
@@ -53,20 +53,21 @@ __getattr__, __dir__ = door(
         "tangrad._core.kernel": "dlpack transfers",
         "tangrad._core.kernel.all_settings": "config",
         "tangrad._core.kernel.array": "Array Literal literal",
-        "tangrad._core.kernel.aval": "AbstractValue get_aval is_array_value register_aval_handler ShapedArray typeof",
-        "tangrad._core.kernel.backend": "as_array as_operand Backend backend_names Device Executable get_backend put",
-        "tangrad._core.kernel.dce": "dce_jaxpr",
-        "tangrad._core.kernel.declarations": "NotApplicable PrimitiveSet RuleKind RuleSet Transformation",
-        "tangrad._core.kernel.effects": "axes_of_effects Effect keeps_alive NamedAxisEffect NO_EFFECTS",
-        "tangrad._core.kernel.jaxpr": (
-            "closed_over_as_arguments ClosedJaxpr DropVar equation_effects eval_jaxpr Jaxpr jaxpr_as_function "
-            "JaxprEqn Var"
+        "tangrad._core.kernel.aval": (
+            "AbstractValue array_leaves get_aval is_array_value register_aval_handler returned_leaves ShapedArray "
+            "typeof"
         ),
-        "tangrad._core.kernel.leaves": "array_leaves returned_leaves",
+        "tangrad._core.kernel.backend": "as_array as_operand Backend backend_names Executable get_backend put",
+        "tangrad._core.kernel.compilation": "dce_jaxpr",
+        "tangrad._core.kernel.declarations": "NotApplicable PrimitiveSet RuleKind RuleSet Transformation",
+        "tangrad._core.kernel.device": "Device",
+        "tangrad._core.kernel.jaxpr": (
+            "axes_of_effects closed_over_as_arguments ClosedJaxpr DropVar Effect equation_effects eval_jaxpr Jaxpr "
+            "jaxpr_as_function JaxprEqn keeps_alive NamedAxisEffect NO_EFFECTS Var"
+        ),
         "tangrad._core.kernel.primitive": "EVAL_TRACE Primitive",
-        "tangrad._core.kernel.rule_errors": "DerivedRule",
         "tangrad._core.kernel.rule_trace": "RuleTrace RuleTracer run_traced",
-        "tangrad._core.kernel.rules": "find_primitive rule_table",
+        "tangrad._core.kernel.rules": "DerivedRule find_primitive rule_table",
         "tangrad._core.kernel.sharding": "Sharding",
         "tangrad._core.kernel.staging": "decomposed decomposition_jaxpr trace_to_closed_jaxpr trace_to_jaxpr",
         "tangrad._core.kernel.trace": "checked_operands concrete_or_error current_trace is_concrete Trace Tracer",

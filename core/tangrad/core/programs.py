@@ -9,8 +9,8 @@ __getattr__, __dir__ = door(
             "backend_of compile_program lower_program LoweredProgram one_at_a_time Program program_for "
             "program_watchers report_hit to_arrays usable_donations"
         ),
-        "tangrad._core.kernel.applications": "watch_operations",
-        "tangrad._core.kernel.compile_time": "computes_at_once",
         "tangrad._core.kernel.nan_checks": "check_results check_values without_value_checks",
+        "tangrad._core.kernel.primitive": "watch_operations",
+        "tangrad._core.kernel.trace": "computes_at_once",
     },
 )

@@ -13,11 +13,13 @@ __getattr__, __dir__ = door(
             "CacheMissObserver CommandProvider CompilationObserver EntryProvider JaxprPass LoweringObserver "
             "NameProvider PrimitiveProvider RuleKindProvider RuleProvider SettingProvider TraceObserver"
         ),
+        "tangrad._core.kernel.backend": "Backend Executable members",
+        "tangrad._core.kernel.primitive": "Primitive",
         "tangrad._core.kernel.protocols": (
-            "AxisInfo AxisSubstRule Backend BatchRule CheckifyRule Coordination DceRule DischargeRule Executable "
-            "JvpRule KeyReuseRule LinearizeRule Linearized Lowered LoweringRule MaskRule PartialEval PartialEvalRule "
-            "PortableRule Primitive RULES RecomputeRule ReplicationRule ShardingRule SplitAxisRule Trace Tracer "
-            "TransposeRule members"
+            "AxisInfo AxisSubstRule BatchRule CheckifyRule Coordination DceRule DischargeRule JvpRule KeyReuseRule "
+            "LinearizeRule Linearized Lowered LoweringRule MaskRule PartialEval PartialEvalRule PortableRule RULES "
+            "RecomputeRule ReplicationRule ShardingRule SplitAxisRule TransposeRule"
         ),
+        "tangrad._core.kernel.trace": "Trace Tracer",
     },
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -231,7 +231,7 @@ class NumpyExecutable(Executable):
         )
 
 
-def refuse_compiler_options(extra: dict[str, Any] | None) -> None:
+def refuse_compiler_options(extra: Mapping[str, Any] | None) -> None:
     """Raise ValueError where there are options for XLA's compiler among what only one backend knows."""
     given = (extra or {}).get("compiler_options")
     if given:

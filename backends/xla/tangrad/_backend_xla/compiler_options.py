@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tangrad.core.backends import CompileOptions
@@ -22,7 +23,7 @@ class CompilerOptionError(ValueError, RuntimeError):
 _REFUSALS = ("No such compile option", "INVALID_ARGUMENT")
 
 
-def with_effort(extra: dict[str, Any], platform: str) -> dict[str, Any]:
+def with_effort(extra: Mapping[str, Any], platform: str) -> dict[str, Any]:
     """The options of a program for which `extra` names an effort; those that the user gave hold."""
     usual = FAST.get(platform, {}) if extra["compile_effort"] == "fast" else {}
     return {**usual, **extra.get("compiler_options", {})}

@@ -18,6 +18,8 @@ from tangrad._core.composition.attributes import attributes
 from tangrad._core.dtypes import kinds, objects
 from tangrad._core.dtypes.arguments import can_represent_array, is_symbolic, product, represented_array
 from tangrad._core.settings.config import thread
+from tangrad._core.tree.keys import keystr
+from tangrad._core.tree.operations import tree_flatten, tree_leaves_with_path
 
 Shape = tuple[Any, ...]  # integers, or symbolic dimensions: hashable objects that compare and calculate like integers
 NamedShape = tuple[tuple[Any, int], ...]
@@ -299,3 +301,53 @@ for _kind in objects.python_scalar_dtypes:
     register_aval_handler(_kind, _scalar_aval(_kind))
 register_aval_handler(np.ndarray, _numpy_aval)
 register_aval_handler(np.generic, _numpy_aval)
+
+
+# --- the leaves of trees that users hand in or return, where each has to be an array --------------------------------
+
+_EXPECTED = "expected arrays, numbers, and trees of them"
+
+
+def array_leaves(value: Any, what: str, cure: str = _EXPECTED) -> tuple[list[Any], Any]:
+    """The leaves and the structure of what a function was given.
+
+    Raises TypeError for a leaf that is no array or number: what it is, its path, the leaf and its type; `cure`.
+
+    >>> from tangrad.core import array_leaves
+    >>> array_leaves({"x": 1.0}, "argument a")[0]
+    [1.0]
+    >>> array_leaves({"x": "one"}, "argument a")
+    Traceback (most recent call last):
+        ...
+    TypeError: argument a['x'] is 'one' of type str; expected arrays, numbers, and trees of them
+    """
+    leaves, structure = tree_flatten(value)
+    for position, leaf in enumerate(leaves):
+        if not hasattr(type(leaf), "aval") and not is_array_value(leaf):  # no call for an array
+            cure += "; a function is no operand: close over it" if callable(leaf) and cure is _EXPECTED else ""
+            raise TypeError(f"{what}{_path(value, position)} is {leaf!r} of type {type(leaf).__name__}; {cure}")
+    return leaves, structure
+
+
+def returned_leaves(value: Any, function: str, place: str = "result") -> tuple[list[Any], Any]:
+    """The leaves and the structure of what a user's function returned, or of the part of it that is named `place`.
+
+    Raises TypeError for a leaf that is no array or number.
+
+    >>> from tangrad.core import returned_leaves
+    >>> returned_leaves((1.0, {"loss": "high"}), "step")
+    Traceback (most recent call last):
+        ...
+    TypeError: step returned, at result[1]['loss'], 'high' of type str; expected arrays, numbers, and trees of them
+    """
+    leaves, structure = tree_flatten(value)
+    for position, leaf in enumerate(leaves):
+        if not hasattr(type(leaf), "aval") and not is_array_value(leaf):  # no call for an array
+            where = place + _path(value, position)
+            returned = "returned" if where == "result" else f"returned, at {where},"
+            raise TypeError(f"{function} {returned} {leaf!r} of type {type(leaf).__name__}; {_EXPECTED}")
+    return leaves, structure
+
+
+def _path(value: Any, position: int) -> str:
+    return keystr(tree_leaves_with_path(value)[position][0])

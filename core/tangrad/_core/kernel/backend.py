@@ -1,50 +1,48 @@
-"""Backends: who holds arrays and computes with them, and how values become arrays of theirs."""
+"""Backends: who holds arrays and computes with them, which one is in use, and how values become arrays of theirs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tangrad._core.diagnostics.errors import BackendError
+from tangrad._core.composition.missing_names import explanations
+from tangrad._core.composition.plugin import Plugin
+from tangrad._core.composition.registry import composition
+from tangrad._core.composition.versioning import check_api_version
+from tangrad._core.diagnostics.errors import BackendError, PluginError
 from tangrad._core.dtypes import objects, promotion
 from tangrad._core.dtypes.arguments import can_represent_array, represented_array
 from tangrad._core.kernel.array import Array, literal
 from tangrad._core.kernel.aval import ShapedArray, get_aval
-from tangrad._core.kernel.backends import Backends
+from tangrad._core.kernel.device import Device
 from tangrad._core.kernel.jaxpr import ClosedJaxpr
-from tangrad._core.kernel.memories import HasMemories
 from tangrad._core.kernel.transfers import brought, watch
+from tangrad._core.settings import config
+from tangrad._core.settings.config import thread
+from tangrad._core.settings.threads import free_after_fork
+
+if TYPE_CHECKING:  # classes of others may have what these have, without inheriting from them
+    from typing import Protocol
+else:
+    Protocol = object
+
+BACKENDS_GROUP = "tangrad.backends"
+
+# For every backend that has devices of this kind: of several readers none can be the one that declares it.
+num_cpu_devices = config.define_setting(
+    "num_cpu_devices",
+    None,
+    "How many CPU devices a backend makes; read when the backend is first used.",
+    parse=config.parse_optional_integer,
+    check=config.check_optional_positive,
+)
 
 
-class Device(HasMemories):
-    """One device of a backend.
-
-    Attributes:
-        backend: the backend it belongs to.
-        id: its number, from 0.
-        platform: "cpu", "gpu", …
-        process_index: the process that it is attached to.
-    """
-
-    __slots__ = ("__weakref__", "backend", "id", "platform", "process_index")
-
-    def __init__(self, backend: Backend, id: int, platform: str, process_index: int = 0) -> None:
-        self.backend, self.id, self.platform, self.process_index = backend, id, platform, process_index
-
-    @property
-    def device_kind(self) -> str:
-        return self.platform
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(id={self.id})"
-
-    def __str__(self) -> str:
-        return f"{self.backend.name}:{self.platform}:{self.id}"
-
-
-class Executable:
+class Executable(Protocol):
     """A compiled program. `execute` takes and returns flat lists of the backend's arrays."""
 
     __slots__ = ()
@@ -73,40 +71,33 @@ class Executable:
         return (), ()
 
 
-class CompileOptions:
+class CompileOptions(NamedTuple):
     """What a caller asks of `Backend.compile`.
 
     Attributes:
         name: the program's name, for messages and profiles.
         device: the device to run on, or None.
         donated: for each argument, whether its buffer may be overwritten.
+        extra: options that only one backend knows.
         in_shardings: for each argument the `Sharding` that it must have, or None.
         out_shardings: the same for each result.
         places: for each argument its place in the call that is to be compiled for, as `Backend.places` says; or ().
-        extra: options that only one backend knows.
     """
 
-    __slots__ = ("device", "donated", "extra", "in_shardings", "name", "out_shardings", "places")
-
-    def __init__(
-        self,
-        name: str = "main",
-        device: Device | None = None,
-        donated: tuple[bool, ...] = (),
-        extra: dict[str, Any] | None = None,
-        in_shardings: tuple[Any, ...] = (),
-        out_shardings: tuple[Any, ...] = (),
-        places: tuple[Any, ...] = (),
-    ) -> None:
-        self.name, self.device, self.donated, self.extra = name, device, donated, extra or {}
-        self.in_shardings, self.out_shardings, self.places = in_shardings, out_shardings, places
+    name: str = "main"
+    device: Device | None = None
+    donated: tuple[bool, ...] = ()
+    extra: Mapping[str, Any] = MappingProxyType({})
+    in_shardings: tuple[Any, ...] = ()
+    out_shardings: tuple[Any, ...] = ()
+    places: tuple[Any, ...] = ()
 
     def changed(self, **changes: Any) -> CompileOptions:
         """A copy with other values of the attributes that are named."""
-        return CompileOptions(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
+        return self._replace(**changes)
 
 
-class Backend:
+class Backend(Protocol):
     """A backend: an object that an entry point of `tangrad.backends` names.
 
     Attributes:
@@ -173,11 +164,11 @@ class Backend:
 
     def assemble(self, aval: ShapedArray, sharding: Any, parts: Sequence[Any]) -> Array:
         """An array of its parts on devices of this process: arrays of one device, in the order of the sharding's."""
-        raise NotImplementedError
+        raise BackendError(f"the backend {self.name!r} has no arrays on several devices")
 
     def parts(self, array: Any) -> Sequence[Any]:
         """The parts of an array on devices of this process, in the order of its sharding's devices."""
-        raise NotImplementedError
+        raise BackendError(f"the backend {self.name!r} has no arrays on several devices")
 
     def get(self, array: Array) -> np.ndarray:
         """The contents of one of its arrays, not to be written to."""
@@ -229,26 +220,182 @@ class Backend:
 
     def block_until_ready(self, array: Array) -> None:
         """Wait until the array is computed."""
+        return
 
     def synchronize(self, effects: Any = None) -> None:
         """Wait for the side effects of programs that this thread has started, and raise the error of one that failed.
 
         `effects`: only for programs with one of these ordered effects; their errors are left for a later call.
         """
+        return
 
     def clear_caches(self) -> None:
         """Forget compiled programs."""
+        return
 
     def __repr__(self) -> str:
         return f"<backend {self.name}>"
 
 
-_backends: Backends[Backend] = Backends()
-backend_names, get_backend, loaded_backends = _backends.names, _backends.get, _backends.loaded
-backend_named, preferred_backend, chosen_device = _backends.named, _backends.preferred, _backends.chosen_device
+def members(kind: type[Any]) -> frozenset[str]:
+    """The names of the attributes and methods that a class, such as `Backend`, or a protocol asks for.
+
+    >>> from tangrad.core import protocols
+    >>> sorted(protocols.members(protocols.Lowered))
+    ['as_text', 'compile']
+    """
+    declared = [name for base in kind.__mro__[:-1] for name in (*vars(base), *vars(base).get("__annotations__", ()))]
+    return frozenset([name for name in declared if not name.startswith("_")])
 
 
-# --- values into arrays --------------------------------------------------------------------------------------------
+def _check_backend(plugin: Plugin, loaded: Any) -> None:
+    """Raise TypeError for what is no backend: it may do without our base class, but not without what that has."""
+    asked = () if Backend in type(loaded).__mro__ else members(Backend)
+    missing = sorted([name for name in asked if not hasattr(loaded, name)])
+    if missing:
+        raise TypeError(
+            f"expected a backend, got {loaded!r} of type {type(loaded).__name__}, which has no "
+            f"{', '.join(missing)}: see tangrad.core.protocols.Backend"
+        )
+    check_api_version(plugin, loaded)
+
+
+# --- which one is in use: the one asked for, the one of the settings, or the best there is --------------------------
+
+_loaded: dict[str, Backend] = {}
+_default: list[Backend] = []  # the one that is used by default, once that is known
+_lock = free_after_fork(threading.RLock())
+
+
+def devices_of(backend: Any, name: Any) -> Sequence[Any]:
+    """The devices of a backend that was found by a name: its own, or that of a platform; none where it has no such.
+
+    Backends with several platforms take the name of one.
+    """
+    if not isinstance(name, str) or name in (backend.name, backend.platform):
+        return backend.devices()  # type: ignore[no-any-return]
+    try:
+        return backend.devices(name)  # type: ignore[no-any-return]
+    except (RuntimeError, TypeError):
+        return ()
+
+
+def backend_names() -> tuple[str, ...]:
+    """The names of the installed backends, sorted."""
+    return tuple(sorted(composition().names(BACKENDS_GROUP)))
+
+
+def get_backend(name: str | None = None) -> Backend:
+    """The backend called `name`, or the default one. Raises BackendError naming those that are installed."""
+    name = name or thread.backend
+    if name is None:
+        return _default[0] if _default else _choose_default()
+    backend = _loaded.get(name)
+    return backend if backend is not None else _load(name)
+
+
+def backend_named(name: str | Backend | None) -> Backend:
+    """A backend by its own name, or the first that runs on the platform of that name ("cpu", "gpu")."""
+    if name is not None and not isinstance(name, str):
+        return name
+    if name is None or name in backend_names():
+        return get_backend(name)
+    default = get_backend()
+    if devices_of(default, name):
+        return default
+    for other in backend_names():
+        try:
+            backend = get_backend(other)
+        except BackendError:
+            continue
+        if devices_of(backend, name):
+            return backend
+    return get_backend(name)  # raises, naming what is installed
+
+
+def chosen_device() -> Any:
+    """The device that new arrays are made on, if the setting `default_device` says one; else None.
+
+    Raises BackendError where it is a text, such as "cpu", "xla" or "cpu:1", that names no device.
+    """
+    chosen = thread.default_device
+    if not isinstance(chosen, str):
+        return chosen
+    name, _, number = chosen.partition(":")
+    devices = devices_of(backend_named(name), name)
+    if int(number or 0) >= len(devices):
+        raise BackendError(f"there is no device {chosen!r}; there are {', '.join(map(repr, devices))}")
+    return devices[int(number or 0)]
+
+
+def preferred_backend() -> Backend:
+    """The backend that new arrays are made on: that of the default device, or the default one."""
+    device = chosen_device()
+    return get_backend() if device is None else device.backend
+
+
+def loaded_backends() -> tuple[Backend, ...]:
+    """The backends that are in use: programs can have been started on these alone."""
+    return tuple(_loaded.values())
+
+
+def _missing(name: str) -> BackendError:
+    installed = ", ".join(backend_names()) or "none"
+    return BackendError(
+        f"there is no backend {name!r}; installed: {installed}.{explanations().backends_to_install(name)}"
+    )
+
+
+def _check_setting(name: str | None) -> str | None:
+    """What code sets as `backend`, by `use_backend` above all.
+
+    Raises TypeError for what is no name, BackendError for one that no installed backend has. A variable
+    of the environment is not checked so: it is read before anything is looked up.
+    """
+    if config.check_optional_text(name) and composition().find(BACKENDS_GROUP, str(name)) is None:
+        raise _missing(str(name))
+    return name
+
+
+def _load(name: str) -> Backend:
+    plugin = composition().find(BACKENDS_GROUP, name)
+    if plugin is None:
+        raise _missing(name)
+    backend: Backend = plugin.load()
+    with _lock:
+        return _loaded.setdefault(name, backend)
+
+
+def _choose_default() -> Backend:
+    """The installed backend of the highest priority. One that is broken has warned already; the next serves."""
+    usable, problems = [], []
+    for name in backend_names():
+        try:
+            usable.append(_loaded.get(name) or _load(name))
+        except (PluginError, BackendError) as error:  # what is not finished, or refused, is no reason for another
+            problems.append(f"{name}: {error}")
+    if not usable:
+        causes = "; ".join(problems) or "none is installed"
+        raise BackendError(f"no backend is usable ({causes}).{explanations().backends_to_install()}")
+    chosen = max(usable, key=lambda backend: backend.priority)  # of equals `max` takes the first
+    with _lock:
+        _default[:] = [chosen]
+    return chosen
+
+
+def _forget(_: Any) -> None:
+    """Drop what was loaded, after the composition changed."""
+    with _lock:
+        _loaded.clear()
+        _default.clear()
+
+
+composition().on_change(_forget)
+composition().set_check(BACKENDS_GROUP, _check_backend)
+config.backend.check = _check_setting
+
+
+# --- values into arrays ---------------------------------------------------------------------------------------------
 
 
 def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None, device: Device | None = None) -> Array:

@@ -13,18 +13,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
+from weakref import WeakValueDictionary
 
 from tangrad._core.composition.hook_names import BEFORE_APPLY
 from tangrad._core.composition.hooks import HookContext, hooks
 from tangrad._core.diagnostics.logs import Logger
+from tangrad._core.diagnostics.tracebacks import calls_rules
 from tangrad._core.dtypes import kinds
 from tangrad._core.kernel.applications import ask_about
 from tangrad._core.kernel.array import Array, Literal
 from tangrad._core.kernel.backend import Backend, CompileOptions, preferred_backend
-from tangrad._core.kernel.dce import dce_jaxpr
-from tangrad._core.kernel.jaxpr import ClosedJaxpr, Jaxpr, carried_program, jaxpr_as_function
+from tangrad._core.kernel.declarations import RuleKind
+from tangrad._core.kernel.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, carried_program, keeps_alive, sub_jaxprs
 from tangrad._core.kernel.jaxpr_check import check_jaxpr
-from tangrad._core.kernel.nan_checks import checked_execute
+from tangrad._core.kernel.rules import rule_table
 from tangrad._core.kernel.trace import Tracer, checked_operands
 from tangrad._core.settings.caches import JaxprCache, register_cache
 from tangrad._core.settings.config import is_checking_values, thread
@@ -37,35 +39,20 @@ Execute = Callable[[Sequence[Any]], list[Any]]
 program_watchers: list[Callable[[Execute, ClosedJaxpr, str], Execute]] = []
 
 
-class _Turns:
-    """Who compiles one program, and who waits for it. A signal handler amid a compilation may compile it as well."""
-
-    __slots__ = ("lock", "takers")
-
-    def __init__(self) -> None:
-        self.lock, self.takers = threading.RLock(), 0
-
-
-# One for each program that is being compiled; dropped when that is done.
-_turns: dict[Any, _Turns] = {}
-_turns_guard = free_after_fork(threading.RLock())
-after_fork(_turns.clear)  # those who compile are not in the child
+# A lock for each program that is being compiled, as long as a thread has it or waits for it. A signal handler amid a
+# compilation may compile the program as well.
+_locks: WeakValueDictionary[Any, Any] = WeakValueDictionary()
+_guard = free_after_fork(threading.RLock())
+after_fork(_locks.clear)  # those who compile are not in the child
 
 
 @contextmanager
 def one_at_a_time(key: Any) -> Iterator[None]:
     """Within the block one thread at a time compiles what `key` stands for; the others wait, and then find it."""
-    with _turns_guard:
-        turns = _turns.setdefault(key, _Turns())
-        turns.takers += 1
-    try:
-        with turns.lock:
-            yield
-    finally:
-        with _turns_guard:
-            turns.takers -= 1
-            if not turns.takers and _turns.get(key) is turns:
-                del _turns[key]
+    with _guard:
+        lock = _locks.setdefault(key, threading.RLock())
+    with lock:
+        yield
 
 
 class Program:
@@ -82,8 +69,6 @@ class Program:
     def __init__(self, executable: Any, closed: ClosedJaxpr, kept: tuple[int, ...] | None, name: str) -> None:
         self.executable, self.kept = executable, kept
         execute = executable.execute
-        if is_checking_values():
-            execute = checked_execute(execute, jaxpr_as_function(closed), name)
         for watch in program_watchers:
             execute = watch(execute, closed, name)
         # Callers have all arguments, the executable takes those at `kept`.
@@ -170,9 +155,8 @@ def _prepare(
             donated, in_shardings, places = [
                 [values[position] for position in kept] if values else () for values in (donated, in_shardings, places)
             ]
-    options = CompileOptions(
-        name, device, usable_donations(jaxpr, donated), extra, tuple(in_shardings), tuple(out_shardings), tuple(places)
-    )
+    stated = map(tuple, (in_shardings, out_shardings, places))
+    options = CompileOptions(name, device, usable_donations(jaxpr, donated), extra or {}, *stated)
     # A new object: what is remembered with the caller's jaxpr must not keep that alive.
     return ClosedJaxpr(jaxpr, closed.consts), backend, kept, options, context
 
@@ -204,6 +188,63 @@ def _compiled(make: Callable[[], Any], closed: ClosedJaxpr, kept: Any, context: 
     if thread.log_compiles:
         logger.warning("Compiled %s for %s in %.3f s", context.function_name, context.backend, seconds)
     return Program(executable, closed, kept, context.function_name)
+
+
+# --- dead code -------------------------------------------------------------------------------------------------------
+
+
+def _keep_whole(used_outputs: Sequence[bool], equation: JaxprEqn) -> tuple[list[bool], JaxprEqn]:
+    return [True] * len(equation.invars), equation
+
+
+# The one rule kind that belongs to the kernel. Equations that carry jaxprs have such a rule, which may thin those
+# jaxprs out too; without one they stay whole.
+dce = RuleKind(
+    "dce",
+    api=1,
+    signature="(used_outputs, equation) -> (used_inputs, equation or None)",
+    doc="removes from an equation that carries jaxprs what its unused outputs needed",
+    default=lambda _: _keep_whole,
+)
+
+
+@calls_rules("dce", "eqn")
+def dce_jaxpr(
+    jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
+) -> tuple[Jaxpr, list[bool]]:
+    """Remove outputs that are not used and what only they needed.
+
+    Args:
+        used_outputs: for each output, whether to keep it.
+        instantiate: inputs to keep in any case; True keeps all.
+
+    Returns:
+        the new jaxpr and, for each input, whether the jaxpr still takes it.
+    """
+    keep = [instantiate] * len(jaxpr.invars) if isinstance(instantiate, bool) else list(instantiate)
+    outvars = [var for var, used in zip(jaxpr.outvars, used_outputs, strict=True) if used]
+    live = {var for var in outvars if type(var) is not Literal}
+    kept: list[JaxprEqn] = []
+    for eqn in reversed(jaxpr.eqns):
+        used = [var in live for var in eqn.outvars]
+        new = eqn if any(used) or (eqn.effects and keeps_alive(eqn.effects)) else None
+        if new is not None:
+            if any(True for _ in sub_jaxprs(eqn.params)):
+                _, new = rule_table("dce")[eqn.primitive](used, eqn)
+            elif not all(used):
+                outs = [v if u else _dropped(v) for v, u in zip(eqn.outvars, used, strict=True)]
+                new = eqn.replace(outvars=outs)
+        if new is not None:
+            kept.append(new)
+            live.update([atom for atom in new.invars if type(atom) is not Literal])
+    kept.reverse()
+    used_inputs = [var in live or wanted for var, wanted in zip(jaxpr.invars, keep, strict=True)]
+    invars = [var for var, used in zip(jaxpr.invars, used_inputs, strict=True) if used]
+    return jaxpr.replace(invars=invars, outvars=outvars, eqns=kept), used_inputs
+
+
+def _dropped(var: Any) -> DropVar:
+    return var if type(var) is DropVar else DropVar(var.aval)
 
 
 # --- programs that are kept ----------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from tangrad._core.kernel.array import Array
-from tangrad._core.kernel.backend import Device, backend_named, loaded_backends, preferred_backend
-from tangrad._core.kernel.backends import devices_of
+from tangrad._core.kernel.backend import backend_named, devices_of, loaded_backends, preferred_backend
+from tangrad._core.kernel.device import Device
 from tangrad._core.kernel.trace import Tracer
 from tangrad._core.kernel.transfers import copies_explicitly, read
 from tangrad._core.tree.operations import tree_leaves, tree_map

@@ -117,21 +117,16 @@ def device_kind(external: Any) -> int:
         ) from None
 
 
-def requested_capsule(external: Any) -> object:
-    """What `external.__dlpack__` returns, of the newest version that it and we know."""
-    try:
-        return external.__dlpack__(max_version=VERSION)
-    except TypeError:  # written before versions were
-        return external.__dlpack__()
-
-
 def from_dlpack(external: Any) -> np.ndarray:
     """The memory of an object with `__dlpack__` on the host, as a NumPy array that cannot be written to.
 
     Raises BufferError for memory elsewhere, for dtypes that are none here, and for a capsule that was taken before or
     describes no array.
     """
-    capsule = requested_capsule(external)
+    try:
+        capsule = external.__dlpack__(max_version=VERSION)
+    except TypeError:  # written before versions were
+        capsule = external.__dlpack__()
     managed, taken = _opened(capsule, type(external).__name__)
     interface, dtype = _described(managed.tensor)
     memory = _Memory(interface, ctypes.addressof(managed), None)
@@ -155,21 +150,16 @@ def checked_capsule(external: Any) -> object:
 
 def _opened(capsule: Any, owner: str) -> tuple[Any, bytes]:
     """What a capsule holds, and the name that it has once it is taken."""
-    name = _checked_name(capsule, owner)
+    if type(capsule).__name__ != "PyCapsule":
+        raise BufferError(f"__dlpack__ of {owner} returned {capsule!r}, which is no DLPack capsule")
+    name = _capsule_name(capsule)
+    if name not in _KINDS:
+        raise BufferError(f"__dlpack__ of {owner} returned a capsule {_named(name)}; expected a new 'dltensor'")
     holds, taken = _KINDS[name]
     managed = holds.from_address(_capsule_pointer(capsule, name))
     if holds is _VersionedManaged and managed.major != VERSION[0]:
         raise BufferError(f"the DLPack capsule is of version {managed.major}.{managed.minor}; 1 is what is known here")
     return managed, taken
-
-
-def _checked_name(capsule: Any, owner: str) -> bytes:
-    if type(capsule).__name__ != "PyCapsule":
-        raise BufferError(f"__dlpack__ of {owner} returned {capsule!r}, which is no DLPack capsule")
-    name: bytes | None = _capsule_name(capsule)
-    if name not in _KINDS:
-        raise BufferError(f"__dlpack__ of {owner} returned a capsule {_named(name)}; expected a new 'dltensor'")
-    return name
 
 
 def _named(name: bytes | None) -> str:

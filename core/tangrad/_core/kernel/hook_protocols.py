@@ -51,10 +51,10 @@ from typing_extensions import Protocol
 
 from tangrad._core.composition.hooks import HookContext
 from tangrad._core.kernel.aval import AbstractValue
+from tangrad._core.kernel.backend import Backend
 from tangrad._core.kernel.declarations import PrimitiveSet, RuleKind, RuleSet
 from tangrad._core.kernel.jaxpr import ClosedJaxpr
 from tangrad._core.kernel.primitive import Primitive
-from tangrad._core.kernel.protocols import Backend
 from tangrad._core.settings.config import Setting
 
 # --- contributions --------------------------------------------------------------------------------------------------

@@ -1,17 +1,84 @@
-"""Jaxprs: programs as data. Variables, equations, closed jaxprs; traversal and evaluation."""
+"""Jaxprs: programs as data. Effects, variables, equations, closed jaxprs; traversal and evaluation."""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from tangrad._core.diagnostics.tracebacks import calls_rules
 from tangrad._core.kernel.array import Literal
-from tangrad._core.kernel.effects import NO_EFFECTS
 from tangrad._core.kernel.jaxpr_print import equation_text, jaxpr_html, jaxpr_text
 from tangrad._core.kernel.keys import exact_equality, typed_key
 from tangrad._core.settings.config import thread
+
+# --- effects: what an equation does beside computing its results ----------------------------------------------------
+#
+# An effect is a hashable object. The effects of an equation are those of its primitive and of the jaxprs in its
+# parameters; an equation with effects is never dropped as dead code, and never merged with an equal one.
+
+
+class Effect:
+    """Base of effects. `ordered` effects happen in program order: lowering threads a token through them."""
+
+    __slots__ = ()
+    ordered = False
+    # Whether a transformation may make it happen more often than the program says, such as output for debugging.
+    incidental = False
+    # Whether an equation whose results are unused may still be dropped.
+    droppable = False
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+
+class NamedAxisEffect(Effect):
+    """The equation depends on the mapped axis `name`: its value differs along it even where no operand is mapped."""
+
+    __slots__ = ("name",)
+    droppable = True
+
+    def __init__(self, name: Any) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NamedAxisEffect) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash((NamedAxisEffect, self.name))
+
+    def __repr__(self) -> str:
+        return f"NamedAxis({self.name!r})"
+
+
+NO_EFFECTS: frozenset[Effect] = frozenset()
+
+
+def axes_of_effects(effects: frozenset[Any]) -> frozenset[Any]:
+    """The names of the mapped axes among `effects`.
+
+    >>> from tangrad.core import NamedAxisEffect, axes_of_effects
+    >>> axes_of_effects(frozenset([NamedAxisEffect("batch")]))
+    frozenset({'batch'})
+    """
+    return frozenset([effect.name for effect in effects if isinstance(effect, NamedAxisEffect)])
+
+
+def keeps_alive(effects: frozenset[Any]) -> bool:
+    """Whether an equation with these effects must run even if its results are unused.
+
+    >>> from tangrad.core import NO_EFFECTS, Effect, NamedAxisEffect, keeps_alive
+    >>> keeps_alive(NO_EFFECTS), keeps_alive({NamedAxisEffect("i")}), keeps_alive({Effect()})
+    (False, False, True)
+    """
+    for effect in effects:  # noqa: SIM110 - called for every equation
+        if not effect.droppable:
+            return True
+    return False
+
+
+# --- programs -------------------------------------------------------------------------------------------------------
 
 
 class Var:
@@ -231,11 +298,10 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
         raise TypeError(f"the jaxpr takes {len(jaxpr.invars)} arguments, got {len(args)}")
     env: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
-    last_use = _last_uses(jaxpr)
     typed = thread.typed_axes
     outer_source, outer_names = thread.source, thread.name_stack
     try:
-        for position, eqn in enumerate(jaxpr.eqns):
+        for eqn, read_last in zip(jaxpr.eqns, _last_uses(jaxpr), strict=True):
             place = eqn.source_info
             if place is not None:  # what is staged meanwhile is ascribed to where the equation was written
                 thread.source = place
@@ -249,36 +315,27 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
                 env.update(zip(eqn.outvars, out, strict=True))
             else:
                 env[eqn.outvars[0]] = out
-            for var in last_use.get(position, ()):
+            for var in read_last:
                 del env[var]
     finally:
         thread.source, thread.name_stack = outer_source, outer_names
     return [atom if type(atom) is Literal else env[atom] for atom in jaxpr.outvars]
 
 
-def _last_uses(jaxpr: Jaxpr) -> dict[int, list[Var]]:
+def _last_uses(jaxpr: Jaxpr) -> list[list[Var]]:
     """For each equation, the variables that are not read after it: evaluation releases their values."""
-    last: dict[Any, int] = {}
-    for position, eqn in enumerate(jaxpr.eqns):
-        for atom in (*eqn.invars, *eqn.outvars):
-            if type(atom) is not Literal:
-                last[atom] = position
-    for atom in jaxpr.outvars:
-        if type(atom) is not Literal:
-            last.pop(atom, None)
-    uses: dict[int, list[Var]] = {}
-    for var, position in last.items():
-        uses.setdefault(position, []).append(var)
+    read, uses = set(jaxpr.outvars), []
+    for eqn in reversed(jaxpr.eqns):
+        here = {atom for atom in (*eqn.invars, *eqn.outvars) if type(atom) is not Literal and atom not in read}
+        read |= here
+        uses.append(list(here))
+    uses.reverse()
     return uses
 
 
 def jaxpr_as_function(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
     """A function of flat arguments that runs the jaxpr."""
-
-    def run(*args: Any) -> list[Any]:
-        return eval_jaxpr(closed.jaxpr, closed.consts, *args)
-
-    return run
+    return partial(eval_jaxpr, closed.jaxpr, closed.consts)
 
 
 def closed_over_as_arguments(jaxpr: Jaxpr) -> Jaxpr:

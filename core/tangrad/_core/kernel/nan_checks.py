@@ -1,6 +1,6 @@
 """The settings `debug_nans` and `debug_infs`: an error at the operation that makes a NaN or an infinity.
 
-The bottom trace gets a checking function when one of the settings is first turned on; until then it costs nothing.
+Operations and programs are watched when one of the settings is first turned on; until then it costs nothing.
 
 What counts is what reaches a result: where all branches run and a selection follows, as in a mapped `cond`, what
 is selected away is no error. So programs within programs are run without a look at each operation, and then
@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 
 from tangrad._core.dtypes import kinds
-from tangrad._core.kernel.applications import ask_and_evaluate
 from tangrad._core.kernel.array import Array
-from tangrad._core.kernel.primitive import EVAL_TRACE, forget_direct_calls
+from tangrad._core.kernel.compilation import Execute, program_watchers
+from tangrad._core.kernel.jaxpr import ClosedJaxpr, eval_jaxpr
+from tangrad._core.kernel.primitive import watch_operations
 from tangrad._core.kernel.trace import Tracer
 from tangrad._core.settings.config import debug_infs, debug_nans, is_checking_values, thread
 from tangrad._core.settings.threads import holding
 
 
-def bad_value(outs: Sequence[Any]) -> str | None:
+def _bad_value(outs: Sequence[Any]) -> str | None:
     """What the settings forbid and the arrays contain: "nan", "inf", or None."""
     for out in outs:
         if not isinstance(out, Array) or isinstance(out, Tracer) or not kinds.issubdtype(out.aval.dtype, np.inexact):
@@ -38,23 +39,24 @@ def bad_value(outs: Sequence[Any]) -> str | None:
     return None
 
 
-def error_for(what: str, where: str) -> FloatingPointError:
-    """The error for a value `what` made by `where`."""
-    at = f", at {thread.source.summarize()}" if thread.source is not None else ""
-    return FloatingPointError(f"invalid value ({what}) made by {where}{at}")
-
-
 def without_value_checks() -> holding:
     """Within it no result of an operation is checked: the caller selects among them."""
     return holding(values_unchecked=True)
 
 
-def _looked_at(outs: Any, again: Callable[[], Any], what: str) -> Any:
-    """`outs`; where one is bad, the error of the operation that made it, which `again` runs one by one."""
-    if (found := bad_value(outs)) is not None:
+def check_values(outs: Sequence[Any], where: str, again: Callable[[], Any] | None = None) -> None:
+    """Raise FloatingPointError for results, made by `where`, that the settings of this thread forbid.
+
+    `again` runs the same operation by operation, so that the one is found that made the value.
+    """
+    found = None if thread.values_unchecked else _bad_value(outs)
+    if found is None:
+        return
+    if again is not None:
         again()
-        raise error_for(found, f"{what}, but not by its operations one by one")
-    return outs
+        where += ", but not by its operations one by one"
+    at = f", at {thread.source.summarize()}" if thread.source is not None else ""
+    raise FloatingPointError(f"invalid value ({found}) made by {where}{at}")
 
 
 def check_results(run: Callable[[], Any], what: str) -> Any:
@@ -67,43 +69,32 @@ def check_results(run: Callable[[], Any], what: str) -> Any:
         return run()
     with without_value_checks():
         outs = run()
-    return _looked_at(outs, run, what)
+    check_values(outs, what, run)
+    return outs
 
 
-def evaluate_and_check(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """As `ask_and_evaluate`. Raises FloatingPointError for a result that the settings of this thread forbid."""
-    out = ask_and_evaluate(primitive, args, params)
-    check_values(out if primitive.multiple_results else (out,), f"primitive {primitive.name!r}")
-    return out
+def _around_operations(compute: Callable[..., Any]) -> Callable[..., Any]:
+    def checked(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        out = compute(primitive, args, params)
+        check_values(out if primitive.multiple_results else (out,), f"primitive {primitive.name!r}")
+        return out
+
+    return checked
 
 
-def check_values(outs: Sequence[Any], where: str) -> None:
-    """Raise FloatingPointError for results, made by `where`, that the settings of this thread forbid."""
-    found = bad_value(outs) if is_checking_values() and not thread.values_unchecked else None
-    if found is not None:
-        raise error_for(found, where)
-
-
-def checked_execute(
-    execute: Callable[[Sequence[Any]], list[Any]], evaluate: Callable[..., list[Any]], name: str
-) -> Callable[[Sequence[Any]], list[Any]]:
-    """`execute`, of the compiled program called `name`, that looks at its results.
-
-    Where one is bad the program is run again by `evaluate`, operation by operation, to find the one that made it.
-    """
-
-    def run(arrays: Sequence[Any]) -> list[Any]:
+def _around_program(execute: Execute, closed: ClosedJaxpr, name: str) -> Execute:
+    def checked(arrays: Sequence[Any]) -> list[Any]:
         outs = execute(arrays)
-        again = lambda: evaluate(*arrays)
-        return outs if thread.values_unchecked else _looked_at(outs, again, f"the compiled function {name!r}")
+        check_values(outs, f"the compiled function {name!r}", lambda: eval_jaxpr(closed.jaxpr, closed.consts, *arrays))
+        return outs
 
-    return run
+    return checked if is_checking_values() else execute
 
 
 def _start_checking(value: Any) -> None:
-    if value:
-        EVAL_TRACE.process_primitive = evaluate_and_check
-        forget_direct_calls()
+    if value and _around_program not in program_watchers:
+        program_watchers.append(_around_program)
+        watch_operations(_around_operations)
 
 
 for _setting in (debug_nans, debug_infs):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from tangrad._core.diagnostics.errors import unhashable_parameters
 from tangrad._core.diagnostics.tracebacks import calls_rules, filter_traceback, own_boundary
@@ -267,15 +267,16 @@ class EvalTrace(Trace):
     """The bottom, which computes.
 
     Attributes:
-        process_primitive: the function that does it: `dispatch`, or one around it while results are to be checked.
+        process_primitive: the function that does it: `dispatch`, or one around it while operations are watched.
     """
 
     __slots__ = ("process_primitive",)
+    evaluates: ClassVar[bool] = True
     process_primitive: Any
 
-    def __init__(self, process_primitive: Any) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.process_primitive = process_primitive
+        self.process_primitive = dispatch
 
     @property
     def watched(self) -> bool:
@@ -283,5 +284,21 @@ class EvalTrace(Trace):
         return self.process_primitive is not dispatch
 
 
-EVAL_TRACE = EvalTrace(dispatch)
+EVAL_TRACE = EvalTrace()
 ThreadState.trace = EVAL_TRACE
+_watchers: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
+
+
+def watch_operations(around: Callable[[Callable[..., Any]], Callable[..., Any]], on: bool = True) -> None:
+    """Have eager operations go through `around(compute)`, of the function that computed them before, or no longer."""
+    if (around in _watchers) is on:
+        return
+    if on:
+        _watchers.append(around)
+    else:
+        _watchers.remove(around)
+    compute: Callable[..., Any] = dispatch
+    for watcher in _watchers:
+        compute = watcher(compute)
+    EVAL_TRACE.process_primitive = compute
+    forget_direct_calls()

@@ -1,4 +1,4 @@
-"""What authors implement, as types: rules of each kind, traces, backends, hook objects. For editors and type checkers.
+"""What rules of each kind must look like, and what backends hand out, as types. For editors and type checkers.
 
 A rule set knows its kind, so that a rule of another form is found before anything runs:
 
@@ -7,27 +7,19 @@ A rule set knows its kind, so that a rule of another form is found before anythi
     @jvp.rule(lambertw_p)
     def _(primals: Any) -> Any: ...  # mypy: incompatible type "Callable[[Any], Any]"; expected "JvpRule"
 
-The classes of the kernel (`tangrad.core.Backend`, ...) satisfy the protocols of the same names, and so may classes that
-do not inherit from them. Parameters of primitives are keyword arguments of their own in each rule; the protocols leave
-them open, and cannot demand a keyword that every rule gets, such as `axis_info`.
+Parameters of primitives are keyword arguments of their own in each rule; the protocols leave them open, and cannot
+demand a keyword that every rule gets, such as `axis_info`. To type checkers the kernel's `Backend` and `Executable` are
+protocols, too: classes may satisfy them without inheriting.
 
 The kernel itself imports nothing of this module while programs run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
-import numpy as np
-
-# Of typing_extensions: `isinstance` with these does not run the properties of the object that it looks at, as it does
-# with the standard library's before Python 3.12.
-from typing_extensions import Protocol, get_protocol_members, runtime_checkable
-
-from tangrad._core.kernel.aval import AbstractValue, ShapedArray
-from tangrad._core.kernel.backend import CompileOptions, Device
-from tangrad._core.kernel.jaxpr import ClosedJaxpr, JaxprEqn
+from tangrad._core.kernel.jaxpr import JaxprEqn
 
 # --- rules, a protocol for each kind -------------------------------------------------------------------------------
 
@@ -213,74 +205,9 @@ RULES: dict[str, type[Any]] = {
 }
 
 
-# --- what transformations are made of ------------------------------------------------------------------------------
-
-
-@runtime_checkable
-class Primitive(Protocol):
-    """An operation as traces see it; `PrimitiveSet.primitive` makes one of an abstract evaluation."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def family(self) -> str: ...
-    @property
-    def identity(self) -> str: ...
-    @property
-    def multiple_results(self) -> bool: ...
-    @property
-    def decompose(self) -> Callable[..., Any] | None: ...
-    def bind(self, *args: Any, **params: Any) -> Any: ...
-    def infer(self, avals: tuple[Any, ...], params: dict[str, Any]) -> Any: ...
-
-
-class Trace(Protocol):
-    """Interprets primitives while a transformation runs a function.
-
-    Attributes:
-        alive: False once the transformation has ended.
-        stages: whether what it processes ends up in a jaxpr.
-    """
-
-    alive: bool
-    stages: bool
-
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Apply `primitive` and return its result, or the tuple of its results."""
-
-
-class Tracer(Protocol):
-    """Stands for an array while its trace interprets a function.
-
-    Attributes:
-        aval: its type.
-    """
-
-    @property
-    def aval(self) -> AbstractValue: ...
-
-    def concrete(self) -> Any:
-        """The concrete array behind it, where its trace works on concrete values, else None."""
-
-    def origin(self) -> str:
-        """Where it comes from, for error messages."""
-        ...
-
-
 # --- what backends are made of -------------------------------------------------------------------------------------
 
 
-@runtime_checkable
-class Executable(Protocol):
-    """A compiled program, from flat lists of the backend's arrays to flat lists of them."""
-
-    def execute(self, arrays: Sequence[Any]) -> list[Any]: ...
-    def as_text(self) -> str: ...
-    def cost_analysis(self) -> dict[str, float]: ...
-    def memory_analysis(self) -> Any: ...
-
-
-@runtime_checkable
 class Lowered(Protocol):
     """A program in the language that a backend compiles."""
 
@@ -288,7 +215,6 @@ class Lowered(Protocol):
     def compile(self) -> Any: ...
 
 
-@runtime_checkable
 class Coordination(Protocol):
     """How a backend's devices in several processes become those of one computation. Each raises RuntimeError."""
 
@@ -296,63 +222,3 @@ class Coordination(Protocol):
     def serve(self, address: str, process_count: int, **timeouts: float) -> None: ...
     def connect(self, address: str, process_index: int, process_count: int, **options: Any) -> None: ...
     def leave(self) -> None: ...
-
-
-@runtime_checkable
-class Backend(Protocol):
-    """Who holds arrays and computes with them; an entry point of `tangrad.backends` names one.
-
-    `tangrad.core.Backend` explains each method, and has what most backends want where nothing else is said.
-    """
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def platform(self) -> str: ...
-    @property
-    def lowering_kind(self) -> str: ...
-    @property
-    def array_type(self) -> type[Any]: ...
-    @property
-    def api(self) -> int: ...
-    @property
-    def has_placements(self) -> bool: ...
-    @property
-    def priority(self) -> int: ...
-    @property
-    def process_index(self) -> int: ...
-    @property
-    def sizes_at_call(self) -> bool: ...
-    @property
-    def profiler(self) -> Any: ...
-    def coordination(self) -> Coordination: ...
-    def devices(self) -> Sequence[Device]: ...
-    def put(self, value: Any, aval: ShapedArray, device: Device | None = None) -> Any: ...
-    def move(self, array: Any, device: Any) -> Any: ...
-    def get(self, array: Any) -> np.ndarray: ...
-    def apply(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any: ...
-    def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Executable: ...
-    def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Lowered: ...
-    def rows(self, array: Any) -> Iterator[Any] | None: ...
-    def reduced(self, array: Any) -> tuple[Any, ...]: ...
-    def assemble(self, aval: ShapedArray, sharding: Any, parts: Sequence[Any]) -> Any: ...
-    def part(self, array: Any, index: Any) -> Any: ...
-    def adopt(self, contents: Any, aval: Any) -> Any: ...
-    def from_dlpack(self, external: Any, device: Any = None, copy: bool | None = None) -> Any: ...
-    def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any: ...
-    def parts(self, array: Any) -> Sequence[Any]: ...
-    def places(self, arrays: Sequence[Any]) -> tuple[Any, ...]: ...
-    def placement(self, arrays: Sequence[Any]) -> Any: ...
-    def block_until_ready(self, array: Any) -> None: ...
-    def synchronize(self, effects: Any = None) -> None: ...
-    def clear_caches(self) -> None: ...
-
-
-def members(protocol: type[Any]) -> frozenset[str]:
-    """The names of the attributes and methods that a protocol asks for.
-
-    >>> from tangrad.core import protocols
-    >>> sorted(protocols.members(protocols.Lowered))
-    ['as_text', 'compile']
-    """
-    return frozenset(get_protocol_members(protocol))

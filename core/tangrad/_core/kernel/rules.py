@@ -11,11 +11,16 @@ from __future__ import annotations
 
 import copyreg
 import threading
-from typing import Any
+from functools import partial
+from types import TracebackType
+from typing import Any, NamedTuple
 
+from tangrad._core.composition.missing_names import explanations
 from tangrad._core.composition.plugin import Plugin
 from tangrad._core.composition.registry import composition
+from tangrad._core.composition.versioning import EXTENSION_API, check_api_version, provider
 from tangrad._core.diagnostics import errors
+from tangrad._core.diagnostics.tracebacks import SITES, explain_by
 from tangrad._core.kernel.declarations import (
     PRIMITIVES_GROUP,
     RULE_KINDS_GROUP,
@@ -26,15 +31,14 @@ from tangrad._core.kernel.declarations import (
     Rule,
     RuleKind,
     RuleSet,
+    Transformation,
 )
-from tangrad._core.kernel.plugin_types import CHECKS
 from tangrad._core.kernel.primitive import Primitive
-from tangrad._core.kernel.rule_errors import conflict, missing_message
 from tangrad._core.settings.caches import clear_caches
 from tangrad._core.settings.threads import free_after_fork
 
 
-class Cell:
+class Cell(NamedTuple):
     """One cell of the matrix primitive × rule kind.
 
     Attributes:
@@ -46,14 +50,11 @@ class Cell:
         overridden: the plugins whose rules it takes the place of, by override or preference.
     """
 
-    __slots__ = ("error", "overridden", "plugin", "rule", "status")
-
-    def __init__(self, status: str, rule: Any = None, plugin: Plugin | None = None, error: Any = None) -> None:
-        self.status = status
-        self.rule = rule
-        self.plugin = plugin
-        self.error = error
-        self.overridden: tuple[Plugin, ...] = ()
+    status: str
+    rule: Any = None
+    plugin: Plugin | None = None
+    error: Any = None
+    overridden: tuple[Plugin, ...] = ()
 
     def __repr__(self) -> str:
         return f"<cell {self.status}{f' from {self.plugin.distribution}' if self.plugin else ''}>"
@@ -146,21 +147,19 @@ class RuleTable(dict[Primitive, Rule]):
             plugins = [plugin for plugin, _, _ in rivals]
             return Cell("conflict", error=lambda: conflict(self.kind, primitive, plugins, bool(chosen)))
         plugin, _, rule = rivals[0]
+        overridden = tuple([other for other, _, _ in claims if other is not plugin])
         if isinstance(rule, NotApplicable):
             reason = rule.reason
-            cell = Cell("not applicable", plugin=plugin, error=lambda: self._missing(primitive, reason))
-        else:
-            if isinstance(rule, Form) and (kind := self._declared()) is not None:
-                rule = kind.forms[rule.name](primitive, *rule.arguments)
-            cell = Cell("rule", rule, plugin)
-        cell.overridden = tuple([other for other, _, _ in claims if other is not plugin])
-        return cell
+            return Cell("not applicable", None, plugin, lambda: self._missing(primitive, reason), overridden)
+        if isinstance(rule, Form) and (kind := self._declared()) is not None:
+            rule = kind.forms[rule.name](primitive, *rule.arguments)
+        return Cell("rule", rule, plugin, overridden=overridden)
 
     def _fallback(self, primitive: Primitive) -> Cell:
         parent = self.kind.rpartition(".")[0]
         if "." in parent:  # `lower.xla.cuda` falls back on `lower.xla`; `lower` alone is no kind
             cell = rule_table(parent).cell(primitive)
-            return Cell("general" if cell.status == "rule" else cell.status, cell.rule, cell.plugin, cell.error)
+            return cell._replace(status="general" if cell.status == "rule" else cell.status, overridden=())
         broken = self._broken.get(primitive.family)
         if broken:
             plugin = broken[0]
@@ -241,6 +240,129 @@ def _changed(plugins: tuple[Plugin, ...] | None) -> None:
     clear_caches()
 
 
-for _group, _check in CHECKS.items():
-    composition().set_check(_group, _check)
+# --- who has no rule for a primitive, who has too many, whose rule failed: what errors say --------------------------
+
+
+def conflict(kind: str, primitive: Primitive, plugins: list[Plugin], overriding: bool) -> errors.PluginConflictError:
+    """Who the rivals are, and how to choose one; `overriding`: whether each says that it replaces the others."""
+    rivals = " and ".join([f"{provider(plugin)} (entry point {plugin.name!r}: {plugin.value})" for plugin in plugins])
+    number = "two" if len(plugins) == 2 else len(plugins)
+    what = f"{number} rules of kind {kind!r} for primitive {primitive.identity!r}: from {rivals}"
+    more = (
+        f"; the author of a deliberate replacement declares it: RuleSet({kind!r}, api={EXTENSION_API}, override=True)"
+    )
+    if overriding:
+        what, more = f"{what}, each to override all others", ""  # declaring it once more decides nothing
+    shipper = composition().provenance(primitive)
+    owner = None if shipper is None else shipper.distribution
+    claimants = [plugin.distribution for plugin in plugins]
+    return errors.PluginConflictError.between(what, f"{kind}:{primitive.identity}", claimants, more, owner)
+
+
+def missing_message(kind_name: str, primitive: Primitive, reason: str | None) -> str:
+    """What is missing, whose it would be, and the lines that add it; `reason`: why there is none by nature, or None."""
+    owner = provider(composition().find(PRIMITIVES_GROUP, primitive.family))
+    head = f"primitive {primitive.identity!r}, shipped by {owner}, has no rule of kind {kind_name!r}"
+    if reason is not None:
+        return f"{head}: {reason}"
+    words = explanations().missing_rule(kind_name, primitive, owner)
+    return words + composition().manager.not_asked()
+
+
+def _explain(error: BaseException, traceback: TracebackType) -> None:
+    """Have it said whose rule an error comes from, where it has passed what calls rules."""
+    entry: TracebackType | None = traceback
+    while entry is not None and entry.tb_frame.f_code not in SITES:
+        entry = entry.tb_next
+    if entry is not None:
+        explanations().rule_failed(error, entry, SITES)
+
+
+explain_by(_explain)
+
+
+class DerivedRule:
+    """Around what is made of a primitive's decomposition: where that lacks a rule, the error names the primitive.
+
+    `kind`: the rule kind that it is made for, which the error of a primitive that cannot be decomposed names.
+
+    >>> from tangrad.core import DerivedRule, find_primitive
+    >>> with DerivedRule(find_primitive("elementwise.sin")):
+    ...     pass
+    """
+
+    __slots__ = ("kind", "primitive")
+
+    def __init__(self, primitive: Any, kind: str | None = None) -> None:
+        self.primitive = primitive
+        self.kind = kind
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if not isinstance(error, errors.MissingRuleError):
+            return
+        if error.kind is not None:
+            raise error.needed_by(self.primitive.identity) from None
+        if self.kind is not None:
+            message = f"{error}. The rule kind is {self.kind!r}, its group of entry points 'tangrad.rules.{self.kind}'"
+            raise errors.MissingRuleError(message, self.primitive.identity, self.kind) from None
+
+
+# --- what plugins of these groups must be ---------------------------------------------------------------------------
+
+
+def check_plugin(plugin: Plugin, loaded: Any, expected: type) -> None:
+    """Raise TypeError if a plugin is of the wrong type, ApiVersionError if it was written for another extension API."""
+    if not isinstance(loaded, expected):
+        raise TypeError(f"expected {expected.__name__}, got {loaded!r} of type {type(loaded).__name__}")
+    check_api_version(plugin, loaded)
+
+
+def _check_kind(kind: str) -> None:
+    """Raise ValueError for a kind that is none, and like one. Any other may be declared by what comes later."""
+    known = composition().names(RULE_KINDS_GROUP)
+    if kind in known:
+        return
+    from difflib import get_close_matches  # only to explain an error
+
+    family, _, name = kind.rpartition(".")
+    alike = {other.rpartition(".")[2]: other for other in known if other.rpartition(".")[0] == family}
+    near = get_close_matches(name, alike, n=1, cutoff=0.6)
+    if near:
+        raise ValueError(f"there is no rule kind {kind!r}; did you mean {alike[near[0]]!r}?")
+
+
+def _check_rule_set(plugin: Plugin, loaded: Any) -> None:
+    check_plugin(plugin, loaded, RuleSet)
+    kind = plugin.group.removeprefix(RULES_GROUP)
+    _check_kind(kind)
+    if loaded.kind != kind:
+        raise ValueError(f"a rule set of kind {loaded.kind!r} is registered in group {plugin.group!r}")
+    family = plugin.name.partition(".")[0]
+    if loaded.rules and all(primitive.family != family for primitive in loaded.rules):
+        others = " and ".join(map(repr, loaded.families()))
+        raise ValueError(
+            f"its rules are for primitives of family {others}, and the entry's name is that of family {family!r}: name "
+            f"the entry {loaded.families()[0]!r}"
+        )
+
+    forms = {rule.name for rule in loaded.rules.values() if isinstance(rule, Form)}
+    owner = composition().find(RULE_KINDS_GROUP, kind) if forms else None  # which may be registered later
+    unknown = () if owner is None else forms - owner.load().forms.keys()
+    if owner is not None and unknown:
+        known = ", ".join(owner.load().forms) or "none"
+        raise LookupError(f"rules of kind {kind!r} have no form {', '.join(sorted(unknown))}; they have: {known}")
+
+
+def _check_primitive_set(plugin: Plugin, loaded: Any) -> None:
+    check_plugin(plugin, loaded, PrimitiveSet)
+    if loaded.name != plugin.name:
+        raise ValueError(f"the primitive set of family {loaded.name!r} is registered under the name {plugin.name!r}")
+
+
+composition().set_check(PRIMITIVES_GROUP, _check_primitive_set)
+composition().set_check("tangrad.rules", _check_rule_set)  # of all kinds
+composition().set_check(RULE_KINDS_GROUP, partial(check_plugin, expected=RuleKind))
+composition().set_check("tangrad.transformations", partial(check_plugin, expected=Transformation))
 composition().on_change(_changed)

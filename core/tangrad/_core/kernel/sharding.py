@@ -6,6 +6,7 @@ grid cut it, the slowest varying first. Along the axes that cut nothing the part
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -13,7 +14,8 @@ from typing import Any, NamedTuple
 
 from tangrad._core.diagnostics.public_boundaries import class_boundary
 from tangrad._core.kernel.array import Literal
-from tangrad._core.kernel.backend import CompileOptions, Device
+from tangrad._core.kernel.backend import CompileOptions
+from tangrad._core.kernel.device import Device
 from tangrad._core.kernel.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
 
 Index = tuple[slice, ...]
@@ -140,18 +142,14 @@ class Sharding:
 
     def coordinates(self, ndim: int) -> list[tuple[int, ...]]:
         """For each device, in order, which part it holds: its number along each dimension."""
-        strides, sizes, total = {}, dict(self.grid), 1
-        for name, size in reversed(self.grid):
-            strides[name] = total
-            total *= size
-        found = []
-        per_dimension = self.dimension_axes(ndim)
-        for number in range(total):
+        sizes, per_dimension, found = dict(self.grid), self.dimension_axes(ndim), []
+        for place in itertools.product(*map(range, sizes.values())):
+            at = dict(zip(sizes, place, strict=True))
             coordinate = []
             for axes in per_dimension:
                 index = 0
                 for axis in axes:
-                    index = index * sizes[axis] + number // strides[axis] % sizes[axis]
+                    index = index * sizes[axis] + at[axis]
                 coordinate.append(index)
             found.append(tuple(coordinate))
         return found
@@ -219,24 +217,12 @@ def _parts(sharding: Sharding, shape: tuple[int, ...]) -> Parts:
     steps = [-(-size // count) for size, count in zip(shape, sharding.tiles(len(shape)), strict=True)]
     coordinates = sharding.coordinates(len(shape))
     number_of = {coordinate: number for number, coordinate in enumerate(dict.fromkeys(coordinates))}
-    bounds = {
-        coordinate: tuple(
-            [
-                (min(at * step, size), min((at + 1) * step, size))
-                for at, step, size in zip(coordinate, steps, shape, strict=True)
-            ]
-        )
-        for coordinate in number_of
-    }
-    indices = {
-        coordinate: tuple(
-            [
-                slice(None) if start == 0 and stop == size else slice(start, stop)
-                for (start, stop), size in zip(pairs, shape, strict=True)
-            ]
-        )
-        for coordinate, pairs in bounds.items()
-    }
+    bounds, indices = {}, {}
+    for coordinate in number_of:
+        along = zip(coordinate, steps, shape, strict=True)
+        pairs = bounds[coordinate] = tuple([(min(at * step, n), min((at + 1) * step, n)) for at, step, n in along])
+        cuts = zip(pairs, shape, strict=True)
+        indices[coordinate] = tuple([slice(None) if pair == (0, n) else slice(*pair) for pair, n in cuts])
     return Parts(
         tuple([number_of[coordinate] for coordinate in coordinates]),
         tuple([indices[coordinate] for coordinate in coordinates]),
@@ -257,7 +243,7 @@ _MOST_DIMENSIONS = 64  # NumPy's limit
 
 def is_addressable(device: Device) -> bool:
     """Whether this process reaches a device."""
-    return device.process_index == device.backend.process_index
+    return bool(device.process_index == device.backend.process_index)
 
 
 def as_sharding(value: Any, what: str) -> Any:

@@ -15,10 +15,16 @@ from tangrad._core.dtypes import objects
 from tangrad._core.kernel.array import Literal
 from tangrad._core.kernel.aval import get_aval, is_array_value
 from tangrad._core.kernel.backend import as_operand
-from tangrad._core.kernel.effects import NO_EFFECTS
-from tangrad._core.kernel.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, closed_over_as_arguments, equation_effects
+from tangrad._core.kernel.jaxpr import (
+    NO_EFFECTS,
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Var,
+    closed_over_as_arguments,
+    equation_effects,
+)
 from tangrad._core.kernel.jaxpr_check import check_jaxpr
-from tangrad._core.kernel.rule_errors import check_decomposition
 from tangrad._core.kernel.trace import Trace, Tracer, check_no_leak
 from tangrad._core.settings.config import thread
 
@@ -240,5 +246,32 @@ def decomposed(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> A
     """
     out = primitive.decompose(*args, **params)
     outs = out if primitive.multiple_results else (out,)
-    check_decomposition(primitive, [get_aval(arg) for arg in args], params, outs)
+    _check_decomposition(primitive, [get_aval(arg) for arg in args], params, outs)
     return out
+
+
+def _check_decomposition(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any], results: Any) -> None:
+    """Raise TypeError where the results of a decomposition are not of the types that the primitive infers."""
+    try:
+        found = [get_aval(result) for result in results]
+    except TypeError as error:
+        what = "a tuple of arrays" if primitive.multiple_results else "an array"
+        returned = results if primitive.multiple_results else results[0]
+        raise TypeError(
+            f"the decomposition of primitive {primitive.identity!r} must return {what}, got {returned!r}"
+        ) from error
+    inferred = primitive.infer(tuple(in_avals), params)
+    expected = list(inferred) if primitive.multiple_results else [inferred]
+    if [_kind(aval) for aval in found] != [_kind(aval) for aval in expected]:
+        raise TypeError(
+            f"the decomposition of primitive {primitive.identity!r} gives {_shown(found)} for operands "
+            f"{_shown(in_avals)}, but its abstract evaluation says {_shown(expected)}"
+        )
+
+
+def _kind(aval: Any) -> tuple[Any, Any]:
+    return aval.shape, getattr(aval, "dtype", None)
+
+
+def _shown(avals: Sequence[Any]) -> str:
+    return f"({', '.join([aval.str_short() for aval in avals])})"

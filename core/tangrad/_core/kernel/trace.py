@@ -20,6 +20,7 @@ from tangrad._core.kernel.backend import as_array, as_operand, preferred_backend
 from tangrad._core.kernel.value_texts import tracer_text
 from tangrad._core.settings.config import thread
 from tangrad._core.settings.threads import holding
+from tangrad._core.tree.operations import tree_leaves
 
 
 class Trace:
@@ -30,6 +31,7 @@ class Trace:
         stages: whether what it processes ends up in a jaxpr, so that the place in the program will be needed.
         leaks: False where tracers are kept on purpose after the end, on a tape.
         outlasts: whether it never ends: its tracers are in the user's hands, and may be part of what is kept.
+        evaluates: whether operations on values that are known are computed when they are called.
     """
 
     __slots__ = ("__weakref__", "alive", "stages")
@@ -37,6 +39,7 @@ class Trace:
     stages: bool
     leaks: ClassVar[bool] = True
     outlasts: ClassVar[bool] = False
+    evaluates: ClassVar[bool] = False
 
     def __init__(self, parent: Trace | None = None) -> None:
         self.alive = True
@@ -212,6 +215,11 @@ def is_concrete(value: Any) -> bool:
     [False]
     """
     return not isinstance(value, Tracer) or value.concrete() is not None
+
+
+def computes_at_once(args: Any) -> bool:
+    """Whether operations on a tree of values are computed when they are called: its values may decide an `if`."""
+    return thread.trace.evaluates and not any([isinstance(leaf, Tracer) for leaf in tree_leaves(args)])
 
 
 def concrete_or_error(value: Any, what: str = "") -> Any:

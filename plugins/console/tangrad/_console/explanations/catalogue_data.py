@@ -20,10 +20,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     "tangrad-core": (
         "Array Device block_until_ready check_tracer_leaks checking_leaks clear_caches config copy_to_host_async "
         "debug_infs debug_nans default_backend default_device device_count device_get devices dtypes effects_barrier "
-        "enable_checks enable_x64 ensure_compile_time_eval errors experimental.disable_x64 experimental.enable_x64 "
-        "float0 local_device_count local_devices log_compiles named_call named_scope numpy_dtype_promotion "
-        "process_count process_index process_indices transfer_guard transfer_guard_device_to_device "
-        "transfer_guard_device_to_host transfer_guard_host_to_device typeof typing use_backend"
+        "enable_checks enable_x64 errors experimental.disable_x64 experimental.enable_x64 float0 local_device_count "
+        "local_devices log_compiles named_call named_scope numpy_dtype_promotion process_count process_index "
+        "process_indices transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host "
+        "transfer_guard_host_to_device typeof typing use_backend"
     ),
     "tangrad-custom-rules": (
         "checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_transpose custom_vjp "
@@ -62,7 +62,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.fft.irfft numpy.fft.irfft2 numpy.fft.irfftn numpy.fft.rfft numpy.fft.rfft2 numpy.fft.rfftfreq "
         "numpy.fft.rfftn"
     ),
-    "tangrad-jit": "ShapeDtypeStruct disable_jit eval_shape explain_cache_misses jit make_jaxpr no_tracing",
+    "tangrad-jit": (
+        "ShapeDtypeStruct disable_jit ensure_compile_time_eval eval_shape explain_cache_misses jit make_jaxpr "
+        "no_tracing"
+    ),
     "tangrad-lax": (
         "default_matmul_precision device_put lax.AccuracyMode lax.ConvDimensionNumbers "
         "lax.ConvGeneralDilatedDimensionNumbers lax.DotAlgorithm lax.DotAlgorithmPreset lax.DotDimensionNumbers "

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
-from tangrad._core.kernel.primitive import EVAL_TRACE
-from tangrad._core.kernel.rule_trace import RuleTrace, call_under
-from tangrad._core.kernel.trace import Tracer
-from tangrad._core.settings.config import thread
-from tangrad._core.settings.threads import holding
-from tangrad._core.tree.operations import tree_leaves
+from tangrad.core import EVAL_TRACE, RuleTrace, Tracer, holding, thread
+from tangrad.core.transformations import call_under
 
 
 class CompileTimeTrace(RuleTrace):
     """Evaluates operations on concrete arrays; those on tracers go to the trace below."""
 
     __slots__ = ()
+    evaluates: ClassVar[bool] = True
 
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         trace = self.parent if any([isinstance(arg, Tracer) for arg in args]) else EVAL_TRACE
         return call_under(trace, trace.process_primitive, primitive, args, params)
-
-
-def computes_at_once(args: Any) -> bool:
-    """Whether operations on a tree of values are computed when they are called: its values may decide an `if`."""
-    trace = thread.trace
-    if trace is EVAL_TRACE:
-        return True
-    return type(trace) is CompileTimeTrace and not any([isinstance(leaf, Tracer) for leaf in tree_leaves(args)])
 
 
 @contextmanager

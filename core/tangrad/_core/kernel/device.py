@@ -1,25 +1,22 @@
-"""Memories of devices: the usual one, where programs compute, and others, where arrays can wait."""
+"""One device of a backend, and its memories."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from tangrad._core.diagnostics.public_boundaries import class_boundary
 
 
-class Memory:
-    """One memory of a device.
+class Memory(NamedTuple):
+    """One memory of a device: the usual one, where programs compute, or another, where arrays can wait.
 
     Attributes:
         kind: what the platform calls it, such as "device" or "pinned_host".
         device: the device.
     """
 
-    __slots__ = ("device", "kind")
-
-    def __init__(self, device: Any, kind: str) -> None:
-        self.device = device
-        self.kind = kind
+    kind: str
+    device: Any
 
     @property
     def platform(self) -> str:
@@ -35,26 +32,28 @@ class Memory:
         """The devices that reach it."""
         return [self.device]
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Memory) and self.device is other.device and self.kind == other.kind
-
-    def __hash__(self) -> int:
-        return hash((self.kind, id(self.device)))
-
-    def __repr__(self) -> str:
-        return f"Memory(kind={self.kind!r}, device={self.device!r})"
-
 
 @class_boundary
-class HasMemories:
-    """What devices say of their memories.
+class Device:
+    """One device of a backend.
 
     Attributes:
-        memory_kinds: the kinds that there are, the usual one first.
+        backend: the backend it belongs to.
+        id: its number, from 0.
+        platform: "cpu", "gpu", …
+        process_index: the process that it is attached to.
+        memory_kinds: the kinds of memories that there are, the usual one, where programs compute, first.
     """
 
-    __slots__ = ()
+    __slots__ = ("__weakref__", "backend", "id", "platform", "process_index")
     memory_kinds: tuple[str, ...] = ("device",)
+
+    def __init__(self, backend: Any, id: int, platform: str, process_index: int = 0) -> None:
+        self.backend, self.id, self.platform, self.process_index = backend, id, platform, process_index
+
+    @property
+    def device_kind(self) -> str:
+        return self.platform
 
     def addressable_memories(self) -> list[Memory]:
         """The memories that the device reaches, the usual one first.
@@ -63,11 +62,11 @@ class HasMemories:
         >>> tangrad.devices()[0].addressable_memories()[0].kind
         'device'
         """
-        return [Memory(self, kind) for kind in self.memory_kinds]
+        return [Memory(kind, self) for kind in self.memory_kinds]
 
     def default_memory(self) -> Memory:
         """The usual memory, where programs compute."""
-        return Memory(self, self.memory_kinds[0])
+        return Memory(self.memory_kinds[0], self)
 
     def memory(self, kind: str) -> Memory:
         """The memory of a kind. Raises ValueError for one that the device does not have, naming those that it has."""
@@ -75,4 +74,10 @@ class HasMemories:
             raise ValueError(
                 f"{self!r} has the memory kinds {', '.join([repr(known) for known in self.memory_kinds])}, not {kind!r}"
             )
-        return Memory(self, kind)
+        return Memory(kind, self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(id={self.id})"
+
+    def __str__(self) -> str:
+        return f"{self.backend.name}:{self.platform}:{self.id}"
