@@ -30,4 +30,4 @@ class Logger:
 
 
 def _dropped(*_: object) -> None:
-    """Nobody can have turned such messages on."""
+    """What is called in the place of `debug` and `info`: without `logging` there is no listener."""
