@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+import tangrad
+from tangrad import lax
+from tangrad import numpy as tnp
 from tangrad._backend_numpy import blocks, buffers, select
+from tangrad._backend_numpy.executable import array_function_into
 from tangrad._backend_numpy.functions import UNKNOWN
 from tangrad._backend_numpy.kernels import composed
 from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, eval_jaxpr, literal, register, trace_to_closed_jaxpr
 from tangrad.core.backends import CompileOptions
-
-from .numpy_support import F32, NUMPY, put, same
+from tests.backends.numpy_support import F32, NUMPY, put, same
 
 p = pytest.importorskip("tangrad._lax.elementwise.primitives")
 s = pytest.importorskip("tangrad._lax.structure.primitives")
@@ -141,7 +144,7 @@ def programs(draw: Callable[..., Any]) -> Any:
     return trace_to_closed_jaxpr(function, [ShapedArray(shape, F32) for shape in shapes])
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="module")
 def registered() -> Any:
     given, buffers.GIVEN = buffers.GIVEN, 0
     fewest, select.FEWEST = select.FEWEST, 8
@@ -155,6 +158,7 @@ def _arguments(closed: Any) -> list[Any]:
     return [put(random.normal(size=aval.shape).astype(F32)) for aval in closed.in_avals]
 
 
+@pytest.mark.usefixtures("registered")
 @hypothesis.settings(max_examples=400)
 @hypothesis.given(programs(), st.integers(0, 7))
 def test_compiled_programs_compute_what_their_equations_do(closed: Any, mask: int) -> None:
@@ -181,6 +185,7 @@ def test_compiled_programs_compute_what_their_equations_do(closed: Any, mask: in
         same(array, contents)
 
 
+@pytest.mark.usefixtures("registered")
 @hypothesis.settings(max_examples=150)
 @hypothesis.given(programs())
 def test_blocks_compute_the_same(closed: Any) -> None:
@@ -196,6 +201,7 @@ def test_blocks_compute_the_same(closed: Any) -> None:
         same(result, wanted)
 
 
+@pytest.mark.usefixtures("registered")
 def test_blocks_of_several_shapes() -> None:
     random = np.random.default_rng(0)
     shape = (6, 5, 7)
@@ -226,3 +232,119 @@ def test_blocks_of_several_shapes() -> None:
                 blocks.LARGE, blocks.BLOCK = large, block
             for result, wanted in zip(executable.execute([x, other]), expected, strict=True):
                 same(result, wanted)
+
+
+# --- Loops on the NumPy backend overwrite what they carry where a part of it is replaced, and no other array ---
+
+
+X = np.arange(12.0, dtype="float32").reshape(6, 2)
+
+
+def written(a, i, value):
+    return lax.dynamic_update_slice(a, tnp.broadcast_to(tnp.asarray(value, a.dtype), (1, 2)), (i, 0))
+
+
+def alone(a, i):
+    return written(a, i, i), None
+
+
+def read_before_and_after(a, i):
+    before = a[i]
+    after = written(a, i, a[5] + before)
+    return after, (before, after[i])
+
+
+def stacked(a, i):
+    after = written(a, i, i)
+    return after, after
+
+
+def swapped(carry, i):
+    a, b = carry
+    return (written(b, i, 1), written(a, i, 2)), None
+
+
+def kept_beside(carry, i):
+    a, b, c = carry
+    return (written(a, i, c.sum()), a, b), b[i]
+
+
+def shared(carry, i):
+    a, b = carry
+    after = written(a, i, b[0])
+    return (after, after), None
+
+
+def viewed(carry, i):
+    a, part = carry
+    after = written(a, i, part[0] + 1)
+    return (after, after[:2]), part
+
+
+def twice(a, i):
+    return written(written(a, i, 7), 5 - i, a[i]), None
+
+
+def in_turn(a, i):
+    return written(written(a, i, 7), 5 - i, i), None
+
+
+def closed_over(a, i):
+    return written(a, i, tnp.asarray(X)[i] + 1), None
+
+
+# Name -> a body, and how many arrays it carries.
+BODIES = {
+    "alone": (alone, None),
+    "read before and after": (read_before_and_after, None),
+    "stacked": (stacked, None),
+    "swapped": (swapped, 2),
+    "kept beside": (kept_beside, 3),
+    "shared": (shared, 2),
+    "viewed": (viewed, "part"),
+    "twice": (twice, None),
+    "in turn": (in_turn, None),
+    "closed over": (closed_over, None),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("same", [False, True])
+def test_what_a_loop_carries_is_overwritten_for_it_alone(name, same):
+    """Against a loop in Python; the first value stays as it is, also where one array is all that is carried."""
+    body, count = BODIES[name]
+    with tangrad.use_backend("numpy"):
+        arrays = [tnp.asarray(X), *[tnp.asarray(X if same else X + 10 * k) for k in (1, 2)]]
+        if same:
+            arrays = [arrays[0]] * 3
+        init = arrays[0] if count is None else (arrays[0], arrays[1][:2]) if count == "part" else tuple(arrays[:count])
+        before = tangrad.tree.map(np.array, init)
+        steps = tnp.array([0, 3, 3, 1, 5], "int32")
+        carry, rows = init, []
+        for i in steps:
+            carry, row = body(carry, i)
+            rows.append(row)
+        for run in (lax.scan, tangrad.jit(lambda body, *args: lax.scan(body, *args), static_argnums=0)):
+            last, ys = run(body, init, steps)
+            for one, other in zip(tangrad.tree.leaves(last), tangrad.tree.leaves(carry), strict=True):
+                np.testing.assert_array_equal(one, other)
+            for one, *others in zip(tangrad.tree.leaves(ys), *[tangrad.tree.leaves(row) for row in rows]):
+                np.testing.assert_array_equal(one, np.stack(others))
+            for one, other in zip(tangrad.tree.leaves(init), tangrad.tree.leaves(before), strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("body", "overwritten"),
+    [(alone, (0,)), (in_turn, (0,)), (twice, ()), (read_before_and_after, ()), (stacked, ()), (shared, ())],
+)
+def test_which_carries_are_overwritten(body, overwritten):
+    """Those that are not read any more, and of which no other result shows a part."""
+    with tangrad.use_backend("numpy"):
+        init = (X, X) if body is shared else X
+        closed = tangrad.make_jaxpr(lambda *args: body(args if len(args) > 1 else args[0], 2))(
+            *tangrad.tree.leaves(init)
+        )
+        count = len(tangrad.tree.leaves(init))
+        *_, found = array_function_into(closed, range(count, len(closed.out_avals)), [(k, k) for k in range(count)])
+    assert found == overwritten

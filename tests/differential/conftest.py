@@ -6,9 +6,8 @@ import importlib.util
 
 import pytest
 
-from .corpus import Program, all_programs
-from .reference import Reference
-from .runner import Leaf, run
+from tests.differential.corpus import Program, all_programs
+from tests.differential.runner import Leaf, Reference, run
 
 # Modules that programs find as attributes of the api.
 PARTS = ("ad_checkpoint", "custom_batching", "custom_derivatives", "dtypes", "lax", "nn", "numpy", "random", "tree")

@@ -1,12 +1,21 @@
 """Running one program in one mode against one api, and writing down what came out."""
 
+import hashlib
+import inspect
+import json
+import os
+import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy
 
-from .corpus import Program
+from tests.differential import corpus
+from tests.differential.corpus import Program
+from tests.unoptimized_jax import UNOPTIMIZED
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +98,132 @@ def leaves(tree: Any) -> Iterator[Leaf]:
     """Each leaf of a result, with the value as NumPy has it."""
     for path, leaf in walk(tree):
         yield Leaf(path, numpy.asarray(leaf), str(leaf.dtype), bool(leaf.aval.weak_type))
+
+
+# --- JAX's results: computed once per program and mode, kept on disk until the program or JAX changes ---
+# Kept because they take a minute to make, and people run these tests again and again while they work on the other
+# side.
+
+
+class Reference:
+    """JAX's results. Jitted where the program allows it: an eager run compiles every operation by itself."""
+
+    def __init__(self, api: Any, folder: Path | None = None) -> None:
+        self.api = api
+        self.folder = folder
+        self.known: dict[tuple[str, str], list[Leaf]] = {}
+
+    def results(self, program: Program, mode: str) -> list[Leaf]:
+        """The program's results in a mode."""
+        key = program.name, mode
+        if key not in self.known:
+            self.known[key] = self._kept(program, mode)
+        return self.known[key]
+
+    def run(self, program: Program, mode: str, jitted: bool) -> list[Leaf]:
+        """Run the program now."""
+        with self.api.enable_x64(program.x64):
+            return run(self.api, program, mode, jitted, compiler_options=None if program.exact else UNOPTIMIZED)
+
+    def _kept(self, program: Program, mode: str) -> list[Leaf]:
+        if self.folder is None:
+            return self.run(program, mode, program.jit)
+        file = self.folder / f"{program.name}-{mode.replace(' ', '-')}-{self._fingerprint(program)}.npz"
+        found = read_leaves(file)
+        if found is None:
+            found = self.run(program, mode, program.jit)
+            write_leaves(file, found)
+        return found
+
+    def _fingerprint(self, program: Program) -> str:
+        sources = [
+            inspect.getsource(module) for module in (corpus, sys.modules[__name__], inspect.getmodule(program.function))
+        ]
+        text = "\0".join([self.api.__version__, numpy.__version__, *sources])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def write_leaves(file: Path, leaves: list[Leaf]) -> None:
+    """Write results; the bytes of each array, so that dtypes that NumPy does not know come back."""
+    described = [[leaf.path, leaf.dtype, list(leaf.value.shape), leaf.weak_type] for leaf in leaves]
+    arrays = {f"leaf{number}": numpy.frombuffer(leaf.value.tobytes(), "uint8") for number, leaf in enumerate(leaves)}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f"{file.stem}-{os.getpid()}.part.npz")
+    numpy.savez(part, description=numpy.array(json.dumps(described)), **arrays)
+    part.replace(file)
+
+
+def read_leaves(file: Path) -> list[Leaf] | None:
+    """Results as written, or None where there are none, or the file is damaged."""
+    if not zipfile.is_zipfile(file):  # absent or cut; NumPy's own reader warns from a destructor
+        return None
+    try:
+        with numpy.load(file, allow_pickle=False) as kept:
+            described = json.loads(str(kept["description"]))
+            return [
+                Leaf(path, kept[f"leaf{number}"].view(as_dtype(dtype)).reshape(shape), dtype, weak)
+                for number, (path, dtype, shape, weak) in enumerate(described)
+            ]
+    except (OSError, KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def as_dtype(name: str) -> numpy.dtype:
+    """The dtype of a name; those that are not NumPy's own are in ml_dtypes, which came with JAX."""
+    try:
+        return numpy.dtype(name)
+    except TypeError:
+        import ml_dtypes
+
+        return numpy.dtype(getattr(ml_dtypes, name))
+
+
+# --- Holding a result against the reference: structure, shapes, dtypes, weak types, then values ---
+
+
+# Relative to the larger of element and array scale: sums in another order differ by the scale of their terms.
+TOLERANCES = {
+    "float64": 1e-12,
+    "complex128": 1e-12,
+    "float32": 2e-5,
+    "complex64": 2e-5,
+    "float16": 4e-3,
+    "bfloat16": 2e-2,
+}
+
+
+def differences(program: Program, got: list[Leaf], expected: list[Leaf]) -> list[str]:
+    """What differs, in words; empty where the results agree."""
+    if [leaf.path for leaf in got] != [leaf.path for leaf in expected]:
+        return [f"leaves are {[leaf.path for leaf in got]}, expected {[leaf.path for leaf in expected]}"]
+    found = []
+    for one, other in zip(got, expected, strict=True):
+        found += [f"at {one.path or 'the result'}: {text}" for text in leaf_differences(program, one, other)]
+    return found
+
+
+def leaf_differences(program: Program, got: Leaf, expected: Leaf) -> list[str]:
+    """What differs in one leaf."""
+    found = []
+    if got.dtype != expected.dtype:
+        found.append(f"dtype {got.dtype}, expected {expected.dtype}")
+    if got.weak_type != expected.weak_type:
+        found.append(f"weak_type {got.weak_type}, expected {expected.weak_type}")
+    if got.value.shape != expected.value.shape:
+        found.append(f"shape {got.value.shape}, expected {expected.value.shape}")
+    elif not found and not values_agree(program, got, expected):
+        found.append(f"values\n{got.value}\nexpected\n{expected.value}")
+    return found
+
+
+def values_agree(program: Program, got: Leaf, expected: Leaf) -> bool:
+    """Equal bits for integers, booleans and exact programs; else within tolerance, NaN equal to NaN."""
+    one, other = got.value, expected.value
+    tolerance = 0.0 if program.exact else TOLERANCES.get(expected.dtype, 0.0) * program.slack
+    if tolerance == 0.0:
+        return bool(numpy.array_equal(one, other, equal_nan=expected.dtype in TOLERANCES))
+    wide = numpy.complex128 if one.dtype.kind == "c" else numpy.float64
+    one, other = one.astype(wide), other.astype(wide)
+    finite = numpy.abs(other[numpy.isfinite(other)])
+    scale = float(finite.max()) if finite.size else 1.0
+    return bool(numpy.allclose(one, other, rtol=tolerance, atol=tolerance * scale, equal_nan=True))

@@ -3,11 +3,11 @@
 import numpy
 import pytest
 
-from .comparison import differences
+from tests.differential.corpus import all_failures, error_of, kind_of, text_of
+from tests.differential.runner import differences, read_leaves, write_leaves
+
 from .corpus import MODES, all_programs, stack_trees
 from .corpus import program as declare_program
-from .failing import all_failures, error_of, kind_of, text_of
-from .reference import read_leaves, write_leaves
 from .runner import Leaf, walk
 
 # --- The corpus itself: large and varied enough, well-formed, right about what applies (JAX on both sides) ----------

@@ -8,10 +8,11 @@ from collections import Counter
 
 import pytest
 
+from tests.differential.generated.blocks import FIXED, SHAPED, SIMPLE
+from tests.differential.generated.running import AGREE, Comparison, report, sweep
+
 from .generated.blocks import lines, without_dead_steps
-from .generated.comparing import AGREE, Comparison, report, sweep
 from .generated.making import DEPTH, STRUCTURED, make
-from .generated.operations import FIXED, SHAPED, SIMPLE
 
 SWEEP = range(0, 20_000, 500)
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from .comparison import differences
+from tests.differential.runner import differences
+
 from .corpus import all_programs
 
 CASES = [

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import re
 import types
+import zlib
 
 import pytest
 
@@ -12,6 +13,7 @@ from tangrad._core.composition.hook_names import ARGUMENTS
 from tangrad.core.tools import rule_kinds
 from tools.docs import extension, reference, tables
 from tools.docs.docstrings import escape, summary, to_markdown
+from tools.docs.inventory import inventory
 from tools.docs.signatures import signature
 from tools.kernel_names import PUBLIC_MODULES, exported_names
 from tools.workspace import distributions
@@ -196,3 +198,12 @@ def test_the_command_that_writes_tables(arguments, tmp_path, monkeypatch, capsys
     assert tables.main(arguments) == (1 if arguments else 0)
     assert ("`enable_x64`" in page.read_text()) == (not arguments)
     assert ("tools.docs.tables" in capsys.readouterr().err) == bool(arguments)
+
+
+# --- The inventory of names for the documentation of other projects ---
+
+
+def test_an_inventory_has_a_line_for_each_name():
+    *header, rest = inventory("P", "1.0", {"p.b": "b/#p.b", "p.a": "a/#p.a"}).split(b"\n", 4)
+    assert header[0] == b"# Sphinx inventory version 2" and header[1:3] == [b"# Project: P", b"# Version: 1.0"]
+    assert zlib.decompress(rest).decode().splitlines() == ["p.a py:obj 1 a/#p.a -", "p.b py:obj 1 b/#p.b -"]

@@ -1,14 +1,22 @@
-"""The examples at small sizes: they run on both backends, which agree, and make their pictures."""
+"""The programs of the documentation: the examples, the comparison of libraries, the page on Flax."""
 
 import importlib
+import importlib.util
 import math
+import re
+import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 import tangrad
+from tests.install.environments import new_environment, run
+from tools.docs.examples import blocks
 from tools.workspace import ROOT
+
+# --- The examples at small sizes: they run on both backends, which agree, and make their pictures ---
+
 
 FOLDER = ROOT / "docs" / "examples"
 # Program: its arguments at a small size, and the numbers that do not hang on the last bits of chaotic paths.
@@ -74,3 +82,60 @@ def test_only_the_imports_name_tangrad(name):
     code = source.split('"""', 2)[2]
     named = [line for line in code.splitlines() if "tangrad" in line.lower() and not line.strip().startswith("#")]
     assert named == ["import tangrad as jax", "import tangrad.numpy as jnp"]
+
+
+# --- The programs of the page that compares libraries ---
+
+
+BESIDE_FOLDER = ROOT / "docs" / "examples" / "beside"
+PAGE = (ROOT / "docs" / "beside-others.md").read_text()
+LIBRARIES = [path.stem.removeprefix("with_") for path in sorted(BESIDE_FOLDER.glob("with_*.py"))]
+EXPECTED = re.search(r"^loss .*$", PAGE, re.MULTILINE)[0]
+
+
+def test_the_page_has_a_row_for_each_program():
+    assert set(re.findall(r"\(examples/beside/with_(\w+)\.py\)", PAGE)) == set(LIBRARIES)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_program_prints_what_the_page_says(library):
+    if importlib.util.find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", BESIDE_FOLDER / f"with_{library}.py"],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.stdout.strip() == EXPECTED, done.stderr
+
+
+# --- The page "Train a network with Flax and Optax": its lines and its program, on both backends ---
+
+
+FLAX_PAGE = ROOT / "docs" / "train-with-flax.md"
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """What the page's lines install."""
+    made = new_environment(tmp_path_factory.mktemp("flax") / "environment")
+    made.install("tangrad[compat,xla]")
+    made.install("flax", "optax")
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+@pytest.mark.parametrize("without_lines", [False, True])
+def test_it_learns(environment, backend, without_lines):
+    program, wanted = [block.text for block in blocks(FLAX_PAGE) if block.language in ("py", "text")]
+    file = environment.folder / "ring.py"
+    command = [str(environment.python), str(file)]
+    if without_lines:
+        program = re.sub(r"^import tangrad.*\n+tangrad.*\n", "", program, flags=re.MULTILINE)
+        command[1:1] = ["-m", "tangrad.compat.jax"]
+    assert without_lines == ("tangrad.compat" not in program)
+    file.write_text(program)
+    variables = environment._variables({"TANGRAD_BACKEND": backend})
+    assert run(command, cwd=environment.folder, env=variables).stdout == wanted.splitlines()[1] + "\n"

@@ -5,9 +5,12 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad import use_backend
+from tangrad import lax, use_backend
+from tangrad.core import RuleSet, register
+from tangrad.errors import MissingRuleError
 from tangrad.experimental import sparse
-from tangrad.experimental.sparse import BCOO
+from tangrad.experimental.sparse import BCOO, BCSR, sparsify
+from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 DRAW = np.random.default_rng(7)
 
@@ -197,3 +200,248 @@ def test_bad_input(name):
     call, kind, words = BAD[name]
     with use_backend("numpy"), pytest.raises(kind, match=words):
         call()
+
+
+# --- Functions of arrays, of sparse ones by `sparsify` ---
+
+
+DENSE = np.float32([[0, 2, 0, 1], [3, 0, 0, 0], [0, 0, 0.4, -0.5]])
+VECTOR = np.arange(1.0, 5, dtype="float32")
+SPARSIFIED_LAYOUTS = {"sparse": {}, "batches": {"n_batch": 1}, "dense": {"n_dense": 1}}
+
+
+# Functions of an array (3, 4), and whether the result is sparse.
+PROGRAMS = {
+    "sine": (lambda x: tnp.sin(x), True),
+    "chain": (lambda x: tnp.tanh(2 * tnp.expm1(-x)) / 3, True),
+    "square": (lambda x: x**2 + x * x - tnp.square(x), True),
+    "roots": (lambda x: tnp.sqrt(abs(x)) + tnp.cbrt(x), True),
+    "erf": (lambda x: tangrad.scipy.special.erf(x), True),
+    "rounded": (lambda x: tnp.floor(x) + tnp.sign(x), True),
+    "integers": (lambda x: x.astype("int32"), True),
+    "by dense": (lambda x: x * DENSE[::-1] / VECTOR, True),
+    "with dense": (lambda x: x + DENSE, False),
+    "transpose": (lambda x: x.T.T, True),
+    "stacked": (lambda x: tnp.stack([x, 2 * x]), True),
+    "joined": (lambda x: tnp.concatenate([x, -x]), True),
+    "part": (lambda x: x[1:, ::-2], True),
+    "row": (lambda x: x[1], True),
+    "rows": (lambda x: x[np.array([2, 0])], True),
+    "new": (lambda x: x[None, :, None], True),
+    "sums": (lambda x: x.sum(1), True),
+    "total": (lambda x: x.sum(), False),
+    "mean": (lambda x: x.mean(), False),
+    "vector": (lambda x: x @ VECTOR, False),
+    "contraction": (lambda x: tnp.einsum("ij,kj->ki", x, DENSE), False),
+    "dense": (lambda x: tnp.cos(sparse.todense(x)), False),
+    "jitted": (tangrad.jit(lambda x: 2 * tnp.sin(x)), True),
+    "choice": (lambda x: lax.cond(x.shape[0] > 2, lambda x: 2 * x, lambda x: -x, x), True),
+    "loop": (lambda x: lax.fori_loop(0, 3, lambda i, x: tnp.sin(x), x), True),
+    "scan": (lambda x: lax.scan(lambda x, w: (w * x, (x @ VECTOR).sum()), x, VECTOR), True),
+    "gradient inside": (lambda x: tangrad.grad(lambda w: ((x @ w) ** 2).sum())(VECTOR), False),
+    "gradient of a factor": (lambda x: tangrad.grad(lambda w: (w**2 * x).sum())(2.0), False),
+    "mapped inside": (lambda x: tangrad.vmap(lambda w: x @ w)(np.stack([VECTOR, -VECTOR])), False),
+}
+# Layouts for which a program is not there.
+NO_DENSE = ("contraction", "vector", "mapped inside", "gradient inside", "scan", "transpose")
+REFUSED_LAYOUTS = [*[(name, "dense") for name in NO_DENSE], ("transpose", "batches")]
+TAKEN_LAYOUTS = [
+    (name, layout) for name in PROGRAMS for layout in SPARSIFIED_LAYOUTS if (name, layout) not in REFUSED_LAYOUTS
+]
+
+
+@pytest.mark.parametrize(("name", "layout"), TAKEN_LAYOUTS)
+def test_values(on, name, layout):
+    program, stays = PROGRAMS[name]
+    mat = BCOO.fromdense(DENSE, **SPARSIFIED_LAYOUTS[layout])
+    expected = tangrad.tree.leaves(program(tnp.asarray(DENSE)))
+    is_sparse = lambda leaf: isinstance(leaf, BCOO)
+    for run in (sparsify(program), tangrad.jit(sparsify(program))):
+        found = tangrad.tree.leaves(run(mat), is_leaf=is_sparse)
+        assert is_sparse(found[0]) == stays
+        for one, other in zip(found, expected, strict=True):
+            close(one, other)
+
+
+@pytest.mark.parametrize(("name", "layout"), REFUSED_LAYOUTS)
+def test_layouts_that_are_refused(name, layout):
+    with use_backend("numpy"), pytest.raises((NotImplementedError, ValueError), match=r"dense dimensions|apart"):
+        sparsify(PROGRAMS[name][0])(BCOO.fromdense(DENSE, **SPARSIFIED_LAYOUTS[layout]))
+
+
+@pytest.mark.parametrize("name", ["sine", "chain", "square", "by dense", "joined", "vector", "loop", "scan", "dense"])
+def test_sparsified_derivatives(on, name):
+    program = PROGRAMS[name][0]
+    mat = BCOO.fromdense(DENSE)
+    loss = lambda x: sum([(leaf * leaf).sum() for leaf in tangrad.tree.leaves(program(x))])
+    slope = tangrad.jit(sparse.grad(sparsify(loss)))(mat)
+    expected = tangrad.grad(loss)(tnp.asarray(DENSE))
+    close(slope, np.where(DENSE != 0, expected, 0))
+
+
+def test_mapped(on):
+    mats = BCOO.fromdense(np.stack([DENSE, 2 * DENSE]), n_batch=1)
+    found = tangrad.vmap(sparsify(lambda x: tnp.sin(x)[1:]))(mats)
+    close(found, np.sin(np.stack([DENSE, 2 * DENSE]))[:, 1:])
+
+
+def test_elements_that_are_there_twice(on):
+    """What is not linear applies to their sum."""
+    twice = BCOO((np.float32([1, 2, 3]), np.array([[1], [1], [0]])), shape=(3,))
+    for run in (sparsify(tnp.sin), tangrad.jit(sparsify(tnp.sin))):
+        close(run(twice), np.sin(np.float32([3, 3, 0])))
+    close(sparsify(lambda x: x * x)(twice), np.float32([9, 9, 0]))
+    close(sparsify(lambda x: -x)(twice), np.float32([-3, -3, 0]))
+
+
+def test_rows_stay_rows(on):
+    mat = BCSR.fromdense(DENSE)
+    found = sparsify(lambda x: tnp.sin(2 * x))(mat)
+    assert isinstance(found, BCSR)
+    close(found.todense(), np.sin(2 * DENSE))
+    close(sparsify(lambda x: x @ VECTOR)(mat), DENSE @ VECTOR)
+
+
+def test_trees_and_options(on):
+    mat = BCOO.fromdense(DENSE)
+    program = sparsify(lambda args, scale=1: {"a": args[0] * scale, "b": args[1]}, use_tracer=True)
+    found = program([mat, 3.0], scale=2)
+    close(found["a"], 2 * DENSE)
+    assert found["b"] == 3.0
+    close(sparsify(tnp.sin)(VECTOR), np.sin(VECTOR))
+
+
+def test_rules_of_others(on):
+    """An operation gets a rule as of any other kind."""
+    rules, maximum = RuleSet("sparse", api=1), tangrad.core.find_primitive("elementwise.max")
+
+    @rules.rule(maximum)
+    def _(x, y):
+        x = x.with_unique_indices()
+        return x.like(maximum.bind(x.data, y))
+
+    mat = BCOO.fromdense(DENSE)
+    positive_part = sparsify(lambda x: tnp.maximum(x, 0))
+    with pytest.raises(MissingRuleError, match=r"elementwise\.max"):
+        positive_part(mat)
+    with register(rules):
+        close(positive_part(mat), np.maximum(DENSE, 0))
+
+
+REFUSED = {
+    "cosine": (lambda x: tnp.cos(x), MissingRuleError, "apply it to `sparse.todense"),
+    "comparison": (lambda x: x > 0, MissingRuleError, "apply it to `sparse.todense"),
+    "power": (lambda x: x**0, NotImplementedError, "to the power 0"),
+    "quotient": (lambda x: 1 / x, NotImplementedError, "division by a sparse array"),
+    "number": (lambda x: x + 1, NotImplementedError, "would have no zeros"),
+    "joined": (lambda x: tnp.concatenate([x, DENSE]), TypeError, "concatenate expects a BCOO"),
+    "slices": (lambda x: lax.scan(lambda c, row: (c, row.sum()), 0.0, x), NotImplementedError, "scan over the slices"),
+    "stacked": (lambda x: lax.scan(lambda c, w: (c, w * x), 0.0, VECTOR), NotImplementedError, "stacks sparse arrays"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name):
+    program, kind, words = REFUSED[name]
+    with use_backend("numpy"), pytest.raises(kind, match=words):
+        sparsify(program)(BCOO.fromdense(DENSE))
+
+
+def test_no_function():
+    with pytest.raises(TypeError, match="sparsify expects a function, got 3"):
+        sparsify(3)
+
+
+# --- What contractions of sparse arrays are computed in, how exactly, and on which devices they are ---
+
+
+PRODUCT_A = np.int8([[100, 100, 0], [0, -100, 1]])
+PRODUCT_B = np.int8([[100, 1], [-100, 2], [0, 100]])
+NUMBERS = (((1,), (0,)), ((), ()))
+PRODUCTS = {
+    "sparse and dense": (sparse.bcoo_dot_general, BCOO, np.asarray),
+    "dense and sparse": (sparse.bcoo_dot_general, np.asarray, BCOO),
+    "two sparse": (sparse.bcoo_dot_general, BCOO, BCOO),
+    "rows and dense": (sparse.bcsr_dot_general, BCSR, np.asarray),
+    "dense and rows": (sparse.bcsr_dot_general, np.asarray, BCSR),
+}
+
+
+@pytest.fixture(params=["numpy", "xla"])
+def on_either(request):
+    if request.param == "xla":
+        pytest.importorskip("jaxlib", reason="XLA's backend is not installed")
+    with use_backend(request.param):
+        yield request.param
+
+
+def made(kind, array):
+    return kind(array) if kind is np.asarray else kind.fromdense(tnp.asarray(array))
+
+
+def product(name, left=PRODUCT_A, right=PRODUCT_B, **options):
+    function, one, other = PRODUCTS[name]
+    out = function(made(one, left), made(other, right), dimension_numbers=NUMBERS, **options)
+    return out if isinstance(out, tangrad.Array) else out.todense()
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("dtype", ["int32", "float32", "complex64"])
+def test_narrow_integers_add_up_in_the_dtype_of_the_result(on_either, name, dtype):
+    found = product(name, preferred_element_type=dtype)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, PRODUCT_A.astype(dtype) @ PRODUCT_B.astype(dtype))
+
+
+def test_halves_add_up_in_the_dtype_of_the_result(on_either):
+    many = np.full((1, 4096), 1, "float16")
+    found = product("sparse and dense", many, many.T, preferred_element_type="float32")
+    np.testing.assert_array_equal(found, [[4096.0]])
+    assert product("sparse and dense", many[:, :8] / 3, many.T[:8], preferred_element_type="float16").dtype == "float16"
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("own, dtype", [("float32", "int32"), ("complex64", "float32"), ("int8", "bool")])
+def test_a_dtype_that_cannot_hold_the_result_is_refused(name, own, dtype):
+    with use_backend("numpy"), pytest.raises(TypeError, match=f"preferred_element_type {dtype} cannot hold .* {own}"):
+        product(name, PRODUCT_A.astype(own), PRODUCT_B.astype(own), preferred_element_type=dtype)
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_precision(on_either, name):
+    left, right = PRODUCT_A.astype("float32"), PRODUCT_B.astype("float32")
+    for precision in (None, "highest", lax.Precision.HIGH, ("default", "highest")):
+        np.testing.assert_array_equal(product(name, left, right, precision=precision), left @ right)
+    with pytest.raises(ValueError, match=r"precision must be None.*'best'"):
+        product(name, left, right, precision="best")
+
+
+@pytest.mark.parametrize("name", [name for name in PRODUCTS if name != "two sparse"])
+def test_out_sharding(on_either, name):
+    place = NamedSharding(Mesh(np.array(tangrad.devices()[:1]), ("rows",)), PartitionSpec("rows"))
+    left, right = PRODUCT_A.astype("float32"), PRODUCT_B.astype("float32")
+    run = lambda left, right: product(name, left, right, out_sharding=place)
+    np.testing.assert_array_equal(run(left, right), left @ right)
+    function, one, other = PRODUCTS[name]
+    args = made(one, left), made(other, right)
+    traced = tangrad.make_jaxpr(lambda *args: function(*args, dimension_numbers=NUMBERS, out_sharding=place))(*args)
+    assert "sharding_constraint" in str(traced)
+    with pytest.raises(TypeError, match="out_sharding takes shardings"):
+        product(name, left, right, out_sharding="rows")
+
+
+def test_out_sharding_of_a_sparse_result_is_refused():
+    with use_backend("numpy"), pytest.raises(NotImplementedError, match="out_sharding where both operands are sparse"):
+        product("two sparse", out_sharding=PartitionSpec())
+
+
+def test_derivatives_with_a_dtype_of_the_result(on_either):
+    left, right = PRODUCT_A.astype("float32"), PRODUCT_B.astype("float16")
+    mat = BCOO.fromdense(tnp.asarray(left))
+    options = {"dimension_numbers": NUMBERS, "preferred_element_type": "float32"}
+    run = lambda data, dense: sparse.bcoo_dot_general(BCOO((data, mat.indices), shape=mat.shape), dense, **options)
+    slopes = tangrad.grad(lambda *args: run(*args).sum(), (0, 1))(mat.data, tnp.asarray(right))
+    assert [one.dtype for one in slopes] == ["float32", "float16"]
+    places = np.asarray(mat.indices)
+    np.testing.assert_array_equal(slopes[0], right.astype("float32").sum(1)[places[:, 1]])
+    np.testing.assert_array_equal(slopes[1], np.repeat(left.sum(0)[:, None], 2, 1).astype("float16"))

@@ -1,17 +1,19 @@
 """Derivatives where numbers end, one line for each that was wrong: the limits of the true ones."""
 
+import math
+
 import numpy as np
 import pytest
 
 import tangrad
 import tangrad.numpy as tnp
 import tangrad.scipy.special as special
-from tangrad import nn, use_backend
+from tangrad import enable_x64, nn, use_backend
 
 INFINITY = np.inf
 
 
-@pytest.fixture(params=["numpy", "xla"], autouse=True)
+@pytest.fixture(params=["numpy", "xla"])
 def on(request):
     with use_backend(request.param):
         yield request.param
@@ -64,6 +66,7 @@ SINGLE = [
 ]
 
 
+@pytest.mark.usefixtures("on")
 @pytest.mark.parametrize("function, point, order, expected", SINGLE)
 def test_single_precision(function, point, order, expected):
     for _ in range(order):
@@ -71,12 +74,14 @@ def test_single_precision(function, point, order, expected):
     np.testing.assert_allclose(function(np.float32(point)), np.float32(expected), rtol=1e-4, atol=2e-38)
 
 
+@pytest.mark.usefixtures("on")
 @pytest.mark.parametrize("name", ["sinc", "arctan", "arcsinh"])
 def test_half_precision(name):
     second = tangrad.grad(tangrad.grad(getattr(tnp, name)))
     assert np.isfinite(second(np.float16(300.0))) and second(np.float16(np.inf)) == 0
 
 
+@pytest.mark.usefixtures("on")
 def test_zeta_of_half_precision_numbers_far_out():
     x = np.float16([13.5, 30.5, 300.0])
     np.testing.assert_array_equal(special.zeta(x), np.float16([1, 1, 1]))
@@ -85,10 +90,12 @@ def test_zeta_of_half_precision_numbers_far_out():
     np.testing.assert_allclose(special.zeta(x, np.float16(1.0)), np.float16([1, 1, 1]))
 
 
+@pytest.mark.usefixtures("on")
 def test_gelu_of_large_half_precision_numbers():
     assert tangrad.grad(nn.gelu)(np.float16(200.0)) == 1 and tangrad.grad(nn.gelu)(np.float16(-200.0)) == 0
 
 
+@pytest.mark.usefixtures("on")
 @pytest.mark.parametrize(
     "a, b, value, slope", [(2.0, 0.0, 0.0, 0.0), (0.0, 2.0, 1.0, 0.0), (1.0, 1.0, 0.3, 1.0), (np.inf, 2.0, 0.0, 0.0)]
 )
@@ -99,6 +106,7 @@ def test_incomplete_beta_at_degenerate_parameters(a, b, value, slope):
     np.testing.assert_allclose(tangrad.grad(tangrad.grad(function))(0.3), 0, atol=1e-6)
 
 
+@pytest.mark.usefixtures("on")
 def test_incomplete_functions_at_the_edges():
     first = tangrad.grad(special.gammainc, 1)
     np.testing.assert_allclose(first(1.0, 0.0), 1, rtol=1e-6)
@@ -108,6 +116,7 @@ def test_incomplete_functions_at_the_edges():
     np.testing.assert_allclose([tangrad.grad(slope)(1.0), tangrad.grad(tangrad.grad(slope))(0.0)], 2, rtol=1e-6)
 
 
+@pytest.mark.usefixtures("on")
 @pytest.mark.parametrize(
     "a, b, expected", [(-2.0, 2.0, 0.5), (2.0, -2.0, 0.5), (-1.0, 2.0, np.inf), (2.0, np.inf, 0.0)]
 )
@@ -115,10 +124,12 @@ def test_beta_at_poles(a, b, expected):
     np.testing.assert_allclose(special.beta(a, b), expected, rtol=1e-6)
 
 
+@pytest.mark.usefixtures("on")
 def test_beta_where_only_the_sum_is_a_pole():
     assert special.beta(-0.5, -0.5) == 0 and special.betaln(-0.5, -0.5) == -np.inf
 
 
+@pytest.mark.usefixtures("on")
 def test_pieces_that_are_not_taken_leave_derivatives_alone():
     function = lambda x: tnp.piecewise(x, [x > 0], [tnp.log, lambda x: 3 * x])
     assert tangrad.grad(function)(0.0) == 3 and tangrad.grad(tangrad.grad(function))(0.0) == 0
@@ -127,6 +138,7 @@ def test_pieces_that_are_not_taken_leave_derivatives_alone():
     np.testing.assert_allclose(tangrad.grad(several)(np.float32([0.0, 1.0])), [0, np.cos(1)], rtol=1e-6)
 
 
+@pytest.mark.usefixtures("on")
 def test_lengths_and_angles_at_zero_and_far_out():
     gradient = tangrad.grad(tnp.hypot, (0, 1))
     assert gradient(0.0, 0.0) == (0, 0) and gradient(-np.inf, 1.0) == (-1, 0)
@@ -136,8 +148,112 @@ def test_lengths_and_angles_at_zero_and_far_out():
     np.testing.assert_allclose(angle(np.float32(1e30), np.float32(1.0)), [0, -1e-30], rtol=1e-6)
 
 
+@pytest.mark.usefixtures("on")
 @pytest.mark.parametrize("order", [None, 2, 3, 2.5])
 def test_norms_at_zero(order):
     norm = lambda x: tnp.linalg.norm(x, order)
     assert not np.any(tangrad.grad(norm)(tnp.zeros(2))) and not np.any(tangrad.hessian(norm)(tnp.zeros(2)))
     np.testing.assert_allclose(tangrad.grad(norm)(tnp.array([3.0, 0.0])), [1, 0], rtol=1e-6)
+
+
+# --- Derivatives of powers at 0, to the third order: the limits from above ---
+
+
+FAR = math.inf
+DTYPES = ("float16", "bfloat16", "float32", "float64")
+# By the exponent: the power of 0, and its derivatives by the base.
+AT_ZERO = {
+    -1.0: (FAR, -FAR, FAR, -FAR),
+    -0.5: (FAR, -FAR, FAR, -FAR),
+    0.0: (1, 0, 0, 0),
+    0.5: (0, FAR, -FAR, FAR),
+    1.0: (0, 1, 0, 0),
+    1.5: (0, 0, FAR, -FAR),
+    2.0: (0, 0, 2, 0),
+    2.5: (0, 0, 0, FAR),
+    3.0: (0, 0, 0, 6),
+}
+
+
+def _along(x, y, argument):
+    """What is held, and the other."""
+    return (lambda moved: (moved, y), x) if argument == 0 else (lambda moved: (x, moved), y)
+
+
+def forward(function, argument):
+    def derivative(x, y):
+        both, moved = _along(x, y, argument)
+        return tangrad.jvp(lambda value: function(*both(value)), (moved,), (tnp.ones_like(moved),))[1]
+
+    return derivative
+
+
+def reverse(function, argument):
+    def derivative(x, y):
+        both, moved = _along(x, y, argument)
+        return tangrad.grad(lambda value: function(*both(value)).sum())(moved)
+
+    return derivative
+
+
+@pytest.fixture(params=["numpy", "xla"])
+def on_doubles(request):
+    if request.param == "xla":
+        pytest.importorskip("jaxlib", reason="XLA's backend is not installed")
+    with use_backend(request.param), enable_x64(True):
+        yield request.param
+
+
+@pytest.mark.usefixtures("on_doubles")
+@pytest.mark.parametrize("mode", [forward, reverse])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_derivatives_by_the_base_at_zero(dtype, mode):
+    exponents, expected = [*AT_ZERO], np.array([*AT_ZERO.values()])
+    x, y = tnp.zeros(len(exponents), dtype), tnp.asarray(exponents, dtype)
+    function = tnp.power
+    for order in range(4):
+        found = np.asarray(function(x, y), "float64")
+        np.testing.assert_array_equal(found, expected[:, order], err_msg=f"order {order}")
+        function = mode(function, 0)
+
+
+@pytest.mark.usefixtures("on_doubles")
+@pytest.mark.parametrize("mode", [forward, reverse])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_derivatives_by_the_exponent_at_zero(dtype, mode):
+    """Of 0 to a positive power nothing changes; of 0 to a negative one everything is infinite."""
+    x, y = tnp.zeros(4, dtype), tnp.asarray([-1.0, -0.5, 0.5, 2.0], dtype)
+    function = mode(tnp.power, 1)
+    for sign in (-1, 1, -1):
+        np.testing.assert_array_equal(np.asarray(function(x, y), "float64"), [sign * FAR] * 2 + [0, 0])
+        function = mode(function, 1)
+
+
+# Which arguments, in order; and the derivative at (4, 0).
+MIXED = {
+    (0, 1): 1 / 4,
+    (1, 0): 1 / 4,
+    (0, 0, 1): -1 / 16,
+    (0, 1, 0): -1 / 16,
+    (1, 0, 0): -1 / 16,
+    (0, 1, 1): 2 * math.log(4) / 4,
+    (1, 0, 1): 2 * math.log(4) / 4,
+    (1, 1, 0): 2 * math.log(4) / 4,
+}
+
+
+@pytest.mark.usefixtures("on_doubles")
+@pytest.mark.parametrize("mode", [forward, reverse])
+@pytest.mark.parametrize("order", MIXED)
+def test_mixed_derivatives_at_exponent_zero(order, mode):
+    function = tnp.power
+    for argument in order:
+        function = mode(function, argument)
+    np.testing.assert_allclose(function(np.float64([4.0]), np.float64([0.0])), [MIXED[order]], rtol=1e-12)
+
+
+@pytest.mark.usefixtures("on_doubles")
+def test_a_negative_base_and_none():
+    for base in (-2.0, math.nan, math.inf, -math.inf):
+        assert tangrad.grad(tnp.power)(base, 0.0) == 0
+    assert tangrad.grad(tangrad.grad(tnp.power))(-2.0, 0.0) == 0

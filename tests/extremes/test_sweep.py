@@ -9,7 +9,7 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import enable_x64, use_backend
-from tests.extremes import compare, points, reference
+from tests.extremes import reference
 from tests.extremes.rows import MODULES, OUT_OF_REACH, REASONS, formula_names, rows
 
 TABLE = {row.name: row for row in rows()}
@@ -19,12 +19,12 @@ SAMPLE = ("numpy.sinc", "numpy.arctan", "special.log_ndtr", "special.erf", "spec
 
 def faults(row, dtype, backend):
     beyond = OUT_OF_REACH.get((row.name, dtype), ())
-    kept = [x for x in points.real_points(dtype) if not row.skipped(x) and abs(x) not in beyond]
+    kept = [x for x in reference.real_points(dtype) if not row.skipped(x) and abs(x) not in beyond]
     expected = reference.table(row.reference, tuple(kept))
     with enable_x64(True), use_backend(backend), warnings.catch_warnings():
-        found = tangrad.jit(compare.all_orders(row.function))(tnp.asarray(np.array(kept), dtype))
+        found = tangrad.jit(reference.all_orders(row.function))(tnp.asarray(np.array(kept), dtype))
         found = {order: np.asarray(values.astype("float64")) for order, values in found.items()}
-    return list(compare.faults(kept, found, expected, kept, dtype, row.ulps, row.floor))
+    return list(reference.faults(kept, found, expected, kept, dtype, row.ulps, row.floor))
 
 
 def report(wrong):
@@ -44,7 +44,7 @@ def test_other_names(name):
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("dtype", points.DTYPES)
+@pytest.mark.parametrize("dtype", reference.DTYPES)
 @pytest.mark.parametrize("name", first_of_each_formula())
 def test_all_points(name, dtype):
     for backend in ("numpy", "xla"):

@@ -29,7 +29,7 @@ NOT_HERE = {
     "--find-links shelf tangrad-discounting": "the same",
     "tangrad-discounting": "what a user types once the reader's package is on an index",
     "--no-index --find-links .": "on a board without a network: its folder holds what the line before it has fetched",
-    ".[compat,xla]": "tests/compat/test_flax_page.py",
+    ".[compat,xla]": "tests/examples/test_programs.py",
     "flax optax": "the same",
     "./contrib/torch": "needs PyTorch: `make contrib`",
 }

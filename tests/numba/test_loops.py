@@ -1,12 +1,17 @@
 """Compiled loops: the results of the ordinary code, for random programs and those that have gone wrong elsewhere."""
 
+import os
+import signal
+import subprocess
+import sys
+import threading
+
 import numpy as np
 import pytest
 
 import tangrad
 from tangrad import lax
-from tests.numba.programs import SHAPES, draw_body
-from tests.numba.support import check
+from tests.numba.support import SHAPES, both, check, check_equal, counted, draw_body, loops, values_of
 
 pytest.importorskip("numba", reason="numba is not installed: loops run in the ordinary code")
 
@@ -189,3 +194,218 @@ ALGORITHMS = (conjugate_gradients, descent, sieve, jacobian, hessian, ends_at_di
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.__name__)
 def test_algorithms(algorithm):
     check(algorithm, X, tolerance=2e-4)
+
+
+# --- Elementwise primitives in compiled loops: the results of the ordinary code, at special values too ---
+
+
+ONE = {
+    "f": "abs neg sign floor ceil is_finite round exp exp2 log log1p expm1 logistic sqrt rsqrt cbrt square sin cos tan "
+    "asin acos atan sinh cosh tanh asinh acosh atanh erf erfc lgamma",
+    "i": "abs neg sign square bitwise_not",
+    "u": "sign neg square bitwise_not",
+    "b": "bitwise_not",
+}
+TWO = {
+    "f": "add sub mul div rem max min atan2 pow eq ne lt le gt ge",
+    "i": "add sub mul div rem max min eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor shift_left "
+    "shift_right_logical shift_right_arithmetic",
+    "b": "bitwise_and bitwise_or bitwise_xor eq ne max min",
+}
+TWO["u"] = TWO["i"]
+DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+
+
+def every_function(dtype, names):
+    """A loop over pairs of numbers, whose body applies everything."""
+    kind = np.dtype(dtype).kind
+
+    def body(carry, pair):
+        x, y = pair
+        results = [getattr(lax, name)(x) for name in ONE[kind].split() if name in names]
+        results += [getattr(lax, name)(x, y) for name in TWO[kind].split() if name in names]
+        return carry, tuple(results)
+
+    return lambda xs, ys: lax.scan(body, 0, (xs, ys))[1]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_functions_of_one_and_two_numbers(dtype):
+    with tangrad.enable_x64():
+        values = values_of(dtype)
+        xs, ys = [np.ascontiguousarray(grid) for grid in np.meshgrid(values, values, indexing="ij")]
+        kind = np.dtype(dtype).kind
+        names = set(ONE[kind].split()) | set(TWO[kind].split())
+        check(every_function(dtype, names), xs, ys, tolerance=3e-6 if dtype == "float32" else 1e-13)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_conversions(dtype):
+    with tangrad.enable_x64():
+        values = values_of(dtype)
+        if values.dtype.kind == "f":
+            values = np.concatenate([values, np.array([2.0**31, 2.0**63, -(2.0**63), 2.0**64, 254.9, 255.5], dtype)])
+
+        def body(carry, x):
+            converted = [lax.convert_element_type(x, other) for other in DTYPES]
+            return carry, (converted, lax.select(converted[0], x, x * 0 if x.dtype != bool else ~x))
+
+        check(lambda xs: lax.scan(body, 0, xs)[1], values[:, None])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_powers_clamps_and_choices(dtype):
+    with tangrad.enable_x64():
+        values = values_of(dtype)
+
+        def body(carry, pair):
+            x, y = pair
+            powers = [lax.integer_pow(x, n) for n in (0, 1, 2, 3, 7)]
+            return carry + 1, (
+                powers,
+                lax.clamp(x, y, x + 1),
+                lax.select_n(x > y, x, y),
+                lax.select_n(np.int32(2) - carry % 3, x, y, x - y),
+            )
+
+        xs, ys = [np.ascontiguousarray(grid) for grid in np.meshgrid(values, values)]
+        check(lambda xs, ys: lax.scan(body, np.int32(0), (xs, ys))[1], xs, ys)
+
+
+# --- When loops are compiled, and what happens where they cannot be ---
+
+
+FORCED_X = np.linspace(-1, 1, 5, dtype="float32")
+
+PROGRAM = """
+import sys
+import tangrad
+from tangrad import lax
+
+def run(count, x):
+    return tangrad.jit(lambda x: lax.fori_loop(0, count, lambda i, x: x * 0.999 + 0.25 * x * (1 - x), x))(x)
+
+small = float(run(20, 0.5))
+print("numba" in sys.modules)
+large = float(run(20_000, 0.5))
+print("numba" in sys.modules)
+from tangrad._numba import running
+print(sum(sum(function.stats.cache_hits.values()) for function in running._functions.values()))
+print(small, large)
+"""
+
+
+def run_in_process(**environment):
+    """The lines that the program prints in a process of its own."""
+    variables = {**os.environ, "TANGRAD_BACKEND": "numpy", **environment}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=variables, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout.split("\n")[:4]
+
+
+def test_numba_is_imported_for_what_pays_and_its_cache_serves_the_next_process(tmp_path):
+    first = run_in_process(TANGRAD_CACHE_DIR=str(tmp_path))
+    assert first[:3] == ["False", "True", "0"]
+    second = run_in_process(TANGRAD_CACHE_DIR=str(tmp_path))
+    assert second == ["False", "True", "1", first[3]]
+
+
+def test_without_a_folder_of_ones_own_nothing_is_kept(tmp_path):
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "shared"):
+        if folder.name == "shared":
+            (folder / "numba").mkdir(parents=True)
+            (folder / "numba").chmod(0o777)
+        assert run_in_process(TANGRAD_CACHE_DIR=str(folder))[:3] == ["False", "True", "0"]
+    assert not list((tmp_path / "shared" / "numba").iterdir())
+
+
+def test_the_setting_leaves_numba_out():
+    variables = {**os.environ, "TANGRAD_BACKEND": "numpy", "TANGRAD_NUMBA_LOOPS": "off"}
+    program = PROGRAM.partition("from tangrad._numba")[0]
+    done = subprocess.run([sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+def test_values_of_the_setting():
+    with pytest.raises(ValueError, match="expected False or one of 'auto', 'always'"):
+        tangrad.config.update("numba_loops", "never")
+    with pytest.raises(TypeError, match="expected False"):
+        tangrad.config.update("numba_loops", 3)
+
+
+FALLBACKS = {
+    "complex numbers": lambda x: lax.fori_loop(0, 3, lambda i, c: c * 1j, x + 0j),
+    "narrow floats": lambda x: lax.fori_loop(0, 3, lambda i, c: c * 2, x.astype("float16")),
+    "sorting": lambda x: lax.fori_loop(0, 3, lambda i, c: np_.sort(c * -1), x),
+    "effects": lambda x: lax.fori_loop(0, 3, lambda i, c: (tangrad.debug.callback(lambda: None), c + 1)[1], x),
+    "random bits": lambda x: lax.fori_loop(
+        0, 3, lambda i, c: c + tangrad.random.bits(tangrad.random.key(i), (5,)), 0 * x
+    ),
+}
+
+
+@pytest.mark.parametrize("program", FALLBACKS.values(), ids=FALLBACKS)
+def test_what_has_no_code_runs_in_the_ordinary_code(program):
+    check_equal(*both(program, FORCED_X))
+
+
+def test_loops_outside_jit_and_checked_ones():
+    with loops("always"), counted() as made:
+        result = lax.fori_loop(0, 300, lambda i, c: c + 2, FORCED_X)
+        assert made == ["control_flow.scan"]
+        np.testing.assert_allclose(result, FORCED_X + 600)
+        with tangrad.debug_nans(True):
+            np.testing.assert_allclose(lax.fori_loop(0, 301, lambda i, c: c + 2, FORCED_X), FORCED_X + 602)
+        assert made == ["control_flow.scan"]
+
+
+def test_threads_have_working_memory_of_their_own():
+    with loops("always"):
+        run = tangrad.jit(lambda x: lax.fori_loop(0, 3000, lambda i, c: np_.sin(c) + x, x))
+        inputs = [np.full(40, k / 7, "float32") for k in range(8)]
+        expected = [np.asarray(run(x)) for x in inputs]
+        found = [None] * 8
+
+        def call(k):
+            found[k] = [np.asarray(run(inputs[k])) for _ in range(5)]
+
+        threads = [threading.Thread(target=call, args=(k,)) for k in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    for results, right in zip(found, expected):
+        for result in results:
+            np.testing.assert_array_equal(result, right)
+
+
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals need the main thread")
+def test_a_loop_without_end_can_be_interrupted():
+    with loops("always"):
+        forever = tangrad.jit(lambda x: lax.while_loop(lambda c: c[0] > -1.0, lambda c: (c[0] * 0.5, c[1] + 1), (x, 0)))
+        with counted() as made:
+            forever.lower(np.float32(1)).compile()
+        assert made == ["control_flow.while"]
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
+            with pytest.raises(KeyboardInterrupt):
+                np.asarray(forever(np.float32(1))[0])
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        assert float(tangrad.jit(lambda x: lax.fori_loop(0, 5, lambda i, c: c + 1, x))(1.0)) == 6.0
+
+
+def test_what_numpy_computes_faster_is_left_to_it():
+    x = np.ones((4096,), "float64")
+    with loops("auto"), counted() as made:
+        for function in (
+            np_.tanh,
+            lambda c: np_.sin(c) ** 0.3,
+            lambda c: (c.reshape(64, 64) @ c.reshape(64, 64)).ravel() * 0,
+        ):
+            with tangrad.enable_x64():
+                tangrad.jit(lambda x, f=function: lax.fori_loop(0, 2000, lambda i, c: f(c), x)).lower(x).compile()
+    assert made == []

@@ -5,7 +5,7 @@ import importlib.util
 
 import pytest
 
-from .support import Side
+from tests.numpy.support import Side
 
 
 @pytest.fixture(scope="session")

@@ -8,11 +8,12 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
+from tangrad.experimental.ode import odeint
 
 INF, NAN = onp.inf, onp.nan
 
 
-@pytest.fixture(params=["numpy", "xla"], autouse=True)
+@pytest.fixture(params=["numpy", "xla"])
 def backend(request):
     pytest.importorskip(f"tangrad._backend_{request.param}.backend")
     with tangrad.use_backend(request.param):
@@ -22,6 +23,7 @@ def backend(request):
 # --- integers beside 2^63 ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize(
     "numbers",
     [
@@ -41,6 +43,7 @@ def test_lists_of_integers_do_not_go_through_floats(numbers):
         assert made.tolist() == onp.array(numbers, "uint64").tolist()
 
 
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("numbers", [[2**64, 1], [-1, 2**63], [onp.uint64(2**63), -1], [1e30, 2**63], [NAN, 2**63]])
 def test_integers_that_do_not_fit_are_refused(numbers):
     with tangrad.enable_x64(True), pytest.raises((OverflowError, ValueError), match="does not fit"):
@@ -60,6 +63,7 @@ PRODUCTS = {
 }
 
 
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("name", PRODUCTS)
 @pytest.mark.parametrize("transformation", [lambda f: f, tangrad.jit], ids=["eager", "jit"])
 def test_products_with_a_single_zero_keep_nan_and_infinity(name, transformation):
@@ -69,11 +73,13 @@ def test_products_with_a_single_zero_keep_nan_and_infinity(name, transformation)
     onp.testing.assert_array_equal(onp.asarray(result).ravel(), [NAN, NAN, 0.0])
 
 
+@pytest.mark.usefixtures("backend")
 def test_debug_nans_sees_them():
     with tangrad.debug_nans(True), pytest.raises(FloatingPointError):
         np.array([[INF], [1.0]]) @ np.zeros((1, 1))
 
 
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("function", ["convolve", "correlate"])
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 def test_what_is_beyond_a_vector_is_not_multiplied(function, mode):
@@ -89,6 +95,7 @@ def test_what_is_beyond_a_vector_is_not_multiplied(function, mode):
             onp.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5, err_msg=f"{a} {v}")
 
 
+@pytest.mark.usefixtures("backend")
 def test_the_convolution_of_infinities():
     found = np.convolve(np.array([0.5, 1.0, -3.0, -1.0]), np.array([-INF, -INF]))
     onp.testing.assert_array_equal(found, [-INF, -INF, NAN, INF, INF])
@@ -97,6 +104,7 @@ def test_the_convolution_of_infinities():
 # --- powers --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32"])
 @pytest.mark.parametrize("base", [1.0001, 0.0])
 def test_the_derivative_of_a_power_at_the_ends_of_the_exponent(dtype, base):
@@ -109,6 +117,7 @@ def test_the_derivative_of_a_power_at_the_ends_of_the_exponent(dtype, base):
     onp.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
+@pytest.mark.usefixtures("backend")
 def test_the_exponent_minus_one_does_not_wrap():
     found = tangrad.grad(lambda x: (x ** np.array([-128], "int8")).sum())(1.5)
     onp.testing.assert_allclose(found, -128 * 1.5**-129, rtol=1e-5)
@@ -119,6 +128,7 @@ def test_the_exponent_minus_one_does_not_wrap():
 MASKED = onp.ma.array([1.0, 2.0], mask=[False, True])
 
 
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize(
     "use",
     [
@@ -144,6 +154,7 @@ def test_no_mask_is_dropped(use):
 # --- dimensions and dtypes -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize(
     ("subscripts", "shapes"), [("aa,a->", [(3, 1), (3,)]), ("aa->a", [(1, 3)]), ("...aa->...", [(2, 3, 1)])]
 )
@@ -155,6 +166,7 @@ def test_a_diagonal_has_one_size(subscripts, shapes):
         np.einsum(subscripts, *[np.asarray(operand) for operand in operands])
 
 
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64"])
 @pytest.mark.parametrize("x64", [False, True])
 def test_angles_of_integers_have_the_default_float(dtype, x64):
@@ -168,6 +180,7 @@ def test_angles_of_integers_have_the_default_float(dtype, x64):
             onp.testing.assert_allclose(found, expected)
 
 
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
 @pytest.mark.parametrize(
     "function",
@@ -188,6 +201,7 @@ def test_derivatives_of_sorting_nothing(function, shape):
     assert tangrad.jit(tangrad.vmap(tangrad.grad(lambda x: function(x).sum())))(x[None]).shape == (1, *shape)
 
 
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("function", [np.median, lambda x, axis: np.quantile(x, 0.5, axis=axis), np.nanmedian])
 def test_derivatives_of_no_quantiles(function):
     x = np.zeros((3, 0))
@@ -198,6 +212,7 @@ def test_derivatives_of_no_quantiles(function):
 # --- indices that select nothing -----------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize(
     ("shape", "index"),
     [
@@ -214,12 +229,14 @@ def test_a_mask_of_size_zero_fits(shape, index):
     onp.testing.assert_array_equal(np.asarray(x).at[index].set(7.0), x)
 
 
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("shape", [(1,), (0, 2), (3, 0), (0, 0, 0)])
 def test_other_masks_of_another_shape_do_not(shape):
     with pytest.raises(IndexError, match="does not fit"):
         np.ones((2, 3))[np.zeros(shape, bool)]
 
 
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("index", [onp.zeros(0, int), slice(1, 1), onp.zeros(3, bool), (slice(0), None)])
 @pytest.mark.parametrize("method", ["set", "multiply"])
 def test_updates_of_nothing_take_values_of_any_shape(index, method):
@@ -234,11 +251,91 @@ def test_updates_of_nothing_take_values_of_any_shape(index, method):
     assert of_x.tolist() == [1, 1, 1] and of_values.tolist() == [0, 0]
 
 
+@pytest.mark.usefixtures("backend")
 def test_values_must_fit_what_is_written():
     with pytest.raises(ValueError, match="do not broadcast"):
         np.ones(3).at[:2].set(np.ones(3))
 
 
+@pytest.mark.usefixtures("backend")
 def test_a_grid_without_axes():
     assert np.mgrid[()].shape == onp.mgrid[()].shape == (0,)
     assert np.mgrid[()].dtype == "int32" and list(np.ogrid[()]) == []
+
+
+# --- Positions that no int32 holds, and axes, shapes and states in other sequences than tuples ---
+
+
+LONG = 2**31 + 30
+FAR = 2**31 + 20
+INDEXED = {
+    "set": lambda x: x.at[FAR].set(5),
+    "set from the end": lambda x: x.at[-3].set(5),
+    "get": lambda x: x[FAR],
+    "slice": lambda x: x[FAR : FAR + 4],
+    "set slice": lambda x: x.at[FAR : FAR + 4].set(1),
+    "get several": lambda x: x[onp.array([FAR, -1])],
+    "add to several": lambda x: x.at[onp.array([FAR, -1])].add(1),
+    "apply": lambda x: x.at[onp.array([FAR, FAR])].apply(lambda v: v + 1),
+    "new dimension": lambda x: x.at[None, FAR].set(5),
+    "take": lambda x: np.take(x, onp.array([FAR])),
+    "take along": lambda x: np.take_along_axis(x, onp.array([FAR]), 0),
+}
+
+
+@pytest.mark.parametrize("name", INDEXED)
+def test_positions_beyond_int32_are_in_the_program(name):
+    """Such an array has two gigabytes: the program is made, and says the position in 64 bits."""
+    with tangrad.enable_x64(True):
+        program = tangrad.make_jaxpr(INDEXED[name])(tangrad.ShapeDtypeStruct((LONG,), "int8"))
+    assert "i64" in str(program) or str(FAR) in str(program)
+
+
+def test_a_position_beyond_int32_is_written():
+    with tangrad.enable_x64(True), tangrad.use_backend("numpy"):
+        x = np.zeros((2**31 + 2,), bool).at[2**31].set(True)
+        assert [bool(x[place]) for place in (0, 2**31 - 1, 2**31, -1)] == [False, False, True, False]
+
+
+AXES = [range(2), onp.array([0, 1]), [0, 1], (onp.int32(0), onp.int64(1))]
+OVER_AXES = {
+    **{name: (lambda x, axes, name=name: getattr(np, name)(x, axis=axes)) for name in ("sum", "max", "flip", "std")},
+    "moveaxis": lambda x, axes: np.moveaxis(x, axes, axes),
+    "expand_dims": lambda x, axes: np.expand_dims(x, axes),
+    "roll": lambda x, axes: np.roll(x, (1, 2), axes),
+    "vector_norm": lambda x, axes: np.linalg.vector_norm(x, axis=axes),
+    "fftn": lambda x, axes: np.fft.fftn(x, axes=axes),
+    "logsumexp": lambda x, axes: tangrad.nn.logsumexp(x, axis=axes),
+    "softmax": lambda x, axes: tangrad.nn.softmax(x, axis=axes),
+}
+
+
+@pytest.mark.parametrize("axes", AXES, ids=lambda axes: type(axes).__name__)
+@pytest.mark.parametrize("name", OVER_AXES)
+def test_axes_in_any_sequence(name, axes):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    found, expected = [onp.asarray(OVER_AXES[name](x, given)) for given in (axes, (0, 1))]
+    onp.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("axes", AXES, ids=lambda axes: type(axes).__name__)
+def test_dimensions_of_images_in_any_sequence(axes):
+    image = np.arange(9.0).reshape(3, 3)
+    scaled, expected = [
+        tangrad.image.scale_and_translate(image, (2, 4), given, onp.ones(2), onp.zeros(2), "linear")
+        for given in (axes, (0, 1))
+    ]
+    onp.testing.assert_array_equal(onp.asarray(scaled), onp.asarray(expected))
+
+
+def test_a_permutation_in_an_array_of_numpy():
+    assert np.ones((2, 3, 4)).transpose(onp.array([2, 0, 1])).shape == (4, 2, 3)
+
+
+@pytest.mark.parametrize(("state", "returned"), [(tuple, list), (list, tuple), (list, list)])
+def test_a_list_does_for_a_tuple_in_an_equation(state, returned):
+    found = odeint(lambda y, t: returned([-y[0], y[0]]), state([1.0, 0.0]), onp.array([0.0, 1.0]))
+    assert type(found) is state
+    onp.testing.assert_allclose([part[-1] for part in found], [onp.exp(-1), 1 - onp.exp(-1)], rtol=1e-5)
+    with pytest.raises(TypeError, match="a tree like y0"):
+        odeint(lambda y, t: returned([-y[0]]), state([1.0, 0.0]), onp.array([0.0, 1.0]))

@@ -1,15 +1,20 @@
 """What public functions do by fewer calls outside of transformations: results and types are those of operations."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import tangrad
+import tangrad.image
 import tangrad.numpy as tnp
 from tangrad import use_backend
 from tangrad._core.kernel.primitive import dispatch
+from tangrad._numpy import nan_reductions
 from tangrad._numpy.conversion import stacked
 from tangrad._numpy.fusing import SEQUENCE_LIMIT
 from tangrad._numpy.indexing import _parts
+from tangrad._scipy import resampling
 from tangrad.core import EVAL_TRACE
 from tangrad.core.backends import forget_direct_calls
 
@@ -159,3 +164,48 @@ def test_numpy_sees_arrays_that_are_gone():
             np.asarray(x)
         with pytest.raises(TypeError, match="key"):
             np.asarray(tangrad.random.key(0))
+
+
+# --- Functions of many operations are one outside of transformations, and the same function under them ---
+
+
+HOLES = np.array([[1.0, np.nan, 3.0], [np.nan, 5.0, 2.0]], np.float32)
+
+NAN_FUNCTIONS = ["nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd", "nanargmax", "nanargmin"]
+
+
+@pytest.mark.parametrize("name", NAN_FUNCTIONS)
+def test_nan_reductions_are_one_operation(name):
+    function, reference = getattr(tnp, name), getattr(np, name)
+    assert getattr(nan_reductions, name).fused.name == name
+    for options in ({}, {"axis": 0}, {"axis": 1, "keepdims": True}, {"axis": -1}):
+        expected = np.asarray(reference(HOLES, **options))
+        for found in (function(HOLES, **options), tangrad.jit(partial(function, **options))(HOLES)):
+            assert found.shape == expected.shape
+            assert np.allclose(np.asarray(found), expected, atol=1e-6)
+    mapped = tangrad.vmap(function)(tnp.asarray(HOLES))
+    assert np.allclose(np.asarray(mapped), reference(HOLES, axis=1), atol=1e-6)
+
+
+def test_nan_reductions_take_masks_and_refuse_what_is_no_array():
+    where = np.array([[True, True, False], [True, True, True]])
+    assert tnp.nansum(HOLES, where=where) == np.nansum(HOLES, where=where)
+    assert tnp.nanvar(HOLES, ddof=1, axis=1).tolist() == pytest.approx(np.nanvar(HOLES, ddof=1, axis=1).tolist())
+    with pytest.raises(TypeError, match="nanmean"):
+        tnp.nanmean([1.0, 2.0])
+    with pytest.raises(ValueError, match="axis"):
+        tnp.nanmax(HOLES, axis=5)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), [4, 4], (2, 6)])
+@pytest.mark.parametrize("method", ["nearest", "linear", "cubic", "lanczos3"])
+def test_resizing_is_one_operation(method, shape):
+    image = tnp.asarray(np.arange(9.0, dtype="float32").reshape(3, 3))
+    assert resampling.resize.fused.name == "resize_image"
+    found = tangrad.image.resize(image, shape, method)
+    traced = tangrad.jit(lambda x: tangrad.image.resize(x, tuple(shape), method))(image)
+    assert found.shape == tuple(shape) and np.allclose(np.asarray(found), np.asarray(traced), atol=1e-5)
+    slope = tangrad.grad(lambda x: tangrad.image.resize(x, shape, method).sum())(image)
+    assert slope.shape == (3, 3)
+    with pytest.raises(ValueError, match="resize"):
+        tangrad.image.resize(image, (2, 2), "unknown")

@@ -1,11 +1,13 @@
 """Universal functions, `polyfit` and `roots`, on both backends, against NumPy."""
 
+import math
+
 import numpy as np
 import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad import enable_x64, use_backend
+from tangrad import enable_x64, lax, use_backend
 from tests.primitives import reference
 
 # --- Universal functions, `polyfit` and `roots`, on both backends, against NumPy ------------------------------------
@@ -232,3 +234,122 @@ def test_the_slope_of_the_mantissa(backend):
     slope = tangrad.grad(lambda x: tnp.frexp(x)[0])
     assert float(slope(6.0)) == 0.125
     assert float(slope(np.float32(2.0**-127))) == 2.0**126
+
+
+# --- Logarithms of powers of their base, powers of 2 and cubic roots of cubes are exact ---
+
+
+LOGARITHM_DTYPES = ("float16", "float32", "float64")
+GREATEST = {"float16": 4, "float32": 38, "float64": 308}  # powers of 10
+
+
+def exact(function, x, expected):
+    """For whole arrays, which have loops of their own, a few elements, and single ones; jitted, too."""
+    x, expected = np.asarray(x), np.asarray(expected)
+    for run in (function, tangrad.jit(function)):
+        np.testing.assert_array_equal(run(x), expected)
+        np.testing.assert_array_equal(run(x[-3:]), expected[-3:])
+        for one, wanted in [*zip(x, expected, strict=True)][:: len(x) // 4 + 1]:
+            assert run(one) == wanted
+
+
+def powers(base, exponents, dtype):
+    return np.array([float(f"1e{n}") if base == 10 else 2.0 ** int(n) for n in exponents]).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", LOGARITHM_DTYPES)
+def test_logarithms_to_base_10(dtype, backend):
+    info = np.finfo(dtype)
+    exponents = np.arange(math.ceil(math.log10(float(info.tiny))), GREATEST[dtype] + 1)
+    exact(tnp.log10, powers(10, exponents, dtype), exponents)
+
+
+@pytest.mark.parametrize("dtype", LOGARITHM_DTYPES)
+def test_powers_of_2(dtype, backend):
+    info = np.finfo(dtype)
+    exponents = np.arange(info.minexp, info.maxexp)
+    x = powers(2, exponents, dtype)
+    exact(tnp.log2, x, exponents)
+    exact(tnp.exp2, exponents.astype(dtype), x)
+    exact(lax.exp2, exponents.astype(dtype), x)
+
+
+@pytest.mark.parametrize("dtype", LOGARITHM_DTYPES)
+def test_cubic_roots(dtype, backend):
+    bits = np.finfo(dtype).nmant + 1
+    roots = np.arange(int(2 ** (bits / 3)), dtype="int64")
+    roots = roots[:: len(roots) // 20_000 + 1]
+    for sign in (1, -1):
+        for scale in (1.0, 0.125):
+            exact(tnp.cbrt, (sign * scale**3 * roots**3.0).astype(dtype), (sign * scale * roots).astype(dtype))
+
+
+@pytest.mark.parametrize("size", [1024, 1025, 65_543, 140_001])
+def test_whole_results_among_many(size):
+    """Of the NumPy backend, whose functions of single precision compute these few again."""
+    rng = np.random.default_rng(size)
+    places = np.concatenate([rng.integers(0, size, 200), [0, size - 1]])
+    whole = rng.integers(-30, 31, len(places))
+    for function, inverse, greatest in (
+        (tnp.log10, lambda n: 10.0**n, 8),
+        (tnp.log2, lambda n: 2.0**n, 8),
+        (tnp.cbrt, lambda n: n**3.0, 8),
+        (tnp.exp2, np.log2, 126.9),
+    ):
+        y = 2.0**whole if function is tnp.exp2 else whole
+        x = rng.uniform(0.1, greatest, size)
+        x[places] = inverse(y.astype("float64"))
+        x = x.astype("float32")
+        grid = x[: size // 4 * 4].reshape(4, -1)
+        with use_backend("numpy"):
+            for array in (x, grid.T, np.repeat(x, 2)[::2], x[::-1]):
+                found = np.asarray(function(array))
+                exact = getattr(np, function.__name__)(array.astype("float64"))
+                rounded = exact.astype("float32")
+                ends = np.frexp(rounded)[0] * 256 % 1 == 0  # eight binary digits
+                assert ends.sum() >= 100
+                np.testing.assert_array_equal(found[ends], rounded[ends])
+                np.testing.assert_allclose(found, exact, rtol=5e-7, atol=1e-9)
+
+
+def test_numbers_of_python(backend):
+    assert [int(tnp.log10(10.0**n)) for n in range(20)] == [*range(20)]
+    assert [int(tnp.log2(2**n)) for n in range(20)] == [*range(20)]
+    assert (float(tnp.log10(1000)), float(tnp.exp2(10)), float(tnp.cbrt(27))) == (3.0, 1024.0, 3.0)
+    with enable_x64(False):
+        assert [int(tnp.log10(10.0**n)) for n in range(20)] == [*range(20)]
+        assert not tnp.log10(1000.0).weak_type and tnp.log2(8).dtype == "float32"
+
+
+SPECIAL = [0.0, -0.0, -1.0, np.inf, -np.inf, np.nan, 1.0]
+
+
+@pytest.mark.parametrize("dtype", [*LOGARITHM_DTYPES, "bfloat16"])
+def test_all_other_numbers(dtype, backend):
+    rng = np.random.default_rng(0)
+    info = tnp.finfo(dtype)
+    spread = np.exp2(rng.uniform(int(info.minexp), int(info.maxexp) - 0.01, 500))
+    x = np.asarray(tnp.asarray([*SPECIAL, *(1 + rng.normal(size=200) * 1e-2), *spread], dtype))
+    with np.errstate(all="ignore"):
+        for ours, theirs in ((tnp.log2, np.log2), (tnp.log10, np.log10)):
+            logarithm_close(ours(x), theirs(x.astype("float64")), float(info.eps))
+        y = np.asarray(tnp.asarray([*SPECIAL, 2000.0, -2000.0, *rng.uniform(-13, 14, 500)], dtype))
+        logarithm_close(tnp.exp2(y), np.exp2(y.astype("float64")).astype(y.dtype).astype("float64"), float(info.eps))
+        logarithm_close(tnp.cbrt(x), np.cbrt(x.astype("float64")), float(info.eps))
+
+
+def logarithm_close(found, expected, eps):
+    np.testing.assert_allclose(np.asarray(found).astype("float64"), expected, rtol=4 * eps, atol=0)
+
+
+def test_derivatives(backend):
+    for function, base in ((tnp.log2, 2), (tnp.log10, 10)):
+        expected = lambda x, base=base: x / math.log(base)
+        first, second = tangrad.grad(function), tangrad.grad(tangrad.grad(function))
+        for x in (1.0, 3.0, 1e-300, 1e300, 0.7):
+            np.testing.assert_allclose(first(x), expected(1 / x), rtol=1e-14)
+        np.testing.assert_allclose(second(3.0), expected(-1 / 9), rtol=1e-14)
+        assert float(first(0.0)) == np.inf
+        assert float(first(np.inf)) == 0
+        np.testing.assert_allclose(first(-2.0), expected(-0.5))
+        np.testing.assert_allclose(tangrad.grad(first, holomorphic=False)(2.0), expected(-0.25))

@@ -552,6 +552,6 @@ def test_every_primitive_has_its_functions_and_tests():
     spelled = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "not": "bitwise_not"}
     others = {"integer_pow", "select_n", "clamp", "convert_element_type", "bitcast_convert_type", "reduce_precision"}
     others |= {"eq_to", "lt_to", "le_to"}
-    others |= {"log2", "log10"}  # functions of numpy alone: tests/numpy/test_whole_logarithms.py
+    others |= {"log2", "log10"}  # functions of numpy alone: tests/numpy/test_ufuncs.py
     tested = set(UNARY) | set(BINARY) | others
     assert {spelled.get(name, name) for name in elementwise.primitives} <= tested

@@ -1,16 +1,20 @@
 """References made by users: what is written, where it is seen, and what is refused."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import tangrad
 from tangrad import lax
 from tangrad import numpy as tnp
+from tangrad.experimental.random import StatefulPRNG, stateful_rng
+from tests.references.programs import by_references, by_values, draw_program, has_while
 
 X = np.array([1.0, 2.0, 3.0], "float32")
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def _on_numpy():
     with tangrad.use_backend("numpy"):
         yield
@@ -20,6 +24,7 @@ def zeros(size=3):
     return tangrad.new_ref(tnp.zeros(size))
 
 
+@pytest.mark.usefixtures("_on_numpy")
 def test_reading_and_writing_parts():
     ref = tangrad.new_ref(tnp.arange(6.0).reshape(2, 3))
     ref[0, 1:] = 9.0
@@ -32,6 +37,7 @@ def test_reading_and_writing_parts():
     assert tangrad.freeze(ref)[1].tolist() == [7, 5, 8]
 
 
+@pytest.mark.usefixtures("_on_numpy")
 @pytest.mark.parametrize("backend", ["numpy", "xla"])
 def test_jitted_functions_write_to_arguments_and_to_what_they_close_over(backend):
     with tangrad.use_backend(backend):
@@ -48,6 +54,7 @@ def test_jitted_functions_write_to_arguments_and_to_what_they_close_over(backend
         assert tangrad.jit(note)(history, 6.0) == 15 and history[2] == 6
 
 
+@pytest.mark.usefixtures("_on_numpy")
 @pytest.mark.parametrize("backend", ["numpy", "xla"])
 def test_what_was_read_stays_when_a_program_overwrites_the_memory(backend):
     with tangrad.use_backend(backend):
@@ -62,6 +69,7 @@ def test_what_was_read_stays_when_a_program_overwrites_the_memory(backend):
         assert whole[0] == 1 and part[-1] == 1 and other[0] == 2 and ref[0] == 4
 
 
+@pytest.mark.usefixtures("_on_numpy")
 def test_outer_references_in_control_flow_that_is_differentiated():
     def loss(x):
         def body(total, i):
@@ -78,6 +86,7 @@ def test_outer_references_in_control_flow_that_is_differentiated():
             assert ref[...].tolist() == [1, 2, 5]
 
 
+@pytest.mark.usefixtures("_on_numpy")
 def test_a_mapped_reference_is_written_row_by_row():
     ref = tangrad.new_ref(tnp.zeros((2, 3)))
     out = tangrad.vmap(lambda ref, i, x: tangrad.ref.swap(ref, i, x), in_axes=(1, 0, 0))(ref, np.array([0, 1, 0]), X)
@@ -85,6 +94,7 @@ def test_a_mapped_reference_is_written_row_by_row():
     assert tangrad.vmap(lambda i: ref[0, i])(np.arange(3)).tolist() == [1, 0, 3]
 
 
+@pytest.mark.usefixtures("_on_numpy")
 def test_backward_rules_write_to_references():
     ref = zeros()
 
@@ -103,6 +113,7 @@ def test_backward_rules_write_to_references():
         assert ref[...].tolist() == [2, 4, 6]
 
 
+@pytest.mark.usefixtures("_on_numpy")
 def test_types_and_trees_distinguish_references():
     ref = zeros()
     seen = []
@@ -191,6 +202,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.usefixtures("_on_numpy")
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_refused(case):
     use, error, text = REFUSED[case]
@@ -199,8 +211,147 @@ def test_what_is_refused(case):
         use(ref)
 
 
+@pytest.mark.usefixtures("_on_numpy")
 def test_a_refused_write_changes_nothing():
     ref = zeros()
     with pytest.raises(ValueError, match="stop_gradient"):
         differentiated(ref)
     assert ref[...].tolist() == [0, 0, 0]
+
+
+# --- `experimental.random.stateful_rng` ---
+
+
+def test_draws_are_those_of_jax() -> None:
+    rng = stateful_rng(42)
+    assert rng.integers(10, size=3).tolist() == [4, 1, 9]
+    np.testing.assert_array_equal(rng.uniform(size=(2,)), np.float32([0.72766423, 0.78786755]))
+    np.testing.assert_allclose(rng.normal(2, tnp.ones(3)), [2.4323065, 2.5872638, 0.8583257], rtol=1e-6)
+    assert rng.random() == np.float32(0.3890121)
+    np.testing.assert_allclose(rng.uniform(3, tnp.arange(4.0, 6.0)), [3.7437396, 4.137704], rtol=1e-6)
+    assert tangrad.random.key_data(rng.key()).tolist() == [2765691542, 824333390]
+    assert tangrad.random.key_data(rng.key(2)).tolist() == [[2494647183, 4076531018], [3204329507, 4228560771]]
+    children = rng.split(3)
+    assert isinstance(children, StatefulPRNG)
+    with pytest.raises(ValueError, match="was split"):
+        children.random()
+
+
+def test_what_functions_draw_is_drawn_once() -> None:
+    rng, again = stateful_rng(0), stateful_rng(0)
+    draw = tangrad.jit(lambda rng: rng.random((2,)))
+    found = [draw(rng).tolist(), draw(rng).tolist(), rng.random((2,)).tolist()]
+    assert found == [again.random((2,)).tolist() for _ in range(3)]
+
+
+def test_mapped_generators_draw_each_for_itself() -> None:
+    rng, again = stateful_rng(1), stateful_rng(1)
+    found = tangrad.vmap(lambda one, x: x + one.uniform())(rng.split(3), tnp.zeros(3))
+    assert found.tolist() == [one.uniform().tolist() for one in again.spawn(3)]
+
+
+def test_in_loops_and_gradients() -> None:
+    rng, again = stateful_rng(5), stateful_rng(5)
+    _, drawn = tangrad.lax.scan(lambda carry, _: (carry, rng.random()), 0.0, None, length=3)
+    assert drawn.tolist() == [again.random().tolist() for _ in range(3)]
+    slope = tangrad.grad(lambda x: (x * rng.normal(size=3)).sum())(2.0)
+    np.testing.assert_allclose(slope, again.normal(size=3).sum(), rtol=1e-6)
+
+
+def test_shapes_and_dtypes() -> None:
+    rng = stateful_rng(np.int32(3), impl="rbg")
+    assert rng.integers(3, 7, dtype="int8").dtype == np.int8
+    assert rng.integers(3, np.array([5, 6])).shape == (2,)
+    assert rng.normal(size=(), dtype="float16").dtype == np.float16
+    assert rng.key((2, 3)).shape == (2, 3)
+    assert stateful_rng().random() != stateful_rng().random()
+
+
+@pytest.mark.parametrize("seed", ["x", 1.5, np.arange(2)])
+def test_seeds_that_are_none(seed: object) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        stateful_rng(seed)  # type: ignore[arg-type]
+
+
+def test_a_program_needs_a_seed() -> None:
+    with pytest.raises(TypeError, match="seed must be given"):
+        tangrad.jit(lambda: stateful_rng().random())()
+    assert tangrad.jit(lambda: stateful_rng(3).random())() == np.float32(0.008695364)
+
+
+def test_parts_of_another_kind_are_refused() -> None:
+    with pytest.raises(ValueError, match="_base_key must be a typed key"):
+        StatefulPRNG(tnp.zeros(2), tangrad.new_ref(0))
+    with pytest.raises(ValueError, match="_counter must be a reference"):
+        StatefulPRNG(tangrad.random.key(0), tnp.zeros((), int))  # type: ignore[arg-type]
+
+
+# --- Random programs with references: the results of the same programs without, and of JAX's references ---
+
+
+OURS = SimpleNamespace(new_ref=tangrad.new_ref, ref=tangrad.ref, lax=tangrad.lax, numpy=tnp, jit=tangrad.jit)
+PROGRAM_X = np.array([0.3, -0.8, 1.1, 0.6], "float32")
+ROWS = np.stack([PROGRAM_X, PROGRAM_X[::-1], PROGRAM_X * 0.5])
+
+FORWARD = {
+    "eager": lambda f: f(PROGRAM_X),
+    "jit": lambda f: tangrad.jit(f)(PROGRAM_X),
+    "vmap": lambda f: tangrad.vmap(f)(ROWS),
+    "jacfwd": lambda f: tangrad.jacfwd(f)(PROGRAM_X),
+    "jit of vmap": lambda f: tangrad.jit(tangrad.vmap(f))(ROWS),
+    "scan": lambda f: tangrad.lax.scan(lambda c, x: (c + f(x), c), 0.0, ROWS),
+    "cond": lambda f: tangrad.lax.cond(PROGRAM_X[0] > 0, f, lambda x: 0.0, PROGRAM_X),
+}
+REVERSE = {
+    "grad": lambda f: tangrad.grad(f)(PROGRAM_X),
+    "jit of grad": lambda f: tangrad.jit(tangrad.grad(f))(PROGRAM_X),
+    "grad of jit": lambda f: tangrad.grad(tangrad.jit(f))(PROGRAM_X),
+    "vmap of grad": lambda f: tangrad.vmap(tangrad.grad(f))(ROWS),
+    "grad of vmap": lambda f: tangrad.grad(lambda xs: tnp.sum(tangrad.vmap(f)(xs)))(ROWS),
+    "grad of checkpoint": lambda f: tangrad.grad(tangrad.checkpoint(f))(PROGRAM_X),
+    "hessian": lambda f: tangrad.hessian(f)(PROGRAM_X),
+}
+
+
+def check_equal(one, other):
+    for mine, right in zip(tangrad.tree.leaves(one), tangrad.tree.leaves(other), strict=True):
+        np.testing.assert_allclose(mine, right, rtol=2e-4, atol=2e-5)
+
+
+def check_program(seed):
+    program = draw_program(seed)
+    mine, right = by_references(OURS, program), by_values(OURS, program)
+    ways = FORWARD if has_while(program) else FORWARD | REVERSE
+    for run in ways.values():
+        check_equal(run(mine), run(right))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_programs_have_the_results_of_those_without_references(seed):
+    with tangrad.use_backend("numpy"):
+        check_program(seed)
+
+
+def test_a_program_on_xla():
+    with tangrad.use_backend("xla"):
+        check_program(3)
+
+
+@pytest.mark.slow
+@pytest.mark.sweep
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+@pytest.mark.parametrize("seed", range(6, 18))
+def test_many_programs_have_the_results_of_those_without_references(seed, backend):
+    with tangrad.use_backend(backend):
+        check_program(seed)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_programs_have_the_results_of_jax(seed):
+    jax = pytest.importorskip("jax")
+    if not hasattr(jax, "new_ref"):
+        pytest.skip("this release of jax has no references")
+    theirs = SimpleNamespace(new_ref=jax.new_ref, ref=jax.ref, lax=jax.lax, numpy=jax.numpy, jit=jax.jit)
+    program = draw_program(seed)
+    right = jax.jit(by_references(theirs, program))(jax.numpy.asarray(PROGRAM_X))
+    check_equal(tangrad.jit(by_references(OURS, program))(PROGRAM_X), right)

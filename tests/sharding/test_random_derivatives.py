@@ -1,7 +1,7 @@
 """Derivatives of random programs over devices, of one to five orders, against the same functions on one device.
 
 `python -m tests.sharding.random_derivatives SEED 1` looks at one of them again. Some are run each time, by
-`eight_devices/check_random_derivatives.py`.
+`eight_devices/check_derivatives.py`.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""Programs with callbacks for input, output and debugging; see callback_support.py."""
+"""Programs with callbacks for input, output and debugging; see callback_programs.py."""
 
 import numpy as np
 
-from tests.transformations.callback_support import INT, ONE, ROWS, THREE, like, note, program, report, scalar
+from tests.transformations.callback_programs import INT, ONE, ROWS, THREE, like, note, program, report, scalar
 
 # --- callbacks for input and output ----------------------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
-"""Programs with callbacks that go wrong; see callback_support.py."""
+"""Programs with callbacks that go wrong; see callback_programs.py."""
 
 import numpy as np
 
-from tests.transformations.callback_support import ONE, THREE, failing, like, report, scalar
+from tests.transformations.callback_programs import ONE, THREE, failing, like, report, scalar
 
 
 def fails(x):

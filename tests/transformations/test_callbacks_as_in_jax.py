@@ -11,11 +11,11 @@ import pytest
 import tangrad
 from tangrad import use_backend as backend_setting
 from tangrad.core.settings import SETTINGS
-from tests.transformations.callback_support import FAILING, PROGRAMS
+from tests.transformations.callback_programs import FAILING, PROGRAMS
 
 jax = pytest.importorskip("jax")
 importlib.import_module("jax.experimental")
-for part in ("pure", "effects", "combined", "failing"):
+for part in ("effects", "failing"):
     importlib.import_module(f"tests.transformations.callback_programs_{part}")
 
 BACKENDS = ("numpy", "xla")

@@ -2,7 +2,7 @@
 
 Each entry has a reason and the calls that it is about, as "name(argument)". Which there are is found out by
 `tests/differential/test_signatures.py`; how arguments are written there says
-`tests/differential/signatures/calls.py`.
+`tests/differential/signatures.py`.
 """
 
 from __future__ import annotations

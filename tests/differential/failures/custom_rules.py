@@ -2,7 +2,7 @@
 
 import functools
 
-from ..failing import failing
+from tests.differential.corpus import failing
 
 
 def with_rule(api, rule, function=None):

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy
 
+from tests.differential.generated.blocks import FIXED, OTHER_KIND, SHAPED, SIMPLE
+
 from .blocks import BOOL, COMPLEX, FLOAT, INT, Block, Sample, Step, Type
-from .operations import FIXED, OTHER_KIND, SHAPED, SIMPLE
 
 SHAPES = ((), (2,), (3,), (2, 3), (3, 2))
 DEPTH = 3

@@ -4,6 +4,7 @@ The expected types are those of JAX 0.10 for the same programs, and so is what i
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,34 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad import lax
+from tangrad import enable_x64, lax
+from tangrad._collectives.named_axes import subst_axis_names
+from tangrad._sharding.samples import samples as of_constraints
+from tangrad._sharding.shard_map.samples import samples as of_sharded_maps
+from tangrad._xmap.samples import samples as of_mapped_programs
+from tangrad.batching import AxisInfo
+from tangrad.conformance import Sample, check
+from tangrad.core import Primitive, RuleSet, find_primitive, register
 from tangrad.sharding import AxisType, NamedSharding, ShardingTypeError, use_mesh
 from tangrad.sharding import PartitionSpec as P
-from tests.sharding.eight_devices.support import assert_equal, mesh
+from tests.primitives.test_mutants import original, tangent_out
+from tests.primitives.test_mutants_named_axes import forgetful
+from tests.primitives.test_mutants_programs import (
+    everything_dropped,
+    inputs_turned,
+    last_dims,
+    negated,
+    other_known,
+    other_primals,
+    other_residuals,
+    other_results,
+    primals,
+    results_of,
+    results_turned,
+    rows_reversed,
+    tangents,
+)
+from tests.sharding.eight_devices.support import ON_XLA, assert_equal, mesh
 
 EXPLICIT = mesh().update_axis_types({"x": AxisType.Explicit, "y": AxisType.Explicit})
 _random = np.random.default_rng(3)
@@ -61,7 +86,7 @@ OF_MATRICES: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
 }
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def _mesh() -> Iterator[None]:
     with use_mesh(EXPLICIT):
         yield
@@ -71,7 +96,7 @@ def sharded(contents: np.ndarray, spec: P) -> Any:
     return tangrad.device_put(contents, NamedSharding(EXPLICIT, spec))
 
 
-def check(function: Callable[..., Any], arrays: Any, specs: Any, expected: Any) -> None:
+def checked(function: Callable[..., Any], arrays: Any, specs: Any, expected: Any) -> None:
     whole = tangrad.tree.leaves(function(*arrays))
     given = [sharded(array, spec) for array, spec in zip(arrays, specs, strict=True)]
     for run in (function, tangrad.jit(function)):
@@ -82,14 +107,16 @@ def check(function: Callable[..., Any], arrays: Any, specs: Any, expected: Any) 
             assert_equal(result, np.asarray(plain), 2e-3)
 
 
+@pytest.mark.usefixtures("_mesh")
 @pytest.mark.parametrize("name", OF_MATRICES)
 def test_stacks_of_matrices_keep_their_shardings(name: str) -> None:
     function, ranks = OF_MATRICES[name]
-    check(function, (MATRICES,), (P("x"),), [P("x", *[None] * rank) for rank in ranks])
+    checked(function, (MATRICES,), (P("x"),), [P("x", *[None] * rank) for rank in ranks])
     types = tangrad.make_jaxpr(function)(sharded(STACKS, P("x", "y"))).out_avals
     assert [aval.sharding.spec for aval in types] == [P("x", "y", *[None] * rank) for rank in ranks]
 
 
+@pytest.mark.usefixtures("_mesh")
 @pytest.mark.parametrize("name", [name for name in OF_MATRICES if not name.startswith("gradient")])
 @pytest.mark.parametrize("spec", [P("x"), P(None, "y")], ids=str)
 def test_matrices_must_be_whole(name: str, spec: P) -> None:
@@ -97,63 +124,71 @@ def test_matrices_must_be_whole(name: str, spec: P) -> None:
         OF_MATRICES[name][0](sharded(ONE, spec))
 
 
+@pytest.mark.usefixtures("_mesh")
 def test_which_dimension_must_be_whole_is_said() -> None:
     with pytest.raises(ShardingTypeError, match=r"svd needs dimension 1 whole, and it is cut along \('y',\)"):
         tnp.linalg.svd(sharded(ONE, P(None, "y")))
 
 
+@pytest.mark.usefixtures("_mesh")
 def test_right_hand_sides_may_be_sharded() -> None:
     specs = (P("x"), P("x", None, "y"))
-    check(tnp.linalg.solve, (MATRICES, MATRICES), specs, [specs[1]])
+    checked(tnp.linalg.solve, (MATRICES, MATRICES), specs, [specs[1]])
     triangular = lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
-    check(triangular, (MATRICES, MATRICES), specs, [specs[1]])
+    checked(triangular, (MATRICES, MATRICES), specs, [specs[1]])
     with pytest.raises(ShardingTypeError, match="a linear system needs dimension 1 whole"):
         tnp.linalg.solve(sharded(MATRICES, P("x")), sharded(MATRICES, P("x", "y")))
     with pytest.raises(ShardingTypeError, match=r"dimension 0 is cut along .'x',. and along .'y',."):
         tnp.linalg.solve(sharded(MATRICES, P("x")), sharded(MATRICES, P("y")))
 
 
+@pytest.mark.usefixtures("_mesh")
 def test_systems_of_vectors() -> None:
-    check(lax.linalg.householder_product, (MATRICES, DIAGONALS / 4), (P("x"), P("x")), [P("x", None, None)])
-    check(
+    checked(lax.linalg.householder_product, (MATRICES, DIAGONALS / 4), (P("x"), P("x")), [P("x", None, None)])
+    checked(
         lax.linalg.tridiagonal_solve,
         (DIAGONALS, 4 * DIAGONALS, DIAGONALS, MATRICES),
         (P("x"),) * 4,
         [P("x", None, None)],
     )
     pivots = np.tile(np.arange(4, dtype=np.int32), (8, 1))
-    check(lambda p: lax.linalg.lu_pivots_to_permutation(p, 4), (pivots,), (P("x"),), [P("x", None)])
+    checked(lambda p: lax.linalg.lu_pivots_to_permutation(p, 4), (pivots,), (P("x"),), [P("x", None)])
 
 
+@pytest.mark.usefixtures("_mesh")
 @pytest.mark.parametrize("spec", [P("x", None), P("x", "y"), P(("x", "y"), None)], ids=str)
 def test_transforms_are_sharded_as_their_operands(spec: P) -> None:
     for transform in (tnp.fft.fft, tnp.fft.ifft, tnp.fft.fft2, lambda a: tnp.fft.fft(a, axis=0)):
-        check(transform, (SIGNAL,), (spec,), [spec])
+        checked(transform, (SIGNAL,), (spec,), [spec])
 
 
+@pytest.mark.usefixtures("_mesh")
 def test_transforms_whose_results_do_not_divide() -> None:
-    check(tnp.fft.rfft, (SIGNAL,), (P("x"),), [P("x", None)])
-    check(lambda a: tnp.fft.irfft(a), (SIGNAL,), (P("x"),), [P("x", None)])
-    check(tangrad.grad(lambda a: abs(tnp.fft.fft(a)).sum()), (SIGNAL,), (P("x"),), [P("x", None)])
+    checked(tnp.fft.rfft, (SIGNAL,), (P("x"),), [P("x", None)])
+    checked(lambda a: tnp.fft.irfft(a), (SIGNAL,), (P("x"),), [P("x", None)])
+    checked(tangrad.grad(lambda a: abs(tnp.fft.fft(a)).sum()), (SIGNAL,), (P("x"),), [P("x", None)])
     with pytest.raises(ShardingTypeError, match="dimension 1 of the result, of size 9, does not divide into 4 parts"):
         tnp.fft.rfft(sharded(SIGNAL, P("x", "y")))
 
 
+@pytest.mark.usefixtures("_mesh")
 def test_windows_are_sharded_as_what_they_move_over() -> None:
     convolution = lambda a, k: lax.conv_general_dilated(a, k, (1,), "SAME")
-    check(convolution, (IMAGES, KERNEL), (P("x", None, "y"), P()), [P("x", None, "y")])
+    checked(convolution, (IMAGES, KERNEL), (P("x", None, "y"), P()), [P("x", None, "y")])
     highest = lambda a: lax.reduce_window(a, -np.inf, lax.max, (2, 1), (2, 1), "VALID")
-    check(highest, (SIGNAL,), (P("x"),), [P("x", None)])
+    checked(highest, (SIGNAL,), (P("x"),), [P("x", None)])
     running = lambda a: lax.reduce_window(a, 0.0, lax.add, (1, 3), (1, 1), "SAME")
-    check(running, (SIGNAL,), (P("x", "y"),), [P("x", "y")])
+    checked(running, (SIGNAL,), (P("x", "y"),), [P("x", "y")])
     with pytest.raises(ShardingTypeError, match="dimension 1 of the result, of size 14, does not divide into 4 parts"):
         lax.reduce_window(sharded(SIGNAL, P("x", "y")), 0.0, lax.add, (1, 3), (1, 1), "VALID")
 
 
+@pytest.mark.usefixtures("_mesh")
 def test_a_matrix_of_a_diagonal_has_its_rows() -> None:
-    check(lambda a: tnp.diag(a, 2), (SIGNAL[:6, 0],), (P("x"),), [P("x", None)])
+    checked(lambda a: tnp.diag(a, 2), (SIGNAL[:6, 0],), (P("x"),), [P("x", None)])
 
 
+@pytest.mark.usefixtures("_mesh")
 @pytest.mark.parametrize("types", [AxisType.Auto, AxisType.Explicit], ids=str)
 def test_every_device_has_the_results_of_callbacks(types: AxisType) -> None:
     used = mesh().update_axis_types({"x": types, "y": types})
@@ -172,13 +207,14 @@ def test_every_device_has_the_results_of_callbacks(types: AxisType) -> None:
                 assert tangrad.typeof(result).sharding.spec == P(None, None)
 
 
+@pytest.mark.usefixtures("_mesh")
 def test_derivatives_of_windows_are_sharded_as_the_operand() -> None:
     for shape in ((1, 2), (2, 1)):
         highest = lambda a, shape=shape: lax.reduce_window(a, -np.inf, lax.max, shape, shape, "VALID")
-        check(tangrad.grad(lambda a, highest=highest: highest(a).sum()), (SIGNAL,), (P("x"),), [P("x", None)])
-        check(lambda a, highest=highest: tangrad.jvp(highest, (a,), (a,))[1], (SIGNAL,), (P("x"),), [P("x", None)])
+        checked(tangrad.grad(lambda a, highest=highest: highest(a).sum()), (SIGNAL,), (P("x"),), [P("x", None)])
+        checked(lambda a, highest=highest: tangrad.jvp(highest, (a,), (a,))[1], (SIGNAL,), (P("x"),), [P("x", None)])
     product = lambda a: lax.reduce_window(a, 1.0, lambda p, q: p * q, (1, 2), (1, 2), "VALID")
-    check(product, (SIGNAL,), (P("x"),), [P("x", None)])
+    checked(product, (SIGNAL,), (P("x"),), [P("x", None)])
 
 
 WORDS = np.arange(16, dtype=np.uint32).reshape(8, 2)
@@ -195,13 +231,15 @@ OF_KEYS: dict[str, tuple[Callable[..., Any], int]] = {
 }
 
 
+@pytest.mark.usefixtures("_mesh")
 @pytest.mark.parametrize("name", OF_KEYS)
 def test_what_is_drawn_is_sharded_as_its_keys(name: str) -> None:
     function, rank = OF_KEYS[name]
     expected = P("x", *[None] * rank)
-    check(lambda words: function(tangrad.random.wrap_key_data(words)), (WORDS,), (P("x"),), [expected])
+    checked(lambda words: function(tangrad.random.wrap_key_data(words)), (WORDS,), (P("x"),), [expected])
 
 
+@pytest.mark.usefixtures("_mesh")
 def test_keys_must_be_whole() -> None:
     keys = tangrad.jit(tangrad.random.wrap_key_data)(sharded(WORDS, P("x")))
     assert tangrad.typeof(keys).sharding.spec == P("x") and keys.shape == (8,)
@@ -209,6 +247,7 @@ def test_keys_must_be_whole() -> None:
         tangrad.random.wrap_key_data(sharded(WORDS, P(None, "x")))
 
 
+@pytest.mark.usefixtures("_mesh")
 @pytest.mark.parametrize("spec", [P("x"), P(None, "y"), P("x", "y"), P(("x", "y"))], ids=str)
 def test_numbers_of_gamma_distributions_are_sharded_as_their_parameters(spec: Any) -> None:
     shapes = np.linspace(0.5, 3, 64, dtype=np.float32).reshape(8, 8)
@@ -220,3 +259,114 @@ def test_numbers_of_gamma_distributions_are_sharded_as_their_parameters(spec: An
             for found in (draw(key, x), tangrad.jit(draw)(key, x)):
                 assert tangrad.typeof(found).sharding.spec == tangrad.typeof(x).sharding.spec
                 np.testing.assert_allclose(found, draw(key, tnp.asarray(shapes)), rtol=1e-4)
+
+
+# --- The conformance kit over sharding constraints and mapped calls on eight devices, and mutants of their rules ---
+# On NumPy all checks, on XLA those that compile: the rules are the same on both.
+
+
+MAKERS = {
+    "shard_map.shard_map": of_sharded_maps,
+    "xmapping.xmap": of_mapped_programs,
+    "sharding.sharding_constraint": of_constraints,
+    "sharding.auto_axes": of_constraints,
+}
+OWN = "xla" if ON_XLA else "numpy"
+on_numpy = pytest.mark.skipif(ON_XLA, reason="rules are the same on all backends")
+
+
+@cache
+def samples_of(name: str) -> tuple[Sample, ...]:
+    """Those on devices of the backend in use."""
+    with enable_x64(True):
+        made = MAKERS[name]()
+    own = [sample for sample in made if sample.backends is None or OWN in sample.backends]
+    return tuple([sample for sample in own if sample.primitive is find_primitive(name)])
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_every_rule_is_right(name: str) -> None:
+    checks = ["abstract", "jit"] if ON_XLA else None
+    report = check(find_primitive(name), samples_of(name), checks, backends=[OWN])
+    assert report.cells and not report.failures, report.text()
+
+
+def test_samples_use_all_devices() -> None:
+    for name, parameter in (("shard_map.shard_map", "mesh"), ("xmapping.xmap", "sharding")):
+        found = [sample.params[parameter] for sample in samples_of(name) if sample.params[parameter] is not None]
+        assert found and all([len(each.device_order) == 8 for each in found])
+
+
+# --- mutants ----------------------------------------------------------------------------------------------------------
+
+
+def capturing(rule: Any) -> Any:
+    """Names that come in are taken for those that the call binds."""
+    return lambda params, subst: {**params, "jaxpr": subst_axis_names(params["jaxpr"], subst)}
+
+
+def nameless(rule: Any) -> Any:
+    """Inside of the call the mapped axis is not known by its name."""
+
+    def wrong(args: Any, dims: Any, *, axis_info: Any, **params: Any) -> Any:
+        return rule(args, dims, axis_info=AxisInfo(None, axis_info.size), **params)
+
+    return wrong
+
+
+def unshifted(rule: Any) -> Any:
+    """The constraint is for an array without the mapped dimension."""
+
+    def wrong(args: Any, dims: Any, *, axis_info: Any, **params: Any) -> Any:
+        return find_primitive("sharding.sharding_constraint").bind(*args, **params), dims[0]
+
+    return wrong
+
+
+CALLS = [
+    ("jvp", tangents(negated), "jvp"),
+    ("jvp", primals(negated), "jvp"),
+    ("linearize", other_primals(negated), "transpose"),
+    ("linearize", results_of(other_residuals), "transpose"),
+    ("partial_eval", results_of(other_known), "transpose"),
+    ("transpose", results_of(negated), "transpose"),
+    ("batch", results_of(rows_reversed), "batch"),
+    ("batch", results_of(last_dims), "batch"),
+    ("batch", results_of(results_turned), "batch"),
+    ("batch", nameless, "jit"),
+    ("axis_subst", forgetful, "axis_subst"),
+    ("axis_subst", capturing, "axis_subst"),
+    ("dce", results_of(inputs_turned), "dce"),
+    ("dce", results_of(everything_dropped), "dce"),
+    ("dce", other_results, "dce"),
+]
+CONSTRAINTS = [
+    ("jvp", tangent_out(lax.neg), "jvp"),
+    ("transpose", results_of(negated), "transpose"),
+    ("batch", results_of(rows_reversed), "batch"),
+    ("batch", unshifted, "batch"),
+    ("lower.numpy", lambda rule: original("lower.numpy", "elementwise.neg"), "jit"),
+]
+MUTANTS = [
+    *[(name, *case) for name in ("shard_map.shard_map", "xmapping.xmap") for case in CALLS],
+    *[("sharding.sharding_constraint", *case) for case in CONSTRAINTS],
+]
+
+
+def failures(primitive: Primitive, expected: str) -> Any:
+    """Of the first sample that shows any, the last ones first: those within other axes are there."""
+    for sample in reversed(samples_of(primitive.identity)):
+        found = check(primitive, [sample], [expected], backends=["numpy"]).failures
+        if found:
+            return found
+    return []
+
+
+@on_numpy
+@pytest.mark.parametrize(("name", "kind", "mutate", "expected"), MUTANTS)
+def test_a_wrong_rule_is_caught(name: str, kind: str, mutate: Any, expected: str) -> None:
+    primitive = find_primitive(name)
+    mutant = RuleSet(kind, api=1, override=True)
+    mutant.add(primitive, mutate(original(kind, name)))
+    with register(mutant):
+        assert failures(primitive, expected)

@@ -1,1 +1,0 @@
-"""Small programs written once against names that `jax` and `tangrad` share, and run on both."""

@@ -1,1 +1,0 @@
-"""The corpus, by subject. Every module here is imported, and every function decorated with `program` is run."""

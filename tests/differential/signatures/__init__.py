@@ -1,1 +1,0 @@
-"""Signatures beside JAX's: which calls that it accepts are not accepted here."""

@@ -1,1 +1,0 @@
-"""Elementwise functions and their derivatives where numbers end, against 40 digits of mpmath."""

@@ -1,0 +1,298 @@
+"""The compiled kernels give what was given before: sorting, running totals, decompositions, random numbers."""
+
+import numpy
+import pytest
+
+import tangrad
+import tangrad.numpy as np
+from tangrad import lax, random
+from tangrad.core import dtypes
+from tangrad.extend.lax import lu_p
+from tests.kernels.exercise import NAMES, draw
+
+# --- Sorting and the greatest elements by the kernels ---
+
+
+DTYPES = (*NAMES, "float16", "bfloat16", "bool")
+# The shape, and the dimension: rows that are compared, sorted by digits, parted first; and columns.
+PLACES = [((90_001,), 0), ((9, 500), 1), ((600, 7), 0), ((3, 20, 1100), 2), ((5, 70, 13), 1), ((2, 70_000), -1)]
+
+
+def elements(shape, dtype, seed=0):
+    """Few values, of which many are equal, and special ones."""
+    if dtype == "bool":
+        return draw(shape, "int8", seed) > 0
+    if dtype == "bfloat16":
+        return draw(shape, "float32", seed).astype(dtypes.as_dtype(dtype))
+    x = draw(shape, dtype, seed)
+    return x if x.dtype.kind == "f" or seed else x % 100
+
+
+def assert_same(ours, before):
+    """Equal bits, but for those of NaN."""
+    for found, expected in zip(tangrad.tree.leaves(ours), tangrad.tree.leaves(before), strict=True):
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+        if dtypes.issubdtype(found.dtype, numpy.floating):
+            nan = numpy.isnan(expected)
+            assert numpy.array_equal(numpy.isnan(found), nan)
+            found, expected = [numpy.where(nan, 0, x).astype(x.dtype) for x in (found, expected)]
+        assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("shape", "dimension"), PLACES)
+def test_one_array(backend, each_with_and_without, shape, dimension, dtype):
+    drawn = [(elements(shape, dtype, seed),) for seed in (0, 1)]
+    for both in each_with_and_without(lambda x: lax.sort(x, dimension=dimension % x.ndim), *drawn):
+        assert_same(*both)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("shape", "dimension"), PLACES)
+def test_several_arrays_by_the_first(backend, with_and_without, shape, dimension, dtype):
+    x = elements(shape, dtype)
+    others = numpy.arange(x.size, dtype="int32").reshape(shape), draw(shape, "int8"), draw(shape, "float64", 3)
+    more = [*others, others[2] + 1j]
+    sort = lambda *xs: lax.sort(xs, dimension=dimension % x.ndim, num_keys=1)
+    assert_same(*with_and_without(lambda *xs: (sort(*xs), np.argsort(xs[0], axis=dimension)), x, *more))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_what_is_in_order_already(backend, with_and_without, dtype):
+    for x in (numpy.arange(70_000), numpy.arange(70_000)[::-1], numpy.zeros(70_000)):
+        assert_same(*with_and_without(lambda x: lax.sort((x, x + 1), num_keys=1), x.astype(dtype)))
+
+
+def test_zeros_and_nan_keep_their_signs_and_order(backend, kernels):
+    x = numpy.tile(numpy.array([0.0, -0.0, -numpy.nan, 1.0, -0.0, numpy.nan, 0.0], "float32"), 10_000)
+    with kernels():
+        found = numpy.asarray(tangrad.jit(np.sort)(x))
+    zeros, nan = x[x == 0], x[numpy.isnan(x)]
+    assert numpy.array_equal(numpy.signbit(found[: zeros.size]), numpy.signbit(zeros))
+    assert numpy.array_equal(numpy.signbit(found[-nan.size :]), numpy.signbit(nan))
+    assert numpy.all(found[zeros.size : -nan.size] == 1)
+
+
+@pytest.mark.parametrize("dtype", [name for name in DTYPES if name != "bool"])
+@pytest.mark.parametrize(("shape", "k"), [((200_001,), 10), ((40, 500), 3), ((2, 9, 3000), 256), ((5000,), 1)])
+def test_the_greatest(backend, each_with_and_without, shape, k, dtype):
+    drawn = [(elements(shape, dtype, seed),) for seed in (0, 1)]
+    for both in each_with_and_without(lambda x: lax.top_k(x, k), *drawn):
+        assert_same(*both)
+
+
+def test_under_transformations(backend, with_and_without):
+    x = draw((12, 40, 30), "int32").astype("float32") % 50
+    for function in (
+        tangrad.vmap(lambda x: lax.sort((x, x * 2), dimension=0, num_keys=1), in_axes=2, out_axes=1),
+        tangrad.vmap(lambda x: lax.top_k(x, 2)),
+        lambda x: lax.scan(lambda carry, row: (np.sort(carry + row, axis=0), np.argsort(row, axis=1)), x[0], x),
+        lambda x: np.sort(x[::-1, ::2].T, axis=1),
+    ):
+        assert_same(*with_and_without(function, x))
+
+
+def test_derivatives(backend, with_and_without):
+    x = numpy.random.default_rng(2).normal(size=(50, 200))
+    loss = lambda x: np.sum(np.sort(x, 1) * np.arange(200.0)) + np.sum(lax.top_k(x, 3)[0] ** 2)
+    for function in (tangrad.grad(loss), lambda x: tangrad.jvp(tangrad.grad(loss), (x,), (np.cos(x),))[1]):
+        assert_same(*with_and_without(function, x))
+
+
+def test_what_no_kernel_takes(backend, with_and_without):
+    x = draw((80, 70), "float32")
+    for function in (
+        lambda x: lax.sort((np.round(x), x), num_keys=2),
+        lambda x: np.sort(x + 1j * x[::-1]),
+        lambda x: lax.top_k(x, 60),
+        lambda x: lax.top_k(x.T, 1)[0],
+        lambda x: np.sort(x[:0]),
+    ):
+        assert_same(*with_and_without(function, numpy.nan_to_num(x)))
+
+
+# --- Running totals by the kernel: their values, their roundings, and what is made of them ---
+
+
+FLOATS, INTEGERS = ("float32", "float64"), ("int32", "int64", "uint32", "uint64")
+# The shape, and the axis.
+RUNNING_PLACES = [
+    ((5000,), 0),
+    ((100_003,), 0),
+    ((70, 61), 0),
+    ((70, 61), 1),
+    ((3, 40, 50), 1),
+    ((2, 3, 17, 41), -1),
+    ((1, 9000), 0),
+]
+
+
+def total(axis, reverse=False, function=lax.cumsum):
+    return lambda x: function(x, axis % x.ndim, reverse)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize(("shape", "axis"), RUNNING_PLACES)
+def test_integers_wrap_as_before(backend, with_and_without, shape, axis, dtype):
+    each = [total(axis, shape[0] % 2 == 0, function) for function in (lax.cumsum, lax.cummax, lax.cummin)]
+    for ours, before in zip(*with_and_without(lambda x: [run(x) for run in each], draw(shape, dtype)), strict=True):
+        assert ours.dtype == before.dtype and numpy.array_equal(ours, before)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(("shape", "axis"), RUNNING_PLACES)
+def test_sums_are_at_least_as_near(backend, with_and_without, shape, axis, dtype, reverse):
+    """To those in wide arithmetic: each of them within 2 units in the last place more than before."""
+    x = numpy.random.default_rng(1).normal(1, 3, shape).astype(dtype)
+    ours, before = with_and_without(total(axis, reverse), x)
+    turned = numpy.flip(x, axis) if reverse else x
+    exact = numpy.cumsum(turned.astype(numpy.longdouble), axis)
+    exact = numpy.flip(exact, axis) if reverse else exact
+    unit = numpy.spacing(numpy.abs(exact).astype(dtype))
+    ours_off, before_off = [float((numpy.abs(found - exact) / unit).max()) for found in (ours, before)]
+    assert ours.dtype == dtype and ours_off <= before_off + 2, (ours_off, before_off)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_long_sum_keeps_its_digits(backend, with_and_without, dtype):
+    x = numpy.full(1_000_000, 0.1, dtype)
+    ours, _ = with_and_without(total(0), x)
+    assert abs(ours[-1] - x[0].astype(numpy.longdouble) * x.size) <= 2 * numpy.spacing(ours[-1])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(("shape", "axis"), [((6000,), 0), ((64, 80), 0), ((64, 80), 1)])
+@pytest.mark.parametrize("value", [numpy.inf, -numpy.inf, numpy.nan])
+def test_what_is_not_finite_stays(backend, each_with_and_without, shape, axis, dtype, value):
+    each = [total(axis, function=function) for function in (lax.cumsum, lax.cummax, lax.cummin)]
+    x = numpy.ones(shape, dtype)
+    x[tuple([size // 3 for size in shape])] = value
+    y = x.copy()
+    y.reshape(-1)[-1] = -value
+    one, (ours, before) = each_with_and_without(lambda x: [run(x) for run in each], (x,), (y,))
+    for found, expected in zip(*one, strict=True):
+        numpy.testing.assert_array_equal(found, expected)
+    numpy.testing.assert_array_equal(ours[0], before[0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_running_under_transformations(backend, with_and_without, dtype):
+    x = draw((20, 30, 11), "int32").astype(dtype) % 7
+    for function in (
+        tangrad.vmap(total(0), in_axes=1, out_axes=2),
+        tangrad.vmap(tangrad.vmap(total(0))),
+        lambda x: lax.scan(lambda carry, row: (carry + total(1)(row), total(0)(row)), np.zeros_like(x[0]), x),
+        lambda x: total(2)(x.T),
+        lambda x: total(0)(x[::2, 1:, ::-1]),
+    ):
+        tangrad.tree.map(numpy.testing.assert_array_equal, *with_and_without(function, x))
+
+
+def test_running_derivatives(backend, with_and_without):
+    x = numpy.random.default_rng(2).normal(size=(50, 100))
+    loss = lambda x: np.sum(np.sin(total(0)(x)) * total(1, True)(x))
+    for function in (tangrad.grad(loss), lambda x: tangrad.jvp(tangrad.grad(loss), (x,), (np.cos(x),))[1]):
+        numpy.testing.assert_allclose(*with_and_without(function, x), rtol=1e-9, atol=1e-9)
+
+
+def test_donated_and_used_again(backend, kernels):
+    x = numpy.arange(8192.0)
+    with kernels():
+        given = np.asarray(x)
+        run = tangrad.jit(lambda x: (lax.cumsum(x, 0), x + 1), donate_argnums=0)
+        totals, more = run(given)
+        kept = np.asarray(x)
+        again = tangrad.jit(lambda x: lax.cumsum(x, 0) + x)(kept)
+    numpy.testing.assert_array_equal(totals, numpy.cumsum(x))
+    numpy.testing.assert_array_equal(more, x + 1)
+    numpy.testing.assert_array_equal(again, numpy.cumsum(x) + x)
+    numpy.testing.assert_array_equal(kept, x)
+
+
+# --- Decompositions by the kernel, beside LAPACK's ---
+
+
+SHAPES = [(200, 32, 32), (2, 300, 3, 3), (20, 64, 64), (50, 5, 9), (50, 9, 5), (1100, 1, 1)]
+
+
+def factors(x):
+    return tuple(lu_p.bind(x))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_factors(backend, with_and_without, shape, dtype):
+    x = numpy.random.default_rng(0).normal(size=shape).astype(dtype)
+    (found, exchanged, order), before = with_and_without(factors, x)
+    assert [part.dtype for part in (found, exchanged, order)] == [part.dtype for part in before]
+    assert numpy.array_equal(exchanged, before[1]) and numpy.array_equal(order, before[2])
+    least = min(shape[-2:])
+    lower = numpy.tril(found, -1)[..., :least] + numpy.eye(shape[-2], least, dtype=dtype)
+    upper = numpy.triu(found)[..., :least, :]
+    product = lower.astype("float64") @ upper.astype("float64")
+    rows = numpy.take_along_axis(x, order[..., None], -2)
+    assert numpy.abs(product - rows).max() <= 4 * least * numpy.finfo(dtype).eps * numpy.abs(upper).max()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_matrices_that_are_singular_or_not_finite(backend, with_and_without, dtype):
+    x = numpy.random.default_rng(1).normal(size=(40, 8, 8)).astype(dtype)
+    x[0], x[1, :, 2], x[2, 3], x[3, 1] = 0, 0, 0, x[3, 4]
+    for ours, before in zip(*with_and_without(factors, x), strict=True):
+        numpy.testing.assert_allclose(ours, before, rtol=2e-3, atol=1e-4)
+    x[5, 2, 2], x[7, 0, 0] = numpy.nan, numpy.inf
+    (found, _, order), before = with_and_without(factors, x)
+    assert numpy.isnan(found[5]).any() and not numpy.isfinite(found[7]).all()
+    assert numpy.array_equal(numpy.sort(order), numpy.tile(numpy.arange(8), (40, 1)))
+    rest = [place for place in range(40) if place not in (5, 7)]
+    numpy.testing.assert_allclose(found[rest], before[0][rest], rtol=2e-3, atol=1e-4)
+
+
+def test_what_is_made_of_factors(backend, with_and_without):
+    draws = numpy.random.default_rng(2)
+    x, y = draws.normal(size=(30, 10, 10)), draws.normal(size=(30, 10, 2))
+    solve = lambda x, y: np.linalg.solve(x, y)
+    for function in (
+        solve,
+        lambda x, y: np.linalg.det(x),
+        lambda x, y: np.linalg.inv(x.mT[::-1]),
+        tangrad.vmap(tangrad.vmap(lambda x, y: factors(x)[0], (None, 1)), (0, 0)),
+        tangrad.grad(lambda x, y: np.sum(np.sin(solve(x, y)))),
+        tangrad.vmap(solve),
+    ):
+        ours, before = with_and_without(function, x, y)
+        numpy.testing.assert_allclose(ours, before, rtol=1e-6, atol=1e-8)
+
+
+# --- Random numbers made of the kernel's bits: the same ones ---
+
+
+PROGRAMS = {
+    "bits": lambda key, shape: random.bits(key, shape),
+    "bytes": lambda key, shape: random.bits(key, shape, "uint8"),
+    "long": lambda key, shape: random.bits(key, shape, "uint64"),
+    "uniform": lambda key, shape: random.uniform(key, shape, "float32", -1, 3),
+    "double": lambda key, shape: random.uniform(key, shape, "float64"),
+    "normal": lambda key, shape: random.normal(key, shape, "float32"),
+    "integers": lambda key, shape: random.randint(key, shape, 0, 1000),
+    "choices": lambda key, shape: random.categorical(key, np.zeros(3), shape=shape),
+    "many keys": lambda key, shape: tangrad.vmap(lambda key: random.normal(key, shape[:1]))(random.split(key, 3)),
+    "derivative": lambda key, shape: tangrad.grad(lambda x: np.sum(random.normal(key, shape) * x))(2.0),
+}
+
+
+@pytest.mark.parametrize("shape", [(4096,), (300, 331), (10,)], ids=str)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_numbers_are_those_of_before(backend, each_with_and_without, name, shape):
+    seeds = [(numpy.uint32(seed),) for seed in (0, 2**31)]
+    for make in (random.key, random.PRNGKey):
+        draw = lambda seed, make=make: PROGRAMS[name](make(seed), shape)
+        for ours, before in each_with_and_without(draw, *seeds):
+            assert ours.dtype == before.dtype and ours.tobytes() == before.tobytes()
+
+
+def test_without_a_partitionable_stream(backend, with_and_without):
+    with tangrad.threefry_partitionable(False):
+        ours, before = with_and_without(lambda seed: random.normal(random.key(seed), (5000,)), numpy.uint32(1))
+    assert ours.tobytes() == before.tobytes()

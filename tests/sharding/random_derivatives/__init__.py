@@ -1,1 +1,0 @@
-"""Random programs over devices, and their derivatives, against the same functions of whole arrays on one device."""
