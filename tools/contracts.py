@@ -11,7 +11,7 @@ Checked, each against what the tree declares, so that no list is kept twice:
 - kinds of distributions require only the kinds that the architecture allows (`MAY_REQUIRE`);
 - a rule file may also import the owners of the rule kind and the family that it serves, where it serves one kind; no
   module imports rule files;
-- who is not the kernel takes from it only what its public modules export (`tools/kernel_names.py` lists them), but for
+- who is not the kernel takes from it only what its public modules export (`tools/import_graph.py` lists them), but for
   the files in `PRIVILEGED`;
 - a distribution takes from another its public names and those of its door (`tangrad.extend.lax`), and imports none of
   its inner modules (`tangrad._lax.checks`);
@@ -38,8 +38,7 @@ from pathlib import Path
 
 from tools.docs.rooms import code_lines
 from tools.generate_api import composes, door_names, public_api
-from tools.import_graph import Imports, cycles, read_imports
-from tools.kernel_names import Exports
+from tools.import_graph import Exports, Imports, cycles, read_imports
 from tools.workspace import ROOT, Distribution, distributions, module_name
 
 CORE = "tangrad-core"

@@ -23,8 +23,7 @@ from pathlib import Path
 from tangrad._console.stubs import import_line
 from tools.array_stub import MODULE as MEMBERS
 from tools.array_stub import definition, members_stub
-from tools.made_functions import beside, made_functions
-from tools.made_names import record_functions, rewritten, stubs, type_imports
+from tools.made_names import beside, made_functions, record_functions, rewritten, stubs, type_imports
 from tools.stubs import record
 from tools.workspace import ROOT, Distribution, distributions, owners, requirement_name
 

@@ -11,7 +11,7 @@ import pytest
 from tests.differential.result_types.calls import CALLS, DISTRIBUTIONS, EAGER, WITHOUT
 from tests.differential.result_types.running import BELOW, DIFFERING, MODULES, cases, library, outcome, reason_for
 from tests.differential.signatures import differences, refused
-from tools.docs.differences import stated
+from tools.docs.tables import stated
 
 jax = pytest.importorskip("jax", reason="the reference is not installed")
 tangrad = pytest.importorskip("tangrad")

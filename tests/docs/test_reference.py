@@ -12,10 +12,9 @@ from tangrad._console.explanations.catalogue_data import PUBLIC_NAMES
 from tangrad._core.composition.hook_names import ARGUMENTS
 from tangrad.core.tools import rule_kinds
 from tools.docs import extension, reference, tables
-from tools.docs.docstrings import escape, summary, to_markdown
-from tools.docs.inventory import inventory
-from tools.docs.signatures import signature
-from tools.kernel_names import PUBLIC_MODULES, exported_names
+from tools.docs.docstrings import escape, signature, summary, to_markdown
+from tools.docs.search import inventory
+from tools.import_graph import PUBLIC_MODULES, exported_names
 from tools.workspace import distributions
 
 FIRST_PARTY = [f"tangrad.{name}" for names in PUBLIC_NAMES.values() for name in names.split()]

@@ -11,7 +11,7 @@ import pytest
 from tests.docs.test_examples import PAGES
 from tools import metadata
 from tools.docs import browser, reference, search
-from tools.docs.repository import LINKS, links, page_of_repository
+from tools.docs.hook import LINKS, links, page_of_repository
 from tools.workspace import ROOT
 
 IMAGES = sorted((ROOT / "docs" / "images").iterdir())

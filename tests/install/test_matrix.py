@@ -7,9 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from tools import matrix, matrix_corners
-from tools.matrix_corners import Corner, all_corners, candidates, jaxlib_releases, minor_releases
-from tools.matrix_environments import Environment, EnvironmentFailed, Outcome, _counted
+from tools import matrix
+from tools.matrix import (
+    Corner,
+    Environment,
+    EnvironmentFailed,
+    Outcome,
+    _counted,
+    all_corners,
+    candidates,
+    jaxlib_releases,
+    minor_releases,
+)
 from tools.workspace import ROOT, supported_pythons
 
 HERE = Path(sys.executable)
@@ -21,7 +30,7 @@ def found(monkeypatch):
 
     def pretend(*versions: str) -> None:
         there = {f"python{version}" for version in versions}
-        monkeypatch.setattr(matrix_corners, "find_python", lambda command: HERE if command in there else None)
+        monkeypatch.setattr(matrix, "find_python", lambda command: HERE if command in there else None)
 
     return pretend
 
@@ -64,7 +73,7 @@ def test_only_ranges_of_minor_releases_are_counted(requirement):
 def outcomes(monkeypatch, **by_name: Outcome | EnvironmentFailed) -> None:
     """Corners with these outcomes in place of what running them would give; others have no interpreter."""
     monkeypatch.setattr(matrix, "all_corners", lambda: [Corner(name, "3.11", "newest") for name in by_name])
-    monkeypatch.setattr(matrix_corners, "find_python", lambda command: HERE)
+    monkeypatch.setattr(matrix, "find_python", lambda command: HERE)
 
     def run(environment, corner, arguments):
         found = by_name[corner.name]
@@ -96,7 +105,7 @@ def test_the_exit_status(monkeypatch, capsys, tmp_path):
 
 def test_what_is_not_there_is_said_and_does_not_count(monkeypatch, capsys):
     outcomes(monkeypatch, good=outcome(0, 3))
-    monkeypatch.setattr(matrix_corners, "find_python", lambda command: None)
+    monkeypatch.setattr(matrix, "find_python", lambda command: None)
     assert matrix.main([]) == 1
     said = capsys.readouterr()
     assert re.search(r"^good +not there +3\.11$", said.out, re.MULTILINE)

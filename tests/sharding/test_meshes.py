@@ -9,8 +9,7 @@ import tangrad.numpy as np
 from tangrad import lax
 from tangrad.sharding import AbstractMesh, Mesh, NamedSharding, get_abstract_mesh, get_mesh, use_abstract_mesh
 from tangrad.sharding import PartitionSpec as P
-from tools.docs.plans import MESHES, ask, on_the_network, table
-from tools.docs.plans_picture import WAYS, Plan, picture
+from tools.docs.plans import MESHES, WAYS, Plan, ask, on_the_network, picture, table
 
 # --- Meshes as decorators, without devices, and what programs ask of what is compiled for them ---
 

@@ -22,10 +22,9 @@ from tangrad._console.explanations.catalogue_data import PUBLIC_NAMES
 from tangrad._core.composition.attributes import ATTRIBUTES_GROUP
 from tangrad.core import Array, composition
 from tools.docs import extension
-from tools.docs.docstrings import escape, summary, to_markdown
-from tools.docs.signatures import is_an_error, is_ours, signature, without_address
+from tools.docs.docstrings import escape, is_an_error, is_ours, signature, summary, to_markdown, without_address
 from tools.generate_api import public_api
-from tools.kernel_names import exported_names
+from tools.import_graph import exported_names
 from tools.workspace import ROOT, Distribution, distributions
 
 # The packages that the menu names, in a reader's order; what is below one of them and is not named here folds under it.

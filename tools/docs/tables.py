@@ -13,14 +13,104 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
+from pathlib import Path
+from typing import Any
 
 from tangrad._compat.setting_names import NAMES, Alias, Fixed
 from tangrad._console.explanations.catalogue_data import PUBLIC_NAMES
 from tangrad._console.report.surroundings import _OTHER_VARIABLES
 from tangrad._core.kernel.all_settings import usable_settings
 from tools import array_api, metadata
-from tools.docs import differences, extension, missing, packages
+from tools.contrib import packages
+from tools.docs import extension
+from tools.docs.rooms import code_lines, rounded
 from tools.workspace import ROOT
+
+FOLDER = ROOT / "tools" / "docs"
+
+# --- Names of JAX that are missing here ---
+
+
+def reasons(newer: bool = False) -> dict[str, dict[str, str]]:
+    """For each public module, a reason for each pattern of names; or for what JAX has added since the first release.
+
+    The first release is the one that is compared. They serve the tables, and the test that compares them with JAX.
+    """
+    found: dict[str, Any] = tomllib.loads((FOLDER / "missing.toml").read_text())
+    later: dict[str, dict[str, str]] = found.pop("newer")
+    return later if newer else found
+
+
+def missing_table(newer: bool = False) -> str:
+    """A row for each pattern."""
+    rows = ["| in JAX | why it is not here |", "|---|---|"]
+    for module, patterns in reasons(newer).items():
+        place = "jax" if module == "jax" else f"jax.{module}"
+        rows += [f"| `{place}.{pattern}` | {reason} |" for pattern, reason in patterns.items()]
+    return "\n".join(rows)
+
+
+def newer_table() -> str:
+    """The same of what newer releases of JAX have added."""
+    return missing_table(newer=True)
+
+
+# --- Calls that JAX accepts and Tangrad does not ---
+# Each entry has a reason and the calls that it is about, as "name(argument)". Which there are is found out by
+# `tests/differential/test_signatures.py`; how arguments are written there says `tests/differential/signatures.py`.
+
+
+DIFFERENCES = FOLDER / "differences.toml"
+
+
+def entries() -> list[dict[str, Any]]:
+    """The entries, in the order of the file."""
+    found: list[dict[str, Any]] = tomllib.loads(DIFFERENCES.read_text())["difference"]
+    return found
+
+
+def stated() -> dict[str, str]:
+    """Call -> the reason why it is not accepted."""
+    return {call: entry["reason"] for entry in entries() for call in entry["calls"]}
+
+
+def differences_table() -> str:
+    """A row for each reason, with its calls."""
+    rows = ["| what JAX accepts | here |", "|---|---|"]
+    for entry in entries():
+        calls = ", ".join([f"`{call}`" for call in entry["calls"]])
+        rows.append(f"| {calls} | {entry['reason']} |")
+    return "\n".join(rows)
+
+
+# --- The packages in `contrib/` ---
+# Lines are those of code and documentation, without blank and comment lines, rounded: few changes of code change the
+# table. Tests, and programs beside the package, are not counted.
+
+
+OTHER_LANGUAGES = {".cc": "C++"}
+
+
+def packages_table() -> str:
+    """A row for each package."""
+    rows = ["| package | what it is | lines of Python |", "|---|---|---:|"]
+    for name, folder in packages().items():
+        summary = tomllib.loads((folder / "pyproject.toml").read_text())["project"]["description"]
+        rows.append(f"| [`contrib/{name}`]({name}.md) | {summary.rstrip('.')} | {_length(folder / 'src')} |")
+    return "\n".join(rows)
+
+
+def _length(source: Path) -> str:
+    parts = [f"{rounded(sum(map(code_lines, source.rglob('*.py')))):,}"]
+    for suffix, language in OTHER_LANGUAGES.items():
+        found = [line for path in source.rglob(f"*{suffix}") for line in path.read_text().splitlines()]
+        if found:
+            parts.append(f"{rounded(len([line for line in found if line.strip()]))} of {language}")
+    return ", and ".join(parts)
+
+
+# --- The pages that have them ---
 
 NAMES_OF_PAGES = (
     "debugging.md",
@@ -71,11 +161,11 @@ TABLES = {
     "settings": settings_table,
     "variables": variables_table,
     "jax settings": jax_settings_table,
-    "differences": differences.table,
-    "missing": missing.table,
-    "newer": missing.newer_table,
+    "differences": differences_table,
+    "missing": missing_table,
+    "newer": newer_table,
     "array api": array_api.reasons_table,
-    "packages": packages.table,
+    "packages": packages_table,
     "rule kinds": extension.kinds_table,
     "distributions": metadata.parts_table,
 }

@@ -1,1 +1,0 @@
-"""The documentation's own tools: reference pages made of the docstrings, and the theme. `mkdocs.yml` names the hook."""
