@@ -1,5 +1,6 @@
 """Sampled points and exact arithmetic are between the bounds; the demo's network; what is refused."""
 
+import traceback
 from fractions import Fraction
 
 import hypothesis.strategies as st
@@ -11,9 +12,10 @@ from tangrad_intervals import bounds
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax, nn
+from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, register
 
 
-@pytest.fixture(params=["numpy", "xla"], autouse=True)
+@pytest.fixture(params=["numpy", "xla"])
 def on(request):
     with tangrad.use_backend(request.param):
         yield request.param
@@ -65,6 +67,7 @@ def pairs(least, most):
     return zip(tangrad.tree.leaves(least), tangrad.tree.leaves(most), strict=True)
 
 
+@pytest.mark.usefixtures("on")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_points_in_between_are_bounded(name):
     function = PROGRAMS[name]
@@ -82,6 +85,7 @@ def test_points_in_between_are_bounded(name):
                 assert (one <= value).all() and (value <= other).all()
 
 
+@pytest.mark.usefixtures("on")
 def test_they_are_not_wider_than_need_be():
     low, high = onp.float32([-1.0]), onp.float32([2.0])
     for function, expected in [
@@ -104,6 +108,7 @@ def test_they_are_not_wider_than_need_be():
         onp.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.usefixtures("on")
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(-1e3, 1e3, width=32), min_size=4, max_size=4), st.integers(0, 3))
 def test_rounding_is_accounted_for(numbers, kind):
@@ -120,6 +125,7 @@ def test_rounding_is_accounted_for(numbers, kind):
     assert Fraction(float(least)) <= exact <= Fraction(float(most))
 
 
+@pytest.mark.usefixtures("on")
 def test_trees_and_what_is_known_exactly():
     weights = {"w": np.asarray(W)}
     function = lambda p, x: {"out": x @ p["w"], "same": p["w"] * 2}
@@ -128,6 +134,7 @@ def test_trees_and_what_is_known_exactly():
     assert least["same"] is most["same"] and (least["out"] < most["out"]).all()
 
 
+@pytest.mark.usefixtures("on")
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -161,3 +168,40 @@ def test_refusals(call, error, message):
     with pytest.raises(error, match=message):
         call()
     assert float(bounds(lambda x: x + 1)((0.0,), (1.0,))[1]) >= 2
+
+
+# --- What is wrong with a rule of kind `bounds` ---
+
+
+X = onp.array([1.0, 2.0], "float32")
+
+
+def _raises(*args, **params):
+    raise KeyError("what a library says")
+
+
+WRONG = {
+    "no argument": lambda: 1,
+    "None": lambda *args, **params: None,
+    "a number": lambda *args, **params: 1.0,
+    "a string": lambda *args, **params: "nothing",
+    "an empty tuple": lambda *args, **params: (),
+    "three numbers": lambda *args, **params: (1.0, 2.0, 3.0),
+    "an array": lambda *args, **params: X,
+    "an error": _raises,
+}
+
+
+@pytest.mark.parametrize("way", WRONG)
+def test_the_rule_names_itself(way):
+    family = PrimitiveSet("going_wrong", api=1)
+    doubled = family.primitive(
+        lambda x: ShapedArray(x.shape, x.dtype), name="doubled", decompose=lambda x: lax.mul(x, 2.0)
+    )
+    rules = RuleSet("bounds", api=1)
+    rules.add(doubled, WRONG[way])
+    with register(family), register(rules), pytest.raises(Exception) as caught:
+        bounds(doubled)((X,), (X + 1,))
+    text = "".join(traceback.format_exception_only(type(caught.value), caught.value))
+    assert "bounds rule of 'going_wrong.doubled'" in text and "(by hand)" in text and __file__ in text, text
+    assert ("(pairs, **params)" in text) is (way != "an error"), text

@@ -13,10 +13,11 @@ import tangrad
 import tangrad.lax as lax
 import tangrad.nn as nn
 import tangrad.numpy as np
+from tangrad.conformance import primitives_of, sweep
 from tangrad.errors import MissingRuleError
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def on_torch():
     with tangrad.use_backend("torch"):
         yield
@@ -75,6 +76,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.usefixtures("on_torch")
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("wrap", [lambda f: f, tangrad.jit], ids=["eager", "jitted"])
 def test_programs(name, wrap):
@@ -84,6 +86,7 @@ def test_programs(name, wrap):
     agree(lambda *args: wrap(function)(*map(np.asarray, args)), *args, tolerance=1e-4)
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_random_numbers_are_the_same():
     keys = tangrad.random.split(tangrad.random.key(7), 3)
     assert isinstance(keys, TorchArray)
@@ -98,6 +101,7 @@ def test_random_numbers_are_the_same():
     agree(lambda: tangrad.random.normal(tangrad.random.key(1), (50,)))
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_unsigned_integers():
     """They are held as signed ones: order, division, shifts and conversions must not show it."""
     for width in (16, 32, 64):
@@ -114,6 +118,7 @@ def test_unsigned_integers():
                 tangrad.tree.map(onp.testing.assert_array_equal, found, expected)
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_complex_exponential_minus_one():
     """Near 0 it keeps its digits, and infinities spread as in the exponential."""
     finite = onp.array([1e-6 + 1e-6j, 0.25 + 3j, -4 + 2j], "complex64")
@@ -125,6 +130,7 @@ def test_complex_exponential_minus_one():
     onp.testing.assert_array_equal(onp.imag(found), onp.imag(expected))
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_the_layers_of_the_demo():
     """Some steps of Adam on a small convolutional network: the losses are NumPy's."""
     images, labels = draw(24, 1, 8, 8), onp.arange(24) % 10
@@ -160,6 +166,7 @@ def test_the_layers_of_the_demo():
     assert found[-1] < 0.2 * found[0]
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_callbacks():
     seen = []
 
@@ -173,6 +180,7 @@ def test_callbacks():
     assert seen == [float(x[0])]
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_the_text_of_a_program():
     lowered = tangrad.jit(lambda x: np.sin(x) * 2).lower(draw(3))
     assert "sin_0(v0)" in lowered.as_text() and "return" in lowered.compile().as_text()
@@ -181,6 +189,7 @@ def test_the_text_of_a_program():
 # --- tensors -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_tensors_become_arrays_and_back_without_a_copy():
     tensor = torch.arange(6.0).reshape(2, 3)
     array = from_torch(tensor)
@@ -196,6 +205,7 @@ def test_tensors_become_arrays_and_back_without_a_copy():
     onp.testing.assert_array_equal(to_torch(other), other)
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_64_bits_need_to_be_allowed():
     assert from_torch(torch.arange(3)).dtype == "int32" and from_torch(torch.ones(3).double()).dtype == "float32"
     with tangrad.enable_x64(True):
@@ -203,6 +213,7 @@ def test_64_bits_need_to_be_allowed():
         assert to_torch(np.ones(3, "uint64")).dtype == torch.uint64
 
 
+@pytest.mark.usefixtures("on_torch")
 @pytest.mark.parametrize(
     "name",
     ["bool", "uint8", "int8", "int16", "int32", "float16", "bfloat16", "float32", "complex64", "uint16", "uint32"],
@@ -219,6 +230,7 @@ def test_dtypes_in_and_out(name):
         array.to_numpy()[0] = 1
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_memory_is_given_back():
     x = np.asarray(draw(3))
     held = tangrad.jit(lambda x: x + 1, donate_argnums=0)(x)
@@ -242,6 +254,7 @@ def meta(monkeypatch):
     tangrad.clear_caches()
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_devices():
     first, *others = tangrad.devices("torch")
     assert first.platform == "cpu" and repr(first) == "TorchDevice('cpu')"
@@ -249,6 +262,7 @@ def test_devices():
     assert np.ones(3).device is first and np.ones(3).devices() == {first}
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_computation_goes_where_arrays_are(meta):
     there, here = tangrad.device_put(draw(3), meta), np.asarray(draw(3))
     assert there.device is meta and there.committed
@@ -261,6 +275,7 @@ def test_computation_goes_where_arrays_are(meta):
     assert tangrad.jit(lambda x: x + 1, device=meta)(draw(3)).device is meta
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_tensors_on_different_devices(meta):
     there, here = [tangrad.device_put(draw(3), device) for device in (meta, tangrad.devices("torch")[0])]
     for function in (lambda x, y: x + y, tangrad.jit(lambda x, y: x + y)):
@@ -269,6 +284,7 @@ def test_tensors_on_different_devices(meta):
         onp.testing.assert_allclose(function(here, here), 2 * draw(3))
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_a_tensor_on_a_device_that_is_none_of_them():
     with pytest.raises(ValueError, match="'meta', which is no device of the backend 'torch'; it has cpu"):
         from_torch(torch.ones(3, device="meta"))
@@ -277,6 +293,7 @@ def test_a_tensor_on_a_device_that_is_none_of_them():
     assert float(from_torch(torch.ones(3)).sum()) == 3
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_what_is_no_tensor_or_no_array():
     for value in (onp.ones(3), 1.0, torch.eye(3).to_sparse()):
         with pytest.raises(TypeError, match="from_torch takes dense tensors, got"):
@@ -289,6 +306,7 @@ def test_what_is_no_tensor_or_no_array():
 # --- what is not there ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_dtypes_that_torch_lacks():
     for narrow in ("float8_e4m3fn", "int4"):
 
@@ -306,6 +324,7 @@ def test_dtypes_that_torch_lacks():
     assert float(np.ones(3).sum()) == 3
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_primitives_that_torch_lacks():
     x = np.asarray(draw(3, 3))
     for function in (lambda x: lax.linalg.schur(x), tangrad.jit(lambda x: lax.linalg.schur(x * 2))):
@@ -315,6 +334,7 @@ def test_primitives_that_torch_lacks():
     assert tangrad.jit(lambda x: x * 2)(x).shape == (3, 3)
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_what_torch_has_not_implemented_names_the_primitive():
     x = np.ones(3, "complex64")
     for function in (lambda x: lax.atan2(x, x), tangrad.jit(lambda x: lax.atan2(x + 1, x))):
@@ -323,6 +343,7 @@ def test_what_torch_has_not_implemented_names_the_primitive():
     assert float(lax.atan2(np.float32(0), np.float32(1))) == 0
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_arrays_of_other_backends():
     with tangrad.use_backend("numpy"):
         other = np.ones(3)
@@ -331,7 +352,64 @@ def test_arrays_of_other_backends():
     assert float((np.ones(3) + 1).sum()) == 6
 
 
+@pytest.mark.usefixtures("on_torch")
 def test_gradients_of_torch_are_not_lost():
     with pytest.raises(ValueError, match="require no gradients"):
         from_torch(torch.ones(3, requires_grad=True))
     assert float(from_torch(torch.ones(3, requires_grad=True).detach()).sum()) == 3
+
+
+# --- The conformance kit over every primitive: what is there is right, and what is not there is known ---
+
+
+FAMILIES = sorted({primitive.family for primitive in primitives_of()})
+
+# What torch, or this backend, has not: whole primitives, or those of their parameters and dtypes that are named.
+NOT_THERE = {
+    "decompositions.eig": "left eigenvectors",
+    "decompositions.geqp3": "",
+    "decompositions.hessenberg": "",
+    "decompositions.qr": "with pivoting",
+    "decompositions.schur": "",
+    "decompositions.tridiagonal": "",
+    "exporting.call_exported": "",
+    "exporting.push_forward": "",
+    "foreign.ffi_call": "",
+    "special.igamma_grad_a": "",
+    "special.random_gamma_grad": "",
+    "special.regularized_incomplete_beta": "",
+}
+
+# Where torch's LAPACK is as right as NumPy's, and another, of matrices with NaN and infinities: checks by primitive.
+PIVOTS = "OpenBLAS divides no column by a pivot that is NaN, and multiplies by the 0 that is 1 / infinity to 0"
+REFLECTIONS = "the norm of a column with NaN or infinities is NaN, or the largest element, as a library scales it"
+ITERATION = "OpenBLAS finds some eigenvalues of matrices with infinities; torch refuses these, so all are NaN"
+SERIES = "torch's own function: at its poles, and of subnormal numbers and zeros, it decides as it does"
+OTHERWISE = {
+    ("contractions.dot_general", "edges"): "of complex infinities torch multiplies the parts in another order",
+    ("elementwise.neg", "edges"): "torch's negation of complex numbers loses the sign of zero",
+    ("elementwise.rem", "edges"): "torch's fmod is NaN where the quotient overflows",
+    ("special.bessel_i1e", "edges"): SERIES,
+    ("special.digamma", "edges"): SERIES,
+    ("special.erf", "edges"): SERIES,
+    ("decompositions.eigh", "special"): ITERATION,
+    ("decompositions.geqrf", "special"): REFLECTIONS,
+    ("decompositions.lu", "special"): PIVOTS,
+    ("systems.tridiagonal_solve", "special"): "LAPACK exchanges rows of NaN in its own way",
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_cells(family):
+    report = sweep([primitive for primitive in primitives_of() if primitive.family == family], backends=["torch"])
+    failures = [cell for cell in report.failures if (cell.primitive, cell.check) not in OTHERWISE]
+    assert report.cells
+    assert not failures, report.text()
+    assert {cell.primitive for cell in report.absent} == {name for name in NOT_THERE if name.startswith(f"{family}.")}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_against_numpy(family):
+    primitives = [primitive for primitive in primitives_of() if primitive.family == family]
+    report = sweep(primitives, ["backends"], backends=["numpy", "torch"])
+    assert not report.failures, report.text()

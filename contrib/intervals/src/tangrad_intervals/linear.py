@@ -10,10 +10,14 @@ import math
 from typing import Any
 
 from tangrad import lax
+from tangrad.autodiff import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p, zeros_p
+from tangrad.batching import broadcast_axis_p, move_axis_p, sum_axes_p
 from tangrad.core import RuleSet, dtypes
+from tangrad.extend import collectives as named
 from tangrad.extend import lax as p
-from tangrad_intervals.elementwise import EXACT, increasing, of_truth_values
-from tangrad_intervals.rounding import is_inexact, outward
+from tangrad.extend.lax import device_put_p
+from tangrad.extend.sharding import sharding_constraint_p
+from tangrad_intervals.elementwise import EXACT, ROUNDED, increasing, is_inexact, of_truth_values, outward
 
 structure, reductions = RuleSet("bounds", api=1), RuleSet("bounds", api=1)
 contractions, windows, indexing = (RuleSet("bounds", api=1) for _ in range(3))
@@ -124,3 +128,30 @@ def _of_convolution(x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> int:
 
 contractions.rule(p.dot_general_p)(_bilinear(p.dot_general_p, _of_dot))
 windows.rule(p.conv_general_dilated_p)(_bilinear(p.conv_general_dilated_p, _of_convolution))
+
+
+# --- The same in families beside `lax`: batching, derivatives, placement, named axes ---
+
+
+autodiff, batching, collectives, placement, sharding = (RuleSet("bounds", api=1) for _ in range(5))
+
+batching.table({one: increasing(one, EXACT) for one in (broadcast_axis_p, move_axis_p)})
+batching.add(sum_axes_p, sums(sum_axes_p, lambda shape, *, axes: math.prod([shape[axis] for axis in axes])))
+
+autodiff.table({one: increasing(one, EXACT) for one in (append_dims_p, set_weak_type_p)})
+autodiff.add(add_any_p, increasing(add_any_p, ROUNDED))
+autodiff.add(sum_trailing_p, sums(sum_trailing_p, lambda shape, *, count: math.prod(shape[len(shape) - count :])))
+autodiff.not_applicable("it has no operands", zeros_p)
+
+MOVES_ALONG_AXES = (
+    named.pmax_p,
+    named.pmin_p,
+    named.all_gather_p,
+    named.all_to_all_p,
+    named.ppermute_p,
+    named.pbroadcast_p,
+    named.pvary_p,
+)
+collectives.table({one: increasing(one, EXACT) for one in MOVES_ALONG_AXES})
+placement.add(device_put_p, increasing(device_put_p, EXACT))
+sharding.add(sharding_constraint_p, increasing(sharding_constraint_p, EXACT))

@@ -7,8 +7,7 @@ from typing import Any
 from tangrad import lax
 from tangrad.core import RuleSet
 from tangrad.extend import lax as p
-from tangrad_intervals.elementwise import LIBRARY, decreasing, increasing, mul
-from tangrad_intervals.rounding import outward
+from tangrad_intervals.elementwise import LIBRARY, decreasing, increasing, mul, outward
 
 sorting, reductions, special = (RuleSet("bounds", api=1) for _ in range(3))
 

@@ -6,11 +6,17 @@ a pattern: for each value a tuple of truth values, for the coefficients from the
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
-from tangrad.core import eval_jaxpr, jaxpr_as_function, trace_to_closed_jaxpr
+from tangrad.core import RuleSet, eval_jaxpr, jaxpr_as_function, trace_to_closed_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.extend.custom_rules import custom_vjp_call_p, name_p, remat_p
+from tangrad.extend.jit import jit_p
+from tangrad.extend.lax import cond_p, scan_p, while_p
 from tangrad_taylor.arithmetic import array
+from tangrad_taylor.derived import by_decomposition
+from tangrad_taylor.linear import linear
 from tangrad_taylor.trace import run
 
 PROGRAMS = JaxprCache()
@@ -83,3 +89,83 @@ def only_values(closed: Any, given: Any) -> Any:
 
     make = lambda: trace_to_closed_jaxpr(program, in_avals(closed.in_avals, given), "the condition of a loop")
     return PROGRAMS.get(closed, ("values", given), make)
+
+
+# --- Calls, branches and loops: their programs run on series ---
+# Functions with a jvp rule of their own (`custom_jvp`) need no rule here: theirs is used, by which theirs of any order
+# is derived. Of those with a vjp rule alone the program is run.
+
+
+jit, control_flow, checkpointing, custom_rules = (RuleSet("taylor", api=1) for _ in range(4))
+
+custom_rules.add(custom_vjp_call_p, by_decomposition(custom_vjp_call_p))
+checkpointing.add(name_p, linear(name_p))
+
+
+@jit.rule(jit_p)
+def _jit(series: Any, *, jaxpr: Any, name: str) -> Any:
+    program, found = taylor_jaxpr(jaxpr, pattern(series))
+    return unflat(jit_p.bind(*flat(series), jaxpr=program, name=f"jet_{name}"), found)
+
+
+@checkpointing.rule(remat_p)
+def _remat(series: Any, *, jaxpr: Any, prevent_cse: Any, **params: Any) -> Any:
+    program, found = taylor_jaxpr(jaxpr, pattern(series))
+    if not isinstance(prevent_cse, bool):
+        prevent_cse = tuple([flag for one, flag in zip(series, prevent_cse) for _ in flat([one])])
+    return unflat(remat_p.bind(*flat(series), jaxpr=program, prevent_cse=prevent_cse, **params), found)
+
+
+@control_flow.rule(cond_p)
+def _cond(series: Any, *, branches: Any) -> Any:
+    (index, *_), *operands = series
+    given = pattern(operands)
+    wanted = reduce(either, [taylor_jaxpr(branch, given)[1] for branch in branches])
+    programs = tuple([taylor_jaxpr(branch, given, wanted)[0] for branch in branches])
+    return unflat(cond_p.bind(index, *flat(operands), branches=programs), wanted)
+
+
+def _loop(body: Any, consts: Any, carry: Any, xs: Any) -> tuple[Any, Any, Any]:
+    """The program of a body, the series of the first carry, and the pattern of the results.
+
+    Which coefficients of the carry there are is a fixpoint: those that start as zero may not stay so.
+    """
+    count, order = len(carry), len((*consts, *carry, *xs)[0]) - 1
+    never = ((False,) * order,) * (len(body.out_avals) - count)
+    carried = pattern(carry)
+    while True:
+        program, found = taylor_jaxpr(body, (*pattern(consts), *carried, *pattern(xs)), (*carried, *never))
+        if found[:count] == carried:
+            return program, filled(carry, carried), found
+        carried = found[:count]
+
+
+@control_flow.rule(scan_p)
+def _scan(series: Any, *, jaxpr: Any, num_consts: int, num_carry: int, **params: Any) -> Any:
+    consts, carry, xs = _split(series, num_consts, num_carry)
+    program, carry, found = _loop(jaxpr, consts, carry, xs)
+    parts = flat(consts), flat(carry), flat(xs)
+    params |= {"jaxpr": program, "num_consts": len(parts[0]), "num_carry": len(parts[1])}
+    return unflat(scan_p.bind(*[term for part in parts for term in part], **params), found)
+
+
+@control_flow.rule(while_p)
+def _while(series: Any, *, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Any:
+    cond_consts, body_consts, carry = _split(series, cond_nconsts, body_nconsts)
+    program, carry, found = _loop(body_jaxpr, body_consts, carry, ())
+    constant = tuple([(False,) * (len(series[0]) - 1)] * cond_nconsts)
+    consts = flat(body_consts)
+    outs = while_p.bind(
+        *[one[0] for one in cond_consts],
+        *consts,
+        *flat(carry),
+        cond_jaxpr=only_values(cond_jaxpr, (*constant, *pattern(carry))),
+        body_jaxpr=program,
+        cond_nconsts=cond_nconsts,
+        body_nconsts=len(consts),
+    )
+    return unflat(outs, found)
+
+
+def _split(values: Any, first: int, second: int) -> tuple[Any, Any, Any]:
+    return values[:first], values[first : first + second], values[first + second :]
