@@ -25,7 +25,7 @@ _PREFIX = "tangrad."
 
 
 class _PatternList:
-    """The patterns of one list, each as its parts, and where they came from; the number of parts says what one names."""
+    """The patterns of one list, each as its parts, and their source; the number of parts says what one names."""
 
     def __init__(self, source: str, patterns: list[tuple[str, ...]]) -> None:
         self.source = source
