@@ -19,8 +19,12 @@ _NOT_TAKEN = "default_device"
 
 
 def current_overrides() -> Overrides:
-    """The settings that this thread overrides, for functions that will run in another one."""
-    return tuple([item for item in thread.overrides if item[0] != _NOT_TAKEN])
+    """The settings that this thread overrides, for functions that will run in another one.
+
+    Beside settings the overrides of a thread have what else programs are remembered by, such as the axes that types
+    record within `shard_map`: a user's function knows of no axes.
+    """
+    return tuple([item for item in thread.overrides if item[0] in SETTINGS and item[0] != _NOT_TAKEN])
 
 
 class HostState:
