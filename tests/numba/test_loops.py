@@ -47,7 +47,7 @@ def test_random_programs(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(9, 50))
+@pytest.mark.parametrize("seed", [*range(9, 20), *[pytest.param(n, marks=pytest.mark.sweep) for n in range(20, 50)]])
 def test_more_random_programs(seed):
     with tangrad.enable_x64():
         check_program(seed, ("float32", "int32", "float64", "uint8", "int64")[seed % 5])
