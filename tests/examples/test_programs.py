@@ -24,7 +24,7 @@ PROGRAMS = {
     "bayesian_model": (["--chains=2", "--draws=60", "--warm-up=40", "--leapfrog-steps=8"], ()),
     "character_transformer": (["--steps=12", "--batch=4", "--context=16", "--width=16"], ("first", "last", "held out")),
     "image_batch_norm": (["--steps=8", "--batch=16", "--held-out=32", "--rate=0.01"], ("first", "last")),
-    "neural_ode": (["--steps=4", "--batch=4", "--tolerance=1e-3"], ("first", "last")),
+    "neural_ode": (["--steps=2", "--batch=2", "--length=5", "--tolerance=1e-3"], ("first", "last")),
     "wave_inversion": (["--size=14", "--sources=2", "--times=60", "--steps=3"], ("first", "last", "error")),
 }
 
