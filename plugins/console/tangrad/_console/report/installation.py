@@ -207,7 +207,8 @@ def _seen_by_python() -> tuple[set[tuple[str, str, str, str]], dict[str, str]]:
     seen: set[str] = set()
     entries, unread = set(), {}
     for distribution in metadata.distributions():
-        name = normal_name(distribution.metadata.get("Name") or "")
+        stated = distribution.metadata  # what has no name gives None, or KeyError from Python 3.14 on
+        name = normal_name(stated["Name"] or "") if "Name" in stated else ""
         if name and name not in seen:
             seen.add(name)
             try:
