@@ -385,10 +385,9 @@ def test_what_packages_take_from_elsewhere():
         assert doubled(lu.wrap_init(lambda x: x), 2).call_wrapped(3) == 7
         assert jaxpr_as_fun(jax.make_jaxpr(jnp.negative)(1.0))(2.0)[0] == -2
         import importlib
-        import pkgutil
-        import tangrad._compat.names
-        for module in pkgutil.walk_packages(tangrad._compat.names.__path__, "jax."):
-            assert "alias" in repr(importlib.import_module(module.name))
+        from tangrad._compat.module_names import HELD
+        for name in [name for name in HELD if not name.startswith("jaxlib")]:
+            assert "alias" in repr(importlib.import_module(f"jax.{name}".rstrip(".")))
         """
     )
 

@@ -1,10 +1,4 @@
-"""The modules of the alias: what `import jax.numpy` finds, and where each name in it comes from.
-
-A module of the alias has two sources: the file of the same place below `names/`, which has what Tangrad calls otherwise
-or has no public name for, and Tangrad's public module of the same name, for those of jax that are in `FOLLOWED`.
-Private modules have those of public ones that their names are of, too (`NAMES_OF`). Names are looked up when they are
-first used, so that an alias costs nothing but what a program takes from it; `vars(jax.numpy)` looks all of them up.
-"""
+"""The alias: its modules, what `import jax.numpy` finds, and how it is put in the way of that and taken away."""
 
 from __future__ import annotations
 
@@ -17,13 +11,21 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from tangrad._compat.module_names import NAMES_OF
+from tangrad._compat.module_names import HELD, NAMES_OF
 from tangrad._compat.primitive_names import primitive_called
-from tangrad.core import composition
+from tangrad.core import class_boundary, composition
 from tangrad.errors import MissingDistributionError
 
-# The top of what is aliased -> where its files are.
-ROOTS = {"jax": "tangrad._compat.names", "jaxlib": "tangrad._compat.jaxlib_names"}
+# --- The modules of the alias: what `import jax.numpy` finds, and where each name in it comes from --------------------
+# A module of the alias has two sources: what a table says that it has of its own (`HELD`), which Tangrad calls
+# otherwise or has no public name for, and Tangrad's public module of the same name, for those of jax that are in
+# `FOLLOWED`. Private modules have those of public ones that their names are of, too (`NAMES_OF`). Names are looked up
+# when they are first used, so that an alias costs nothing but what a program takes from it; `vars(jax.numpy)` looks all
+# of them up.
+
+
+# The top of what is aliased.
+ROOTS = ("jax", "jaxlib")
 
 # The public modules of jax that are Tangrad's of the same names, with all that is below them.
 FOLLOWED = frozenset(
@@ -62,7 +64,25 @@ FOLLOWED = frozenset(
 
 
 _WITH_PRIMITIVES = ("_src.", "custom_derivatives", "extend.core.primitives", "lax", "random")
+_HELD_BY = "names of "
 _own_dict: Any = vars(ModuleType)["__dict__"].__get__  # what was looked up so far
+
+
+class HeldNames(ModuleType):
+    """The names that a module of the alias has of its own, where they stand in several modules or beside others."""
+
+    def __init__(self, full_name: str, table: dict[str, str]) -> None:
+        super().__init__(full_name, f"`{full_name}`, as far as Tangrad has it.")
+        self.__file__ = __file__
+        pairs = [(name.partition("="), module) for module, names in table.items() for name in names.split()]
+        self.__owners__ = {alias: (module, own or alias) for (alias, _, own), module in pairs}
+        self.__all__ = sorted(self.__owners__)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self.__owners__:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+        module, own = self.__owners__[name]
+        return getattr(import_module(module), own)
 
 
 class AliasModule(ModuleType):
@@ -131,7 +151,10 @@ class AliasModule(ModuleType):
         return None
 
     def __dir__(self) -> list[str]:
-        return sorted({*_own_dict(self), *(name for source in self.__sources__ for name in _public(source))})
+        below = f"{self.__name__}.".removeprefix("jax.")
+        beneath = {name.removeprefix(below).partition(".")[0] for name in HELD if name.startswith(below)}
+        names = {name for source in self.__sources__ for name in _public(source)}
+        return sorted({*_own_dict(self), *names, *beneath - {"", "jaxlib"}})
 
     def __repr__(self) -> str:
         return f"<module {self.__name__!r}: alias of Tangrad>"
@@ -165,23 +188,33 @@ class AliasFinder:
 
     @staticmethod
     def exec_module(module: ModuleType) -> None:
-        sources = tuple([import_module(name) for name in _sources(module.__name__)])
+        sources = tuple([_source(name) for name in _sources(module.__name__)])
         module.__sources__ = sources  # type: ignore[attr-defined]
         module.__doc__ = sources[-1].__doc__
 
 
 def _sources(full_name: str) -> tuple[str, ...]:
-    """The names of the modules behind a module of the alias; none where it is not in it."""
+    """The names of the modules behind a module of the alias (`_source`); none where it is not in it."""
     root, _, rest = full_name.partition(".")
-    if not rest:
-        return (ROOTS[root], "tangrad") if root == "jax" else (ROOTS[root],)
-    found = [f"{ROOTS[root]}.{rest}"]
-    if root == "jax" and rest.partition(".")[0] in FOLLOWED:
-        found.append(f"tangrad.{rest}")
+    held = HELD.get(rest if root == "jax" else full_name)
+    own = [] if held is None else [held if isinstance(held, str) else _HELD_BY + full_name]
+    if root != "jax" or not rest:
+        return (*own, "tangrad") if root == "jax" else tuple(own)
+    found = [f"tangrad.{rest}"] if rest.partition(".")[0] in FOLLOWED else []
     if rest.startswith("_src.lib.") and _is_real("jaxlib"):
         found.append(f"jaxlib.{rest.removeprefix('_src.lib.')}")
-    own = [name for name in found if _exists(name)]
+    own += [name for name in found if _exists(name)]
     return (*own, *[name for module in NAMES_OF.get(rest, ()) for name in _sources(f"jax.{module}".rstrip("."))])
+
+
+def _source(name: str) -> ModuleType:
+    """The module of a name in `_sources`: an ordinary one, or the names that a module of the alias has of its own."""
+    if not name.startswith(_HELD_BY):
+        return import_module(name)
+    full_name = name.removeprefix(_HELD_BY)
+    held = HELD[full_name.removeprefix("jax.")]
+    assert isinstance(held, dict)
+    return HeldNames(full_name, held)
 
 
 def _exists(name: str) -> bool:
@@ -208,3 +241,97 @@ def _missing(name: str) -> str:
     )
     alias = "'jax' is an alias of Tangrad here (tangrad.compat.jax), which has no such name."
     return f"there is no {name!r}: {alias}{private}"
+
+
+# --- Puts the alias in the way of `import jax`, and takes it away again -----------------------------------------------
+
+
+@class_boundary
+class Installation:
+    """What `install` returns; as a context manager it takes the alias away at the end of the block."""
+
+    __slots__ = ("_undone",)
+
+    def __init__(self, undone: bool = False) -> None:
+        self._undone = undone
+
+    def undo(self) -> None:
+        """Take the alias away, if this call of `install` put it there; a second call does nothing."""
+        if not self._undone:
+            self._undone = True
+            uninstall()
+
+    def __enter__(self) -> Installation:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.undo()
+
+    def __repr__(self) -> str:
+        return f"<alias of jax, {'installed' if is_installed() else 'not installed'}>"
+
+
+def install() -> Installation:
+    """Have `import jax` mean Tangrad, in this process, from now on.
+
+    A jax that is installed beside it is not touched, and not found while the alias is there. A real `jaxlib` stays what
+    it is; where none is installed, `import jaxlib` gives a module that knows its version.
+
+    Returns:
+        An object whose `undo()` takes the alias away, also as a context manager. Where the alias was there before, it
+        does nothing.
+
+    Raises:
+        ImportError: jax itself is imported already.
+
+    Example:
+        >>> import tangrad.compat.jax
+        >>> with tangrad.compat.jax.install():
+        ...     import jax.numpy as jnp
+        ...     from jax import grad
+        >>> grad(jnp.sin)(0.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
+    if is_installed():
+        return Installation(undone=True)
+    theirs = [name for name in sys.modules if name.partition(".")[0] == "jax" and not _is_alias(name)]
+    if theirs:
+        where = getattr(sys.modules[min(theirs, key=len)], "__file__", None)
+        raise ImportError(
+            f"jax itself is imported already (from {where}), and what holds its functions would not see the alias: "
+            "call tangrad.compat.jax.install() before anything imports jax",
+            name="jax",
+        )
+    sys.meta_path.insert(0, AliasFinder)
+    return Installation()
+
+
+def uninstall() -> None:
+    """Take the alias away: `import jax` means again what it meant before. Without an alias it does nothing.
+
+    Modules that imported names of the alias keep them.
+
+    >>> import tangrad.compat.jax
+    >>> installation = tangrad.compat.jax.install()
+    >>> tangrad.compat.jax.uninstall()
+    >>> tangrad.compat.jax.is_installed()
+    False
+    """
+    if AliasFinder in sys.meta_path:
+        sys.meta_path.remove(AliasFinder)
+    for name in [name for name in sys.modules if name.partition(".")[0] in ROOTS and _is_alias(name)]:
+        del sys.modules[name]
+
+
+def is_installed() -> bool:
+    """Whether `import jax` means Tangrad now.
+
+    >>> import tangrad.compat.jax
+    >>> tangrad.compat.jax.is_installed()
+    False
+    """
+    return AliasFinder in sys.meta_path
+
+
+def _is_alias(name: str) -> bool:
+    return isinstance(sys.modules[name], AliasModule)

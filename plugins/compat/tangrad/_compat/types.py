@@ -1,10 +1,16 @@
-"""`jax.core.ShapedArray`: Tangrad's, made with the arguments that jax's takes."""
+"""`ShapedArray` with the arguments that jax takes, and tables by class of values, which packages fill."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
-from tangrad import core
+import numpy as np
+
+from tangrad import core, typeof
+from tangrad.core import dtypes, register_aval_handler
+
+# --- `jax.core.ShapedArray`: Tangrad's, made with the arguments that jax's takes --------------------------------------
 
 
 class _AnyShapedArray(type):
@@ -28,3 +34,61 @@ class ShapedArray(metaclass=_AnyShapedArray):
         if any(part is not None for part in getattr(sharding, "spec", ())):
             raise NotImplementedError(f"types have no shardings in Tangrad, of which 'jax' is an alias: {sharding}")
         return core.ShapedArray(shape, dtype, weak_type)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Tables by class of values, which packages fill that have arrays of their own: the type of such a value, and how it
+# becomes an array.
+
+
+Rule = Callable[[Any], Any]
+
+# The classes that have rules without being registered -> what a value of a class like them is as one of them.
+KNOWN: dict[type, Rule] = {np.ndarray: np.asarray, np.generic: np.asarray}
+KNOWN.update({kind: kind for kind in dtypes.python_scalar_dtypes})
+
+
+class AvalRules(MutableMapping[type, Rule]):
+    """The function from values of a class to their types. With one that is assigned, such values are operands."""
+
+    def __init__(self) -> None:
+        self._rules: dict[type, Rule] = {kind: _type_as(of) for kind, of in KNOWN.items()}
+
+    def __getitem__(self, kind: type) -> Rule:
+        return self._rules[kind]
+
+    def __setitem__(self, kind: type, rule: Rule) -> None:
+        register_aval_handler(kind, rule)
+        self._rules[kind] = rule
+
+    def __delitem__(self, kind: type) -> None:
+        raise TypeError(f"the type of values of {kind.__name__} cannot be made unknown again")
+
+    def __iter__(self) -> Iterator[type]:
+        return iter(self._rules)
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+
+def _type_as(known: Rule) -> Rule:
+    return lambda value: typeof(known(value))
+
+
+class Conversions(dict[type, Rule]):
+    """How values of a class become arrays: NumPy's `__array__` says so for those that have no rule here.
+
+    One is assigned that stands here already. Raises NotImplementedError for another.
+    """
+
+    def __setitem__(self, kind: type, rule: Rule) -> None:
+        if rule not in self.values():
+            raise NotImplementedError(
+                f"how values of {kind.__name__} become arrays says their `__array__` in Tangrad, of which 'jax' is an "
+                f"alias here (tangrad.compat.jax), not {rule!r}"
+            )
+        super().__setitem__(kind, rule)
+
+
+aval_rules = AvalRules()
+conversions = Conversions(KNOWN)

@@ -9,10 +9,8 @@ from typing import Any
 
 import tangrad
 from tangrad._compat.names.api_util import argnums_partial
-from tangrad._compat.names.experimental.layout import Format
-from tangrad._compat.names.extend.linear_util import wrap_init
-from tangrad._compat.names.version import __version__ as __version__
-from tangrad._compat.names.version import __version_info__ as __version_info__
+from tangrad._compat.names.linear_util import wrap_init
+from tangrad._compat.names.sharding import Format
 from tangrad._compat.settings import config as config
 from tangrad._compat.settings import override, read_environment
 from tangrad.core.settings import usable_settings
@@ -20,6 +18,10 @@ from tangrad.tree_util import flatten_axes
 
 with suppress(ImportError):  # NumPy knows names such as "bfloat16" wherever jax was imported
     import ml_dtypes as _ml_dtypes
+
+# The release whose behaviour and names the alias has.
+__version__ = "0.10.2"
+__version_info__ = (0, 10, 2)
 
 read_environment()
 

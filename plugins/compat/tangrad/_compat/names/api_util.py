@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tangrad import tree, typeof
-from tangrad._compat.names._src.util import safe_map as safe_map
-from tangrad._compat.names.extend.linear_util import DebugInfo, WrappedFun
+from tangrad._compat.names.linear_util import DebugInfo, WrappedFun
+from tangrad._compat.names.util import safe_map as safe_map
 from tangrad.tree_util import flatten_axes as flatten_axes
 
 shaped_abstractify = typeof
@@ -55,7 +55,7 @@ def argnums_partial(
         ValueError: for a position that no argument has, and for a fixed argument that cannot be hashed, unless
             `require_static_args_hashable` is False.
 
-    >>> from tangrad._compat.names.extend.linear_util import wrap_init
+    >>> from tangrad._compat.names.linear_util import wrap_init
     >>> f, given = argnums_partial(wrap_init(lambda x, y: x - y), 1, (5, 3))
     >>> f.call_wrapped(*given), f.call_wrapped(4)
     (2, 1)

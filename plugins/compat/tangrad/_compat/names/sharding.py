@@ -1,13 +1,14 @@
-"""`jax.sharding`: what describes devices and values there, and Tangrad says otherwise."""
+"""`jax.sharding`, `jax.experimental.layout`: what describes devices, values and layouts there, said otherwise here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# jaxlib itself calls `make_single_device_sharding` of a module of this name, with devices of its own: it is not here.
-__all__ = ["AbstractDevice", "ManualAxisType"]
+from tangrad.sharding import Sharding
+
+# jaxlib itself calls `make_single_device_sharding` of the module, with devices of its own: it is not here.
 
 
 @dataclass(frozen=True)
@@ -51,3 +52,30 @@ class ManualAxisType:
         for name in ("unreduced", "reduced"):
             if both := self.varying & getattr(self, name):
                 raise ValueError(f"ManualAxisType: the axes {sorted(both, key=str)} cannot be varying and {name}")
+
+
+class Layout:
+    """The order of the dimensions in memory. No array has one here: it is there for `isinstance` and annotations.
+
+    Args:
+        major_to_minor: the dimensions, the outermost first.
+    """
+
+    def __init__(self, major_to_minor: Sequence[int]) -> None:
+        self.major_to_minor = tuple(major_to_minor)
+
+    def __repr__(self) -> str:
+        return f"Layout(major_to_minor={self.major_to_minor})"
+
+
+class Format:
+    """A layout and a sharding. No array has one here: `device_put` goes by its sharding."""
+
+    __slots__ = ("layout", "sharding")
+
+    def __init__(self, layout: object = None, sharding: Sharding | None = None) -> None:
+        self.layout = layout
+        self.sharding = sharding
+
+    def __repr__(self) -> str:
+        return f"Format(layout={self.layout!r}, sharding={self.sharding!r})"

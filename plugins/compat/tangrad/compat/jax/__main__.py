@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tangrad._compat.installation import install
+from tangrad._compat.finder import install
 
 USAGE = "usage: python -m tangrad.compat.jax (program.py | -m module) [arguments of the program]"
 

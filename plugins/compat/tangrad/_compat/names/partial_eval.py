@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tangrad._compat.names.extend.linear_util import WrappedFun
+from tangrad._compat.names.linear_util import WrappedFun
 from tangrad.autodiff import TapeTracer
 from tangrad.core import AbstractValue, ClosedJaxpr, Literal, trace_to_closed_jaxpr
 from tangrad.core import dce_jaxpr as dce_jaxpr
@@ -55,7 +55,7 @@ def trace_to_jaxpr_dynamic(
     Returns: the jaxpr, the types of its results, and the values of its constants.
 
     >>> import tangrad
-    >>> from tangrad._compat.names.extend.linear_util import wrap_init
+    >>> from tangrad._compat.names.linear_util import wrap_init
     >>> jaxpr, out_avals, consts = trace_to_jaxpr_dynamic(wrap_init(lambda x: [x * 2]), [tangrad.typeof(1.0)])
     >>> print(jaxpr)
     { lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }

@@ -1,5 +1,0 @@
-"""`jax._src.dispatch`: waiting for side effects."""
-
-from tangrad import effects_barrier as wait_for_tokens
-
-__all__ = ["wait_for_tokens"]

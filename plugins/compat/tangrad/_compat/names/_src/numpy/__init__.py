@@ -1,1 +1,0 @@
-"""`jax._src.numpy`: the modules that `jax.numpy` is made of there."""

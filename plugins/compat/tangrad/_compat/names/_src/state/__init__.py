@@ -1,1 +1,0 @@
-"""`jax._src.state`: the types of references."""

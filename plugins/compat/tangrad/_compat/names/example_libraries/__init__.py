@@ -1,1 +1,0 @@
-"""`jax.example_libraries`: what Tangrad's has not."""

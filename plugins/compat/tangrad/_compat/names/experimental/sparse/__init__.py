@@ -1,1 +1,0 @@
-"""`jax.experimental.sparse`: what Tangrad's has not."""

@@ -1,1 +1,0 @@
-"""`jax.extend`: what packages that extend jax take from it."""

@@ -1,1 +1,0 @@
-"""`jax.interpreters`: the tables of rules that packages with primitives fill."""
