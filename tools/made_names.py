@@ -203,7 +203,7 @@ TYPES = {
     "Axis": "tangrad.typing",
     "DTypeLike": "tangrad.typing",
     "Key": "tangrad.typing",
-    "Layer": "tangrad._scipy.example_libraries.activations",
+    "Layer": "tangrad._scipy.layers",
     "ScatterDimensionNumbers": "tangrad.lax",
     "Sequence": "collections.abc",
     "Shape": "tangrad.typing",

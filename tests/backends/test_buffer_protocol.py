@@ -284,15 +284,15 @@ def test_the_address_holds_as_long_as_the_array():
 
 
 def test_copies_go_with_their_arrays():
-    from tangrad._numpy import addresses
+    from tangrad._numpy import methods
 
     gc.collect()
-    before = len(addresses._in_order)
+    before = len(methods._in_order)
     x = np.arange(6.0).reshape(2, 3).T[::-1]
-    assert x.ctypes.data == x.ctypes.data and len(addresses._in_order) <= before + 1
+    assert x.ctypes.data == x.ctypes.data and len(methods._in_order) <= before + 1
     del x
     gc.collect()
-    assert len(addresses._in_order) == before
+    assert len(methods._in_order) == before
 
 
 def test_c_functions_take_it():

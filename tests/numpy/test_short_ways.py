@@ -14,7 +14,7 @@ from tangrad._numpy import nan_reductions
 from tangrad._numpy.conversion import stacked
 from tangrad._numpy.fusing import SEQUENCE_LIMIT
 from tangrad._numpy.indexing import _parts
-from tangrad._scipy import resampling
+from tangrad._scipy import interpolation
 from tangrad.core import EVAL_TRACE
 from tangrad.core.backends import forget_direct_calls
 
@@ -201,7 +201,7 @@ def test_nan_reductions_take_masks_and_refuse_what_is_no_array():
 @pytest.mark.parametrize("method", ["nearest", "linear", "cubic", "lanczos3"])
 def test_resizing_is_one_operation(method, shape):
     image = tnp.asarray(np.arange(9.0, dtype="float32").reshape(3, 3))
-    assert resampling.resize.fused.name == "resize_image"
+    assert interpolation.resize.fused.name == "resize_image"
     found = tangrad.image.resize(image, shape, method)
     traced = tangrad.jit(lambda x: tangrad.image.resize(x, tuple(shape), method))(image)
     assert found.shape == tuple(shape) and np.allclose(np.asarray(found), np.asarray(traced), atol=1e-5)

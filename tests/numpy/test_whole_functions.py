@@ -8,16 +8,16 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import use_backend
-from tangrad._numpy import nan_reductions, norms, numerical, positions, set_operations
+from tangrad._numpy import matrix_factors, nan_reductions, numerical, searching, set_operations
 from tangrad._numpy.fusing import Fused, as_one
 from tangrad.core import rule_table
 
 UNIVERSAL = (
     "floor_divide", "remainder", "copysign", "fmax", "fmin", "heaviside", "hypot", "logaddexp", "logaddexp2",
 )  # fmt: skip
-WHOLE = (numerical.interpolation, numerical.convolve, numerical.correlate, positions.unravel_index)
+WHOLE = (numerical.interpolation, numerical.convolve, numerical.correlate, searching.unravel_index)
 WHOLE += tuple([getattr(tnp, name) for name in ("trunc", *UNIVERSAL)])
-WHOLE += (set_operations.isin, nan_reductions.nanmax, nan_reductions.nanmin, norms.norm)
+WHOLE += (set_operations.isin, nan_reductions.nanmax, nan_reductions.nanmin, matrix_factors.norm)
 POINTS = np.float32([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.5, 7.0, np.inf, np.nan])
 ORDERED = {
     "increasing": np.float32([0.0, 1.0, 2.0, 4.0, 7.0]),

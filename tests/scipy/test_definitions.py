@@ -13,10 +13,9 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad._scipy import special_functions
+from tangrad._scipy import continuous_distributions, discrete_distributions, special_functions, vector_distributions
 from tangrad._scipy.definitions import defined
-from tangrad._scipy.distributions import continuous, discrete, vectors
-from tangrad._scipy.distributions.records import (
+from tangrad._scipy.distribution_records import (
     CHANCE,
     COUNT,
     FRACTION,
@@ -124,7 +123,7 @@ def test_a_definition_makes_a_function():
 # --- What is made of the record of a distribution ---
 
 
-MODULES_OF_RECORDS = (continuous, discrete, vectors)
+MODULES_OF_RECORDS = (continuous_distributions, discrete_distributions, vector_distributions)
 distributions = {
     record.name: record
     for module in MODULES_OF_RECORDS

@@ -8,8 +8,8 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import enable_x64, use_backend
-from tangrad._scipy.distributions import continuous, discrete
-from tangrad._scipy.distributions.records import Distribution
+from tangrad._scipy import continuous_distributions, discrete_distributions
+from tangrad._scipy.distribution_records import Distribution
 from tangrad.scipy import stats
 from tests.primitives import reference
 
@@ -21,7 +21,7 @@ PROBABILITIES = np.array([0.0, 1e-9, 0.1, 0.5, 0.83, 1.0, 1.1])
 
 RECORDS = {
     name: record
-    for name, record in sorted({**vars(continuous), **vars(discrete)}.items())
+    for name, record in sorted({**vars(continuous_distributions), **vars(discrete_distributions)}.items())
     if isinstance(record, Distribution)
 }
 # distribution -> its parameters before loc and scale, as lists to be combined with each place.
@@ -90,8 +90,8 @@ def test_derivatives_agree_with_finite_differences(name, part):
         arguments += INSIDE[name][1:]
     if part == "entropy":
         arguments = [2.7]
-    discrete = next(iter(inspect.signature(function).parameters)) == "k"
-    held = {0} if discrete else set()
+    discrete_distributions = next(iter(inspect.signature(function).parameters)) == "k"
+    held = {0} if discrete_distributions else set()
     if part.endswith(("cdf", "sf")):
         held |= set(HELD.get(name, ()))
     if name in ("binom", "betabinom"):

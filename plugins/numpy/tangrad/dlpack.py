@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._numpy.memory_and_files import from_dlpack as _from_dlpack
+from tangrad._numpy.text_and_files import from_dlpack as _from_dlpack
 from tangrad.core import Array, dtypes
 
 if TYPE_CHECKING:

@@ -22,14 +22,14 @@ from tangrad._numpy.operands import (
     is_inexact,
     is_kind,
     literal_like,
+    of_known_type,
     operand,
     promote_inexact,
     promote_numeric,
     select,
 )
 from tangrad._numpy.operations import numerical
-from tangrad._numpy.refusals import check_promotion
-from tangrad._numpy.weak_types import of_known_type
+from tangrad._numpy.settings import check_promotion
 from tangrad.core import EVAL_TRACE, Array, dtypes, filter_traceback, own_boundary, thread, transfers
 from tangrad.extend.lax import (
     RoundingMethod,

@@ -16,16 +16,6 @@ from tangrad._numpy.arithmetic import divide, power
 from tangrad._numpy.at_misuse import METHODS, NeedsIndex, NeedsMethod
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.fusing import Fused
-from tangrad._numpy.index_components import (
-    axes_before,
-    batch_shape,
-    index_component,
-    index_vectors,
-    kept_dimensions,
-    position_dtype,
-    result_layout,
-    wrapped,
-)
 from tangrad._numpy.index_parsing import (
     ARRAY,
     FULL,
@@ -36,10 +26,18 @@ from tangrad._numpy.index_parsing import (
     SLICE,
     Entry,
     Window,
+    axes_before,
+    batch_shape,
     extent,
+    index_component,
+    index_vectors,
     is_full,
+    kept_dimensions,
     parse,
+    position_dtype,
+    result_layout,
     without_scalar_masks,
+    wrapped,
 )
 from tangrad._numpy.indexing import IndexPlan, parsed_mode, planned, replanned, take_index
 from tangrad._numpy.operands import BOOL, PYTHON_SCALARS, broadcast_to_shape, convert, is_array_like

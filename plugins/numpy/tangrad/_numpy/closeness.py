@@ -23,7 +23,7 @@ from tangrad._numpy.operands import (
     promote_numeric,
 )
 from tangrad._numpy.reductions import all as all_of
-from tangrad._numpy.refusals import check_promotion
+from tangrad._numpy.settings import check_promotion
 from tangrad.core import Array, dtypes
 from tangrad.extend.lax import abs_p, and_p, eq_p, le_p, mul_p, or_p, sub_p
 from tangrad.typing import ArrayLike, Value

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._numpy.accumulation import as_added, counting_dtype
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.logic import isnan
 from tangrad._numpy.operands import (
@@ -20,6 +19,7 @@ from tangrad._numpy.operands import (
     select,
     user_dtype,
 )
+from tangrad._numpy.reduced_axes import as_added, counting_dtype
 from tangrad._numpy.shapes import ravel
 from tangrad.core import Array, Primitive, dtypes
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, cumprod_p, cumsum_p

@@ -11,18 +11,6 @@ import numpy as np
 
 from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import Fused
-from tangrad._numpy.index_components import (
-    as_dtype,
-    batch_shape,
-    common_batch,
-    host_indices,
-    index_component,
-    index_vectors,
-    kept_dimensions,
-    position_dtype,
-    result_layout,
-    wrapped,
-)
 from tangrad._numpy.index_parsing import (
     ARRAY,
     INSIDE,
@@ -33,11 +21,21 @@ from tangrad._numpy.index_parsing import (
     WINDOW,
     Entry,
     Window,
+    as_dtype,
+    batch_shape,
+    common_batch,
     extent,
+    host_indices,
+    index_component,
+    index_vectors,
     is_full,
+    kept_dimensions,
     parse,
+    position_dtype,
+    result_layout,
     static_position,
     without_scalar_masks,
+    wrapped,
 )
 from tangrad._numpy.operands import BOOL, INT32
 from tangrad._numpy.shapes import expand_dims, reshaped

@@ -21,7 +21,7 @@ from tangrad._numpy.operands import (
     refuse_out,
     user_dtype,
 )
-from tangrad._numpy.refusals import check_dtypes
+from tangrad._numpy.settings import check_dtypes
 from tangrad._numpy.shapes import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel
 from tangrad.core import EVAL_TRACE, Array, Tracer, thread
 from tangrad.extend.lax import concatenate_p, split_p, squeeze_p

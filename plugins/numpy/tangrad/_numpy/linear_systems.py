@@ -15,16 +15,14 @@ from tangrad._numpy.creation import eye, zeros
 from tangrad._numpy.dtype_functions import finfo
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.matrices import diagonal
-from tangrad._numpy.matrix_factors import svd, svdvals
-from tangrad._numpy.matrix_operands import inexact_matrix, real_dtype, square_matrix
-from tangrad._numpy.norms import norm
+from tangrad._numpy.matrix_factors import inexact_matrix, norm, real_dtype, square_matrix, svd, svdvals
 from tangrad._numpy.operands import check_array_like, index_argument, shape_of
 from tangrad._numpy.products import matmul
 from tangrad._numpy.reductions import max as maximum_of
 from tangrad._numpy.reductions import prod as product_of
 from tangrad._numpy.reductions import sum as sum_of
-from tangrad._numpy.refusals import check_dtypes, check_rank_promotion
 from tangrad._numpy.selection import where
+from tangrad._numpy.settings import check_dtypes, check_rank_promotion
 from tangrad._numpy.shapes import broadcast_to
 from tangrad.core import Array, dtypes, transfers
 from tangrad.extend import lax

@@ -1,16 +1,9 @@
-"""Makers of the functions of one and two operands that work element by element.
-
-A function of two operands has two forms. The public one raises for what is no array. The operator, which arrays call
-for `x + y`, answers NotImplemented to values that it does not know, so that Python asks the other operand.
-
-Most calls have two operands of one type, or an array and a Python number: such go to the primitive after one or two
-look-ups, without the 0.1 µs of `bind`. (Promotion and broadcasting in general cost ten times as much as those.)
-"""
+"""Makers of the functions of one and two operands that work element by element."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import Fused, fused_pair
@@ -25,11 +18,60 @@ from tangrad._numpy.operands import (
     operand,
     promote_inexact,
     scalar_operands,
+    strong,
 )
-from tangrad._numpy.weak_types import strong
 from tangrad.core import EVAL_TRACE, Array, Primitive, api_boundary, filter_traceback, own_boundary, thread
 from tangrad.core.arguments import can_represent_array
-from tangrad.typing import ArrayLike, Value
+from tangrad.typing import ArrayLike, Axis, DTypeLike, Value
+
+# --- What type checkers know of the universal functions: plain functions that have methods as attributes --------------
+
+
+class Ufunc(Protocol):
+    @property
+    def __name__(self) -> str: ...
+    @property
+    def nin(self) -> int: ...
+    @property
+    def nout(self) -> int: ...
+    @property
+    def nargs(self) -> int: ...
+    @property
+    def identity(self) -> Any: ...
+
+
+class UnaryUfunc(Ufunc, Protocol):
+    def __call__(self, x: ArrayLike, /) -> Array: ...
+    def at(self, a: ArrayLike, indices: Any, /, *, inplace: Literal[False]) -> Array: ...
+
+
+class BinaryUfunc(Ufunc, Protocol):
+    def __call__(self, x: ArrayLike, y: ArrayLike, /) -> Array: ...
+    def reduce(
+        self,
+        a: ArrayLike,
+        axis: Axis = 0,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
+    ) -> Array: ...
+    def accumulate(self, a: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None, out: None = None) -> Array: ...
+    def reduceat(
+        self, a: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None, out: None = None
+    ) -> Array: ...
+    def at(self, a: ArrayLike, indices: Any, b: ArrayLike, /, *, inplace: Literal[False]) -> Array: ...
+    def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array: ...
+
+
+# --- Makers of the functions of one and two operands that work element by element -------------------------------------
+# A function of two operands has two forms. The public one raises for what is no array. The operator, which arrays call
+# for `x + y`, answers NotImplemented to values that it does not know, so that Python asks the other operand.
+#
+# Most calls have two operands of one type, or an array and a Python number: such go to the primitive after one or two
+# look-ups, without the 0.1 µs of `bind`. (Promotion and broadcasting in general cost ten times as much as those.)
+
 
 PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for others
 

@@ -6,8 +6,9 @@ function itself, which then gets the array as its first argument.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +19,10 @@ from tangrad.core import EVAL_TRACE, Array, Tracer, dtypes, thread, transfers
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import bitcast_convert_type_p, complex_p
 from tangrad.typing import ArrayLike, DType, DTypeLike
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
+
 
 _CHUNK = 64
 _API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -223,3 +228,31 @@ def round_operator(x: Any, digits: int | None = None) -> Array:
     """`round(x)` is an integer, as in Python; `round(x, digits)` keeps the dtype."""
     rounded = public.round(x, 0 if digits is None else digits)
     return public.astype(rounded, int) if digits is None else rounded
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `x.ctypes`: the address of an array's contents, for C functions and for libraries that ask for it (safetensors).
+
+
+# Contents in order, of arrays whose own memory is not; by the array's id, and for as long as it lives.
+_in_order: dict[int, np.ndarray] = {}
+
+
+@property  # type: ignore[misc]  # a property of arrays: the kernel binds it
+def ctypes(self: Any) -> Any:
+    """The address of the contents, row after row, as NumPy's arrays have it: `x.ctypes.data`.
+
+    It must not be written to, and holds as long as the array. Where the memory is on another device, on several, or in
+    another order, it is that of a copy. Raises TypeError for typed keys and traced arrays.
+    """
+    contents = np.asarray(self.__array__(), order="C")
+    return (_held(self, contents) if contents.flags.owndata else contents).ctypes
+
+
+def _held(owner: Value, contents: np.ndarray) -> np.ndarray:
+    """The copy that was made first: its address was handed out."""
+    key = id(owner)
+    found = _in_order.setdefault(key, contents)
+    if found is contents:
+        weakref.finalize(owner, _in_order.pop, key, None).atexit = False
+    return found

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, overload
 
 import numpy as np
 
-from tangrad._numpy.refusals import check_rank_promotion, shape_of
+from tangrad._numpy.settings import check_rank_promotion, shape_of
 from tangrad.core import Array, Literal, ShapedArray, Tracer, as_array, as_operand, dtypes, literal, thread
 from tangrad.core.arguments import as_size, can_represent_array, is_symbolic
 from tangrad.core.caches import register_cache
@@ -449,3 +449,30 @@ def is_inexact(value: Value) -> bool:
 def select(which: Any, on_true: Value, on_false: Value) -> Array:
     """Operands of one dtype chosen by a boolean one; all of one shape, or without dimensions."""
     return select_n_p.bind(which, on_false, on_true)
+
+
+# --- Whether a result is weakly typed: takes the dtype of what it meets, as Python numbers do -------------------------
+
+
+def of_known_type(values: Sequence[ArrayLike], operands: Sequence[Value]) -> Sequence[Value]:
+    """What `values` were promoted to, weakly typed only if all of them are, or have no dimensions.
+
+    A weak result takes the dtype of what it meets: that must not happen to what an array of booleans became, because a
+    Python number was beside it.
+    """
+    if not any([made.aval.weak_type for made in operands]):
+        return operands
+    if all([made.aval.weak_type for made in operands]):
+        if not any([made.aval.shape for made in operands]) or all([dtypes.is_weakly_typed(one) for one in values]):
+            return operands
+    return [strong(made) for made in operands]
+
+
+def strong(value: V) -> V:
+    """An operand not weakly typed."""
+    return convert(value, value.aval.dtype) if value.aval.weak_type else value
+
+
+def strong_if_converted(value: Any, made: Array) -> Value:
+    """What was made of `value`, not weakly typed if that is no float: the result of a conversion has its own dtype."""
+    return made if dtypes.issubdtype(dtypes.dtype_of(value), np.inexact) else strong(made)

@@ -1,13 +1,25 @@
-"""The axes of reductions: which are meant, the parameters that name them, and keeping them with size 1.
-
-Mapped axes that have names (`vmap(..., axis_name=)`, `xmap`) may be among them: a reduction then goes over these, too.
-"""
+"""What reductions are given besides their operand: which axes, which elements, and in which dtype."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tangrad._numpy.operands import array_operand, canonical_axes, canonical_axis, is_sequence, refuse_out
+import numpy as np
+
+from tangrad._numpy.operands import (
+    BOOL,
+    INT32,
+    array_operand,
+    broadcast_all,
+    canonical_axes,
+    canonical_axis,
+    convert,
+    is_sequence,
+    literal,
+    operand,
+    refuse_out,
+    select,
+)
 from tangrad._numpy.shapes import reshaped
 from tangrad.core import Array, Primitive, dtypes, find_primitive, thread
 from tangrad.core.arguments import is_symbolic
@@ -15,7 +27,55 @@ from tangrad.core.caches import FixedParams
 from tangrad.extend.lax import broadcast_in_dim_p, reduce_prod_p
 
 if TYPE_CHECKING:
-    from tangrad.typing import Dimensions, Value
+    from tangrad.typing import ArrayLike, Dimensions, DType, Value
+
+
+# --- In which dtypes sums and products are taken ----------------------------------------------------------------------
+
+
+def counting_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype in which integers and booleans are added up: at least the default integer."""
+    if dtype is BOOL:
+        return dtypes.default_int_dtype()
+    default = (
+        dtypes.default_uint_dtype() if dtypes.issubdtype(dtype, np.unsignedinteger) else dtypes.default_int_dtype()
+    )
+    return dtype if dtype.itemsize >= default.itemsize else default
+
+
+def computation_dtype(dtype: Any) -> np.dtype:
+    """The dtype in which sums of floats are taken: float32 for the 16-bit ones."""
+    if dtypes.issubdtype(dtype, np.floating) and dtype.itemsize < 4:
+        return dtypes.as_dtype("float32")
+    return dtype
+
+
+def as_added(x: Array, dtype: DType) -> Array:
+    """An operand as it is added up to a result of `dtype`: truths, of which arithmetic knows nothing, as 0 and 1."""
+    return convert(convert(x, BOOL), INT32) if dtype is BOOL else convert(x, computation_dtype(dtype))
+
+
+# --- The argument `where` of reductions: which elements count ---------------------------------------------------------
+
+
+def where_mask(name: str, where: ArrayLike) -> Value:
+    """The argument `where` of reductions. Raises ValueError if it is not boolean."""
+    mask = operand(name, where)
+    if mask.aval.dtype is not BOOL:
+        raise ValueError(f"{name}: where must be boolean, got dtype {dtypes.dtype_name(mask.aval.dtype)}")
+    return mask
+
+
+def masked(name: str, x: Value, where: ArrayLike, start: Any) -> Array:
+    """The elements that `where` leaves out replaced by what the reduction starts from."""
+    mask = where_mask(name, where)
+    mask, x = broadcast_all(name, [mask, x])
+    return select(mask, x, literal(start, x.aval.dtype))
+
+
+# --- The axes of reductions: which are meant, the parameters that name them, and keeping them with size 1 -------------
+# Mapped axes that have names (`vmap(..., axis_name=)`, `xmap`) may be among them: a reduction then goes over these,
+# too.
 
 
 _ALL_AXES = tuple([tuple(range(rank)) for rank in range(17)])

@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._numpy.accumulation import as_added, counting_dtype
 from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.logic import truth
-from tangrad._numpy.masks import masked, where_mask
 from tangrad._numpy.operands import (
     BOOL,
     INT32,
@@ -28,13 +26,17 @@ from tangrad._numpy.operands import (
 )
 from tangrad._numpy.reduced_axes import (
     all_axes,
+    as_added,
     axes_params,
     check_not_empty,
+    counting_dtype,
+    masked,
     position_of,
     reduced_along_names,
     reduction_axes,
     size_of_names,
     split_names,
+    where_mask,
     with_kept_axes,
 )
 from tangrad.core import EVAL_TRACE, Array, Primitive, dtypes, thread

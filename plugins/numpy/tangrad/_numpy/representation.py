@@ -22,8 +22,8 @@ from tangrad._numpy.operands import (
     operand,
     promote_inexact,
     select,
+    strong,
 )
-from tangrad._numpy.weak_types import strong
 from tangrad.core import Array, dtypes, literal
 from tangrad.extend.lax import (
     add_p,

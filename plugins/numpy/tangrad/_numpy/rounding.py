@@ -21,13 +21,15 @@ from tangrad._numpy.operands import (
     is_complex,
     is_inexact,
     literal_like,
+    of_known_type,
     operand,
     refuse_out,
     select,
+    strong,
+    strong_if_converted,
 )
 from tangrad._numpy.operations import numerical
 from tangrad._numpy.transcendental import rad2deg
-from tangrad._numpy.weak_types import of_known_type, strong, strong_if_converted
 from tangrad.core import EVAL_TRACE, Array, as_array, dtypes, thread
 from tangrad.core.caches import register_cache
 from tangrad.extend.lax import (

@@ -1,7 +1,4 @@
-"""The scalar types: `tangrad.numpy.float32(3)` makes an array, and `dtype=tangrad.numpy.float32` names the dtype.
-
-They equal NumPy's types of the same names. Those of ml_dtypes are found when one of them is first used.
-"""
+"""The scalar types, `tangrad.numpy.float32(3)`, and numbers with names, `tangrad.numpy.pi`."""
 
 from __future__ import annotations
 
@@ -11,6 +8,21 @@ import numpy as np
 
 from tangrad._numpy.conversion import asarray
 from tangrad.core import Array, api_boundary, dtypes
+
+# --- Numbers with names: `tangrad.numpy.pi`, `inf`, `nan`, … ----------------------------------------------------------
+
+
+pi: float = np.pi
+e: float = np.e
+euler_gamma: float = np.euler_gamma
+inf: float = np.inf
+nan: float = np.nan
+newaxis = None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The scalar types: `tangrad.numpy.float32(3)` makes an array, and `dtype=tangrad.numpy.float32` names the dtype.
+# They equal NumPy's types of the same names. Those of ml_dtypes are found when one of them is first used.
 
 
 class ScalarType(type):

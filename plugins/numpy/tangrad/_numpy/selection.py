@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad._numpy.arithmetic import maximum, minimum
 from tangrad._numpy.fusing import Fused, fusable
-from tangrad._numpy.index_components import wrapped
+from tangrad._numpy.index_parsing import wrapped
 from tangrad._numpy.indexing import getitem, take_index
 from tangrad._numpy.joining import stack
 from tangrad._numpy.logic import truth
@@ -34,7 +34,7 @@ from tangrad._numpy.operands import (
     refuse_out,
 )
 from tangrad._numpy.operands import select as choose_between
-from tangrad._numpy.refusals import check_promotion
+from tangrad._numpy.settings import check_promotion
 from tangrad._numpy.shapes import broadcast_arrays, ravel, reshaped
 from tangrad.core import (
     EVAL_TRACE,

@@ -25,9 +25,9 @@ from tangrad._numpy.operands import (
     is_complex,
     user_dtype,
 )
-from tangrad._numpy.refusals import check_promotion
 from tangrad._numpy.rounding import real
 from tangrad._numpy.selection import where
+from tangrad._numpy.settings import check_promotion
 from tangrad._numpy.shapes import expand_dims
 from tangrad._numpy.transcendental import log10
 from tangrad.core import Array, dtypes, literal

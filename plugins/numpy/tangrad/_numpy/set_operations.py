@@ -22,8 +22,7 @@ from tangrad._numpy.operations import whole_arrays
 from tangrad._numpy.reductions import any as any_of
 from tangrad._numpy.searching import searchsorted
 from tangrad._numpy.selection import nonzero, where
-from tangrad._numpy.set_orders import first_ones, order_of, starts_of
-from tangrad._numpy.sets import check_known, unique
+from tangrad._numpy.sets import check_known, first_ones, order_of, starts_of, unique
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
 from tangrad.core import Array
 from tangrad.core.arguments import is_symbolic

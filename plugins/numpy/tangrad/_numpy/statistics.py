@@ -1,4 +1,4 @@
-"""Means, variances and what is left of them: `tangrad.numpy.mean`, `var`, `average`, `cov`, …"""
+"""Means, variances, what is left of them, and the range: `tangrad.numpy.mean`, `var`, `average`, `minmax`, …"""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from tangrad._numpy.accumulation import computation_dtype
 from tangrad._numpy.fusing import Fused, as_one
 from tangrad._numpy.operands import (
     array_operand,
@@ -23,13 +22,16 @@ from tangrad._numpy.operands import (
     select,
     user_dtype,
 )
-from tangrad._numpy.reduced_axes import split_names
-from tangrad._numpy.reductions import element_count, reduction_axes, sum
+from tangrad._numpy.reduced_axes import computation_dtype, split_names
+from tangrad._numpy.reductions import element_count, max, min, reduction_axes, sum
 from tangrad._numpy.shapes import reshaped
 from tangrad.core import Array, as_array, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import conj_p, div_p, mul_p, real_p, size_operand, sqrt_p, square_p, sub_p
 from tangrad.typing import ArrayLike, Axis, DType, DTypeLike, Value
+
+# --- Means, variances and what is left of them: `tangrad.numpy.mean`, `var`, `average`, `cov`, … ----------------------
+
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["std", "var"], True)
@@ -353,3 +355,53 @@ def _spread_weights(x: Value, weights: Value, axis: Any) -> Value:
     moved = array_operand("average", weights).transpose(order) if len(axes) > 1 else array_operand("average", weights)
     sizes = tuple([size if position in axes else 1 for position, size in enumerate(shape)])
     return broadcast_to_shape(reshaped(moved, sizes), shape)
+
+
+# --- `tangrad.numpy.minmax`: the least and the greatest element together ----------------------------------------------
+
+
+def minmax(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+    where: ArrayLike | None = None,
+) -> tuple[Array, Array]:
+    """Find the least and the greatest element along axes; NaN if there is one.
+
+    Args:
+        a: an array or number.
+        axis: an axis or a sequence of axes; None: all.
+        out: must be None.
+        keepdims: whether the axes stay, with size 1.
+        initial: the greatest that the least can be, and the least that the greatest can be: a pair, or one number for
+            both; needed for axes of size 0 and for `where`.
+        where: a boolean array, broadcast with `a`: which elements count.
+
+    Returns:
+        Two arrays of the dtype of `a` without those axes.
+
+    Raises:
+        TypeError: `a` is no array.
+        ValueError: an axis is out of bounds, repeated, or empty; `initial` is a tuple, but no pair.
+
+    >>> import tangrad
+    >>> tangrad.numpy.minmax(tangrad.numpy.array([1, 3, 2]))
+    (Array(1, dtype=int32), Array(3, dtype=int32))
+    """
+    refuse_out("minmax", out)
+    first, last = _pair(initial)
+    x = operand("minmax", a)
+    return (
+        min(x, axis, keepdims=keepdims, initial=first, where=where),
+        max(x, axis, keepdims=keepdims, initial=last, where=where),
+    )
+
+
+def _pair(initial: Any) -> tuple[Any, Any]:
+    if not isinstance(initial, tuple):
+        return initial, initial
+    if len(initial) != 2:
+        raise ValueError(f"minmax: initial must be a number or a pair, for the least and the greatest, got {initial!r}")
+    return initial

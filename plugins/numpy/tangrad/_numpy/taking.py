@@ -11,7 +11,7 @@ from tangrad._numpy.axes import moveaxis
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.creation import zeros
 from tangrad._numpy.fusing import as_one
-from tangrad._numpy.index_components import from_front, wrapped
+from tangrad._numpy.index_parsing import from_front, wrapped
 from tangrad._numpy.indexing import filling, gathered, getitem, parsed_mode, take_index
 from tangrad._numpy.operands import (
     INT32,

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad._numpy.fusing import fused, fused_pair
 from tangrad._numpy.makers import public_form, unary, unary_inexact
-from tangrad._numpy.operands import align_inexact, is_complex, literal_like, promote_inexact, select
+from tangrad._numpy.operands import align_inexact, is_complex, literal_like, of_known_type, promote_inexact, select
 from tangrad._numpy.operations import numerical
-from tangrad._numpy.weak_types import of_known_type
 from tangrad.core import dtypes
 from tangrad.extend.lax import (
     RoundingMethod,

@@ -26,7 +26,7 @@ from tangrad.core import Array, class_boundary, dtypes
 from tangrad.extend.lax import cumlogsumexp_p, fori_loop, scan
 
 if TYPE_CHECKING:
-    from tangrad._numpy.typed import BinaryUfunc, UnaryUfunc
+    from tangrad._numpy.makers import BinaryUfunc, UnaryUfunc
     from tangrad.typing import DType
 
 

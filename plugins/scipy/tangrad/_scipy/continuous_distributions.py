@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 
 import tangrad.numpy as tnp
-from tangrad._scipy.distributions.records import (
+from tangrad._scipy.distribution_records import (
     FRACTION,
+    HALF_LOG_2PI,
     NOT_NEGATIVE,
     POSITIVE,
     Distribution,
@@ -19,16 +20,17 @@ from tangrad._scipy.distributions.records import (
     complement_of,
     exp_of,
     location,
+    log1p_square,
+    log_complement,
     log_complement_of,
     log_of,
+    of_positive,
     scale,
 )
-from tangrad._scipy.distributions.support import HALF_LOG_2PI, log1p_square, log_complement, of_positive
-from tangrad._scipy.special_functions.bessel_functions import i0e
-from tangrad._scipy.special_functions.beta_functions import betainc, betaln
 from tangrad._scipy.special_functions.entropies import expit, logit, xlog1py, xlogy
 from tangrad._scipy.special_functions.error_functions import log_ndtr, ndtr, ndtri
-from tangrad._scipy.special_functions.gamma_functions import gammainc, gammaincc, gammaln
+from tangrad._scipy.special_functions.gamma_functions import betainc, betaln, gammainc, gammaincc, gammaln
+from tangrad._scipy.special_functions.harmonics import i0e
 from tangrad.core import Array
 
 MADE_FOR = "scipy.stats"

@@ -9,22 +9,23 @@ from __future__ import annotations
 import math
 
 import tangrad.numpy as tnp
-from tangrad._scipy.distributions.records import (
+from tangrad._scipy.distribution_records import (
     CHANCE,
     COUNT,
+    HALF_LOG_2PI,
     NOT_NEGATIVE,
     POSITIVE,
     PROBABILITY,
     Distribution,
     Parameter,
     Support,
+    is_whole,
     location,
+    log_choices,
 )
-from tangrad._scipy.distributions.support import HALF_LOG_2PI, is_whole, log_choices
-from tangrad._scipy.special_functions.beta_functions import betaln
 from tangrad._scipy.special_functions.elementwise import polynomial, sum_of_terms
 from tangrad._scipy.special_functions.entropies import xlog1py, xlogy
-from tangrad._scipy.special_functions.gamma_functions import gammaincc, gammaln
+from tangrad._scipy.special_functions.gamma_functions import betaln, gammaincc, gammaln
 from tangrad.core import Array
 
 MADE_FOR = "scipy.stats"

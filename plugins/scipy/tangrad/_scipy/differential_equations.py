@@ -1,26 +1,148 @@
-"""`odeint`: the states of a system at given times, and the adjoint of that.
-
-The gradient is that of the exact solution, found by integrating a system backwards in time (Chen, Rubanova, Bettencourt
-and Duvenaud, Neural ordinary differential equations, 2018, appendix B): nothing of the way forward is kept but the
-states that were asked for.
-"""
+"""`odeint`: the states of a system of ordinary differential equations at given times, and the adjoint of that."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypedDict, TypeVar, Unpack, overload
+from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import closure_convert, custom_vjp, lax, tree, vjp, vmap
-from tangrad._scipy.ode.dormand_prince import Dynamics, interpolate, step
-from tangrad._scipy.ode.step_sizes import first_size, next_size, norm, scale_of
 from tangrad.core import Array, api_boundary, array_leaves, as_array, dtypes
 from tangrad.flatten_util import ravel_pytree
 from tangrad.typing import ArrayLike, PyTree, Value, Values
+
+# ----------------------------------------------------------------------------------------------------------------------
+# One step of the Runge–Kutta pair of Dormand and Prince, of orders 5 and 4, and its continuous extension. Dormand and
+# Prince, A family of embedded Runge–Kutta formulae, J. Comput. Appl. Math. 6 (1980); the interpolant of order 4 is that
+# of Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, 2nd ed. (1993), section II.6.
+
+
+Dynamics = Callable[[Any, Any], Any]
+
+ORDER = 5
+
+# When each stage is, and what it weights the slopes before it with.
+TIMES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
+STAGES = (
+    (1 / 5,),
+    (3 / 40, 9 / 40),
+    (44 / 45, -56 / 15, 32 / 9),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),  # the last stage is the step itself
+)
+# The weights of order 5 less those of order 4: their sum estimates the error.
+ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
+DENSE = (
+    -12715105075 / 11282082432,
+    0.0,
+    87487479700 / 32700410799,
+    -10690763975 / 1880347072,
+    701980252875 / 199316789632,
+    -1453857185 / 822651844,
+    69997945 / 29380423,
+)
+
+
+class Step(NamedTuple):
+    """A step that was tried.
+
+    Attributes:
+        y: the state at its end.
+        slope: the derivative there, the first slope of the next step.
+        error: the estimated error of each component.
+        interpolant: what `interpolate` needs.
+    """
+
+    y: Any
+    slope: Any
+    error: Any
+    interpolant: tuple[Any, ...]
+
+
+def step(dynamics: Dynamics, y: Value, slope: Value, t: Value, size: Value) -> Step:
+    """Go from `y` at time `t`, where the derivative is `slope`, a step further."""
+    along = size.astype(y.dtype)
+    slopes = [slope]
+    for time, weights in zip(TIMES, STAGES, strict=True):
+        end = y + along * _weighted(weights, slopes)
+        slopes.append(dynamics(end, t + time * size))
+    straight = end - y
+    start = along * slopes[0] - straight
+    stop = straight - along * slopes[-1] - start
+    bend = along * _weighted(DENSE, slopes)
+    return Step(end, slopes[-1], along * _weighted(ERROR, slopes), (y, straight, start, stop, bend))
+
+
+def _weighted(weights: tuple[float, ...], slopes: list[Value]) -> Value:
+    total = weights[0] * slopes[0]
+    for weight, slope in zip(weights[1:], slopes[1:], strict=True):
+        if weight:
+            total = total + weight * slope
+    return total
+
+
+def interpolate(interpolant: Values, part: Value) -> Array:
+    """The state within a step, `part` of the way from its beginning (0) to its end (1)."""
+    y, straight, start, stop, bend = interpolant
+    part = tnp.asarray(part).astype(y.dtype)
+    rest = 1 - part
+    return y + part * (straight + rest * (start + part * (stop + rest * bend)))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# How large steps are: Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I (1993), section II.4.
+
+
+SAFETY = 0.9  # the next step is to be accepted even where the error is somewhat larger than estimated
+LEAST, MOST = 0.2, 10.0  # how much smaller or larger the next step may be
+
+
+def norm(values: Value, scale: Value) -> Array:
+    """The root mean square of values in units of `scale`."""
+    if not values.size:
+        return tnp.zeros((), scale.dtype)
+    return tnp.sqrt(tnp.mean((tnp.abs(values) / scale) ** 2))
+
+
+def scale_of(y: Value, other: Value, rtol: Any, atol: Any) -> Array:
+    """How large an error of each component may be."""
+    return atol + rtol * tnp.maximum(tnp.abs(y), tnp.abs(other))
+
+
+def first_size(dynamics: Dynamics, y: Value, slope: Value, t: Value, rtol: Any, atol: Any) -> Array:
+    """A first step whose error is about as large as it may be."""
+    scale = scale_of(y, y, rtol, atol)
+    position, speed = norm(y, scale), norm(slope, scale)
+    is_small = (position < 1e-5) | (speed < 1e-5)
+    guess = tnp.where(is_small, 1e-6, 0.01 * position / tnp.where(is_small, 1.0, speed)).astype(t.dtype)
+    further = dynamics(y + guess.astype(y.dtype) * slope, t + guess)
+    bend = norm(further - slope, scale) / guess
+    largest = tnp.maximum(speed, bend)
+    is_straight = largest <= 1e-15
+    by_order = (0.01 / tnp.where(is_straight, 1.0, largest)) ** (1 / ORDER)
+    size = tnp.where(is_straight, tnp.maximum(1e-6, guess * 1e-3), by_order)
+    return tnp.minimum(100 * guess, size).astype(t.dtype)
+
+
+def next_size(size: Value, error: Value) -> Array:
+    """The size of the next step after one whose error was `error` times what it may be."""
+    is_number = tnp.isfinite(error)
+    known = tnp.where(is_number & (error > 0), error, 1.0)
+    factor = tnp.where(error == 0, MOST, tnp.clip(SAFETY * known ** (-1 / ORDER), LEAST, MOST))
+    factor = tnp.where(error > 1, tnp.minimum(factor, 1.0), factor)
+    return size * tnp.where(is_number, factor, LEAST).astype(size.dtype)
+
+
+# --- `odeint`: the states of a system at given times, and the adjoint of that -----------------------------------------
+# The gradient is that of the exact solution, found by integrating a system backwards in time (Chen, Rubanova,
+# Bettencourt and Duvenaud, Neural ordinary differential equations, 2018, appendix B): nothing of the way forward is
+# kept but the states that were asked for.
+
 
 T = TypeVar("T")
 

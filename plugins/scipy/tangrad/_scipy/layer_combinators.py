@@ -7,7 +7,7 @@ from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad import random
-from tangrad._scipy.example_libraries.activations import Layer
+from tangrad._scipy.layers import Layer
 from tangrad.core import api_boundary
 
 

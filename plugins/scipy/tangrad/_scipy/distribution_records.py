@@ -1,12 +1,4 @@
-"""A distribution, declared once: of the record are made its functions, their signatures, documentation and examples.
-
-A record has formulas of the standardised variable z = (x - loc) / scale and of the parameters of shape. What location
-and scale do to them, what is outside of the support, and that parameters which are none give NaN, is the same for all
-distributions and is in `Distribution._value`. What follows from another function says so (`exp_of("logpdf")`).
-
-Tests take names, parameters and examples from the records; `make dev-refresh` writes of them the entry points and the
-stubs of the public modules, such as `tangrad.scipy.stats.norm`.
-"""
+"""A distribution, declared once: of the record are made its functions, their signatures and documentation."""
 
 from __future__ import annotations
 
@@ -20,12 +12,60 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import tangrad.numpy as tnp
 from tangrad._scipy.definitions import Weakness, reals, written_out
-from tangrad._scipy.distributions.support import is_whole, log_complement
+from tangrad._scipy.special_functions.gamma_functions import betaln
 from tangrad.core import Array
+from tangrad.extend.nn import log1mexp
 from tangrad.extend.numpy import as_one
 
 if TYPE_CHECKING:
     from tangrad.typing import Value
+
+
+# --- What the formulas of several distributions need ------------------------------------------------------------------
+
+
+HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+
+
+def log1p_square(x: Array) -> Array:
+    """log(1 + x²), also where the square would overflow."""
+    large = abs(x) > 1
+    far, near = tnp.where(large, abs(x), 1.0), tnp.where(large, 0.0, x)
+    inverse = 1 / far
+    return tnp.where(large, 2 * tnp.log(far) + tnp.log1p(inverse * inverse), tnp.log1p(near * near))
+
+
+def log_complement(exponent: Array) -> Array:
+    """log(1 - exp(-exponent)), -inf where the exponent is not positive."""
+    positive = exponent > 0
+    return tnp.where(positive, log1mexp(tnp.where(positive, exponent, 1.0)), -math.inf)
+
+
+def is_whole(k: Array) -> Array:
+    """Whether each number is an integer."""
+    return k == tnp.floor(k)
+
+
+def log_choices(n: Array, k: Array) -> Array:
+    """The logarithm of the binomial coefficient."""
+    return -betaln(n - k + 1, k + 1) - tnp.log1p(n)
+
+
+def of_positive(function: Callable[[Array, Array], Array], a: Array, z: Array, at_infinity: float) -> Array:
+    """A function of the positive part, held back from infinity, where infinite `a` have no limit."""
+    endless = z == math.inf
+    return tnp.where(endless, at_infinity, function(a, tnp.where(endless, 1.0, tnp.maximum(z, 0))))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A distribution, declared once: of the record are made its functions, their signatures, documentation and examples.
+# A record has formulas of the standardised variable z = (x - loc) / scale and of the parameters of shape. What location
+# and scale do to them, what is outside of the support, and that parameters which are none give NaN, is the same for all
+# distributions and is in `Distribution._value`. What follows from another function says so (`exp_of("logpdf")`).
+#
+# Tests take names, parameters and examples from the records; `make dev-refresh` writes of them the entry points and the
+# stubs of the public modules, such as `tangrad.scipy.stats.norm`.
+
 
 Formula: TypeAlias = Callable[..., Array]
 Condition: TypeAlias = Callable[..., Any]

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad._scipy.distributions.records import Distribution, Parameter, Unstandardised
-from tangrad._scipy.distributions.support import HALF_LOG_2PI
+from tangrad._scipy.distribution_records import HALF_LOG_2PI, Distribution, Parameter, Unstandardised
 from tangrad._scipy.special_functions.entropies import xlogy
 from tangrad._scipy.special_functions.gamma_functions import gammaln
 from tangrad.core import Array, dtypes

@@ -1,1 +1,0 @@
-"""What `tangrad.numpy.ops` is made of: modules for this distribution alone."""

@@ -1,1 +1,0 @@
-"""What `tangrad.nn.example_libraries` is made of: modules for this distribution alone."""

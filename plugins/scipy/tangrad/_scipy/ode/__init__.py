@@ -1,1 +1,0 @@
-"""Ordinary differential equations: steps, their sizes, and the adjoint of the whole."""
