@@ -82,7 +82,7 @@ LAZY = {
     "tangrad._jit.regions.hook": "loads the pass for the first program that is long enough",
     "tangrad._jit.stages": "loads reports where one is asked for",
     "tangrad._numba.entry": "loads numba for the first loop that pays for it",
-    "tangrad._export.result_types": "loads the type of a result that a file names",
+    "tangrad._export.structures": "loads the type of a result that a file names",
     "tangrad._compat.finder": "imports what a module of the alias stands for when that is imported",
     "tangrad._console.report.entries": "looks into the packages that entries name",
 }
@@ -92,7 +92,7 @@ LAZY = {
 PRIVILEGED = {
     ("tangrad._console.report.entries", "tangrad._core.composition.hook_names"): "lists the groups that exist",
     (
-        "tangrad._compat.names._src.tree_util",
+        "tangrad._compat.names.private",
         "tangrad._core.tree.definition",
     ): "distinguishes types of nodes from others",
     (

@@ -15,8 +15,7 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import export, tree
-from tangrad._export import result_types
-from tangrad._export.compiled import container
+from tangrad._export import compiled_files, structures
 from tangrad.core import backend_names
 from tangrad.experimental import serialize_executable
 
@@ -59,8 +58,8 @@ def small(backend: str) -> bytes:
 
 def edited(data: bytes, **changes) -> bytes:
     """A file with another description, its digest right, sealed with the user's secret."""
-    found = container.unpacked(data)
-    return container.packed({**found.description, **changes}, found.program, None)
+    found = compiled_files.unpacked(data)
+    return compiled_files.packed({**found.description, **changes}, found.program, None)
 
 
 def test_a_program_comes_back(backend) -> None:
@@ -258,7 +257,7 @@ RETURNING = {
 
 
 def test_all_results_of_ours_are_looked_at() -> None:
-    assert {f"tangrad.{name}" for name in RETURNING} == set(result_types.RESULTS)
+    assert {f"tangrad.{name}" for name in RETURNING} == set(structures.RESULTS)
     classes = [kind for kind in tuple.__subclasses__() if kind.__module__.startswith("tangrad.")]
     assert {kind.__name__ for kind in classes if kind.__name__.endswith(("Result", "Results"))} <= set(RETURNING)
 
@@ -332,13 +331,17 @@ def test_damaged_files_are_refused(backend) -> None:
     for number in range(1000):
         damaged = bytearray(data)
         if number % 2:
-            at = draw.integers(container.HEADER_BYTES - 32, container.HEADER_BYTES) if number % 20 == 1 else None
+            at = (
+                draw.integers(compiled_files.HEADER_BYTES - 32, compiled_files.HEADER_BYTES)
+                if number % 20 == 1
+                else None
+            )
             at = draw.integers(len(data)) if at is None else at
             damaged[at] ^= 1 << draw.integers(8)
         else:
             damaged = damaged[: draw.integers(len(data))]
-        in_seal = bytes(damaged[: container.HEADER_BYTES - 32]) == data[: container.HEADER_BYTES - 32] and (
-            bytes(damaged[container.HEADER_BYTES :]) == data[container.HEADER_BYTES :]
+        in_seal = bytes(damaged[: compiled_files.HEADER_BYTES - 32]) == data[: compiled_files.HEADER_BYTES - 32] and (
+            bytes(damaged[compiled_files.HEADER_BYTES :]) == data[compiled_files.HEADER_BYTES :]
         )
         if in_seal and backend == "numpy":  # which is not asked who wrote it
             tangrad.load_compiled(damaged)
@@ -380,7 +383,7 @@ def test_descriptions_that_make_no_sense_are_refused(backend, changes) -> None:
 )
 def test_a_description_is_used_or_refused_whatever_is_in_it(backend, value) -> None:
     data = small(backend)
-    for fact in container.unpacked(data).description:
+    for fact in compiled_files.unpacked(data).description:
         try:
             tangrad.load_compiled(edited(data, **{fact: value}))
         except (ValueError, PermissionError) as error:
@@ -389,7 +392,7 @@ def test_a_description_is_used_or_refused_whatever_is_in_it(backend, value) -> N
 
 def test_a_description_that_is_no_table_is_refused() -> None:
     with pytest.raises(ValueError, match="description"):
-        tangrad.load_compiled(container.packed([1], b"", None), trusted=True)  # type: ignore[arg-type]
+        tangrad.load_compiled(compiled_files.packed([1], b"", None), trusted=True)  # type: ignore[arg-type]
 
 
 # --- who wrote it ----------------------------------------------------------------------------------------------------
@@ -402,7 +405,7 @@ def test_machine_code_of_strangers_is_not_run(caches, monkeypatch, tmp_path) -> 
     with pytest.raises(PermissionError, match="trusted=True"):
         tangrad.load_compiled(data)
     numpy.testing.assert_allclose(tangrad.load_compiled(data, trusted=True)(X), numpy.sin(X) * 2, rtol=1e-6)
-    assert not json.dumps(container.unpacked(data).description).count("secret")
+    assert not json.dumps(compiled_files.unpacked(data).description).count("secret")
 
 
 @needs_xla
@@ -430,7 +433,7 @@ def test_without_a_secret_a_file_is_not_sealed(monkeypatch) -> None:
 @needs_xla
 def test_the_options_of_less_effort_are_in_the_file() -> None:
     made = tangrad.jit(np.sin, backend="xla", compile_effort="fast").lower(X).compile()
-    assert container.unpacked(made.serialize(key=KEY)).description["compiler_options"]
+    assert compiled_files.unpacked(made.serialize(key=KEY)).description["compiler_options"]
 
 
 def test_programs_for_numpy_need_no_trust(monkeypatch, tmp_path) -> None:
@@ -442,16 +445,16 @@ def test_programs_for_numpy_need_no_trust(monkeypatch, tmp_path) -> None:
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs file modes")
 def test_the_secret_is_the_users_alone(caches) -> None:
     key = sha256(b"").digest()
-    first = container._seal(key, None)
-    assert container._seal(key, None) == first != container._UNSEALED
-    secret = caches / container.SECRET
+    first = compiled_files._seal(key, None)
+    assert compiled_files._seal(key, None) == first != compiled_files._UNSEALED
+    secret = caches / compiled_files.SECRET
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600 and [path.name for path in caches.iterdir()] == ["secret"]
     for mode in (0o660, 0o640, 0o604):  # others may have written it, or read it
         secret.chmod(mode)
-        assert container._seal(key, None) == container._UNSEALED
+        assert compiled_files._seal(key, None) == compiled_files._UNSEALED
     secret.chmod(0o600)
     secret.write_bytes(b"cut")
-    assert container._seal(key, None) == container._UNSEALED
+    assert compiled_files._seal(key, None) == compiled_files._UNSEALED
 
 
 # --- JAX's names -----------------------------------------------------------------------------------------------------

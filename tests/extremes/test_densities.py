@@ -11,8 +11,8 @@ import pytest
 
 import tangrad.numpy as tnp
 from tangrad import enable_x64, random, use_backend
-from tangrad._scipy.distributions import continuous, discrete
-from tangrad._scipy.distributions.records import Distribution
+from tangrad._scipy import continuous_distributions, discrete_distributions
+from tangrad._scipy.distribution_records import Distribution
 from tangrad.scipy import stats
 
 # --- The distributions, with ordinary parameters of each: what is compared with SciPy at parameters that are none.
@@ -24,7 +24,7 @@ PROBABILITIES = (np.nan, np.inf, -np.inf, -0.5, 0.0, 1e-9, 0.3, 0.5, 0.9, 1.0, 1
 # Shape parameters, those of the examples; where and scale are the same for all.
 SHAPES: dict[str, dict[str, float]] = {
     name: {one.name: float(value) for one, value in zip(record.shapes, record.at[1:])}
-    for name, record in sorted({**vars(continuous), **vars(discrete)}.items())
+    for name, record in sorted({**vars(continuous_distributions), **vars(discrete_distributions)}.items())
     if isinstance(record, Distribution)
 }
 # Of vectors, in tests of their own.

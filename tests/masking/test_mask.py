@@ -9,7 +9,7 @@ import tangrad
 import tangrad.numpy as tnp
 from tangrad import lax, mask, shapecheck, tree, use_backend
 from tangrad._masking import ShapeError
-from tangrad._symbolic.evaluation import evaluate_shape
+from tangrad._symbolic.solving import evaluate_shape
 from tangrad.core import backend_names
 from tangrad.errors import MissingRuleError
 from tangrad.export import SymbolicScope, symbolic_shape

@@ -289,8 +289,8 @@ small = float(run(20, 0.5))
 print("numba" in sys.modules)
 large = float(run(20_000, 0.5))
 print("numba" in sys.modules)
-from tangrad._numba import running
-print(sum(sum(function.stats.cache_hits.values()) for function in running._functions.values()))
+from tangrad._numba import compiled
+print(sum(sum(function.stats.cache_hits.values()) for function in compiled._functions.values()))
 print(small, large)
 """
 

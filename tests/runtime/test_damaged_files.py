@@ -14,8 +14,7 @@ import tangrad
 import tangrad.numpy as tnp
 from tangrad import export, lax, runtime
 from tangrad import random as random_numbers
-from tangrad._runtime.container import HEADER_BYTES, pack, unpack
-from tangrad._runtime.limits import DEFAULT
+from tangrad._runtime.container import DEFAULT, HEADER_BYTES, pack, unpack
 from tangrad._runtime.reading import SavedProgram
 from tangrad._runtime.saving import sections_of
 from tangrad.core import get_backend

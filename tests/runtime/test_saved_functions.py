@@ -12,8 +12,7 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import enable_x64, lax, random, runtime, tree
-from tangrad._runtime.container import pack, unpack
-from tangrad._runtime.limits import DEFAULT
+from tangrad._runtime.container import DEFAULT, pack, unpack
 from tangrad._runtime.loading import LoadedProgram
 from tangrad._runtime.reading import SavedProgram
 from tangrad._runtime.saving import sections_of

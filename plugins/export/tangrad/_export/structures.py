@@ -1,20 +1,53 @@
-"""The structures of arguments and results in files, as JSON: tuples, lists, dictionaries, None, leaves, and node types
-that their authors registered under a name.
-
-What a file says of a registered node is its name and the bytes that its author wrote of it; the author's own function
-reads them, and no other code runs.
-"""
+"""The structures of arguments and results in files, as JSON."""
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tangrad import tree
-from tangrad._export.result_types import result_type
 from tangrad.core.caches import free_after_fork
 from tangrad.tree_util import PyTreeDef
+
+# --- The named tuples that Tangrad's own functions return, by the names that files give them --------------------------
+
+
+# Name -> where its distribution offers it. A file names none but these, so reading one imports nothing else.
+RESULTS = {
+    "tangrad.EigResult": "tangrad.extend.numpy",
+    "tangrad.EighResult": "tangrad.extend.numpy",
+    "tangrad.QRResult": "tangrad.extend.numpy",
+    "tangrad.SVDResult": "tangrad.extend.numpy",
+    "tangrad.SlogdetResult": "tangrad.extend.numpy",
+    "tangrad.UniqueAll": "tangrad.extend.numpy",
+    "tangrad.UniqueCounts": "tangrad.extend.numpy",
+    "tangrad.UniqueInverse": "tangrad.extend.numpy",
+    "tangrad.ModeResult": "tangrad.extend.scipy",
+    "tangrad.OptimizeResults": "tangrad.extend.scipy",
+    "tangrad.Rotation": "tangrad.extend.scipy",
+}
+
+
+def result_type(name: str) -> type | None:
+    """Return the type of that name. Returns None for other names, and where its distribution is not installed."""
+    module = RESULTS.get(name)
+    if module is None:
+        return None
+    try:
+        found: type = getattr(importlib.import_module(module), name.rpartition(".")[2])
+    except ModuleNotFoundError:
+        return None
+    return found
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The structures of arguments and results in files, as JSON: tuples, lists, dictionaries, None, leaves, and node types
+# that their authors registered under a name.
+# What a file says of a registered node is its name and the bytes that its author wrote of it; the author's own function
+# reads them, and no other code runs.
+
 
 DEPTH = 100
 LEAF = 0

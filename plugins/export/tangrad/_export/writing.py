@@ -1,21 +1,40 @@
-"""Exported programs as bytes: a header of lengths and a digest, a description in JSON, and StableHLO.
-
-docs/export.md has the format. Nothing in a file is executed, unpickled or evaluated; what it claims is compared with
-what there is before memory is taken for it.
-"""
+"""Exported programs as bytes: for XLA as StableHLO, for NumPy as `tangrad.runtime` writes them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 from tangrad._export.shardings import described
 from tangrad._export.structures import described_tree
-from tangrad.core import ShapedArray, dtypes
+from tangrad.core import ClosedJaxpr, ShapedArray, dtypes, get_backend
 from tangrad.dtypes import ExtendedDType
 from tangrad.extend import runtime
+from tangrad.extend.runtime import DEFAULT, SavedProgram, pack, program_sections, unpack
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Exported programs for NumPy as bytes: as `tangrad.runtime` writes them, with flat arguments and results.
+
+
+def written_program(closed: ClosedJaxpr, names: Sequence[str]) -> bytes:
+    """A program, which takes arguments of these names. Raises ArtifactError for what has no form in files."""
+    arguments = ["tuple", ["tuple", *["*"] * len(closed.in_avals)], ["dict"]]
+    results = [f"result[{number}]" for number in range(len(closed.out_avals))]
+    return pack(program_sections(closed, arguments, ["tuple", *["*"] * len(results)], names, results))
+
+
+def read_program(data: bytes | memoryview) -> ClosedJaxpr:
+    """The program of such bytes, all of it checked. Raises ArtifactError for anything else."""
+    return SavedProgram(unpack(data), DEFAULT, get_backend("numpy")).closed
+
+
+# --- Exported programs as bytes: a header of lengths and a digest, a description in JSON, and StableHLO ---------------
+# docs/export.md has the format. Nothing in a file is executed, unpickled or evaluated; what it claims is compared with
+# what there is before memory is taken for it.
+
 
 MAGIC = b"tangrad\xe6"
 # Magic, version, reserved, lengths of description, module, derivative (and, from version 2, program); SHA-256.

@@ -5,7 +5,7 @@ from tangrad.core import door
 __getattr__, __dir__ = door(
     __name__,
     {
-        "tangrad._export.compiled.storing": "StoresPrograms",
+        "tangrad._export.compiled_files": "StoresPrograms",
         "tangrad._export.primitives": "call_exported_p",
     },
 )

@@ -1,4 +1,4 @@
-"""`mask`: a function of arrays of any size, on arrays that are padded to one size."""
+"""`mask` and `shapecheck`: functions of arrays whose sizes are written as names."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tangrad import tree
-from tangrad._masking.errors import ShapeError
-from tangrad._masking.sizes import INT32, Sizes
-from tangrad._masking.specs import for_leaves, parsed
+from tangrad._masking.sizes import INT32, ShapeError, Sizes
 from tangrad._masking.trace import masked_flat
 from tangrad.core import (
+    ShapedArray,
     api_boundary,
     array_leaves,
     as_array,
@@ -23,10 +22,48 @@ from tangrad.core import (
     get_aval,
     is_concrete,
     returned_leaves,
+    trace_to_jaxpr,
 )
 from tangrad.extend.lax import convert_element_type_p
-from tangrad.extend.symbolic import SymbolicScope, evaluate_polynomial, plan, shape_text
+from tangrad.extend.symbolic import SymbolicScope, evaluate_polynomial, plan, shape_text, symbolic_shape
+from tangrad.tree_util import broadcast_prefix, keystr
 from tangrad.typing import ArrayLike, Dimensions, PyTree, Value
+
+# --- Shape specs as strings, for all arguments of a call, in one scope ------------------------------------------------
+
+
+def parsed(spec: str, scope: SymbolicScope, like: Sequence[Any] | None, what: str) -> tuple[Any, ...]:
+    """A spec as a shape. Raises TypeError for what is no string, ValueError for one that cannot be read or does not
+    fit `like`, naming what it is the spec of.
+    """
+    if not isinstance(spec, str):
+        raise TypeError(f"the spec of {what} must be a string such as '(n, m)', got {spec!r} of {type(spec).__name__}")
+    text = spec.strip()
+    inside = text[1:-1] if text.startswith("(") and text.endswith(")") and _is_pair(text) else text
+    try:
+        return symbolic_shape(inside.strip().rstrip(","), scope=scope, like=like)
+    except ValueError as error:
+        raise ValueError(f"the spec {spec!r} of {what} does not fit: {error}") from None
+
+
+def _is_pair(text: str) -> bool:
+    """Whether the first parenthesis is closed by the last."""
+    depth = 0
+    for position, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if not depth:
+            return position == len(text) - 1
+    return False
+
+
+def for_leaves(specs: Any, values: Any, what: str) -> list[tuple[str, Any]]:
+    """For each leaf of `values` what it is called, and its spec, of which one may stand for a whole subtree."""
+    names = [what + keystr(path) for path, _ in tree.leaves_with_path(values)]
+    return list(zip(names, broadcast_prefix(specs, values), strict=True))
+
+
+# --- `mask`: a function of arrays of any size, on arrays that are padded to one size ----------------------------------
+
 
 R = TypeVar("R")
 
@@ -153,3 +190,55 @@ def _expected(spec: str, shape: Dimensions, scope: SymbolicScope, name: str) -> 
         return parsed(spec, scope, shape if (isinstance(spec, str) and "_" in spec) or spec == "..." else None, name)
     except ValueError as error:
         raise ShapeError(str(error)) from None
+
+
+# --- `shapecheck`: what is written of a function's shapes, compared with what the function does -----------------------
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def shapecheck(in_shapes: Any, out_shape: Any) -> Callable[[F], F]:
+    """Make a decorator that compares the shape of a function's result with what is written, when it is defined.
+
+    The function is traced once, for arguments of these shapes and dtype float32, with sizes that may be any; nothing is
+    computed. It is returned as it is.
+
+    Args:
+        in_shapes: for each argument its shape as a string, as `mask` takes it, or a tree of them.
+        out_shape: likewise for the result; `_` for any size.
+
+    Raises:
+        ShapeError: for a result of another shape than `out_shape`.
+        ValueError: for a spec that cannot be read; and whatever the function raises for arguments of these shapes.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> @tangrad.shapecheck(["(m, n)", "n"], "m")
+    ... def matvec(A, b):
+    ...     return np.dot(A, b)
+    >>> matvec(np.ones((2, 3)), np.ones(3))
+    Array([3., 3.], dtype=float32)
+    """
+
+    @api_boundary
+    def check(fun: F) -> F:
+        if not callable(fun):
+            raise TypeError(f"shapecheck expects a function, got {fun!r} of type {type(fun).__name__}")
+        scope = SymbolicScope()
+        specs, structure = tree.flatten(tuple(in_shapes) if isinstance(in_shapes, list) else in_shapes)
+        names = ["args" + keystr(path) for path, _ in tree.leaves_with_path(structure.unflatten(specs))]
+        shapes = [parsed(spec, scope, None, name) for spec, name in zip(specs, names, strict=True)]
+        returned: list[Any] = []
+
+        def flat(*tracers: Value) -> list[Value]:
+            outs, out_tree = returned_leaves(fun(*structure.unflatten(tracers)), "shapecheck: the function")
+            returned.append(out_tree)
+            return outs
+
+        jaxpr, _ = trace_to_jaxpr(flat, [ShapedArray(shape, np.dtype("float32")) for shape in shapes], "shapecheck")
+        found = returned[0].unflatten([ShapeLeaf(aval.shape) for aval in jaxpr.out_avals])
+        check_result(out_shape, found, scope)
+        return fun
+
+    return check

@@ -1,4 +1,4 @@
-"""The sizes of one call of a masked function: of each dimension variable the padded size, and the logical one."""
+"""The sizes of one call of a masked function, and the error of shapes that are not what is written of them."""
 
 from __future__ import annotations
 
@@ -28,6 +28,26 @@ from tangrad.extend.symbolic import INTEGERS, Arithmetic, evaluate
 
 if TYPE_CHECKING:
     from tangrad.typing import Value
+
+
+# --- The error of shapes that are not what is written of them ---------------------------------------------------------
+
+
+class ShapeError(ValueError):
+    """A function's result has another shape than its spec says.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> tangrad.shapecheck(["(m, n)", "n"], "n")(lambda A, b: np.dot(A, b))
+    Traceback (most recent call last):
+        ...
+    tangrad._masking.sizes.ShapeError: the result is of shape (m,), but its spec 'n' says (n,)
+    """
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The sizes of one call of a masked function: of each dimension variable the padded size, and the logical one.
+
 
 INT32 = np.dtype("int32")
 

@@ -1,15 +1,17 @@
-"""The trace of masked functions: its values are padded arrays, whose types have the symbolic sizes that count."""
+"""The trace of masked functions, and the rule kind that it works by."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tangrad._masking.rule_helpers import FORMS
 from tangrad._masking.sizes import Sizes
 from tangrad.core import (
     ClosedJaxpr,
     DerivedRule,
     Primitive,
+    RuleKind,
     RuleTrace,
     RuleTracer,
     ShapedArray,
@@ -29,6 +31,11 @@ from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
     from tangrad.typing import Params, Value, Values
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The trace of masked functions: its values are padded arrays, whose types have the symbolic sizes that count.
+
 
 MASK = rule_table("mask")
 Shape = tuple[Any, ...]
@@ -197,3 +204,16 @@ def mask_call(primitive: Primitive) -> Callable[..., Any]:
         return tuple(outs)
 
     return rule
+
+
+# --- The rule kind that masking owns ----------------------------------------------------------------------------------
+
+
+mask = RuleKind(
+    "mask",
+    api=1,
+    signature="(args, shapes, *, sizes, **params) -> results",
+    doc="a primitive applied to padded arrays, of which a part counts",
+    derive=mask_by_decomposition,
+    forms={**FORMS, "call": mask_call},
+)

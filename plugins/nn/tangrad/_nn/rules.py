@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tangrad._nn import gated
+from tangrad._nn import primitives
 from tangrad._nn import primitives as p
-from tangrad._nn.gated import number_like
+from tangrad._nn.primitives import number_like
 from tangrad.core import Array, RuleSet
 from tangrad.extend.lax import (
     bitwise_and,
@@ -61,10 +61,10 @@ for _primitive, _derivative in {
     p.softplus_p: lambda t, answer, x: mul(t, logistic(x)),
     p.log1mexp_p: lambda t, answer, x: mul(t, _inverse_of_expm1(x)),
     p.softmax_p: _softmax,
-    p.silu_p: lambda t, answer, x: mul(t, gated.silu_slope(x)),
-    p.mish_p: lambda t, answer, x: mul(t, gated.mish_slope(x, p.softplus_p.bind(x))),
-    p.gelu_p: lambda t, answer, x: mul(t, gated.gelu_slope(x)),
-    p.gelu_tanh_p: lambda t, answer, x: mul(t, gated.gelu_tanh_slope(x)),
+    p.silu_p: lambda t, answer, x: mul(t, primitives.silu_slope(x)),
+    p.mish_p: lambda t, answer, x: mul(t, primitives.mish_slope(x, p.softplus_p.bind(x))),
+    p.gelu_p: lambda t, answer, x: mul(t, primitives.gelu_slope(x)),
+    p.gelu_tanh_p: lambda t, answer, x: mul(t, primitives.gelu_tanh_slope(x)),
 }.items():
     jvp.form("elementwise", _primitive, using=[_derivative])
 

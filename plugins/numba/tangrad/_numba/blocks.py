@@ -13,8 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._numba.loops import INDENT, Loop, Member, Total, Value, dense
-from tangrad._numba.values import Number, Shape, UnsupportedError, View, code_of, literal
+from tangrad._numba.loops import (
+    INDENT,
+    Loop,
+    Member,
+    Number,
+    Shape,
+    Total,
+    UnsupportedError,
+    Value,
+    View,
+    code_of,
+    dense,
+    literal,
+)
 from tangrad.core import Literal, Var
 
 MOST_ELEMENTS = 1 << 25  # of the working memory of one element type

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._numba.values import CODES, UnsupportedError, code_of
+from tangrad._numba.loops import CODES, UnsupportedError, code_of
 
 Text = Callable[..., str]
 

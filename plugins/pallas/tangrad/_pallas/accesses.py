@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._pallas.memory import unwritten_number
+from tangrad._pallas.interpretation import unwritten_number
 from tangrad.core import Array, api_boundary, as_operand, literal
 from tangrad.extend.lax import slice_p
 from tangrad.extend.references import Slice as Slice

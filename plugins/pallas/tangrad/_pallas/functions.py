@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tangrad import jit, tree
-from tangrad._pallas.blocks import Block, as_block
+from tangrad._pallas.grids import Block, as_block
+from tangrad._pallas.interpretation import Layout, pallas_call_p
 from tangrad._pallas.kernels import index_program, kernel_program, name_of
-from tangrad._pallas.primitives import Layout, pallas_call_p
-from tangrad._pallas.specs import BlockSpec, GridSpec, MemoryRef, no_block_spec
-from tangrad._pallas.unsupported import Unsupported
+from tangrad._pallas.specs import BlockSpec, GridSpec, MemoryRef, Unsupported, no_block_spec
 from tangrad.core import ShapedArray, api_boundary, array_leaves, as_array, as_operand
 from tangrad.tree_util import keystr
 

@@ -1,21 +1,22 @@
-"""Kernels in interpreted form: one loop over the places of the grid, which takes blocks, runs the kernel on them, and
-puts back those that it wrote. What is read stays outside of what the loop carries.
-"""
+"""Kernels in interpreted form: the primitive, and the loop over the places of its grid."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tangrad._pallas.memory import unwritten, unwritten_number
-from tangrad.core import ClosedJaxpr, Literal, eval_jaxpr, literal
+import numpy as np
+
+from tangrad._pallas.grids import Block
+from tangrad.core import ClosedJaxpr, Literal, PrimitiveSet, ShapedArray, as_operand, dtypes, eval_jaxpr, literal
 from tangrad.extend.lax import (
     convert_element_type,
     div,
     dynamic_slice,
     dynamic_update_slice,
     fori_loop,
+    full,
     mul,
     pad_p,
     rem,
@@ -25,7 +26,31 @@ from tangrad.extend.lax import (
 )
 
 if TYPE_CHECKING:
-    from tangrad._pallas.blocks import Block
+    from tangrad.typing import Value
+
+
+# --- Memory that nothing was written to: NaN, the least integer, False ------------------------------------------------
+
+
+def unwritten_number(dtype: Any) -> int | float | bool:
+    """What is read where nothing was written. Raises TypeError for dtypes that kernels do not have."""
+    if dtypes.issubdtype(dtype, np.inexact):
+        return float("nan")
+    if dtypes.issubdtype(dtype, np.integer):
+        return int(dtypes.iinfo(dtype).min)
+    if dtype == np.dtype(bool):
+        return False
+    raise TypeError(f"kernels have no memory of dtype {dtypes.dtype_name(dtype)}: numbers and truth values alone")
+
+
+def unwritten(shape: tuple[int, ...], dtype: Any) -> Value:
+    """An array to which nothing was written."""
+    return as_operand(full(shape, unwritten_number(dtype), dtype))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Kernels in interpreted form: one loop over the places of the grid, which takes blocks, runs the kernel on them, and
+# puts back those that it wrote. What is read stays outside of what the loop carries.
 
 
 def interpreted(
@@ -205,3 +230,57 @@ def _cut(array: Any, block: Block, shape: tuple[int, ...]) -> Any:
     lows = [low for low, _ in block.padding]
     ends = [low + size for low, size in zip(lows, shape, strict=True)]
     return slice_p.bind(array, start_indices=tuple(lows), limit_indices=tuple(ends), strides=None)
+
+
+# --- The primitive of kernels: a program for one place in a grid, and what of each array it gets there ----------------
+
+
+pallas = PrimitiveSet("pallas", api=1)
+
+
+class Layout(NamedTuple):
+    """How many operands there are of each sort, in their order, after the sizes of the grid that are computed.
+
+    Attributes:
+        captured: what the kernel closed over.
+        prefetched: scalars that the index maps get, too.
+        inputs: arrays that are divided into blocks.
+        scratch: references to memory that the kernel has beside operands and results; no operands.
+    """
+
+    captured: int
+    prefetched: int
+    inputs: int
+    scratch: int
+
+
+@pallas.primitive(
+    name="pallas_call",
+    multiple_results=True,
+    weak_type="never",
+    effects=lambda avals, params: params["jaxpr"].effects,
+    decompose=interpreted,
+)
+def pallas_call_p(
+    *avals: ShapedArray,
+    jaxpr: ClosedJaxpr,
+    index_map: ClosedJaxpr,
+    grid: tuple[int | None, ...],
+    blocks: tuple[Block, ...],
+    layout: Layout,
+    out_types: tuple[ShapedArray, ...],
+    aliases: tuple[tuple[int, int], ...],
+    name: str,
+) -> tuple[ShapedArray, ...]:
+    """The results of a kernel that runs at each place of a grid, in order, on blocks of the operands.
+
+    Operands: sizes of the grid where `grid` has None, what the kernel closed over, prefetched scalars, inputs.
+
+    Args:
+        jaxpr: what the kernel closed over, program ids, those sizes, and the values behind all references -> the
+            last value behind each: of prefetched scalars, blocks of inputs, blocks of results, scratch memory.
+        index_map: program ids and prefetched scalars -> where in its array each block starts.
+        blocks: of inputs and of results.
+        aliases: pairs of a prefetched scalar or input, and the result that starts as it.
+    """
+    return out_types

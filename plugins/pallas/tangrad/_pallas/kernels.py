@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad._pallas.blocks import Block
-from tangrad._pallas.grids import Grid, within
+from tangrad._pallas.grids import Block, Grid, within
 from tangrad.core import ClosedJaxpr, ShapedArray, Tracer, as_operand, closed_over_as_arguments
 from tangrad.errors import UnexpectedTracerError
 from tangrad.extend.lax import convert_element_type

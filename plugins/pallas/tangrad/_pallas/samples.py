@@ -8,11 +8,10 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import ShapeDtypeStruct
-from tangrad._pallas.blocks import Element
-from tangrad._pallas.flow import when
 from tangrad._pallas.functions import pallas_call
-from tangrad._pallas.grids import num_programs, program_id
-from tangrad._pallas.primitives import pallas_call_p
+from tangrad._pallas.grids import Element, num_programs, program_id
+from tangrad._pallas.interpretation import pallas_call_p
+from tangrad._pallas.kernel_functions import when
 from tangrad._pallas.specs import VMEM, BlockSpec, PrefetchScalarGridSpec
 from tangrad.conformance import Sample, draw, recorded
 

@@ -9,7 +9,7 @@ on them are turned into values where it is applied.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tangrad._references.indexing import Chain, as_template, chained, fitted, read, written
@@ -18,6 +18,7 @@ from tangrad._references.types import AbstractRef, accesses, is_reference
 from tangrad.core import (
     EVAL_TRACE,
     ClosedJaxpr,
+    Jaxpr,
     Primitive,
     Trace,
     Tracer,
@@ -26,6 +27,7 @@ from tangrad.core import (
     rule_table,
     thread,
     trace_to_closed_jaxpr,
+    trace_to_jaxpr,
 )
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.transformations import call_under, install_trace
@@ -331,3 +333,24 @@ def discharged(closed: ClosedJaxpr, args: Sequence[Any], own: tuple[bool, ...]) 
         return trace_to_closed_jaxpr(run, avals, closed.jaxpr.debug_name or "a function")
 
     return _discharged.get(closed, (own, last), make)  # type: ignore[no-any-return]
+
+
+# --- Functions of references as programs of values: what kernels are traced to ----------------------------------------
+
+
+def value_program(
+    function: Callable[..., Sequence[Any]], avals: Sequence[Any], own: Sequence[bool], name: str
+) -> tuple[Jaxpr, list[Any]]:
+    """The program of a function that takes references where `own` is true; there the program takes their values.
+
+    `avals`: the types of values. The program returns the results, and then the last value behind each reference; what
+    is not written comes out as the variable that it came in as. Beside it the values that the function closed over.
+    """
+
+    def run(*values: Any) -> list[Any]:
+        trace = install_trace(References(thread.trace))
+        cells = [Reference(trace, value) if is_own else value for value, is_own in zip(values, own, strict=True)]
+        outs = function(*cells)
+        return [*outs, *[cell.value for cell, is_own in zip(cells, own, strict=True) if is_own]]
+
+    return trace_to_jaxpr(run, avals, name)

@@ -1,12 +1,39 @@
-"""The rules of references themselves: what is done to the value in the cell, and why there are no others."""
+"""The rules of references, and of what hands them on to a program: the program takes and returns values."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
+from tangrad._references.cells import discharged
 from tangrad._references.indexing import added, from_template, written
 from tangrad._references.primitives import addupdate_p, get_p, swap_p
-from tangrad.core import RuleSet
+from tangrad.core import (
+    EVAL_TRACE,
+    ClosedJaxpr,
+    Literal,
+    Primitive,
+    RuleSet,
+    Var,
+    as_array,
+    eval_jaxpr,
+    find_primitive,
+    thread,
+)
+from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.core.programs import backend_of, program_for, to_arrays
+from tangrad.core.settings import is_checking_values
+from tangrad.extend.custom_rules import remat_p
+from tangrad.extend.jit import jit_p
+from tangrad.extend.lax import cond_p, platform_dependent_p, scan_p, split_list, while_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import Values
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The rules of references themselves: what is done to the value in the cell, and why there are no others.
+
 
 ALL = (get_p, swap_p, addupdate_p)
 
@@ -53,3 +80,244 @@ lower_numpy.not_applicable(_VALUES, *ALL)
 
 lower_xla = RuleSet("lower.xla", api=1)
 lower_xla.not_applicable(_VALUES, *ALL)
+
+
+# --- Operands of programs that are references, and the results that are the values behind them ------------------------
+
+
+def values_of(args: Sequence[Any], own: Sequence[bool]) -> list[Any]:
+    """The operands with values in place of references."""
+    return [arg.value if is_own else arg for arg, is_own in zip(args, own, strict=True)]
+
+
+def check_distinct(name: str, args: Sequence[Any], own: Sequence[bool]) -> None:
+    """Raise ValueError where one reference is two operands of a program, which would see two values of it."""
+    places: dict[int, int] = {}
+    for place, (arg, is_own) in enumerate(zip(args, own, strict=True)):
+        if is_own and places.setdefault(id(arg), place) != place:
+            raise ValueError(
+                f"{name}: one reference, of type {arg.aval.str_short()}, is operand {places[id(arg)]} and operand "
+                f"{place} (what a function closes over counts first): pass it once, and use that argument alone"
+            )
+
+
+def written_places(program: ClosedJaxpr, own: Sequence[bool]) -> dict[int, int]:
+    """Where the references stand that a discharged program writes, each with the position of its last value."""
+    jaxpr, places = program.jaxpr, [place for place, is_own in enumerate(own) if is_own]
+    first = len(jaxpr.outvars) - len(places)
+    return {
+        place: position
+        for position, place in enumerate(places, first)
+        if jaxpr.outvars[position] is not jaxpr.invars[place]  # what is not written comes out as it came in
+    }
+
+
+def keep_values(
+    args: Sequence[Any], own: Sequence[bool], program: ClosedJaxpr, outs: Sequence[Any], is_new: bool = False
+) -> Values:
+    """The results proper, where `outs` are those of a discharged program; what it wrote is in the references now.
+
+    `is_new`: whether a result that is no argument, and no other result, is in memory of its own.
+    """
+    jaxpr = program.jaxpr
+    for place, position in written_places(program, own).items():
+        var, reference = jaxpr.outvars[position], args[place]
+        reference.value = outs[position]
+        reference.alone = (
+            is_new and type(var) is not Literal and var not in jaxpr.invars and jaxpr.outvars.count(var) == 1
+        )
+    return tuple(outs[: len(outs) - sum(own)])
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Calls of a program with references among their operands: the program takes values, and returns the last ones.
+
+
+def _overwriting(program: ClosedJaxpr, args: Sequence[Any], own: Sequence[bool], *, name: str) -> Any:
+    """Outside of all traces: the results of a program that overwrites the arrays that references alone have.
+
+    None where there is no such array.
+    """
+    written = written_places(program, own)
+    given = tuple([place in written and arg.alone for place, arg in enumerate(args)])
+    if True not in given or is_checking_values():
+        return None
+    values = values_of(args, own)
+    backend = backend_of(values)
+    arrays = to_arrays(backend, values)
+    options: dict[str, Any] = {"places": backend.places(arrays), "donated": given}
+    return program_for(program, backend, name, backend.placement(arrays), given, **options).execute(arrays)
+
+
+def _call(primitive: Primitive) -> None:
+    @discharge.rule(primitive)
+    def _(args: Any, own: Any, *, jaxpr: ClosedJaxpr, **others: Any) -> Any:
+        check_distinct(f"{primitive.name} of {others.get('name') or jaxpr.jaxpr.debug_name}", args, own)
+        program = discharged(jaxpr, args, own)
+        compiles = primitive is jit_p and thread.trace is EVAL_TRACE
+        outs = _overwriting(program, args, own, **others) if compiles else None
+        if outs is None:
+            outs = primitive.bind(*values_of(args, own), jaxpr=program, **others)
+        return keep_values(args, own, program, outs, compiles)
+
+
+_call(jit_p)
+_call(remat_p)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Functions with rules of their own. Where nothing is differentiated any more they are what they compute.
+
+
+def _custom_call(primitive: Primitive) -> None:
+    @discharge.rule(primitive)
+    def _(args: Any, own: Any, *, jaxpr: Any, name: str, **others: Any) -> Any:
+        if not all([arg._trace.last for arg, is_own in zip(args, own, strict=True) if is_own]):
+            raise NotImplementedError(
+                f"{name}: a function with derivatives of its own uses a reference from outside, within a program whose "
+                "derivative may be asked for. Read it before, ref[...], pass the value, and write what is returned"
+            )
+        check_distinct(name, args, own)
+        if type(jaxpr) is not ClosedJaxpr:  # the function itself
+            return tuple([as_array(out) for out in jaxpr(*args)])
+        program = discharged(jaxpr, args, own)
+        outs = eval_jaxpr(program.jaxpr, program.consts, *values_of(args, own))
+        return keep_values(args, own, program, [as_array(out) for out in outs])
+
+
+_custom_call(find_primitive("custom_rules.custom_jvp_call"))
+_custom_call(find_primitive("custom_rules.custom_vjp_call"))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Conditionals and loops that use references from outside: what they write is carried along, the rest is a constant.
+
+
+_rearranged = JaxprCache()
+register_cache(_rearranged.clear)
+
+Flags = tuple[bool, ...]
+
+
+def _rearrange(closed: ClosedJaxpr, inputs: Sequence[int], outputs: Sequence[int]) -> ClosedJaxpr:
+    """The program that takes and returns what stands at these positions."""
+    jaxpr, key = closed.jaxpr, (tuple(inputs), tuple(outputs))
+    make = lambda: ClosedJaxpr(
+        jaxpr.replace(invars=[jaxpr.invars[i] for i in inputs], outvars=[jaxpr.outvars[i] for i in outputs]),
+        closed.consts,
+    )
+    return _rearranged.get(closed, key, make)  # type: ignore[no-any-return]
+
+
+def _true(flags: Sequence[bool]) -> list[int]:
+    return [place for place, flag in enumerate(flags) if flag]
+
+
+# --- one of several programs ----------------------------------------------------------------------------------------
+
+
+def _choice(primitive: Primitive, lead: int) -> None:
+    @discharge.rule(primitive)
+    def _(args: Any, own: Flags, *, branches: tuple[ClosedJaxpr, ...], **others: Any) -> Any:
+        check_distinct(primitive.name, args, own)
+        operands, mine = args[lead:], own[lead:]
+        programs = tuple([discharged(branch, operands, mine) for branch in branches])
+        count, places = len(branches[0].out_avals), _true(mine)
+        written = sorted({place for program in programs for place in written_places(program, mine)})
+        kept = [*range(count), *[count + places.index(place) for place in written]]
+        chosen = tuple([_rearrange(p, range(len(mine)), kept) for p in programs])
+        outs = primitive.bind(*args[:lead], *values_of(operands, mine), branches=chosen, **others)
+        for place, out in zip(written, outs[count:], strict=True):
+            operands[place].value = out
+        return tuple(outs[:count])
+
+
+_choice(cond_p, 1)
+_choice(platform_dependent_p, 0)
+
+
+# --- loops ----------------------------------------------------------------------------------------------------------
+
+
+@discharge.rule(scan_p)
+def _scan(args: Any, own: Flags, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **others: Any) -> Any:
+    check_distinct("scan", args, own)
+    _check_constants("scan", own, num_consts)
+    program = discharged(jaxpr, args, own)
+    count, values, written = len(jaxpr.out_avals), values_of(args, own), written_places(program, own)
+    fixed = [place for place in range(num_consts) if place not in written]
+    inputs = [*fixed, *written, *range(num_consts, len(own))]
+    outs = scan_p.bind(
+        *[values[place] for place in inputs],
+        jaxpr=_rearrange(program, inputs, [*written.values(), *range(count)]),
+        num_consts=len(fixed),
+        num_carry=len(written) + num_carry,
+        **others,
+    )
+    for place, out in zip(written, outs):
+        args[place].value = out
+    return tuple(outs[len(written) :])
+
+
+@discharge.rule(while_p)
+def _while(
+    args: Any,
+    own: Flags,
+    *,
+    cond_jaxpr: ClosedJaxpr,
+    body_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
+    body_nconsts: int,
+) -> Any:
+    """The condition may read what the body writes: what is written is carried, and both get it from there."""
+    _check_constants("while_loop", own, cond_nconsts + body_nconsts)
+    cond_consts, body_consts, carry = split_list(args, cond_nconsts, body_nconsts)
+    cond_own, body_own, carry_own = [tuple(flags) for flags in split_list(own, cond_nconsts, body_nconsts)]
+    check_distinct("while_loop: the body", body_consts, body_own)
+    condition = discharged(cond_jaxpr, [*cond_consts, *carry], (*cond_own, *carry_own))
+    body = discharged(body_jaxpr, [*body_consts, *carry], (*body_own, *carry_own))
+    if written_places(condition, (*cond_own, *carry_own)):
+        raise ValueError("while_loop: the condition writes to a reference; write to it in the body, and read it here")
+    count = len(carry)
+    written = written_places(body, (*body_own, *carry_own))
+    carried = {id(body_consts[place]): position for position, place in enumerate(written)}
+    fixed = [place for place in range(body_nconsts) if place not in written]
+    inputs = [*fixed, *written, *range(body_nconsts, body_nconsts + count)]
+    body = _rearrange(body, inputs, [*written.values(), *range(count)])
+    condition, condition_fixed = _condition(condition, cond_consts, count, carried, body_consts, written)
+    outs = while_p.bind(
+        *values_of([cond_consts[p] for p in condition_fixed], [cond_own[p] for p in condition_fixed]),
+        *values_of([body_consts[p] for p in fixed], [body_own[p] for p in fixed]),
+        *[body_consts[place].value for place in written],
+        *carry,
+        cond_jaxpr=condition,
+        body_jaxpr=body,
+        cond_nconsts=len(condition_fixed),
+        body_nconsts=len(fixed),
+    )
+    for place, out in zip(written, outs):
+        body_consts[place].value = out
+    return tuple(outs[len(written) :])
+
+
+def _condition(
+    condition: ClosedJaxpr, consts: Sequence[Any], count: int, carried: dict[int, int], others: Any, written: Any
+) -> tuple[ClosedJaxpr, list[int]]:
+    """The condition that takes its other constants, and then what is carried; which constants those are."""
+    jaxpr = condition.jaxpr
+    fixed = [place for place, const in enumerate(consts) if id(const) not in carried]
+    own = {carried[id(const)]: jaxpr.invars[place] for place, const in enumerate(consts) if id(const) in carried}
+    extra = [own.get(k) or Var(others[place].aval.inner_aval) for k, place in enumerate(written)]
+    invars = [*[jaxpr.invars[place] for place in fixed], *extra, *jaxpr.invars[len(consts) : len(consts) + count]]
+    key = ("condition", tuple(fixed), tuple(carried.get(id(const)) for const in consts), len(written))
+    make = lambda: ClosedJaxpr(jaxpr.replace(invars=invars, outvars=jaxpr.outvars[:1]), condition.consts)
+    return _rearranged.get(condition, key, make), fixed
+
+
+def _check_constants(name: str, own: Flags, count: int) -> None:
+    """Raise TypeError where a reference is no constant of a loop."""
+    for place in _true(own):
+        if place >= count:
+            raise TypeError(
+                f"{name}: a reference is part of what the loop carries or goes through; close over it in the body"
+            )

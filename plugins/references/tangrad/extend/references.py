@@ -5,10 +5,8 @@ from tangrad.core import door
 __getattr__, __dir__ = door(
     __name__,
     {
-        "tangrad._references.cells": "located",
-        "tangrad._references.indexing": "chained read written",
-        "tangrad._references.programs": "value_program",
+        "tangrad._references.cells": "located value_program",
+        "tangrad._references.indexing": "beyond chained read Slice written",
         "tangrad._references.types": "is_reference",
-        "tangrad._references.windows": "Slice beyond",
     },
 )

@@ -1,29 +1,78 @@
-"""The file around a saved program: named sections behind a table, each with its checksum.
-
-    offset  bytes
-    0       8      89 54 47 52 0D 0A 1A 0A
-    8       4      version of this layout: 1
-    12      4      number of sections, at most 64
-    16      8      length of the file
-    24      4      CRC-32 of the bytes before, and of the table
-    28      4      zero
-    32      40 n   the table: for each section its name (16 bytes, ASCII, filled with zeros), its offset (8), its length
-                   (8), its CRC-32 (4), and zero (4)
-
-Sections are in the order of the table, each at the next multiple of 64, with zeros between them; the file ends with the
-last. Integers are little-endian. So every byte is checked: a file that was cut, altered, or put together from two is
-refused. The first bytes show, as those of PNG do, whether a file was sent as text.
-
-Readers pass over sections that they do not know.
-"""
+"""The file around a saved program, how large it may be, and the errors of what is wrong with it."""
 
 from __future__ import annotations
 
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from tangrad._runtime.errors import ArtifactError
+# --- What is wrong with a saved program, or with one that is to be saved ----------------------------------------------
+
+
+class ArtifactError(ValueError):
+    """A program cannot be saved, or a file holds no program that can be run here. The message says why.
+
+    Nothing of a refused file is kept, and none of it has been run.
+
+    >>> from tangrad import runtime
+    >>> runtime.load(b"no program")
+    Traceback (most recent call last):
+        ...
+    tangrad._runtime.container.ArtifactError: not a saved program: the file has 10 bytes, its header alone takes 32
+    """
+
+
+def of_type(value: object) -> str:
+    """A value and its type, for messages, cut where it is long."""
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:57] + '...'} of type {type(value).__name__}"
+
+
+# --- How large a saved program may be, for those who load files of others ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a file may ask for; one that asks for more is refused before anything is allocated for it.
+
+    Attributes:
+        file_bytes: of the whole file.
+        program_bytes: of the section that describes the program; to read it takes some thirty times as much memory.
+        equations: in the program and those nested in it.
+        value_bytes: of any one array that the program takes, computes or returns.
+
+    >>> from tangrad import runtime
+    >>> runtime.Limits(value_bytes=1 << 20).equations
+    100000
+    """
+
+    file_bytes: int = 4 << 30
+    program_bytes: int = 64 << 20
+    equations: int = 100_000
+    value_bytes: int = 4 << 30
+
+
+DEFAULT = Limits()
+
+
+# --- The file around a saved program: named sections behind a table, each with its checksum ---------------------------
+#     offset  bytes
+#     0       8      89 54 47 52 0D 0A 1A 0A
+#     8       4      version of this layout: 1
+#     12      4      number of sections, at most 64
+#     16      8      length of the file
+#     24      4      CRC-32 of the bytes before, and of the table
+#     28      4      zero
+#     32      40 n   the table: for each section its name (16 bytes, ASCII, filled with zeros), its offset (8), its
+#                    length (8), its CRC-32 (4), and zero (4)
+#
+# Sections are in the order of the table, each at the next multiple of 64, with zeros between them; the file ends with
+# the last. Integers are little-endian. So every byte is checked: a file that was cut, altered, or put together from two
+# is refused. The first bytes show, as those of PNG do, whether a file was sent as text.
+#
+# Readers pass over sections that they do not know.
+
 
 MAGIC = b"\x89TGR\r\n\x1a\n"
 VERSION = 1

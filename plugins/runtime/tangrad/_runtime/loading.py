@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad import tree
-from tangrad._runtime.container import HEADER_BYTES, check_header, unpack
-from tangrad._runtime.errors import ArtifactError, of_type
-from tangrad._runtime.limits import DEFAULT, Limits
+from tangrad._runtime.container import DEFAULT, HEADER_BYTES, ArtifactError, Limits, check_header, of_type, unpack
 from tangrad._runtime.reading import SavedProgram
 from tangrad._runtime.requirements import Requirement
 from tangrad.core import Array, Backend, dtypes, get_backend, put

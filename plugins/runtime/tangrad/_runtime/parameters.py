@@ -1,37 +1,146 @@
-"""Parameters of primitives as JSON, and back.
-
-    JSON                         value
-    null, true, 3, "same"        itself
-    [a, b]                       the tuple (a, b)
-    {"float": "0x1.8p+0"}        a float, exactly; also "nan", "inf", "-inf"
-    {"complex": [re, im]}        a complex number, of two such floats
-    {"set": [a, b]}              a frozenset
-    {"dtype": "float32"}         a dtype, or the value of a saved type that is one
-    {"scalar": [dtype, hex]}     a NumPy scalar: its bytes, little-endian
-    {"array": number}            an array without dimensions or with: the constant of that number
-    {"aval": number}             a type: the entry of that number in the table of types
-    {"primitive": number}        a primitive, likewise
-    {"program": number}          a closed jaxpr, likewise: of those before the one that has the parameter
-    {"size": "2*n + 1"}          a size that is found at the call
-    {"saved": [name, parts]}     a value of a registered class: see `saved_types`
-
-What is none of these (a function, a callback) cannot be saved.
-"""
+"""What a saved program has as JSON: parameters, values of registered types, structures of arguments and results."""
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tangrad._runtime.errors import ArtifactError, of_type
-from tangrad._runtime.saved_types import name_of, parts_of, restored
-from tangrad.core import ClosedJaxpr, Primitive, ShapedArray, dtypes
+from tangrad import tree
+from tangrad._runtime.container import ArtifactError, of_type
+from tangrad.core import ClosedJaxpr, Primitive, ShapedArray, composition, dtypes
 from tangrad.core.arguments import is_symbolic
+from tangrad.core.caches import register_cache
 
 if TYPE_CHECKING:
-    from tangrad.typing import DType
+    from tangrad.typing import DType, PyTree
+
+
+# --- Types of parameters that plugins define: how their values are written, and found again by a name -----------------
+# An entry point of group `tangrad.saved_types` names a class; its name is what files call it, its value the class. What
+# is written of a value follows from the class, and no code of a file's is ever run:
+#
+# - an `enum.Enum`: the name of the member;
+# - a `NamedTuple` or a dataclass: the fields, in their order;
+# - another subclass of `tuple`: its items, of which the class makes one;
+# - any other class: what its method `to_saved()` returns, from which its class method `from_saved(value)` makes it.
+#
+# Fields, and what `to_saved` returns, are parameters in turn. `from_saved` gets what a file says: it must raise for
+# what makes no sense.
+
+
+GROUP = "tangrad.saved_types"
+
+_by_class: dict[type, str] = {}
+
+
+def name_of(kind: type) -> str | None:
+    """The name under which values of a class are written, or None where it is not registered."""
+    if not _by_class:
+        for plugin in composition().entries(GROUP):
+            _by_class[plugin.load()] = plugin.name
+    return _by_class.get(kind)
+
+
+register_cache(_by_class.clear)
+
+
+def parts_of(value: Any) -> Any:
+    """What is written of a value of a registered class."""
+    if isinstance(value, enum.Enum):
+        return value.name
+    if hasattr(value, "to_saved"):
+        return value.to_saved()
+    if isinstance(value, tuple):
+        return tuple(value)
+    return tuple([getattr(value, field.name) for field in dataclasses.fields(value)])
+
+
+def restored(name: str, parts: Any) -> Any:
+    """The value of the registered class `name` of which `parts` were written. Raises ArtifactError."""
+    # Without the check an empty name, or one with line breaks, would be looked for in the text of the index.
+    plugin = composition().find(GROUP, name) if name.isprintable() and name.strip() else None
+    if plugin is None:
+        raise ArtifactError(f"the program has a parameter of type {name!r}, which no installed distribution provides")
+    kind = plugin.load()
+    try:
+        if issubclass(kind, enum.Enum):
+            return kind[parts]
+        if hasattr(kind, "from_saved"):
+            return kind.from_saved(parts)
+        if not isinstance(parts, tuple):
+            raise TypeError(f"expected its fields, got {parts!r}")
+        return kind(*parts) if hasattr(kind, "_fields") or dataclasses.is_dataclass(kind) else kind(parts)
+    except Exception as error:
+        raise ArtifactError(f"{parts!r} is no {name}: {error}") from error
+
+
+# --- Structures of arguments and results as JSON, and back ------------------------------------------------------------
+# A leaf is `"*"`, None is null; `["tuple", a, b]`, `["list", a, b]`, and `["dict", key, a, key, b]` with keys that are
+# strings or integers. Other nodes belong to Python code, which a file does not have: hand in dictionaries or tuples.
+
+
+LEAF = "*"
+DEEPEST = 100  # nodes within nodes
+
+
+def written_structure(value: Any, what: str, depth: int = 0) -> str | list[Any] | None:
+    """The structure of a tree, whatever its leaves are. Raises ArtifactError for a node that cannot be written."""
+    if depth > DEEPEST and type(value) in (tuple, list, dict):
+        raise ArtifactError(f"{what} is nested deeper than the {DEEPEST} nodes within nodes that files have")
+    if value is None:
+        return None
+    if type(value) in (tuple, list):
+        return [type(value).__name__, *[written_structure(item, what, depth + 1) for item in value]]
+    if type(value) is dict:
+        if not all([type(key) in (str, int) for key in value]):
+            raise ArtifactError(f"{what} has a dict with keys {list(value)!r}; those of files are strings or integers")
+        keys, _ = tree.flatten({key: key for key in value})  # in the order of the leaves
+        return ["dict", *[part for key in keys for part in (key, written_structure(value[key], what, depth + 1))]]
+    if tree.structure(value).node_data() is None:
+        return LEAF
+    raise ArtifactError(f"{what} has a node of type {type(value).__name__}; files have tuples, lists, dicts and None")
+
+
+def read_structure(value: Any, depth: int = 0) -> PyTree:
+    """A tree of the structure that was written, with `LEAF` for leaves. Raises ArtifactError."""
+    if value is None or value == LEAF:
+        return value
+    if type(value) is not list or not value or depth > DEEPEST:
+        raise ArtifactError(f"no structure of arguments or results is written as {of_type(value)}")
+    kind, *items = value
+    if kind == "dict" and not len(items) % 2 and all([type(key) in (str, int) for key in items[::2]]):
+        found = {key: read_structure(item, depth + 1) for key, item in zip(items[::2], items[1::2])}
+        if len(found) * 2 == len(items):
+            return found
+    if kind == "tuple":
+        return tuple([read_structure(item, depth + 1) for item in items])
+    if kind == "list":
+        return [read_structure(item, depth + 1) for item in items]
+    raise ArtifactError(f"no structure of arguments or results is written as {of_type(value)}")
+
+
+# --- Parameters of primitives as JSON, and back -----------------------------------------------------------------------
+#     JSON                         value
+#     null, true, 3, "same"        itself
+#     [a, b]                       the tuple (a, b)
+#     {"float": "0x1.8p+0"}        a float, exactly; also "nan", "inf", "-inf"
+#     {"complex": [re, im]}        a complex number, of two such floats
+#     {"set": [a, b]}              a frozenset
+#     {"dtype": "float32"}         a dtype, or the value of a saved type that is one
+#     {"scalar": [dtype, hex]}     a NumPy scalar: its bytes, little-endian
+#     {"array": number}            an array without dimensions or with: the constant of that number
+#     {"aval": number}             a type: the entry of that number in the table of types
+#     {"primitive": number}        a primitive, likewise
+#     {"program": number}          a closed jaxpr, likewise: of those before the one that has the parameter
+#     {"size": "2*n + 1"}          a size that is found at the call
+#     {"saved": [name, parts]}     a value of a registered class: see above
+#
+# What is none of these (a function, a callback) cannot be saved.
+
 
 PLAIN = (type(None), bool, int, str)
 

@@ -1,20 +1,16 @@
-"""A program in primitives that can run without the transformations that made it.
-
-Calls of jitted functions, the arithmetic of differentiation and of batching, functions with rules of their own: of all
-these a program that is only to be run keeps the steps. A primitive stays if NumPy has a lowering for it; otherwise its
-rule of kind `portable`, or its decomposition, says what stands for it.
-"""
+"""A program in primitives that can run without the transformations that made it; the rule kind `portable`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tangrad._runtime.errors import ArtifactError
+from tangrad._runtime.container import ArtifactError
 from tangrad.core import (
     ClosedJaxpr,
     Jaxpr,
     Primitive,
+    RuleKind,
     RuleTrace,
     as_operand,
     calls_rules,
@@ -30,6 +26,26 @@ from tangrad.core.transformations import is_operand
 
 if TYPE_CHECKING:
     from tangrad.typing import Params, Values
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The rule kind of saved programs: how what belongs to a transformation is said in primitives that programs carry.
+
+
+portable = RuleKind(
+    "portable",
+    api=1,
+    signature="(*args, **params) -> results",
+    doc="a primitive of a transformation in terms of those that saved programs have",
+    optional=True,
+)
+
+
+# --- A program in primitives that can run without the transformations that made it ------------------------------------
+# Calls of jitted functions, the arithmetic of differentiation and of batching, functions with rules of their own: of
+# all these a program that is only to be run keeps the steps. A primitive stays if NumPy has a lowering for it;
+# otherwise its rule of kind `portable`, or its decomposition, says what stands for it.
+
 
 PORTABLE = rule_table("portable")
 LOWERINGS = rule_table("lower.numpy")

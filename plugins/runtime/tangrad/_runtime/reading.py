@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._runtime import parameters, trees
-from tangrad._runtime.errors import ArtifactError, of_type
-from tangrad._runtime.limits import Limits
+from tangrad._runtime import parameters
+from tangrad._runtime.container import ArtifactError, Limits, of_type
 from tangrad._runtime.requirements import Requirement, check_requirements, find_usable
+from tangrad._runtime.saving import DATA, FORMATS, PROGRAM
 from tangrad._runtime.sizes import ReadSizes, SizesAtCall
-from tangrad._runtime.writing import DATA, FORMATS, PROGRAM
 from tangrad.core import (
     Backend,
     ClosedJaxpr,
@@ -133,7 +132,7 @@ def _fields(value: Any, count: int, what: str) -> list[Any]:
 
 
 def _tree(description: dict[str, Any], name: str, names: str, count: int) -> tuple[Any, list[str]]:
-    found = trees.read(description.get(name))
+    found = parameters.read_structure(description.get(name))
     words = _list(description, names)
     if _leaves(found) != count or len(words) != count or not all([isinstance(word, str) for word in words]):
         raise ArtifactError(f"the program has {count} {name}; their structure and names are of another number")

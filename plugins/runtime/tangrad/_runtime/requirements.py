@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tangrad._runtime.errors import ArtifactError
+from tangrad._runtime.container import ArtifactError
 from tangrad.core import Primitive, composition, find_primitive, rule_table
 
 Requirement = tuple[str, str, str]  # family, distribution, version

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tangrad._runtime.errors import ArtifactError, of_type
+from tangrad._runtime.container import ArtifactError, of_type
 from tangrad.core import ClosedJaxpr, ShapedArray, composition
 from tangrad.core.arguments import first_symbolic, is_symbolic
 from tangrad.core.caches import RecentlyUsed

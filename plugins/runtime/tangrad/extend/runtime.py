@@ -5,12 +5,11 @@ from tangrad.core import door
 __getattr__, __dir__ = door(
     __name__,
     {
-        "tangrad._runtime.container": "pack unpack",
-        "tangrad._runtime.limits": "DEFAULT",
+        "tangrad._runtime.container": "DEFAULT pack unpack",
         "tangrad._runtime.parameters": "NotSavedError dtype_named read written",
         "tangrad._runtime.portability": "portable_program",
         "tangrad._runtime.reading": "SavedProgram",
+        "tangrad._runtime.saving": "program_sections",
         "tangrad._runtime.sizes": "checked_constraints",
-        "tangrad._runtime.writing": "program_sections",
     },
 )

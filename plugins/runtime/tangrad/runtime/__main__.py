@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._runtime.errors import ArtifactError
+from tangrad._runtime.container import ArtifactError
 from tangrad._runtime.loading import LoadedProgram, load
 from tangrad.core import dtypes
 

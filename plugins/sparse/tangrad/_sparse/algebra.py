@@ -16,7 +16,6 @@ from tangrad.core import Array, as_array, is_concrete
 from tangrad.core.arguments import product
 
 if TYPE_CHECKING:
-    from tangrad._sparse.coordinates import BCOO
     from tangrad.typing import Value
 
 Pair = tuple[Any, Any]
@@ -154,7 +153,7 @@ def without_coordinates(data: Value, indices: Value, sizes: Sequence[int], left:
 # --- sums and products -----------------------------------------------------------------------------------------------
 
 
-def reduced(mat: BCOO, axes: Sequence[int]) -> BCOO:
+def reduced(mat: Any, axes: Sequence[int]) -> Any:
     """The sums over dimensions: of dense ones they are computed, of others the coordinates are left out."""
     n_batch, n_sparse = mat.n_batch, mat.n_sparse
     dense = tuple([axis - n_sparse + 1 for axis in axes if axis >= n_batch + n_sparse])
@@ -180,7 +179,7 @@ def _sparse(mat: Any) -> bool:
     return hasattr(mat, "indices") and hasattr(mat, "nse")
 
 
-def dot_general(lhs: Any, rhs: Any, numbers: Any) -> BCOO | Array:
+def dot_general(lhs: Any, rhs: Any, numbers: Any) -> Any:
     """The contraction of two arrays, of which one or both are sparse: dense, or sparse where both are."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     if any([_sparse(one) and one.n_dense for one in (lhs, rhs)]):
@@ -214,7 +213,7 @@ def _rest(ndim: int, *used: Sequence[int]) -> list[int]:
     return [axis for axis in range(ndim) if axis not in taken]
 
 
-def _with_dense(mat: BCOO, dense: Value, numbers: Any) -> Value:
+def _with_dense(mat: Any, dense: Value, numbers: Any) -> Value:
     """Each element times the row of the dense array that it meets, added where it belongs."""
     (contract, dense_contract), (batch, dense_batch) = numbers
     data, indices = unbatched(mat.data, mat.indices)
@@ -231,7 +230,7 @@ def _with_dense(mat: BCOO, dense: Value, numbers: Any) -> Value:
     return to_dense(products, place, (*[mat.shape[axis] for axis in (*batch, *mine)], *shape))
 
 
-def _of_two(lhs: BCOO, rhs: BCOO, numbers: Any) -> BCOO:
+def _of_two(lhs: Any, rhs: Any, numbers: Any) -> Any:
     """Every element of one with every element of the other: those whose coordinates do not meet count as 0."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     (a, a_at), (b, b_at) = unbatched(lhs.data, lhs.indices), unbatched(rhs.data, rhs.indices)
@@ -297,19 +296,19 @@ def matmul(lhs: Any, rhs: Any) -> Array:
     return out
 
 
-def multiplied(mat: BCOO, other: Any) -> BCOO:
+def multiplied(mat: Any, other: Any) -> Any:
     """Element by element: with an array that fits, or a sparse array of the same shape."""
     if _sparse(other):
         return _multiplied_sparse(mat, other)
     return mat.like(mat.data * _met_by("multiply", mat, as_array(other)))
 
 
-def divided(mat: Any, other: Any) -> BCOO:
+def divided(mat: Any, other: Any) -> Any:
     """Element by element by an array that fits; what is not kept stays 0."""
     return mat.like(mat.data / _met_by("divide", mat, other))
 
 
-def _met_by(verb: str, mat: BCOO, other: Value) -> Value:
+def _met_by(verb: str, mat: Any, other: Value) -> Value:
     """The elements of a dense array that the values of a sparse one meet."""
     if not other.ndim:
         return other
@@ -318,7 +317,7 @@ def _met_by(verb: str, mat: BCOO, other: Value) -> Value:
     return extracted(tnp.broadcast_to(other, mat.shape), mat.indices)
 
 
-def _multiplied_sparse(mat: BCOO, other: BCOO) -> BCOO:
+def _multiplied_sparse(mat: Any, other: Any) -> Any:
     if mat.shape != other.shape:
         raise ValueError(f"BCOO: arrays of shapes {mat.shape} and {other.shape} cannot be multiplied")
     if mat is other or (mat.indices is other.indices and mat.unique_indices):
@@ -330,7 +329,7 @@ def _multiplied_sparse(mat: BCOO, other: BCOO) -> BCOO:
     return _of_two(mat, other, (((), ()), (axes, axes)))
 
 
-def added(mat: BCOO, other: Any) -> BCOO | Array:
+def added(mat: Any, other: Any) -> Any:
     """The sum: sparse with a sparse array of the same layout, dense with a dense one of the same shape."""
     if not _sparse(other):
         if not np.ndim(other) and is_concrete(other) and other == 0:

@@ -1,4 +1,4 @@
-"""From dense arrays to sparse ones, and back."""
+"""From dense arrays to sparse ones and back, and coordinates in order, each there once."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from tangrad import tree
 from tangrad._sparse import algebra
 from tangrad._sparse.base import JAXSparse
 from tangrad._sparse.bcoo import BCOO
-from tangrad._sparse.trace import dense_within
+from tangrad._sparse.sparsify import dense_within
 from tangrad.core import Array, api_boundary, as_array
 from tangrad.typing import ArrayLike, DTypeLike, PyTree
+
+# --- From dense arrays to sparse ones, and back -----------------------------------------------------------------------
 
 
 @api_boundary
@@ -98,3 +100,38 @@ def all_sparse(name: str, operands: Sequence[Any]) -> list[BCOO]:
     if len(layouts) > 1:
         raise ValueError(f"{name}: arrays must have equal numbers of batch and dense dimensions, got {mats}")
     return mats
+
+
+# --- Coordinates in order, and each there once ------------------------------------------------------------------------
+
+
+@api_boundary
+def bcoo_sort_indices(mat: BCOO) -> BCOO:
+    """With the coordinates in order.
+
+    >>> import numpy
+    >>> from tangrad.experimental import sparse
+    >>> mat = sparse.BCOO((numpy.float32([1, 2]), numpy.int32([[1], [0]])), shape=(2,))
+    >>> sparse.bcoo_sort_indices(mat).data
+    Array([2., 1.], dtype=float32)
+    """
+    return checked("bcoo_sort_indices", mat).sort_indices()
+
+
+@api_boundary
+def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None, remove_zeros: bool = True) -> BCOO:
+    """With each coordinate once, in order: values at the same one are added.
+
+    Args:
+        mat: the array.
+        nse: how many elements are kept of each batch; None: as many as there are, or, in a function that is traced, as
+            there were.
+        remove_zeros: whether elements that are 0 are left out.
+
+    >>> import numpy
+    >>> from tangrad.experimental import sparse
+    >>> mat = sparse.BCOO((numpy.float32([1, 2, 4]), numpy.int32([[1], [0], [1]])), shape=(2,))
+    >>> sparse.bcoo_sum_duplicates(mat).data
+    Array([2., 5.], dtype=float32)
+    """
+    return checked("bcoo_sum_duplicates", mat).sum_duplicates(nse, remove_zeros)

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._sparse import parts, shapes
+from tangrad._sparse import parts
 from tangrad._sparse.bcoo import BCOO
 from tangrad._sparse.conversions import all_sparse, checked
 from tangrad.core import api_boundary
@@ -146,7 +146,7 @@ def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[in
     Array([1., 0., 0., 1.], dtype=float32)
     """
     turned = checked("bcoo_reshape", mat) if dimensions is None else mat.transpose(dimensions)
-    return shapes.reshaped(turned, shapes.whole_shape(mat, new_sizes))
+    return parts.reshaped(turned, parts.whole_shape(mat, new_sizes))
 
 
 @api_boundary
@@ -197,7 +197,7 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
         raise ValueError(
             f"bcoo_concatenate: shapes must be equal but for dimension {axis}, got {[mat.shape for mat in mats]}"
         )
-    return shapes.joined(mats, axis)
+    return parts.joined(mats, axis)
 
 
 @api_boundary

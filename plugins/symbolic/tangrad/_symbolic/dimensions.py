@@ -1,4 +1,4 @@
-"""`Dimension`: a size that is no number yet. It calculates and compares like an integer, as far as that is decided."""
+"""`Dimension`: a size that is no number yet, and the primitive of its value."""
 
 from __future__ import annotations
 
@@ -6,20 +6,45 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tangrad._symbolic.errors import InconclusiveDimensionOperation
-from tangrad._symbolic.evaluation import INTEGERS, evaluate_polynomial
-from tangrad._symbolic.filling import filled_in
-from tangrad._symbolic.intervals import Interval, Knowledge, interval
 from tangrad._symbolic.normal import UNIT, ZERO, extremum, normal, quotient, remainder
-from tangrad._symbolic.polynomials import MAX, MIN, Polynomial, number
-from tangrad._symbolic.primitives import dimension_as_value_p
-from tangrad._symbolic.proofs import never_negative
-from tangrad._symbolic.solving import plan
-from tangrad.core import dtypes
-from tangrad.core.arguments import SymbolicDimension, max_size
+from tangrad._symbolic.polynomials import MAX, MIN, InconclusiveDimensionOperation, Polynomial, number
+from tangrad._symbolic.proofs import Interval, Knowledge, interval, never_negative
+from tangrad._symbolic.solving import INTEGERS, evaluate_polynomial, filled_in, plan
+from tangrad.core import PrimitiveSet, ShapedArray, as_array, dtypes, literal
+from tangrad.core.arguments import SymbolicDimension, is_symbolic, max_size
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.typing import DType, Params, Value
+
+
+# --- The value of a dimension: what a symbolic dimension is where a program computes with it --------------------------
+
+
+dimensions = PrimitiveSet("dimensions", api=1)
+
+
+def _value(*, dimension: Any, dtype: DType) -> Any:
+    """Of a size that is a number."""
+    if is_symbolic(dimension):
+        raise ValueError(
+            f"the dimension {dimension} has no value here: symbolic dimensions are computed with in exported programs, "
+            "whose arguments determine their sizes"
+        )
+    return literal(dimension, dtype, True)
+
+
+def _evaluated(_: Any, params: Params) -> Any:
+    return as_array(_value(**params))
+
+
+@dimensions.primitive(name="dimension_as_value", weak_type="own", evaluate=_evaluated, decompose=_value)
+def dimension_as_value_p(*, dimension: Any, dtype: DType) -> ShapedArray:
+    """A dimension, symbolic or a number, as an integer without dimensions, weakly typed."""
+    return ShapedArray((), dtypes.as_dtype(dtype), True)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `Dimension`: a size that is no number yet. It calculates and compares like an integer, as far as that is decided.
 
 
 class Dimension(SymbolicDimension):

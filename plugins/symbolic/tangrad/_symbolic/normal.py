@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from tangrad._symbolic.errors import InconclusiveDimensionOperation
-from tangrad._symbolic.intervals import Knowledge
 from tangrad._symbolic.polynomials import (
     FLOORDIV,
     MAX,
@@ -13,6 +11,7 @@ from tangrad._symbolic.polynomials import (
     MOD,
     ONE,
     Atom,
+    InconclusiveDimensionOperation,
     Monomial,
     Polynomial,
     combination,
@@ -20,7 +19,7 @@ from tangrad._symbolic.polynomials import (
     number,
     single,
 )
-from tangrad._symbolic.proofs import never_negative
+from tangrad._symbolic.proofs import Knowledge, never_negative
 
 ZERO = number(0)
 UNIT = number(1)

@@ -1,13 +1,24 @@
-"""Polynomials with integer coefficients over atoms: variables, and divisions, remainders, maxima and minima of them.
-
-Plain algebra in canonical form, so that equal polynomials have one text, which they are compared and hashed by. What is
-known of the variables is the business of others.
-"""
+"""Polynomials with integer coefficients over atoms, and the errors of dimensions that are no numbers yet."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any
+
+from tangrad.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
+
+# --- The errors about dimensions that are no numbers yet --------------------------------------------------------------
+
+
+class UnsolvableDimensionsError(ValueError):
+    """The sizes of the arguments do not determine the dimension variables, or contradict what is said of them."""
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Polynomials with integer coefficients over atoms: variables, and divisions, remainders, maxima and minima of them.
+# Plain algebra in canonical form, so that equal polynomials have one text, which they are compared and hashed by. What
+# is known of the variables is the business of others.
+
 
 VARIABLE = "variable"
 FLOORDIV, MOD, MAX, MIN = "floordiv", "mod", "max", "min"

@@ -1,8 +1,4 @@
-"""The sizes of dimension variables, from the shapes of arguments: each argument's dimension is an equation.
-
-Solved one unknown at a time: of the equations in which one unknown is left, linearly, one is taken. What is not used
-for that is checked, and so are the constraints of the scope.
-"""
+"""Dimensions at given sizes: what they are, programs of them, and the sizes that shapes of arguments mean."""
 
 from __future__ import annotations
 
@@ -10,10 +6,188 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tangrad._symbolic.errors import UnsolvableDimensionsError
-from tangrad._symbolic.evaluation import Arithmetic, evaluate, evaluate_polynomial
-from tangrad._symbolic.polynomials import Polynomial, variable
-from tangrad.core.arguments import is_symbolic
+from tangrad._symbolic.polynomials import (
+    FLOORDIV,
+    MAX,
+    MIN,
+    MOD,
+    ONE,
+    VARIABLE,
+    Atom,
+    Monomial,
+    Polynomial,
+    UnsolvableDimensionsError,
+    variable,
+)
+from tangrad.core import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, ShapedArray, Var
+from tangrad.core.arguments import is_symbolic, max_size, min_size
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a dimension is at given sizes: an integer, or what sizes are in another arithmetic (source, StableHLO).
+
+
+class Arithmetic(NamedTuple):
+    """How sizes are computed: functions on whatever stands for a size.
+
+    Attributes:
+        constant: of an integer.
+        add, multiply: of two sizes.
+        floordiv, mod: rounded down, as Python does.
+        maximum, minimum: of two sizes.
+    """
+
+    constant: Callable[[int], Any]
+    add: Callable[[Any, Any], Any]
+    multiply: Callable[[Any, Any], Any]
+    floordiv: Callable[[Any, Any], Any]
+    mod: Callable[[Any, Any], Any]
+    maximum: Callable[[Any, Any], Any]
+    minimum: Callable[[Any, Any], Any]
+
+
+INTEGERS = Arithmetic(
+    lambda value: value,
+    lambda a, b: a + b,
+    lambda a, b: a * b,
+    lambda a, b: a // b,
+    lambda a, b: a % b,
+    max_size,
+    min_size,
+)
+
+
+def evaluate(size: Any, sizes: Mapping[str, Any], arithmetic: Arithmetic = INTEGERS) -> Any:
+    """A size, with the given ones in the place of its variables; an integer is handed to the arithmetic as it is.
+
+    Raises KeyError for a variable without a size, ZeroDivisionError where a divisor is 0.
+
+    >>> from tangrad.export import symbolic_shape
+    >>> from tangrad._symbolic.solving import evaluate
+    >>> (size,) = symbolic_shape("2*n + m//3")
+    >>> evaluate(size, {"n": 5, "m": 7})
+    12
+    """
+    return size.evaluate(sizes, arithmetic) if is_symbolic(size) else arithmetic.constant(size)
+
+
+def evaluate_shape(shape: Any, sizes: Mapping[str, Any]) -> tuple[int, ...]:
+    """A shape at given sizes, in integers."""
+    return tuple([evaluate(size, sizes) if is_symbolic(size) else size for size in shape])
+
+
+def evaluate_polynomial(polynomial: Polynomial, sizes: Mapping[str, Any], arithmetic: Arithmetic = INTEGERS) -> Any:
+    """As `evaluate`, of the polynomial that a dimension is made of."""
+    return _Evaluation(sizes, arithmetic).polynomial(polynomial)
+
+
+class _Evaluation:
+    def __init__(self, sizes: Mapping[str, Any], arithmetic: Arithmetic) -> None:
+        self.sizes = sizes
+        self.arithmetic = arithmetic
+
+    def polynomial(self, polynomial: Polynomial) -> Any:
+        total = None
+        for monomial, coefficient in polynomial.terms:
+            term = self.term(monomial, coefficient)
+            total = term if total is None else self.arithmetic.add(total, term)
+        return self.arithmetic.constant(0) if total is None else total
+
+    def term(self, monomial: Monomial, coefficient: int) -> Any:
+        if monomial == ONE:
+            return self.arithmetic.constant(coefficient)
+        product = None if coefficient == 1 else self.arithmetic.constant(coefficient)
+        for atom, exponent in monomial:
+            value = self.atom(atom)
+            for _ in range(exponent):
+                product = value if product is None else self.arithmetic.multiply(product, value)
+        return product
+
+    def atom(self, atom: Atom) -> Any:
+        if atom.kind == VARIABLE:
+            return self.sizes[atom.text]
+        function = {
+            FLOORDIV: self.arithmetic.floordiv,
+            MOD: self.arithmetic.mod,
+            MAX: self.arithmetic.maximum,
+            MIN: self.arithmetic.minimum,
+        }[atom.kind]
+        found, *others = [self.polynomial(operand) for operand in atom.operands]
+        for other in others:
+            found = function(found, other)
+        return found
+
+
+# --- Programs of symbolic sizes at given sizes: numbers, or other dimensions, in the place of variables ---------------
+
+
+def filled_in(value: Any, sizes: Mapping[str, Any]) -> Any:
+    """A program, or a parameter or type of one, with `sizes` in the place of its variables.
+
+    Tuples, lists and dictionaries are searched; anything else without sizes is handed back as it is. Raises KeyError
+    for a variable without a size.
+
+    >>> import tangrad
+    >>> from tangrad import export
+    >>> from tangrad._symbolic.solving import filled_in
+    >>> spec = export.symbolic_args_specs(tangrad.ShapeDtypeStruct((3,), "float32"), "n")
+    >>> filled_in(tangrad.make_jaxpr(lambda x: x.reshape(1, -1))(spec), {"n": 4})
+    { lambda ; a:f32[4]. let b:f32[1,4] = reshape[dimensions=None new_sizes=(1, 4)] a in (b,) }
+    """
+    return _Filling(sizes).value(value)
+
+
+class _Filling:
+    def __init__(self, sizes: Mapping[str, Any]) -> None:
+        self.sizes = sizes
+        self.programs: dict[int, Any] = {}  # a program that stands twice stays one
+
+    def value(self, value: Any) -> Any:
+        if is_symbolic(value):
+            return value.evaluate(self.sizes)
+        if isinstance(value, tuple):
+            items = [self.value(item) for item in value]
+            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        if isinstance(value, dict):
+            return {name: self.value(item) for name, item in value.items()}
+        if isinstance(value, ShapedArray):
+            return value.update(shape=evaluate_shape(value.shape, self.sizes))
+        if isinstance(value, (ClosedJaxpr, Jaxpr)):
+            found = self.programs.get(id(value))
+            if found is None:
+                found = self.programs[id(value)] = self._program(value)
+            return found
+        return value
+
+    def _program(self, program: ClosedJaxpr | Jaxpr) -> ClosedJaxpr | Jaxpr:
+        if isinstance(program, ClosedJaxpr):
+            return ClosedJaxpr(self.value(program.jaxpr), program.consts)
+        variables: dict[Any, Any] = {}
+
+        def made(var: Var) -> Var:
+            kind = DropVar if type(var) is DropVar else Var
+            variables[var] = kind(self.value(var.aval))
+            return variables[var]
+
+        def read(atom: Var | Literal) -> Var | Literal:
+            return atom if type(atom) is Literal else variables[atom]
+
+        constvars, invars = [[made(var) for var in some] for some in (program.constvars, program.invars)]
+        eqns = []
+        for eqn in program.eqns:
+            operands = [read(atom) for atom in eqn.invars]
+            params = self.value(dict(eqn.params))
+            results = [made(var) for var in eqn.outvars]
+            eqns.append(JaxprEqn(eqn.primitive, operands, results, params, eqn.effects, eqn.source_info))
+        outvars = [read(atom) for atom in program.outvars]
+        return Jaxpr(constvars, invars, outvars, eqns, program.effects, program.debug_name)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The sizes of dimension variables, from the shapes of arguments: each argument's dimension is an equation.
+# Solved one unknown at a time: of the equations in which one unknown is left, linearly, one is taken. What is not used
+# for that is checked, and so are the constraints of the scope.
 
 
 class Place(NamedTuple):

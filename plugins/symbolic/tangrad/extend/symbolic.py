@@ -5,11 +5,11 @@ from tangrad.core import door
 __getattr__, __dir__ = door(
     __name__,
     {
-        "tangrad._symbolic.evaluation": "Arithmetic INTEGERS evaluate evaluate_polynomial evaluate_shape",
-        "tangrad._symbolic.parsing": "parse_dimension",
-        "tangrad._symbolic.primitives": "dimension_as_value_p",
-        "tangrad._symbolic.scopes": "SymbolicScope",
+        "tangrad._symbolic.dimensions": "dimension_as_value_p",
+        "tangrad._symbolic.scopes": "parse_dimension SymbolicScope",
         "tangrad._symbolic.shapes": "symbolic_shape",
-        "tangrad._symbolic.solving": "Plan plan shape_text",
+        "tangrad._symbolic.solving": (
+            "Arithmetic evaluate evaluate_polynomial evaluate_shape INTEGERS Plan plan shape_text"
+        ),
     },
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._sparse.trace import sparsified_flat
+from tangrad._sparse.sparsify import sparsified_flat
 from tangrad.core import ClosedJaxpr, RuleSet, eval_jaxpr
 from tangrad.extend.jit import jit_p
 

@@ -1,8 +1,4 @@
-"""The file of a compiled program: a header, a description in JSON, and the program. docs/warm-starts.md has the format.
-
-The digest detects damage. The seal, an HMAC of the digest, says who wrote the file: machine code is run for those alone
-who have the key. Unless they agree on one it is a secret of the user's, a file beside Tangrad's caches.
-"""
+"""The files of compiled programs, and what backends have that write them."""
 
 from __future__ import annotations
 
@@ -13,11 +9,19 @@ import os
 import secrets
 import struct
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Protocol, runtime_checkable
 
+from tangrad.core import Executable, ShapedArray
 from tangrad.core.backends import read_own_file
 from tangrad.core.tools import cache_folder
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The file of a compiled program: a header, a description in JSON, and the program. docs/warm-starts.md has the
+# format. The digest detects damage. The seal, an HMAC of the digest, says who wrote the file: machine code is run for
+# those alone who have the key. Unless they agree on one it is a secret of the user's, a file beside Tangrad's caches.
+
 
 MAGIC = b"tangrad\xe8"
 VERSION = 1
@@ -128,3 +132,33 @@ def _make_secret(folder: Path, path: Path) -> None:
         pass
     finally:
         os.unlink(temporary)
+
+
+# --- What a backend has whose compiled programs can be written to files, and read -------------------------------------
+
+
+@runtime_checkable
+class StoresPrograms(Protocol):
+    """A backend that writes its compiled programs. Both methods are optional in backends: this asks for both."""
+
+    def store_program(self, program: Any) -> tuple[dict[str, Any], bytes]:
+        """The bytes of one of its executables, and what they are for: names with text, numbers, lists and dictionaries.
+
+        Raises NotImplementedError for a program that cannot be written, with the reason.
+        """
+
+    def restore_program(
+        self,
+        name: str,
+        facts: Mapping[str, Any],
+        data: bytes,
+        in_avals: Sequence[ShapedArray],
+        out_avals: Sequence[ShapedArray],
+    ) -> Executable:
+        """The executable of bytes, and of the types of its arguments and results.
+
+        `facts` has what `store_program` returned, and a file may say anything; `facts["device"]` is the device that the
+        program was compiled for by `jit(device=)`, or None. Raises ValueError where they are not for
+        this machine, this version and this device.
+        """
+        ...

@@ -1,1 +1,0 @@
-"""Compiled programs as files: machine code for XLA, portable programs for NumPy."""
