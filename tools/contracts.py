@@ -84,19 +84,19 @@ LAZY = {
     "tangrad._numba.entry": "loads numba for the first loop that pays for it",
     "tangrad._export.structures": "loads the type of a result that a file names",
     "tangrad._compat.finder": "imports what a module of the alias stands for when that is imported",
-    "tangrad._console.report.entries": "looks into the packages that entries name",
+    "tangrad._console.report.composed": "looks into the packages that entries name",
 }
 
 # Files outside the kernel that look into its rooms, what they look into, and why there is no public way yet. An entry
 # that is not needed any more is a breach, too.
 PRIVILEGED = {
-    ("tangrad._console.report.entries", "tangrad._core.composition.hook_names"): "lists the groups that exist",
+    ("tangrad._console.report.composed", "tangrad._core.composition.hook_names"): "lists the groups that exist",
     (
         "tangrad._compat.names.private",
         "tangrad._core.tree.definition",
     ): "distinguishes types of nodes from others",
     (
-        "tangrad._console.report.trace",
+        "tangrad._console.report.plugins",
         "tangrad._core.composition.plugin",
     ): "prints answers as the composition shortens them",
 }

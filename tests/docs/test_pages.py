@@ -11,7 +11,7 @@ import warnings
 import pytest
 
 import tangrad
-from tangrad._console.report.entries import entry_problems
+from tangrad._console.report.composed import entry_problems
 from tangrad._core.composition.versioning import DEPRECATED
 from tangrad.core import composition
 from tests.docs.test_examples import OPTIONS, PAGES

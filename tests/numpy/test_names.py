@@ -10,8 +10,7 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax, nn, random
-from tangrad._console.explanations.elsewhere import ATTRIBUTES, FUNCTIONS, LAYERS, LAYERS_ARE
-from tangrad._console.explanations.suggestions import for_array
+from tangrad._console.explanations.suggestions import ATTRIBUTES, FUNCTIONS, LAYERS, LAYERS_ARE, for_array
 
 # --- Functions that JAX has since 0.11 ---
 

@@ -17,10 +17,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from tangrad._console.report.markers import applies
-from tangrad._console.report.names import normal_name
-from tangrad._console.report.requirements import parse_requirement
-from tangrad._console.report.versions import is_within, parse_version
+from tangrad._console.report.requirements import applies, is_within, normal_name, parse_requirement, parse_version
 from tests.unit.plugin_site import Site
 
 # --- Versions, ranges and markers as the doctor reads them, against the library that pip reads them with ------------

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import tangrad
-from tangrad._console.explanations.leaks import describe_leak
+from tangrad._console.explanations.missing import describe_leak
 from tangrad._console.explanations.rules import missing_rule
 from tangrad._core.composition.versioning import check_api_version
 from tangrad._core.diagnostics import errors

@@ -14,8 +14,7 @@ import pytest
 import tangrad
 from tangrad._console.cli import main
 from tangrad._console.report.model import BAD, Entry, Report, Table
-from tangrad._console.report.page import to_html
-from tangrad._console.report.render import to_json, to_text
+from tangrad._console.report.render import to_html, to_json, to_text
 from tangrad._console.report.rules import rules_report
 from tangrad._core.composition.registry import composition
 from tangrad.core import PrimitiveSet, RuleKind, RuleSet, find_primitive, register

@@ -8,7 +8,7 @@ __getattr__, __dir__ = door(
         "tangrad._console.explanations.catalogue": "distribution_of owner_in public_names",
         "tangrad._console.explanations.catalogue_data": "FAMILIES MODULES RULE_KINDS",
         "tangrad._console.report.model": "BAD Entry GOOD Key QUIET Report Sign Table WARNING",
-        "tangrad._console.report.names": "normal_name",
-        "tangrad._console.report.page": "to_html",
+        "tangrad._console.report.requirements": "normal_name",
+        "tangrad._console.report.render": "to_html",
     },
 )

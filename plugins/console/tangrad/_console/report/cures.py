@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Iterable
 
-from tangrad._console.report.names import normal_name
+from tangrad._console.report.requirements import normal_name
 
 
 def install(*requirements: str) -> str:

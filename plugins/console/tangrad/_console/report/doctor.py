@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tangrad._console.report import backends, composed, entries, installation, releases, surroundings
+from tangrad._console.report import backends, composed, installation, surroundings
 from tangrad._console.report.model import BAD, LINE, Entry, Problem, Report, Table, counted, one_line
 from tangrad._console.report.rules import overrides, overrides_table, squares
 from tangrad.core.tools import Composition
@@ -19,14 +19,14 @@ def doctor_report(composition: Composition) -> Report:
     problems = [
         *backend_problems,
         *_asked("requirements", lambda: installation.requirement_problems(installed)),
-        *_asked("releases", lambda: releases.problems([one.name for one in installed])),
+        *_asked("releases", lambda: installation.release_problems([one.name for one in installed])),
         *_asked("metadata", lambda: installation.metadata_problems(composition)),
         *_asked("entry points", lambda: installation.unseen_entries(composition)),
         *_asked("plugins", lambda: composed.plugin_problems(composition)),
         *_asked("extension API", lambda: composed.number_problems(composition)),
         *_asked("conflicts", lambda: composed.conflicts(composition)),
         *_asked("rules", composed.rule_problems),
-        *_asked("names of entries", lambda: entries.entry_problems(composition)),
+        *_asked("names of entries", lambda: composed.entry_problems(composition)),
         *_asked("allow and deny lists", lambda: surroundings.list_problems(composition)),
         *_asked("stubs", lambda: surroundings.stub_problems(composition)),
         *_asked("Python's options", installation.isolated),
@@ -38,7 +38,7 @@ def doctor_report(composition: Composition) -> Report:
         _problems_table(problems),
         backends.table(found),
         installation.versions_table(installed),
-        releases.table([one.name for one in installed]),
+        installation.releases_table([one.name for one in installed]),
         installation.distributions_table(composition, installed),
         surroundings.caches_table(caches),
         surroundings.variables_table(variables),
@@ -47,7 +47,7 @@ def doctor_report(composition: Composition) -> Report:
     ]
     data: dict[str, Any] = {
         "versions": installation.versions(installed),
-        "releases": releases.facts([one.name for one in installed]),
+        "releases": installation.release_facts([one.name for one in installed]),
         "distributions": [_facts(one) for one in installed],
         "backends": found,
         "caches": [cache._asdict() for cache in caches],

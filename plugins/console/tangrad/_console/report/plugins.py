@@ -1,10 +1,17 @@
-"""The report of `tangrad plugins`: every plugin there is, where it comes from, and whether it can be used."""
+"""The reports of `tangrad plugins`: every plugin, where it comes from and whether it can be used; and who was asked."""
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+import runpy
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from tangrad._console.report.model import BAD, GOOD, PLAIN, QUIET, WARNING, Entry, Key, Report, Sign, Table, one_line
+from tangrad._console.report.rules import squares
+from tangrad._core.composition.plugin import flat
 from tangrad.core.tools import Composition, Plugin
 from tangrad.errors import PluginError
 
@@ -108,4 +115,129 @@ def _facts(plugin: Plugin) -> dict[str, Any]:
         "identity": plugin.identity,
         "status": plugin.status,
         "explanation": explanation(plugin),
+    }
+
+
+class Question(NamedTuple):
+    """One call of a hook.
+
+    Attributes:
+        hook: its name.
+        about: the cell, or the program: the arguments that are texts or say their name.
+        asked: the names of the plugins that implement the hook, in the order of the calls.
+        answers: what they contributed.
+        failure: the error that ended the call, or None.
+        seconds: how long it took, with everything that was asked meanwhile.
+    """
+
+    hook: str
+    about: str
+    asked: list[str]
+    answers: list[Plugin]
+    failure: str | None
+    seconds: float
+
+
+@contextlib.contextmanager
+def listening(composition: Composition) -> Iterator[list[Question]]:
+    """Collect every question that is put to the plugins within the block."""
+    questions: list[Question] = []
+    starts: list[float] = []
+
+    def before(hook: str, implementations: Sequence[Any], values: Mapping[str, Any]) -> None:
+        starts.append(time.perf_counter())
+
+    def after(outcome: Any, hook: str, implementations: Sequence[Any], values: Mapping[str, Any]) -> None:
+        seconds = time.perf_counter() - starts.pop()
+        failure = None if outcome.exception is None else one_line(f"{type(outcome.exception).__name__}", 300)
+        answers = [] if failure else flat(outcome.get_result())
+        asked = list(dict.fromkeys(one.plugin_name for one in reversed(implementations)))
+        questions.append(Question(hook, _about(values), asked, answers, failure, seconds))
+
+    undo = composition.manager.add_hookcall_monitoring(before, after)
+    try:
+        yield questions
+    finally:
+        undo()
+
+
+def _about(values: Mapping[str, Any]) -> str:
+    texts = [getattr(value, "function_name", value) for value in values.values()]
+    return " ".join(text for text in texts if isinstance(text, str))
+
+
+def trace_report(composition: Composition, program: list[str]) -> Report:
+    """Return who was asked for what.
+
+    Args:
+        composition: whose plugins are watched.
+        program: a Python file and its arguments, to be run meanwhile (what it prints goes to the error output); none:
+            every rule of every primitive is looked up instead.
+    """
+    lines = []
+    with listening(composition) as questions:
+        failure = _outcome(lambda: _run(program)) if program else _outcome(squares)
+    if failure is not None:
+        lines.append(f"{program[0] if program else 'the look-up of all rules'} ended with {failure}.")
+    names = [name for name, plugin in composition.manager.list_name_plugin() if plugin is not None]
+    spent = sum(question.seconds for question in questions)
+    lines.append(f"{len(questions)} questions to {len(names)} plugins, answered in {spent * 1e3:.1f} ms.")
+    rows = [_row(question) for question in questions]
+    return Report(
+        title="Questions to plugins",
+        lines=lines,
+        tables=[Table("in the order of the answers", ["hook", "about", "asked", "answer", "ms"], rows)],
+        data={"questions": [_facts_trace(question) for question in questions], "plugins": names, "failure": failure},
+        succeeded=failure is None,
+    )
+
+
+def _run(program: list[str]) -> None:
+    kept = sys.argv
+    sys.argv = program
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            runpy.run_path(program[0], run_name="__main__")
+    finally:
+        sys.argv = kept
+
+
+def _outcome(work: Callable[[], Any]) -> str | None:
+    """Do something; returns the error that it ended with, or None."""
+    try:
+        work()
+    except SystemExit as end:
+        return None if not end.code else f"exit status {end.code}"
+    except Exception as error:  # whatever the user's program raises: what was asked until then is the report
+        return one_line(f"{type(error).__name__}: {error}", 300)
+    return None
+
+
+def _row(question: Question) -> list[Entry]:
+    denied = [plugin for plugin in question.answers if plugin.denial is not None]
+    answer = question.failure or ", ".join(dict.fromkeys(_text(plugin) for plugin in question.answers)) or "nothing"
+    tone = BAD if question.failure else WARNING if denied else GOOD if question.answers else QUIET
+    asked = ", ".join(question.asked) or "none"
+    shown = asked if len(question.asked) <= 2 else f"{len(question.asked)} plugins"
+    return [
+        Entry(question.hook),
+        Entry(question.about),
+        Entry(shown, PLAIN, asked),
+        Entry(answer, tone, "\n".join(plugin.value for plugin in question.answers)),
+        Entry(f"{question.seconds * 1e3:.3f}"),
+    ]
+
+
+def _text(plugin: Plugin) -> str:
+    return plugin.distribution if plugin.denial is None else f"{plugin.distribution} (denied)"
+
+
+def _facts_trace(question: Question) -> dict[str, Any]:
+    return {
+        "hook": question.hook,
+        "about": question.about,
+        "asked": question.asked,
+        "answers": [plugin.identity for plugin in question.answers],
+        "failure": question.failure,
+        "seconds": question.seconds,
     }
