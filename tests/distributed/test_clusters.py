@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 import tangrad
-from tangrad._distributed.addresses import port_of
-from tangrad._distributed.clusters import detect_kubernetes, first_host
-from tangrad._distributed.detection import DETECTORS_GROUP, detect
+from tangrad._distributed.clusters import DETECTORS_GROUP, detect, detect_kubernetes, first_host
 from tangrad._distributed.membership import _complete
+from tangrad._distributed.rendezvous import port_of
 from tangrad.core import composition
 from tangrad.distributed import Cluster, ClusterDetector
 from tangrad.errors import BackendError

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from tangrad._distributed import rendezvous
-from tangrad._distributed.addresses import Address, parse_address, port_of
-from tangrad._distributed.peer_monitor import PeerMonitor
-from tangrad._distributed.rendezvous import Host, Line, meet
+from tangrad._distributed.membership import PeerMonitor
+from tangrad._distributed.rendezvous import Address, Host, Line, meet, parse_address, port_of
 from tests.ports import free_port
 
 # Seconds for what happens at once, but for a busy machine.

@@ -21,7 +21,7 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import enable_x64, export, lax, nn, random, use_backend
-from tangrad._ffi.python_handlers import buffer, handler
+from tangrad._ffi.frames import buffer, handler
 from tangrad.core import backend_names, composition, get_backend
 from tangrad.experimental import checkify, custom_dce, pallas
 from tangrad.sharding import NamedSharding

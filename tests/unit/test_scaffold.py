@@ -11,8 +11,7 @@ from string import Template
 
 import pytest
 
-from tangrad._conformance.scaffold import KINDS, check_free, names_for, render, write
-from tangrad._conformance.scaffold.naming import LONGEST
+from tangrad._conformance.scaffold import KINDS, LONGEST, check_free, names_for, render, write
 from tangrad._console.cli import main
 from tangrad._console.explanations import catalogue
 

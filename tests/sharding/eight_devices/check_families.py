@@ -15,7 +15,7 @@ import tangrad.numpy as tnp
 from tangrad import enable_x64, lax
 from tangrad._collectives.named_axes import subst_axis_names
 from tangrad._sharding.samples import samples as of_constraints
-from tangrad._sharding.shard_map.samples import samples as of_sharded_maps
+from tangrad._sharding.samples import shard_map_samples as of_sharded_maps
 from tangrad._xmap.samples import samples as of_mapped_programs
 from tangrad.batching import AxisInfo
 from tangrad.conformance import Sample, check

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._autodiff.varying import as_different_as, current_typed_axes
+from tangrad._autodiff.cotangents import as_different_as, current_typed_axes
 from tangrad._autodiff.zeros import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,

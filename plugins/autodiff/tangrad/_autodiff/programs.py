@@ -1,4 +1,4 @@
-"""Linearising and transposing jaxprs: what the rules of primitives that carry programs are made of."""
+"""Linearising and transposing jaxprs: what the rules of primitives that carry programs are made of, and return."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tangrad._autodiff.cotangents import current_typed_axes
 from tangrad._autodiff.reducing import reduced
 from tangrad._autodiff.tape import linearize_flat, record_linear, record_unknown
 from tangrad._autodiff.transpose_rules import is_linear
-from tangrad._autodiff.varying import current_typed_axes
 from tangrad._autodiff.zeros import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
@@ -27,7 +27,46 @@ from tangrad.core.caches import JaxprCache, register_cache
 
 if TYPE_CHECKING:
     from tangrad.core.protocols import TransposeRule
-    from tangrad.typing import Params, Value
+    from tangrad.typing import Params, Value, Values
+
+
+class Linearized:
+    """What a `linearize` rule returns.
+
+    Attributes:
+        primals_out: the results of the primitive.
+        residuals: what the linear part needs of the primals.
+        linear_jaxpr: closed jaxpr `(*residuals, *active tangents) -> tangents of the outputs that have one`.
+        nonzero: for each output, whether it has a tangent; None: all have.
+    """
+
+    __slots__ = ("linear_jaxpr", "nonzero", "primals_out", "residuals")
+
+    def __init__(self, primals_out: Values, residuals: Values, linear_jaxpr: ClosedJaxpr, nonzero: Any = None) -> None:
+        self.primals_out = primals_out
+        self.residuals = residuals
+        self.linear_jaxpr = linear_jaxpr
+        self.nonzero = nonzero
+
+
+class PartialEval:
+    """What a `partial_eval` rule returns; None in its place says that every output depends on the unknowns.
+
+    Attributes:
+        known_outs: for each output, its value, or None where it is unknown.
+        residuals: what the unknown part needs of the known one.
+        unknown_equation: an equation (primitive and params count) that takes `(*residuals, *unknown args)` and returns
+            the unknown outputs in order, or all outputs; None where all outputs are known.
+        operands: the operands of that equation, where their order is another one.
+    """
+
+    __slots__ = ("known_outs", "operands", "residuals", "unknown_equation")
+
+    def __init__(self, known_outs: Any, residuals: Any, unknown_equation: Any, operands: Any = None) -> None:
+        self.known_outs = known_outs
+        self.residuals = residuals
+        self.unknown_equation = unknown_equation
+        self.operands = operands
 
 
 _linear_programs = JaxprCache()

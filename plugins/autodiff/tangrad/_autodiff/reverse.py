@@ -1,23 +1,19 @@
-"""Gradients: `grad` and `value_and_grad`.
-
-One call linearises the function, walks the tape back once and lets it go: no jaxpr is made, no residual kept.
-"""
+"""Gradients: `grad` and `value_and_grad`."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypedDict, TypeVar, overload
 
 import numpy as np
 
 from tangrad import tree
 from tangrad._autodiff.auxiliary import Auxiliary
-from tangrad._autodiff.gradient_tape import eager_gradient
-from tangrad._autodiff.pullbacks import array_of
+from tangrad._autodiff.cotangents import marked, materialised
+from tangrad._autodiff.gradient_tape import array_of, eager_gradient
 from tangrad._autodiff.reducing import check_in_scope, checked_names
 from tangrad._autodiff.tape import linearize_flat
-from tangrad._autodiff.varying import marked, materialised
 from tangrad._autodiff.zeros import Zero, has_tangent, ones_scalars, with_weak_type_of
 from tangrad.core import (
     EVAL_TRACE,
@@ -39,8 +35,14 @@ from tangrad.errors import UnexpectedTracerError
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from tangrad._autodiff.typed import GradientOptions
     from tangrad.typing import DType, Value
+
+
+class GradientOptions(TypedDict, total=False):
+    holomorphic: bool
+    allow_int: bool
+    reduce_axes: str | Sequence[Any]
+
 
 P = ParamSpec("P")
 A = TypeVar("A")

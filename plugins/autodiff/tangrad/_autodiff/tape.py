@@ -13,11 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tangrad._autodiff.cotangent_types import with_plain_type, with_type_of
+from tangrad._autodiff.cotangents import as_different_as, with_plain_type, with_type_of
 from tangrad._autodiff.forward import JVP, JVPTracer
 from tangrad._autodiff.primitives import add_any_p
 from tangrad._autodiff.reducing import absent_from_types, marks, reduced, summed_over
-from tangrad._autodiff.varying import as_different_as
 from tangrad._autodiff.zeros import Zero, add_tangents, check_cotangent, instantiate, linear_placeholders
 from tangrad.core import (
     EVAL_TRACE,

@@ -1,10 +1,8 @@
 """Checks of values while programs run. What authors of `checkify` rules need is a name of this package."""
 
-from tangrad._checkify.arithmetic import any_true, first_true
 from tangrad._checkify.failures import DivisionByZeroError, FailedCheckError, Failure, NaNError, OOBError
-from tangrad._checkify.programs import CheckedProgram, checked_flat, checked_program
-from tangrad._checkify.rule_helpers import handed_on
-from tangrad._checkify.state import Checks
+from tangrad._checkify.state import Checks, any_true, first_true
+from tangrad._checkify.trace import CheckedProgram, checked_flat, checked_program, handed_on
 
 __all__ = [
     "CheckedProgram",

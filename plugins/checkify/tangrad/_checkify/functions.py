@@ -7,11 +7,9 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from tangrad._checkify.arithmetic import chosen, number
-from tangrad._checkify.error import Error, parts
+from tangrad._checkify.error import Error, check_p, parts
 from tangrad._checkify.failures import FailedCheckError, Failure, user_checks
-from tangrad._checkify.primitives import check_p
-from tangrad._checkify.state import Layout
+from tangrad._checkify.state import Layout, chosen, number
 from tangrad._checkify.trace import checked_flat
 from tangrad.core import (
     ShapedArray,

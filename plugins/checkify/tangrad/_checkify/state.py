@@ -1,10 +1,4 @@
-"""What has failed so far in a run: the first failure, as arrays.
-
-An error is a code, 0 while nothing has failed, else the number of the failure among those that the program knows, and a
-payload for each type of payloads that there is: that which belongs to the code says what the message needs. Errors
-compose: of two that follow one another the first one counts. So programs are checked by themselves, each with
-numbers of its own, and what calls them puts their errors behind what failed before.
-"""
+"""What has failed so far in a run: the first failure, as arrays, and the operations that it is computed with."""
 
 from __future__ import annotations
 
@@ -13,24 +7,87 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._checkify.arithmetic import (
-    INT32,
-    at,
-    chosen,
-    filled,
-    first_true,
-    flattened,
-    has_nan,
-    is_clear,
-    number,
-    zeros,
-)
 from tangrad._checkify.failures import Failure, NaNError
-from tangrad.core import Primitive, ShapedArray, as_operand, current_source, dtypes
-from tangrad.extend.lax import add_p, eq_p, ne_p, or_p
+from tangrad.autodiff import zeros_p
+from tangrad.core import Primitive, ShapedArray, as_operand, current_source, dtypes, literal
+from tangrad.core.arguments import product
+from tangrad.extend.lax import (
+    add_p,
+    argmax_p,
+    broadcast_in_dim_p,
+    dynamic_slice_p,
+    eq_p,
+    ne_p,
+    or_p,
+    reduce_or_p,
+    reshape_p,
+    select_n_p,
+)
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value, Values
+    from tangrad.typing import DType, Value, Values
+
+
+INT32 = np.dtype("int32")
+
+
+def number(value: int) -> Value:
+    """An integer as an operand."""
+    return literal(value, INT32)
+
+
+def is_clear(code: Value) -> Value:
+    """Whether a code says that nothing has failed."""
+    return eq_p.bind(code, number(0))
+
+
+def chosen(condition: Value, yes: Value, no: Value) -> Value:
+    """One of two values, by a boolean scalar."""
+    return select_n_p.bind(condition, no, yes)
+
+
+def any_true(flags: Value) -> Value:
+    """Whether any of an array of booleans is true: a scalar."""
+    shape = flags.aval.shape
+    return reduce_or_p.bind(flags, axes=tuple(range(len(shape)))) if shape else flags
+
+
+def has_nan(value: Value) -> Value:
+    """Whether an array of floats or complex numbers has a NaN."""
+    return any_true(ne_p.bind(value, value))
+
+
+def zeros(shape: Sequence[Any], dtype: DType) -> Value:
+    """An array of zeros; of an extended dtype, of elements that are made of zeros."""
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return zeros_p.bind(shape=tuple(shape), dtype=dtype, weak_type=False)
+    zero = literal(0, dtype)
+    return broadcast_in_dim_p.bind(zero, shape=tuple(shape), broadcast_dimensions=()) if shape else zero
+
+
+def filled(like: Any, value: int) -> Value:
+    """An integer in the shape of a code."""
+    shape = like.aval.shape
+    return broadcast_in_dim_p.bind(number(value), shape=shape, broadcast_dimensions=()) if shape else number(value)
+
+
+def flattened(value: Any, rank: int) -> Value:
+    """An array whose first `rank` dimensions are one."""
+    shape = value.aval.shape
+    return reshape_p.bind(value, new_sizes=(product(shape[:rank]), *shape[rank:]), dimensions=None)
+
+
+def at(value: Any, position: Any) -> Value:
+    """A slice of an array at a position along its first axis."""
+    shape = value.aval.shape
+    starts = [position, *[number(0)] * (len(shape) - 1)]
+    part = dynamic_slice_p.bind(value, *starts, slice_sizes=(1, *shape[1:]))
+    return reshape_p.bind(part, new_sizes=shape[1:], dimensions=None)
+
+
+def first_true(flags: Any) -> Value:
+    """The position of the first true one of a list of booleans that is not empty; 0 where none is."""
+    return argmax_p.bind(flags, axes=(0,), index_dtype=INT32)
 
 
 class Layout:

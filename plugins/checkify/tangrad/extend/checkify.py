@@ -5,11 +5,8 @@ from tangrad.core import door
 __getattr__, __dir__ = door(
     __name__,
     {
-        "tangrad._checkify.arithmetic": "any_true first_true",
         "tangrad._checkify.failures": "DivisionByZeroError OOBError",
-        "tangrad._checkify.programs": "CheckedProgram checked_program",
-        "tangrad._checkify.rule_helpers": "handed_on",
-        "tangrad._checkify.state": "Checks Layout earlier placed",
-        "tangrad._checkify.trace": "checked_flat",
+        "tangrad._checkify.state": "Checks Layout any_true earlier first_true placed",
+        "tangrad._checkify.trace": "CheckedProgram checked_flat checked_program handed_on",
     },
 )

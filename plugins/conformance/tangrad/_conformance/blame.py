@@ -1,14 +1,12 @@
-"""Whose fault it is: lowerings that give something else than the others do, before the rules measured with them.
-
-A derivative that is compared with differences of a function whose lowering is wrong is no fault of the derivative's.
-So where a check fails, what the primitive gives is asked of everyone who says so: its abstract evaluation, its
-lowerings, its decomposition, the sample's reference. The one that stands alone is suspected.
-"""
+"""Whose fault it is: the line of a rule that raised, or a lowering that gives something else than the others do."""
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -16,11 +14,96 @@ import numpy as np
 from tangrad import use_backend
 from tangrad._conformance.comparison import Mismatch, as_numpy, check_edges, check_shapes
 from tangrad._conformance.point import doubled
-from tangrad._conformance.samples import Sample
-from tangrad._conformance.truth import truth_of
+from tangrad._conformance.samples import Sample, truth_of
 from tangrad.core import Primitive, backend_names, get_backend, rule_table
 from tangrad.core.tools import rule_kinds
 from tangrad.errors import MissingRuleError
+
+# What a failing check is about: rule kinds, "lower" for those of all backends. Of others: the kind of that name.
+ABOUT = {
+    "abstract": ("abstract_eval",),
+    "refusals": ("abstract_eval",),
+    "dtypes": ("abstract_eval",),
+    "jvp": ("jvp",),
+    "second": ("jvp",),
+    "points": ("jvp",),
+    "transpose": ("transpose", "jvp"),
+    "batch": ("batch",),
+    "usage": ("jvp", "transpose", "batch"),
+    "dce": ("dce",),
+    "axis_subst": ("axis_subst",),
+    "split_axis": ("split_axis", "axis_subst", "batch"),
+    "decomposition": ("decompose", "lower"),
+    "effects": ("decompose", "jvp", "batch", "lower"),
+    "edges": ("lower", "decompose"),
+    "special": ("lower", "decompose"),
+    "layouts": ("lower",),
+    "sizes": ("lower", "decompose"),
+    "jit": ("lower",),
+    "backends": ("lower",),
+}
+
+
+def place_of(primitive: Primitive, check: str, error: BaseException, about: tuple[str, ...] = ()) -> str:
+    """Where to look: the rules of the kinds that it is `about`, where these are known; or `file:line, in function` of
+    the innermost frame that is in the primitive's own code, where the error has passed such a frame; otherwise where
+    what the check is about is written. Empty where nothing is known.
+    """
+    written = {kind: list(_codes(rule)) for kind, rule in _rules(primitive)}
+    files = {code.co_filename for codes in written.values() for code in codes}
+    for frame in () if about else reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename in files:
+            return f"{_short(frame.filename)}:{frame.lineno}, in {frame.name}"
+    kinds = [kind for kind in written if (kind in about if about else _concerns(check, kind))]
+    found = [
+        f"{kind}: {_short(codes[-1].co_filename)}:{codes[-1].co_firstlineno}"
+        for kind in kinds
+        if (codes := written[kind])
+    ]
+    return "; ".join(found)
+
+
+def _concerns(check: str, kind: str) -> bool:
+    return any([kind == one or kind.startswith(one + ".") for one in ABOUT.get(check, (check,))])
+
+
+def _rules(primitive: Primitive) -> Iterator[tuple[str, Any]]:
+    yield "abstract_eval", primitive.abstract_eval
+    if primitive.decompose is not None:
+        yield "decompose", primitive.decompose
+    for kind in rule_kinds():
+        cell = rule_table(kind).cell(primitive)
+        if cell.status == "rule":
+            yield kind, cell.rule
+
+
+def _codes(rule: Any, depth: int = 4) -> Iterator[CodeType]:
+    """The code of a rule; of one that a helper has made, that of the functions which it was made of, too, and last."""
+    function = getattr(rule, "emit", getattr(rule, "func", rule))  # rules for NumPy that specialise; partial
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        yield code
+    for part in getattr(function, "__closure__", None) or () if depth else ():
+        values = part.cell_contents if isinstance(_contents(part), tuple) else (_contents(part),)
+        for value in values:
+            if callable(value) and not isinstance(value, (type, Primitive)):
+                yield from _codes(value, depth - 1)
+
+
+def _contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not filled yet
+        return None
+
+
+def _short(path: str) -> str:
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:  # on another drive
+        return path
+    return min(path, relative, key=len)
+
 
 ABSTRACT, DECOMPOSITION, REFERENCE = "abstract_eval", "decompose", "reference"
 # Checks that say themselves what is wrong, or that are of something else than what a primitive computes.

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from tangrad import enable_x64, use_backend
-from tangrad._conformance.blame import suspects
+from tangrad._conformance.blame import place_of, suspects
 from tangrad._conformance.checks import CHECKS, REFUSALS, Check
-from tangrad._conformance.collection import find_samples, own_checks
-from tangrad._conformance.places import place_of
+from tangrad._conformance.collection import EXAMPLES, expanded, find_samples, own_checks, smallest_failing
 from tangrad._conformance.report import Cell, Report
 from tangrad._conformance.samples import Sample, reference_backend
-from tangrad._conformance.strategies import EXAMPLES, expanded, smallest_failing
 from tangrad.core import Primitive, backend_names, find_primitive, rule_table
 from tangrad.core.settings import SETTINGS
 from tangrad.errors import MissingRuleError

@@ -2,7 +2,7 @@
 
 from tangrad._debug.calls import HostCall as HostCall
 from tangrad._debug.calls import HostProgram as HostProgram
-from tangrad._debug.effects import DebugEffect as DebugEffect
-from tangrad._debug.effects import IOEffect as IOEffect
-from tangrad._debug.effects import OrderedDebugEffect as OrderedDebugEffect
-from tangrad._debug.effects import OrderedIOEffect as OrderedIOEffect
+from tangrad._debug.primitives import DebugEffect as DebugEffect
+from tangrad._debug.primitives import IOEffect as IOEffect
+from tangrad._debug.primitives import OrderedDebugEffect as OrderedDebugEffect
+from tangrad._debug.primitives import OrderedIOEffect as OrderedIOEffect

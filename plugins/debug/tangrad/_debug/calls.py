@@ -1,23 +1,59 @@
-"""A Python function as programs call it: what it is given, and whether it returns what was declared.
-
-Backends call a `HostProgram` with the contents of the operands, NumPy arrays; the user's function is called with
-arrays, in the structure in which they were given to `pure_callback` and its kin. Mapping a callback does not unroll it:
-the program calls it once, with whole batches, and the rows are gone through here.
-"""
+"""A Python function as programs call it: what it is given, and the thread while it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
 from tangrad import tree
-from tangrad._debug.host import HostState, Overrides
-from tangrad.core import Array, ShapedArray, dtypes, thread
-from tangrad.core.tools import SourceInfo, without_internal_frames
+from tangrad.core import EVAL_TRACE, Array, ShapedArray, dtypes, holding, thread
+from tangrad.core.settings import SETTINGS
+from tangrad.core.tools import NO_NAMES, SourceInfo, without_internal_frames
 from tangrad.errors import CallbackError
 from tangrad.tree_util import PyTreeDef, keystr
+
+Overrides = tuple[tuple[str, Any], ...]
+
+# Where arrays are made is a matter of the thread that makes them: a backend chooses it for its callbacks.
+_NOT_TAKEN = "default_device"
+
+
+def current_overrides() -> Overrides:
+    """The settings that this thread overrides, for functions that will run in another one.
+
+    Beside settings the overrides of a thread have what else programs are remembered by, such as the axes that types
+    record within `shard_map`: a user's function knows of no axes.
+    """
+    return tuple([item for item in thread.overrides if item[0] in SETTINGS and item[0] != _NOT_TAKEN])
+
+
+class HostState:
+    """A context manager: the bottom trace, no named axes, no place in a program, and the overrides of settings."""
+
+    __slots__ = ("_alone", "_overrides", "_settings")
+
+    def __init__(self, overrides: Overrides) -> None:
+        self._overrides = overrides
+        self._settings: ExitStack | None = None
+
+    def __enter__(self) -> None:
+        if self._overrides != thread.overrides:
+            settings = ExitStack()
+            for name, value in self._overrides:
+                if getattr(thread, name) is not value:
+                    settings.enter_context(SETTINGS[name](value))
+            self._settings = settings
+        self._alone = holding(trace=EVAL_TRACE, axis_environment=(), name_stack=NO_NAMES, source=None)
+        self._alone.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        self._alone.__exit__()
+        if self._settings is not None:
+            self._settings.close()
+
 
 ToArray = Callable[[Any, Any], Array]
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from tangrad import tree
-from tangrad._debug.calls import HostCall, function_name
-from tangrad._debug.host import current_overrides
+from tangrad._debug.calls import HostCall, current_overrides, function_name
 from tangrad._debug.primitives import debug_callback_p, io_callback_p, pure_callback_p
 from tangrad.core import Array, ShapedArray, api_boundary, as_operand, current_source, dtypes, is_array_value
 from tangrad.tree_util import keystr

@@ -1,19 +1,145 @@
-"""The primitives that call Python functions.
-
-Their parameter `callback` is a `HostCall`: the function, how it is called, and the axes that the call is mapped over.
-Where nothing is traced they do not reach a backend: the function is called at once.
-"""
+"""The primitives that call Python functions: what they do besides computing results, and how they run at once."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from tangrad._debug.effects import debug_effects, io_effects
-from tangrad._debug.evaluation import evaluate_callback, evaluate_debug
-from tangrad.core import PrimitiveSet, ShapedArray
+import numpy as np
+
+from tangrad._debug.calls import HostCall, HostProgram
+from tangrad.core import Array, Backend, Device, Effect, PrimitiveSet, ShapedArray
+from tangrad.core.backends import loaded_backends
+from tangrad.core.transformations import find_backend
 
 if TYPE_CHECKING:
-    from tangrad._debug.calls import HostCall
+    from tangrad.typing import Params, Value, Values
+
+
+class _HostEffect(Effect):
+    """Any two of one class are the same effect."""
+
+    __slots__ = ()
+    name = ""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class DebugEffect(_HostEffect):
+    """A callback for debugging, in no particular order."""
+
+    __slots__ = ()
+    name = "Debug"
+    incidental = True
+
+
+class OrderedDebugEffect(_HostEffect):
+    """A callback for debugging, after those before it in the program."""
+
+    __slots__ = ()
+    name = "OrderedDebug"
+    ordered = True
+    incidental = True
+
+
+class IOEffect(_HostEffect):
+    """A callback that reads or changes something outside, in no particular order."""
+
+    __slots__ = ()
+    name = "IO"
+
+
+class OrderedIOEffect(_HostEffect):
+    """A callback that reads or changes something outside, after those before it in the program."""
+
+    __slots__ = ()
+    name = "OrderedIO"
+    ordered = True
+
+
+_DEBUG = (frozenset([DebugEffect()]), frozenset([OrderedDebugEffect()]))
+_IO = (frozenset([IOEffect()]), frozenset([OrderedIOEffect()]))
+
+
+def debug_effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Effect]:
+    """The effects of a callback for debugging, by its parameters."""
+    return _DEBUG[bool(params["ordered"])]
+
+
+def io_effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Effect]:
+    """The effects of a callback for input and output, by its parameters."""
+    return _IO[bool(params["ordered"])]
+
+
+def evaluate_callback(args: Values, params: Params) -> Values:
+    """Call the function of a pure callback, or of one for input and output."""
+    if params.get("ordered"):
+        wait_for_earlier(io_effects((), params))
+    backend, operands = find_backend(args)
+    results = params["result_avals"]
+    contents = _called(params["callback"], backend, operands, results, wrapped=True)
+    device = _common_device(operands)
+    return tuple([backend.put(array, aval, device) for array, aval in zip(contents, results)])
+
+
+def evaluate_debug(args: Values, params: Params) -> tuple[Any, ...]:
+    """Call a function for debugging. What it raises comes out as it is, as if the user had called it."""
+    if params["ordered"]:
+        wait_for_earlier(debug_effects((), params))
+    backend, operands = find_backend(args)
+    _called(params["callback"], backend, operands, (), wrapped=False)
+    return ()
+
+
+def _called(
+    call: HostCall, backend: Backend, operands: Sequence[Value], results: Sequence[ShapedArray], wrapped: bool
+) -> Sequence[np.ndarray]:
+    if call.maps:
+        contents = [operand.ndarray if not isinstance(operand, Array) else operand.to_numpy() for operand in operands]
+        avals = [operand.aval for operand in operands]
+        return HostProgram(call, avals, results, backend.put, wrapped)(*contents)
+    return call.run([_on_host(backend, operand) for operand in operands], results, wrapped)
+
+
+def _on_host(backend: Backend, operand: Value) -> Array:
+    """An operand as an array that NumPy can read."""
+    if not isinstance(operand, Array):  # a literal
+        return backend.put(operand.ndarray, operand.aval)
+    if type(operand).backend.platform == "cpu":
+        return operand
+    return backend.put(operand.to_numpy(), operand.aval, host_device(backend))
+
+
+def host_device(backend: Backend) -> Device | None:
+    """The backend's first device that is the host's processor; None where that is the default."""
+    if backend.platform == "cpu":
+        return None
+    return backend.devices("cpu")[0]  # type: ignore[call-arg]
+
+
+def _common_device(operands: Sequence[Value]) -> Any:
+    """The device that an operand is committed to, or None: results go where operands are.
+
+    Beside operands on several devices they are free to go with them: the function returned one whole array.
+    """
+    for operand in operands:
+        if getattr(operand, "committed", False):
+            return None if len(operand.devices()) > 1 else operand.device
+    return None
+
+
+def wait_for_earlier(effects: Any) -> None:
+    """Wait until programs with these ordered effects, which this thread has started, are done."""
+    for backend in loaded_backends():
+        backend.synchronize(effects)
+
 
 callbacks = PrimitiveSet("callbacks", api=1)
 

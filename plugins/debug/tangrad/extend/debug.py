@@ -6,9 +6,9 @@ __getattr__, __dir__ = door(
     __name__,
     {
         "tangrad._debug.calls": "HostProgram",
-        "tangrad._debug.effects": "debug_effects io_effects",
-        "tangrad._debug.evaluation": "wait_for_earlier",
         "tangrad._debug.functions": "pure_callback",
-        "tangrad._debug.primitives": "debug_callback_p debug_print_p io_callback_p pure_callback_p",
+        "tangrad._debug.primitives": (
+            "debug_callback_p debug_effects debug_print_p io_callback_p io_effects pure_callback_p wait_for_earlier"
+        ),
     },
 )

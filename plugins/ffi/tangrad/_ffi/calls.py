@@ -79,7 +79,7 @@ def ffi_call(
         RuntimeError: what the handler reports, among it arguments and attributes that it does not take.
 
     >>> import ctypes, numpy, tangrad
-    >>> from tangrad._ffi.python_handlers import buffer, handler  # a compiled handler stands here
+    >>> from tangrad._ffi.frames import buffer, handler  # a compiled handler stands here
     >>> @handler
     ... def double(frame):
     ...     buffer(frame.rets, 0, ctypes.c_float)[...] = 2 * buffer(frame.args, 0, ctypes.c_float)

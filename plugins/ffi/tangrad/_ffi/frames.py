@@ -1,20 +1,15 @@
-"""The structures of XLA's foreign function interface, as ctypes sees them.
-
-From `xla/ffi/api/c_api.h`, version 0.5 of the interface; what 0.3 has is at the same places. Every structure begins
-with its size and a chain of extensions, of which metadata is the only one used here.
-"""
+"""The structures of XLA's foreign function interface, as ctypes sees them; and handlers written in Python."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import POINTER, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
 from typing import Any
 
 import numpy as np
 
-from tangrad._ffi.attributes import Dictionary, Elements, Scalar
-from tangrad._ffi.data_types import DATA_TYPES
+from tangrad._ffi.attributes import DATA_TYPES, Dictionary, Elements, Scalar
 
 MAJOR, MINOR = 0, 5
 BUFFER = 1  # the only type of operands and results
@@ -163,3 +158,31 @@ class BufferList:
             pointers[position] = ctypes.addressof(buffer)
             self._alive += [dims, buffer]
         self.structure = Args(size=count, types=types, args=pointers)
+
+
+_HANDLER = ctypes.CFUNCTYPE(c_void_p, c_void_p)
+
+
+def handler(work: Callable[[Any], None]) -> Callable[..., Any]:
+    """`work(frame)` as a function pointer that answers as a compiled handler does: with its version, if asked."""
+
+    @_HANDLER
+    def call(address: int) -> None:
+        frame = CallFrame.from_address(address)
+        if frame.extensions:
+            metadata = MetadataExtension.from_address(frame.extensions).metadata.contents
+            metadata.version.major, metadata.version.minor = MAJOR, 1
+        else:
+            work(frame)
+
+    return call
+
+
+def buffer(values: Any, position: int, element: Any) -> np.ndarray:
+    """An operand or result of a frame as a NumPy array of that ctypes type, over the same memory."""
+    found = Buffer.from_address(values.args[position])
+    shape = tuple(found.dims[: found.rank])
+    count = int(np.prod(shape))
+    return np.frombuffer((element * count).from_address(found.data or ctypes.addressof(element())), element).reshape(
+        shape
+    )

@@ -1,9 +1,4 @@
-"""Calls of handlers on the host's memory, without XLA: what its runtime provides them with is provided here.
-
-A handler gets a call frame, and in it a table of functions by which it makes errors, asks for scratch memory, keeps a
-state, or gives work to threads (here: does it at once). What these functions hand out are numbers, which the handler
-takes for pointers.
-"""
+"""The error of a foreign function."""
 
 from __future__ import annotations
 
@@ -18,12 +13,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad._ffi import frames
-from tangrad._ffi.errors import FfiError
 from tangrad._ffi.targets import STAGES, Target, deleters, find, missing, number_types
-from tangrad.errors import BackendError
+from tangrad.errors import BackendError, TangradError
 
 if TYPE_CHECKING:
     from tangrad.typing import Params
+
+
+class FfiError(TangradError, RuntimeError):
+    """A handler reported an error; the text is the name of its status code and its message.
+
+    On the NumPy backend. On XLA the same text comes with the runtime's own error, a RuntimeError too.
+
+    >>> import tangrad
+    >>> issubclass(tangrad.ffi.FfiError, RuntimeError)
+    True
+    """
+
 
 _Function = CFUNCTYPE(c_void_p, c_void_p)
 _numbers = itertools.count(1)

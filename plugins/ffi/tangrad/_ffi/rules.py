@@ -1,11 +1,73 @@
-"""The rules of foreign functions, but for mapped axes (`batch`): nothing is known of what they compute."""
+"""The rules of foreign functions: mapped once for all rows or once for each; nothing is known of their derivatives."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._ffi.primitives import ffi_call_p
+from tangrad.batching import move_axis, operand_of_call
 from tangrad.core import RuleSet
+from tangrad.extend.lax import scan
+
+if TYPE_CHECKING:
+    from tangrad.core.protocols import AxisInfo
+    from tangrad.typing import Dims, Params, Values
+
+
+batch = RuleSet("batch", api=1)
+
+
+@batch.rule(ffi_call_p)
+def _(args: Values, dims: Dims, *, axis_info: AxisInfo, vmap_method: Any, **params: Any) -> Any:
+    size = axis_info.size
+    if vmap_method is None:
+        raise NotImplementedError(
+            f"the foreign function {params['target']!r} is mapped by vmap, and does not say how: pass ffi_call "
+            "vmap_method='sequential' (call it for each row), 'expand_dims' or 'broadcast_all' (call it once, with "
+            "arguments that have one more axis in front, of size 1 for what is not mapped, or of the batch's size)"
+        )
+    if vmap_method.startswith("sequential"):
+        outs = _for_each_row(args, dims, size, vmap_method, params)
+    else:
+        outs = _at_once(args, dims, size, vmap_method, params)
+    return outs, (0,) * len(outs)
+
+
+def _at_once(args: Values, dims: Dims, size: Any, vmap_method: str, params: Params) -> Values:
+    operands = [operand_of_call(arg, dim, size, vmap_method) for arg, dim in zip(args, dims, strict=True)]
+    layouts = [
+        layout if len(layout) == operand.aval.ndim else _with_batch(layout)
+        for operand, layout in zip(operands, params["input_layouts"], strict=True)
+    ]
+    result_avals = params["result_avals"]
+    # The memory of what is not mapped does not hold the results of all rows.
+    aliases = [
+        pair for pair in params["aliases"] if operands[pair[0]].aval.shape == (size, *result_avals[pair[1]].shape)
+    ]
+    params = params | {
+        "result_avals": tuple([aval.update(shape=(size, *aval.shape)) for aval in result_avals]),
+        "input_layouts": tuple(layouts),
+        "output_layouts": tuple([_with_batch(layout) for layout in params["output_layouts"]]),
+        "aliases": tuple(aliases),
+    }
+    return ffi_call_p.bind(*operands, vmap_method=vmap_method, **params)
+
+
+def _with_batch(layout: tuple[int, ...]) -> tuple[int, ...]:
+    return (0, *[dimension + 1 for dimension in layout])
+
+
+def _for_each_row(args: Values, dims: Dims, size: Any, vmap_method: str, params: Params) -> Values:
+    mapped = [move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True) if dim is not None]
+
+    def call(_: Any, rows: Any) -> Any:
+        found = iter(rows)
+        operands = [arg if dim is None else next(found) for arg, dim in zip(args, dims, strict=True)]
+        return (), tuple(ffi_call_p.bind(*operands, vmap_method=vmap_method, **params))
+
+    unroll = max(size, 1) if vmap_method == "sequential_unrolled" else 1
+    return scan(call, (), mapped, length=size, unroll=unroll)[1]
+
 
 mask = RuleSet("mask", api=1)
 mask.not_applicable("a foreign function would see the padding, and take it for what counts", ffi_call_p)

@@ -8,7 +8,7 @@ __getattr__, __dir__ = door(
         "tangrad._ffi.attributes": "Dictionary Elements Scalar",
         "tangrad._ffi.host": "Instance",
         "tangrad._ffi.primitives": "ffi_call_p",
-        "tangrad._ffi.python_handlers": "buffer handler",
+        "tangrad._ffi.frames": "buffer handler",
         "tangrad._ffi.targets": "find missing types",
     },
 )

@@ -1,20 +1,126 @@
-"""Traces: one at a time in a process, from `start_trace` to `stop_trace`."""
+"""Traces, one at a time in a process, from `start_trace` to `stop_trace`; also for backends without a profiler."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import os
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tangrad._profiler.backends import own_profiler
-from tangrad._profiler.host_trace import HostTrace
-from tangrad._profiler.options import ProfileOptions
+from tangrad.core import ClosedJaxpr, Executable, HookContext, class_boundary, hookimpl, register
 from tangrad.core.caches import after_fork, free_after_fork
+
+
+@class_boundary
+@dataclass
+class ProfileOptions:
+    """How much a trace of XLA's profiler holds; other backends record annotations and compilations, whatever it says.
+
+    Attributes:
+        host_tracer_level: of what the runtime does on the host: 0 nothing, 1 annotations, 2 what takes long, 3 all.
+        python_tracer_level: 1 for every call of a Python function, 0 for none.
+        enable_hlo_proto: whether the programs themselves are written.
+        include_dataset_ops: whether operations of input pipelines are.
+        raise_error_on_start_failure: whether a collector that does not start is an error.
+        advanced_configuration: more options, which collectors of devices know by name.
+        start_timestamp_ns: when to begin, in nanoseconds since 1970; 0: at once.
+        duration_ms: how long to record, in milliseconds; 0: until it is stopped.
+        repository_path, session_id: where a server writes what it records.
+
+    >>> from tangrad.profiler import ProfileOptions
+    >>> ProfileOptions(python_tracer_level=0).host_tracer_level
+    2
+    """
+
+    host_tracer_level: int = 2
+    python_tracer_level: int = 1
+    enable_hlo_proto: bool = True
+    include_dataset_ops: bool = True
+    raise_error_on_start_failure: bool = False
+    advanced_configuration: dict[str, bool | int | str] = field(default_factory=dict)
+    start_timestamp_ns: int = 0
+    duration_ms: int = 0
+    repository_path: str = ""
+    session_id: str = ""
+
+
+EVENTS = 1_000_000  # the most that a trace holds: some hundred bytes each
+
+
+class HostTrace:
+    """One recording, from when it is made until `stop`. Its methods may be called by any thread."""
+
+    def __init__(self) -> None:
+        self._events: list[dict[str, Any]] = []
+        self._dropped = 0
+        self._observing = register(_Observer(self), group="tangrad.hooks", name=f"profiler-{id(self)}")
+
+    def add(self, name: str, started: int, ended: int, details: dict[str, Any]) -> None:
+        """Record an event between two instants of `time.perf_counter_ns`."""
+        if len(self._events) >= EVENTS:
+            self._dropped += 1
+            return
+        self._events.append(
+            {
+                "name": name,
+                "ph": "X",
+                "ts": started / 1000,
+                "dur": (ended - started) / 1000,
+                "pid": os.getpid(),
+                "tid": threading.get_ident(),
+                "args": {key: _plain(value) for key, value in details.items()},
+            }
+        )
+
+    def stop(self) -> None:
+        """Record nothing more."""
+        self._observing.undo()
+
+    def write(self, folder: str) -> None:
+        """Write `<host>.trace.json.gz` where TensorBoard looks for profiles below `folder`."""
+        events = [{"name": "process_name", "ph": "M", "pid": os.getpid(), "args": {"name": "host"}}, *self._events]
+        contents = {"displayTimeUnit": "ns", "metadata": {"dropped events": self._dropped}, "traceEvents": events}
+        home = new_folder(folder)
+        with gzip.open(home / f"{socket.gethostname()}.trace.json.gz", "wt", encoding="utf-8") as file:
+            json.dump(contents, file)
+
+
+class _Observer:
+    """The hooks by which compilations come into the trace, which are reported when they are over."""
+
+    def __init__(self, recording: HostTrace) -> None:
+        self._recording = recording
+
+    @hookimpl
+    def tangrad_traced(self, context: HookContext, closed_jaxpr: ClosedJaxpr, seconds: float) -> None:
+        self._add("trace", context, seconds)
+
+    @hookimpl
+    def tangrad_compiled(self, context: HookContext, executable: Executable, seconds: float) -> None:
+        self._add("compile", context, seconds)
+
+    def _add(self, what: str, context: HookContext, seconds: float) -> None:
+        now = time.perf_counter_ns()
+        self._recording.add(f"{what} {context.function_name}", now - int(seconds * 1e9), now, {})
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
+
+
+def new_folder(folder: str) -> Path:
+    """A new folder for one profile, named by the time."""
+    home = Path(folder) / "plugins" / "profile" / time.strftime("%Y_%m_%d_%H_%M_%S")
+    home.mkdir(parents=True, exist_ok=True)
+    return home
 
 
 class _Session:

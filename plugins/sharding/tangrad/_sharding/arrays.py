@@ -6,7 +6,7 @@ from typing import Any
 
 from tangrad._sharding.context import get_abstract_mesh
 from tangrad._sharding.named import NamedSharding, PartitionSpec
-from tangrad._sharding.single_device import SingleDeviceSharding
+from tangrad._sharding.unnamed import SingleDeviceSharding
 from tangrad.core import Array, ShapedArray, Sharding, Tracer, class_boundary
 from tangrad.core.backends import is_addressable
 from tangrad.errors import ConcretizationTypeError

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._sharding.abstract import AbstractMesh
-from tangrad._sharding.mesh import Mesh, mesh_in_use
-from tangrad._sharding.mesh_axes import AxisType, changed_types
+from tangrad._sharding.mesh import AbstractMesh, AxisType, Mesh, changed_types, mesh_in_use
 from tangrad.core import class_boundary, get_backend, thread
 
 EMPTY_MESH = Mesh(np.empty((), object), ())

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, overload
 
 from tangrad import tree
-from tangrad._sharding.abstract import AbstractMesh
 from tangrad._sharding.context import current_mesh
 from tangrad._sharding.functions import placed_by
-from tangrad._sharding.mesh import Mesh, mesh_in_use
-from tangrad._sharding.mesh_axes import AxisType
+from tangrad._sharding.mesh import AbstractMesh, AxisType, Mesh, mesh_in_use
 from tangrad._sharding.primitives import auto_axes_p
 from tangrad.core import Array, as_operand, copy_identity, get_aval, is_array_value
 from tangrad.tree_util import flatten_axes

@@ -1,18 +1,207 @@
-"""Meshes: devices in a grid whose axes have names."""
+"""Meshes: grids whose axes have names and types, of devices, or without any, for programs that run on any such mesh."""
 
 from __future__ import annotations
 
+import enum
+import math
+import operator
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from tangrad._sharding.abstract import AbstractMesh
-from tangrad._sharding.mesh_axes import AxisType, MeshAxes, changed_types, checked_types
 from tangrad.core import Device, class_boundary, copy_identity
 from tangrad.core.backends import is_addressable
 from tangrad.core.settings import define_setting
+
+
+class AxisType(enum.Enum):
+    """Who decides how values are sharded along an axis of a mesh.
+
+    `Auto`: the compiler, from the shardings of arguments and constraints. `Explicit`: the program; types of values
+    record how they are sharded, and each operation says how its result is. `Manual`: the program, part by part, as
+    inside `shard_map`.
+    """
+
+    Auto = enum.auto()
+    Explicit = enum.auto()
+    Manual = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class MeshAxes:
+    """What meshes with devices and without have in common. A subclass has the three attributes.
+
+    Attributes:
+        axis_names: the names of the axes.
+        axis_sizes: their sizes.
+        axis_types: an `AxisType` for each.
+    """
+
+    __slots__ = ()
+    axis_names: tuple[Any, ...]
+    axis_sizes: tuple[int, ...]
+    axis_types: tuple[AxisType, ...]
+
+    @property
+    def shape_tuple(self) -> tuple[tuple[Any, int], ...]:
+        """Pairs of a name and a size."""
+        return tuple(zip(self.axis_names, self.axis_sizes, strict=True))
+
+    @property
+    def shape(self) -> OrderedDict[Any, int]:
+        """Name of each axis -> its size."""
+        return OrderedDict(self.shape_tuple)
+
+    @property
+    def size(self) -> int:
+        """How many devices there are; of the empty mesh 0."""
+        return 0 if self.empty else math.prod(self.axis_sizes)
+
+    @property
+    def empty(self) -> bool:
+        """Whether it has no axes: the mesh that is in use by default."""
+        return not self.axis_names
+
+    @property
+    def auto_axes(self) -> tuple[Any, ...]:
+        """The axes that the compiler decides about."""
+        return self._of_type(AxisType.Auto)
+
+    @property
+    def explicit_axes(self) -> tuple[Any, ...]:
+        """The axes that types record."""
+        return self._of_type(AxisType.Explicit)
+
+    @property
+    def manual_axes(self) -> tuple[Any, ...]:
+        """The axes that a program names itself, as within `shard_map`."""
+        return self._of_type(AxisType.Manual)
+
+    @property
+    def are_all_axes_auto(self) -> bool:
+        """Whether the compiler decides about every axis."""
+        return len(self.auto_axes) == len(self.axis_names)
+
+    @property
+    def are_all_axes_explicit(self) -> bool:
+        """Whether types record every axis; not of the empty mesh."""
+        return len(self.explicit_axes) == len(self.axis_names) > 0
+
+    @property
+    def are_all_axes_manual(self) -> bool:
+        """Whether the program names every axis itself; not of the empty mesh."""
+        return len(self.manual_axes) == len(self.axis_names) > 0
+
+    def _of_type(self, kind: AxisType) -> tuple[Any, ...]:
+        return tuple([name for name, found in zip(self.axis_names, self.axis_types, strict=True) if found is kind])
+
+    def _described(self, kind: str) -> str:
+        axes = [f"{name!r}: {size}" for name, size in self.shape_tuple]
+        types = "" if self.are_all_axes_auto else f", axis_types={self.axis_types}"
+        return f"{kind}({', '.join(axes)}{types})"
+
+
+def checked_types(axis_types: Any, names: tuple[Any, ...]) -> tuple[AxisType, ...]:
+    """A type for each axis. Raises ValueError for another number of them, TypeError for what is none."""
+    found = tuple(axis_types) if isinstance(axis_types, (tuple, list)) else (axis_types,) * len(names)
+    if axis_types is None:
+        found = (AxisType.Auto,) * len(names)
+    if len(found) != len(names):
+        raise ValueError(f"a mesh needs one axis type for each axis, got {len(found)} for the axes {names}")
+    for name, kind in zip(names, found, strict=True):
+        if not isinstance(kind, AxisType):
+            raise TypeError(
+                f"the types of axes are tangrad.sharding.AxisType.Auto and the like, got {kind!r} for {name!r}"
+            )
+    return found
+
+
+def changed_types(axes: MeshAxes, changes: dict[Any, AxisType]) -> tuple[AxisType, ...]:
+    """The types of axes, some of them changed. Raises ValueError for an axis that there is none of."""
+    for name in changes:
+        if name not in axes.axis_names:
+            raise ValueError(f"there is no axis {name!r} in {axes}")
+    return tuple([changes.get(name, kind) for name, kind in zip(axes.axis_names, axes.axis_types, strict=True)])
+
+
+@class_boundary
+@dataclass(frozen=True, init=False)
+class AbstractMesh(MeshAxes):
+    """The shape of a mesh: names and sizes of axes. `shard_map` takes one for any mesh in use that has this shape.
+
+    Args:
+        axis_sizes: the sizes of the axes.
+        axis_names: their names: different hashable objects.
+        axis_types: an `AxisType` for each axis, or one for all; default: `AxisType.Auto`.
+
+    Raises ValueError for other numbers of sizes, names and types, a name that is there twice, a size below 1; TypeError
+    for a size that is no integer.
+
+    >>> from tangrad.sharding import AbstractMesh
+    >>> mesh = AbstractMesh((2, 4), ("data", "model"))
+    >>> mesh.shape["model"], mesh.size
+    (4, 8)
+    """
+
+    axis_sizes: tuple[int, ...]
+    axis_names: tuple[Any, ...]
+    axis_types: tuple[AxisType, ...]
+
+    def __init__(self, axis_sizes: Sequence[int], axis_names: Any, axis_types: Any = None) -> None:
+        names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
+        try:
+            sizes = tuple([operator.index(size) for size in axis_sizes])
+        except TypeError:
+            raise TypeError(f"AbstractMesh: axis_sizes must be integers, got {axis_sizes!r}") from None
+        if len(sizes) != len(names):
+            raise ValueError(f"AbstractMesh needs one size and name for each axis, got {sizes} and {names}")
+        types = checked_types(axis_types, names)
+        repeated = [name for number, name in enumerate(names) if name in names[:number]]
+        if repeated:
+            raise ValueError(f"the axes of a mesh need different names, got {repeated[0]!r} twice: {names}")
+        if any([size < 1 for size in sizes]):
+            raise ValueError(f"the axes of a mesh must have positive sizes, got {sizes}")
+        for name, value in (("axis_sizes", sizes), ("axis_names", names), ("axis_types", types)):
+            object.__setattr__(self, name, value)
+
+    @staticmethod
+    def of(mesh: MeshAxes) -> AbstractMesh:
+        """The shape of a mesh of devices."""
+        return AbstractMesh(mesh.axis_sizes, mesh.axis_names, mesh.axis_types)
+
+    def update_axis_types(self, name_to_type: dict[Any, AxisType]) -> AbstractMesh:
+        """The same shape, with other types of some axes. Raises ValueError for an axis that there is none of."""
+        return AbstractMesh(self.axis_sizes, self.axis_names, changed_types(self, name_to_type))
+
+    def update(
+        self, axis_sizes: Sequence[int] | None = None, axis_names: Any = None, axis_types: Any = None
+    ) -> AbstractMesh:
+        """Another shape, which differs in what is given. Raises as the class does.
+
+        >>> from tangrad.sharding import AbstractMesh
+        >>> AbstractMesh((2,), ("data",)).update(axis_sizes=(4,)).size
+        4
+        """
+        return AbstractMesh(
+            self.axis_sizes if axis_sizes is None else axis_sizes,
+            self.axis_names if axis_names is None else axis_names,
+            self.axis_types if axis_types is None else axis_types,
+        )
+
+    @property
+    def abstract_mesh(self) -> AbstractMesh:
+        """Itself."""
+        return self
+
+    def __repr__(self) -> str:
+        return self._described("AbstractMesh")
+
 
 P = ParamSpec("P")
 R = TypeVar("R")

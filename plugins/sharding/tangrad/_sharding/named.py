@@ -7,15 +7,12 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, overload
 
-from tangrad._sharding.abstract import AbstractMesh
-from tangrad._sharding.constraint import constrained
 from tangrad._sharding.context import current_mesh, on_devices
-from tangrad._sharding.gspmd import GSPMDSharding
-from tangrad._sharding.hlo import HloSharding
-from tangrad._sharding.memory import checked_memory_kind
-from tangrad._sharding.mesh import Mesh
+from tangrad._sharding.hlo import HloSharding, hlo_of, part_numbers
+from tangrad._sharding.mesh import AbstractMesh, Mesh
+from tangrad._sharding.primitives import constrained
 from tangrad._sharding.sharded_types import ShardedType
-from tangrad._sharding.tilings import hlo_of, part_numbers
+from tangrad._sharding.unnamed import GSPMDSharding, checked_memory_kind
 from tangrad.core import Array, Device, ShapedArray, Sharding, class_boundary
 
 

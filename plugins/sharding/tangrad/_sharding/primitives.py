@@ -1,14 +1,29 @@
-"""The primitives of the family: sharding constraints, and values whose types forget them."""
+"""The primitives of the family: sharding constraints, and values whose types forget them; and a constrained value."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tangrad._sharding.tilings import part_numbers
-from tangrad.core import Array, PrimitiveSet, ShapedArray, Sharding, as_array
+import numpy as np
+
+from tangrad._sharding.hlo import part_numbers
+from tangrad.core import (
+    EVAL_TRACE,
+    Array,
+    PrimitiveSet,
+    ShapedArray,
+    Sharding,
+    Tracer,
+    as_array,
+    as_operand,
+    get_aval,
+    thread,
+)
+from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
     from tangrad.typing import Params, Value, Values
+
 
 sharding = PrimitiveSet("sharding", api=1)
 
@@ -41,3 +56,17 @@ def sharding_constraint_p(x: ShapedArray, *, sharding: Sharding) -> ShapedArray:
 def auto_axes_p(x: Any, *, axes: tuple[Any, ...] | None) -> ShapedArray:
     """The same value, whose type has no sharding along some axes of the mesh, or along any (None)."""
     return x
+
+
+NUMBERS = "biufc"  # NumPy's kinds of dtypes whose contents are those of an array's buffer
+
+
+def constrained(value: Any, sharding: Sharding) -> Array:
+    """`value`, constrained to a sharding. Raises ValueError for a shape that it cannot cut."""
+    if isinstance(value, Tracer) and not value._trace.alive:
+        raise UnexpectedTracerError(value)
+    if type(value) is np.ndarray and value.dtype.kind in NUMBERS and thread.trace is EVAL_TRACE:
+        sharding.check_shape(value.shape)  # part by part from the host, not as a whole by way of the first device
+        return sharding.device_order[0].backend.put(value, get_aval(value), fully_constrained(sharding, value.ndim))
+    operand = value if isinstance(value, Array) else as_operand(value)
+    return as_array(sharding_constraint_p.bind(operand, sharding=sharding))

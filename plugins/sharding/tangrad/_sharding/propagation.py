@@ -11,7 +11,16 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tangrad.core import AbstractValue, Primitive, RuleSet, ShapedArray, calls_rules, rule_table, trace_to_closed_jaxpr
+from tangrad.core import (
+    AbstractValue,
+    Primitive,
+    RuleKind,
+    RuleSet,
+    ShapedArray,
+    calls_rules,
+    rule_table,
+    trace_to_closed_jaxpr,
+)
 from tangrad.core.backends import AbstractToken
 from tangrad.core.caches import register_cache
 from tangrad.core.tools import sub_jaxprs
@@ -19,6 +28,7 @@ from tangrad.core.tools import sub_jaxprs
 if TYPE_CHECKING:
     from tangrad.core.protocols import ShardingRule
     from tangrad.typing import Params
+
 
 Axes = tuple[tuple[Any, ...], ...]  # for each dimension, the axes of the mesh that cut it
 
@@ -270,3 +280,15 @@ FORMS: dict[str, Callable[..., Any]] = {
     "dropping": _dropping,
     "stacked": _stack_rule,
 }
+
+
+sharding = RuleKind(
+    "sharding",
+    api=1,
+    signature="(operands, results, params) -> axes of each result",
+    doc="the mesh axes that cut each dimension of the results, given those of the operands, where types have shardings",
+    derive=rule_by_decomposition,
+    default=missing_rule,
+    forms=FORMS,
+    optional=True,
+)

@@ -6,20 +6,19 @@ __getattr__, __dir__ = door(
     __name__,
     {
         "tangrad._sharding.context": "current_mesh",
-        "tangrad._sharding.local_views": "global_array local_array",
+        "tangrad._sharding.making": "global_array local_array",
         "tangrad._sharding.mesh": "Mesh",
         "tangrad._sharding.named": "NamedSharding PartitionSpec",
         "tangrad._sharding.primitives": "auto_axes_p sharding_constraint_p",
         "tangrad._sharding.propagation": (
             "Axes Operand Unclear along dropping joined positionwise stacked uncut_along without"
         ),
-        "tangrad._sharding.sample_meshes": "left_out line_and_grid",
-        "tangrad._sharding.shard_map.fitting": "Places places",
+        "tangrad._sharding.samples": "left_out line_and_grid",
         "tangrad._sharding.shard_map.functions": "shard_map",
         "tangrad._sharding.shard_map.primitives": "shard_map_p",
-        "tangrad._sharding.shard_map.replication": "varying_of_program",
-        "tangrad._sharding.shard_map.sameness": "with_cotangent_sums with_cotangent_sums_for",
+        "tangrad._sharding.shard_map.replication": "Places places varying_of_program",
         "tangrad._sharding.shard_map.scope": "axes_in_scope",
         "tangrad._sharding.shard_map.specs": "uncut",
+        "tangrad._sharding.shard_map.tracing": "with_cotangent_sums with_cotangent_sums_for",
     },
 )

@@ -9,13 +9,20 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from tangrad import tree
 from tangrad._xmap.indices import check_looped
-from tangrad._xmap.lowering import REPLICATED, check_same_mesh, chosen_lowering, tracing_for
 from tangrad._xmap.placement import partition_of
 from tangrad._xmap.primitives import in_scope, without_axes, xmap_p
-from tangrad._xmap.resource_typing import check_clashes, picture
-from tangrad._xmap.resources import Assigned, check_divides, read_resources, resolve
+from tangrad._xmap.resources import (
+    REPLICATED,
+    Assigned,
+    check_divides,
+    check_same_mesh,
+    chosen_lowering,
+    read_resources,
+    resolve,
+    tracing_for,
+)
 from tangrad._xmap.specs import Positions, SpecTree
-from tangrad._xmap.variation import named, varying_results
+from tangrad._xmap.variation import check_clashes, named, picture, varying_results
 from tangrad.core import (
     EVAL_TRACE,
     Array,

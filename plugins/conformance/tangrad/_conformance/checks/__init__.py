@@ -2,27 +2,21 @@
 
 from collections.abc import Callable, Iterator
 
-from tangrad._conformance.checks.dead_code import check_dce
 from tangrad._conformance.checks.derivatives import check_jvp, check_second, check_transpose
-from tangrad._conformance.checks.dtypes import check_dtypes
-from tangrad._conformance.checks.edges import check_edges_of
+from tangrad._conformance.checks.edges import check_edges_of, check_special
 from tangrad._conformance.checks.effects import check_effects
 from tangrad._conformance.checks.execution import (
     check_abstract,
     check_backends,
+    check_dce,
     check_decomposition,
     check_jit,
+    check_refusals,
 )
-from tangrad._conformance.checks.layouts import check_layouts
-from tangrad._conformance.checks.mapping import check_batch
-from tangrad._conformance.checks.named_axes import check_axis_subst
-from tangrad._conformance.checks.parameters import check_params, check_pickle
+from tangrad._conformance.checks.mapping import check_batch, check_replication, check_split_axis
+from tangrad._conformance.checks.operands import check_dtypes, check_layouts, check_sizes
+from tangrad._conformance.checks.parameters import check_axis_subst, check_params, check_pickle
 from tangrad._conformance.checks.points import check_points
-from tangrad._conformance.checks.refusals import check_refusals
-from tangrad._conformance.checks.replication import check_replication
-from tangrad._conformance.checks.sizes import check_sizes
-from tangrad._conformance.checks.special import check_special
-from tangrad._conformance.checks.split_axes import check_split_axis
 from tangrad._conformance.checks.usage import check_usage
 from tangrad._conformance.samples import Sample
 

@@ -1,4 +1,4 @@
-"""Running the primitive: inferred types, compilation, backends and decompositions against each other."""
+"""Running the primitive: inferred types, compilation, backends, decompositions, dead code, and what it refuses."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 
 import tangrad
 from tangrad import use_backend
+from tangrad._conformance.checks.parameters import carries_program
 from tangrad._conformance.comparison import Mismatch, as_numpy, check_same
 from tangrad._conformance.samples import Sample, reference_backend
-from tangrad.core import ClosedJaxpr, as_array, dtypes, get_aval, trace_to_closed_jaxpr
+from tangrad.core import ClosedJaxpr, as_array, dce_jaxpr, dtypes, eval_jaxpr, get_aval, trace_to_closed_jaxpr
+from tangrad.core.tools import check_jaxpr
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 
@@ -146,3 +148,56 @@ def _check_decomposition(sample: Sample, name: str) -> None:
         if function is not None:
             found, expected = function(*sample.args), sample.apply(*sample.args)
             check_same(found, expected, sample.tolerance, "decomposed, lowered")
+
+
+def check_refusals(sample: Sample) -> Cells:
+    """The abstract evaluation refuses what the sample says, with that error: asked alone, applied, and staged."""
+    if sample.raises is not None:
+        yield "inferred", partial(_check_refused, sample, lambda: _infer(sample))
+        yield "applied", partial(_check_refused, sample, lambda: sample.apply(*sample.args))
+        yield "staged", partial(_check_refused, sample, lambda: staged(sample, operands_of(sample)))
+
+
+def _infer(sample: Sample) -> Any:
+    return sample.primitive.infer(tuple([get_aval(value) for value in operands_of(sample)]), dict(sample.params))
+
+
+def _check_refused(sample: Sample, function: Callable[[], Any]) -> None:
+    expected = sample.raises if isinstance(sample.raises, tuple) else (sample.raises,)
+    names = " or ".join([one.__name__ for one in expected if one is not None])
+    with use_backend(reference_backend()):
+        try:
+            found = function()
+        except Exception as error:
+            if isinstance(error, tuple([one for one in expected if one is not None])):
+                return
+            raise Mismatch(f"refused with {type(error).__name__}: {error}; expected {names}") from error
+    raise Mismatch(f"accepted, with the result {found!r}; expected {names}")
+
+
+def check_dce(sample: Sample) -> Cells:
+    """Each result alone, and all together, of a thinned program against those of the primitive."""
+    if not sample.primitive.multiple_results and not carries_program(sample):
+        return
+    with use_backend(reference_backend()):
+        count = len(sample.apply(*sample.args))
+    for position in range(count):
+        wanted = tuple([place == position for place in range(count)])
+        yield f"result {position} alone", partial(_check_thinned, sample, wanted)
+    if count > 1:
+        yield "all but the first", partial(_check_thinned, sample, (False, *[True] * (count - 1)))
+        yield "all", partial(_check_thinned, sample, (True,) * count)
+
+
+def _check_thinned(sample: Sample, wanted: tuple[bool, ...]) -> None:
+    def thinned(*args: Any) -> tuple[Any, ...]:
+        operands = tuple([as_array(value) for value in sample.operands(*args)])
+        closed = staged(sample, operands)
+        jaxpr, used = dce_jaxpr(closed.jaxpr, wanted)
+        check_jaxpr(jaxpr)
+        outs = eval_jaxpr(jaxpr, closed.consts, *[x for x, is_used in zip(operands, used, strict=True) if is_used])
+        return tuple([sample.leave(out) for out in outs])
+
+    with use_backend(reference_backend()):
+        expected = [x for x, w in zip(as_numpy(sample.apply(*sample.args)), wanted, strict=True) if w]
+        check_same(sample.around(thinned)(*sample.args), expected, sample.tolerance, "without dead code, whole")

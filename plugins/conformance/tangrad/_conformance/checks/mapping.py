@@ -1,18 +1,22 @@
-"""Batching against a loop: which arguments are mapped, along which axes, and nested."""
+"""Mapped axes: batching against a loop, axes in two parts, and results that are the same along an axis."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
 import tangrad
-from tangrad import use_backend
-from tangrad._conformance.comparison import as_numpy, check_same
+from tangrad import use_backend, vmap
+from tangrad._conformance.comparison import Mismatch, as_numpy, check_same
 from tangrad._conformance.samples import Sample, reference_backend
+from tangrad.batching import SplitAxis, batch_flat, place_axis
+from tangrad.core import as_operand, axes_of_effects, equation_effects, rule_table
+from tangrad.core.tools import rule_kinds
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 Axes = tuple[int | None, ...]
@@ -105,3 +109,96 @@ def _check_unmapped(sample: Sample, position: int) -> None:
     with use_backend(reference_backend()):
         repeated = [np.stack([arg] * list(sample.axes.values())[position], position) for arg in one]
         check_same(function(*one), sample.apply(*repeated), sample.tolerance, "not mapped, repeated")
+
+
+def check_split_axis(sample: Sample) -> Cells:
+    """Each axis whose size has a divisor, in two parts; and with arguments that are the same along the inner part."""
+    if "split_axis" not in rule_kinds():
+        return
+    for name, size in sample.axes.items():
+        for count in [n for n in range(1, size + 1) if size % n == 0]:
+            yield f"{name!r} in {count} parts", partial(_check_parts, sample, name, count, True)
+        if sample.args:
+            yield f"{name!r} in one part, of what is the same along it", partial(_check_parts, sample, name, 1, False)
+
+
+def _check_parts(sample: Sample, name: Any, count: int, differs: bool) -> None:
+    position = list(sample.axes).index(name)
+    size = sample.axes[name]
+    if not differs:
+        first = [np.take(np.asarray(arg), [0] * size, position) for arg in sample.args]
+        sample = replace(sample, args=tuple(first))
+    args = [_apart(np.asarray(arg), position, count) for arg in sample.args]
+    with use_backend(reference_backend()):
+        found = _mapped(sample, name, count, differs)(*args)
+        expected = sample.apply(*sample.args)
+        joined = [one.reshape(*one.shape[:position], size, *one.shape[position + 2 :]) for one in as_numpy(found)]
+    check_same(joined, expected, sample.tolerance, "along an axis in two parts, along the whole")
+
+
+def _apart(arg: Any, position: int, count: int) -> Any:
+    shape = arg.shape
+    return arg.reshape(*shape[:position], count, shape[position] // count, *shape[position + 1 :])
+
+
+def _mapped(sample: Sample, split: Any, count: int, differs: bool) -> Callable[..., Any]:
+    """The sample mapped over its axes, one of them in two parts."""
+    function: Callable[..., Any] = sample.apply_one
+    for name, size in reversed(list(sample.axes.items())):
+        if name == split:
+            outer = f"outer {name}"
+            function = partial(_inner_part, function, SplitAxis(name, size // count, outer, count), differs)
+            function = vmap(function, axis_name=outer, axis_size=count)
+        else:
+            function = vmap(function, axis_name=name, axis_size=size)
+    return function
+
+
+def _inner_part(function: Callable[..., Any], axis: SplitAxis, differs: bool, *args: Any) -> tuple[Any, ...]:
+    values = [as_operand(arg if differs else arg[0]) for arg in args]
+    outs, dims = batch_flat(function, values, [0 if differs else None] * len(values), axis)
+    return tuple([place_axis(as_operand(out), dim, 0, axis.size) for out, dim in zip(outs, dims, strict=True)])
+
+
+def check_replication(sample: Sample) -> Cells:
+    """For arguments that differ along all axes, and along some of them only."""
+    if not sample.axes or "replication" not in rule_kinds():
+        return
+    for count in range(len(sample.axes) + 1):
+        for names in combinations(sample.axes, count):
+            what = ", ".join([repr(name) for name in names]) or "no axis"
+            yield f"arguments that differ along {what}", partial(_check, sample, frozenset(names))
+
+
+def _check(sample: Sample, differing: frozenset[Any]) -> None:
+    args = [_same_along(np.asarray(arg), sample.axes, differing) for arg in sample.args]
+    claimed = _claimed(sample, differing)
+    with use_backend(reference_backend()):
+        results = as_numpy(sample.apply(*args))
+    for number, (result, axes) in enumerate(zip(results, claimed, strict=True)):
+        for position, name in enumerate(sample.axes):
+            first = np.take(result, [0], position)
+            if name not in axes and not np.array_equal(np.broadcast_to(first, result.shape), result, equal_nan=True):
+                raise Mismatch(
+                    f"result {number} differs along {name!r}, and the rule says that it differs along {axes}"
+                )
+
+
+def _same_along(arg: Any, axes: Any, differing: frozenset[Any]) -> Any:
+    for position, (name, size) in enumerate(axes.items()):
+        if name not in differing:
+            arg = np.take(arg, [0] * size, position)
+    return arg
+
+
+def _claimed(sample: Sample, differing: frozenset[Any]) -> list[frozenset[Any]]:
+    """The axes along which each result may differ. Without a rule: where an operand does, and where it names one."""
+    avals = tuple([operand.aval for operand in sample.operands(*sample.example())])
+    params = dict(sample.params)
+    found = rule_table("replication")[sample.primitive]((differing,) * len(avals), params)
+    several = sample.primitive.multiple_results
+    if found is None or found == (None,):
+        named = axes_of_effects(equation_effects(sample.primitive, avals, params))
+        outs = sample.primitive.infer(avals, params)
+        return [(differing if avals else frozenset()) | named] * (len(outs) if several else 1)
+    return list(found) if several else [found]

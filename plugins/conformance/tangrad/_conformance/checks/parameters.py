@@ -1,16 +1,30 @@
-"""Parameters: hashable, equal to a copy, picklable with the types, and unchanged where no axis is renamed."""
+"""Parameters: hashable, equal to a copy, picklable; with other names for the mapped axes, and unchanged without."""
 
 from __future__ import annotations
 
 import copy
 import pickle
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tangrad._conformance.comparison import Mismatch
-from tangrad._conformance.samples import Sample
-from tangrad.core import as_array, find_primitive, get_aval, rule_table
+import numpy as np
+
+from tangrad import use_backend
+from tangrad._conformance.comparison import Mismatch, as_numpy, check_same
+from tangrad._conformance.samples import Sample, reference_backend
+from tangrad.core import (
+    Primitive,
+    as_array,
+    eval_jaxpr,
+    find_primitive,
+    get_aval,
+    holding,
+    rule_table,
+    thread,
+    trace_to_closed_jaxpr,
+)
 from tangrad.core.caches import params_key, value_key
 from tangrad.core.tools import rule_kinds
 
@@ -75,7 +89,7 @@ def _check_pickled_params(sample: Sample) -> None:
         raise Mismatch(f"the parameters {params} are {_again(params)} after pickling")
 
 
-def check_axis_subst(sample: Sample) -> Cells:
+def check_unchanged(sample: Sample) -> Cells:
     """Substituting each axis name for itself changes no parameter. Nothing where that rule kind is not installed."""
     if "axis_subst" in rule_kinds():
         yield "identity", partial(_check_axis_subst, sample)
@@ -86,3 +100,68 @@ def _check_axis_subst(sample: Sample) -> None:
     found = rule_table("axis_subst")[sample.primitive](params, lambda name: (name,))
     if value_key(found) != value_key(params):
         raise Mismatch(f"substituting each axis for itself makes {found} of {params}")
+
+
+Axes = dict[Any, int]
+Names = dict[Any, tuple[Any, ...]]
+
+
+def check_axis_subst(sample: Sample) -> Cells:
+    """Each name for itself changes nothing; other names, where axes have these, give the same results."""
+    yield from check_unchanged(sample)
+    if not sample.axes or "axis_subst" not in rule_kinds():
+        return
+    for subject, names, axes in _substitutions(sample.axes):
+        yield subject, partial(_check_parameters, sample, names, axes)
+        yield f"{subject}, in a program", partial(_check_program, sample, names, axes)
+
+
+def _substitutions(axes: Any) -> Iterator[tuple[str, Names, Axes]]:
+    """What each name becomes, and the axes that there are then."""
+    yield "renamed", {name: (f"new {name}",) for name in axes}, {f"new {name}": size for name, size in axes.items()}
+    if len(axes) > 1:
+        turned = [*list(axes)[1:], next(iter(axes))]
+        yield (
+            "names exchanged",
+            {name: (new,) for name, new in zip(axes, turned)},
+            dict(zip(turned, axes.values())),
+        )
+    for name, size in axes.items():
+        factor = next((n for n in range(2, size) if size % n == 0), None)
+        if factor is not None:
+            outer, inner = f"outer {name}", f"inner {name}"
+            parts = {outer: factor, inner: size // factor}
+            split: Axes = {}
+            for other, other_size in axes.items():
+                split |= parts if other == name else {other: other_size}
+            yield f"{name!r} split", {name: (outer, inner)}, split
+
+
+def _substituted(primitive: Primitive, params: Any, names: Names, axes: Axes) -> dict[str, Any]:
+    """The parameters with other names, as where the new axes are in scope: the sizes of parts are known there."""
+    with holding(axis_environment=(*thread.axis_environment, *axes.items())):
+        return dict(rule_table("axis_subst")[primitive](dict(params), lambda name: names.get(name, (name,))))
+
+
+def _check_parameters(sample: Sample, names: Names, axes: Axes) -> None:
+    renamed = replace(sample, params=_substituted(sample.primitive, sample.params, names, axes), axes=axes)
+    _compare(sample, renamed, renamed.apply_one)
+
+
+def _check_program(sample: Sample, names: Names, axes: Axes) -> None:
+    """The sample inside a call of a jitted function: the rule of calls passes on what it gets."""
+    avals = tuple([get_aval(arg) for arg in sample.example()])
+    program = trace_to_closed_jaxpr(sample.apply_one, avals, sample.primitive.name)
+    renamed = _substituted(find_primitive("jit.jit"), {"jaxpr": program, "name": "sample"}, names, axes)["jaxpr"]
+    _compare(sample, replace(sample, axes=axes), lambda *args: tuple(eval_jaxpr(renamed.jaxpr, renamed.consts, *args)))
+
+
+def _compare(sample: Sample, renamed: Sample, function: Callable[..., Any]) -> None:
+    """The results of `function` along the new axes against those of the sample along its own."""
+    old, new = tuple(sample.axes.values()), tuple(renamed.axes.values())
+    args = [np.reshape(arg, (*new, *np.shape(arg)[len(old) :])) for arg in sample.args]
+    with use_backend(reference_backend()):
+        found = as_numpy(renamed.around(function)(*args))
+        expected = sample.apply(*sample.args)
+    again = [np.reshape(one, (*old, *one.shape[len(new) :])) for one in found]
+    check_same(again, expected, sample.tolerance, "with other names, with its own")

@@ -1,13 +1,16 @@
-"""The axes that are mapped: of arguments and results, their sizes, and the devices for them."""
+"""The mapped axis: of arguments and results, its size and devices; in scope while a function is traced for examples."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
-from tangrad.core import get_backend
+from tangrad._sharding.shard_map.scope import is_within_map
+from tangrad.core import ClosedJaxpr, closed_over_as_arguments, get_backend, holding, thread, trace_to_jaxpr
 from tangrad.tree_util import PyTreeDef, flatten_axes, keystr
 
 if TYPE_CHECKING:
@@ -120,3 +123,52 @@ def checked_size(axis_size: Any) -> int | None:
     if axis_size < 0:
         raise ValueError(f"pmap: axis_size must not be negative, got {axis_size}")
     return operator.index(axis_size)
+
+
+class _Depth(threading.local):
+    """How many parallel maps a thread is tracing within."""
+
+    count = 0
+
+
+_depth = _Depth()
+
+
+@contextmanager
+def inside_pmap() -> Iterator[None]:
+    """Have maps within know that there is one around them."""
+    _depth.count += 1
+    try:
+        yield
+    finally:
+        _depth.count -= 1
+
+
+def runs_nowhere() -> bool:
+    """Whether a function is being traced for its program alone, as by `xla_computation`: devices need not be there."""
+    return ("devices", "none") in thread.overrides
+
+
+def is_inside() -> bool:
+    """Whether there is one, or a sharded map: the devices are taken, so examples are computed together on each."""
+    return _depth.count > 0 or is_within_map()
+
+
+def trace_of_one(
+    of_one: Callable[..., Sequence[Any]],
+    values: Sequence[Any],
+    axes: Sequence[int | None],
+    axis: tuple[Any, int],
+    name: str,
+) -> tuple[ClosedJaxpr, list[Any]]:
+    """The program of one example of values that are mapped along `axes`, and what it closed over: its first arguments.
+
+    `axis`: the name of the mapped axis, and its size.
+    """
+    examples = [
+        value.aval if dim is None else value.aval.update(shape=(*value.aval.shape[:dim], *value.aval.shape[dim + 1 :]))
+        for value, dim in zip(values, axes, strict=True)
+    ]
+    with holding(axis_environment=(*thread.axis_environment, axis)):
+        jaxpr, consts = trace_to_jaxpr(of_one, examples, name)
+    return ClosedJaxpr(closed_over_as_arguments(jaxpr)), list(consts)

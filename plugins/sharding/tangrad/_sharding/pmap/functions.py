@@ -6,18 +6,20 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from tangrad import tree
-from tangrad._sharding.local_views import global_array, local_array
+from tangrad._sharding.making import global_array, local_array
 from tangrad._sharding.pmap.axes import (
     axes_of_arguments,
     axes_of_results,
     checked_axes,
     checked_size,
     devices_for,
+    inside_pmap,
+    is_inside,
     mapped_size,
+    runs_nowhere,
     too_few,
+    trace_of_one,
 )
-from tangrad._sharding.pmap.nesting import inside_pmap, is_inside, runs_nowhere
-from tangrad._sharding.pmap.tracing import trace_of_one
 from tangrad._sharding.shard_map.specs import part_aval
 from tangrad._sharding.shard_map.tracing import MappedProgram
 from tangrad.batching import AxisInfo, batch_flat, place_axis

@@ -10,10 +10,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from tangrad import tree
-from tangrad._sharding.pmap.axes import axes_of_arguments, axes_of_results, checked_axes, checked_size, mapped_size
+from tangrad._sharding.pmap.axes import (
+    axes_of_arguments,
+    axes_of_results,
+    checked_axes,
+    checked_size,
+    inside_pmap,
+    is_inside,
+    mapped_size,
+    trace_of_one,
+)
 from tangrad._sharding.pmap.functions import pmap
-from tangrad._sharding.pmap.nesting import inside_pmap, is_inside
-from tangrad._sharding.pmap.tracing import trace_of_one
 from tangrad.batching import SplitAxis, batch_flat, place_axis
 from tangrad.core import (
     ClosedJaxpr,

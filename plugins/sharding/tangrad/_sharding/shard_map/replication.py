@@ -1,14 +1,9 @@
-"""Along which mapped axes the values of a program differ: rules of kind `replication`, and a walk over programs.
-
-A value that is computed of values that are the same everywhere along an axis is the same everywhere too, unless the
-operation itself distinguishes devices. So the default for a primitive is the union over its operands, and over the axes
-that it names; collectives that make values equal have rules that say so, and so have loops, whose carries go round.
-"""
+"""Along which mapped axes the values of a program differ: rules of kind `replication`, and operands that fit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tangrad.core import (
     ClosedJaxpr,
@@ -16,12 +11,19 @@ from tangrad.core import (
     JaxprEqn,
     Literal,
     Primitive,
+    RuleKind,
     axes_of_effects,
     calls_rules,
     equation_effects,
+    eval_jaxpr,
+    get_aval,
     rule_table,
+    trace_to_closed_jaxpr,
 )
+from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.tools import sub_jaxprs
+from tangrad.core.transformations import join_named_shapes
+from tangrad.extend.collectives import differing
 
 if TYPE_CHECKING:
     from tangrad.typing import Params
@@ -95,3 +97,155 @@ def default_rule(primitive: Primitive) -> Callable[..., Any]:
         return None
 
     return rule
+
+
+replication = RuleKind(
+    "replication",
+    api=1,
+    signature="(varying, params) -> varying of each result",
+    doc="along which mapped axes the results differ, given along which the operands do (frozensets of names)",
+    default=default_rule,
+    optional=True,
+)
+
+
+NamedShape = tuple[tuple[Any, int], ...]  # a named shape
+Rule = TypeVar("Rule", bound=Callable[..., Any])
+
+_fitted = JaxprCache()
+register_cache(_fitted.clear)
+
+
+class Places(NamedTuple):
+    """Where the programs of an equation have their inputs from.
+
+    Attributes:
+        programs: for each program, in the order of the parameters, the positions of its inputs among the operands.
+        carry: the positions of the operands that go round; the first results of the last program are the next ones.
+    """
+
+    programs: Sequence[Sequence[int]]
+    carry: Sequence[int] = ()
+
+
+def places(of: Callable[[int, dict[str, Any]], Places]) -> Callable[[Rule], Rule]:
+    """Decorator for a `replication` rule: `of(number of operands, params)` says where programs have inputs from.
+
+    Without it a program that takes as many inputs as there are operands takes these; of others nothing is known, and
+    whatever differs somewhere in such an equation counts as differing everywhere in it.
+    """
+
+    def add(rule: Rule) -> Rule:
+        rule.places = of  # type: ignore[attr-defined]
+        return rule
+
+    return add
+
+
+def fitted(
+    primitive: Primitive, recorded: Sequence[Any], args: Sequence[Any], params: Params, names: Sequence[Any]
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The operands and parameters of an equation, with programs for operands that differ as they do.
+
+    Args:
+        recorded: the types of the operands that the equation was made for.
+        names: the axes that types record.
+    """
+    avals = [get_aval(arg) for arg in args]
+    if all([one is other or one.named_shape == other.named_shape for one, other in zip(recorded, avals)]):
+        return args, params
+    wanted = [_among(join_named_shapes(pair), names) for pair in zip(recorded, avals, strict=True)]
+    programs = [item for value in params.values() for item in _items(value) if isinstance(item, ClosedJaxpr)]
+    if not programs:
+        return args, params
+    found = _places(primitive, len(args), params, programs)
+    if found is None:
+        everywhere = _joined([*wanted, *[_among(aval.named_shape, names) for p in programs for aval in _avals(p)]])
+        wanted = [everywhere] * len(args)
+        made = [along(p, [everywhere] * len(p.in_avals), [everywhere] * len(p.out_avals)) for p in programs]
+    else:
+        wanted, made = _round(programs, found, wanted, names)
+    new = iter(made)
+    replaced = {name: _replaced(value, new) for name, value in params.items()}
+    return [_as_wide(arg, axes) for arg, axes in zip(args, wanted, strict=True)], replaced
+
+
+def _places(primitive: Primitive, count: int, params: Params, programs: Sequence[ClosedJaxpr]) -> Places | None:
+    rule = REPLICATION.get_rule(primitive)
+    of = getattr(rule, "places", None)
+    if of is not None:
+        return of(count, params)
+    if len(programs) == 1 and len(programs[0].in_avals) == count:
+        return Places([range(count)])
+    return None
+
+
+def _round(
+    programs: Sequence[ClosedJaxpr], found: Places, wanted: list[NamedShape], names: Sequence[Any]
+) -> tuple[list[NamedShape], list[ClosedJaxpr]]:
+    """The axes of operands, and the programs: those of a carry after as many turns as it takes until they stay."""
+    while True:
+        made = [
+            along(program, [wanted[position] for position in positions])
+            for program, positions in zip(programs, found.programs, strict=True)
+        ]
+        carry = [wanted[position] for position in found.carry]
+        if not carry:
+            return wanted, made
+        # What decides whether a loop goes on decides about all that goes round.
+        deciding = [_among(aval.named_shape, names) for program in made[:-1] for aval in program.out_avals]
+        after = [_among(aval.named_shape, names) for aval in made[-1].out_avals[: len(carry)]]
+        wider = [_joined([*deciding, *pair]) for pair in zip(carry, after, strict=True)]
+        if wider == carry:
+            made[-1] = along(made[-1], [()] * len(made[-1].in_avals), carry)
+            return wanted, made
+        wanted = list(wanted)
+        for position, axes in zip(found.carry, wider, strict=True):
+            wanted[position] = axes
+
+
+def along(closed: ClosedJaxpr, inputs: Sequence[NamedShape], outputs: Sequence[NamedShape] = ()) -> ClosedJaxpr:
+    """The program for inputs that differ along these axes, too, and with first results that do."""
+    avals = [_wider(aval, axes) for aval, axes in zip(closed.in_avals, inputs, strict=True)]
+    results = [_wider(aval, axes) for aval, axes in zip(closed.out_avals, outputs)]
+    if avals == closed.in_avals and results == closed.out_avals[: len(results)]:
+        return closed
+
+    def run(*values: Any) -> list[Any]:
+        outs = eval_jaxpr(closed.jaxpr, closed.consts, *values)
+        return [*[_as_wide(out, axes) for out, axes in zip(outs, outputs)], *outs[len(outputs) :]]
+
+    make = lambda: trace_to_closed_jaxpr(run, avals, closed.jaxpr.debug_name)
+    return _fitted.get(closed, (tuple(avals), tuple(outputs)), make)
+
+
+def _wider(aval: Any, axes: NamedShape) -> Any:
+    missing = {name: size for name, size in axes if name not in dict(aval.named_shape)}
+    return aval.update(named_shape={**dict(aval.named_shape), **missing}) if missing else aval
+
+
+def _as_wide(value: Any, axes: NamedShape) -> Any:
+    return differing(value, tuple([name for name, _ in axes])) if axes else value
+
+
+def _among(axes: NamedShape, names: Sequence[Any]) -> NamedShape:
+    return tuple([(name, size) for name, size in axes if name in names])
+
+
+def _joined(several: Sequence[NamedShape]) -> NamedShape:
+    return tuple(sorted({pair for axes in several for pair in axes}, key=repr))
+
+
+def _avals(program: ClosedJaxpr) -> list[Any]:
+    return [*program.in_avals, *program.out_avals]
+
+
+def _items(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _replaced(value: Any, made: Any) -> Any:
+    """A parameter with the next of the programs made in the place of each."""
+    if isinstance(value, tuple):
+        return tuple([_replaced(item, made) if isinstance(item, ClosedJaxpr) else item for item in value])
+    return next(made) if isinstance(value, ClosedJaxpr) else value

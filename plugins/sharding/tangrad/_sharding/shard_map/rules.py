@@ -1,4 +1,4 @@
-"""The rules of sharded maps that are short: how results are sharded, and dead code."""
+"""The rules of sharded maps but for derivatives: how results are sharded, dead code, mapping, other names for axes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.shard_map.primitives import shard_map_p
-from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, keeps_alive
+from tangrad._sharding.shard_map.replication import along
+from tangrad._sharding.shard_map.scope import axes_in_scope
+from tangrad._sharding.shard_map.specs import size_along, with_leading
+from tangrad.batching import AxisInfo, batch_jaxpr, to_front
+from tangrad.core import ClosedJaxpr, RuleSet, Sharding, dce_jaxpr, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.extend.collectives import subst_under_binder
+from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params
+    from tangrad.typing import Dims, Params, Values
+
 
 sharding = RuleSet("sharding", api=1)
 
@@ -51,3 +58,96 @@ def _thin(closed: ClosedJaxpr, used: tuple[bool, ...]) -> Any:
     if all(used) and all(used_inputs) and len(jaxpr.eqns) == len(closed.eqns):
         return closed, used_inputs  # the same object: what was compiled of it stays good
     return ClosedJaxpr(jaxpr, closed.consts), used_inputs
+
+
+batch = RuleSet("batch", api=1)
+
+
+@batch.rule(shard_map_p)
+def _(
+    args: Values,
+    dims: Dims,
+    *,
+    axis_info: AxisInfo,
+    jaxpr: ClosedJaxpr,
+    mesh: Any,
+    in_shardings: tuple[Sharding, ...],
+    out_shardings: tuple[Sharding, ...],
+    manual_axes: Any,
+    checked: bool,
+) -> Any:
+    mapped = tuple([dim is not None for dim in dims])
+    entry = _axes_of_the_mesh(axis_info, manual_axes)
+    inner = axis_info
+    if entry or axis_info.name in manual_axes:  # inside, the name is that of the mesh's axis
+        name = None if axis_info.name in manual_axes else axis_info.name
+        inner = AxisInfo(name, axis_info.size // size_along(mesh, entry), axis_info.spmd_name)
+    with axes_in_scope(mesh, manual_axes, checked):
+        program, out_mapped = batch_jaxpr(jaxpr, mapped, inner)
+        if checked and entry:  # what is mapped differs along these axes now, and derivatives go by types
+            differing = tuple([(name, mesh.shape[name]) for name in entry])
+            program = along(program, [differing if is_mapped else () for is_mapped in mapped])
+    outs = shard_map_p.bind(
+        *[to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)],
+        jaxpr=program,
+        mesh=mesh,
+        in_shardings=_widened(in_shardings, mapped, entry),
+        out_shardings=_widened(out_shardings, out_mapped, entry),
+        manual_axes=manual_axes,
+        checked=checked,
+    )
+    return outs, tuple([0 if is_mapped else None for is_mapped in out_mapped])
+
+
+def _widened(shardings: Any, mapped: Any, entry: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(
+        [
+            with_leading(sharding, entry) if is_mapped else sharding
+            for sharding, is_mapped in zip(shardings, mapped, strict=True)
+        ]
+    )
+
+
+def _axes_of_the_mesh(axis_info: AxisInfo, manual_axes: Any) -> tuple[Any, ...]:
+    """The axes of the mesh that cut the mapped dimension."""
+    spmd = axis_info.spmd_name
+    axes = tuple(spmd) if isinstance(spmd, (tuple, list)) else () if spmd is None else (spmd,)
+    found = tuple([axis for axis in axes if axis in manual_axes])
+    if found and axis_info.name is not None:
+        raise ValueError(
+            f"vmap of a shard_map: an axis named {axis_info.name!r} cannot be cut along the mesh axes {found} "
+            f"(spmd_axis_name), since collectives over it would see a part; leave one of the two out"
+        )
+    return found
+
+
+axis_subst = RuleSet("axis_subst", api=1)
+
+
+@axis_subst.rule(shard_map_p)
+def _(params: Params, subst: Any) -> Any:
+    bound = params["manual_axes"]
+    program, names = subst_under_binder(params["jaxpr"], subst, bound)
+    if names == bound:
+        return {**params, "jaxpr": program}
+    renamed = dict(zip(bound, names, strict=True))
+    mesh = params["mesh"]
+    other = Mesh(mesh.devices, tuple([renamed.get(name, name) for name in mesh.axis_names]))
+
+    def of(shardings: Any) -> tuple[Any, ...]:
+        return tuple([NamedSharding(other, PartitionSpec(*[_entry(e, renamed) for e in s.spec])) for s in shardings])
+
+    return {
+        "jaxpr": program,
+        "mesh": other,
+        "in_shardings": of(params["in_shardings"]),
+        "out_shardings": of(params["out_shardings"]),
+        "manual_axes": names,
+        "checked": params["checked"],
+    }
+
+
+def _entry(entry: Any, renamed: Any) -> Any:
+    if isinstance(entry, tuple):
+        return tuple([renamed.get(axis, axis) for axis in entry])
+    return renamed.get(entry, entry)

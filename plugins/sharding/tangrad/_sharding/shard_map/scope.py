@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tangrad._sharding.shard_map.fitting import fitted
+from tangrad._sharding.shard_map.replication import fitted
 from tangrad.core import Array, Primitive, holding, thread
 from tangrad.extend.collectives import differing, psum_p
 from tangrad.sharding import AbstractMesh, Mesh, get_mesh

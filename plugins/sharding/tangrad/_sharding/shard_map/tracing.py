@@ -1,21 +1,119 @@
-"""Functions of parts, traced, checked and mapped: what `shard_map` and maps that are made of it share."""
+"""Functions of parts, traced, checked and mapped, with sums of cotangents: what maps over a mesh share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tangrad._sharding.shard_map.constraints import check_constraints
+from tangrad._sharding.primitives import sharding_constraint_p
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.replication import types_suffice, varying_of_program
-from tangrad._sharding.shard_map.sameness import with_cotangent_sums_for
 from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad._sharding.shard_map.specs import mentioned, uncut
-from tangrad.core import ClosedJaxpr, ShapedArray, closed_over_as_arguments, trace_to_jaxpr
+from tangrad.batching import SplitAxis, batch_flat
+from tangrad.core import (
+    ClosedJaxpr,
+    Jaxpr,
+    NamedAxisEffect,
+    ShapedArray,
+    as_operand,
+    closed_over_as_arguments,
+    eval_jaxpr,
+    trace_to_closed_jaxpr,
+    trace_to_jaxpr,
+)
+from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.core.tools import sub_jaxprs
+from tangrad.extend.collectives import psum_to_p
+from tangrad.extend.lax import reshape_p
 from tangrad.sharding import Mesh, NamedSharding
 
 if TYPE_CHECKING:
     from tangrad.typing import Value
+
+
+def check_constraints(jaxpr: Jaxpr | ClosedJaxpr, manual_axes: Sequence[Any], name: str) -> None:
+    """Raise ValueError for a value that is constrained along an axis of which each device has its own part already."""
+    for eqn in jaxpr.eqns:
+        sharding = eqn.params.get("sharding") if eqn.primitive is sharding_constraint_p else None
+        if isinstance(sharding, NamedSharding):
+            mapped = [axis for axis in mentioned(sharding) if axis in manual_axes]
+            if mapped:
+                raise ValueError(
+                    f"with_sharding_constraint in {name}: {sharding.spec} names the axis {mapped[0]!r}, over which "
+                    f"shard_map maps the function: along it each device has its own part, and nothing is left to "
+                    f"cut. Name axes that are left to the compiler: shard_map(axis_names=...) says which are not"
+                )
+        for inner in sub_jaxprs(eqn.params):
+            check_constraints(inner, manual_axes, name)
+
+
+_programs = JaxprCache()
+register_cache(_programs.clear)
+
+
+def with_cotangent_sums(closed: ClosedJaxpr, sizes: dict[Any, int], varying: Sequence[frozenset[Any]]) -> ClosedJaxpr:
+    """The program of parts without sums that wait for what differs; itself where it has none.
+
+    Args:
+        closed: the program of one device, traced or about to be within the axes.
+        sizes: the axes that it is mapped over.
+        varying: for each input the axes along which it differs.
+    """
+    names = tuple([name for name in sizes if NamedAxisEffect(name) in closed.effects])
+    if not names or not _waits(closed.jaxpr):
+        return closed
+    key = tuple(sizes.items()), tuple(varying)
+    return _programs.get(closed, key, lambda: _with_sums(closed, names, sizes, varying))
+
+
+def with_cotangent_sums_for(
+    closed: ClosedJaxpr, mesh: Mesh, manual_axes: Sequence[Any], in_shardings: Sequence[NamedSharding]
+) -> ClosedJaxpr:
+    """The same of a program of parts that are cut as shardings say."""
+    sizes = {name: mesh.shape[name] for name in manual_axes}
+    return with_cotangent_sums(closed, sizes, [frozenset(mentioned(sharding)) for sharding in in_shardings])
+
+
+def _waits(jaxpr: Jaxpr | ClosedJaxpr) -> bool:
+    """Whether there is such a sum in a program, or in those of its equations."""
+    for eqn in jaxpr.eqns:
+        if eqn.effects and (eqn.primitive is psum_to_p or any([_waits(sub) for sub in sub_jaxprs(eqn.params)])):
+            return True
+    return False
+
+
+def _with_sums(
+    closed: ClosedJaxpr, names: Sequence[Any], sizes: dict[Any, int], varying: Sequence[frozenset[Any]]
+) -> ClosedJaxpr:
+    for name in names:
+        closed = _along(closed, SplitAxis(name, 1, name, sizes[name]), [name in axes for axes in varying])
+    return closed
+
+
+def _along(closed: ClosedJaxpr, axis: SplitAxis, differs: Sequence[bool]) -> ClosedJaxpr:
+    def run(*inputs: Any) -> list[Any]:
+        values = [_wider(value) if wide else value for value, wide in zip(inputs, differs, strict=True)]
+        outs, dims = batch_flat(
+            lambda *parts: eval_jaxpr(closed.jaxpr, closed.consts, *parts),
+            values,
+            [0 if wide else None for wide in differs],
+            axis,
+        )
+        return [_narrower(as_operand(out), dim) for out, dim in zip(outs, dims, strict=True)]
+
+    return trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name)
+
+
+def _wider(value: Any) -> Any:
+    return reshape_p.bind(value, new_sizes=(1, *value.aval.shape), dimensions=None)
+
+
+def _narrower(value: Any, dim: int | None) -> Any:
+    if dim is None:
+        return value
+    shape = value.aval.shape
+    return reshape_p.bind(value, new_sizes=(*shape[:dim], *shape[dim + 1 :]), dimensions=None)
 
 
 class MappedProgram:

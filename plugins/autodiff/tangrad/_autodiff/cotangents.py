@@ -1,9 +1,4 @@
-"""Cotangents of values whose types record along which mapped axes they differ, as within a checked `shard_map`.
-
-What is the same along an axis is one value, used on each device: its cotangent is the sum of those from there. What
-differs has a cotangent on each device. So a cotangent that differs along more axes than its value is summed over
-them, and one that is to be the cotangent of a value that differs is marked as such.
-"""
+"""Cotangents of values whose types have more than shape and dtype: a sharding, or axes along which they differ."""
 
 from __future__ import annotations
 
@@ -11,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tangrad._autodiff.zeros import Zero, zeros
-from tangrad.core import ShapedArray, get_aval, holding, thread
+from tangrad._autodiff.zeros import Linear, Zero, linear_placeholders, zeros
+from tangrad.core import ShapedArray, as_operand, get_aval, holding, is_array_value, thread
 
 if TYPE_CHECKING:
     from tangrad.typing import Value
@@ -77,3 +72,26 @@ def _beyond(one: ShapedArray, other: ShapedArray) -> tuple[Any, ...]:
         return ()
     known = [name for name, _ in other.named_shape]
     return tuple([name for name, _ in one.named_shape if name in typed.names and name not in known])
+
+
+def with_plain_type(value: Any) -> Value | Zero | Linear:
+    """A value, or the placeholder of one, with the plain type."""
+    if type(value) is Linear:
+        return value if value.aval.infer_types is None else linear_placeholders[value.aval.plain]
+    if not is_array_value(value):  # a symbolic zero
+        return value
+    aval: Any = get_aval(value)
+    return value if aval.infer_types is None else aval.as_plain(value)
+
+
+def with_type_of(cotangent: Value, aval: Any) -> Value | Zero:
+    """A cotangent of a value of type `aval`: of just that type, as far as types have more than shape and dtype."""
+    value = as_operand(cotangent)
+    if thread.typed_axes is not None:
+        value = marked(summed(value, aval), aval)
+    found: Any = value.aval
+    if found is aval or (aval.infer_types is None and found.infer_types is None):
+        return value
+    if aval.infer_types is None:
+        return found.as_plain(value)
+    return value if found.infer_types is not None and found.axes == aval.axes else aval.constrain(value)
