@@ -10,10 +10,9 @@ import tangrad
 import tangrad.numpy as tnp
 from tangrad import lax
 from tangrad import use_backend as backend_setting
-from tangrad._backend_numpy.windows import convolution, depthwise, pooling, streaming
+from tangrad._backend_numpy.windows import convolution, pooling, streaming
 from tangrad._backend_numpy.windows.convolution import Convolution
-from tangrad._backend_numpy.windows.fractional import FractionalConvolution
-from tangrad._backend_numpy.windows.patches import LARGE_BATCH
+from tangrad._backend_numpy.windows.patches import LARGE_BATCH, FractionalConvolution
 from tangrad._backend_xla.lower import convolutions_cpu
 
 # --- Convolutions and pooling on NumPy: patches, the way round, parts, layouts of memory ---
@@ -314,7 +313,7 @@ def every_size(request, monkeypatch):
     for name, value in (("FEW", 0), ("FEW_IN_A_GROUP", 0), ("MOST_TERMS", request.param)):
         monkeypatch.setattr(convolutions_cpu, name, value)
     for name, value in (("FEW", 0), ("MOST_SUMMED", 2)):
-        monkeypatch.setattr(depthwise, name, value)
+        monkeypatch.setattr(convolution, name, value)
     tangrad.clear_caches()
     yield
     tangrad.clear_caches()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import tangrad
 from tangrad import lax
 from tangrad import numpy as tnp
-from tangrad._backend_numpy import blocks, buffers, select
+from tangrad._backend_numpy import blocks, select, simplify
 from tangrad._backend_numpy.executable import array_function_into
 from tangrad._backend_numpy.functions import UNKNOWN
 from tangrad._backend_numpy.kernels import composed
@@ -146,11 +146,11 @@ def programs(draw: Callable[..., Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def registered() -> Any:
-    given, buffers.GIVEN = buffers.GIVEN, 0
+    given, simplify.GIVEN = simplify.GIVEN, 0
     fewest, select.FEWEST = select.FEWEST, 8
     with register(family), register(lower):
         yield
-    buffers.GIVEN, select.FEWEST = given, fewest
+    simplify.GIVEN, select.FEWEST = given, fewest
 
 
 def _arguments(closed: Any) -> list[Any]:

@@ -9,10 +9,9 @@ import pytest
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import enable_x64, jit, lax, use_backend
-from tangrad._backend_numpy import linear_algebra, searching
 from tangrad._backend_numpy.bounds import FEWEST
-from tangrad._backend_numpy.decompositions import condensed, lapack, orthogonal_factors, schur_form, triangular_factors
-from tangrad._backend_numpy.lower import indexing
+from tangrad._backend_numpy.decompositions import factorisations, forms
+from tangrad._backend_numpy.lower import indexing, sorting
 
 # --- Places of many values among sorted keys, and counts, on NumPy ---
 
@@ -32,8 +31,8 @@ EXTREMES = [np.inf, -np.inf, 0.0, -0.0, 1e-45, -1e-45, 3.4e38, -3.4e38]
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(searching, "MANY", 0)
-    monkeypatch.setattr(searching, "BLOCK", 256)
+    monkeypatch.setattr(sorting, "MANY", 0)
+    monkeypatch.setattr(sorting, "BLOCK", 256)
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -48,7 +47,7 @@ def test_floats_go_where_a_search_finds(small_blocks, kind, count, dtype, side):
         values = np.concatenate([rng.normal(size=size), keys, np.nextafter(keys, keys.dtype.type(9)), EXTREMES])
         values = values.astype(dtype)
         for given in (values, values[::-1], np.append(values, np.nan).astype(dtype)):
-            assert (searching.places(keys, given, side) == keys.searchsorted(given, side)).all()
+            assert (sorting.places(keys, given, side) == keys.searchsorted(given, side)).all()
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -61,14 +60,14 @@ def test_integers_go_where_a_search_finds(small_blocks, dtype, side):
         keys = np.sort(rng.integers(low, span, 50, dtype, endpoint=True))
         values = rng.integers(low, span, (30, 20), dtype, endpoint=True)
         values[0, :2] = limits.min, limits.max
-        assert (searching.places(keys, values, side) == keys.searchsorted(values, side)).all()
+        assert (sorting.places(keys, values, side) == keys.searchsorted(values, side)).all()
 
 
 def test_keys_out_of_order_do_no_harm(small_blocks):
     keys = np.random.default_rng(0).normal(size=100)
     values = np.linspace(-9, 9, 1000)
     for given in (keys, keys[::-1], np.append(np.nan, keys)):
-        found = searching.places(given, values, "left")
+        found = sorting.places(given, values, "left")
         assert found.shape == values.shape and (found >= 0).all() and (found <= given.size).all()
 
 
@@ -229,7 +228,7 @@ DTYPES = ("float32", "float64", "complex64", "complex128")
 def installed(request, monkeypatch):
     """Whether SciPy is."""
     if request.param == "alone":
-        monkeypatch.setattr(lapack, "function", lambda name, dtype: None)
+        monkeypatch.setattr(factorisations, "lapack_function", lambda name, dtype: None)
     else:
         pytest.importorskip("scipy")
     return request.param
@@ -256,20 +255,20 @@ def unit_lower(factors):
 @pytest.mark.parametrize("shape", [(5, 5), (3, 6), (70, 40), (2, 3, 33, 33), (1, 1), (0, 3), (2, 0, 0)])
 def test_lu(installed, dtype, shape):
     x = draw(dtype, *shape)
-    factors, pivots, order = triangular_factors.lu(x)
+    factors, pivots, order = factorisations.lu(x)
     upper = np.triu(factors)[..., : min(shape[-2:]), :]
     near(unit_lower(factors) @ upper, np.take_along_axis(x, order[..., None], -2), shape[-1])
     # Of complex numbers those with the greatest sum of both parts' sizes are chosen.
     limit = 1.415 if np.dtype(dtype).kind == "c" else 1.0001
     assert pivots.dtype == order.dtype == np.int32 and (np.abs(np.tril(factors, -1)) <= limit).all()
-    np.testing.assert_array_equal(triangular_factors.permutation(pivots, shape[-2]), order)
+    np.testing.assert_array_equal(factorisations.permutation(pivots, shape[-2]), order)
 
 
 def test_lu_of_singular_matrices(installed):
     """A column of zeros is left as it is; NaN spreads without an error."""
-    factors, _, _ = triangular_factors.lu(np.float32([[0, 1], [0, 2]]))
+    factors, _, _ = factorisations.lu(np.float32([[0, 1], [0, 2]]))
     np.testing.assert_array_equal(np.triu(factors)[:, 0], [0, 0])
-    assert np.isnan(triangular_factors.lu(np.full((2, 2), np.nan, np.float32))[0]).all()
+    assert np.isnan(factorisations.lu(np.full((2, 2), np.nan, np.float32))[0]).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -277,7 +276,7 @@ def test_lu_of_singular_matrices(installed):
 def test_qr_with_pivoting(installed, dtype, shape):
     x = draw(dtype, *shape)
     for full in (False, True):
-        q, r, order = orthogonal_factors.qr(x, True, full)
+        q, r, order = factorisations.qr(x, True, full)
         near(q @ r, np.take_along_axis(x, order[..., None, :], -1), shape[-1])
         identity = np.broadcast_to(np.eye(q.shape[-1]), (*shape[:-2], q.shape[-1], q.shape[-1]))
         near(q.conj().swapaxes(-1, -2) @ q, identity, shape[-1])
@@ -290,8 +289,8 @@ def test_reflections(dtype):
     """The product of LAPACK's reflections is Q, also where some of them are none."""
     x = draw(dtype, 6, 4)
     x[:, 1] = 0
-    packed, taus = orthogonal_factors.geqrf(x)
-    near(orthogonal_factors.householder_product(packed, taus) @ np.triu(packed[:4]), x, 6)
+    packed, taus = factorisations.geqrf(x)
+    near(factorisations.householder_product(packed, taus) @ np.triu(packed[:4]), x, 6)
 
 
 SPECIAL = {
@@ -308,7 +307,7 @@ SPECIAL = {
 def test_schur(installed, dtype, shape):
     x = np.asarray(SPECIAL[shape], dtype) if isinstance(shape, str) else draw(dtype, *shape)
     size = x.shape[-1]
-    t, z = schur_form.schur(x, True)
+    t, z = forms.schur(x, True)
     near(z @ t @ z.conj().swapaxes(-1, -2), x, 5 * size)
     near(z.conj().swapaxes(-1, -2) @ z, np.broadcast_to(np.eye(size), x.shape), 5 * size)
     beside = np.diagonal(t, -1, -2, -1)
@@ -323,17 +322,17 @@ def test_schur(installed, dtype, shape):
 
 
 def test_schur_of_nan(installed):
-    assert np.isnan(schur_form.schur(np.full((3, 3), np.nan), True)[0]).any()
+    assert np.isnan(forms.schur(np.full((3, 3), np.nan), True)[0]).any()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_schur_of_numbers_that_overflow(monkeypatch, dtype):
     """They are finite before the first reflection, and not after it: NaN, as for whatever fails."""
-    monkeypatch.setattr(lapack, "function", lambda name, dtype: None)
+    monkeypatch.setattr(factorisations, "lapack_function", lambda name, dtype: None)
     big = np.finfo(dtype).max
     x = np.array([[[1, big, 2], [-big, 3, big], [big, 1, 1]], np.eye(3)], dtype)
     with np.errstate(all="ignore"):  # as when a program calls it
-        t, z = schur_form.schur(x, True)
+        t, z = forms.schur(x, True)
     assert np.isnan(t[0]).any() and np.isnan(z[0]).any()
     near(z[1] @ t[1] @ z[1].conj().T, x[1])
 
@@ -342,10 +341,10 @@ def test_schur_of_numbers_that_overflow(monkeypatch, dtype):
 @pytest.mark.parametrize("shape", [(5, 5), (2, 3, 3), (2, 2), (1, 1)])
 def test_hessenberg(installed, dtype, shape):
     x = draw(dtype, *shape)
-    packed, taus = condensed.hessenberg(x)
+    packed, taus = forms.hessenberg(x)
     q = np.zeros_like(x) + np.eye(shape[-1], dtype=dtype)
     if shape[-1] > 1:
-        q[..., 1:, 1:] = orthogonal_factors.householder_product(packed[..., 1:, :-1], taus)
+        q[..., 1:, 1:] = factorisations.householder_product(packed[..., 1:, :-1], taus)
     near(q @ np.triu(packed, -1) @ q.conj().swapaxes(-1, -2), x, shape[-1])
 
 
@@ -355,7 +354,7 @@ def test_tridiagonal(dtype, lower):
     x = draw(dtype, 3, 5, 5)
     x = x + x.conj().swapaxes(-1, -2)
     read = np.tril(x) if lower else np.triu(x)
-    _, diagonal, beside, _ = condensed.tridiagonal(read, lower)
+    _, diagonal, beside, _ = forms.tridiagonal(read, lower)
     for full, d, e in zip(x, diagonal, beside):
         near(np.linalg.eigvalsh(np.diag(d) + np.diag(e, 1) + np.diag(e, -1)), np.linalg.eigvalsh(full), 5)
 
@@ -377,9 +376,9 @@ def test_large_triangular_systems_with_and_without_scipy(monkeypatch, flags, dty
     singular[:, 4, 4] = 0
     found = []
     for large in (1, 1 << 30):
-        monkeypatch.setattr(linear_algebra, "LARGE", large)
+        monkeypatch.setattr(factorisations, "LARGE", large)
         with np.errstate(all="ignore"):
-            found.append([linear_algebra.triangular_solve(m, b, *flags[:3], True, unit) for m in (a, singular)])
+            found.append([factorisations.triangular_solve(m, b, *flags[:3], True, unit) for m in (a, singular)])
     for one, other in zip(*found, strict=True):
         assert one.dtype == other.dtype and one.flags.c_contiguous
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)

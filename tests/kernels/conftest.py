@@ -43,16 +43,16 @@ def library_path(build, tmp_path_factory):
 @pytest.fixture(scope="session")
 def rule_sets(library_path):
     """The rules of the compiled kernels. Those of the entry points are loaded first: they stay as they are."""
-    from tangrad._kernels import families, on_numpy
+    from tangrad._kernels import on_numpy, random_on_numpy
+    from tangrad._kernels.jobs import JOBS
     from tangrad._kernels.library import VARIABLE, library
-    from tangrad._kernels.lower import numpy_random
 
-    importlib.import_module("tangrad._kernels.lower.numpy")
+    importlib.import_module("tangrad._kernels.rules_on_numpy")
     makers = [on_numpy.rule_set]
     if "xla" in tangrad.core.backend_names():
-        from tangrad._kernels.lower import xla_cpu
+        from tangrad._kernels import on_xla_cpu
 
-        makers.append(xla_cpu.rule_set)
+        makers.append(on_xla_cpu.rule_set)
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = str(library_path)
     library.cache_clear()
@@ -60,8 +60,8 @@ def rule_sets(library_path):
         assert library() is not None
     finally:
         os.environ.pop(VARIABLE) if before is None else os.environ.update({VARIABLE: before})
-    made = [make(jobs) for make in makers for jobs in families.JOBS.values()]
-    return [*made, numpy_random.rule_set()]
+    made = [make(jobs) for make in makers for jobs in JOBS.values()]
+    return [*made, random_on_numpy.rule_set()]
 
 
 @pytest.fixture

@@ -1,11 +1,14 @@
-"""Jobs: what a kernel is called with for one equation, whichever backend calls it."""
+"""Jobs: what a kernel is called with for one equation, whichever backend calls it; and which equations each takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import partial
+from math import prod
 from typing import Any, NamedTuple
 
-from tangrad.core import ShapedArray, dtypes
+from tangrad.core import Primitive, ShapedArray, dtypes
+from tangrad.extend.lax import cummax_p, cummin_p, cumsum_p, lu_p, sort_p, top_k_p
 
 # As in native/kernel.h.
 NAMES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -53,3 +56,75 @@ def around(shape: Sequence[int], axis: int) -> tuple[int, int, int]:
 
 
 Params = dict[str, Any]
+
+
+DTYPES = ("float32", "float64", "int32", "int64", "uint32", "uint64")
+MANY = 1 << 12  # elements in all: below, a call takes longer than what it saves
+
+
+def _describe(operation: int, x: ShapedArray, *, axis: int, reverse: bool) -> Job | None:
+    number = number_of(x, DTYPES)
+    if number is None or not is_known(x) or prod(x.shape) < MANY or x.shape[axis] < 2:
+        return None
+    return Job("running", (number, operation, *around(x.shape, axis), int(reverse)))
+
+
+RUNNING: dict[Primitive, Describe] = {
+    primitive: partial(_describe, operation) for operation, primitive in enumerate((cumsum_p, cummax_p, cummin_p))
+}
+
+
+LONG = 1 << 16  # elements of a row: below, NumPy sorts a single array as fast
+WIDTHS = (8, 16, 32, 64, 128)
+FEW = 256  # elements that are looked for among at least so many times as many
+SHARE = 8
+
+
+def _sort(*operands: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> Job | None:
+    key = operands[0]
+    number = number_of(key, NUMBERS)
+    if number is None or num_keys != 1 or not is_known(key) or prod(key.shape) < MANY:
+        return None
+    if any([isinstance(aval.dtype, dtypes.ExtendedDType) for aval in operands]):
+        return None
+    widths = [dtypes.bit_width(aval.dtype) for aval in operands]
+    places = around(key.shape, dimension)
+    if len(operands) > 60 or not set(widths) <= set(WIDTHS) or not 1 < places[1] < 1 << 31:
+        return None
+    alone = len(operands) == 1 and places[1] < LONG
+    return Job("sort", (number, *places, len(operands), *[width // 8 for width in widths]), not alone)
+
+
+def _top_k(x: ShapedArray, *, k: int, axis: int) -> Job | None:
+    number = number_of(x, NUMBERS)
+    if number is None or not is_known(x) or type(k) is not int or axis != x.ndim - 1 or prod(x.shape) < MANY:
+        return None
+    rows, size, _ = around(x.shape, axis)
+    return Job("top", (number, rows, size, k)) if 0 < k <= FEW and k * SHARE <= size < 1 << 31 else None
+
+
+SORTING: dict[Primitive, Describe] = {sort_p: _sort, top_k_p: _top_k}
+
+
+SMALL = 64  # rows and columns, as in native/lu.cc
+SEVERAL, ENOUGH = 4, 1 << 10  # matrices, and elements in all: below, LAPACK is as fast
+
+
+def _lu(x: ShapedArray) -> Job | None:
+    number = number_of(x, ("float32", "float64"))
+    if number is None or not is_known(x):
+        return None
+    count, (rows, columns) = prod(x.shape[:-2]), x.shape[-2:]
+    if count < SEVERAL or prod(x.shape) < ENOUGH or max(rows, columns) > SMALL:
+        return None
+    return Job("lu", (number, count, rows, columns))
+
+
+FACTORS: dict[Primitive, Describe] = {lu_p: _lu}
+
+
+JOBS: dict[str, Mapping[Primitive, Describe]] = {
+    "decompositions": FACTORS,
+    "reductions": RUNNING,
+    "sorting": SORTING,
+}

@@ -1,4 +1,4 @@
-"""The compiled library: where it is, and its functions."""
+"""The compiled library and its functions, and the rules that those of kernels take the place of."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import ctypes
 import logging
 import os
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from tangrad.core import Primitive, RuleSet, rule_table
 
 # Where the library is, for those who build it themselves: it goes before the one that the wheel has.
 VARIABLE = "TANGRAD_KERNELS_LIBRARY"
@@ -37,3 +40,18 @@ def kernel(name: str) -> Any:
 def handler(name: str) -> Any:
     """The function by which XLA calls a kernel."""
     return getattr(library(), f"tangrad_{name}_xla")
+
+
+def replacing(kind: str, rules: Mapping[Primitive, Any]) -> RuleSet[Any]:
+    """The rules of a family in the place of those that there are: none where there is no library."""
+    made: RuleSet[Any] = RuleSet(kind, api=1, override=True)
+    if library() is not None:
+        made.table(rules)
+    return made
+
+
+def replaced(kind: str, primitive: Primitive) -> Any:
+    """The rule that there would be for a primitive without this distribution."""
+    for plugin in rule_table(kind).cell(primitive).overridden:
+        return plugin.load().rules[primitive]
+    return rule_table(kind.rpartition(".")[0])[primitive]

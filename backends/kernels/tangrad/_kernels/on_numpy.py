@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad._kernels.jobs import Describe, Job
-from tangrad._kernels.library import kernel
-from tangrad._kernels.replaced import replaced, replacing
+from tangrad._kernels.library import kernel, replaced, replacing
 from tangrad.core import Primitive, RuleSet, ShapedArray
 from tangrad.extend.backend_numpy import FRESH, Kernel
 
 if TYPE_CHECKING:
     from tangrad.extend.backend_numpy import Lowering
+
 
 KIND = "lower.numpy"
 

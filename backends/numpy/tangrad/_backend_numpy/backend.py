@@ -187,9 +187,9 @@ class NumpyBackend(Backend):
 
     def direct(self, primitive: Primitive, args: Values, params: Params) -> Any:
         """The kernel of a primitive as a function of arrays."""
-        from tangrad._backend_numpy import direct
+        from tangrad._backend_numpy import dispatch
 
-        NumpyBackend.direct = staticmethod(direct.direct)  # type: ignore[assignment,method-assign]
+        NumpyBackend.direct = staticmethod(dispatch.direct)  # type: ignore[assignment,method-assign]
         return self.direct(primitive, args, params)
 
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Lowered:

@@ -1,18 +1,15 @@
-"""What is better said another way, once all steps are known.
-
-A matrix product that is only used transposed is computed transposed: (A B)ᵀ = Bᵀ Aᵀ, where transposing the operands
-costs nothing. Gradients of weights are of that sort; as transposed views they would make everything that reads them
-stride through memory, the user's own update included.
-"""
+"""What is better said another way, once all steps are known, and which arrays a program may write over."""
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
-from tangrad._backend_numpy.functions import Method
+from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH, VIEW, Method, Ufunc
 from tangrad._backend_numpy.program import Program, Step, Stored
+from tangrad.core.arguments import is_symbolic
 
 PRODUCTS = (np.matmul, "dot")  # keys of functions for which the rule of transposition holds
 
@@ -66,3 +63,162 @@ def _transposed(program: Program, stored: Stored, product: Step, steps: list[Ste
     turned = Stored(stored.shape[::-1], stored.dtype)
     steps.append(Step(Method("transpose", (1, 0)), (stored,), (turned,), False, False, product.primitive))
     return turned
+
+
+# --- Which arrays a program may write over: who shares memory with whom, and who is needed until when ---
+# Every array uses one or more *memories*. A step with a fresh result opens one; a view uses those of its operands. A
+# memory may be written to if the program opened it (or the caller donated it, or keeps it for this program), nothing
+# unknown has seen it, and no array in it is needed any more.
+
+GIVEN = 1 << 14  # bytes: smaller donated arrays are not worth the question who else sees them
+FOREVER = 1 << 60
+
+
+class Memory:
+    """One block of memory.
+
+    Attributes:
+        base: the array that was there first; it fills the block.
+        until: the position of the last step that needs an array in it.
+        ours: whether the program may write to it when it is dead.
+        donated: whether it is that of an argument that the caller gave away: ours only if `owned` says so at run time.
+    """
+
+    __slots__ = ("base", "donated", "ours", "until")
+
+    def __init__(self, base: Stored, until: int, ours: bool, donated: bool = False) -> None:
+        self.base = base
+        self.until = until
+        self.ours = ours
+        self.donated = donated
+
+
+class Plan:
+    """Which results are written into which dead arrays.
+
+    Attributes:
+        into: result -> the dead array that it is written into.
+        memories: array -> the memories that it uses.
+        exact: the arrays that show each element of one memory once: writing to them spoils nothing else.
+    """
+
+    __slots__ = ("_pool", "exact", "into", "memories", "needed_until", "program", "steps")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.steps = program.steps
+        self.into: dict[Stored, Stored] = {}
+        self.memories: dict[Stored, tuple[Memory, ...]] = {}
+        self.exact: set[Stored] = set()
+        self.needed_until = _needed_until(program)
+        self._pool: dict[Any, list[Memory]] = {}
+        for stored in program.arguments:
+            self._open(stored, -1, stored in program.owned, stored in program.donated)
+        expiring: dict[int, list[Memory]] = {}
+        for position, step in enumerate(self.steps):
+            self._place(position, step)
+            for stored in (*step.inputs, *step.outputs):
+                for memory in self._memories_of(stored):
+                    expiring.setdefault(memory.until, []).append(memory)
+            for memory in expiring.pop(position, ()):
+                self._release(memory, position)
+
+    def _open(self, stored: Stored, position: int, ours: bool, donated: bool = False) -> None:
+        self.memories[stored] = (Memory(stored, self.needed_until.get(stored, position), ours, donated),)
+        self.exact.add(stored)
+
+    def _memories_of(self, stored: Stored) -> tuple[Memory, ...]:
+        found = self.memories.get(stored)
+        if found is None:  # a constant
+            found = self.memories[stored] = (Memory(stored, FOREVER, False),)
+        return found
+
+    def _place(self, position: int, step: Step) -> None:
+        nature = step.function.nature
+        if nature is ELEMENTWISE or nature is FRESH:
+            for stored in step.outputs:
+                if stored in self.program.destinations:  # the caller that gave the argument reads the result there
+                    self.into[stored] = self.program.destinations[stored]
+                    self.memories[stored] = (Memory(stored, FOREVER, False),)
+                    continue
+                target = self._target(position, step, stored) if step.function.writes_into else None
+                if target is None:
+                    self._open(stored, position, True)
+                else:
+                    self._take_over(position, stored, target)
+            return
+        shared = tuple(dict.fromkeys([memory for stored in step.inputs for memory in self._memories_of(stored)]))
+        if nature is not VIEW:
+            for memory in shared:  # an unknown function may keep what it saw
+                memory.ours = memory.donated = False
+        for stored in step.outputs:
+            self.memories[stored] = shared or (Memory(stored, FOREVER, False),)
+            if nature is VIEW and len(step.inputs) == 1 and self._shows_all(step.inputs[0], stored):
+                self.exact.add(stored)
+
+    def _shows_all(self, operand: Stored, view: Stored) -> bool:
+        """Whether a view shows each element once. Of nothing it may be a broadcast, which NumPy marks as read-only."""
+        if is_symbolic(view.size):
+            return False
+        same = operand.size == view.size > 0 and operand.dtype.itemsize == view.dtype.itemsize
+        return operand in self.exact and same
+
+    def _target(self, position: int, step: Step, result: Stored) -> Stored | None:
+        """A dead array of the right shape and dtype: an operand if possible, else any."""
+        for place, stored in enumerate(step.inputs):
+            if step.function.may_overwrite(place) and self._is_free(stored, result, position, step):
+                return stored
+        waiting = self._pool.get((result.shape, result.dtype))
+        return waiting.pop().base if waiting else None
+
+    def _take_over(self, position: int, result: Stored, target: Stored) -> None:
+        self.into[result] = target
+        (memory,) = self.memories[target]
+        until = self.needed_until.get(result, position)
+        if memory.donated:  # whether the result uses it is known at run time only; in any case it is ours
+            memory = Memory(result, until, True)
+        memory.until = until
+        self.memories[result] = (memory,)
+        self.exact.add(result)
+
+    def _is_free(self, stored: Stored, result: Stored, position: int, step: Step) -> bool:
+        if stored.shape != result.shape or stored.dtype != result.dtype or stored not in self.exact:
+            return False
+        (memory,) = self.memories[stored]
+        if memory.until != position or not (memory.ours or self._may_be_given(memory, stored, step)):
+            return False
+        # No other operand may show the same memory in another order, and none may be read after it is written.
+        for place, other in enumerate(step.inputs):
+            if memory in self._memories_of(other) and not (other is stored and step.function.may_overwrite(place)):
+                return False
+        return True
+
+    def _may_be_given(self, memory: Memory, stored: Stored, step: Step) -> bool:
+        """Whether a donated argument can be the `out` of a step: None, where others see its memory."""
+        return (
+            memory.donated
+            and memory.base is stored
+            and isinstance(step.function, Ufunc)
+            and stored.nbytes >= GIVEN
+            and bool(stored.shape)
+        )
+
+    def _release(self, memory: Memory, position: int) -> None:
+        if memory.until == position and memory.ours:
+            waiting = self._pool.setdefault((memory.base.shape, memory.base.dtype), [])
+            if memory not in waiting:
+                waiting.append(memory)
+
+
+def _needed_until(program: Program) -> dict[Stored, int]:
+    """For each array, the last step that needs its memory: one that reads it, or a view of it."""
+    until: dict[Stored, int] = dict.fromkeys(program.outputs, FOREVER)
+    for position in range(len(program.steps) - 1, -1, -1):
+        step = program.steps[position]
+        last = position
+        if step.function.nature is not ELEMENTWISE and step.function.nature is not FRESH:
+            last = max([position, *[until.get(stored, -1) for stored in step.outputs]])
+        for stored in step.inputs:
+            if until.get(stored, -1) < last:
+                until[stored] = last
+    return until

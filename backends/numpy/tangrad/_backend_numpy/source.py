@@ -16,9 +16,9 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from tangrad._backend_numpy.blocks import BlockLoop
-from tangrad._backend_numpy.buffers import Plan
 from tangrad._backend_numpy.functions import VIEW, on_scalars
 from tangrad._backend_numpy.program import Program, Step, Stored
+from tangrad._backend_numpy.simplify import Plan
 from tangrad._backend_numpy.size_text import lines_of_sizes
 from tangrad.core.caches import free_after_fork, register_cache
 

@@ -1,16 +1,29 @@
-"""The mapped axes that a collective names: which are in scope, and how large they are.
+"""The mapped axes that a collective names: which are in scope, how large they are, and groups of their places.
 
 In a list of axes an integer is no name: it is a dimension of the operand.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeAlias
 
-from tangrad.core import Effect, NamedAxisEffect, ShapedArray, thread
+import numpy as np
+
+from tangrad.core import (
+    Array,
+    Effect,
+    NamedAxisEffect,
+    Primitive,
+    ShapedArray,
+    array_leaves,
+    as_array,
+    as_operand,
+    thread,
+)
 from tangrad.errors import MissingRuleError
-from tangrad.typing import Params
+from tangrad.typing import Params, Value
 
 Axes = tuple[Any, ...]
 AxisNames: TypeAlias = Hashable | Sequence[Hashable]  # a mapped axis, or several
@@ -126,3 +139,88 @@ def refuse_names(function: str, axes: Any) -> None:
             f"in has no rule for the primitive 'collectives.{function}'. Its author adds one to the group of its rule "
             "kind: the entry 'collectives', a rule set with a rule for it; or use it outside of that transformation"
         )
+
+
+Groups = tuple[tuple[int, ...], ...] | None
+
+
+def checked_groups(function: str, groups: Sequence[Sequence[int]] | None, size: int, equal: bool = False) -> Groups:
+    """Groups as a tuple of tuples of integers.
+
+    Args:
+        size: of the axis (of all axes together): the groups must cover its indices exactly once.
+        equal: whether all groups must have one size.
+
+    Raises TypeError for what is not a list of lists of integers, ValueError for groups that do not fit.
+    """
+    if groups is None:
+        return None
+    try:
+        found = tuple([tuple([operator.index(index) for index in group]) for group in groups])
+    except TypeError:
+        raise TypeError(
+            f"{function}: axis_index_groups must be a list of lists of integers or None, got {groups!r}"
+        ) from None
+    if sorted([index for group in found for index in group]) != list(range(size)) or not all(found):
+        raise ValueError(
+            f"{function}: axis_index_groups must cover all indices of the axis, 0 to {size - 1}, exactly once, got "
+            f"{groups!r}"
+        )
+    if equal and len({len(group) for group in found}) > 1:
+        raise ValueError(f"{function}: all groups of axis_index_groups must have the same size, got {groups!r}")
+    return found
+
+
+def group_size(groups: Groups, size: int) -> int:
+    """How many take part in one collective, where all groups have the same size."""
+    return size if groups is None else len(groups[0])
+
+
+def have_one_size(groups: Groups) -> bool:
+    """Whether all groups have the same size."""
+    return groups is None or len({len(group) for group in groups}) == 1
+
+
+def group_sizes(groups: tuple[tuple[int, ...], ...]) -> np.ndarray:
+    """For each index the size of its group."""
+    return _table(groups, len)
+
+
+def member_table(groups: tuple[tuple[int, ...], ...]) -> np.ndarray:
+    """For each index a row with the members of its group; groups have one size."""
+    return _table(groups, list)
+
+
+def member_mask(groups: Any) -> np.ndarray:
+    """For each index a row of booleans: who is in its group."""
+    count = sum([len(group) for group in groups])
+    return _table(groups, lambda group: np.isin(np.arange(count), group))
+
+
+def ranks(groups: tuple[tuple[int, ...], ...]) -> np.ndarray:
+    """For each index its place in its group."""
+    places = {index: place for group in groups for place, index in enumerate(group)}
+    return np.array([places[index] for index in range(len(places))], np.int32)
+
+
+def _table(groups: Any, row: Any) -> np.ndarray:
+    rows = {index: row(group) for group in groups for index in group}
+    found = np.array([rows[index] for index in range(len(rows))])
+    return found if found.dtype == np.bool_ else found.astype(np.int32)
+
+
+def checked_leaves(function: str, x: Value) -> tuple[list[Any], Any]:
+    """The leaves and the structure of `x`. Raises TypeError for a leaf that is no array, by its path."""
+    return array_leaves(x, f"{function}: x")
+
+
+def apply_checked(primitive: Primitive, operand: Value, **params: object) -> Array:
+    """The primitive applied to an operand whose type was checked: what maps the axis would not look at that."""
+    primitive.infer((operand.aval,), params)
+    return primitive.bind(operand, **params)
+
+
+def on_leaves(function: str, x: Value, apply: Callable[[Any], Any]) -> Array:
+    """The tree with `apply(operand)` in place of each leaf."""
+    leaves, structure = checked_leaves(function, x)
+    return structure.unflatten([as_array(apply(as_operand(leaf))) for leaf in leaves])

@@ -6,11 +6,17 @@ import operator
 from collections.abc import Sequence
 from typing import TypeVar, overload
 
-from tangrad._collectives.axes import AxisNames, checked_axes, size_of_axes
-from tangrad._collectives.groups import checked_groups, group_size
-from tangrad._collectives.leaves import apply_checked, on_leaves
+from tangrad._collectives.axes import (
+    AxisNames,
+    apply_checked,
+    checked_axes,
+    checked_groups,
+    group_size,
+    on_leaves,
+    size_of_axes,
+)
+from tangrad._collectives.positions import differing
 from tangrad._collectives.primitives import all_gather_p, all_to_all_p, pbroadcast_p, ppermute_p, reduce_scatter_p
-from tangrad._collectives.varying import differing
 from tangrad.core import Array
 from tangrad.extend.lax import canonical_axis, expand_dims, squeeze
 from tangrad.typing import ArrayLike, PyTree, Value

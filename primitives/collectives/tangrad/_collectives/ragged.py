@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._collectives.axes import AxisNames, checked_axes, size_of_axes
+from tangrad._collectives.axes import AxisNames, checked_axes, checked_groups, group_size, size_of_axes
 from tangrad._collectives.exchanges import all_gather, all_to_all
-from tangrad._collectives.groups import checked_groups, group_size
 from tangrad.core import Array, as_array, as_operand, dtypes
 from tangrad.extend.lax import (
     add,

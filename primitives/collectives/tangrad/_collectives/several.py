@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from tangrad._collectives import primitives as p
-from tangrad._collectives.axes import Axes, size_of_axes, size_of_axis
-from tangrad._collectives.groups import Groups, member_mask, member_table, ranks
+from tangrad._collectives.axes import Axes, Groups, member_mask, member_table, ranks, size_of_axes, size_of_axis
 from tangrad._collectives.mapped import REDUCERS, merged, reshaped
-from tangrad._collectives.varying import joint_index
+from tangrad._collectives.positions import joint_index
 from tangrad.core import Array, Primitive
 from tangrad.extend.lax import (
     broadcast_in_dim_p,

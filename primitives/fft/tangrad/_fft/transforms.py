@@ -1,4 +1,4 @@
-"""What the transforms of `numpy.fft` are made of: axes anywhere, other sizes than the array has, and norms."""
+"""`tangrad.lax.fft`, and what the transforms of `numpy.fft` are made of: axes anywhere, other sizes, and norms."""
 
 from __future__ import annotations
 
@@ -9,9 +9,63 @@ from typing import Any
 from tangrad._fft.primitives import FftType, fft_p, point_count
 from tangrad.core import Array, dtypes, literal
 from tangrad.core.arguments import is_symbolic
-from tangrad.extend.lax import conj_p, convert_element_type_p, div_p, mul_p, pad_p, size_operand, sqrt_p, transpose_p
+from tangrad.extend.lax import (
+    check_int,
+    conj_p,
+    convert_element_type_p,
+    div_p,
+    mul_p,
+    operand,
+    pad_p,
+    size_operand,
+    sqrt_p,
+    transpose_p,
+)
 from tangrad.extend.numpy import convert, index_argument, is_complex, promote_inexact
 from tangrad.typing import ArrayLike, DType, Value
+
+
+def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
+    """The discrete Fourier transform along the last dimensions.
+
+    Args:
+        x: an array of shape (..., *lengths), where the last length n is n // 2 + 1 for IRFFT. RFFT takes float32 and
+            float64, the others complex64 and complex128; real arrays become complex, integers float first.
+        fft_type: a FftType or its name: "FFT", "IFFT", "RFFT", "IRFFT". The inverse ones divide by the number of
+            points.
+        fft_lengths: the length of the result along each transformed dimension of IRFFT, of `x` for the others.
+
+    Returns:
+        An array of shape (..., *lengths), where the last length n is n // 2 + 1 for RFFT; of a real dtype for IRFFT,
+        and complex otherwise.
+
+    Raises:
+        TypeError: for dtypes, lengths or types of transforms that are none of these.
+        ValueError: for an unknown name, and lengths that do not fit the shape.
+
+    >>> import numpy as np
+    >>> import tangrad
+    >>> tangrad.lax.fft(np.array([1.0, 2.0, 3.0, 4.0]), "RFFT", (4,))
+    Array([10.+0.j, -2.+2.j, -2.+0.j], dtype=complex64)
+    """
+    kind = FftType.from_any(fft_type)
+    try:
+        lengths = tuple(fft_lengths)
+    except TypeError:
+        found = type(fft_lengths).__name__
+        message = f"fft: fft_lengths must be a sequence of integers, got {fft_lengths!r} of type {found}"
+        raise TypeError(message) from None
+    lengths = tuple([check_int("fft", length, "fft_lengths") for length in lengths])
+    return fft_p.bind(_converted(operand("fft", x), kind), fft_type=kind, fft_lengths=lengths)
+
+
+def _converted(x: Value, fft_type: FftType) -> Value:
+    """Whole numbers as floats, and those as complex numbers where it takes these."""
+    dtype = dtypes.to_inexact_dtype(x.aval.dtype)
+    if not fft_type.takes_real and dtype.name in ("float32", "float64"):
+        dtype = dtypes.to_complex_dtype(dtype)
+    return convert(x, dtype)
+
 
 # norm -> how much of the number of points, as a power, a transform is multiplied by: forward, inverse (which divides).
 _POWERS: dict[Any, tuple[float, float]] = {

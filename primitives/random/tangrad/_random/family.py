@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from tangrad._random import generators
-from tangrad._random.cipher import random
-from tangrad._random.distributions import counts, gamma, integers, inversion, normal, selection, shaped, stream, uniform
+from tangrad._random.ciphers import random
+from tangrad._random.distributions import counts, gamma, inversion, normal, selection, shaped, stream, uniform
 
 __all__ = [
     "counts",
     "gamma",
     "generators",
-    "integers",
     "inversion",
     "normal",
     "random",

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._random import cipher, generators, primitives
-from tangrad._random.distributions import counts, gamma, integers, inversion, normal, shaped, stream, uniform
+from tangrad._random import ciphers, generators, primitives
+from tangrad._random.distributions import counts, gamma, inversion, normal, shaped, stream, uniform
 from tangrad.autodiff import elementwise_jvp, zero_jvp
 from tangrad.core import RuleSet
 from tangrad.dtypes import finfo
@@ -19,10 +19,10 @@ jvp = RuleSet("jvp", api=1)
 
 zero_jvp(
     jvp,
-    cipher.threefry2x32_p,
-    cipher.random_wrap_p,
+    ciphers.threefry2x32_p,
+    ciphers.random_wrap_p,
     generators.rng_bit_generator_p,
-    cipher.random_unwrap_p,
+    ciphers.random_unwrap_p,
     primitives.random_seed_p,
     primitives.random_split_p,
     primitives.random_fold_in_p,
@@ -32,7 +32,7 @@ zero_jvp(
     normal.random_maxwell_p,
     uniform.random_bernoulli_p,
     uniform.random_fine_bernoulli_p,
-    integers.random_integers_p,
+    uniform.random_integers_p,
     inversion.random_exponential_p,
     inversion.random_gumbel_p,
     inversion.random_laplace_p,

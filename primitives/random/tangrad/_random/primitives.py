@@ -1,4 +1,4 @@
-"""The primitives of the family: the cipher (`cipher.py`), and seeding, splitting, folding in and drawing bits.
+"""The primitives of the family: the cipher (`ciphers.py`), and seeding, splitting, folding in and drawing bits.
 
 The latter are defined by decomposition, as the generator of the keys has it, which backends compile as a whole.
 """
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._random import block_keys, threefry
-from tangrad._random.cipher import check_keys, random, random_unwrap_p, random_wrap_p, threefry2x32_p
+from tangrad._random import ciphers, generators
+from tangrad._random.ciphers import check_keys, random, random_unwrap_p, random_wrap_p, threefry2x32_p
 from tangrad._random.keys import KeyType
 from tangrad.core import Array, ShapedArray, dtypes
 from tangrad.typing import Value
@@ -32,22 +32,22 @@ __all__ = [
 # Generator -> the program of each primitive.
 PROGRAMS: dict[str, dict[str, Callable[..., Any]]] = {
     "threefry2x32": {
-        "seed": threefry.seed,
-        "split": threefry.split,
-        "fold_in": threefry.fold_in,
-        "bits": threefry.bits,
+        "seed": ciphers.seed,
+        "split": ciphers.split,
+        "fold_in": ciphers.fold_in,
+        "bits": ciphers.bits,
     },
     "rbg": {
-        "seed": block_keys.seed,
-        "split": block_keys.split,
-        "fold_in": block_keys.fold_in,
-        "bits": block_keys.bits,
+        "seed": generators.seed,
+        "split": generators.split,
+        "fold_in": generators.fold_in,
+        "bits": generators.bits,
     },
     "unsafe_rbg": {
-        "seed": block_keys.seed,
-        "split": block_keys.unsafe_split,
-        "fold_in": block_keys.unsafe_fold_in,
-        "bits": block_keys.bits,
+        "seed": generators.seed,
+        "split": generators.unsafe_split,
+        "fold_in": generators.unsafe_fold_in,
+        "bits": generators.bits,
     },
 }
 
@@ -98,9 +98,9 @@ def random_fold_in_p(keys: ShapedArray, data: ShapedArray) -> ShapedArray:
 def random_bits_p(keys: ShapedArray, *, bit_width: int, shape: tuple[int, ...], partitionable: bool) -> ShapedArray:
     """Uniformly distributed bits, an array of the given shape from each key."""
     check_keys("random_bits", keys)
-    if bit_width not in threefry.BIT_WIDTHS:
+    if bit_width not in ciphers.BIT_WIDTHS:
         raise TypeError(f"random_bits draws 8, 16, 32 or 64 bits, not {bit_width}")
-    return ShapedArray((*keys.shape, *shape), threefry.BIT_WIDTHS[bit_width])
+    return ShapedArray((*keys.shape, *shape), ciphers.BIT_WIDTHS[bit_width])
 
 
 @random.primitive(name="random_clone", weak_type="never", decompose=lambda keys: keys)

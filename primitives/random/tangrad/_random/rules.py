@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tangrad._random.cipher import random_unwrap_p, random_wrap_p, threefry2x32_p
+from tangrad._random.ciphers import random_unwrap_p, random_wrap_p, threefry2x32_p
 from tangrad._random.distributions import gamma, inversion, normal, stream, uniform
 from tangrad._random.family import random
 from tangrad._random.generators import rng_bit_generator_p

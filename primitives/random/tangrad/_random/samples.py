@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tangrad import random as functions
-from tangrad._random.cipher import random_unwrap_p, random_wrap_p
+from tangrad._random.ciphers import random_unwrap_p, random_wrap_p
 from tangrad._random.family import random
 from tangrad._random.generators import RandomAlgorithm
 from tangrad._random.keys import is_key

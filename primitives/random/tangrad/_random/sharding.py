@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tangrad._random.cipher import random_unwrap_p, random_wrap_p, threefry2x32_p
+from tangrad._random.ciphers import random_unwrap_p, random_wrap_p, threefry2x32_p
 from tangrad._random.distributions.gamma import random_gamma_p
 from tangrad._random.primitives import random_bits_p, random_fold_in_p, random_seed_p, random_split_p
 from tangrad.core import RuleSet, ShapedArray

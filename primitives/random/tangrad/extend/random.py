@@ -5,7 +5,7 @@ from tangrad.core import door
 __getattr__, __dir__ = door(
     __name__,
     {
-        "tangrad._random.cipher": "random_unwrap_p random_wrap_p threefry2x32_p",
+        "tangrad._random.ciphers": "random_unwrap_p random_wrap_p threefry2x32_p",
         "tangrad._random.distributions.normal": "normal random_normal_p",
         "tangrad._random.distributions.selection": "choice",
         "tangrad._random.distributions.stream": "random_uniform_p",

@@ -17,7 +17,7 @@ from tangrad._backend_numpy.array import physical
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import Kernel, kernel
 from tangrad._backend_numpy.program import Value
-from tangrad._backend_numpy.wider import wider
+from tangrad._backend_numpy.running import wider
 from tangrad.core import Primitive, RuleSet, ShapedArray
 from tangrad.extend import lax as p
 from tangrad.extend.lax import GatherScatterMode, window_sizes

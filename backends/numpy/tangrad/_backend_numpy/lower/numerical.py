@@ -1,7 +1,4 @@
-"""Functions of `tangrad.numpy` that NumPy computes in few calls, where their operations one by one are many.
-
-How such rules are written: see `whole.py`.
-"""
+"""Functions of `tangrad.numpy` that NumPy computes in few calls, where their operations one by one are many."""
 
 from __future__ import annotations
 
@@ -12,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad._backend_numpy.functions import FRESH
-from tangrad._backend_numpy.whole import whole
-from tangrad.core import RuleSet, dtypes
+from tangrad._backend_numpy.kernels import Kernel
+from tangrad.core import RuleSet, decomposition_jaxpr, dtypes
 from tangrad.extend import numpy
 from tangrad.extend.numpy import convolve, correlate, interpolation, stacked, unravel_index
 
@@ -22,6 +19,44 @@ if TYPE_CHECKING:
     from tangrad._backend_numpy.program import Value
     from tangrad.typing import Dimensions
 
+
+# --- How such rules are written ---
+# Rules for whole functions of `tangrad.numpy`, where NumPy has in few calls what takes many operations one by one.
+# Such functions are operations outside of transformations only (`tangrad._numpy.fusing`), so that programs hold none of
+# them, and jaxprs are what they would be without these rules. What a rule does not cover is computed as the function is
+# written: the rule returns None.
+
+
+def whole(lower: RuleSet, function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: register `build(ctx, **arguments)`, with values in the places of arrays, as rule of a function.
+
+    A list of arrays is a list of values. A function of operands and of nothing else gives them by position.
+    """
+    primitive = function.fused.primitive
+
+    def register(build: Callable[..., Any]) -> Callable[..., Any]:
+        def emit(ctx: Lowering, *values: Value, **params: Any) -> Value:
+            options = {name: value for name, value in params.items() if name not in ("given", "settings")}
+            if "given" in params:
+                rest = iter(values)
+                arguments = {
+                    name: next(rest) if count is None else [next(rest) for _ in range(count)]
+                    for name, count in params["given"]
+                }
+                found = build(ctx, **arguments, **options)
+            else:
+                found = build(ctx, *values)
+            if found is not None:
+                return found
+            return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), *values)
+
+        lower.table({primitive: Kernel(emit)})
+        return build
+
+    return register
+
+
+# --- Functions of whole arrays that NumPy has in one call: sets, norms, reductions that leave NaN out ---
 
 lower = RuleSet("lower.numpy", api=1)
 
@@ -203,3 +238,60 @@ def _unravel_index(ctx: Lowering, indices: Value, shape: Dimensions) -> Value | 
         return tuple([np.asarray(place, dtype) for place in found])
 
     return ctx.call(run, indices, nature=FRESH)
+
+
+_LONG = 2000  # elements from which on `np.isin` is sooner than a sort and a search
+_FLOATS = {dtypes.as_dtype(name) for name in ("float32", "float64")}
+
+
+@whole(lower, numpy.isin)
+def _isin(
+    ctx: Lowering, element: Any, test_elements: Any, *_: object, invert: bool = False, **options: Any
+) -> Value | None:
+    kind = element.dtype
+    if kind != test_elements.dtype or kind.kind not in "iuf" or kind.isbuiltin != 1 or type(invert) is not bool:
+        return None
+    if options.get("method", "auto") == "compare_all" or prod(element.shape) + prod(test_elements.shape) < _LONG:
+        return None
+    return ctx.call(
+        lambda x, others: np.asarray(np.isin(x, others, invert=invert)), element, test_elements, nature=FRESH
+    )
+
+
+def _without_nan(ufunc: Any) -> Any:
+    """NumPy's `fmax` and `fmin` prefer numbers to NaN, so that NaN is left where there is nothing else."""
+
+    def build(
+        ctx: Lowering,
+        a: Value,
+        axis: Any = None,
+        out: None = None,
+        keepdims: Any = False,
+        initial: Value | None = None,
+        where: Any = None,
+    ) -> Value | None:
+        if a.dtype not in _FLOATS or out is not None or initial is not None or where is not None:
+            return None
+        if not (axis is None or type(axis) is int) or not a.shape or 0 in a.shape:
+            return None
+        return ctx.call(lambda x: ufunc.reduce(x, axis, keepdims=bool(keepdims)), a, nature=FRESH)
+
+    return build
+
+
+whole(lower, numpy.nanmax)(_without_nan(np.fmax))
+whole(lower, numpy.nanmin)(_without_nan(np.fmin))
+
+
+@whole(lower, numpy.norm)
+def _norm(ctx: Lowering, x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Value | None:
+    """The Euclidean one of all elements, as a product of the vector with itself."""
+    if x.dtype not in _FLOATS or ord is not None or axis is not None or keepdims:
+        return None
+    root = x.dtype.type(0.5)
+
+    def run(x: np.ndarray) -> np.ndarray:
+        flat = x.ravel()
+        return np.dot(flat, flat) ** root
+
+    return ctx.call(run, x, nature=FRESH)

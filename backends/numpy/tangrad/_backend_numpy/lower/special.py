@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tangrad._backend_numpy import special
 from tangrad._backend_numpy.functions import ELEMENTWISE
 from tangrad._backend_numpy.kernels import composed
-from tangrad._backend_numpy.special import arithmetic, bessel, error_functions, gamma_functions
 from tangrad.core import Primitive, RuleSet, dtypes
 from tangrad.extend import lax
 
@@ -48,18 +48,18 @@ def _register(primitive: Primitive, function: Callable[..., Any]) -> None:
 
 
 _FUNCTIONS: dict[Primitive, Callable[..., Any]] = {
-    lax.erfc_p: error_functions.erfc,
-    lax.lgamma_p: gamma_functions.lgamma,
-    lax.digamma_p: gamma_functions.digamma,
-    lax.polygamma_p: gamma_functions.polygamma,
-    lax.zeta_p: gamma_functions.zeta,
-    lax.bessel_i0e_p: bessel.bessel_i0e,
-    lax.bessel_i1e_p: bessel.bessel_i1e,
-    lax.igamma_p: partial(lax.igamma, arithmetic),
-    lax.igammac_p: partial(lax.igammac, arithmetic),
-    lax.igamma_grad_a_p: partial(lax.igamma_grad_a, arithmetic),
-    lax.random_gamma_grad_p: partial(lax.gamma_sample_gradient, arithmetic),
-    lax.regularized_incomplete_beta_p: partial(lax.betainc, arithmetic),
+    lax.erfc_p: special.erfc,
+    lax.lgamma_p: special.lgamma,
+    lax.digamma_p: special.digamma,
+    lax.polygamma_p: special.polygamma,
+    lax.zeta_p: special.zeta,
+    lax.bessel_i0e_p: special.bessel_i0e,
+    lax.bessel_i1e_p: special.bessel_i1e,
+    lax.igamma_p: partial(lax.igamma, special),
+    lax.igammac_p: partial(lax.igammac, special),
+    lax.igamma_grad_a_p: partial(lax.igamma_grad_a, special),
+    lax.random_gamma_grad_p: partial(lax.gamma_sample_gradient, special),
+    lax.regularized_incomplete_beta_p: partial(lax.betainc, special),
 }
 for _primitive, _function in _FUNCTIONS.items():
     _register(_primitive, _function)
@@ -84,7 +84,7 @@ _ERF_Q = (
 def _erf(ctx: Lowering, x: Value) -> Value:
     dtype = x.dtype
     if dtype == DOUBLE:
-        return ctx.call(in_double(error_functions.erf, dtype), x, nature=ELEMENTWISE)
+        return ctx.call(in_double(special.erf, dtype), x, nature=ELEMENTWISE)
     x = ctx.minimum(ctx.maximum(ctx.cast(x, DOUBLE), -_ERF_LIMIT), _ERF_LIMIT)
     square = ctx.multiply(x, x)
     ratio = ctx.divide(ctx.multiply(x, _polynomial(ctx, square, _ERF_P)), _polynomial(ctx, square, _ERF_Q))
@@ -102,10 +102,10 @@ def _polynomial(ctx: Lowering, x: Value, coefficients: tuple[float, ...]) -> Val
 def _erf_inv(ctx: Lowering, x: Value) -> Value:
     dtype = x.dtype
     if dtype == DOUBLE:
-        return ctx.call(in_double(error_functions.erf_inv, dtype), x, nature=ELEMENTWISE)
+        return ctx.call(in_double(special.erf_inv, dtype), x, nature=ELEMENTWISE)
 
     def compute(x: np.ndarray) -> np.ndarray:
         flat = x.astype(SINGLE, copy=False).ravel()
-        return error_functions.erf_inv_single(flat).reshape(x.shape).astype(dtype, copy=False)
+        return special.erf_inv_single(flat).reshape(x.shape).astype(dtype, copy=False)
 
     return ctx.call(compute, x, nature=ELEMENTWISE)

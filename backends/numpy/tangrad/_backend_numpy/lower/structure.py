@@ -1,7 +1,6 @@
 """How structural primitives become NumPy: views where there are any, and one copy where there are none.
 
-Elements of extended dtypes (typed keys) are stored with dimensions of their own, which come last; a value's shape has
-them, the shapes among the parameters have not.
+Inside a program nothing moves: an array that is put on a device is the array itself.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from tangrad._backend_numpy.functions import FRESH, VIEW, Function
 from tangrad._backend_numpy.kernels import composed
 from tangrad.core import RuleSet
 from tangrad.extend import lax as p
+from tangrad.extend.lax import device_put_p
 
 if TYPE_CHECKING:
     from tangrad._backend_numpy.lowering import Lowering
@@ -243,3 +243,8 @@ def _optimization_barrier(ctx: Lowering, *xs: Value) -> tuple[Value, ...]:
     # One step for all: its results are other values than its operands, so that no later step is merged with an earlier
     # one, and each of them needs all operands.
     return ctx.call(lambda *arrays: arrays, *xs, nature=VIEW) if xs else ()
+
+
+@composed(lower, device_put_p, any_sizes=True)
+def _(ctx: Lowering, x: Value, *, target: Any) -> Value:
+    return x

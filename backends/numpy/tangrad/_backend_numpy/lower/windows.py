@@ -11,11 +11,15 @@ import numpy as np
 
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import composed, kernel
-from tangrad._backend_numpy.windows.convolution import Convolution
-from tangrad._backend_numpy.windows.depthwise import depthwise
-from tangrad._backend_numpy.windows.early_extrema import take_extrema_early
-from tangrad._backend_numpy.windows.fractional import FractionalConvolution
-from tangrad._backend_numpy.windows.pooling import Window, WindowReduction, gather_selected, scatter_selected
+from tangrad._backend_numpy.windows.convolution import Convolution, depthwise
+from tangrad._backend_numpy.windows.patches import FractionalConvolution
+from tangrad._backend_numpy.windows.pooling import (
+    Window,
+    WindowReduction,
+    gather_selected,
+    scatter_selected,
+    take_extrema_early,
+)
 from tangrad._backend_numpy.windows.streaming import stream_patches
 from tangrad.core import Primitive, RuleSet, dtypes
 from tangrad.extend import lax as p

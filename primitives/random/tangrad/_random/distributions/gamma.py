@@ -9,19 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._random.cipher import check_keys, random
-from tangrad._random.distributions.arguments import (
-    check_fits,
-    converted,
-    fitted,
-    float_dtype,
-    parameter,
-    sample_shape,
-)
+from tangrad._random.ciphers import check_keys, random
 from tangrad._random.distributions.cubes import accepted_cubes
 from tangrad._random.distributions.inversion import random_exponential_p
 from tangrad._random.distributions.normal import random_normal_p
-from tangrad._random.distributions.stream import Stream, draw, draw_broadcast, random_uniform_p, sampler
+from tangrad._random.distributions.stream import (
+    Stream,
+    check_fits,
+    converted,
+    draw,
+    draw_broadcast,
+    fitted,
+    float_dtype,
+    parameter,
+    random_uniform_p,
+    sample_shape,
+    sampler,
+)
 from tangrad._random.distributions.uniform import random_bernoulli_p
 from tangrad._random.primitives import random_split_p
 from tangrad.core import Array, ShapedArray, as_operand, dtypes, literal

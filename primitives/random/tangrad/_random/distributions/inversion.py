@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._random.distributions.arguments import float_dtype
-from tangrad._random.distributions.stream import Stream, draw, random_uniform_p, sampler
+from tangrad._random.distributions.stream import Stream, draw, float_dtype, random_uniform_p, sampler
 from tangrad._random.distributions.uniform import between
 from tangrad._random.functions import stated_shape
 from tangrad._random.named_shapes import takes_named_shapes

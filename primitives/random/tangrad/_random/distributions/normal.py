@@ -1,4 +1,4 @@
-"""The normal distribution and what is made of it: `normal`, `truncated_normal`, `lognormal`, `maxwell`, …"""
+"""The normal distribution and what is made of it: `normal`, `truncated_normal`, `maxwell`, `orthogonal`, …"""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._random.distributions.arguments import (
+from tangrad._random.distributions.stream import (
+    Stream,
     check_fits,
     check_safe_cast,
     converted,
+    draw,
     float_dtype,
     parameter,
     sample_shape,
+    sampler,
 )
-from tangrad._random.distributions.stream import Stream, draw, sampler
 from tangrad._random.distributions.uniform import between, random_bernoulli_p
 from tangrad._random.functions import one_key, stated_shape
 from tangrad._random.named_shapes import takes_named_shapes
@@ -34,7 +36,7 @@ from tangrad.extend.lax import (
     stop_gradient,
     takes_out_sharding,
 )
-from tangrad.extend.numpy import eigh, svd
+from tangrad.extend.numpy import diagonal, eigh, index_argument, matrix_transpose, qr, sign, svd
 from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, Value
 
 # --- normal --------------------------------------------------------------------------------------------------------
@@ -364,3 +366,48 @@ def _times(matrices: Value, vectors: Value, dtype: np.dtype) -> Any:
     whole = _spread(matrices, (*batch, size, size))
     every = tuple(range(len(batch)))
     return dot_general(whole, vectors, (((len(batch) + 1,), (len(batch),)), (every, every)))
+
+
+@takes_out_sharding
+def orthogonal(
+    key: Key,
+    n: int,
+    shape: Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    m: int | None = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Orthogonal matrices, all alike (by the measure of Haar); unitary ones of a complex dtype.
+
+    Args:
+        key: a key.
+        n: the number of rows.
+        shape: how many matrices.
+        dtype: a float or complex dtype; None: float32, or float64 with `enable_x64`.
+        m: the number of columns; None: `n`. With fewer columns than rows the columns are orthogonal, else the rows.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
+
+    Returns:
+        An array (*shape, n, m).
+
+    Raises:
+        TypeError: `n` or `m` is no integer.
+        ValueError: for another dtype.
+
+    Source: Mezzadri, How to generate random matrices from the classical compact groups, Notices AMS 54 (2007).
+
+    >>> import tangrad
+    >>> q = tangrad.random.orthogonal(tangrad.random.key(0), 2)
+    >>> abs(tangrad.numpy.round(q @ q.T, 3))
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
+    rows = index_argument("random.orthogonal", n, "n")
+    columns = rows if m is None else index_argument("random.orthogonal", m, "m")
+    kind = float_dtype("random.orthogonal", dtype, np.inexact)
+    size = (*canonicalize_shape(shape), max(rows, columns), min(rows, columns))
+    factor, triangle = qr(normal(key, size, kind))
+    # The factors are unique once the diagonal is positive: without that the measure would not be uniform.
+    factor = factor * sign(diagonal(triangle, axis1=-2, axis2=-1))[..., None, :]
+    return matrix_transpose(factor) if rows < columns else factor

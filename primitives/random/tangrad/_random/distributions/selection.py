@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy
-from tangrad._random.cipher import check_keys, random
-from tangrad._random.distributions.arguments import check_fits, converted
-from tangrad._random.distributions.integers import randint
+from tangrad._random.ciphers import check_keys, random
 from tangrad._random.distributions.inversion import gumbel
-from tangrad._random.distributions.stream import Stream, draw
-from tangrad._random.distributions.uniform import uniform
+from tangrad._random.distributions.stream import Stream, check_fits, converted, draw
+from tangrad._random.distributions.uniform import randint, uniform
 from tangrad.core import Array, ShapedArray, Tracer, as_array, as_operand, dtypes, transfers
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax

@@ -7,15 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._random.distributions.arguments import (
-    converted,
-    fitted,
-    int_dtype,
-    sample_shape,
-)
 from tangrad._random.distributions.inversion import exponential, random_exponential_p
 from tangrad._random.distributions.normal import random_normal_p
-from tangrad._random.distributions.stream import Stream, draw, draw_broadcast, random_uniform_p, sampler
+from tangrad._random.distributions.stream import (
+    Stream,
+    converted,
+    draw,
+    draw_broadcast,
+    fitted,
+    int_dtype,
+    random_uniform_p,
+    sample_shape,
+    sampler,
+)
 from tangrad.core import Array, as_operand, dtypes
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, full_like, takes_out_sharding

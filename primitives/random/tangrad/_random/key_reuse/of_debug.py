@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tangrad._random.key_reuse.kinds import NOTHING, KeyRule
+from tangrad._random.key_reuse.uses import NOTHING, KeyRule
 from tangrad.core import RuleSet, find_primitive
 
 key_reuse: RuleSet[KeyRule] = RuleSet("key_reuse", api=1)

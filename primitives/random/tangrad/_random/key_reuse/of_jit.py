@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._random.key_reuse.kinds import KeyRule
-from tangrad._random.key_reuse.programs import of_call
-from tangrad._random.key_reuse.uses import KeyUse
+from tangrad._random.key_reuse.uses import KeyRule, KeyUse, of_call
 from tangrad.core import ClosedJaxpr, RuleSet, find_primitive
 
 key_reuse: RuleSet[KeyRule] = RuleSet("key_reuse", api=1)

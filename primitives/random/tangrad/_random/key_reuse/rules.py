@@ -8,9 +8,20 @@ from typing import Any
 import numpy as np
 
 from tangrad._random.family import random
-from tangrad._random.key_reuse.kinds import MAKES, NOTHING, SAME, SPLITS, KeyRule, consumes, fixed
-from tangrad._random.key_reuse.loops import of_branches, of_scan, of_while
-from tangrad._random.key_reuse.uses import KeyUse, places_of
+from tangrad._random.key_reuse.uses import (
+    MAKES,
+    NOTHING,
+    SAME,
+    SPLITS,
+    KeyRule,
+    KeyUse,
+    consumes,
+    fixed,
+    of_branches,
+    of_scan,
+    of_while,
+    places_of,
+)
 from tangrad.core import RuleSet, find_primitive
 
 # --- random numbers: whatever draws uses its key --------------------------------------------------------------------

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._random.key_reuse.programs import use_of_program
-from tangrad._random.key_reuse.uses import Keys, KeyUse, check, results
+from tangrad._random.key_reuse.uses import Keys, KeyUse, check, results, use_of_program
 from tangrad._random.keys import is_key
 from tangrad.core import (
     Array,

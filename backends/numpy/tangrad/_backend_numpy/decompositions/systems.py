@@ -1,12 +1,24 @@
-"""Tridiagonal systems: elimination with rows exchanged, as LAPACK's gtsv does it, over all matrices of a batch."""
+"""Systems of equations: general ones by NumPy's solver, tridiagonal ones by elimination with rows exchanged."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tangrad._backend_numpy.decompositions.lapack import nan_like
+from tangrad._backend_numpy.decompositions.factorisations import lu, nan_like, triangular_solve
 
 Array = np.ndarray
+
+
+def solve(a: Array, b: Array) -> Array:
+    """The X with a X = b."""
+    try:
+        return np.linalg.solve(a, b)
+    except np.linalg.LinAlgError:
+        pass
+    factors, _, order = lu(a)
+    right = np.take_along_axis(b, order[..., None], -2)
+    below = triangular_solve(factors, right, True, True, False, False, True)
+    return triangular_solve(factors, below, True, False, False, False, False)
 
 
 def tridiagonal_solve(dl: Array, d: Array, du: Array, b: Array) -> Array:

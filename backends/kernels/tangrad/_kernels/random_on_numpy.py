@@ -6,8 +6,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tangrad._kernels.jobs import Job, is_known
+from tangrad._kernels.library import replaced, replacing
 from tangrad._kernels.on_numpy import KIND, rule
-from tangrad._kernels.replaced import replaced, replacing
 from tangrad.core import Primitive, RuleSet, ShapedArray, decomposition_jaxpr, dtypes
 from tangrad.extend.backend_numpy import Kernel
 from tangrad.extend.random import THREEFRY, random_bits_p, random_normal_p, random_uniform_p

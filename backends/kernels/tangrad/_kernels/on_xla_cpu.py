@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad import ffi
-from tangrad._kernels import factors, running, sorting
-from tangrad._kernels.jobs import Describe, Job
-from tangrad._kernels.library import handler
-from tangrad._kernels.replaced import replaced, replacing
+from tangrad._kernels.jobs import FACTORS, RUNNING, SORTING, Describe, Job
+from tangrad._kernels.library import handler, replaced, replacing
 from tangrad.core import Primitive, RuleSet
 
 if TYPE_CHECKING:
@@ -49,6 +47,6 @@ def rule_set(jobs: Mapping[Primitive, Describe]) -> RuleSet[Any]:
     return replacing(KIND, {primitive: _rule(primitive, describe) for primitive, describe in jobs.items()})
 
 
-reductions = rule_set(running.JOBS)
-ordering = rule_set(sorting.JOBS)
-decompositions = rule_set(factors.JOBS)
+reductions = rule_set(RUNNING)
+ordering = rule_set(SORTING)
+decompositions = rule_set(FACTORS)

@@ -1,8 +1,4 @@
-"""What is made of the Threefry cipher, as programs of primitives: seeds, splits, folds and bits.
-
-Two streams: with `partitionable`, element i of an array is the cipher of i, so that parts can be drawn apart; the older
-stream ciphers halves of a range, and depends on the size of the whole.
-"""
+"""The Threefry cipher, the keys as words and back, and what is made of it: seeds, splits, folds and bits."""
 
 from __future__ import annotations
 
@@ -10,12 +6,59 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._random.cipher import random_unwrap_p, random_wrap_p, threefry2x32_p
-from tangrad.core import Array, literal
+from tangrad._random.keys import UINT32, KeyType, is_key
+from tangrad.core import Array, PrimitiveSet, ShapedArray, literal
 from tangrad.core.arguments import is_symbolic, product
 from tangrad.extend import lax as p
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, iota_p, reshape_p, slice_p, squeeze_p
 from tangrad.typing import DType, Value
+
+random: PrimitiveSet = PrimitiveSet("random", api=1)
+
+
+def check_keys(name: str, keys: ShapedArray) -> None:
+    if not is_key(keys):
+        raise TypeError(f"{name} takes random keys (tangrad.random.key), got {keys.str_short()}")
+
+
+@random.primitive(name="threefry2x32", multiple_results=True, weak_type="never")
+def threefry2x32_p(key1: ShapedArray, key2: ShapedArray, x1: ShapedArray, x2: ShapedArray) -> tuple[ShapedArray, ...]:
+    """The Threefry-2x32 cipher with 20 rounds, element by element.
+
+    Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011, doi:10.1145/2063384.2063405.
+    """
+    avals = (key1, key2, x1, x2)
+    shapes = {aval.shape for aval in avals if aval.shape}
+    if any(aval.dtype != UINT32 for aval in avals):
+        raise TypeError(f"threefry2x32 takes uint32 operands, got {', '.join([a.str_short() for a in avals])}")
+    if len(shapes) > 1:
+        raise ValueError(f"threefry2x32 takes operands of one shape, or scalars, got {[a.shape for a in avals]}")
+    out = ShapedArray(shapes.pop() if shapes else (), UINT32)
+    return out, out
+
+
+@random.primitive(name="random_wrap", weak_type="never")
+def random_wrap_p(words: ShapedArray, *, impl: KeyType) -> ShapedArray:
+    """Words as keys."""
+    rank = len(impl.key_shape)
+    if words.dtype != UINT32 or words.shape[len(words.shape) - rank :] != impl.key_shape:
+        raise TypeError(f"key data must be uint32 with last dimensions {impl.key_shape}, got {words.str_short()}")
+    return ShapedArray(words.shape[: len(words.shape) - rank], impl)
+
+
+def _of_physical(self: Any, contents: Value) -> Array:
+    return random_wrap_p.bind(contents, impl=self)
+
+
+KeyType.of_physical = _of_physical  # type: ignore[method-assign]  # `keys`, imported here, knows no primitives
+
+
+@random.primitive(name="random_unwrap", weak_type="never")
+def random_unwrap_p(keys: ShapedArray) -> ShapedArray:
+    """Keys as words."""
+    check_keys("random_unwrap", keys)
+    return keys.dtype.physical_aval(keys)
+
 
 BIT_WIDTHS: dict[int, np.dtype[Any]] = {
     8: np.dtype(np.uint8),
@@ -23,7 +66,10 @@ BIT_WIDTHS: dict[int, np.dtype[Any]] = {
     32: np.dtype(np.uint32),
     64: np.dtype(np.uint64),
 }
-UINT32 = BIT_WIDTHS[32]
+# --- What is made of the Threefry cipher, as programs of primitives: seeds, splits, folds and bits ---
+# Two streams: with `partitionable`, element i of an array is the cipher of i, so that parts can be drawn apart; the
+# older stream ciphers halves of a range, and depends on the size of the whole.
+
 UINT64 = BIT_WIDTHS[64]
 
 

@@ -1,1 +1,0 @@
-"""The rule sets, a file for each kind of rule."""

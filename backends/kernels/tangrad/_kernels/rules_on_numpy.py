@@ -1,0 +1,10 @@
+"""The rules of the NumPy backend. Those of random bits have a file of their own: their family may not be installed."""
+
+from __future__ import annotations
+
+from tangrad._kernels.jobs import FACTORS, RUNNING, SORTING
+from tangrad._kernels.on_numpy import rule_set
+
+reductions = rule_set(RUNNING)
+ordering = rule_set(SORTING)
+decompositions = rule_set(FACTORS)
