@@ -17,6 +17,8 @@ import numpy as np
 
 from tangrad._core.dtypes.objects import ExtendedDType
 from tangrad._core.kernel.array import Array, Literal
+from tangrad._core.kernel.device import Device
+from tangrad._core.kernel.sharding import Sharding
 
 
 class _HasDType(Protocol):
@@ -34,6 +36,10 @@ class SupportsArray(Protocol):  # what says which array it stands for
     def __tangrad_array__(self) -> Array: ...
 
 
+class _Shards(Protocol):  # shardings; partition specs, by the mesh in use
+    def to_sharding(self, what: str) -> Sharding: ...
+
+
 if TYPE_CHECKING:  # for whom `complex` stands for all numbers of Python
     ArrayLike: TypeAlias = Array | Literal | SupportsArray | np.ndarray | np.bool_ | np.number[Any] | complex
 else:  # isinstance refuses generic classes with parameters
@@ -43,6 +49,8 @@ Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 Axis: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None  # one, several or all
 PyTree: TypeAlias = Any  # a tree of arrays, whose kind its maker alone knows
 Key: TypeAlias = Array
+ShardingLike: TypeAlias = _Shards | None  # how a result is sharded; None: as it follows from the operands
+DeviceLike: TypeAlias = Device | _Shards | None  # where an array is made; None: on the default device
 
 # For authors of rules, traces and backends.
 Value: TypeAlias = Array | Literal  # what rules get and return

@@ -8,6 +8,7 @@ import numpy as np
 
 from tangrad._numpy.text_and_files import from_dlpack as _from_dlpack
 from tangrad.core import Array, dtypes
+from tangrad.typing import DeviceLike
 
 if TYPE_CHECKING:
     from tangrad.typing import DType
@@ -17,7 +18,7 @@ _KINDS = "biufc"
 _OTHERS = frozenset({"bfloat16"})
 
 
-def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Array:
+def from_dlpack(external_array: Any, device: DeviceLike = None, copy: bool | None = None) -> Array:
     """An array over the memory of another library's array, or a copy of it.
 
     Args:

@@ -16,6 +16,7 @@ from tangrad.core import (
     Array,
     Backend,
     ClosedJaxpr,
+    Device,
     ShapedArray,
     Sharding,
     Tracer,
@@ -47,7 +48,7 @@ class Options(NamedTuple):
     donate_argnums: tuple[int, ...] = ()
     donate_argnames: tuple[str, ...] = ()
     keep_unused: bool = False
-    device: Any = None
+    device: Device | None = None
     backend: str | None = None
     inline: bool = False
     in_shardings: ShardingTree | None = None

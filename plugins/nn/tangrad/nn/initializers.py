@@ -17,7 +17,7 @@ from tangrad.core import Array, dtypes
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend.lax import takes_out_sharding
 from tangrad.extend.numpy import canonical_axes, canonical_axis
-from tangrad.typing import DTypeLike, Key
+from tangrad.typing import DTypeLike, Key, ShardingLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["init", "ones", "zeros"], True)
@@ -41,7 +41,7 @@ class Initializer(Protocol):
     True
     """
 
-    def __call__(self, key: Key, shape: Sequence[int], dtype: Kind = None, out_sharding: Any = None) -> Array:
+    def __call__(self, key: Key, shape: Sequence[int], dtype: Kind = None, out_sharding: ShardingLike = None) -> Array:
         """An array of `shape` and `dtype`, drawn with `key`."""
         raise NotImplementedError
 
@@ -54,7 +54,7 @@ def _kind(dtype: DTypeLike | None) -> np.dtype:
 
 
 @takes_out_sharding
-def zeros(key: Key, shape: Sequence[int], dtype: Kind = None, out_sharding: Any = None) -> Array:
+def zeros(key: Key, shape: Sequence[int], dtype: Kind = None, out_sharding: ShardingLike = None) -> Array:
     """Zeros: an initializer itself.
 
     Args:
@@ -74,7 +74,7 @@ def zeros(key: Key, shape: Sequence[int], dtype: Kind = None, out_sharding: Any 
 
 
 @takes_out_sharding
-def ones(key: Key, shape: Sequence[int], dtype: Kind = None, out_sharding: Any = None) -> Array:
+def ones(key: Key, shape: Sequence[int], dtype: Kind = None, out_sharding: ShardingLike = None) -> Array:
     """Ones: an initializer itself.
 
     Args:
@@ -109,7 +109,7 @@ def constant(value: Any, dtype: Kind = None) -> Initializer:
     """
 
     @takes_out_sharding
-    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: Any = None) -> Array:
+    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: ShardingLike = None) -> Array:
         return tnp.full(shape, value, _kind(dtype))
 
     return init
@@ -134,7 +134,7 @@ def uniform(scale: Any = 1e-2, dtype: Kind = None) -> Initializer:
     """
 
     @takes_out_sharding
-    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: Any = None) -> Array:
+    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: ShardingLike = None) -> Array:
         kind = _kind(dtype)
         return random.uniform(key, shape, kind) * tnp.array(scale, kind)
 
@@ -157,7 +157,7 @@ def normal(stddev: Any = 1e-2, dtype: Kind = None) -> Initializer:
     """
 
     @takes_out_sharding
-    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: Any = None) -> Array:
+    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: ShardingLike = None) -> Array:
         kind = _kind(dtype)
         return random.normal(key, shape, kind) * tnp.array(stddev, kind)
 
@@ -181,7 +181,7 @@ def truncated_normal(stddev: Any = 1e-2, dtype: Kind = None, lower: Any = -2.0, 
     """
 
     @takes_out_sharding
-    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: Any = None) -> Array:
+    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: ShardingLike = None) -> Array:
         kind = _kind(dtype)
         drawn = random.truncated_normal(key, lower, upper, shape, kind)
         return drawn * tnp.array(stddev, kind)
@@ -258,7 +258,7 @@ def variance_scaling(
         raise ValueError(f"variance_scaling: distribution must be one of {_DISTRIBUTIONS}, got {distribution!r}")
 
     @takes_out_sharding
-    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: Any = None) -> Array:
+    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: ShardingLike = None) -> Array:
         sizes, kind = canonicalize_shape(shape), _kind(dtype)
         if not dtypes.issubdtype(kind, np.inexact):
             raise ValueError(f"variance_scaling draws floating or complex numbers, got dtype {dtypes.dtype_name(kind)}")
@@ -323,7 +323,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Kind = None) -> I
     """
 
     @takes_out_sharding
-    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: Any = None) -> Array:
+    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: ShardingLike = None) -> Array:
         sizes, kind = canonicalize_shape(shape), _kind(dtype)
         if len(sizes) < 2:
             raise ValueError(f"orthogonal: weights need two dimensions or more, got shape {sizes}")
@@ -355,7 +355,7 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Kind = None
     centre = orthogonal(scale, column_axis, dtype)
 
     @takes_out_sharding
-    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: Any = None) -> Array:
+    def init(key: Key, shape: Sequence[int], dtype: Kind = dtype, out_sharding: ShardingLike = None) -> Array:
         sizes, kind = canonicalize_shape(shape), _kind(dtype)
         if len(sizes) not in (3, 4, 5):
             raise ValueError(f"delta_orthogonal: weights need three to five dimensions, got shape {sizes}")

@@ -6,6 +6,7 @@ from typing import Any
 
 from tangrad.core import dtypes, get_backend
 from tangrad.core.backends import chosen_device
+from tangrad.typing import DeviceLike
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "bool": ("bool",),
@@ -36,7 +37,7 @@ class NamespaceInfo:
         """The devices of the backend in use."""
         return list(get_backend().devices())
 
-    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
+    def default_dtypes(self, *, device: DeviceLike = None) -> dict[str, Any]:
         """The dtypes of Python numbers, and of indices."""
         return {
             "real floating": dtypes.default_float_dtype(),
@@ -45,7 +46,7 @@ class NamespaceInfo:
             "indexing": dtypes.default_int_dtype(),
         }
 
-    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
+    def dtypes(self, *, device: DeviceLike = None, kind: Any = None) -> dict[str, Any]:
         """The dtypes that arrays can have now, of all kinds, one, or several. Raises ValueError for an unknown kind."""
         kinds = kind if isinstance(kind, tuple) else (kind,)
         chosen = [name for item in kinds for group in self._kinds(item) for name in _NAMES[group]]

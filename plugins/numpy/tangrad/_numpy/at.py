@@ -69,7 +69,7 @@ from tangrad.extend.lax import (
     squeeze_p,
     sub_p,
 )
-from tangrad.typing import ArrayLike, Dimensions, Value
+from tangrad.typing import ArrayLike, Dimensions, ShardingLike, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(METHODS, True)
@@ -134,7 +134,7 @@ class IndexUpdate(NeedsMethod):
         mode: Any = None,
         fill_value: ArrayLike | None = None,
         wrap_negative_indices: bool = True,
-        out_sharding: Any = None,
+        out_sharding: ShardingLike = None,
     ) -> Array:
         """The part; with mode "fill" what is out of bounds is `fill_value`, by default NaN or the least integer."""
         options = (parsed_mode(mode), fill_value, indices_are_sorted, unique_indices, wrap_negative_indices)
@@ -225,7 +225,7 @@ def updated(
     mode: Any = None,
     fill_value: None = None,
     wrap_negative_indices: bool = True,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """A changed copy of `x`."""
     if fill_value is not None:

@@ -18,7 +18,7 @@ from tangrad._numpy.operations import numerical
 from tangrad.core import EVAL_TRACE, Array, Literal, ShapedArray, Tracer, as_array, dtypes, get_aval, put, thread
 from tangrad.core.arguments import can_represent_array, represented_array
 from tangrad.extend.lax import concatenate_p, constrained, convert_element_type_p, copy_p, is_device, place_of
-from tangrad.typing import ArrayLike, DType, DTypeLike, Value
+from tangrad.typing import ArrayLike, DeviceLike, DType, DTypeLike, ShardingLike, Value
 
 _PYTHON_NUMBERS = frozenset({bool, int, float, complex})
 _SMALL, _LARGE = 1e-4, 65504.0  # between them are numbers of all floating dtypes of NumPy's
@@ -35,8 +35,8 @@ def array(
     order: str | None = "K",
     ndmin: int = 0,
     *,
-    device: Any = None,
-    out_sharding: Any = None,
+    device: DeviceLike = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Make an array of a number, a NumPy array, an array, or nested sequences of them.
 
@@ -82,8 +82,8 @@ def asarray(
     order: str | None = None,
     *,
     copy: bool | None = None,
-    device: Any = None,
-    out_sharding: Any = None,
+    device: DeviceLike = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Make an array of a number, a NumPy array, an array, or nested sequences of them; an array stays itself.
 
@@ -136,7 +136,7 @@ def copy(a: ArrayLike, order: str | None = None) -> Array:
     return array(operand("copy", a), copy=True, order=order)
 
 
-def astype(x: ArrayLike, dtype: DTypeLike | None, /, *, copy: bool = False, device: Any = None) -> Array:
+def astype(x: ArrayLike, dtype: DTypeLike | None, /, *, copy: bool = False, device: DeviceLike = None) -> Array:
     """Convert the elements to another dtype.
 
     Floats become integers by truncation and saturation; complex numbers lose their imaginary part, with a warning;

@@ -35,10 +35,10 @@ from tangrad.extend.lax import (
     is_device,
     place_of,
 )
-from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Shape, Value
+from tangrad.typing import ArrayLike, DeviceLike, Dimensions, DType, DTypeLike, Shape, ShardingLike, Value
 
 
-def filled(shape: Dimensions, number: Any, dtype: DType, weak_type: bool = False, device: Any = None) -> Array:
+def filled(shape: Dimensions, number: Any, dtype: DType, weak_type: bool = False, device: DeviceLike = None) -> Array:
     """An array of one number."""
     if device is None and thread.trace is EVAL_TRACE:
         known = _on_host.get((shape, dtype, weak_type))
@@ -101,7 +101,9 @@ COPIES_FROM_HOST = dict.fromkeys(
 ) | {"full_like": lambda given: transfers.is_from_host(given["fill_value"])}
 
 
-def zeros(shape: Shape, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
+def zeros(
+    shape: Shape, dtype: DTypeLike | None = None, *, device: DeviceLike = None, out_sharding: ShardingLike = None
+) -> Array:
     """Make an array of zeros.
 
     Args:
@@ -129,7 +131,9 @@ def zeros(shape: Shape, dtype: DTypeLike | None = None, *, device: Any = None, o
     return filled(sizes, 0, wanted, device=device)
 
 
-def ones(shape: Shape, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
+def ones(
+    shape: Shape, dtype: DTypeLike | None = None, *, device: DeviceLike = None, out_sharding: ShardingLike = None
+) -> Array:
     """Make an array of ones.
 
     Args:
@@ -156,7 +160,9 @@ def ones(shape: Shape, dtype: DTypeLike | None = None, *, device: Any = None, ou
     return filled(sizes, 1, wanted, device=device)
 
 
-def empty(shape: Shape, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
+def empty(
+    shape: Shape, dtype: DTypeLike | None = None, *, device: DeviceLike = None, out_sharding: ShardingLike = None
+) -> Array:
     """Make an array; its elements are zeros, since uninitialised memory has no place in pure functions.
 
     Args:
@@ -184,7 +190,12 @@ def empty(shape: Shape, dtype: DTypeLike | None = None, *, device: Any = None, o
 
 
 def full(
-    shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None
+    shape: Shape,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Make an array filled with a value.
 
@@ -277,7 +288,12 @@ def _place_like(name: str, value: Any, shape: Any, device: Any, out_sharding: An
 
 
 def zeros_like(
-    a: Any, dtype: DTypeLike | None = None, shape: Shape | None = None, *, device: Any = None, out_sharding: Any = None
+    a: Any,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
+    *,
+    device: DeviceLike = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Make an array of zeros like another array.
 
@@ -302,7 +318,12 @@ def zeros_like(
 
 
 def ones_like(
-    a: Any, dtype: DTypeLike | None = None, shape: Shape | None = None, *, device: Any = None, out_sharding: Any = None
+    a: Any,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
+    *,
+    device: DeviceLike = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Make an array of ones like another array.
 
@@ -327,7 +348,7 @@ def ones_like(
 
 
 def empty_like(
-    prototype: Any, dtype: DTypeLike | None = None, shape: Shape | None = None, *, device: Any = None
+    prototype: Any, dtype: DTypeLike | None = None, shape: Shape | None = None, *, device: DeviceLike = None
 ) -> Array:
     """Make an array of zeros like another array; see `empty`.
 
@@ -356,8 +377,8 @@ def full_like(
     dtype: DTypeLike | None = None,
     shape: Shape | None = None,
     *,
-    device: Any = None,
-    out_sharding: Any = None,
+    device: DeviceLike = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Make an array like another one, filled with a value.
 
@@ -412,7 +433,7 @@ def eye(
     k: ArrayLike = 0,
     dtype: DTypeLike | None = None,
     *,
-    device: Any = None,
+    device: DeviceLike = None,
 ) -> Array:
     """Make a matrix with ones on a diagonal and zeros elsewhere.
 

@@ -28,7 +28,8 @@ from tangrad.extend.lax import (
     sharded_call,
     squeeze_p,
 )
-from tangrad.typing import ArrayLike, DTypeLike, Value
+from tangrad.lax import PrecisionLike
+from tangrad.typing import ArrayLike, DTypeLike, ShardingLike, Value
 
 # --- Sums of products by the names of dimensions: `tangrad.numpy.einsum`, `einsum_path` -------------------------------
 # The subscripts become one label for each dimension; a path says which operands meet first; each meeting of two is one
@@ -304,9 +305,9 @@ def einsum(
     *operands: Any,
     out: None = None,
     optimize: Any = "auto",
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Sum products over dimensions that are named by letters.
 

@@ -19,6 +19,7 @@ from tangrad._numpy.products import dot, matmul
 from tangrad._numpy.products import outer as outer_of
 from tangrad._numpy.shapes import expand_dims
 from tangrad.core import Array
+from tangrad.lax import PrecisionLike
 from tangrad.typing import ArrayLike, DTypeLike, Value
 
 
@@ -88,7 +89,7 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     return result
 
 
-def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Array:
+def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Array:
     """The product of several matrices, in the order of multiplication that needs the least work.
 
     Raises ValueError for fewer than two arrays, and for shapes that do not fit: all but the first and the last have two

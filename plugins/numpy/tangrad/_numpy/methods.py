@@ -18,7 +18,7 @@ from tangrad._numpy.operands import user_dtype
 from tangrad.core import EVAL_TRACE, Array, Tracer, dtypes, thread, transfers
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import bitcast_convert_type_p, complex_p
-from tangrad.typing import ArrayLike, DType, DTypeLike
+from tangrad.typing import ArrayLike, DeviceLike, DType, DTypeLike, ShardingLike
 
 if TYPE_CHECKING:
     from tangrad.typing import Value
@@ -35,7 +35,9 @@ def _sizes(given: tuple[Any, ...]) -> Any:
     return given
 
 
-def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None) -> Array:
+def reshape(
+    self: Any, *shape: Any, order: str = "C", copy: bool | None = None, out_sharding: ShardingLike = None
+) -> Array:
     """Give the elements another shape: `x.reshape(2, -1)` or `x.reshape((2, -1))`."""
     if not shape:
         raise TypeError("reshape() takes a shape")
@@ -48,7 +50,7 @@ def transpose(self: Any, *axes: Any) -> Array:
     return public.transpose(self, order)
 
 
-def flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Array:
+def flatten(self: Any, order: str = "C", *, out_sharding: ShardingLike = None) -> Array:
     """Give the elements one dimension."""
     return public.ravel(self, order, out_sharding=out_sharding)
 
@@ -112,7 +114,7 @@ def _read_bits(x: Any, dtype: DType) -> Any:
     return bitcast_convert_type_p.bind(x, new_dtype=dtype)
 
 
-def astype(self: Any, dtype: DTypeLike | None, copy: bool = False, device: Any = None) -> Array:
+def astype(self: Any, dtype: DTypeLike | None, copy: bool = False, device: DeviceLike = None) -> Array:
     """Convert the elements to another dtype; `numpy.astype` with the array before the dot.
 
     Args:

@@ -38,6 +38,7 @@ from tangrad._numpy.sorting import argsort
 from tangrad._numpy.tiling import flip
 from tangrad.core import Array, dtypes, literal
 from tangrad.extend.lax import sub_p
+from tangrad.lax import PrecisionLike
 from tangrad.typing import ArrayLike, Axis, DTypeLike, Value
 
 
@@ -426,7 +427,7 @@ def convolve(
     v: ArrayLike,
     mode: str = "full",
     *,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Convolve two vectors.
@@ -457,7 +458,7 @@ def correlate(
     v: ArrayLike,
     mode: str = "valid",
     *,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Correlate two vectors: the sums of products of one with the other shifted, and conjugated.

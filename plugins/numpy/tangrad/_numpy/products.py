@@ -30,7 +30,7 @@ from tangrad.extend.lax import (
     squeeze_p,
     transpose_p,
 )
-from tangrad.typing import ArrayLike, DTypeLike, Value
+from tangrad.typing import ArrayLike, DTypeLike, ShardingLike, Value
 
 
 def _prepared(name: str, *values: Any) -> list[Any]:
@@ -66,7 +66,7 @@ def matmul(
     *,
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Multiply matrices; leading dimensions are batches, broadcast against each other.
 
@@ -179,7 +179,7 @@ def dot(
     *,
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Multiply, summing over the last dimension of the first array and the last but one of the second.
 
@@ -413,7 +413,7 @@ def tensordot(
     *,
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Multiply, summing over any dimensions.
 

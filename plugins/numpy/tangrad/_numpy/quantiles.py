@@ -29,7 +29,7 @@ from tangrad._numpy.shapes import broadcast_to, expand_dims, reshaped
 from tangrad._numpy.taking import take_along_axis
 from tangrad.core import Array, literal
 from tangrad.extend.lax import add_p, convert_element_type_p, mul_p, sharded_call, sort_p, sub_p
-from tangrad.typing import ArrayLike, Axis, Value
+from tangrad.typing import ArrayLike, Axis, ShardingLike, Value
 
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 _WEIGHTED_METHOD = "inverted_cdf"
@@ -89,7 +89,7 @@ def percentile(
     keepdims: bool = False,
     *,
     weights: ArrayLike | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Find the values below which given percentages of the elements are.
 

@@ -13,7 +13,7 @@ from tangrad._numpy.operands import INT32, check_array_like, shape_of, user_dtyp
 from tangrad.core import EVAL_TRACE, Array, Tracer, concrete_or_error, dtypes, literal, thread, transfers
 from tangrad.core.arguments import is_symbolic, max_size
 from tangrad.extend.lax import add_p, iota_p, mul_p, place_of, size_operand
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DeviceLike, DTypeLike, ShardingLike
 
 # Of what transfer guards ask: ranges from 0 by 1 are counted on the device.
 COPIES_FROM_HOST = {
@@ -36,8 +36,8 @@ def arange(
     step: ArrayLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    device: Any = None,
-    out_sharding: Any = None,
+    device: DeviceLike = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Make evenly spaced numbers within an interval, of a given step.
 

@@ -34,7 +34,7 @@ from tangrad._numpy.taking import integer_operand
 from tangrad._numpy.tiling import flip
 from tangrad.core import Array, concrete_or_error, dtypes, literal
 from tangrad.extend.lax import broadcast_in_dim_p, search_sorted_p, sharded_call
-from tangrad.typing import ArrayLike, DTypeLike, Shape, Value
+from tangrad.typing import ArrayLike, DTypeLike, Shape, ShardingLike, Value
 
 # --- Positions in one and in several dimensions: `tangrad.numpy.unravel_index`, `ravel_multi_index` -------------------
 
@@ -238,7 +238,7 @@ def bincount(
     minlength: int = 0,
     *,
     length: int | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Count how often each integer occurs.
 

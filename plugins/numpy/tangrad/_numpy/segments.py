@@ -14,7 +14,7 @@ from tangrad._numpy.ranges import arange
 from tangrad._numpy.reductions import amax, amin, prod, sum
 from tangrad.core import Array, dtypes
 from tangrad.extend.lax import sharded_call
-from tangrad.typing import ArrayLike, DType, Value
+from tangrad.typing import ArrayLike, DType, ShardingLike, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["segment_max", "segment_min", "segment_prod", "segment_sum"], True)
@@ -101,7 +101,7 @@ def segment_sum(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: Any = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """The sums of the elements that bear the same number.
 
@@ -154,7 +154,7 @@ def segment_prod(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: Any = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """The products of the elements that bear the same number.
 
@@ -207,7 +207,7 @@ def segment_max(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: Any = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """The maxima of the elements that bear the same number.
 
@@ -260,7 +260,7 @@ def segment_min(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: Any = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """The minima of the elements that bear the same number.
 

@@ -44,7 +44,7 @@ from tangrad.extend.lax import (
     size_operand,
     sub_p,
 )
-from tangrad.typing import ArrayLike, DType, DTypeLike, Value
+from tangrad.typing import ArrayLike, DeviceLike, DType, DTypeLike, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["logspace"], True)
@@ -60,7 +60,7 @@ def linspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
     *,
-    device: Any = None,
+    device: DeviceLike = None,
 ) -> Array: ...
 @overload
 def linspace(
@@ -72,7 +72,7 @@ def linspace(
     retstep: Literal[True],
     dtype: DTypeLike | None = None,
     axis: int = 0,
-    device: Any = None,
+    device: DeviceLike = None,
 ) -> tuple[Array, Array]: ...
 def linspace(
     start: ArrayLike,
@@ -83,7 +83,7 @@ def linspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
     *,
-    device: Any = None,
+    device: DeviceLike = None,
 ) -> Array | tuple[Array, Array]:
     """Make a number of evenly spaced numbers.
 

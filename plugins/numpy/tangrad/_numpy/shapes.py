@@ -26,7 +26,7 @@ from tangrad._numpy.operands import (
 from tangrad.core import EVAL_TRACE, Array, ShapedArray, thread
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import broadcast_in_dim_p, copy_p, reshape_p, sharded_call, squeeze_p
-from tangrad.typing import ArrayLike, Axis, Shape, Value
+from tangrad.typing import ArrayLike, Axis, Shape, ShardingLike, Value
 
 
 def _array(name: str, value: ArrayLike) -> Array:
@@ -37,7 +37,7 @@ def _array(name: str, value: ArrayLike) -> Array:
 
 
 def reshape(
-    a: ArrayLike, shape: Shape, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None
+    a: ArrayLike, shape: Shape, order: str = "C", *, copy: bool | None = None, out_sharding: ShardingLike = None
 ) -> Array:
     """Give the elements another shape.
 
@@ -136,7 +136,7 @@ def _is_minus_one(size: Any) -> bool:
     return not is_symbolic(size) and not isinstance(size, Array) and size == -1
 
 
-def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
+def ravel(a: ArrayLike, order: str = "C", *, out_sharding: ShardingLike = None) -> Array:
     """Give the elements one dimension.
 
     Args:
@@ -311,7 +311,7 @@ def atleast_3d(*arys: ArrayLike) -> Array | list[Array]:
 # --- broadcasting --------------------------------------------------------------------------------------------------
 
 
-def broadcast_to(array: ArrayLike, shape: Shape, *, out_sharding: Any = None) -> Array:
+def broadcast_to(array: ArrayLike, shape: Shape, *, out_sharding: ShardingLike = None) -> Array:
     """Repeat an array so that it fills a shape.
 
     Args:

@@ -17,7 +17,7 @@ from tangrad._numpy.reductions import sum as total
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
 from tangrad.core import Array, dtypes, get_backend
 from tangrad.core.arguments import is_symbolic
-from tangrad.typing import ArrayLike, DTypeLike, Value
+from tangrad.typing import ArrayLike, DeviceLike, DTypeLike, Value
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Arrays out of memory, text and other libraries: `tangrad.numpy.frombuffer`, `fromstring`, `from_dlpack`.
@@ -101,7 +101,7 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
     return asarray(np.fromstring(string, dtype=np.dtype(dtype), count=count, sep=sep))
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+def from_dlpack(x: Any, /, *, device: DeviceLike = None, copy: bool | None = None) -> Array:
     """Take over an array of another library by the DLPack protocol.
 
     Args:
@@ -132,7 +132,9 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 # --- Arrays as text and in files: `tangrad.numpy.array_repr`, `set_printoptions`, `save`, `load`, … -------------------
 
 
-def array_repr(arr: ArrayLike, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
+def array_repr(
+    arr: ArrayLike, max_line_width: Any = None, precision: int | None = None, suppress_small: Any = None
+) -> str:
     """Write an array as NumPy's `array_repr` does.
 
     Args:
@@ -149,7 +151,9 @@ def array_repr(arr: ArrayLike, max_line_width: Any = None, precision: Any = None
     return str(np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small))
 
 
-def array_str(a: ArrayLike, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
+def array_str(
+    a: ArrayLike, max_line_width: Any = None, precision: int | None = None, suppress_small: Any = None
+) -> str:
     """Write the contents of an array as NumPy's `array_str` does.
 
     Args:

@@ -28,7 +28,7 @@ from tangrad._numpy.shapes import ravel, reshaped
 from tangrad.core import Array, concrete_or_error, dtypes, is_concrete, transfers
 from tangrad.core.arguments import is_symbolic, product
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, dynamic_slice_p, rev_p, sharded_call, slice_p
-from tangrad.typing import ArrayLike, Axis, Dimensions, Shape, Value
+from tangrad.typing import ArrayLike, Axis, Dimensions, Shape, ShardingLike, Value
 
 # Of what transfer guards ask: a number of repetitions is no operand, several are positions.
 COPIES_FROM_HOST = {
@@ -75,7 +75,7 @@ def repeat(
     axis: int | None = None,
     *,
     total_repeat_length: int | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Repeat the elements of an axis, each one beside itself.
 

@@ -10,6 +10,7 @@ from tangrad.core import Array
 from tangrad.extend.fft import fftn, ifftn, irfftn, rfftn
 from tangrad.extend.lax import conv_general_dilated
 from tangrad.extend.numpy import asarray, canonical_axes, check_array_like, is_complex, promote_inexact
+from tangrad.lax import PrecisionLike
 from tangrad.typing import ArrayLike
 
 _MODES = ("full", "same", "valid")
@@ -79,7 +80,9 @@ def _by_method(name: str, first: Any, second: Any, mode: str, method: str, preci
     return _direct(name, first, second, mode, precision)
 
 
-def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: Any = None) -> Array:
+def convolve(
+    in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: PrecisionLike = None
+) -> Array:
     """The convolution of two arrays of any number of dimensions.
 
     Args:
@@ -103,7 +106,9 @@ def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "
     return _by_method("convolve", first, second, mode, method, precision)
 
 
-def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: Any = None) -> Array:
+def correlate(
+    in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: PrecisionLike = None
+) -> Array:
     """The correlation of two arrays: the convolution with the second one reversed and conjugated.
 
     Args:
@@ -154,7 +159,7 @@ def convolve2d(
     mode: str = "full",
     boundary: str = "fill",
     fillvalue: ArrayLike = 0,
-    precision: Any = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """The convolution of two arrays of two dimensions.
 
@@ -185,7 +190,7 @@ def correlate2d(
     mode: str = "full",
     boundary: str = "fill",
     fillvalue: ArrayLike = 0,
-    precision: Any = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """The correlation of two arrays of two dimensions.
 

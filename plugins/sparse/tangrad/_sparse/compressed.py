@@ -14,7 +14,8 @@ from tangrad._sparse.bcoo import BCOO
 from tangrad._sparse.products import placed_product
 from tangrad._sparse.structure import bcoo_broadcast_in_dim, bcoo_concatenate
 from tangrad.core import Array, api_boundary, as_array, class_boundary
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.lax import PrecisionLike
+from tangrad.typing import ArrayLike, DTypeLike, ShardingLike
 
 # --- `BCSR`: batches of matrices by rows: columns and values, and where each row begins -------------------------------
 
@@ -209,9 +210,9 @@ def bcsr_dot_general(
     rhs: BCSR,
     *,
     dimension_numbers: Any,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> BCSR: ...
 @overload
 def bcsr_dot_general(
@@ -219,9 +220,9 @@ def bcsr_dot_general(
     rhs: ArrayLike,
     *,
     dimension_numbers: Any,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array: ...
 @overload
 def bcsr_dot_general(
@@ -229,9 +230,9 @@ def bcsr_dot_general(
     rhs: BCSR,
     *,
     dimension_numbers: Any,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array: ...
 @api_boundary
 def bcsr_dot_general(
@@ -239,9 +240,9 @@ def bcsr_dot_general(
     rhs: Any,
     *,
     dimension_numbers: Any,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> BCSR | Array:
     """A contraction as `lax.dot_general`, of arrays of which one or both are a `BCSR`; see `bcoo_dot_general`.
 

@@ -13,7 +13,8 @@ from tangrad._sparse.bcoo import BCOO
 from tangrad._sparse.conversions import checked
 from tangrad.core import Array, api_boundary, as_array, dtypes
 from tangrad.extend.lax import DotDimensionNumbers, canonicalize_precision, constrained, with_plain_type
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.lax import PrecisionLike
+from tangrad.typing import ArrayLike, DTypeLike, ShardingLike
 
 _KINDS = (np.bool_, np.integer, np.floating, np.complexfloating)
 
@@ -24,9 +25,9 @@ def bcoo_dot_general(
     rhs: BCOO,
     *,
     dimension_numbers: Any,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> BCOO: ...
 @overload
 def bcoo_dot_general(
@@ -34,9 +35,9 @@ def bcoo_dot_general(
     rhs: ArrayLike,
     *,
     dimension_numbers: Any,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array: ...
 @overload
 def bcoo_dot_general(
@@ -44,9 +45,9 @@ def bcoo_dot_general(
     rhs: BCOO,
     *,
     dimension_numbers: Any,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array: ...
 @api_boundary
 def bcoo_dot_general(
@@ -54,9 +55,9 @@ def bcoo_dot_general(
     rhs: Any,
     *,
     dimension_numbers: Any,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> BCOO | Array:
     """A contraction as `lax.dot_general`, of arrays of which one or both are sparse.
 

@@ -36,6 +36,7 @@ from tangrad.extend.lax import (
     mul,
     reduce_sum_p,
 )
+from tangrad.lax import PrecisionLike
 from tangrad.typing import ArrayLike, PyTree, Value
 
 T = TypeVar("T")
@@ -216,7 +217,7 @@ def pdot(
     axis_name: AxisNames,
     pos_contract: Pair = ((), ()),
     pos_batch: Pair = ((), ()),
-    precision: Any = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """The product of two arrays, summed over mapped axes and over dimensions, as one contraction.
 

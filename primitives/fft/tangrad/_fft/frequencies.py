@@ -21,13 +21,13 @@ from tangrad.extend.numpy import (
     roll,
     user_dtype,
 )
-from tangrad.typing import ArrayLike, DTypeLike, Value
+from tangrad.typing import ArrayLike, DeviceLike, DTypeLike, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["fftfreq", "rfftfreq"], True)
 
 
-def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
+def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Array:
     """The frequencies of the elements of `fft`: [0, 1, …, -2, -1] / (d n), the negative ones last.
 
     Args:
@@ -56,7 +56,7 @@ def _of_fft(n: int, d: Any, dtype: Any) -> Any:
     return _frequencies("fftfreq", ifftshift(arange(-(size // 2), (size + 1) // 2)), size, d, dtype)
 
 
-def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
+def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Array:
     """The frequencies of the elements of `rfft`: [0, 1, …, n // 2] / (d n).
 
     Args:

@@ -28,7 +28,7 @@ from tangrad.extend.lax import (
     transpose_p,
     xor_p,
 )
-from tangrad.typing import ArrayLike, DType, DTypeLike, Value
+from tangrad.typing import ArrayLike, DType, DTypeLike, ShardingLike, Value
 
 # --- The Philox-4x32 cipher with 10 rounds, as a program: random words of a key and a counter of 128 bits ---
 # A state is four words of 32 bits, low ones first: two of the key, two of the counter. As in XLA, the upper half of the
@@ -213,7 +213,7 @@ def rng_bit_generator(
     dtype: DTypeLike = np.uint32,
     algorithm: Any = RandomAlgorithm.RNG_DEFAULT,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> tuple[Any, Any]:
     """Random bits as XLA's own generators draw them; `tangrad.random` is what programs should use.
 

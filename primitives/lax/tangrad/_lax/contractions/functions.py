@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tangrad._lax.checks import FLOATING, check_dtype
-from tangrad._lax.contractions.precision import canonicalize_precision
+from tangrad._lax.contractions.precision import PrecisionLike, canonicalize_precision
 from tangrad._lax.contractions.primitives import (
     DotDimensionNumbers,
     RaggedDotDimensionNumbers,
@@ -19,7 +19,7 @@ from tangrad._lax.operands import operand
 from tangrad._lax.placement.primitives import sharded_call
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, reshape_p
 from tangrad.core import Array, dtypes
-from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Value
+from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, ShardingLike, Value
 
 _SIMPLE = {(left, right): DotDimensionNumbers((((left - 1,), (0,)), ((), ()))) for left in (1, 2) for right in (1, 2)}
 
@@ -28,10 +28,10 @@ def dot_general(
     lhs: ArrayLike,
     rhs: ArrayLike,
     dimension_numbers: Any,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """The products of two arrays, summed over some dimensions and paired along others.
 
@@ -66,9 +66,9 @@ def dot(
     rhs: ArrayLike,
     *,
     dimension_numbers: Any = None,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """The product of vectors and matrices; with `dimension_numbers`, any contraction.
 
@@ -105,7 +105,7 @@ def dot(
     return _dot(lhs, rhs, *options) if out_sharding is None else sharded_call(out_sharding, _dot, lhs, rhs, *options)
 
 
-def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: Any = None) -> Array:
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
     """The matrix products of the last two dimensions, paired along all dimensions before them.
 
     Args:
@@ -159,10 +159,10 @@ def ragged_dot(
     lhs: ArrayLike,
     rhs: ArrayLike,
     group_sizes: ArrayLike,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     group_offset: Any = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """The product of a matrix whose rows are in groups, with a matrix for each group.
 
@@ -209,10 +209,10 @@ def ragged_dot_general(
     rhs: ArrayLike,
     group_sizes: ArrayLike,
     ragged_dot_dimension_numbers: Any,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     group_offset: Any = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """A contraction in which one dimension of `lhs` is divided into groups.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tangrad._lax.settings import default_matmul_precision
 from tangrad.core import dtypes
@@ -115,8 +115,8 @@ class DotAlgorithmPreset(enum.Enum):
 
 
 # What users may write for a precision.
-PrecisionLike = (
-    None | str | Precision | tuple[str, str] | tuple[Precision, Precision] | DotAlgorithm | DotAlgorithmPreset
+PrecisionLike: TypeAlias = (
+    str | Precision | tuple[str | Precision, str | Precision] | DotAlgorithm | DotAlgorithmPreset | None
 )
 
 

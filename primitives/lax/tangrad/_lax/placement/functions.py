@@ -9,22 +9,22 @@ from tangrad._lax.placement.primitives import Target, device_put_p
 from tangrad.core import Array, Device, Sharding, Tracer, as_array, as_operand, get_aval, is_array_value, transfers
 from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import flatten_axes
-from tangrad.typing import ArrayLike, PyTree, Value
+from tangrad.typing import ArrayLike, DeviceLike, PyTree, Value
 
 T = TypeVar("T")
 
 
 @overload
 def device_put(
-    x: ArrayLike, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
+    x: ArrayLike, device: DeviceLike = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
 ) -> Array: ...
 @overload
 def device_put(
-    x: T, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
+    x: T, device: DeviceLike = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
 ) -> T: ...
 @transfers.copies_explicitly
 def device_put(
-    x: PyTree, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
+    x: PyTree, device: DeviceLike = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
 ) -> PyTree:
     """The arrays of a tree on a device, and committed to it: what is computed from them stays there.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from tangrad.core import (
     Array,
@@ -19,7 +19,7 @@ from tangrad.core import (
 )
 from tangrad.core.backends import as_sharding
 from tangrad.core.caches import exact_equality
-from tangrad.typing import Params, Value, Values
+from tangrad.typing import Params, ShardingLike, Value, Values
 
 placement = PrimitiveSet("placement", api=1)
 
@@ -103,7 +103,7 @@ def takes_out_sharding(function: Function) -> Function:
     """Decorator that gives a function that makes a new array the keyword argument `out_sharding`."""
 
     @functools.wraps(function)
-    def made(*args: Any, out_sharding: Any = None, **options: object) -> Array:
+    def made(*args: Any, out_sharding: ShardingLike = None, **options: object) -> Array:
         found = function(*args, **options)
         return found if out_sharding is None else constrained(found, out_sharding)
 
@@ -119,6 +119,6 @@ def place_of(name: str, device: Any, out_sharding: Any) -> Device | Sharding | N
     return stated(out_sharding, f"{name} out_sharding")
 
 
-def is_device(place: Any) -> bool:
+def is_device(place: object) -> TypeGuard[Device]:
     """Whether a place is one device; else it is a sharding, or stands for one."""
     return isinstance(place, Device)

@@ -14,7 +14,7 @@ from tangrad._lax.placement.primitives import sharded_call
 from tangrad._lax.reductions import primitives as p
 from tangrad._lax.reductions.generic import reduce as reduce
 from tangrad.core import Array, dtypes, find_primitive, thread
-from tangrad.typing import ArrayLike, DTypeLike
+from tangrad.typing import ArrayLike, DTypeLike, ShardingLike
 
 
 def _operand(name: str, value: Any) -> Array:
@@ -42,7 +42,7 @@ def _names_among(axes: Sequence[int]) -> bool:
     return any([not isinstance(axis, int) and axis in scope for axis in axes])
 
 
-def reduce_sum(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
+def reduce_sum(operand: ArrayLike, axes: Sequence[int], *, out_sharding: ShardingLike = None) -> Array:
     """The sum of the elements along axes; integers wrap.
 
     Args:

@@ -17,7 +17,7 @@ from tangrad._lax.reductions import primitives as p
 from tangrad._lax.reductions.decompositions import reduce_by_tree
 from tangrad.core import Array, ClosedJaxpr, ShapedArray, Tracer, trace_to_closed_jaxpr, without_boundary
 from tangrad.core.caches import JaxprCache, register_cache
-from tangrad.typing import ArrayLike, PyTree, Value, Values
+from tangrad.typing import ArrayLike, PyTree, ShardingLike, Value, Values
 
 if TYPE_CHECKING:
     from tangrad.tree_util import PyTreeDef
@@ -32,7 +32,7 @@ def reduce(
     init_values: ArrayLike,
     computation: Callable[[Array, Array], ArrayLike],
     dimensions: Sequence[int],
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array: ...
 @overload
 def reduce(
@@ -40,14 +40,14 @@ def reduce(
     init_values: PyTree,
     computation: Callable[[Any, Any], PyTree],
     dimensions: Sequence[int],
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> PyTree: ...
 def reduce(
     operands: PyTree,
     init_values: PyTree,
     computation: Callable[[Any, Any], Any],
     dimensions: Sequence[int],
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> PyTree:
     """Arrays reduced along dimensions by any associative operation; several arrays by one operation on all of them.
 

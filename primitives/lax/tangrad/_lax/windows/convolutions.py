@@ -8,7 +8,7 @@ from typing import Any
 
 from tangrad._lax.checks import check_int
 from tangrad._lax.contractions.functions import dot_general
-from tangrad._lax.contractions.precision import Precision, canonicalize_precision
+from tangrad._lax.contractions.precision import Precision, PrecisionLike, canonicalize_precision
 from tangrad._lax.elementwise.primitives import convert_element_type_p, eq_p
 from tangrad._lax.operands import operand
 from tangrad._lax.placement.primitives import sharded_call
@@ -24,7 +24,7 @@ from tangrad._lax.windows.dimensions import (
 from tangrad._lax.windows.primitives import conv_general_dilated_p
 from tangrad.core import Array, dtypes
 from tangrad.core.arguments import is_symbolic
-from tangrad.typing import ArrayLike, DType, DTypeLike
+from tangrad.typing import ArrayLike, DType, DTypeLike, ShardingLike
 
 # For conv_transpose: the dimension numbers of arrays of a rank.
 _CHANNELS_LAST = {
@@ -45,9 +45,9 @@ def conv_general_dilated(
     dimension_numbers: Any = None,
     feature_group_count: int = 1,
     batch_group_count: int = 1,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """The convolution with n spatial dimensions (as neural networks have it: the kernel is not reversed).
 
@@ -124,7 +124,7 @@ def conv(
     rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """`lax.conv_general_dilated` without dilation, groups or dimension numbers.
@@ -157,7 +157,7 @@ def conv_with_general_padding(
     padding: str | Sequence[tuple[int, int]],
     lhs_dilation: Sequence[int] | None,
     rhs_dilation: Sequence[int] | None,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """`lax.conv_general_dilated` without groups or dimension numbers.
@@ -200,7 +200,7 @@ def conv_transpose(
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: Any = None,
     transpose_kernel: bool = False,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     use_consistent_padding: bool = False,
 ) -> Array:
@@ -305,7 +305,7 @@ def conv_general_dilated_patches(
     lhs_dilation: Sequence[int] | None = None,
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: Any = None,
-    precision: Any = None,
+    precision: str | Precision | None = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """What a convolution sees of its input at each place: the elements of the window become features.
@@ -374,7 +374,7 @@ def conv_general_dilated_local(
     lhs_dilation: Sequence[int] | None = None,
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: Any = None,
-    precision: Any = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """A convolution with another kernel at each place: a locally connected layer.
 

@@ -36,7 +36,7 @@ from tangrad.extend.lax import (
     takes_out_sharding,
     while_loop,
 )
-from tangrad.typing import ArrayLike, Dimensions, DTypeLike, Key, Value, Values
+from tangrad.typing import ArrayLike, Dimensions, DTypeLike, Key, ShardingLike, Value, Values
 
 # --- Ways of drawing whole numbers that need an unknown number of uniform ones ---
 # counting arrivals, transformed rejection.
@@ -217,7 +217,7 @@ def poisson(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Numbers of Poisson's distribution: k with probability λ^k exp(-λ) / k!.
 

@@ -43,7 +43,7 @@ from tangrad.extend.lax import (
     stop_gradient,
     takes_out_sharding,
 )
-from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, Value
+from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, ShardingLike, Value
 
 # --- the sampler ---------------------------------------------------------------------------------------------------
 
@@ -97,7 +97,7 @@ def gamma(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Numbers of the gamma distribution, of density ∝ x^(a - 1) exp(-x) for x ≥ 0.
 
@@ -128,7 +128,7 @@ def loggamma(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """The logarithms of the numbers that `gamma` draws: they do not underflow where `a` is small.
 
@@ -190,7 +190,7 @@ def beta(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Numbers of the beta distribution, of density ∝ x^(a - 1) (1 - x)^(b - 1) between 0 and 1.
 
@@ -229,7 +229,7 @@ def dirichlet(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Vectors of Dirichlet's distribution: positive numbers whose sum is 1, of density ∝ ∏ xᵢ^(αᵢ - 1).
 
@@ -275,7 +275,7 @@ def chisquare(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Numbers of the χ² distribution: sums of the squares of `df` normal numbers.
 
@@ -313,7 +313,7 @@ def f(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Numbers of the F distribution: ratios of two χ² numbers, each divided by its degrees of freedom.
 
@@ -352,7 +352,7 @@ def t(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Numbers of Student's t distribution.
 
@@ -402,7 +402,12 @@ random_ball_p = sampler("random_ball", _ball, "Points in the unit ball of the p-
 
 @takes_out_sharding
 def generalized_normal(
-    key: Key, p: ArrayLike, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None
+    key: Key,
+    p: ArrayLike,
+    shape: Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Numbers of density ∝ exp(-|x|^p).
 
@@ -442,7 +447,7 @@ def ball(
     shape: Sequence[int] = (),
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Points uniformly distributed in a ball of radius 1: vectors whose p-norm is at most 1.
 

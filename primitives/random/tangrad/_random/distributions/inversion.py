@@ -14,7 +14,7 @@ from tangrad._random.named_shapes import takes_named_shapes
 from tangrad.core import Array, Primitive, dtypes
 from tangrad.extend import lax
 from tangrad.extend.lax import index_in_dim, takes_out_sharding
-from tangrad.typing import Dimensions, DType, DTypeLike, Key, Value
+from tangrad.typing import Dimensions, DType, DTypeLike, Key, ShardingLike, Value
 
 
 def _number(value: Any, dtype: Any) -> Any:
@@ -41,7 +41,7 @@ random_exponential_p = sampler("random_exponential", _exponential, "Numbers of d
 @takes_named_shapes
 @takes_out_sharding
 def exponential(
-    key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None
+    key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None
 ) -> Array:
     """Exponentially distributed numbers, of density exp(-x) for x ≥ 0.
 
@@ -131,7 +131,7 @@ def gumbel(
     dtype: DTypeLike | None = None,
     mode: str | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Numbers of Gumbel's distribution, of density exp(-(x + exp(-x))).
 
@@ -179,7 +179,9 @@ random_laplace_p = sampler("random_laplace", _laplace, "Numbers of density exp(-
 
 @takes_named_shapes
 @takes_out_sharding
-def laplace(key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+def laplace(
+    key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None
+) -> Array:
     """Numbers of Laplace's distribution, of density exp(-|x|) / 2.
 
     Args:
@@ -208,7 +210,9 @@ random_logistic_p = sampler("random_logistic", _logistic, "Numbers of density ex
 
 @takes_named_shapes
 @takes_out_sharding
-def logistic(key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+def logistic(
+    key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None
+) -> Array:
     """Numbers of the logistic distribution, of density exp(-x) / (1 + exp(-x))².
 
     Args:
@@ -237,7 +241,9 @@ random_cauchy_p = sampler("random_cauchy", _cauchy, "Numbers of density 1 / (π 
 
 @takes_named_shapes
 @takes_out_sharding
-def cauchy(key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+def cauchy(
+    key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None
+) -> Array:
     """Numbers of Cauchy's distribution, of density 1 / (π (1 + x²)).
 
     Args:

@@ -37,7 +37,7 @@ from tangrad.extend.lax import (
     takes_out_sharding,
 )
 from tangrad.extend.numpy import diagonal, eigh, index_argument, matrix_transpose, qr, sign, svd
-from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, Value
+from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, ShardingLike, Value
 
 # --- normal --------------------------------------------------------------------------------------------------------
 
@@ -65,7 +65,9 @@ random_normal_p = sampler("random_normal", _normal, "Standard normal numbers; co
 
 @takes_named_shapes
 @takes_out_sharding
-def normal(key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+def normal(
+    key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None
+) -> Array:
     """Standard normal numbers, of mean 0 and variance 1.
 
     Args:
@@ -119,7 +121,7 @@ def truncated_normal(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Standard normal numbers, given that they are in the open interval (lower, upper).
 
@@ -164,7 +166,7 @@ def lognormal(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Numbers whose logarithm is normal, with mean 0 and standard deviation `sigma`.
 
@@ -198,7 +200,9 @@ random_maxwell_p = sampler("random_maxwell", _maxwell, "The length of a vector o
 
 
 @takes_out_sharding
-def maxwell(key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+def maxwell(
+    key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None
+) -> Array:
     """Numbers of the Maxwell distribution: lengths of vectors of three standard normal numbers.
 
     Args:
@@ -282,7 +286,7 @@ def multivariate_normal(
     dtype: DTypeLike | None = None,
     method: str = "cholesky",
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Normal vectors with a mean and a covariance.
 
@@ -376,7 +380,7 @@ def orthogonal(
     dtype: DTypeLike | None = None,
     m: int | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Orthogonal matrices, all alike (by the measure of Haar); unitary ones of a complex dtype.
 

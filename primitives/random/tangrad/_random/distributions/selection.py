@@ -33,7 +33,7 @@ from tangrad.extend.lax import (
     takes_out_sharding,
     top_k,
 )
-from tangrad.typing import ArrayLike, Key, Value
+from tangrad.typing import ArrayLike, Key, ShardingLike, Value
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = {
@@ -66,7 +66,9 @@ def random_shuffle_p(keys: ShapedArray, x: ShapedArray, *, axis: int, partitiona
 
 
 @takes_out_sharding
-def permutation(key: Key, x: ArrayLike, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Array:
+def permutation(
+    key: Key, x: ArrayLike, axis: int = 0, independent: bool = False, *, out_sharding: ShardingLike = None
+) -> Array:
     """The elements of an array, or the integers below `x`, in random order.
 
     Args:
@@ -235,7 +237,7 @@ def categorical(
     replace: bool = True,
     mode: str | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Indices drawn with the probabilities softmax(logits, axis).
 

@@ -24,7 +24,7 @@ from tangrad.core import Array, as_operand, dtypes
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, full_like, takes_out_sharding
 from tangrad.extend.numpy import power
-from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, Value
+from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, ShardingLike, Value
 
 # --- pareto, rayleigh, weibull -------------------------------------------------------------------------------------
 
@@ -43,7 +43,7 @@ def pareto(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Numbers of Pareto's distribution, of density b / x^(b + 1) for x ≥ 1.
 
@@ -79,7 +79,7 @@ def rayleigh(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Numbers of Rayleigh's distribution, of density x / σ² exp(-x² / 2σ²) for x ≥ 0.
 
@@ -160,7 +160,7 @@ def wald(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Numbers of Wald's distribution (the inverse Gaussian), of density (2π x³)^(-1/2) exp(-(x - μ)² / (2 μ² x)).
 
@@ -200,7 +200,7 @@ def geometric(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Numbers of trials until the first success: k with probability p (1 - p)^(k - 1).
 
@@ -253,7 +253,7 @@ def triangular(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Numbers whose density rises in a line from `left` to `mode`, and falls in a line to `right`.
 

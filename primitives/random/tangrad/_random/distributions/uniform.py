@@ -26,12 +26,14 @@ from tangrad.core import Array, as_operand, dtypes, literal, transfers
 from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend import lax
 from tangrad.extend.lax import FLOATING, INTEGER, full_like, index_in_dim, nary, takes_out_sharding
-from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, Value
+from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, ShardingLike, Value
 
 
 @takes_named_shapes
 @takes_out_sharding
-def bits(key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+def bits(
+    key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None
+) -> Array:
     """Uniformly distributed unsigned integers.
 
     Args:
@@ -88,7 +90,7 @@ def uniform(
     minval: ArrayLike = 0.0,
     maxval: ArrayLike = 1.0,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Floats uniformly distributed in [minval, maxval).
 
@@ -150,7 +152,12 @@ random_fine_bernoulli_p = sampler(
 @takes_named_shapes
 @takes_out_sharding
 def bernoulli(
-    key: Key, p: ArrayLike = 0.5, shape: Sequence[int] | None = None, mode: str = "low", *, out_sharding: Any = None
+    key: Key,
+    p: ArrayLike = 0.5,
+    shape: Sequence[int] | None = None,
+    mode: str = "low",
+    *,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Truth values that are true with probability `p`.
 
@@ -191,7 +198,7 @@ def bernoulli(
 @takes_named_shapes
 @takes_out_sharding
 def rademacher(
-    key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: Any = None
+    key: Key, shape: Sequence[int] = (), dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None
 ) -> Array:
     """-1 or 1, equally likely.
 
@@ -257,7 +264,7 @@ def randint(
     maxval: ArrayLike,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """Integers in [minval, maxval), equally likely as far as 64 bits allow.
 

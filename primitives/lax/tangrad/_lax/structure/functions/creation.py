@@ -28,7 +28,7 @@ from tangrad._lax.structure.primitives import (
 from tangrad.core import Array, ShapedArray, Tracer, as_array, as_operand, dtypes, thread
 from tangrad.core.arguments import canonicalize_shape, is_symbolic
 from tangrad.core.transformations import device_beside
-from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, PyTree, Value
+from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, PyTree, ShardingLike, Value
 
 T = TypeVar("T")
 
@@ -54,7 +54,9 @@ def iota(dtype: DTypeLike, size: SupportsIndex) -> Array:
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def broadcasted_iota(dtype: DTypeLike, shape: Sequence[Any], dimension: int, *, out_sharding: Any = None) -> Array:
+def broadcasted_iota(
+    dtype: DTypeLike, shape: Sequence[Any], dimension: int, *, out_sharding: ShardingLike = None
+) -> Array:
     """The numbers 0, 1, 2, … along one dimension, the same along the others.
 
     Args:
@@ -186,7 +188,7 @@ def zeros_like_array(x: Value) -> Array:
     return full_like(x, 0)
 
 
-def empty(shape: Sequence[Any], dtype: DTypeLike, *, out_sharding: Any = None) -> Array:
+def empty(shape: Sequence[Any], dtype: DTypeLike, *, out_sharding: ShardingLike = None) -> Array:
     """An array whose contents do not matter; they are zeros.
 
     Args:

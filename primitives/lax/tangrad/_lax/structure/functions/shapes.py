@@ -11,10 +11,10 @@ from tangrad._lax.placement.primitives import sharded_call
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
 from tangrad.core import Array
 from tangrad.core.arguments import canonicalize_shape
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, ShardingLike
 
 
-def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Any = None) -> Array:
+def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: ShardingLike = None) -> Array:
     """The array repeated along new leading dimensions.
 
     Args:
@@ -39,7 +39,7 @@ def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Any = N
 
 
 def broadcast_in_dim(
-    operand: ArrayLike, shape: Sequence[int], broadcast_dimensions: Sequence[int], *, out_sharding: Any = None
+    operand: ArrayLike, shape: Sequence[int], broadcast_dimensions: Sequence[int], *, out_sharding: ShardingLike = None
 ) -> Array:
     """The array repeated to fill `shape`.
 
@@ -175,7 +175,7 @@ def reshape(
     new_sizes: Sequence[Any] | int,
     dimensions: Sequence[int] | None = None,
     *,
-    out_sharding: Any = None,
+    out_sharding: ShardingLike = None,
 ) -> Array:
     """The same elements in another shape, in row-major order.
 
