@@ -61,6 +61,7 @@ KNOWN = {
     "DTypeLike": "tangrad.typing",
     "Iterator": "collections.abc",
     "Literal": "typing",
+    "ModuleType": "types",
     "Sequence": "collections.abc",
     "DeviceLike": "tangrad.typing",
     "Shape": "tangrad.typing",

@@ -6,7 +6,7 @@ import ctypes
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ _logger = logging.getLogger("tangrad.kernels")
 
 
 @cache
-def library() -> Any:
+def library() -> ctypes.CDLL | None:
     """The library as ctypes loads it; None where there is none, or it is not for this machine."""
     path = os.environ.get(VARIABLE) or str(Path(__file__).with_name(FILE))
     try:
@@ -30,14 +30,14 @@ def library() -> Any:
         return None
 
 
-def kernel(name: str) -> Any:
+def kernel(name: str) -> Callable[..., int]:
     """A kernel as a function of three addresses: its plan, and the lists of operands and of results."""
     function = getattr(library(), f"tangrad_{name}")
     function.argtypes, function.restype = [ctypes.c_void_p] * 3, ctypes.c_int
     return function
 
 
-def handler(name: str) -> Any:
+def handler(name: str) -> Callable[..., object]:
     """The function by which XLA calls a kernel."""
     return getattr(library(), f"tangrad_{name}_xla")
 
@@ -50,7 +50,7 @@ def replacing(kind: str, rules: Mapping[Primitive, Any]) -> RuleSet[Any]:
     return made
 
 
-def replaced(kind: str, primitive: Primitive) -> Any:
+def replaced(kind: str, primitive: Primitive) -> Callable[..., Any]:
     """The rule that there would be for a primitive without this distribution."""
     for plugin in rule_table(kind).cell(primitive).overridden:
         return plugin.load().rules[primitive]

@@ -7,6 +7,7 @@ another's result. `typed_key` makes a hashable key that does.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Any, TypeVar
 
 C = TypeVar("C", bound=type)
@@ -56,7 +57,7 @@ def typed_key(value: Any) -> Any:
     return kind, value
 
 
-def params_key(params: dict[str, Any]) -> Any:
+def params_key(params: dict[str, Any]) -> Hashable:
     """The key of a primitive's parameters; that of `FixedParams` is its own.
 
     Tuples of plain integers, the most common value, take the short way.
@@ -102,7 +103,7 @@ class FixedParams(dict[str, Any]):
         self.key = FixedKey(params_key(params))
 
 
-def value_key(params: dict[str, Any]) -> Any:
+def value_key(params: dict[str, Any]) -> Hashable:
     """As `params_key`, and the same for equal parameters, fixed or not.
 
     >>> from tangrad.core.caches import FixedParams, value_key

@@ -59,7 +59,7 @@ def check_values(outs: Sequence[Any], where: str, again: Callable[[], Any] | Non
     raise FloatingPointError(f"invalid value ({found}) made by {where}{at}")
 
 
-def check_results(run: Callable[[], Any], what: str) -> Any:
+def check_results(run: Callable[[], list[Any]], what: str) -> list[Any]:
     """Return `run()`, a sequence of arrays, having looked at these instead of at each operation.
 
     Where one is bad it runs again, operation by operation, to find the one that made it. `what`: what runs, for the

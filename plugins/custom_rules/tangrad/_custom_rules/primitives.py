@@ -42,7 +42,7 @@ def out_avals(program: Any, avals: tuple[ShapedArray, ...]) -> tuple[Any, ...]:
     return tuple(trace_to_jaxpr(program, avals, "a function with rules of its own")[0].out_avals)
 
 
-def axes_of(function: Any) -> Any:
+def axes_of(function: Any) -> tuple[Any, ...]:
     """Pairs of a name and a size: the mapped axes that a function or a rule may use, as far as it knows."""
     return getattr(function, "axes", ())
 
@@ -60,7 +60,7 @@ def effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Any]:
 
 def evaluate(args: Values, params: Params) -> tuple[Array, ...]:
     """On concrete values no rule is needed: the function runs."""
-    outs = check_results(lambda: run(params["jaxpr"], args), "a function with rules of its own")
+    outs = check_results(lambda: [*run(params["jaxpr"], args)], "a function with rules of its own")
     return tuple([as_array(out) for out in outs])
 
 

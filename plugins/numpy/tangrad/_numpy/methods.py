@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -145,7 +146,7 @@ def to_device(self: Any, device: Any, *, stream: None = None) -> Array:
     return public.asarray(self, device=device)
 
 
-def array_namespace(self: Any, /, *, api_version: str | None = None) -> Any:
+def array_namespace(self: Any, /, *, api_version: str | None = None) -> ModuleType:
     """The namespace of the Array API standard: `tangrad.numpy`."""
     if api_version is not None and api_version not in _API_VERSIONS:
         raise ValueError(f"the Array API is provided in versions up to {_API_VERSIONS[-1]}, not {api_version!r}")
@@ -241,7 +242,7 @@ _in_order: dict[int, np.ndarray] = {}
 
 
 @property  # type: ignore[misc]  # a property of arrays: the kernel binds it
-def ctypes(self: Any) -> Any:
+def ctypes(self: Any) -> object:
     """The address of the contents, row after row, as NumPy's arrays have it: `x.ctypes.data`.
 
     It must not be written to, and holds as long as the array. Where the memory is on another device, on several, or in

@@ -84,7 +84,7 @@ _lock = free_after_fork(threading.Lock())
 _running: list[Any] = []
 
 
-def start_server(port: int, requires_backend: bool = True) -> Any:
+def start_server(port: int, requires_backend: bool = True) -> object:
     """Serve traces on a port, to any client that can reach it: TensorBoard's "capture profile" takes them.
 
     Args:

@@ -13,22 +13,23 @@ from tangrad.batching import BatchTracer as BatchTracer
 from tangrad.batching import broadcast_axis, match_axes, move_axis
 from tangrad.batching import register_vmappable as register_vmappable
 from tangrad.batching import vmappables as vmappables
+from tangrad.typing import Value
 
 not_mapped = None
 NotMapped = type(None)
 
 
-def moveaxis(x: Any, source: Any, destination: int) -> Any:
+def moveaxis(x: Any, source: Any, destination: int) -> Value:
     """`x` with its mapped axis elsewhere."""
     return move_axis(x, source, destination)
 
 
-def bdim_at_front(x: Any, dim: int | None, size: int) -> Any:
+def bdim_at_front(x: Any, dim: int | None, size: int) -> Value:
     """`x` with the mapped axis first, repeated where it has none."""
     return broadcast_axis(x, size, 0) if dim is None else move_axis(x, dim, 0)
 
 
-def broadcast(x: Any, size: int, axis: int, mesh_axis: Any = None) -> Any:
+def broadcast(x: Any, size: int, axis: int, mesh_axis: Any = None) -> Value:
     """`x`, which is not mapped, repeated along a new axis."""
     return broadcast_axis(x, size, axis)
 

@@ -40,6 +40,7 @@ from tangrad.core.tools import sub_jaxprs
 from tangrad.core.transformations import StagingTrace
 from tangrad.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
 from tangrad.errors import JaxprTypeError as JaxprTypeError
+from tangrad.typing import DType
 
 Atom = Var | Literal
 Effects = frozenset
@@ -83,21 +84,21 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
         yield from jaxprs_in_params(equation.params)
 
 
-def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
+def mapped_aval(size: int, axis: int | None, aval: Any) -> ShapedArray:
     """The type of one example of what is mapped along `axis`."""
     if axis is None:
         return aval
     return aval.update(shape=aval.shape[:axis] + aval.shape[axis + 1 :])
 
 
-def unmapped_aval(size: int, axis: int | None, aval: Any, explicit_mesh_axis: Any = None) -> Any:
+def unmapped_aval(size: int, axis: int | None, aval: Any, explicit_mesh_axis: Any = None) -> ShapedArray:
     """The type of all examples, along `axis`, of one of type `aval`."""
     if axis is None:
         return aval
     return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
 
 
-def primal_dtype_to_tangent_dtype(dtype: Any) -> Any:
+def primal_dtype_to_tangent_dtype(dtype: Any) -> DType:
     """The dtype of tangents: float0 where there is no derivative."""
     from_dtype = dtypes.as_dtype(dtype)
     return from_dtype if getattr(from_dtype, "kind", "V") in "fcV" and from_dtype != dtypes.float0 else dtypes.float0

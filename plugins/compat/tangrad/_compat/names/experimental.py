@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import tangrad
 from tangrad import numpy as jnp
-from tangrad.core import AbstractValue
+from tangrad.core import AbstractValue, Array
 
 
 class MutableArray:
@@ -109,7 +109,7 @@ def reached_preemption_sync_point(step_id: int) -> bool:
 # --- `sparse.linalg`: linear systems of sparse matrices, solved densely -----------------------------------------------
 
 
-def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reorder: int = 1) -> Any:
+def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reorder: int = 1) -> Array:
     """The solution of `A @ x = b`, where rows of the matrix `A` hold `data` at the columns `indices`.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tangrad import lax
 from tangrad import numpy as jnp
+from tangrad.core import Array
 
 __all__ = ["einsum", "expand_dims", "shape"]
 
@@ -58,7 +59,7 @@ def renamed(function: Any, name: str) -> FunctionType:
     return copy
 
 
-def einsum(*operands: Any, _dot_general: Any = None, **options: Any) -> Any:
+def einsum(*operands: Any, _dot_general: Any = None, **options: Any) -> Array:
     """As `tangrad.numpy.einsum`. `_dot_general`: what computes products, of which there is `lax.dot_general` alone.
 
     Raises NotImplementedError for another.
@@ -68,7 +69,7 @@ def einsum(*operands: Any, _dot_general: Any = None, **options: Any) -> Any:
     return jnp.einsum(*operands, **options)
 
 
-def expand_dims(a: Any, axis: Any) -> Any:
+def expand_dims(a: Any, axis: Any) -> Array:
     """As `tangrad.numpy.expand_dims`. `axis`: an integer, or a sequence of them of any kind, such as a range."""
     return jnp.expand_dims(a, axis if hasattr(axis, "__index__") else tuple(axis))
 

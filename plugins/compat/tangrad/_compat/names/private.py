@@ -94,17 +94,17 @@ ifrt_programs = SimpleNamespace()
 DType = np.dtype
 
 
-def dtype(x: Any) -> Any:
+def dtype(x: Any) -> np.dtype[Any]:
     """The dtype of an array, a number or a dtype."""
     return as_dtype(getattr(x, "dtype", x) if not isinstance(x, type) else x)
 
 
-def to_complex_dtype(dtype: Any) -> Any:
+def to_complex_dtype(dtype: Any) -> np.dtype[Any]:
     """The complex dtype of the precision of a dtype."""
     return core_dtypes.to_complex_dtype(dtype)
 
 
-def to_inexact_dtype(dtype: Any) -> Any:
+def to_inexact_dtype(dtype: Any) -> np.dtype[Any]:
     """The dtype itself where it is inexact, else the floating one that stands for it."""
     return core_dtypes.to_inexact_dtype(dtype)
 

@@ -9,6 +9,7 @@ import tangrad
 from tangrad import lax
 from tangrad import numpy as jnp
 from tangrad._compat.primitive_names import primitive_called
+from tangrad.core import Array
 
 _random: Any = tangrad.random
 threefry_prng_impl, rbg_prng_impl, unsafe_rbg_prng_impl = (
@@ -34,7 +35,7 @@ def define_prng_impl(
     )
 
 
-def seed_with_impl(impl: Any, seeds: Any) -> Any:
+def seed_with_impl(impl: Any, seeds: Any) -> Array:
     """Keys of a generator of integers: one of a number, an array of keys of an array."""
     make = lambda seed: _random.key(seed, impl=impl)
     for _ in range(jnp.ndim(seeds)):
@@ -42,12 +43,12 @@ def seed_with_impl(impl: Any, seeds: Any) -> Any:
     return make(seeds)
 
 
-def random_seed(seeds: Any, impl: Any) -> Any:
+def random_seed(seeds: Any, impl: Any) -> Array:
     """As `seed_with_impl`."""
     return seed_with_impl(impl, seeds)
 
 
-def threefry_2x32(keypair: Any, count: Any) -> Any:
+def threefry_2x32(keypair: Any, count: Any) -> Array:
     """The cipher of numbers.
 
     Args:
