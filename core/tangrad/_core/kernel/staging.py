@@ -250,6 +250,7 @@ def decomposed(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> A
     return out
 
 
+@calls_rules("decompose")
 def _check_decomposition(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any], results: Any) -> None:
     """Raise TypeError where the results of a decomposition are not of the types that the primitive infers."""
     try:
