@@ -1,37 +1,30 @@
-"""New arrays of one value, and with a pattern: `tangrad.numpy.zeros`, `full_like`, `eye`, `tri`, …"""
+"""New arrays of one value: `tangrad.numpy.zeros`, `full_like`, …"""
 
 from __future__ import annotations
 
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 
 from tangrad._numpy.conversion import asarray, placed
-from tangrad._numpy.new_arrays import HOST_LIMIT, adopt, array_of, type_of_array
+from tangrad._numpy.new_arrays import HOST_LIMIT, adopt, type_of_array
 from tangrad._numpy.operands import (
-    INT32,
     TABLE_LIMIT,
     broadcast_to_shape,
     canonical_shape,
-    convert,
-    index_argument,
     is_array_like,
     not_array_like,
     operand,
     user_dtype,
 )
-from tangrad.core import EVAL_TRACE, Array, ShapedArray, Tracer, as_array, dtypes, literal, put, thread, transfers
+from tangrad.core import EVAL_TRACE, Array, ShapedArray, as_array, dtypes, literal, put, thread, transfers
 from tangrad.core.caches import register_cache
 from tangrad.core.transformations import device_beside
 from tangrad.extend.lax import (
-    add_p,
     broadcast_in_dim_p,
     constrained,
     convert_element_type_p,
-    eq_p,
     float0_zeros,
-    ge_p,
-    iota_p,
     is_device,
     place_of,
 )
@@ -50,7 +43,7 @@ def filled(shape: Dimensions, number: Any, dtype: DType, weak_type: bool = False
         return float0_zeros(shape)
     if device is not None and not is_device(device):
         return constrained(filled(shape, number, dtype, weak_type), device)
-    if device is not None or (thread.trace is EVAL_TRACE and _fits_host(shape)):
+    if device is not None or (thread.trace is EVAL_TRACE and fits_host(shape)):
         aval = type_of_array(shape, dtype, weak_type)
         contents = _contents(shape, number, dtype)
         if device is not None:
@@ -85,7 +78,7 @@ def _contents(shape: tuple[Any, ...], number: Any, dtype: Any) -> Any:
     return contents
 
 
-def _fits_host(shape: Dimensions) -> bool:
+def fits_host(shape: Dimensions) -> bool:
     total: Any = 1
     for size in shape:
         total = total * size
@@ -403,112 +396,3 @@ def full_like(
     sizes, wanted, weak = _like("full_like", a, dtype, shape)
     place = _place_like("full_like", a, shape, device, out_sharding)
     return placed(_full("full_like", sizes, fill_value, wanted, weak), place)
-
-
-# --- patterns ------------------------------------------------------------------------------------------------------
-
-
-def iota(shape: Dimensions, dimension: int, dtype: DType = INT32) -> Array:
-    """0, 1, 2, … along one dimension."""
-    return iota_p.bind(dtype=dtype, shape=shape, dimension=dimension)
-
-
-def diagonal_mask(rows: Any, columns: Any, offset: Any, primitive: Any) -> Array:
-    """`primitive(row + offset, column)` for each element of a matrix. The offset is an integer, traced or not."""
-    shape = (rows, columns)
-    moved = literal(offset, INT32) if type(offset) is int else convert(offset, INT32)
-    return primitive.bind(add_p.bind(iota(shape, 0), moved), iota(shape, 1))
-
-
-def _diagonal(name: str, k: Any) -> Any:
-    """Which diagonal: an integer, or a traced one as it is."""
-    if isinstance(k, Tracer) and k.concrete() is None and not k.ndim and dtypes.issubdtype(k.dtype, np.integer):
-        return k
-    return index_argument(name, k, "k")
-
-
-def eye(
-    N: SupportsIndex,
-    M: SupportsIndex | None = None,
-    k: ArrayLike = 0,
-    dtype: DTypeLike | None = None,
-    *,
-    device: DeviceLike = None,
-) -> Array:
-    """Make a matrix with ones on a diagonal and zeros elsewhere.
-
-    Args:
-        N: the number of rows.
-        M: the number of columns; None: `N`.
-        k: which diagonal: 0 the main one, positive above it, negative below. It may be traced.
-        dtype: the dtype; None: the default float.
-        device: the device to put it on, or a sharding.
-
-    Returns:
-        An array of shape (N, M).
-
-    Raises:
-        TypeError: a size or `k` is no integer.
-        ValueError: a size is negative.
-
-    >>> import tangrad
-    >>> tangrad.numpy.eye(2)
-    Array([[1., 0.],
-           [0., 1.]], dtype=float32)
-    """
-    wanted = user_dtype("eye", float if dtype is None else dtype)
-    (rows,) = canonical_shape("eye", N, "N")
-    (columns,) = (rows,) if M is None else canonical_shape("eye", M, "M")
-    offset = _diagonal("eye", k)
-    if type(offset) is int and thread.trace is EVAL_TRACE and _fits_host((rows, columns)):
-        return placed(array_of(np.eye(rows, columns, offset, wanted)), device)
-    return placed(convert(diagonal_mask(rows, columns, offset, eq_p), wanted), device)
-
-
-def identity(n: SupportsIndex, dtype: DTypeLike | None = None) -> Array:
-    """Make an identity matrix.
-
-    Args:
-        n: the number of rows and columns.
-        dtype: the dtype; None: the default float.
-
-    Returns:
-        An array of shape (n, n).
-
-    Raises:
-        TypeError: `n` is no integer.
-        ValueError: `n` is negative.
-
-    >>> import tangrad
-    >>> tangrad.numpy.identity(2, dtype=int)
-    Array([[1, 0],
-           [0, 1]], dtype=int32)
-    """
-    return eye(n, dtype=dtype)
-
-
-def tri(N: SupportsIndex, M: SupportsIndex | None = None, k: ArrayLike = 0, dtype: DTypeLike | None = None) -> Array:
-    """Make a matrix with ones at and below a diagonal, zeros above it.
-
-    Args:
-        N: the number of rows.
-        M: the number of columns; None: `N`.
-        k: which diagonal: 0 the main one, positive above it, negative below. It may be traced.
-        dtype: the dtype; None: the default float.
-
-    Returns:
-        An array of shape (N, M).
-
-    Raises:
-        TypeError: a size or `k` is no integer.
-        ValueError: a size is negative.
-
-    >>> import tangrad
-    >>> tangrad.numpy.tri(2, 3)
-    Array([[1., 0., 0.],
-           [1., 1., 0.]], dtype=float32)
-    """
-    wanted = user_dtype("tri", float if dtype is None else dtype)
-    (rows,) = canonical_shape("tri", N, "N")
-    (columns,) = (rows,) if M is None else canonical_shape("tri", M, "M")
-    return convert(diagonal_mask(rows, columns, _diagonal("tri", k), ge_p), wanted)

@@ -9,7 +9,6 @@ from typing import Any
 
 from tangrad._numpy.axes import swapaxes
 from tangrad._numpy.conversion import asarray
-from tangrad._numpy.creation import eye
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.kronecker_and_cross import cross as cross_along
 from tangrad._numpy.linear_systems import inv
@@ -17,6 +16,7 @@ from tangrad._numpy.matrices import diagonal as diagonal_of
 from tangrad._numpy.matrices import trace as trace_of
 from tangrad._numpy.products import dot, matmul
 from tangrad._numpy.products import outer as outer_of
+from tangrad._numpy.ranges import eye
 from tangrad._numpy.shapes import expand_dims
 from tangrad.core import Array
 from tangrad.lax import PrecisionLike

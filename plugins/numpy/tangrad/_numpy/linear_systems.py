@@ -11,13 +11,14 @@ from tangrad._numpy.analytic import log
 from tangrad._numpy.arithmetic import abs as absolute
 from tangrad._numpy.axes import moveaxis, swapaxes
 from tangrad._numpy.conversion import asarray
-from tangrad._numpy.creation import eye, zeros
+from tangrad._numpy.creation import zeros
 from tangrad._numpy.dtype_functions import finfo
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.matrices import diagonal
 from tangrad._numpy.matrix_factors import inexact_matrix, norm, real_dtype, square_matrix, svd, svdvals
 from tangrad._numpy.operands import check_array_like, index_argument, shape_of
 from tangrad._numpy.products import matmul
+from tangrad._numpy.ranges import eye
 from tangrad._numpy.reductions import max as maximum_of
 from tangrad._numpy.reductions import prod as product_of
 from tangrad._numpy.reductions import sum as sum_of

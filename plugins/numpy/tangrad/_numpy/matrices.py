@@ -10,7 +10,7 @@ import numpy as np
 from tangrad._numpy.at import at
 from tangrad._numpy.axes import moveaxis
 from tangrad._numpy.conversion import asarray
-from tangrad._numpy.creation import diagonal_mask, ones
+from tangrad._numpy.creation import ones
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.operands import (
     array_operand,
@@ -22,6 +22,7 @@ from tangrad._numpy.operands import (
     select,
     shape_of,
 )
+from tangrad._numpy.ranges import diagonal_mask
 from tangrad._numpy.reductions import sum as total
 from tangrad._numpy.selection import nonzero
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 V = TypeVar("V", bound="Value")
 
 BOOL = dtypes.as_dtype(bool)
-INT32 = dtypes.as_dtype("int32")
+INT32: np.dtype[Any] = dtypes.as_dtype("int32")
 
 PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for others
 

@@ -1,19 +1,28 @@
-"""Whole steps: `tangrad.numpy.arange`."""
+"""Whole steps and patterns of 0 and 1: `tangrad.numpy.arange`, `eye`, `tri`, …"""
 
 from __future__ import annotations
 
 from types import NoneType
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from tangrad._numpy.conversion import placed
+from tangrad._numpy.creation import fits_host
 from tangrad._numpy.new_arrays import HOST_LIMIT, array_of
-from tangrad._numpy.operands import INT32, check_array_like, shape_of, user_dtype
+from tangrad._numpy.operands import (
+    INT32,
+    canonical_shape,
+    check_array_like,
+    convert,
+    index_argument,
+    shape_of,
+    user_dtype,
+)
 from tangrad.core import EVAL_TRACE, Array, Tracer, concrete_or_error, dtypes, literal, thread, transfers
 from tangrad.core.arguments import is_symbolic, max_size
-from tangrad.extend.lax import add_p, iota_p, mul_p, place_of, size_operand
-from tangrad.typing import ArrayLike, DeviceLike, DTypeLike, ShardingLike
+from tangrad.extend.lax import add_p, eq_p, ge_p, iota_p, mul_p, place_of, size_operand
+from tangrad.typing import ArrayLike, DeviceLike, Dimensions, DType, DTypeLike, ShardingLike
 
 # Of what transfer guards ask: ranges from 0 by 1 are counted on the device.
 COPIES_FROM_HOST = {
@@ -132,3 +141,112 @@ def _symbolic_range(start: Any, stop: Any, step: Any, dtype: Any) -> Array:
     if is_symbolic(by) or by != 1:
         numbers = mul_p.bind(numbers, size_operand(by, wanted))
     return add_p.bind(numbers, size_operand(first, wanted)) if is_symbolic(first) or first else numbers
+
+
+# --- patterns ------------------------------------------------------------------------------------------------------
+
+
+def iota(shape: Dimensions, dimension: int, dtype: DType = INT32) -> Array:
+    """0, 1, 2, … along one dimension."""
+    return iota_p.bind(dtype=dtype, shape=shape, dimension=dimension)
+
+
+def diagonal_mask(rows: Any, columns: Any, offset: Any, primitive: Any) -> Array:
+    """`primitive(row + offset, column)` for each element of a matrix. The offset is an integer, traced or not."""
+    shape = (rows, columns)
+    moved = literal(offset, INT32) if type(offset) is int else convert(offset, INT32)
+    return primitive.bind(add_p.bind(iota(shape, 0), moved), iota(shape, 1))
+
+
+def _diagonal(name: str, k: Any) -> Any:
+    """Which diagonal: an integer, or a traced one as it is."""
+    if isinstance(k, Tracer) and k.concrete() is None and not k.ndim and dtypes.issubdtype(k.dtype, np.integer):
+        return k
+    return index_argument(name, k, "k")
+
+
+def eye(
+    N: SupportsIndex,
+    M: SupportsIndex | None = None,
+    k: ArrayLike = 0,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike = None,
+) -> Array:
+    """Make a matrix with ones on a diagonal and zeros elsewhere.
+
+    Args:
+        N: the number of rows.
+        M: the number of columns; None: `N`.
+        k: which diagonal: 0 the main one, positive above it, negative below. It may be traced.
+        dtype: the dtype; None: the default float.
+        device: the device to put it on, or a sharding.
+
+    Returns:
+        An array of shape (N, M).
+
+    Raises:
+        TypeError: a size or `k` is no integer.
+        ValueError: a size is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.eye(2)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
+    wanted = user_dtype("eye", float if dtype is None else dtype)
+    (rows,) = canonical_shape("eye", N, "N")
+    (columns,) = (rows,) if M is None else canonical_shape("eye", M, "M")
+    offset = _diagonal("eye", k)
+    if type(offset) is int and thread.trace is EVAL_TRACE and fits_host((rows, columns)):
+        return placed(array_of(np.eye(rows, columns, offset, wanted)), device)
+    return placed(convert(diagonal_mask(rows, columns, offset, eq_p), wanted), device)
+
+
+def identity(n: SupportsIndex, dtype: DTypeLike | None = None) -> Array:
+    """Make an identity matrix.
+
+    Args:
+        n: the number of rows and columns.
+        dtype: the dtype; None: the default float.
+
+    Returns:
+        An array of shape (n, n).
+
+    Raises:
+        TypeError: `n` is no integer.
+        ValueError: `n` is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.identity(2, dtype=int)
+    Array([[1, 0],
+           [0, 1]], dtype=int32)
+    """
+    return eye(n, dtype=dtype)
+
+
+def tri(N: SupportsIndex, M: SupportsIndex | None = None, k: ArrayLike = 0, dtype: DTypeLike | None = None) -> Array:
+    """Make a matrix with ones at and below a diagonal, zeros above it.
+
+    Args:
+        N: the number of rows.
+        M: the number of columns; None: `N`.
+        k: which diagonal: 0 the main one, positive above it, negative below. It may be traced.
+        dtype: the dtype; None: the default float.
+
+    Returns:
+        An array of shape (N, M).
+
+    Raises:
+        TypeError: a size or `k` is no integer.
+        ValueError: a size is negative.
+
+    >>> import tangrad
+    >>> tangrad.numpy.tri(2, 3)
+    Array([[1., 0., 0.],
+           [1., 1., 0.]], dtype=float32)
+    """
+    wanted = user_dtype("tri", float if dtype is None else dtype)
+    (rows,) = canonical_shape("tri", N, "N")
+    (columns,) = (rows,) if M is None else canonical_shape("tri", M, "M")
+    return convert(diagonal_mask(rows, columns, _diagonal("tri", k), ge_p), wanted)
