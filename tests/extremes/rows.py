@@ -348,7 +348,7 @@ def _skips(formula: str) -> Callable[[float], bool]:
 def row(name: str, function: Callable[[Any], Any], formula: str) -> Row:
     """A row of the table by its formula."""
     skipped = _skips(formula)
-    if name == "lax.digamma":  # as in JAX, -inf or NaN at 0
+    if name == "lax.digamma":  # as in JAX 0.10, NaN at 0
         return Row(name, function, FORMULAS[formula], lambda x: x == 0 or skipped(x), LOOSE[formula])
     return Row(name, function, FORMULAS[formula], skipped, LOOSE.get(formula, 128), FLOORS.get(formula, 0))
 

@@ -202,11 +202,6 @@ def test_a_warning_names_the_donated_buffers_of_no_use():
 def test_values_as_in_jax():
     poles = numpy.array([-1.0, 2.0], "float32")
     close(lax.digamma(poles), jax.lax.digamma(poles))
-    zeros = numpy.array([0.0, -0.0], "float32")  # -inf in JAX 0.12, NaN in earlier releases
-    newer = jax.__version_info__ >= (0, 12)
-    if newer or tangrad.default_backend() == "numpy":
-        close(lax.digamma(zeros), [numpy.full(2, -numpy.inf)])
-    close(jax.lax.digamma(zeros), [numpy.full(2, -numpy.inf if newer else numpy.nan)])
     far = numpy.array([1e10 + 1j, -1e10 + 3j, 1 + 1e10j, 500 + 1j, 88 + 2j, 1e30 + 1e30j, 2j], "complex64")
     other = numpy.array([1 + 1j, -1e10 - 3j, 2 - 1e10j, 500 - 2.1415927j, 88 - 1j, -1e30j, 1 - 7j], "complex64")
     close(np.logaddexp(far, other), jnp.logaddexp(far, other), rtol=1e-4)

@@ -326,9 +326,7 @@ def _lgamma_by_reflection(x: np.ndarray) -> np.ndarray:
 
 
 def digamma(x: np.ndarray) -> np.ndarray:
-    """The derivative of log Γ; at its poles -inf for 0 (of either sign) and NaN for negative integers, as on XLA of
-    jaxlib 0.12. Up to 0.10 that has NaN at 0, too.
-    """
+    """The derivative of log Γ; NaN at its poles, 0 and the negative integers, as on XLA up to jaxlib 0.10."""
     return piecewise(
         (x,),
         ((x > 0) & (x < 0.5), lambda x: polynomial(x, DIGAMMA_NEAR_2) - 1 / (1 + x) - 1 / x),
@@ -360,7 +358,7 @@ def _digamma_by_series(x: np.ndarray) -> np.ndarray:
 def _digamma_by_reflection(x: np.ndarray) -> np.ndarray:
     distance = x - np.round(x)
     finite = digamma(1 - x) - np.pi / np.tan(np.pi * distance)
-    return np.where(x == 0, -np.inf, np.where((distance == 0) | np.isinf(x), np.nan, finite))
+    return np.where((distance == 0) | np.isinf(x), np.nan, finite)
 
 
 # --- ζ -------------------------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def _write(folder: str, path: str, text: str) -> None:
 @lru_cache(1)
 def _state() -> str:
     """What a program's machine code depends on beside its text; the processor is numba's concern."""
-    sources = [(_HERE / name).read_bytes() for name in ("functions.py", "loops.py", "running.py")]
+    sources = [path.read_bytes() for path in sorted(_HERE.glob("*.py"))]
     versions = f"{numba.__version__} {llvmlite.__version__} {np.__version__}"
     return hashlib.sha256(b"\n".join([*sources, versions.encode()])).hexdigest()
 

@@ -1,13 +1,19 @@
 """The functions of the family `structure`, by group; this module hands their names on."""
 
 from tangrad._lax.structure.functions.creation import broadcasted_iota as broadcasted_iota
-from tangrad._lax.structure.functions.creation import concatenate, dtype, pad, shape_as_value, stack, stage, tile
+from tangrad._lax.structure.functions.creation import concatenate as concatenate
+from tangrad._lax.structure.functions.creation import dtype as dtype
 from tangrad._lax.structure.functions.creation import empty as empty
 from tangrad._lax.structure.functions.creation import full as full
 from tangrad._lax.structure.functions.creation import full_like as full_like
 from tangrad._lax.structure.functions.creation import iota as iota
 from tangrad._lax.structure.functions.creation import optimization_barrier as optimization_barrier
+from tangrad._lax.structure.functions.creation import pad as pad
+from tangrad._lax.structure.functions.creation import shape_as_value as shape_as_value
+from tangrad._lax.structure.functions.creation import stack as stack
+from tangrad._lax.structure.functions.creation import stage as stage
 from tangrad._lax.structure.functions.creation import stop_gradient as stop_gradient
+from tangrad._lax.structure.functions.creation import tile as tile
 from tangrad._lax.structure.functions.creation import zeros_like_array as zeros_like_array
 from tangrad._lax.structure.functions.parts import dynamic_index_in_dim as dynamic_index_in_dim
 from tangrad._lax.structure.functions.parts import dynamic_slice as dynamic_slice
