@@ -89,9 +89,9 @@ def fits_host(shape: Dimensions) -> bool:
 
 
 # What fills an array with numbers of its own.
-COPIES_FROM_HOST = dict.fromkeys(
-    ["empty", "empty_like", "eye", "identity", "ones", "ones_like", "tri", "zeros", "zeros_like"], True
-) | {"full_like": lambda given: transfers.is_from_host(given["fill_value"])}
+COPIES_FROM_HOST = dict.fromkeys(["empty", "empty_like", "ones", "ones_like", "zeros", "zeros_like"], True) | {
+    "full_like": lambda given: transfers.is_from_host(given["fill_value"])
+}
 
 
 def zeros(

@@ -26,11 +26,12 @@ from tangrad.typing import ArrayLike, DeviceLike, Dimensions, DType, DTypeLike, 
 
 # Of what transfer guards ask: ranges from 0 by 1 are counted on the device.
 COPIES_FROM_HOST = {
+    **dict.fromkeys(["eye", "identity", "tri"], True),
     "arange": lambda given: (
         given["stop"] is not None
         and transfers.is_from_host([given["start"], given["stop"], given["step"]])
         and not (type(given["start"]) is int and given["start"] == 0 and given["step"] in (None, 1))
-    )
+    ),
 }
 
 _INTEGERS = (int, np.integer)
