@@ -158,9 +158,9 @@ class _Arguments:
         leaves, structure = tree.flatten(args)
         specs = flatten_axes("shard_map in_specs", structure, in_specs)
         kept = {place: leaf for place, (leaf, spec) in enumerate(zip(leaves, specs, strict=True)) if spec is None}
-        checked, _ = array_leaves(
-            structure.unflatten([0 if place in kept else leaf for place, leaf in enumerate(leaves)]), where
-        )
+        if kept:  # anything may stand in their places to be checked
+            args = structure.unflatten([0 if place in kept else leaf for place, leaf in enumerate(leaves)])
+        checked, _ = array_leaves(args, where)
         operands = [as_operand(leaf) for place, leaf in enumerate(checked) if place not in kept]
         return cls(operands, [spec for spec in specs if spec is not None], structure, kept)
 
@@ -242,9 +242,9 @@ class _ShardedFunction:
         if specs is None:
             specs = as_types_say(mesh, manual, operands, is_within_map())
         shardings = []
-        for position, (operand, spec) in enumerate(zip(operands, specs, strict=True)):
+        for operand, spec, path in zip(operands, specs, arguments.paths(), strict=True):
             sharding = as_named(mesh, spec, "in_specs", manual)
-            sharding.check_shape(operand.aval.shape, where + keystr(arguments.paths()[position]))
+            sharding.check_shape(operand.aval.shape, where + keystr(path))
             shardings.append(sharding)
         typed = differing_part if self._checks else part_aval
         parts = tuple([typed(value.aval, sharding) for value, sharding in zip(operands, shardings, strict=True)])
