@@ -262,6 +262,12 @@ def test_wrong_ones_do_not(mode):
         check_grads(wrong_by(1.2), (0.5,), order=1, modes=mode)
 
 
+def test_where_the_third_derivative_is_large():
+    check_grads(lambda x: np.sin(60.0 * x), (np.float32(0.3),), order=1)
+    with pytest.raises(AssertionError):
+        check_jvp(np.sin, lambda x, t: (np.sin(*x), 1.06 * np.cos(*x) * t[0]), (np.float32(0.3),))
+
+
 def test_a_derivative_that_is_wrong_in_the_second_order_alone():
     f = tangrad.custom_jvp(lambda x: x**3)
     f.defjvp(lambda primals, tangents: (f(*primals), tangrad.lax.stop_gradient(3 * primals[0] ** 2) * tangents[0]))
