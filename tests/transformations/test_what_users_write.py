@@ -253,6 +253,26 @@ def test_arrays_of_float0(run):
             run(lambda function=function: function(numpy.zeros(3, FLOAT0)))
 
 
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda f: f(3),
+        lambda f: tangrad.jit(f)(3),
+        lambda f: tangrad.jit(tangrad.jit(f))(3),
+        lambda f: tangrad.jit(f).lower(3).compile()(3),
+        lambda f: tangrad.vmap(f)(np.arange(2)),
+        lambda f: tangrad.pmap(f)(np.arange(1)),
+    ],
+)
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_tangents_of_integers_are_numpys(run, backend):
+    with tangrad.use_backend(backend):
+        found = run(lambda n: {"ct": tangrad.vjp(lambda a: a * 2.0, n)[1](3.0)[0], "n": np.add(n, 1)})
+    assert type(found["ct"]) is numpy.ndarray and found["ct"].dtype == FLOAT0
+    assert isinstance(found["n"], tangrad.Array) and found["ct"].shape == found["n"].shape
+    assert tangrad.tree.all(tangrad.tree.map(lambda a: bool((a == a).all()), found))
+
+
 def test_products_with_nothing_are_differentiable():
     nothing = numpy.zeros(0, "int32")
     close(

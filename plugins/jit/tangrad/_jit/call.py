@@ -7,6 +7,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
 
+import numpy as np
+
 from tangrad import tree
 from tangrad._jit.layout import ShardingTree
 from tangrad._jit.primitives import jit_p
@@ -378,6 +380,18 @@ def tables_of(function: Any, key: Options) -> Tables:
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
+
+
+def with_float0_of_numpy(execute: Callable[[Any], Any], out_avals: Sequence[ShapedArray]) -> Callable[[Any], Any]:
+    """A program whose results of float0, tangents of integers, are NumPy arrays, as all transformations return them."""
+    constants = {
+        place: np.zeros(aval.shape, dtypes.float0)
+        for place, aval in enumerate(out_avals)
+        if aval.dtype == dtypes.float0
+    }
+    if not constants:
+        return execute
+    return lambda arrays: [constants.get(place, out) for place, out in enumerate(execute(arrays))]
 
 
 class BoundMethod(Generic[P, R]):

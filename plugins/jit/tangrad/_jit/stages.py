@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from tangrad import tree
 from tangrad._jit.abstract import struct_tree
-from tangrad._jit.call import Call, Options, Traced, arrays_for, run_backend
+from tangrad._jit.call import Call, Options, Traced, arrays_for, run_backend, with_float0_of_numpy
 from tangrad._jit.checks import sorted_options
 from tangrad._jit.compiling import Compilation, watched
 from tangrad._jit.donations import check_not_shared, taken_over
@@ -298,7 +298,8 @@ class Compiled(_Stage):
         check_not_shared(self._call.path, self._donated, arrays, self._name)
         if self._traced.outer:
             arrays = [*to_arrays(self._backend, self._traced.outer), *arrays]
-        return self._traced.out_tree.unflatten(self._program.execute(arrays))
+        execute = with_float0_of_numpy(self._program.execute, self._traced.jaxpr.out_avals)
+        return self._traced.out_tree.unflatten(execute(arrays))
 
     @property
     def input_shardings(self) -> Any:
