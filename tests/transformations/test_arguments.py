@@ -1,5 +1,6 @@
 """What transformations take: positions of arguments, devices, callable objects, results, donations."""
 
+import inspect
 import warnings
 
 import numpy
@@ -169,6 +170,59 @@ def test_names_that_are_no_text_are_no_names(transform):
 def test_the_gradient_of_an_object():
     assert tangrad.grad(Answering())(3.0) == 6
     assert tangrad.vmap(Answering())(np.arange(3.0)).tolist() == [0, 1, 4]
+
+
+WRAPPERS = {
+    "jit": tangrad.jit,
+    "grad": tangrad.grad,
+    "value_and_grad": tangrad.value_and_grad,
+    "vmap": tangrad.vmap,
+    "pmap": tangrad.pmap,
+    "checkpoint": tangrad.checkpoint,
+    "jacfwd": tangrad.jacfwd,
+    "hessian": tangrad.hessian,
+    "custom_jvp": tangrad.custom_jvp,
+    "custom_vjp": tangrad.custom_vjp,
+    "pjit": tangrad.experimental.pjit.pjit,
+    "jit of vmap": lambda f: tangrad.jit(tangrad.vmap(f)),
+    "vmap of jit": lambda f: tangrad.vmap(tangrad.jit(f)),
+}
+
+
+class Layer:
+    def __init__(self):
+        self.width, self._cache = 3, {}
+
+    def __call__(self, x):
+        return x * self.width
+
+
+@pytest.mark.parametrize("name", sorted(WRAPPERS))
+def test_public_attributes_of_a_function_are_there_on_what_is_made_of_it(name):
+    def scaled(x):
+        return 2.0 * x
+
+    scaled.units = "metres"
+    made = WRAPPERS[name](scaled)
+    assert made.units == "metres"
+    assert WRAPPERS[name](Layer()).width == 3 and not hasattr(WRAPPERS[name](Layer()), "_cache")
+    made.units = "feet"  # of its own
+    assert scaled.units == "metres"
+
+
+def test_attributes_of_a_wrapper_are_not_those_of_what_it_wraps():
+    function = tangrad.custom_jvp(lambda x: x * 2.0)
+    function.defjvp(lambda primals, tangents: (function(*primals), 5.0 * tangents[0]))
+    again = tangrad.custom_jvp(function)
+    assert again.fun is function and again.jvp is None  # that `function` has a rule does not give `again` one
+
+
+@pytest.mark.parametrize("name", ["jit", "custom_jvp", "custom_vjp", "pjit"])
+def test_signatures_that_are_not_followed(name):
+    made = WRAPPERS[name](lambda a, *, b=2: a * b)
+    for follow in (True, False):
+        assert str(inspect.signature(made, follow_wrapped=follow)) == "(a, *, b=2)"
+    assert "fun" in str(inspect.signature(type(made)))  # that of the class is its constructor's
 
 
 # --- What a function returns beside its output comes back as it was returned ----------------------------------------

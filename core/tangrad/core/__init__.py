@@ -48,7 +48,7 @@ __getattr__, __dir__ = door(
         "tangrad._core.composition.registry": "composition register",
         "tangrad._core.diagnostics.errors": "RefusedError",
         "tangrad._core.diagnostics.public_boundaries": "class_boundary without_boundary",
-        "tangrad._core.diagnostics.source_info": "copy_identity current_source",
+        "tangrad._core.diagnostics.source_info": "WrappedSignature copy_identity current_source",
         "tangrad._core.diagnostics.tracebacks": "api_boundary calls_rules filter_traceback own_boundary",
         "tangrad._core.kernel": "dlpack transfers",
         "tangrad._core.kernel.all_settings": "config",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -244,7 +245,7 @@ def current_source(skip: int = 1) -> SourceInfo:
 
 
 def copy_identity(wrapper: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give `wrapper` the name, documentation, annotations and signature of `function`, and return it.
+    """Give `wrapper` the name, documentation, annotations, signature and public attributes of `function`; return it.
 
     What `functools.wraps` does at a fifth of its cost: a transformation wraps a function at every call of `grad(f)`.
     Objects that can be called may have anything under these names, which is then no name.
@@ -259,4 +260,17 @@ def copy_identity(wrapper: Callable[..., Any], function: Callable[..., Any]) -> 
     if isinstance(annotations, dict):
         wrapper.__annotations__ = annotations
     wrapper.__wrapped__ = function  # type: ignore[attr-defined]  # inspect.signature follows it
+    for name, value in getattr(function, "__dict__", {}).items():
+        if name[0] != "_" and name not in wrapper.__dict__:
+            setattr(wrapper, name, value)
     return wrapper
+
+
+class WrappedSignature:
+    """`__signature__` of a class whose objects stand for functions and are bound as methods: that of the function.
+
+    inspect takes such objects for built-in functions, if it is asked not to follow `__wrapped__`.
+    """
+
+    def __get__(self, instance: Any, owner: Any = None) -> inspect.Signature | None:
+        return None if instance is None else inspect.signature(instance.__wrapped__)

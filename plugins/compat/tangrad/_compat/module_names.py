@@ -153,11 +153,7 @@ HELD: dict[str, str | dict[str, str]] = {
     },
     "api_util": f"{_OWN}.api_util",
     "core": f"{_OWN}.core",
-    "errors": {
-        "tangrad.errors": (
-            "JAXIndexError=NonConcreteBooleanIndexError JAXTypeError=TracerError JaxRuntimeError=CallbackError"
-        )
-    },
+    "errors": {"tangrad.errors": "JAXIndexError=NonConcreteBooleanIndexError JAXTypeError=TracerError"},
     "example_libraries.stax": {
         "tangrad.nn": "logsoftmax=log_softmax",
         "tangrad.nn.initializers": "glorot=glorot_normal randn=normal",

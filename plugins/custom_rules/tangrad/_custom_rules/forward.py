@@ -21,7 +21,17 @@ from tangrad._custom_rules.calls import (
 from tangrad._custom_rules.primitives import custom_jvp_call_p
 from tangrad._custom_rules.zeros import SymbolicZero, shown, taken
 from tangrad.autodiff import TapeTrace, Zero, add_tangents, tangent_aval
-from tangrad.core import Array, ShapedArray, Tracer, as_array, class_boundary, copy_identity, dtypes, thread
+from tangrad.core import (
+    Array,
+    ShapedArray,
+    Tracer,
+    WrappedSignature,
+    as_array,
+    class_boundary,
+    copy_identity,
+    dtypes,
+    thread,
+)
 from tangrad.core.programs import computes_at_once
 from tangrad.errors import UnexpectedTracerError
 from tangrad.extend.lax import stop_gradient_p
@@ -62,6 +72,8 @@ class custom_jvp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named a
     >>> float(tangrad.grad(log1pexp)(100.0))
     1.0
     """
+
+    __signature__ = WrappedSignature()
 
     def __init__(
         self,

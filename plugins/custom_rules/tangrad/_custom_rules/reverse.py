@@ -25,6 +25,7 @@ from tangrad.autodiff import Zero, tangent_aval
 from tangrad.core import (
     ShapedArray,
     Tracer,
+    WrappedSignature,
     as_array,
     as_operand,
     class_boundary,
@@ -101,6 +102,8 @@ class custom_vjp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named a
     >>> float(tangrad.grad(lambda x: 5.0 * clip_gradient(x))(2.0))
     1.0
     """
+
+    __signature__ = WrappedSignature()
 
     def __init__(
         self,

@@ -28,6 +28,7 @@ from tangrad._jit.call import (
     tables_of,
     trace_call,
     why_new,
+    with_float0_of_numpy,
 )
 from tangrad._jit.compiling import Placed, watched
 from tangrad._jit.donations import refusing_shared, taken_over
@@ -41,6 +42,7 @@ from tangrad.core import (
     Backend,
     Device,
     Tracer,
+    WrappedSignature,
     as_array,
     class_boundary,
     copy_identity,
@@ -72,8 +74,6 @@ S = TypeVar("S")
 logger = Logger("tangrad")
 _LEAF = tree.structure(0)
 SIGNATURE_LIMIT = 4096  # signatures kept per function, traced and compiled; the oldest go first
-
-
 # The backends' array types: distinguished from trees by their type, at a tenth of what a missing attribute costs.
 _array_types: set[type] = set()
 
@@ -166,6 +166,8 @@ def jit(
 class JitFunction(Generic[P, R]):
     """A jitted function; see `jit`."""
 
+    __signature__ = WrappedSignature()
+
     def __init__(
         self,
         fun: Callable[P, R],
@@ -243,8 +245,7 @@ class JitFunction(Generic[P, R]):
         if thread.trace is EVAL_TRACE and args and not kwargs:
             kind = type(args[0])
             if len(args) == 1 and kind in _array_types:
-                array: Any
-                (array,) = args
+                array: Any = args[0]
                 try:
                     execute, out_tree = self._programs[array.aval, kind, shared.context, thread.overrides]
                 except KeyError:
@@ -355,12 +356,11 @@ class JitFunction(Generic[P, R]):
     def _run(self, call: Call, looked_up: tuple[Any, list[Any], Any] | None) -> Any:
         options = self._options
         backend = run_backend(options, call.leaves)
-        key: Any
-        if looked_up is not None:
-            key, arrays, _ = looked_up
-        else:
-            key = (call.key(), backend.name, options.device, *cache_context())
-            arrays = arrays_for(backend, call.leaves, options)
+        key, arrays, _ = looked_up or (
+            (call.key(), backend.name, options.device, *cache_context()),
+            arrays_for(backend, call.leaves, options),
+            None,
+        )
         entry = self._programs.get(key)
         if entry is None:
             asked = (call, backend, key, arrays)
@@ -407,6 +407,7 @@ class JitFunction(Generic[P, R]):
                 execute = compile_program(traced.jaxpr, backend, self._name, device=device, **options).execute
             if any(taken):
                 execute = refusing_shared(execute, call, taken, self._name)
+            execute = with_float0_of_numpy(execute, traced.jaxpr.out_avals)
             entry = (execute, None if traced.out_tree == _LEAF else traced.out_tree)
             _remember(self._programs, key, entry)
             self._remember_fast(call, backend.array_type, entry)

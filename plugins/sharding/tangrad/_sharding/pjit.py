@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from tangrad import tree
-from tangrad.core import copy_identity
+from tangrad.core import WrappedSignature, copy_identity
 from tangrad.extend.jit import jit
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec, get_mesh
 
@@ -84,6 +84,8 @@ def pjit(
 
 class MeshBoundFunction:
     """A compiled function some of whose shardings are the whole on each device of the mesh in use."""
+
+    __signature__ = WrappedSignature()
 
     def __init__(self, fun: Callable[..., Any], without_mesh: Any, options: Any, shardings: dict[str, Any]) -> None:
         self._fun = fun
