@@ -87,12 +87,12 @@ def test_equal_avals_are_one_object():
 
 
 def test_avals_are_interned_weakly_but_for_the_latest():
-    kept = [ShapedArray((7919, n), "float32") for n in range(1000, 2000)]
-    assert len(aval_module._interned) >= 1000
+    kept = [ShapedArray((7919, n), "float32") for n in range(1000, 4000)]
+    assert len(aval_module._interned) >= 3000
     del kept
     gc.collect()
     left = [key for key in aval_module._interned if key[0][:1] == (7919,)]
-    assert 0 < len(left) < 300
+    assert 0 < len(left) < 1100
 
 
 def test_interning_in_threads_gives_one_object():

@@ -7,8 +7,6 @@ references; an aval lives as long as it is referenced.
 from __future__ import annotations
 
 import operator
-import weakref
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -18,6 +16,7 @@ from tangrad._core.composition.attributes import attributes
 from tangrad._core.dtypes import kinds, objects
 from tangrad._core.dtypes.arguments import can_represent_array, is_symbolic, product, represented_array
 from tangrad._core.settings.config import thread
+from tangrad._core.tree.interning import PLAIN, Table, forgetter, intern
 from tangrad._core.tree.keys import keystr
 from tangrad._core.tree.operations import tree_flatten, tree_leaves_with_path
 
@@ -42,22 +41,8 @@ class AbstractValue:
         raise NotImplementedError
 
 
-class _Reference(weakref.ref["ShapedArray"]):
-    """A weak reference that knows its key, so that a dead aval leaves the table."""
-
-    __slots__ = ("key",)
-    key: Any
-
-
-_interned: dict[Any, _Reference] = {}
-# Kept alive: in a loop that makes and drops an array of some type, that type need not be made each time.
-_latest: deque[Any] = deque(maxlen=256)
-
-
-def _forget(reference: Any) -> None:
-    key = reference.key
-    if _interned.get(key) is reference:
-        del _interned[key]
+_interned: Table = {}
+_forget = forgetter(_interned)
 
 
 class ShapedArray(AbstractValue):
@@ -90,7 +75,7 @@ class ShapedArray(AbstractValue):
         except TypeError:
             raise TypeError(f"shape {shape!r} and dtype {dtype!r} must be hashable") from None
         if reference is not None:
-            found = reference()
+            found: ShapedArray | None = reference()
             # `True == 1` and `2.0 == 2`: only exact integers may meet in the table, so keys made by hand are rebuilt.
             if found is not None and found.dtype is dtype:
                 return found
@@ -162,24 +147,10 @@ def _canonical_named_shape(named_shape: Any) -> NamedShape:
 def _intern(shape: Shape, dtype: Any, weak_type: bool, named_shape: NamedShape) -> ShapedArray:
     """Check, canonicalise and intern a new aval."""
     shape = canonicalize_shape(shape)
-    dtype = objects.as_dtype(dtype)
-    key = (shape, dtype, weak_type, named_shape)
-    while True:
-        reference = _interned.get(key)
-        found = reference() if reference is not None else None
-        if found is not None:
-            return found
-        aval = object.__new__(ShapedArray)
-        aval.shape, aval.ndim = shape, len(shape)
-        aval.dtype, aval.weak_type, aval.named_shape = dtype, weak_type, named_shape
-        new = _Reference(aval, _forget)
-        new.key = key
-        if reference is not None:
-            _forget(reference)
-        # setdefault is atomic: of several threads that intern one aval, one wins and the others loop to find it.
-        if _interned.setdefault(key, new) is new:
-            _latest.append(aval)
-            return aval
+    aval = object.__new__(ShapedArray)
+    aval.shape, aval.ndim = shape, len(shape)
+    aval.dtype, aval.weak_type, aval.named_shape = objects.as_dtype(dtype), weak_type, named_shape
+    return intern(_interned, (shape, aval.dtype, weak_type, named_shape), aval, _forget, PLAIN)
 
 
 class AbstractToken(AbstractValue):
@@ -322,10 +293,9 @@ def array_leaves(value: Any, what: str, cure: str = _EXPECTED) -> tuple[list[Any
     TypeError: argument a['x'] is 'one' of type str; expected arrays, numbers, and trees of them
     """
     leaves, structure = tree_flatten(value)
-    for position, leaf in enumerate(leaves):
-        if not hasattr(type(leaf), "aval") and not is_array_value(leaf):  # no call for an array
-            cure += "; a function is no operand: close over it" if callable(leaf) and cure is _EXPECTED else ""
-            raise TypeError(f"{what}{_path(value, position)} is {leaf!r} of type {type(leaf).__name__}; {cure}")
+    for path, leaf in _strangers(value, leaves):
+        cure += "; a function is no operand: close over it" if callable(leaf) and cure is _EXPECTED else ""
+        raise TypeError(f"{what}{path} is {leaf!r} of type {type(leaf).__name__}; {cure}")
     return leaves, structure
 
 
@@ -341,13 +311,14 @@ def returned_leaves(value: Any, function: str, place: str = "result") -> tuple[l
     TypeError: step returned, at result[1]['loss'], 'high' of type str; expected arrays, numbers, and trees of them
     """
     leaves, structure = tree_flatten(value)
-    for position, leaf in enumerate(leaves):
-        if not hasattr(type(leaf), "aval") and not is_array_value(leaf):  # no call for an array
-            where = place + _path(value, position)
-            returned = "returned" if where == "result" else f"returned, at {where},"
-            raise TypeError(f"{function} {returned} {leaf!r} of type {type(leaf).__name__}; {_EXPECTED}")
+    for path, leaf in _strangers(value, leaves):
+        returned = "returned" if place + path == "result" else f"returned, at {place}{path},"
+        raise TypeError(f"{function} {returned} {leaf!r} of type {type(leaf).__name__}; {_EXPECTED}")
     return leaves, structure
 
 
-def _path(value: Any, position: int) -> str:
-    return keystr(tree_leaves_with_path(value)[position][0])
+def _strangers(value: Any, leaves: list[Any]) -> list[tuple[str, Any]]:
+    """The leaves of a tree that are no arrays or numbers, each with its path."""
+    if all([hasattr(type(leaf), "aval") or is_array_value(leaf) for leaf in leaves]):  # no call for an array
+        return []
+    return [(keystr(path), leaf) for path, leaf in tree_leaves_with_path(value) if not is_array_value(leaf)]
