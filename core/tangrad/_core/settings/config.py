@@ -25,44 +25,20 @@ from tangrad._core.settings.threads import ThreadState as ThreadState
 from tangrad._core.settings.threads import thread as thread
 
 
-class Context:
-    """The settings that change results, where the global value is no longer the one that the process began with.
-
-    One object per combination, so that it hashes fast. A setting that is defined late changes no key: what was compiled
-    before has not read it.
-    """
-
-    __slots__ = ("values",)
-
-    def __init__(self, values: tuple[Any, ...]) -> None:
-        self.values = values
-
-    def __repr__(self) -> str:
-        return f"Context{self.values}"
-
-
-_contexts: dict[Any, Context] = {}
-
-
-def _interned_context(values: tuple[Any, ...]) -> Context:
-    key = tuple([(type(value), value) for value in values])
-    if len(_contexts) > 256:
-        _contexts.clear()
-    return _contexts.setdefault(key, Context(values))
-
-
 class _Shared:
     """What all threads see. An object of its own: reading it costs a tenth of what reading `thread` does.
 
     Attributes:
-        context: the global values of the settings that change results. It and `thread.overrides` are two parts of a
-            key, because a global change must reach threads that are inside an override of another setting.
+        context: name, type and global value of those settings that change results and have no longer the value that the
+            process began with: one that is defined late changes no key, for what was compiled before has not read it.
+            It and `thread.overrides` are two parts of a key, because a global change must reach threads that are inside
+            an override of another setting.
     """
 
     __slots__ = ("context",)
 
     def __init__(self) -> None:
-        self.context = _interned_context(())
+        self.context: tuple[tuple[str, type, Any], ...] = ()
 
 
 shared = _Shared()
@@ -169,7 +145,7 @@ class Setting:
         value = self._checked(value)
         setattr(ThreadState, self.name, value)
         if self.changes_results:
-            shared.context = _interned_context(_changed_values())
+            shared.context = _changed_values()
         self.notify(value)
 
     def on_change(self, listener: Callable[[Any], None]) -> None:
@@ -211,15 +187,13 @@ class Setting:
 SETTINGS: dict[str, Setting] = {}
 
 
-def _changed_values() -> tuple[Any, ...]:
-    pairs = [
-        (setting.name, getattr(ThreadState, setting.name), setting.initial)
-        for setting in SETTINGS.values()
-        if setting.changes_results
-    ]
-    return tuple(
-        [(name, value) for name, value, initial in pairs if type(value) is not type(initial) or value != initial]
-    )
+def _changed_values() -> tuple[tuple[str, type, Any], ...]:
+    changed = []
+    for setting in SETTINGS.values():
+        value = getattr(ThreadState, setting.name)
+        if setting.changes_results and (type(value) is not type(setting.initial) or value != setting.initial):
+            changed.append((setting.name, type(value), value))
+    return tuple(changed)
 
 
 def define_setting(
