@@ -180,7 +180,7 @@ def new_name(name: str) -> str | None:
 def _moved_spec(name: str) -> ModuleSpec | None:
     """Return the spec of a module that moved, asked for by a finder; None where it did not."""
     if name == "tangrad.backends":  # the old parent of two packages, itself none
-        return _spec(name, ModuleType(name), is_package=True)
+        return ModuleSpec(name, _former(ModuleType(name)), is_package=True)
     new = new_name(name)
     if new is None:
         return None
@@ -196,39 +196,31 @@ def _moved_spec(name: str) -> ModuleSpec | None:
         DeprecationWarning,
         stacklevel=3,  # the import
     )
-    if hasattr(module, "__path__"):
-        return _spec(name, _package(name, module), is_package=True)
-    return _spec(name, module, is_package=False)
+    return ModuleSpec(name, _former(module), is_package=hasattr(module, "__path__"))
 
 
-def _spec(name: str, module: ModuleType, is_package: bool) -> ModuleSpec:
-    loader: Any = _Loader(module)  # importlib's abstract class would be one import more
-    return ModuleSpec(name, loader, is_package=is_package)
+class _Former:
+    """Loads a module under an old name: the one of today.
 
-
-class _Loader:
-    """Gives the module that there is already, and leaves what it knows of itself as it was."""
+    Of a package, one of the old name without a folder, so that what is in it comes through the finder as well.
+    """
 
     def __init__(self, module: ModuleType) -> None:
         self.module = module
-        self.own_spec = getattr(module, "__spec__", None)
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return self.module
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave it to Python."""
 
     def exec_module(self, module: ModuleType) -> None:
-        if self.own_spec is not None:
-            module.__spec__ = self.own_spec
+        if not hasattr(module, "__path__"):
+            sys.modules[module.__name__] = self.module
+            return
+        module.__doc__, module.__dict__["__getattr__"] = self.module.__doc__, self._handed_on
+
+    def _handed_on(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.module.__name__!r} has no attribute {name!r}")
+        return getattr(self.module, name)
 
 
-def _package(name: str, module: ModuleType) -> ModuleType:
-    """A package of the old name without a folder, so that what is in it comes through the finder as well."""
-    package = ModuleType(name, module.__doc__)
-
-    def __getattr__(attribute: str) -> Any:  # noqa: N807
-        if attribute.startswith("__"):
-            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
-        return getattr(module, attribute)
-
-    package.__dict__["__getattr__"] = __getattr__
-    return package
+_former: Any = _Former  # importlib's abstract class would be one import more
