@@ -14,10 +14,10 @@ __getattr__, __dir__ = door(
         ),
         "tangrad._autodiff.reverse": "check_argnums value_and_grad",
         "tangrad._autodiff.tape": "TapeTrace TapeTracer linearize_flat transpose_flat",
-        "tangrad._autodiff.transpose_rules": "Linear is_linear linear_transpose_rule",
+        "tangrad._autodiff.transpose_rules": "is_linear linear_transpose_rule",
         "tangrad._autodiff.cotangents": "current_typed_axes each_by_itself marked",
         "tangrad._autodiff.zeros": (
-            "Zero add_tangents has_tangent instantiate tangent_aval unbroadcast with_weak_type_of zeros"
+            "Linear Zero add_tangents has_tangent instantiate tangent_aval unbroadcast with_weak_type_of zeros"
         ),
     },
     renamed={"told_axes": "current_typed_axes"},

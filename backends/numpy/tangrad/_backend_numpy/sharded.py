@@ -247,7 +247,7 @@ class ProgramLayout:
             for sharding, atom in zip(stated, closed.jaxpr.outvars, strict=True)
         ]
         self._claims = stated_claims(options, program)
-        self._models = [s for s in (*options.in_shardings, *options.out_shardings, *program[:1]) if s is not None]
+        self._models = [*options.shardings, *program[:1]]
 
     @property
     def is_stated(self) -> bool:

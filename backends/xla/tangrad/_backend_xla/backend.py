@@ -25,7 +25,13 @@ from tangrad._backend_xla.array import DLPACK_KINDS, Placement, XlaArray
 from tangrad._backend_xla.clients import Platforms, XlaDevice
 from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad.core import Array, Backend, ClosedJaxpr, Device, Jaxpr, Primitive, ShapedArray, Sharding, Var
-from tangrad.core.backends import CompileOptions, chosen_device, names_memories
+from tangrad.core.backends import (
+    CompileOptions,
+    chosen_device,
+    names_memories,
+    program_shardings,
+    with_shardings_of_types,
+)
 from tangrad.core.caches import register_cache
 
 LARGE_ROW = 1 << 16  # bytes
@@ -66,7 +72,7 @@ class XlaBackend(Backend):
     @property
     def platform(self) -> str:  # type: ignore[override]
         """The platform of the default devices: "cuda" where there is a GPU, else "cpu"."""
-        return self.devices()[0].platform
+        return self._platforms.home.platform
 
     def devices(self, platform: str | None = None) -> tuple[XlaDevice, ...]:
         """The devices of a platform, or of the default one. Raises RuntimeError where the platform did not start."""
@@ -88,18 +94,18 @@ class XlaBackend(Backend):
 
     def home(self) -> XlaDevice:
         """The first device of the default platform that belongs to this process."""
-        return self._platforms.home()
+        return self._platforms.home
 
     def device_count(self) -> int:
         """How many devices there are, of all platforms."""
-        return sum([len(devices) for devices in self._platforms.all().values()])
+        return self._platforms.device_count
 
     def default_device(self) -> XlaDevice:
         """Where new arrays are made: the device of the setting, if it is one of this backend's, or the first."""
         device = chosen_device()
         if type(device) is XlaDevice:
             return device
-        return self._platforms.home()
+        return self._platforms.home
 
     # --- arrays -----------------------------------------------------------------------------------------------------
 
@@ -259,14 +265,13 @@ class XlaBackend(Backend):
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Lowered:
         """The program as StableHLO."""
         compiler = _compiler()
-        usual, waiting = _in_usual_memory(closed_jaxpr, options)
-        return compiler.Lowered(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, usual), waiting)
+        return compiler.Lowered(self, closed_jaxpr, *_placed(closed_jaxpr, options))
 
     def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Program:
         """Compile a program; it runs where its arguments are, or on the device that the options say."""
         compiler = _compiler()
-        usual, waiting = _in_usual_memory(closed_jaxpr, options)
-        return compiler.Program(self, closed_jaxpr, compiler.on_one_device(closed_jaxpr, usual), waiting=waiting)
+        placed, waiting = _placed(closed_jaxpr, options)
+        return compiler.Program(self, closed_jaxpr, placed, waiting=waiting)
 
     def store_program(self, program: Program) -> tuple[dict[str, Any], bytes]:
         """What a compiled program is for, and its bytes. NotImplementedError where it has none."""
@@ -311,9 +316,20 @@ def _type_at(aval: ShapedArray, place: Device | Sharding | None) -> ShapedArray:
     return place.type_of(aval) if isinstance(place, Sharding) else aval.plain
 
 
-def _in_usual_memory(closed: ClosedJaxpr, options: CompileOptions) -> tuple[CompileOptions, Any]:
-    """The options for programs, which compute in the usual memory, and what is to wait in another; None: nothing."""
-    return _memories().in_usual_memory(closed, options) if names_memories(closed, options) else (options, None)
+def _placed(closed: ClosedJaxpr, options: CompileOptions) -> tuple[CompileOptions, Any]:
+    """The options for programs, which compute in the usual memory, and what is to wait in another; None: nothing.
+
+    With the shardings in the types of results; with a device in place of shardings of one device.
+    """
+    waiting = None
+    if names_memories(closed, options):
+        options, waiting = _memories().in_usual_memory(closed, options)
+    options = with_shardings_of_types(closed, options)
+    shardings = [*options.shardings, *program_shardings(closed)]
+    if shardings and shardings[0].num_devices == 1 and options.device is None:
+        (device,) = shardings[0].device_order
+        options = options.changed(device=device, in_shardings=(), out_shardings=(), places=())
+    return options, waiting
 
 
 def _says_memory(place: Device | Sharding | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
+from functools import cached_property
 from typing import Any
 
 from tangrad._backend_xla import gpus, jaxlib_api, jaxlib_calls, settings
@@ -71,7 +72,6 @@ class Platforms:
         self._backend = backend
         self._lock = threading.Lock()
         self._devices: dict[str, tuple[XlaDevice, ...]] | None = None
-        self._home: XlaDevice | None = None
         self._errors: dict[str, Exception] = {}
         self.coordination = Coordination(lambda: self._devices is not None)
 
@@ -104,12 +104,16 @@ class Platforms:
             ) from cause
         return platforms[name]
 
+    @cached_property
     def home(self) -> XlaDevice:
         """The first of the default platform's devices that belong to this process."""
-        if self._home is None:
-            process = self.coordination.process_index
-            self._home = next(device for device in self.devices() if device.process_index == process)
-        return self._home
+        process = self.coordination.process_index
+        return next(device for device in self.devices() if device.process_index == process)
+
+    @cached_property
+    def device_count(self) -> int:
+        """How many devices there are, of all platforms."""
+        return sum([len(devices) for devices in self.all().values()])
 
     def _start(self) -> dict[str, tuple[XlaDevice, ...]]:
         asked = settings.xla_platforms.value

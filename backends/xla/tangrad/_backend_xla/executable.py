@@ -11,12 +11,11 @@ from tangrad._backend_xla.array import Placement, XlaArray, deleted_message
 from tangrad._backend_xla.axes import AxisEnvironment
 from tangrad._backend_xla.calls import make_execute, wrapped
 from tangrad._backend_xla.compiler_options import explain, with_effort, with_extra
-from tangrad._backend_xla.jaxlib_api import physical_aval
+from tangrad._backend_xla.jaxlib_api import bytecode, physical_aval
 from tangrad._backend_xla.kept_calls import warn_of_calls
 from tangrad._backend_xla.lowering import Module, lower_to_module
 from tangrad._backend_xla.mesh_words import Layout
 from tangrad._backend_xla.mlir import (
-    bytecode,
     copied_to_new_context,
     load_sharding_dialect,
     new_context,
@@ -25,7 +24,7 @@ from tangrad._backend_xla.mlir import (
 )
 from tangrad._backend_xla.module_contents import Contents, contents
 from tangrad._backend_xla.moving import common_placement, move, moved
-from tangrad._backend_xla.partitioned import Plan, buffers_for, key_of, load, on_one_device, stated_shardings
+from tangrad._backend_xla.partitioned import Plan, buffers_for, key_of, load
 from tangrad._backend_xla.program_sizes import instruction_count, operation_count
 from tangrad._backend_xla.symbolic_entry import lower_with_entry
 from tangrad._backend_xla.turns import in_turns
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from tangrad._backend_xla.clients import XlaDevice
     from tangrad.typing import Value
 
-__all__ = ["Lowered", "Program", "Runner", "move", "on_one_device"]
+__all__ = ["Lowered", "Program", "Runner", "move"]
 
 
 class Lowered:
@@ -126,7 +125,7 @@ def _plan(backend: Any, closed: ClosedJaxpr, options: CompileOptions) -> Plan | 
     """How a program is to run on several devices, None for one that runs on one."""
     places = options.places or (device_for(backend).uncommitted,) * len(closed.in_avals)
     found = program_shardings(closed)
-    is_sharded = found or stated_shardings(options) or any([place.user_sharding is not None for place in places])
+    is_sharded = found or options.shardings or any([place.user_sharding is not None for place in places])
     return Plan(options, found, closed.in_avals, places) if is_sharded and options.device is None else None
 
 
@@ -199,7 +198,7 @@ class Runner:
         self.loaded: dict[Any, Any] = {}
         self.executables: dict[Any, Any] = {}
         self._program_shardings = program_shardings(closed)
-        self._stated = bool(self._program_shardings or stated_shardings(options))
+        self._stated = bool(self._program_shardings or options.shardings)
         self._keep_alive: list[Any] = []
         self._lock = threading.Lock()
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import gc
+import io
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -425,6 +426,13 @@ def make_compile_options(
     if overrides:
         options.env_option_overrides = list(overrides.items())
     return options
+
+
+def bytecode(module: Any) -> bytes:
+    """An MLIR module as bytes, locations included: what the compiler takes."""
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return buffer.getvalue()
 
 
 def compile_and_load(

@@ -29,8 +29,8 @@ from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad._backend_xla.manual import MappedAxes, ReplicaAxes
 from tangrad._backend_xla.mesh_words import Layout, Meshes, constrained_by_type
 from tangrad._backend_xla.mlir import IrAttribute, IrOperation, IrType, IrValue, ir, refined
-from tangrad._backend_xla.vocabulary import Vocabulary, vocabulary
-from tangrad.core import ClosedJaxpr, Effect, Jaxpr, JaxprEqn, Literal, ShapedArray, calls_rules, rule_table
+from tangrad._backend_xla.vocabulary import Vocabulary, lowering_rules, vocabulary
+from tangrad.core import ClosedJaxpr, Effect, Jaxpr, JaxprEqn, Literal, ShapedArray, calls_rules
 from tangrad.core.backends import AbstractToken
 
 _create = ir.Operation.create
@@ -76,7 +76,7 @@ class Module:
         self.vocabulary: Vocabulary = vocabulary()
         self.platform = platform
         self.platforms: tuple[str, ...] = getattr(rules, "platforms", (platform,))
-        self.rules = rule_table(f"lower.xla.{platform}") if rules is None else rules
+        self.rules = lowering_rules(platform) if rules is None else rules
         self.axes = axes
         self.host_callbacks: list[Any] = []
         self.keep_alive: list[Any] = []
@@ -105,7 +105,7 @@ class Module:
             return
         before = self.platform, self.platforms, self.rules, self.functions
         self.platform, self.platforms = platform, (platform,)
-        self.rules, self.functions = rule_table(f"lower.xla.{platform}"), {}
+        self.rules, self.functions = lowering_rules(platform), {}
         try:
             yield
         finally:

@@ -6,12 +6,12 @@ and importing them 9 ms, `Operation.create` takes 0.9 µs and needs no import.
 
 from __future__ import annotations
 
-import io
 import threading
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
 from tangrad._backend_xla import jaxlib_version
+from tangrad._backend_xla.jaxlib_api import bytecode
 
 R = TypeVar("R")
 
@@ -80,13 +80,6 @@ def without_dialect_modules(make: Callable[[], R]) -> R:
             return make()
         finally:
             settings.dialect_search_modules = searched
-
-
-def bytecode(module: Any) -> bytes:
-    """A module as bytes, locations included."""
-    buffer = io.BytesIO()
-    module.operation.write_bytecode(buffer)
-    return buffer.getvalue()
 
 
 def portable_artifact(module: Any, shardings: bool = False) -> bytes:

@@ -13,14 +13,12 @@ from typing import Any
 from tangrad._backend_xla import jaxlib_api, sharded
 from tangrad._backend_xla.array import Placement, XlaArray
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad.core import ClosedJaxpr, ShapedArray, Sharding, transfers
+from tangrad.core import ShapedArray, Sharding, transfers
 from tangrad.core.backends import (
     CompileOptions,
     agreed_devices,
     check_argument,
-    program_shardings,
     stated_claims,
-    with_shardings_of_types,
 )
 
 
@@ -28,21 +26,6 @@ def key_of(placements: Sequence[Placement]) -> Placement | tuple[Placement, ...]
     """Under what a program for arguments at these placements is kept: one placement, if it is that of all."""
     first = placements[0] if placements else None
     return first if first is not None and all([place is first for place in placements]) else tuple(placements)
-
-
-def stated_shardings(options: CompileOptions) -> list[Sharding]:
-    """The shardings that the caller states for arguments and results."""
-    return [sharding for sharding in (*options.in_shardings, *options.out_shardings) if sharding is not None]
-
-
-def on_one_device(closed: ClosedJaxpr, options: CompileOptions) -> CompileOptions:
-    """The options with the shardings in the types of results; with a device in place of shardings of one device."""
-    options = with_shardings_of_types(closed, options)
-    shardings = [*stated_shardings(options), *program_shardings(closed)]
-    if not shardings or shardings[0].num_devices > 1 or options.device is not None:
-        return options
-    (device,) = shardings[0].device_order
-    return options.changed(device=device, in_shardings=(), out_shardings=(), places=())
 
 
 class Plan:
@@ -100,7 +83,7 @@ def _devices(
 ) -> tuple[Any, tuple[Any, ...]]:
     """A sharding to take as a model, and the devices in order. Raises ValueError where two sets of them are meant."""
     claims = stated_claims(options, program)
-    models = [*stated_shardings(options), *program[:1]]
+    models = [*options.shardings, *program[:1]]
     for position, (aval, place) in enumerate(zip(avals, places, strict=True)):
         if place.committed:
             claims.append((f"argument {position} ({aval.str_short()})", place.devices))

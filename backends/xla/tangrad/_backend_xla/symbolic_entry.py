@@ -16,7 +16,8 @@ from tangrad._backend_xla.dimension_values import SIZE, Arithmetic
 from tangrad._backend_xla.lowering import FunctionContext, Module, lower_function, ordered_effects
 from tangrad._backend_xla.mesh_words import Layout
 from tangrad._backend_xla.mlir import ir
-from tangrad.core import ClosedJaxpr, Primitive, rule_table
+from tangrad._backend_xla.vocabulary import lowering_rules
+from tangrad.core import ClosedJaxpr, Primitive
 from tangrad.core.arguments import is_symbolic
 
 PLATFORM_INDEX = "_platform_index"
@@ -147,7 +148,7 @@ class PlatformRules(dict[Any, Any]):
     def __init__(self, platforms: Sequence[str]) -> None:
         super().__init__()
         self.platforms = tuple(platforms)
-        self.tables = [rule_table(f"lower.xla.{platform}") for platform in platforms]
+        self.tables = [lowering_rules(platform) for platform in platforms]
 
     def __missing__(self, primitive: Primitive) -> Any:
         rules = [table[primitive] for table in self.tables]

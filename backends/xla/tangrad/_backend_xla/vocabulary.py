@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad._backend_xla.locations import Locations
 from tangrad._backend_xla.mlir import (
     IrAttribute,
     IrType,
@@ -24,7 +25,7 @@ from tangrad._backend_xla.mlir import (
     stablehlo,
     without_dialect_modules,
 )
-from tangrad.core import Literal, ShapedArray, dtypes
+from tangrad.core import Literal, ShapedArray, dtypes, rule_table
 from tangrad.core.arguments import is_symbolic
 from tangrad.core.backends import AbstractToken
 
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 MODULE_LIMIT = 2000
 CONSTANT_LIMIT = 64 << 20
 LITERAL_LIMIT = 4096
+LOCATION_LIMIT = 1 << 16
+
+# Platform -> primitive -> lowering rule.
+lowering_rules = cache(lambda platform: rule_table(f"lower.xla.{platform}"))
 
 UNKNOWN_SIZE = ir.ShapedType.get_dynamic_size()
 _MOST_ELEMENTS = (2**63 - 1) // 16  # of the widest dtype
@@ -58,6 +63,57 @@ _FLOATS = {
     "float8_e5m2fnuz": "Float8E5M2FNUZType",
     "float8_e8m0fnu": "Float8E8M0FNUType",
 }
+
+
+class Locations:
+    """The locations of equations in one MLIR context: where in the user's program, and the names around it.
+
+    XLA hands them on to its metadata, profiles and messages. Making one costs three times as much as an operation, so
+    each is made once for a place, a name stack and a primitive.
+
+    Tables go by the identity of code objects, whose hash is slow; each entry holds its code object, so that the
+    identity lasts.
+    """
+
+    __slots__ = ("_context", "_lines", "_places", "_unknown")
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self._unknown = ir.Location.unknown(context)
+        self._places: dict[Any, Any] = {}
+        self._lines: dict[int, tuple[Any, list[int], list[Any]]] = {}
+
+    def of(self, source: Any, primitive_name: str, prefix: str) -> Any:
+        """The location of an equation; `prefix` stands before its names."""
+        if source is None:
+            return self._unknown
+        code, offset, names = source
+        key = (id(code), offset, names, primitive_name, prefix)
+        found = self._places.get(key)
+        if found is None:
+            found = self._make(code, offset, names, prefix, primitive_name)
+            if len(self._places) >= LOCATION_LIMIT:
+                self._places.clear()
+            self._places[key] = (found, code)
+            return found
+        return found[0]
+
+    def _make(self, code: Any, offset: int, names: Any, prefix: str, primitive_name: str) -> Any:
+        place = None if code is None else self._place(code, offset)
+        scopes = f"{names}/" if names else ""
+        return ir.Location.name(f"{prefix}{scopes}{primitive_name}", place, self._context)
+
+    def _place(self, code: Any, offset: int) -> Any:
+        found = self._lines.get(id(code))
+        if found is None:
+            # All lines of the function at once, since to find one takes as long. Columns would take ten times as long.
+            if len(self._lines) >= LOCATION_LIMIT >> 4:
+                self._lines.clear()
+            ranges = list(code.co_lines())
+            found = self._lines[id(code)] = (code, [start for start, _, _ in ranges], [line for _, _, line in ranges])
+        _, starts, lines = found
+        line = lines[bisect_right(starts, offset) - 1]
+        return ir.Location.file(code.co_filename, line or code.co_firstlineno, 0, self._context)
 
 
 class _Types(dict[Any, IrType]):

@@ -92,6 +92,11 @@ class CompileOptions(NamedTuple):
     out_shardings: tuple[Any, ...] = ()
     places: tuple[Any, ...] = ()
 
+    @property
+    def shardings(self) -> list[Any]:
+        """The shardings that are stated for arguments and results."""
+        return [sharding for sharding in (*self.in_shardings, *self.out_shardings) if sharding is not None]
+
     def changed(self, **changes: Any) -> CompileOptions:
         """A copy with other values of the attributes that are named."""
         return self._replace(**changes)

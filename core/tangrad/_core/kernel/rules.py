@@ -60,6 +60,9 @@ class Cell(NamedTuple):
         return f"<cell {self.status}{f' from {self.plugin.distribution}' if self.plugin else ''}>"
 
 
+_lock = free_after_fork(threading.RLock())  # of what tables publish
+
+
 class RuleTable(dict[Primitive, Rule]):
     """Primitive -> rule, for one kind. `table[primitive]` is one dictionary look-up once the family is resolved."""
 
@@ -69,7 +72,6 @@ class RuleTable(dict[Primitive, Rule]):
         self._families: dict[str, dict[Primitive, Cell]] = {}
         self._broken: dict[str, list[Plugin]] = {}
         self._owner: tuple[RuleKind | None] | None = None  # what declares the kind, once that was asked
-        self._lock = free_after_fork(threading.RLock())
 
     def __missing__(self, primitive: Primitive) -> Rule:
         families = self._families  # see `_resolve`
@@ -78,7 +80,7 @@ class RuleTable(dict[Primitive, Rule]):
             raise cell.error()
         kind = self._declared()
         rule = cell.rule if kind is None or kind.adapt is None else kind.adapt(primitive, cell.rule)
-        with self._lock:
+        with _lock:
             if self._families is families:
                 self[primitive] = rule
         return rule
@@ -106,7 +108,7 @@ class RuleTable(dict[Primitive, Rule]):
 
     def thaw(self) -> None:
         """Forget everything; tables fill again at the next use."""
-        with self._lock:
+        with _lock:
             self.clear()
             self._families = {}
             self._broken = {}
@@ -128,7 +130,7 @@ class RuleTable(dict[Primitive, Rule]):
                 if primitive.family == family:
                     claims.setdefault(primitive, []).append((plugin, rule_set, rule))
         cells = {primitive: self._decide(primitive, rivals) for primitive, rivals in claims.items()}
-        with self._lock:
+        with _lock:
             self._broken[family] = broken
             return families.setdefault(family, cells)
 

@@ -296,8 +296,7 @@ def program_shardings(closed: ClosedJaxpr) -> tuple[Sharding, ...]:
 
 def names_memories(closed: ClosedJaxpr, options: CompileOptions) -> bool:
     """Whether the options of a program, or its equations, name another memory than the usual one."""
-    stated = (*options.in_shardings, *options.out_shardings, *_shardings(closed.jaxpr))
-    return any([sharding is not None and sharding.memory_kind is not None for sharding in stated])
+    return any([sharding.memory_kind is not None for sharding in (*options.shardings, *_shardings(closed.jaxpr))])
 
 
 def sharding_of_result(jaxpr: Jaxpr, atom: Any) -> Sharding | None:

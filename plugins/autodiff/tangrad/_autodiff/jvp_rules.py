@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tangrad._autodiff.zeros import Zero, add_tangents, broadcast_tangent, instantiate
-from tangrad.core import Primitive, RuleSet
+from tangrad.core import Primitive, RuleSet, as_operand, calls_rules, dtypes
 
 if TYPE_CHECKING:
     from tangrad.typing import Value, Values
@@ -132,3 +134,70 @@ JVP_FORMS: dict[str, Callable[..., Rule]] = {
     "primals": primals,
     "zero": zero,
 }
+
+
+# --- rules as traces call them --------------------------------------------------------------------------------------
+
+
+@calls_rules("jvp", inner="adapted")
+def adapt_jvp_rule(primitive: Primitive, rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A jvp rule as traces call it: with symbolic zeros, and certain to return a pair, of one type.
+
+    Rules that take symbolic zeros, as all that the helpers make do, are called as they are.
+    """
+    if getattr(rule, "symbolic_zeros", False):
+        return rule
+
+    def adapted(primals: Values, tangents: Values, **params: Any) -> Any:
+        out = rule(primals, tuple([instantiate(tangent) for tangent in tangents]), **params)
+        if type(out) is not tuple or len(out) != 2:
+            raise TypeError(
+                f"the jvp rule of {primitive.identity!r} must return (primals_out, tangents_out), got {out!r}"
+            )
+        primals_out, tangents_out = out
+        if not primitive.multiple_results:
+            return _pair(primitive, primals_out, tangents_out)
+        if len(primals_out) != len(tangents_out):
+            raise TypeError(
+                f"the jvp rule of {primitive.identity!r} returned {len(primals_out)} primals and {len(tangents_out)} "
+                "tangents; each result has one"
+            )
+        pairs = [_pair(primitive, p, t) for p, t in zip(primals_out, tangents_out)]
+        return tuple([p for p, _ in pairs]), tuple([t for _, t in pairs])
+
+    return adapted
+
+
+@calls_rules("jvp")
+def _pair(primitive: Primitive, primal: Value, tangent: Value | Zero) -> tuple[Any, Any]:
+    """A primal and its tangent from a rule: operands of one shape, and of one dtype where it has tangents."""
+    primal = _operand(primitive, "primal", primal)
+    if type(tangent) is Zero:
+        return primal, tangent
+    tangent = _operand(primitive, "tangent", tangent)
+    one, other = primal.aval, tangent.aval
+    if one is not other:
+        if one.shape != other.shape:
+            raise ValueError(
+                f"the jvp rule of {primitive.identity!r} returned a tangent of shape {other.shape} for a primal of "
+                f"shape {one.shape}"
+            )
+        if one.dtype != other.dtype and dtypes.issubdtype(one.dtype, np.inexact):
+            raise TypeError(
+                f"the jvp rule of {primitive.identity!r} returned a tangent of type {other.str_short()} for a primal "
+                f"of type {one.str_short()}"
+            )
+    return primal, tangent
+
+
+@calls_rules("jvp")
+def _operand(primitive: Primitive, what: str, value: Value) -> Value:
+    if hasattr(type(value), "aval"):
+        return value
+    try:
+        return as_operand(value)
+    except TypeError:
+        raise TypeError(
+            f"the jvp rule of {primitive.identity!r} returned, as {what}, {value!r} of type {type(value).__name__}; "
+            "expected an array"
+        ) from None

@@ -21,13 +21,13 @@ from tangrad.core import (
     Tracer,
     as_array,
     copy_identity,
-    dtypes,
     filter_traceback,
     get_aval,
     is_array_value,
     own_boundary,
     thread,
 )
+from tangrad.core.dtypes import dtype_name, float0, issubdtype
 from tangrad.core.programs import check_results
 from tangrad.core.settings import is_checking_values
 from tangrad.errors import UnexpectedTracerError
@@ -333,19 +333,19 @@ def _is_real(dtype: DType) -> bool:
     try:
         return _real[dtype]
     except KeyError:
-        found = _real[dtype] = bool(dtypes.issubdtype(dtype, np.floating))
+        found = _real[dtype] = bool(issubdtype(dtype, np.floating))
         return found
 
 
 def _check_input(dtype: DType, holomorphic: bool, allow_int: bool, name: str) -> None:
-    is_complex = dtypes.issubdtype(dtype, np.complexfloating)
+    is_complex = issubdtype(dtype, np.complexfloating)
     if holomorphic and not is_complex:
         raise TypeError(
-            f"{name} with holomorphic=True requires complex arguments, got one of dtype {dtypes.dtype_name(dtype)}"
+            f"{name} with holomorphic=True requires complex arguments, got one of dtype {dtype_name(dtype)}"
         )
     if not is_complex and not _is_real(dtype) and not allow_int:
         raise TypeError(
-            f"{name} requires real or complex arguments, got one of dtype {dtypes.dtype_name(dtype)}. Convert it, "
+            f"{name} requires real or complex arguments, got one of dtype {dtype_name(dtype)}. Convert it, "
             "x.astype(float), or pass allow_int=True to get a gradient of dtype float0 (which is zero)"
         )
 
@@ -363,19 +363,15 @@ def _check_scalar(out: Any, holomorphic: bool, name: str) -> Value:
             "Reduce it (.sum(), .mean()), or use jacrev, or vjp with a cotangent of that shape"
         )
     if holomorphic:
-        if not dtypes.issubdtype(aval.dtype, np.complexfloating):
+        if not issubdtype(aval.dtype, np.complexfloating):
             raise TypeError(
-                f"{name} with holomorphic=True requires a complex result, got dtype {dtypes.dtype_name(aval.dtype)}"
+                f"{name} with holomorphic=True requires a complex result, got dtype {dtype_name(aval.dtype)}"
             )
     elif not _is_real(aval.dtype):
         cure = (
-            "pass holomorphic=True, or use vjp"
-            if dtypes.issubdtype(aval.dtype, np.complexfloating)
-            else "it has no gradient"
+            "pass holomorphic=True, or use vjp" if issubdtype(aval.dtype, np.complexfloating) else "it has no gradient"
         )
-        raise TypeError(
-            f"{name} requires a real result (a floating-point dtype), got {dtypes.dtype_name(aval.dtype)}: {cure}"
-        )
+        raise TypeError(f"{name} requires a real result (a floating-point dtype), got {dtype_name(aval.dtype)}: {cure}")
     return out
 
 
@@ -395,4 +391,4 @@ def _as_gradient(cotangent: Value | Zero | None, primal: Value) -> Value:
 
 
 def _float0_zeros(primal: Value) -> Any:
-    return np.zeros(primal.aval.shape, dtypes.float0)
+    return np.zeros(primal.aval.shape, float0)

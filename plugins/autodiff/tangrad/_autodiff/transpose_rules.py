@@ -5,34 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tangrad.core import Primitive, RuleSet, ShapedArray
+from tangrad._autodiff.zeros import Linear
+from tangrad.core import Primitive, RuleSet
 
 if TYPE_CHECKING:
     from tangrad.typing import Value
-
-
-class Linear:
-    """Stands for an argument that a linear function is transposed with respect to. Only its type is known."""
-
-    __slots__ = ("aval",)
-
-    def __init__(self, aval: ShapedArray) -> None:
-        self.aval = aval
-
-    @property
-    def shape(self) -> Any:
-        return self.aval.shape
-
-    @property
-    def dtype(self) -> Any:
-        return self.aval.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.aval.ndim
-
-    def __repr__(self) -> str:
-        return f"Linear({self.aval.str_short()})"
 
 
 def is_linear(arg: Value | Linear) -> bool:

@@ -1,4 +1,4 @@
-"""Tangents and cotangents that are zero by structure, and the types of tangents."""
+"""Tangents and cotangents that are zero by structure, or still to be computed, and the types of tangents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tangrad._autodiff.primitives import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p, zeros_p
-from tangrad._autodiff.transpose_rules import Linear
 from tangrad.core import Primitive, ShapedArray, calls_rules, dtypes, get_aval, literal
 
 if TYPE_CHECKING:
@@ -33,6 +32,30 @@ class Zero:
         return _zero_tangents[value.aval if hasattr(type(value), "aval") else get_aval(value)]
 
     from_primal_value = of  # as jax calls it
+
+
+class Linear:
+    """Stands for an argument that a linear function is transposed with respect to. Only its type is known."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval = aval
+
+    @property
+    def shape(self) -> Any:
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.aval.ndim
+
+    def __repr__(self) -> str:
+        return f"Linear({self.aval.str_short()})"
 
 
 class _ByAval(dict[Any, Any]):
