@@ -9,6 +9,7 @@ BENCH_ARGS ?=
 MATRIX_ARGS ?=
 CONTRIB_ARGS ?=
 ARRAY_API_ARGS ?=
+PACKAGES_ARGS ?=
 DEMO_ARGS ?=
 
 # Where the environment forbids to write bytecode, every process would compile jax and Tangrad again.
@@ -43,7 +44,7 @@ editable = $(foreach project,$(1),-e $(patsubst %/pyproject.toml,%,$(project)))
 DEMO_PROJECTS := $(if $(filter numpy,$(BACKEND)),$(filter-out backends/xla/%,$(PROJECTS)),$(PROJECTS))
 SOURCES := core plugins primitives backends contrib tools tests docs
 
-.PHONY: help install dev-refresh kernels test test-all test-matrix array-api contrib lint typecheck contracts house docs notebooks browser bench demo changelog wheels sdists clean
+.PHONY: help install dev-refresh kernels test test-all test-matrix array-api packages contrib lint typecheck contracts house docs notebooks browser bench demo changelog wheels sdists clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -85,6 +86,9 @@ test-matrix: install ## each Python with the oldest and the newest libraries; MA
 array-api: install ## the array API's public suite, a checkout of which ARRAY_API_TESTS names; ARRAY_API_ARGS="tangrad-xla"
 	$(UV) --quiet --group array-api
 	ARRAY_API_TESTS="$(ARRAY_API_TESTS)" $(BIN)/python -m tools.array_api $(ARRAY_API_ARGS)
+
+packages: install ## tests of packages written for JAX, on JAX and here; PACKAGES_ARGS="optax chex --limit 600"
+	PACKAGE_CHECKOUTS="$(PACKAGE_CHECKOUTS)" $(BIN)/python -m tools.packages $(PACKAGES_ARGS)
 
 contrib: install ## the packages of contrib/, each as a wheel in an environment of its own; CONTRIB_ARGS="kernel"
 	$(BIN)/python -m tools.contrib $(CONTRIB_ARGS)

@@ -22,6 +22,7 @@ from tangrad._console.explanations.catalogue_data import PUBLIC_NAMES
 from tangrad._console.report.surroundings import _OTHER_VARIABLES
 from tangrad._core.kernel.all_settings import usable_settings
 from tools import array_api, metadata
+from tools import packages as packages_tool
 from tools.contrib import packages
 from tools.docs import extension
 from tools.docs.rooms import code_lines, rounded
@@ -117,6 +118,7 @@ NAMES_OF_PAGES = (
     "coming-from-jax.md",
     "array-api.md",
     "contrib/index.md",
+    "users-packages.md",
     "plugin-guide.md",
     "distributions.md",
 )
@@ -166,6 +168,7 @@ TABLES = {
     "newer": newer_table,
     "array api": array_api.reasons_table,
     "packages": packages_table,
+    "suites": packages_tool.results_table,
     "rule kinds": extension.kinds_table,
     "distributions": metadata.parts_table,
 }

@@ -1,0 +1,141 @@
+"""`tools.packages`, which runs the tests of packages written for JAX: its reports, comparisons and limits."""
+
+import json
+import sys
+import tomllib
+
+import pytest
+
+from tools import packages
+from tools.packages import Comparison, Outcome, Package, compare, main, run
+
+SIX = Package("six", "1.0", module="six", reasons=(("*::test_words*", "JAX's words"),))
+
+
+def entry(kind, name, when, outcome):
+    return json.dumps({"$report_type": kind, "nodeid": name, "when": when, "outcome": outcome})
+
+
+def test_how_a_test_went(tmp_path):
+    report = tmp_path / "report.jsonl"
+    lines = [
+        entry("CollectReport", "a.py", "collect", "passed"),
+        entry("CollectReport", "b.py", "collect", "failed"),
+        json.dumps({"$report_type": "SessionFinish", "exitstatus": 1}),
+    ]
+    for name, outcomes in {
+        "a.py::passes": ("passed", "passed", "passed"),
+        "a.py::fails": ("passed", "failed", "passed"),
+        "a.py::fails_at_its_end": ("passed", "passed", "failed"),
+        "a.py::fails_before": ("failed", None, "passed"),
+        "a.py::is_skipped": ("skipped", None, "passed"),
+    }.items():
+        stages = zip(("setup", "call", "teardown"), outcomes, strict=True)
+        lines += [entry("TestReport", name, stage, outcome) for stage, outcome in stages if outcome is not None]
+    report.write_text("\n".join(lines))
+    assert dict(packages._read(report)) == {
+        "b.py": "failed",
+        "a.py::passes": "passed",
+        "a.py::fails": "failed",
+        "a.py::fails_at_its_end": "failed",
+        "a.py::fails_before": "failed",
+        "a.py::is_skipped": "skipped",
+    }
+
+
+def test_what_passes_on_jax_is_the_measure():
+    theirs = Outcome(
+        {"t::a": "passed", "t::b": "passed", "t::test_words": "passed", "t::c": "failed"}, 10.0, 200.0, True
+    )
+    ours = Outcome({"t::a": "passed", "t::b": "failed", "t::test_words": "failed", "t::c": "passed"}, 5.0, 100.0, True)
+    row, unexpected = compare(SIX, theirs, ours)
+    assert row == Comparison("six", "1.0", 3, 1, 1, 0.5, 0.5, True) and unexpected == ["t::b"]
+
+
+def test_a_test_that_is_missing_here_is_lost():
+    theirs = Outcome({"t::a": "passed", "t::b": "passed"}, 1.0, 1.0, True)
+    row, unexpected = compare(SIX, theirs, Outcome({"t::a": "passed"}, 1.0, 1.0, True))
+    assert (row.on_jax, row.here) == (2, 1) and unexpected == ["t::b"]
+    # Of a run that was ended at its limit, what both came to is compared.
+    row, unexpected = compare(SIX, theirs, Outcome({"t::a": "passed"}, 1.0, 1.0, False))
+    assert (row.on_jax, row.here, row.is_whole) == (1, 1, False) and not unexpected
+
+
+PYTEST = """\
+import json, os, sys, time
+report = next(word.split("=")[1] for word in sys.argv if word.startswith("--report-log="))
+assert not [name for name in os.environ if name.startswith("JAX_") and name != "JAX_PLATFORMS"]
+print("as", sys.argv[1:3], os.environ["TANGRAD_BACKEND"])
+with open(report, "w") as file:
+    for name in os.environ.get("NAMES", "").split():
+        entry = {"$report_type": "TestReport", "nodeid": name, "when": "call", "outcome": "passed"}
+        print(json.dumps(entry), file=file)
+time.sleep(float(os.environ.get("LAST", "0")))
+"""
+
+
+@pytest.fixture
+def interpreter(tmp_path):
+    """What runs in the place of an environment's Python: it writes a report, whatever it is asked to run."""
+    path = tmp_path / "python"
+    path.write_text(f"#!{sys.executable}\n{PYTEST}")
+    path.chmod(0o755)
+    return path
+
+
+def test_a_run(interpreter, monkeypatch):
+    monkeypatch.setenv("NAMES", "t::a t::b")
+    monkeypatch.setenv("JAX_ENABLE_X64", "1")  # of the caller's, and not of the run's
+    outcome = run(SIX, "jax", interpreter, limit=60)
+    assert outcome.tests == {"t::a": "passed", "t::b": "passed"} and outcome.is_whole
+    assert outcome.seconds > 0 and outcome.megabytes > 1
+
+
+def test_a_run_that_is_ended_keeps_what_it_came_to(interpreter, monkeypatch):
+    monkeypatch.setenv("NAMES", "t::a")
+    monkeypatch.setenv("LAST", "600")
+    outcome = run(SIX, "tangrad", interpreter, limit=3)
+    assert outcome.tests == {"t::a": "passed"} and not outcome.is_whole
+
+
+def test_where_no_test_runs_it_says_what_was_printed(interpreter, monkeypatch):
+    monkeypatch.delenv("NAMES", raising=False)
+    with pytest.raises(RuntimeError, match=r"no test of six ran on tangrad[^$]*tangrad.compat.jax"):
+        run(SIX, "tangrad", interpreter, limit=60)
+
+
+def test_a_checkout_is_copied_without_the_package(interpreter, tmp_path, monkeypatch):
+    package = Package("seven", "1.0", repository="https://example.org/of/seven", folder="tests")
+    monkeypatch.delenv(packages.VARIABLE, raising=False)
+    with pytest.raises(LookupError, match=r"PACKAGE_CHECKOUTS names no folder with a checkout of .*seven"):
+        run(package, "jax", interpreter, limit=60)
+    monkeypatch.setenv(packages.VARIABLE, str(tmp_path))
+    with pytest.raises(LookupError, match=r"is no folder with a checkout of .*seven with a folder tests"):
+        run(package, "jax", interpreter, limit=60)
+    (tmp_path / "seven" / "tests").mkdir(parents=True)
+    (tmp_path / "seven" / "seven").mkdir()
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    assert packages._tests_of(package, scratch) == ["tests"]
+    assert [path.name for path in scratch.iterdir()] == ["tests"]
+
+
+def test_results_are_kept_by_package(tmp_path, monkeypatch):
+    monkeypatch.setattr(packages, "RESULTS", tmp_path / "results.toml")
+    first = Comparison("optax", "0.2.8", 4000, 3990, 10, 0.9, 0.8, True)
+    packages.record([first, Comparison("chex", "0.1.92", 500, 500, 0, 0.2, 0.7, True)])
+    packages.record([Comparison("chex", "0.1.92", 586, 580, 6, 0.1, 0.7, False)])
+    assert packages.results() == [Comparison("chex", "0.1.92", 586, 580, 6, 0.1, 0.7, False), first]
+    assert "| optax | 0.2.8 | 4,000 | 3,990 | 99.8 | 0.90 | 0.80 |" in packages.results_table()
+    assert "| 586, in part | 580 | 99.0 |" in packages.results_table()
+
+
+def test_the_list_says_where_each_packages_tests_are(capsys):
+    listed = tomllib.loads(packages.LIST.read_text())["package"]
+    assert len({row["name"] for row in listed}) == len(listed) == len(packages.packages())
+    for package in packages.packages().values():
+        assert bool(package.module) != bool(package.repository and package.folder), package.name
+        assert all(reason.strip() for _, reason in package.reasons)
+    with pytest.raises(SystemExit):
+        main(["numpy"])
+    assert "unknown packages numpy; there are chex, " in capsys.readouterr().err

@@ -1,0 +1,309 @@
+"""Runs the tests of packages written for JAX, on JAX and on Tangrad: `python -m tools.packages [PACKAGE ...]`.
+
+`tools/packages.toml` lists the packages, which come from the index. Where a package ships no tests, they are taken from
+a checkout: PACKAGE_CHECKOUTS names the folder that the checkouts are in, each with its repository's name. Two
+environments are made in `build/packages`, with the same versions: one with JAX; one without it, where `import jax` is
+Tangrad's alias. What passes there is the measure of what passes here. With `--record` the results go into
+`tools/packages_results.toml`, of which the documentation has a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tools.workspace import ROOT, distributions
+
+VARIABLE = "PACKAGE_CHECKOUTS"
+LIST = ROOT / "tools" / "packages.toml"
+RESULTS = ROOT / "tools" / "packages_results.toml"
+BUILD = ROOT / "build" / "packages"
+JAX = "jax==0.10.2"
+SIDES = ("jax", "tangrad")
+# What runs the tests, beside what the packages require.
+RUNNERS = ("pytest>=8.4", "pytest-reportlog>=0.4", "pytest-timeout>=2.3")
+# The seconds that one test may take.
+TEST_LIMIT = 300
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package, and where its tests are: in itself, or in a folder of a checkout of its repository."""
+
+    name: str
+    version: str
+    # The module that has the tests, where the package ships them; else the repository and its folder.
+    module: str = ""
+    repository: str = ""
+    folder: str = ""
+    # Other distributions that its tests import, and options for pytest.
+    requires: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    # The part of its tests that is run.
+    only: tuple[str, ...] = ()
+    # Why some need not pass: patterns of names -> reason.
+    reasons: tuple[tuple[str, str], ...] = ()
+
+    def is_expected(self, test: str) -> bool:
+        """Whether the list says why `test` need not pass."""
+        return any(fnmatchcase(test, pattern) for pattern, _ in self.reasons)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run went: its tests with "passed", "failed" or "skipped", CPU seconds, peak memory in MB."""
+
+    tests: dict[str, str]
+    seconds: float
+    megabytes: float
+    # Whether it ended by itself.
+    is_whole: bool
+
+    def named(self, result: str) -> set[str]:
+        """The tests that went so."""
+        return {name for name, found in self.tests.items() if found == result}
+
+
+@cache
+def packages() -> dict[str, Package]:
+    """The packages of the list, by name, in its order."""
+    rows = tomllib.loads(LIST.read_text(encoding="utf-8"))["package"]
+    found = {}
+    for row in rows:
+        fields: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in row.items()}
+        fields["reasons"] = tuple(row.get("reasons", {}).items())
+        found[row["name"]] = Package(**fields)
+    return found
+
+
+# --- Environments -----------------------------------------------------------------------------------------------------
+
+
+def _uv(*arguments: str) -> str:
+    done = subprocess.run([sys.executable, "-m", "uv", *arguments], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"uv {' '.join(arguments[:3])} failed:\n{done.stderr[-3000:]}")
+    return done.stdout
+
+
+def environments() -> dict[str, Path]:
+    """Make the environments where there are none, and return their interpreters by side.
+
+    The versions are resolved once, beside JAX; the other side has the same ones, and Tangrad in JAX's place.
+    """
+    interpreters = {side: BUILD / side / "bin" / "python" for side in SIDES}
+    wanted = [f"{package.name}=={package.version}" for package in packages().values()]
+    wanted += [name for package in packages().values() for name in package.requires]
+    wanted = [JAX, *RUNNERS, *wanted]
+    stamp = BUILD / "made"
+    if stamp.exists() and stamp.read_text() == "\n".join(wanted):
+        return interpreters
+    shutil.rmtree(BUILD, ignore_errors=True)
+    for side, interpreter in interpreters.items():
+        _uv("venv", "--quiet", "--python", sys.executable, str(BUILD / side))
+        target = ("pip", "install", "--quiet", "--python", str(interpreter))
+        if side == "jax":
+            _uv(*target, *wanted)
+            pins = _uv("pip", "freeze", "--python", str(interpreter)).splitlines()
+        else:
+            ours = [part.folder for part in distributions().values()]
+            editable = [word for folder in (ROOT, *ours) for word in ("--editable", str(folder))]
+            _uv(*target, "--no-deps", *[line for line in pins if not line.startswith("jax==")], *editable)
+            _uv(*target, "pluggy", "importlib-metadata", "typing-extensions")
+    stamp.write_text("\n".join(wanted))
+    return interpreters
+
+
+def _tests_of(package: Package, scratch: Path) -> list[str]:
+    """pytest's arguments for the package's tests, which are copied into `scratch` unless the package ships them.
+
+    They are copied without the package beside them, which would be imported in the place of the installed one. Raises
+    LookupError, which says what to do, where there is no checkout.
+    """
+    if package.module:
+        return ["--pyargs", *(package.only or (package.module,))]
+    checkouts = os.environ.get(VARIABLE)
+    if not checkouts:
+        raise LookupError(f"{VARIABLE} names no folder with a checkout of {package.repository}")
+    source = Path(checkouts) / package.repository.rpartition("/")[2] / package.folder
+    if not source.is_dir():
+        wanted = f"a checkout of {package.repository} with a folder {package.folder}"
+        raise LookupError(f"{VARIABLE}={checkouts} is no folder with {wanted}")
+    shutil.copytree(source, scratch / "tests")
+    return [f"tests/{path}" for path in package.only] or ["tests"]
+
+
+# --- Runs -------------------------------------------------------------------------------------------------------------
+
+
+def run(package: Package, side: str, interpreter: Path, limit: float) -> Outcome:
+    """Run the tests in a process of its own, which is ended after `limit` seconds; what ended before that counts.
+
+    Raises LookupError where there is no checkout, RuntimeError where no test ran.
+    """
+    with tempfile.TemporaryDirectory(prefix="tangrad-packages-") as folder:
+        scratch = Path(folder)
+        report = scratch / "report.jsonl"
+        run_as = ["-m", "pytest"] if side == "jax" else ["-m", "tangrad.compat.jax", "-m", "pytest"]
+        options = [f"--report-log={report}", f"--timeout={TEST_LIMIT}", "-q", "-p", "no:cacheprovider"]
+        command = [str(interpreter), *run_as, *_tests_of(package, scratch), *options, *package.options]
+        with open(scratch / "log", "w+") as log:
+            status, used, is_whole = _wait(command, scratch, log.fileno(), limit)
+            log.seek(0)
+            tests = dict(_read(report)) if report.exists() else {}
+            if not tests:
+                raise RuntimeError(f"no test of {package.name} ran on {side} (status {status}):\n{log.read()[-3000:]}")
+    return Outcome(tests, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, is_whole)
+
+
+def _wait(command: Sequence[str], folder: Path, log: int, limit: float) -> tuple[int, os.struct_rusage, bool]:  # type: ignore[name-defined]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("TANGRAD_", "JAX_", "PYTEST_"))}
+    process = subprocess.Popen(
+        command, cwd=folder, env=clean | {"JAX_PLATFORMS": "cpu", "TANGRAD_BACKEND": "xla"}, stdout=log, stderr=log
+    )
+    ended = threading.Event()
+
+    def end_late() -> None:
+        if not ended.wait(limit):
+            process.kill()
+
+    watch = threading.Thread(target=end_late, daemon=True)
+    began = time.monotonic()
+    watch.start()
+    _, status, used = os.wait4(process.pid, 0)
+    ended.set()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, used, time.monotonic() - began < limit
+
+
+def _read(report: Path) -> Iterator[tuple[str, str]]:
+    """Yield tests and how they went: a test fails where its set-up, it itself or its end fails."""
+    failed = set()
+    for line in report.read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        if entry.get("$report_type") not in ("TestReport", "CollectReport") or not entry.get("nodeid"):
+            continue
+        name, result = entry["nodeid"], entry["outcome"]
+        if result == "failed":
+            failed.add(name)
+        elif entry["$report_type"] == "CollectReport" or (entry["when"] != "call" and result == "passed"):
+            continue
+        yield name, "failed" if name in failed else result
+
+
+# --- Results ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What passes on JAX of a package's tests, and of those here; CPU time and peak memory beside JAX's."""
+
+    name: str
+    version: str
+    on_jax: int
+    here: int
+    explained: int
+    time: float
+    memory: float
+    # False where one of the runs was ended at its limit: then what both sides came to is compared.
+    is_whole: bool
+
+
+def compare(package: Package, theirs: Outcome, ours: Outcome) -> tuple[Comparison, list[str]]:
+    """The comparison, and the tests that pass on JAX, do not here, and have no reason in the list."""
+    is_whole = theirs.is_whole and ours.is_whole
+    both = theirs.named("passed") if is_whole else theirs.named("passed") & set(ours.tests)
+    lost = sorted(both - ours.named("passed"))
+    unexpected = [test for test in lost if not package.is_expected(test)]
+    row = Comparison(
+        package.name,
+        package.version,
+        len(both),
+        len(both) - len(lost),
+        len(lost) - len(unexpected),
+        round(ours.seconds / theirs.seconds, 2),
+        round(ours.megabytes / theirs.megabytes, 2),
+        is_whole,
+    )
+    return row, unexpected
+
+
+def results() -> list[Comparison]:
+    """The recorded results, in the order of the list."""
+    recorded = tomllib.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    return [Comparison(name, **recorded[name]) for name in packages() if name in recorded]
+
+
+def record(rows: Sequence[Comparison]) -> None:
+    """Put the rows into the file of results, each in the place of an earlier one of its package."""
+    merged = {row.name: row for row in (*results(), *rows)}
+    lines = ["# Written by `python -m tools.packages --record`.", ""]
+    for name in packages():
+        if row := merged.get(name):
+            fields = [(field, value) for field, value in vars(row).items() if field != "name"]
+            lines += [f"[{name}]", *[f"{field} = {json.dumps(value)}" for field, value in fields], ""]
+    RESULTS.write_text("\n".join(lines), encoding="utf-8")
+
+
+def as_table(rows: Sequence[Comparison]) -> str:
+    """The rows as a table in Markdown."""
+    lines = [
+        "| package | version | pass on JAX | of these here | % | CPU time | peak memory |",
+        "|---|---|---:|---:|---:|---:|---:|",
+    ]
+    for row in rows:
+        share = f"{100 * row.here / row.on_jax:.1f}" if row.on_jax else ""
+        part = "" if row.is_whole else ", in part"
+        counts = f"{row.on_jax:,}{part} | {row.here:,} | {share}"
+        lines.append(f"| {row.name} | {row.version} | {counts} | {row.time:.2f} | {row.memory:.2f} |")
+    return "\n".join(lines)
+
+
+def results_table() -> str:
+    """The recorded results, for the documentation."""
+    return as_table(results())
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the packages that the command line chooses; the exit status is 1 if a test fails without a reason."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=f"of {', '.join(packages())}; default: all")
+    parser.add_argument("--limit", type=float, default=3600, help="seconds for one package on one side; default: 3600")
+    parser.add_argument("--record", action="store_true", help=f"put the results into {RESULTS.relative_to(ROOT)}")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.packages) - set(packages()):
+        parser.error(f"unknown packages {', '.join(sorted(unknown))}; there are {', '.join(packages())}")
+    rows, unexpected = [], 0
+    for name in options.packages or packages():
+        package = packages()[name]
+        try:
+            outcomes = [run(package, side, python, options.limit) for side, python in environments().items()]
+        except LookupError as error:
+            raise SystemExit(str(error)) from None
+        row, failed = compare(package, *outcomes)
+        rows.append(row)
+        unexpected += len(failed)
+        for test in failed:
+            print(f"{name}: {test} passes on JAX and not here", flush=True)
+        if options.record:
+            record(rows)
+    print(as_table(rows))
+    return 1 if unexpected else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
