@@ -152,7 +152,8 @@ def _lower(
 
 
 def _layout(plan: Plan, options: CompileOptions) -> Layout:
-    return Layout(plan.devices, [place.user_sharding for place in plan.inputs], options.out_shardings)
+    inputs = [place.user_sharding for place in plan.inputs]
+    return Layout(plan.devices, inputs, options.out_shardings, plan.model)
 
 
 class Runner:
@@ -458,17 +459,24 @@ def compile_module(
     Raises ValueError, naming the options, where XLA refuses one that the user gave.
     """
     try:
-        return _compile_module(module, devices, compiler_options, options.name)
+        compiled = _compile_module(module, devices, compiler_options, options.name)
     except jaxlib_api.XlaRuntimeError as error:
         explain(error, options)
         raise
+    for notify in module.when_compiled:
+        notify(devices)
+    return compiled
 
 
 def _compile_module(module: Module, devices: Sequence[Any], options: Any, name: str) -> tuple[Any, bool]:
     if module.has_unknown_sizes:
         module.fill_in_sizes()
     # Numbers of callbacks hold in this process alone; a program of several processes is no process's to keep.
-    alone = module.host_callbacks or any([device.process_index != devices[0].process_index for device in devices])
+    alone = (
+        module.host_callbacks
+        or module.when_compiled
+        or any([device.process_index != devices[0].process_index for device in devices])
+    )
     if thread.compilation_cache_dir is None or alone or not settings.enable_compilation_cache.value:
         program = (
             copied_to_new_context(module.module, module.meshes is not None)

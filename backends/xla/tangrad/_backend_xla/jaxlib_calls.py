@@ -24,6 +24,20 @@ def host_call_target(platform: str) -> str:
     return f"xla_ffi_python_{'gpu' if platform in GPUS else 'cpu'}_callback"
 
 
+# By this custom call the partitioner reports how it has sharded a value; jaxlib itself replaces it.
+INSPECT_SHARDING = "InspectSharding"
+
+
+def inspection(report: Callable[[Any], object]) -> tuple[Any, Callable[[Any], None]]:
+    """The configuration of `INSPECT_SHARDING` that has `report` called with the HLO sharding, and what must live until
+    the program is compiled: the configuration is its address. `report` must not raise."""
+
+    def reported(sharding: Any) -> None:
+        report(sharding)
+
+    return _jax.encode_inspect_sharding_callback(reported), reported
+
+
 # Registrations are process-wide: jax may have made the same ones already. XLA takes a repeated registration of one
 # function as long as it is the same function; a set keeps us from repeating our own.
 _registered: set[tuple[str, str]] = set()

@@ -51,6 +51,7 @@ class Module:
         parts: into how many parts the arguments and the results are cut along each dimension, or None.
         host_callbacks: Python functions that the program calls, in the order of their numbers.
         keep_alive: objects that must live as long as the compiled program.
+        when_compiled: functions of the devices that it was compiled for, called then.
         leading: names of the sizes that every function but the entry takes first, as scalars of int32: the dimension
             variables, and the number of the platform where there are several.
         functions: what has been lowered as a function: jaxpr -> symbol.
@@ -80,6 +81,7 @@ class Module:
         self.axes = axes
         self.host_callbacks: list[Any] = []
         self.keep_alive: list[Any] = []
+        self.when_compiled: list[Callable[[Sequence[Any]], object]] = []
         self.functions: dict[Any, str] = {}
         # XLA's partitioner and its code for GPUs take calls apart by ways of their own: there nothing is asked of it.
         self.keeps_calls = platform == "cpu" and layout is None and not (parts or axes.names or rules)
@@ -304,9 +306,7 @@ class FunctionContext:
             {},
             dict(self._constants) if captures else {},
         )
-        inner.eqn = self.eqn
-        if captures:
-            inner.sizes = self.sizes
+        inner.eqn, inner.sizes = self.eqn, self.sizes if captures else {}
         return inner, list(block.arguments)
 
     def give(self, values: Sequence[IrValue], name: str = "stablehlo.return") -> None:
@@ -449,10 +449,10 @@ def lower_function(
     words = module.vocabulary
     jaxpr = closed.jaxpr
     effects = ordered_effects(jaxpr)
-    in_types = [words.types[var.aval] for var in jaxpr.invars]
     out_types = [words.types[atom.aval] for atom in jaxpr.outvars]
     tokens = [] if public else [words.token] * len(effects)
     sizes = [] if public else [words.types[SIZE]] * len(module.leading)
+    in_types = [*sizes, *tokens, *[words.types[var.aval] for var in jaxpr.invars]]
     attributes: dict[str, Any] = {}
     if public and module.meshes is not None:
         attributes = sharding_attributes(module.meshes, words, jaxpr, donated)
@@ -460,10 +460,7 @@ def lower_function(
         attributes = part_attributes(words, module.parts, donated)
     elif any(donated):
         attributes = donation_attributes(words, jaxpr, donated)
-    symbol, function = module.add_function(
-        name, [*sizes, *tokens, *in_types], [*tokens, *out_types], attributes, public
-    )
-    in_types = [*sizes, *tokens, *in_types]
+    symbol, function = module.add_function(name, in_types, [*tokens, *out_types], attributes, public)
     block = ir.Block.create_at_start(function.regions[0], in_types, [words.unknown] * len(in_types))
     ctx = FunctionContext(module, ir.InsertionPoint(block), words.unknown, prefix, {}, {})
     arguments = list(block.arguments)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tangrad._backend_xla.jaxlib_api import physical_aval
+from tangrad._backend_xla.jaxlib_api import physical_aval, tiling_of
 from tangrad.core import ShapedArray, Sharding
 
 if TYPE_CHECKING:
@@ -25,12 +25,14 @@ class Layout:
         devices: in the order of the partitions.
         inputs: the sharding of each argument.
         outputs: of each result, None where the compiler chooses; () where it always does.
+        model: a sharding over these devices, of whose kind the others are made.
     """
 
-    __slots__ = ("_numbers", "devices", "inputs", "outputs")
+    __slots__ = ("_numbers", "devices", "inputs", "model", "outputs")
 
-    def __init__(self, devices: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def __init__(self, devices: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any], model: Any) -> None:
         self.devices = tuple(devices)
+        self.model = model
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self._numbers = {device: number for number, device in enumerate(self.devices)}
@@ -38,6 +40,12 @@ class Layout:
     def numbers(self, sharding: Sharding) -> list[int]:
         """The numbers of a sharding's devices, in the order of its grid."""
         return [self._numbers[device] for device in sharding.device_order]
+
+    def sharding_of(self, chosen: Any, ndim: int) -> Sharding:
+        """The sharding that the compiler chose, of an array of `ndim` dimensions."""
+        tiles, order = tiling_of(chosen, ndim)
+        devices = [self.devices[number] for number in order] if order else self.devices
+        return self.model.resharded(tiles, devices)  # type: ignore[no-any-return]
 
 
 class Meshes:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+from tangrad._sharding.inspection import inspect_array_sharding
 from tangrad.core import Array, Device, Sharding, Tracer
-from tangrad.errors import ConcretizationTypeError
 from tangrad.typing import ArrayLike
 
 LONGEST, SHORTEST = 480.0, 28.0  # of the sides of the array, and of those of a part
@@ -72,6 +72,8 @@ def visualize_array_sharding(arr: ArrayLike, *, file: str | PathLike[str] | None
         file: where to write a drawing, as SVG, in place of what is printed: parts as large as they are, with the
             elements that they begin at, and a colour for each.
 
+    Within a function that is compiled it is printed when the compiler has decided, as by `inspect_array_sharding`.
+
     Raises ValueError for other numbers of dimensions, TypeError for what is no array.
 
     >>> import tangrad
@@ -82,7 +84,10 @@ def visualize_array_sharding(arr: ArrayLike, *, file: str | PathLike[str] | None
     └───────┘
     """
     if isinstance(arr, Tracer):
-        raise ConcretizationTypeError(arr, "drawing its sharding")
+        shape = arr.shape
+        _check_rank(shape)
+        inspect_array_sharding(arr, callback=lambda sharding: visualize_sharding(shape, sharding, file=file))
+        return
     if not isinstance(arr, Array):
         raise TypeError(f"visualize_array_sharding takes an array, got {arr!r} of type {type(arr).__name__}")
     visualize_sharding(arr.shape, arr.sharding, file=file)
@@ -112,15 +117,20 @@ def picture(shape: Sequence[int], sharding: Sharding) -> str:
 
 def _table(shape: Sequence[int], sharding: Sharding) -> list[list[str]]:
     """The devices that hold each part, part by part."""
-    ndim = len(shape)
-    if ndim not in (1, 2):
-        raise ValueError(f"only arrays of one or two dimensions can be drawn, got one of shape {tuple(shape)}")
+    ndim = _check_rank(shape)
     tiles = sharding.tiles(ndim)
     rows, columns = (1, *tiles) if ndim == 1 else tiles
     held: dict[tuple[int, ...], list[Any]] = {}
     for device, coordinate in zip(sharding.device_order, sharding.coordinates(ndim), strict=True):
         held.setdefault((0, *coordinate) if ndim == 1 else coordinate, []).append(device)
     return [[_label(held[row, column]) for column in range(columns)] for row in range(rows)]
+
+
+def _check_rank(shape: Sequence[int]) -> int:
+    """The number of dimensions. Raises ValueError where there is no way to draw so many."""
+    if len(shape) not in (1, 2):
+        raise ValueError(f"only arrays of one or two dimensions can be drawn, got one of shape {tuple(shape)}")
+    return len(shape)
 
 
 def _label(devices: Sequence[Device]) -> str:

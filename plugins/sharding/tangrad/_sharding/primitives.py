@@ -1,7 +1,9 @@
-"""The primitives of the family: sharding constraints, and values whose types forget them; and a constrained value."""
+"""The primitives of the family: sharding constraints, values whose types forget them, and what shows how a value is
+sharded; and a constrained value."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from tangrad.core import (
     thread,
 )
 from tangrad.errors import UnexpectedTracerError
+from tangrad.extend.debug import debug_effects
 
 if TYPE_CHECKING:
     from tangrad.typing import Params, Value, Values
@@ -56,6 +59,23 @@ def sharding_constraint_p(x: ShapedArray, *, sharding: Sharding) -> ShapedArray:
 def auto_axes_p(x: Any, *, axes: tuple[Any, ...] | None) -> ShapedArray:
     """The same value, whose type has no sharding along some axes of the mesh, or along any (None)."""
     return x
+
+
+def _show(args: Values, params: Params) -> tuple[Any, ...]:
+    """Outside of programs the array is there, and says it."""
+    params["callback"](as_array(args[0]).sharding)
+    return ()
+
+
+@sharding.primitive(
+    name="inspect_sharding",
+    multiple_results=True,
+    effects=lambda avals, params: debug_effects(avals, {"ordered": False}),
+    evaluate=_show,
+)
+def inspect_sharding_p(x: ShapedArray, *, callback: Callable[[Sharding], object]) -> tuple[ShapedArray, ...]:
+    """Nothing; a Python function is given the sharding of the value, as soon as that is known."""
+    return ()
 
 
 NUMBERS = "biufc"  # NumPy's kinds of dtypes whose contents are those of an array's buffer

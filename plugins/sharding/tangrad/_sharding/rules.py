@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tangrad._sharding.primitives import auto_axes_p, sharding_constraint_p
+from tangrad._sharding.primitives import auto_axes_p, inspect_sharding_p, sharding_constraint_p
 from tangrad.core import RuleSet, ShapedArray, Sharding
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 jvp = RuleSet("jvp", api=1)
 jvp.form("linear", sharding_constraint_p, auto_axes_p)
+jvp.form("primals", inspect_sharding_p)
 
 transpose = RuleSet("transpose", api=1)
 
@@ -24,9 +25,16 @@ def _constrain(ct: Value, aval: ShapedArray, *, sharding: Sharding) -> Value:
 transpose.form("linear", sharding_constraint_p, using=[_constrain])
 transpose.form("linear", auto_axes_p, using=[lambda ct, aval, *, axes: ct])
 
+
+@transpose.rule(inspect_sharding_p)
+def _(cotangents: Any, x: Any, *, callback: Any) -> Any:
+    return (None,)
+
+
 # A padded array is sharded as a whole.
 mask = RuleSet("mask", api=1)
 mask.form("whole", sharding_constraint_p, auto_axes_p)
+mask.not_applicable("what is shown is sharded with its padding", inspect_sharding_p)
 
 # --- mapped axes ---------------------------------------------------------------------------------------------------
 
@@ -49,6 +57,12 @@ def _(args: Any, dims: Dims, *, axis_info: AxisInfo, axes: Any) -> Any:
     return auto_axes_p.bind(args[0], axes=axes), dims[0]
 
 
+@batch.rule(inspect_sharding_p)
+def _(args: Any, dims: Dims, *, axis_info: AxisInfo, callback: Any) -> Any:
+    """What is shown is the whole batch: its rows are nowhere by themselves."""
+    return inspect_sharding_p.bind(args[0], callback=callback), ()
+
+
 # --- types: as the parameters say ----------------------------------------------------------------------------------
 
 sharding = RuleSet("sharding", api=1)
@@ -68,3 +82,8 @@ def _(operands: Any, results: Any, params: Params) -> Any:
             for cut in operands[0].axes
         ]),
     )  # fmt: skip
+
+
+@sharding.rule(inspect_sharding_p)
+def _(operands: Any, results: Any, params: Params) -> Any:
+    return ()

@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad._sharding.mesh import Mesh
 from tangrad._sharding.named import NamedSharding, PartitionSpec
-from tangrad._sharding.primitives import auto_axes_p, sharding_constraint_p
+from tangrad._sharding.primitives import auto_axes_p, inspect_sharding_p, sharding_constraint_p
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad._sharding.shard_map.specs import differing_part, part_aval
@@ -69,7 +69,20 @@ def samples() -> list[Sample]:
             found.append(_sample(sharding, name, draw(8, 8, dtype="float32")))
         found.append(_sample(NamedSharding(grid, PartitionSpec("x")), name, draw(2, 8, 3), {"i": 2}))
     axes = (None, ("x",))
-    return [*found, *[Sample(auto_axes_p, (draw(4, 3),), {"axes": names}) for names in axes]]
+    shown = Sample(
+        inspect_sharding_p,
+        (draw(4, 3),),
+        {"callback": _check_sharding},
+        derivatives=0,
+        without={"effects": "its effect takes place when a program is compiled"},
+    )
+    return [*found, *[Sample(auto_axes_p, (draw(4, 3),), {"axes": names}) for names in axes], shown]
+
+
+def _check_sharding(sharding: Any) -> None:
+    """What a value's sharding is shown to. Raises TypeError for what is none."""
+    if not isinstance(sharding, Sharding):
+        raise TypeError(f"a sharding was to be shown, got {sharding!r}")
 
 
 def _shardings(grid: Mesh) -> list[Sharding]:

@@ -9,11 +9,12 @@ __getattr__, __dir__ = door(
         "tangrad._sharding.making": "global_array local_array",
         "tangrad._sharding.mesh": "Mesh",
         "tangrad._sharding.named": "NamedSharding PartitionSpec",
-        "tangrad._sharding.primitives": "auto_axes_p sharding_constraint_p",
+        "tangrad._sharding.primitives": "auto_axes_p inspect_sharding_p sharding_constraint_p",
         "tangrad._sharding.propagation": (
             "Axes Operand Unclear along dropping joined positionwise stacked uncut_along without"
         ),
         "tangrad._sharding.samples": "left_out line_and_grid",
+        "tangrad._sharding.unnamed": "SingleDeviceSharding",
         "tangrad._sharding.shard_map.functions": "shard_map",
         "tangrad._sharding.shard_map.primitives": "shard_map_p",
         "tangrad._sharding.shard_map.replication": "Places places varying_of_program",

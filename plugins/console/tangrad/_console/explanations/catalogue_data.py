@@ -307,15 +307,16 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "scipy.stats.vonmises.pdf scipy.stats.wrapcauchy.logpdf scipy.stats.wrapcauchy.pdf"
     ),
     "tangrad-sharding": (
-        "NamedSharding P Shard debug.visualize_array_sharding debug.visualize_sharding device_put_replicated "
-        "device_put_sharded experimental.mesh_utils.create_device_mesh experimental.pjit.pjit "
+        "NamedSharding P Shard debug.inspect_array_sharding debug.visualize_array_sharding debug.visualize_sharding "
+        "device_put_replicated device_put_sharded experimental.mesh_utils.create_device_mesh experimental.pjit.pjit "
         "experimental.pjit.with_sharding_constraint experimental.shard_map.shard_map lax.with_sharding_constraint "
         "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays make_mesh "
         "pmap reshard set_mesh shard_map sharding.AbstractMesh sharding.AxisType sharding.GSPMDSharding "
         "sharding.HloSharding sharding.Mesh sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding "
         "sharding.Sharding sharding.ShardingTypeError sharding.SingleDeviceSharding sharding.UnreducedKind "
-        "sharding.auto_axes sharding.explicit_axes sharding.get_abstract_mesh sharding.get_mesh sharding.reshard "
-        "sharding.set_mesh sharding.use_abstract_mesh sharding.use_mesh smap soft_pmap"
+        "sharding.auto_axes sharding.explicit_axes sharding.get_abstract_mesh sharding.get_mesh "
+        "sharding.inspect_array_sharding sharding.reshard sharding.set_mesh sharding.use_abstract_mesh "
+        "sharding.use_mesh smap soft_pmap"
     ),
     "tangrad-sparse": (
         "experimental.sparse.BCOO experimental.sparse.BCSR experimental.sparse.COO experimental.sparse.CSC "
