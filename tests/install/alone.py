@@ -156,6 +156,17 @@ PROGRAMS = {
     "experimental.pjit.with_sharding_constraint": MESH
     + "from tangrad.experimental.pjit import with_sharding_constraint\n"
     + "equal(with_sharding_constraint(ones, tangrad.NamedSharding(mesh, P('i'))).tolist(), [1, 1, 1])",
+    **dict.fromkeys(
+        ("debug.inspect_array_sharding", "sharding.inspect_array_sharding"),
+        LAX + "from tangrad import debug\nseen = []\n"
+        "f = lambda x: (debug.inspect_array_sharding(x, callback=seen.append), lax.sin(x))[1]\n"
+        "equal(tangrad.jit(f)(0.0), 0)\nassert seen[0].num_devices == 1",
+    ),
+    "experimental.custom_partitioning.custom_partitioning": LAX
+    + "from tangrad.experimental.custom_partitioning import custom_partitioning\n"
+    "f = custom_partitioning(lax.sin)\n"
+    "f.def_partition(lambda mesh, args, out: (mesh, lax.sin, out.sharding, (out.sharding,)), sharding_rule='->')\n"
+    "equal(tangrad.jit(f)(0.0), 0)",
     "debug.visualize_array_sharding": PUT + "tangrad.debug.visualize_array_sharding(put(np.ones((2, 2), 'float32')))",
     "lax.linalg.eigh": LAX
     + "vectors, values = lax.linalg.eigh(2 * np.eye(2, dtype='float32'))\nequal(values.tolist(), [2, 2])",

@@ -461,6 +461,7 @@ def compile_module(
     try:
         compiled = _compile_module(module, devices, compiler_options, options.name)
     except jaxlib_api.XlaRuntimeError as error:
+        failures.raise_original(error)
         explain(error, options)
         raise
     for notify in module.when_compiled:
@@ -475,6 +476,7 @@ def _compile_module(module: Module, devices: Sequence[Any], options: Any, name: 
     alone = (
         module.host_callbacks
         or module.when_compiled
+        or module.keep_alive
         or any([device.process_index != devices[0].process_index for device in devices])
     )
     if thread.compilation_cache_dir is None or alone or not settings.enable_compilation_cache.value:

@@ -38,6 +38,27 @@ def inspection(report: Callable[[Any], object]) -> tuple[Any, Callable[[Any], No
     return _jax.encode_inspect_sharding_callback(reported), reported
 
 
+def register_partitioner(name: str, partition: Callable[..., Any]) -> None:
+    """Have the partitioner call a Python function for a custom call of this name that it divides.
+
+    It is called as `partition(shapes, shardings, result_shape, result_sharding, configuration)`, with jaxlib's objects
+    and the call's configuration as bytes, and returns `(program of a part as bytes, shardings, that of the result)`.
+    """
+    if ("partitioner", name) not in _registered:
+        _jax.register_custom_call_partitioner(
+            name, _unchanged, partition, _unasked, can_side_effecting_have_replicated_sharding=True
+        )
+        _registered.add(("partitioner", name))
+
+
+def _unchanged(sharding: Any, shape: Any, configuration: bytes) -> Any:
+    return sharding
+
+
+def _unasked(*args: Any) -> Any:
+    raise NotImplementedError("shardings go by the rules of the dialect sdy")
+
+
 # Registrations are process-wide: jax may have made the same ones already. XLA takes a repeated registration of one
 # function as long as it is the same function; a set keeps us from repeating our own.
 _registered: set[tuple[str, str]] = set()

@@ -24,6 +24,6 @@ def _(ctx: Lowering, x: Value, **params: Any) -> Value:
 @composed(lower, inspect_sharding_p, any_sizes=True)
 def _shown(ctx: Lowering, x: Value, *, callback: Any) -> tuple[Value, ...]:
     """While it is compiled: within a program values are whole, on one device, whatever becomes of the results."""
-    (aval,) = ctx.in_avals
+    aval: Any = ctx.in_avals[0]
     callback(SingleDeviceSharding(get_backend("numpy").devices()[0]) if aval.infer_types is None else aval.placed)
     return ()

@@ -308,15 +308,17 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
     ),
     "tangrad-sharding": (
         "NamedSharding P Shard debug.inspect_array_sharding debug.visualize_array_sharding debug.visualize_sharding "
-        "device_put_replicated device_put_sharded experimental.mesh_utils.create_device_mesh experimental.pjit.pjit "
-        "experimental.pjit.with_sharding_constraint experimental.shard_map.shard_map lax.with_sharding_constraint "
-        "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays make_mesh "
-        "pmap reshard set_mesh shard_map sharding.AbstractMesh sharding.AxisType sharding.GSPMDSharding "
-        "sharding.HloSharding sharding.Mesh sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding "
-        "sharding.Sharding sharding.ShardingTypeError sharding.SingleDeviceSharding sharding.UnreducedKind "
-        "sharding.auto_axes sharding.explicit_axes sharding.get_abstract_mesh sharding.get_mesh "
-        "sharding.inspect_array_sharding sharding.reshard sharding.set_mesh sharding.use_abstract_mesh "
-        "sharding.use_mesh smap soft_pmap"
+        "device_put_replicated device_put_sharded experimental.custom_partitioning.ArrayMapping "
+        "experimental.custom_partitioning.BATCHING experimental.custom_partitioning.CompoundFactor "
+        "experimental.custom_partitioning.SdyShardingRule experimental.custom_partitioning.custom_partitioning "
+        "experimental.mesh_utils.create_device_mesh experimental.pjit.pjit experimental.pjit.with_sharding_constraint "
+        "experimental.shard_map.shard_map lax.with_sharding_constraint make_array_from_callback "
+        "make_array_from_process_local_data make_array_from_single_device_arrays make_mesh pmap reshard set_mesh "
+        "shard_map sharding.AbstractMesh sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh "
+        "sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding "
+        "sharding.ShardingTypeError sharding.SingleDeviceSharding sharding.UnreducedKind sharding.auto_axes "
+        "sharding.explicit_axes sharding.get_abstract_mesh sharding.get_mesh sharding.inspect_array_sharding "
+        "sharding.reshard sharding.set_mesh sharding.use_abstract_mesh sharding.use_mesh smap soft_pmap"
     ),
     "tangrad-sparse": (
         "experimental.sparse.BCOO experimental.sparse.BCSR experimental.sparse.COO experimental.sparse.CSC "
@@ -385,8 +387,8 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
         "tangrad.scipy"
     ),
     "tangrad-sharding": (
-        "tangrad._sharding tangrad.experimental.mesh_utils tangrad.experimental.pjit tangrad.experimental.shard_map "
-        "tangrad.extend.sharding tangrad.sharding"
+        "tangrad._sharding tangrad.experimental.custom_partitioning tangrad.experimental.mesh_utils "
+        "tangrad.experimental.pjit tangrad.experimental.shard_map tangrad.extend.sharding tangrad.sharding"
     ),
     "tangrad-sparse": "tangrad._sparse tangrad.experimental.sparse",
     "tangrad-symbolic": "tangrad._symbolic tangrad.export tangrad.extend.symbolic",
@@ -413,7 +415,7 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-pallas": "pallas",
     "tangrad-random": "random",
     "tangrad-references": "references",
-    "tangrad-sharding": "shard_map sharding",
+    "tangrad-sharding": "custom_partitioning shard_map sharding",
     "tangrad-symbolic": "dimensions",
     "tangrad-xmap": "xmapping",
 }
