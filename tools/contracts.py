@@ -158,7 +158,7 @@ class House:
         self.owner = {name: part.name for part in self.parts.values() for name in part.modules}
         self.files = _files_below(site) if site else _files_of(self.parts)
         self.api = public_api(self.parts.values())
-        self.composed = {name for name, path in self.files.items() if composes(name, path)}
+        self.composed = {name for name, path in self.files.items() if composes(path)}
         doors = {name: names for name, path in self.files.items() if (names := door_names(path))}
         self.behind_doors = {f"{door}.{name}": module for door in doors for name, module in doors[door].items()}
         self.imports: dict[str, Imports] = {

@@ -1,5 +1,0 @@
-"""Signal processing as in `scipy.signal`. The names resolve through the entry points of `tangrad.api`."""
-
-from tangrad.core import public_package
-
-__getattr__, __dir__ = public_package(__name__)
