@@ -320,7 +320,7 @@ pytest.importorskip("tangrad.numpy")
 pytest.importorskip("tangrad._console")
 
 import tangrad
-from tangrad._backend_xla import cache_command
+from tangrad._backend_xla import cache_control
 from tangrad._console import cli
 
 BY_REQUEST = (
@@ -487,4 +487,4 @@ def test_the_command_does_without_jaxlib(filled) -> None:
     ("count", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (3 << 20, "3.0 MiB"), (5 << 30, "5.0 GiB")]
 )
 def test_sizes_are_written_for_people(count: int, text: str) -> None:
-    assert cache_command._size(count) == text
+    assert cache_control._size(count) == text

@@ -12,7 +12,7 @@ pytest.importorskip("jaxlib")
 
 import tangrad
 from tangrad._backend_xla import gpus, jaxlib_api
-from tangrad._backend_xla.coordination import Coordination
+from tangrad._backend_xla.jaxlib_coordination import Coordination
 from tangrad.core import ShapedArray, get_backend
 
 XLA = get_backend("xla")

@@ -11,8 +11,8 @@ p = pytest.importorskip("tangrad._lax.elementwise.primitives")
 
 from tangrad import named_scope
 from tangrad._backend_xla import helpers, vocabulary
-from tangrad._backend_xla.axes import AxisEnvironment
 from tangrad._backend_xla.lowering import lower_to_module
+from tangrad._backend_xla.manual import AxisEnvironment
 from tangrad.core import (
     ClosedJaxpr,
     Effect,

@@ -191,9 +191,9 @@ COMPUTED = {
 def may_hand_on(function, *args):
     """What the lowering asks of a region."""
     pytest.importorskip("jaxlib")
-    from tangrad._backend_xla.lower import handed_on
+    from tangrad._backend_xla.lower import regions
 
-    return handed_on.may_hand_on(tangrad.make_jaxpr(function)(*args))
+    return regions.may_hand_on(tangrad.make_jaxpr(function)(*args))
 
 
 @pytest.mark.parametrize("name", HANDED_ON)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tangrad._backend_xla import gpus, jaxlib_api, jaxlib_calls, settings
 from tangrad._backend_xla.array import Placement
-from tangrad._backend_xla.coordination import Coordination
+from tangrad._backend_xla.jaxlib_coordination import Coordination
 from tangrad.core import Device, thread
 from tangrad.core.backends import Logger
 from tangrad.core.tools import own_fault

@@ -1,7 +1,8 @@
-"""Options that users hand to XLA's compiler: merged, and, where XLA refuses them, explained."""
+"""What is asked of XLA's compiler, options and kept calls: merged, and, where XLA refuses them, explained."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,3 +43,13 @@ def explain(error: Exception, options: CompileOptions) -> None:
         raise CompilerOptionError(
             f"{options.name}: XLA refuses one of the compiler_options {given}: {error}"
         ) from error
+
+
+def warn_of_calls(name: str, error: Exception) -> None:
+    """Warn that a program is compiled whole, and why."""
+    warnings.warn(
+        f"XLA does not compile {name!r} with its regions as functions, so it is compiled whole "
+        f"(compile_regions=False does so from the beginning): {error}",
+        RuntimeWarning,
+        stacklevel=2,
+    )

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla import failures, gpus, jaxlib_api, runtime_tokens, settings
 from tangrad._backend_xla.array import Placement, XlaArray, deleted_message
-from tangrad._backend_xla.axes import AxisEnvironment
-from tangrad._backend_xla.calls import make_execute, wrapped
-from tangrad._backend_xla.compiler_options import explain, with_effort, with_extra
+from tangrad._backend_xla.calls import in_turns, make_execute, wrapped
+from tangrad._backend_xla.compiler_options import explain, warn_of_calls, with_effort, with_extra
 from tangrad._backend_xla.jaxlib_api import bytecode, physical_aval
-from tangrad._backend_xla.kept_calls import warn_of_calls
 from tangrad._backend_xla.lowering import Module, lower_to_module
+from tangrad._backend_xla.manual import AxisEnvironment
 from tangrad._backend_xla.mesh_words import Layout
 from tangrad._backend_xla.mlir import (
     copied_to_new_context,
@@ -22,12 +21,10 @@ from tangrad._backend_xla.mlir import (
     portable_artifact,
     read_portable_artifact,
 )
-from tangrad._backend_xla.module_contents import Contents, contents
+from tangrad._backend_xla.module_contents import Contents, contents, instruction_count, operation_count
 from tangrad._backend_xla.moving import common_placement, move, moved
 from tangrad._backend_xla.partitioned import Plan, buffers_for, key_of, load
-from tangrad._backend_xla.program_sizes import instruction_count, operation_count
 from tangrad._backend_xla.symbolic_entry import lower_with_entry
-from tangrad._backend_xla.turns import in_turns
 from tangrad.core import Array, ClosedJaxpr, Executable, Literal, NamedAxisEffect, ShapedArray, Tracer, thread
 from tangrad.core.backends import CompileOptions, chosen_device, program_shardings, types_by_shardings
 from tangrad.core.tools import from_signal_handler

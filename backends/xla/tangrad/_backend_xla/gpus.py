@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tangrad._backend_xla import jaxlib_api, jaxlib_calls
-from tangrad._backend_xla.coordination import Coordination
+from tangrad._backend_xla.jaxlib_coordination import Coordination
 from tangrad.core.backends import Logger
 
 logger = Logger(__name__)

@@ -16,18 +16,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tangrad._backend_xla.argument_attributes import (
-    Parts,
-    donation_attributes,
-    part_attributes,
-    part_count,
-    sharding_attributes,
-)
-from tangrad._backend_xla.axes import AxisEnvironment, no_axes
+from tangrad._backend_xla import mesh_words
 from tangrad._backend_xla.dimension_values import SIZE, size_value
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad._backend_xla.manual import MappedAxes, ReplicaAxes
-from tangrad._backend_xla.mesh_words import Layout, Meshes, constrained_by_type
+from tangrad._backend_xla.manual import AxisEnvironment, MappedAxes, ReplicaAxes, no_axes
+from tangrad._backend_xla.mesh_words import Layout, Meshes, Parts, constrained_by_type
 from tangrad._backend_xla.mlir import IrAttribute, IrOperation, IrType, IrValue, ir, refined
 from tangrad._backend_xla.vocabulary import Vocabulary, lowering_rules, vocabulary
 from tangrad.core import ClosedJaxpr, Effect, Jaxpr, JaxprEqn, Literal, ShapedArray, calls_rules
@@ -92,7 +85,9 @@ class Module:
         attributes = self.module.operation.attributes
         attributes["sym_name"] = self.vocabulary.string(_module_name(f"jit_{name}"))
         attributes["mhlo.num_replicas"] = self.vocabulary.integer32(axes.replica_count)
-        partitions = (parts and part_count(parts)) or axes.partition_count if layout is None else len(layout.devices)
+        partitions = (
+            (parts and mesh_words.part_count(parts)) or axes.partition_count if layout is None else len(layout.devices)
+        )
         attributes["mhlo.num_partitions"] = self.vocabulary.integer32(partitions)
         self.end = ir.InsertionPoint(self.module.body)
         self.meshes: Meshes | None = None if layout is None else Meshes(layout, self.vocabulary, self._declare)
@@ -455,11 +450,11 @@ def lower_function(
     in_types = [*sizes, *tokens, *[words.types[var.aval] for var in jaxpr.invars]]
     attributes: dict[str, Any] = {}
     if public and module.meshes is not None:
-        attributes = sharding_attributes(module.meshes, words, jaxpr, donated)
+        attributes = mesh_words.sharding_attributes(module.meshes, words, jaxpr, donated)
     elif public and module.parts is not None:
-        attributes = part_attributes(words, module.parts, donated)
+        attributes = mesh_words.part_attributes(words, module.parts, donated)
     elif any(donated):
-        attributes = donation_attributes(words, jaxpr, donated)
+        attributes = mesh_words.donation_attributes(words, jaxpr, donated)
     symbol, function = module.add_function(name, in_types, [*tokens, *out_types], attributes, public)
     block = ir.Block.create_at_start(function.regions[0], in_types, [words.unknown] * len(in_types))
     ctx = FunctionContext(module, ir.InsertionPoint(block), words.unknown, prefix, {}, {})

@@ -7,6 +7,7 @@ be called is for those to judge who read files.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -123,3 +124,19 @@ def all_operations(top: Any) -> Iterator[tuple[Any, int]]:
         for region in operation.regions:
             for block in region.blocks:
                 waiting += [(inner.operation, depth + 1) for inner in block.operations]
+
+
+# Of StableHLO's modules: what holds operations, and ends them.
+_AROUND = frozenset({"builtin.module", "func.func", "func.return", "stablehlo.return", "sdy.mesh"})
+# HLO's text has an instruction a line: `ROOT name = type opcode(...)`.
+_INSTRUCTION = re.compile(r"^ +(?:ROOT )?%?[\w.-]+ = ", re.MULTILINE)
+
+
+def operation_count(module: Any) -> int:
+    """The operations of a StableHLO module, those of its functions and loops included."""
+    return sum([operation.name not in _AROUND for operation, _ in all_operations(module.operation)])
+
+
+def instruction_count(text: str) -> int:
+    """The instructions of a program in HLO's text, those within fusions included."""
+    return len(_INSTRUCTION.findall(text))

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._backend_xla.argument_attributes import sharding_attributes
 from tangrad._backend_xla.dimension_values import SIZE, Arithmetic
 from tangrad._backend_xla.lowering import FunctionContext, Module, lower_function, ordered_effects
-from tangrad._backend_xla.mesh_words import Layout
+from tangrad._backend_xla.mesh_words import Layout, sharding_attributes
 from tangrad._backend_xla.mlir import ir
 from tangrad._backend_xla.vocabulary import lowering_rules
 from tangrad.core import ClosedJaxpr, Primitive

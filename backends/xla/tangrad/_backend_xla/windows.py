@@ -1,4 +1,4 @@
-"""Reductions over windows as StableHLO, for the lowerings of more than one platform."""
+"""Reductions over windows and convolutions as StableHLO, for the lowerings of more than one platform."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._backend_xla.helpers import fill_body
+from tangrad._backend_xla.helpers import fill_body, same_type
+from tangrad._backend_xla.mlir import IrValue, ir
+from tangrad._backend_xla.products import precision_config
+from tangrad.core import ShapedArray, dtypes
 
 if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
-    from tangrad._backend_xla.mlir import IrAttribute, IrValue
-    from tangrad.core import ShapedArray
+    from tangrad._backend_xla.mlir import IrAttribute
+    from tangrad.typing import DType
 
 
 def padding_attribute(ctx: FunctionContext, padding: Any) -> IrAttribute:
@@ -46,3 +49,70 @@ def reduce_window(
     operation = ctx.ops("stablehlo.reduce_window", types, [*operands, *initial], attributes, regions=1)
     fill_body(ctx, operation, body, [aval.dtype for aval in out_avals])
     return list(operation.results)
+
+
+def convolution(ctx: FunctionContext, lhs: IrValue, rhs: IrValue, *, precision: Any, **params: Any) -> IrValue:
+    """The lowering rule of `conv_general_dilated`."""
+    attributes = _convolution_attributes(ctx, precision, **params)
+    (left, right), out = ctx.in_avals, ctx.out_aval
+    if not dtypes.issubdtype(left.dtype, np.complexfloating):
+        return ctx.op("stablehlo.convolution", ctx.types[out], (lhs, rhs), attributes)
+    # XLA has no complex convolutions on most platforms. Three real ones make one.
+    part = dtypes.to_floating_dtype(left.dtype)
+    (a, b), (c, d) = [_parts(ctx, x, aval.update(dtype=part)) for x, aval in ((lhs, left), (rhs, right))]
+    real_out = out.update(dtype=dtypes.to_floating_dtype(out.dtype))
+
+    def convolve(x: IrValue, y: IrValue) -> IrValue:
+        return ctx.op("stablehlo.convolution", ctx.types[real_out], (x, y), attributes)
+
+    first = convolve(same_type(ctx, "stablehlo.add", a, b), c)
+    second = convolve(a, same_type(ctx, "stablehlo.subtract", d, c))
+    third = convolve(b, same_type(ctx, "stablehlo.add", c, d))
+    real, imag = same_type(ctx, "stablehlo.subtract", first, third), same_type(ctx, "stablehlo.add", first, second)
+    return ctx.op("stablehlo.complex", ctx.types[out], (real, imag))
+
+
+def _parts(ctx: FunctionContext, x: IrValue, aval: ShapedArray) -> list[IrValue]:
+    return [ctx.op(name, ctx.types[aval], (x,)) for name in ("stablehlo.real", "stablehlo.imag")]
+
+
+def _convolution_attributes(
+    ctx: FunctionContext,
+    precision: Any,
+    *,
+    window_strides: tuple[int, ...],
+    padding: Any,
+    lhs_dilation: tuple[int, ...],
+    rhs_dilation: tuple[int, ...],
+    dimension_numbers: Any,
+    feature_group_count: int,
+    batch_group_count: int,
+    preferred_element_type: DType | None,
+) -> dict[str, Any]:
+    words = ctx.vocabulary
+    return {
+        "window_strides": words.integers(window_strides),
+        "padding": padding_attribute(ctx, padding),
+        "lhs_dilation": words.integers(lhs_dilation),
+        "rhs_dilation": words.integers(rhs_dilation),
+        "window_reversal": words.booleans((False,) * len(window_strides)),
+        "dimension_numbers": words.made(("convolution", dimension_numbers), _dimension_numbers(dimension_numbers)),
+        "feature_group_count": words.integer(feature_group_count),
+        "batch_group_count": words.integer(batch_group_count),
+        "precision_config": precision_config(ctx, precision),
+    }
+
+
+def _dimension_numbers(numbers: Any) -> Any:
+    """Maker of the attribute, which writes down each array: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
+
+    def letters(spec: Sequence[int], batch: str, feature: str) -> str:
+        names = [batch, feature, *map(str, range(len(spec) - 2))]
+        return f"[{', '.join([names[spec.index(dimension)] for dimension in range(len(spec))])}]"
+
+    def make(context: Any) -> Any:
+        lhs, rhs, out = numbers
+        text = f"{letters(lhs, 'b', 'f')}x{letters(rhs, 'o', 'i')}->{letters(out, 'b', 'f')}"
+        return ir.Attribute.parse(f"#stablehlo.conv<{text}>", context)
+
+    return make

@@ -12,7 +12,7 @@ from tangrad.core import public_package
 def public_modules(package: str, table: Mapping[str, str]) -> None:
     """Make modules below `package`, which calls this when it is imported: `table` has their names, with what each is.
 
-    There is no file of them. Whoever imports one imports `package` first, and finds it made. `tools/generate_api.py`
+    There is no file of them. An import of one imports `package` first, and finds it made. `tools/generate_api.py`
     reads the table, which has to be a literal, and writes a stub of each.
     """
     above = sys.modules[package]

@@ -25,7 +25,7 @@ _public_modules(
         "stats": "Statistics as in `scipy.stats`.",
         "stats.bernoulli": "The distribution of Bernoulli: 1 with the probability p, else 0.",
         "stats.beta": "The beta distribution.",
-        "stats.betabinom": "The beta-binomial distribution: binomial, the probability of success of a beta distribution.",
+        "stats.betabinom": "The beta-binomial distribution: binomial, its probability of a beta distribution.",
         "stats.binom": "The binomial distribution.",
         "stats.cauchy": "The distribution of Cauchy.",
         "stats.chi2": "The chi-squared distribution, which is the gamma distribution of half the degrees of freedom.",

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._backend_xla.convolutions import convolution
 from tangrad._backend_xla.dimension_values import has_symbolic
+from tangrad._backend_xla.windows import convolution
 from tangrad.core import RuleSet, dtypes, literal, trace_to_closed_jaxpr
 from tangrad.extend import lax
 from tangrad.extend.lax import conv_general_dilated_p

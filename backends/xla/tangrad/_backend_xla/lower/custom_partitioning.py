@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from tangrad._backend_xla import failures, jaxlib_calls
-from tangrad._backend_xla.axes import AxisEnvironment
 from tangrad._backend_xla.jaxlib_api import HloSharding
 from tangrad._backend_xla.lowering import Module, lower_function
-from tangrad._backend_xla.manual import ManualAxes
+from tangrad._backend_xla.manual import AxisEnvironment, ManualAxes
 from tangrad._backend_xla.mlir import bytecode
 from tangrad._backend_xla.sharded import hlo_sharding
 from tangrad.core import ClosedJaxpr, RuleSet, decomposition_jaxpr

@@ -22,6 +22,7 @@ from tangrad._backend_xla.helpers import (
 )
 from tangrad.core import RuleSet, ShapedArray, dtypes
 from tangrad.extend import lax as p
+from tangrad.extend.lax import device_put_p
 
 if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
@@ -145,3 +146,7 @@ def _pad(
     mask = pad(ctx, mask, scalar(ctx, False, BOOL), ShapedArray(physical.shape, BOOL), config)
     inner = tuple(range(len(out.shape), len(physical.shape)))
     return select(ctx, mask, padded, broadcast(ctx, value, physical, inner), physical)
+
+
+placement = RuleSet("lower.xla", api=1)  # nothing moves within a program, which runs in one place
+placement.table({device_put_p: lambda ctx, x, *, target: x})

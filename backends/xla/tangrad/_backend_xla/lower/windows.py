@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._backend_xla.convolutions import convolution
 from tangrad._backend_xla.helpers import (
     accumulate,
     compare,
@@ -19,7 +18,7 @@ from tangrad._backend_xla.helpers import (
     scalar,
     select,
 )
-from tangrad._backend_xla.windows import padding_attribute, reduce_window
+from tangrad._backend_xla.windows import convolution, padding_attribute, reduce_window
 from tangrad.core import ClosedJaxpr, Primitive, RuleSet, ShapedArray
 from tangrad.extend import lax as p
 from tangrad.extend.lax import ge_p, greatest, least, zero

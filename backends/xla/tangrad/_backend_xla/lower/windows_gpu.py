@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad._backend_xla import jaxlib_api
-from tangrad._backend_xla.gpu_libraries import rules_for_gpus
 from tangrad._backend_xla.helpers import compare, full, same_type, scalar, select
+from tangrad._backend_xla.library_functions import rules_for_gpus
 from tangrad._backend_xla.windows import reduce_window
 from tangrad.core import Primitive, ShapedArray, dtypes
 from tangrad.extend import lax as p

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tangrad._backend_xla import decompositions as d
+from tangrad._backend_xla import matrices as d
 from tangrad._backend_xla.helpers import custom_call, full, iota
 from tangrad.core import RuleSet
 from tangrad.extend import lax
