@@ -16,7 +16,7 @@ from tangrad import enable_x64, lax
 from tangrad._collectives.named_axes import subst_axis_names
 from tangrad._sharding.samples import samples as of_constraints
 from tangrad._sharding.samples import shard_map_samples as of_sharded_maps
-from tangrad._xmap.samples import samples as of_mapped_programs
+from tangrad._sharding.xmap.samples import samples as of_mapped_programs
 from tangrad.batching import AxisInfo
 from tangrad.conformance import Sample, check
 from tangrad.core import Primitive, RuleSet, find_primitive, register

@@ -318,7 +318,7 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding "
         "sharding.ShardingTypeError sharding.SingleDeviceSharding sharding.UnreducedKind sharding.auto_axes "
         "sharding.explicit_axes sharding.get_abstract_mesh sharding.get_mesh sharding.inspect_array_sharding "
-        "sharding.reshard sharding.set_mesh sharding.use_abstract_mesh sharding.use_mesh smap soft_pmap"
+        "sharding.reshard sharding.set_mesh sharding.use_abstract_mesh sharding.use_mesh smap soft_pmap xmap"
     ),
     "tangrad-sparse": (
         "experimental.sparse.BCOO experimental.sparse.BCSR experimental.sparse.COO experimental.sparse.CSC "
@@ -346,7 +346,6 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "export.InconclusiveDimensionOperation export.SymbolicScope export.is_symbolic_dim export.symbolic_args_specs "
         "export.symbolic_dim_bounds export.symbolic_shape"
     ),
-    "tangrad-xmap": "xmap",
 }
 
 MODULES: dict[str, str] = {  # distribution: the tops of its tree
@@ -387,12 +386,12 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
         "tangrad.scipy"
     ),
     "tangrad-sharding": (
-        "tangrad._sharding tangrad.experimental.custom_partitioning tangrad.experimental.mesh_utils "
-        "tangrad.experimental.pjit tangrad.experimental.shard_map tangrad.extend.sharding tangrad.sharding"
+        "tangrad._sharding tangrad.experimental.custom_partitioning tangrad.experimental.maps "
+        "tangrad.experimental.mesh_utils tangrad.experimental.pjit tangrad.experimental.shard_map "
+        "tangrad.extend.sharding tangrad.sharding"
     ),
     "tangrad-sparse": "tangrad._sparse tangrad.experimental.sparse",
     "tangrad-symbolic": "tangrad._symbolic tangrad.export tangrad.extend.symbolic",
-    "tangrad-xmap": "tangrad._xmap tangrad.experimental.maps",
 }
 
 FAMILIES: dict[str, str] = {  # distribution: families of primitives
@@ -415,9 +414,8 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-pallas": "pallas",
     "tangrad-random": "random",
     "tangrad-references": "references",
-    "tangrad-sharding": "custom_partitioning shard_map sharding",
+    "tangrad-sharding": "custom_partitioning shard_map sharding xmapping",
     "tangrad-symbolic": "dimensions",
-    "tangrad-xmap": "xmapping",
 }
 
 RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
@@ -466,8 +464,7 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-random": (
         "debug_key_reuse default_prng_impl enable_custom_prng legacy_prng_key random_seed_offset threefry_partitionable"
     ),
-    "tangrad-sharding": "mesh",
-    "tangrad-xmap": "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual serial_loops",
+    "tangrad-sharding": "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual mesh serial_loops",
 }
 
 SETTING_NAMES: dict[str, str] = {  # distribution: how other libraries' names of settings begin
@@ -489,6 +486,6 @@ USUAL: dict[str, str] = {  # distribution: those that it brings
     "tangrad": (
         "tangrad-autodiff tangrad-backend-numpy tangrad-batching tangrad-collectives tangrad-console tangrad-core "
         "tangrad-custom-rules tangrad-debug tangrad-fft tangrad-jit tangrad-lax tangrad-nn tangrad-numpy "
-        "tangrad-random tangrad-sharding tangrad-symbolic tangrad-xmap"
+        "tangrad-random tangrad-sharding tangrad-symbolic"
     ),
 }

@@ -1,3 +1,3 @@
 """Functions of values with named axes, and where these axes live. This file only hands names on."""
 
-from tangrad._xmap.primitives import xmap_p as xmap_p
+from tangrad._sharding.xmap.primitives import xmap_p as xmap_p

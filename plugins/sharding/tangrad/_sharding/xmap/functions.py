@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from tangrad import tree
-from tangrad._xmap.indices import check_looped
-from tangrad._xmap.placement import partition_of
-from tangrad._xmap.primitives import in_scope, without_axes, xmap_p
-from tangrad._xmap.resources import (
+from tangrad._sharding.xmap.indices import check_looped
+from tangrad._sharding.xmap.placement import partition_of
+from tangrad._sharding.xmap.primitives import in_scope, without_axes, xmap_p
+from tangrad._sharding.xmap.resources import (
     REPLICATED,
     Assigned,
     check_divides,
@@ -21,8 +21,8 @@ from tangrad._xmap.resources import (
     resolve,
     tracing_for,
 )
-from tangrad._xmap.specs import Positions, SpecTree
-from tangrad._xmap.variation import check_clashes, named, picture, varying_results
+from tangrad._sharding.xmap.specs import Positions, SpecTree
+from tangrad._sharding.xmap.variation import check_clashes, named, picture, varying_results
 from tangrad.core import (
     EVAL_TRACE,
     Array,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tangrad._xmap.placement import evaluate_mapped
-from tangrad._xmap.specs import Positions
+from tangrad._sharding.xmap.placement import evaluate_mapped
+from tangrad._sharding.xmap.specs import Positions
 from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, ShapedArray, Sharding, holding, thread
 from tangrad.core.caches import weak_key
 from tangrad.core.programs import backend_of, program_for, to_arrays

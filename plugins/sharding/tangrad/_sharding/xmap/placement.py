@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tangrad._xmap.indices import with_given_indices
-from tangrad._xmap.levels import Axis, Mapping, Places, placed
-from tangrad._xmap.resources import REPLICATED, SPMD, Assigned
-from tangrad._xmap.specs import Positions
+from tangrad._sharding.xmap.indices import with_given_indices
+from tangrad._sharding.xmap.levels import Axis, Mapping, Places, placed
+from tangrad._sharding.xmap.resources import REPLICATED, SPMD, Assigned
+from tangrad._sharding.xmap.specs import Positions
 from tangrad.core import ClosedJaxpr, ShapedArray, as_operand
 from tangrad.extend.collectives import Substitution, all_gather, axis_index, psum, subst_axis_names
 from tangrad.extend.lax import dynamic_slice_in_dim
