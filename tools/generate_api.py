@@ -60,16 +60,23 @@ def names_by_distribution(parts: Iterable[Distribution], group: str) -> dict[str
 
 
 def tops(modules: dict[str, str]) -> dict[str, list[str]]:
-    """Return distribution -> the highest of its modules: those whose parent package is not its own.
+    """Return distribution -> the highest of its modules and folders: those whose parent package is not its own.
 
     Core is left out: it is present wherever its catalogue is.
     """
-    result: dict[str, list[str]] = defaultdict(list)
-    for module, distribution in sorted(modules.items()):
-        parent = module.rpartition(".")[0]
-        if distribution != "tangrad-core" and modules.get(parent) != distribution:
-            result[distribution].append(module)
-    return dict(sorted(result.items()))
+    result: dict[str, set[str]] = defaultdict(set)
+    for module, distribution in modules.items():
+        if distribution != "tangrad-core":
+            result[distribution].add(_top(module, distribution, modules))
+    return {distribution: sorted(found) for distribution, found in sorted(result.items())}
+
+
+def _top(module: str, distribution: str, modules: dict[str, str]) -> str:
+    """The highest package above a module that is no other distribution's; a folder without `__init__` is nobody's."""
+    parent = module.rpartition(".")[0]
+    return (
+        _top(parent, distribution, modules) if parent and modules.get(parent, distribution) == distribution else module
+    )
 
 
 def usual_distributions() -> list[str]:

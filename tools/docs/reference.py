@@ -66,6 +66,23 @@ PLAIN_PACKAGES = (
     "tangrad.conformance",
     "tangrad.nn.initializers",
 )
+# Groups of names whose modules stand in a folder.
+FOLDERS = {
+    "tangrad._lax.contractions": "Products of arrays that are summed over shared dimensions: `dot_general`.",
+    "tangrad._lax.control_flow": "Control flow inside programs: conditionals, loops, scans.",
+    "tangrad._lax.decompositions": "Decompositions of matrices and solutions of linear systems, as primitives.",
+    "tangrad._lax.elementwise": "Arithmetic, comparisons, bits, transcendental functions, selection, conversions.",
+    "tangrad._lax.indexing": "Gathering slices from arrays and scattering updates into them.",
+    "tangrad._lax.linalg": "Factorisations of matrices and triangular systems.",
+    "tangrad._lax.placement": "Moving arrays between devices.",
+    "tangrad._lax.reductions": "Primitives that combine the elements along axes into one, or into running totals.",
+    "tangrad._lax.sorting": "Primitives that put elements in order.",
+    "tangrad._lax.special": "Special functions: error functions, the gamma family, incomplete gamma and beta, Bessel.",
+    "tangrad._lax.structure": "Primitives that move elements about without computing with them: broadcast, reshape, …",
+    "tangrad._lax.windows": "Sliding windows: convolutions, reductions over windows, and what their derivatives need.",
+    "tangrad._random.distributions": "The distributions: what is drawn from keys.",
+    "tangrad._scipy.special_functions": "The functions of `tangrad.scipy.special`.",
+}
 IN_OTHER_SECTIONS = {"tangrad.tree_util": "tangrad.tree"}
 # What a module says of itself as a file, in its first paragraph.
 ASIDE = re.compile(r"\s*\b(This file only|The public names are|Each file holds)[^.]*\.(?:[^.\s][^.]*\.)*(?=\s|$)")
@@ -201,7 +218,8 @@ def _description(part: Distribution) -> str:
 def _first_paragraph(module: str) -> str:
     if not module:
         return "Further names"
-    text = COMPOSED.sub("", importlib.import_module(module).__doc__ or module).split("\n\n")[0]
+    text = FOLDERS.get(module) or importlib.import_module(module).__doc__ or module
+    text = COMPOSED.sub("", text).split("\n\n")[0]
     return ASIDE.sub("", " ".join(text.split()))
 
 

@@ -1,1 +1,0 @@
-"""The NumPy backend. This file only hands names on."""

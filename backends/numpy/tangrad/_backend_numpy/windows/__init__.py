@@ -1,1 +1,0 @@
-"""Convolutions and reductions over windows in NumPy, for one signature each."""

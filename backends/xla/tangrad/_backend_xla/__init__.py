@@ -1,1 +1,0 @@
-"""The XLA backend. This file only hands names on."""

@@ -1,1 +1,0 @@
-"""Lowering rules, a file a family, found through entry points of group `tangrad.rules.lower.xla`, never imported."""

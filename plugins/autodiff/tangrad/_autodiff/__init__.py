@@ -1,1 +1,0 @@
-"""What `tangrad.autodiff` is made of: modules for this distribution alone."""

@@ -1,1 +1,0 @@
-"""What `tangrad.batching` is made of: modules for this distribution alone."""

@@ -1,1 +1,0 @@
-"""What `tangrad.compat` is made of: modules for this distribution alone."""

@@ -1,1 +1,0 @@
-"""What `tangrad.conformance` is made of: modules for this distribution alone."""

@@ -1,1 +1,0 @@
-"""Programs as StableHLO: exporting, calling, writing and reading them."""

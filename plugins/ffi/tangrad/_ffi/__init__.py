@@ -1,1 +1,0 @@
-"""What `tangrad.ffi` is made of: modules for this distribution alone."""

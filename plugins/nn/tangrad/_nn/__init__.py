@@ -1,1 +1,0 @@
-"""What `tangrad.nn` is made of: modules for this distribution alone."""

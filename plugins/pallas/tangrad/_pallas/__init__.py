@@ -1,1 +1,0 @@
-"""tangrad-pallas: kernels in Python, in interpreted form."""

@@ -1,1 +1,0 @@
-"""References: mutable cells over arrays, in programs turned into values that control flow carries along."""

@@ -1,1 +1,0 @@
-"""What `tangrad.runtime` is made of: modules for this distribution alone."""

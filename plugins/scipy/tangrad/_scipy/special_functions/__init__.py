@@ -1,1 +1,0 @@
-"""The functions of `tangrad.scipy.special`; a file for each group."""

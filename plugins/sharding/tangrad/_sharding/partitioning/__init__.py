@@ -1,1 +1,0 @@
-"""Functions that say themselves how they are divided over devices: `experimental.custom_partitioning`."""

@@ -1,1 +1,0 @@
-"""Collectives: what the examples along mapped axes compute together, by the names of these axes."""

@@ -1,1 +1,0 @@
-"""What `tangrad.lax` is made of: modules for this distribution alone."""

@@ -1,1 +1,0 @@
-"""Control flow inside programs: conditionals, loops, scans. The public names are those of `tangrad.lax`."""

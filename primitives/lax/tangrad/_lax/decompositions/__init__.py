@@ -1,1 +1,0 @@
-"""Decompositions of matrices and solutions of linear systems, as primitives."""

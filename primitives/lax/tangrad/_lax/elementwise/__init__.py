@@ -1,1 +1,0 @@
-"""Arithmetic, comparisons, bits, transcendental functions, rounding, complex parts, selection and conversions."""

@@ -1,1 +1,0 @@
-"""Gathering slices from arrays and scattering updates into them. This file only names the family."""

@@ -1,1 +1,0 @@
-"""Moving arrays between devices. This file only names the family."""

@@ -1,1 +1,0 @@
-"""Primitives that combine the elements along axes into one, or into running totals."""

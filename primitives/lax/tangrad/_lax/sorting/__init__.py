@@ -1,1 +1,0 @@
-"""Primitives that put elements in order."""

@@ -1,1 +1,0 @@
-"""What `tangrad.random` is made of: modules for this distribution alone."""
