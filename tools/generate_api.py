@@ -72,7 +72,7 @@ def tops(modules: dict[str, str]) -> dict[str, list[str]]:
 
 
 def _top(module: str, distribution: str, modules: dict[str, str]) -> str:
-    """The highest package above a module that is no other distribution's; a folder without `__init__` is nobody's."""
+    """The highest package above a module that is no other distribution's; a folder without `__init__` has no owner."""
     parent = module.rpartition(".")[0]
     return (
         _top(parent, distribution, modules) if parent and modules.get(parent, distribution) == distribution else module

@@ -7,24 +7,26 @@ imported again, and how many were.
 
 import importlib
 import os
-import pkgutil
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import tangrad
 
 warnings.simplefilter("error")
 
 
-def modules(path: list[str], prefix: str) -> Iterator[str]:
-    """The names of all modules below a package, its own entry to the command line left out."""
-    for found in pkgutil.iter_modules(path, prefix):
-        if found.ispkg:
-            package = importlib.import_module(found.name)
-            yield from modules(list(package.__path__), found.name + ".")
-        if not found.name.endswith("__main__"):
-            yield found.name
+def modules(folders: list[str]) -> Iterator[str]:
+    """The names of all modules below the folders of the package, its own entry to the command line left out."""
+    for folder in map(Path, folders):
+        for path in sorted(folder.rglob("*.py")):
+            parts = path.relative_to(folder.parent).with_suffix("").parts
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            if parts[-1] == "__init__":
+                importlib.import_module(name)
+            if name != "tangrad" and parts[-1] != "__main__":
+                yield name
 
 
 def problem(name: str) -> str | None:
@@ -56,7 +58,7 @@ def in_fork(name: str) -> str:
 
 def main(prefixes: list[str]) -> int:
     tried = failed = 0
-    for name in [*modules(list(tangrad.__path__), "tangrad.")]:
+    for name in [*modules(list(tangrad.__path__))]:
         if name.startswith(tuple(prefixes or [""])):
             said = in_fork(name)
             tried, failed = tried + (said == "''"), failed + (said not in ("''", "None"))
