@@ -162,6 +162,18 @@ PROGRAMS = {
         "f = lambda x: (debug.inspect_array_sharding(x, callback=seen.append), lax.sin(x))[1]\n"
         "equal(tangrad.jit(f)(0.0), 0)\nassert seen[0].num_devices == 1",
     ),
+    **{
+        f"experimental.{name}": f"{FAMILY}from tangrad.experimental import {name.partition('.')[0]} as hints\n"
+        f"equal(tangrad.jit({call})(1.0), 2)"
+        for name, call in (
+            ("compute_on.compute_on", "hints.compute_on(double, compute_type='device_host')"),
+            ("xla_metadata.fuse_limit", "hints.fuse_limit()(double)"),
+            ("xla_metadata.must_fuse_call", "hints.must_fuse_call('1')(double)"),
+            ("xla_metadata.set_xla_metadata", "hints.set_xla_metadata(a=1)(double)"),
+            ("xla_metadata.xla_metadata_call", "hints.xla_metadata_call(double, a=1)"),
+            ("xla_metadata.xla_metadata_call2", "hints.xla_metadata_call2(double, {'a': 1})"),
+        )
+    },
     "experimental.custom_partitioning.custom_partitioning": LAX
     + "from tangrad.experimental.custom_partitioning import custom_partitioning\n"
     "f = custom_partitioning(lax.sin)\n"

@@ -28,7 +28,6 @@ from tangrad.core.backends import AbstractToken
 
 _create = ir.Operation.create
 Attributes: TypeAlias = dict[str, IrAttribute] | None
-_KEPT = '{inlineable = "false"}'  # XLA's inliner leaves such calls
 
 
 class Module:
@@ -318,18 +317,17 @@ class FunctionContext:
         self.eqn, self.location = eqn, location
         return outs
 
-    def call(self, closed: ClosedJaxpr, operands: Sequence[IrValue], name: str, kept: bool = False) -> list[IrValue]:
+    def call(self, closed: ClosedJaxpr, operands: Sequence[IrValue], name: str, hints: Any = None) -> list[IrValue]:
         """Call a jaxpr as a function of the module, which has it once however often it is called; its results.
 
-        `kept`: whether XLA is to keep the call, or else may put the steps in its place.
+        `hints`: a dictionary attribute for XLA, such as that it is to keep the call.
         """
         symbol = self.lower_jaxpr_as_function(closed, name)
         effects = ordered_effects(closed.jaxpr)
         words = self.vocabulary
         attributes = {"callee": ir.FlatSymbolRefAttr.get(symbol, words.context)}
-        if kept:
-            attributes["mhlo.frontend_attributes"] = words.parsed(_KEPT)
-            self.module.kept_calls += 1
+        if hints is not None:
+            attributes["mhlo.frontend_attributes"] = hints
         operation = self.ops(
             "func.call",
             [words.token] * len(effects) + [self.types[aval] for aval in closed.out_avals],

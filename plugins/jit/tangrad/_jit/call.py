@@ -19,6 +19,7 @@ from tangrad.core import (
     Backend,
     ClosedJaxpr,
     Device,
+    Jaxpr,
     ShapedArray,
     Sharding,
     Tracer,
@@ -307,13 +308,18 @@ def trace_call(fun: Callable[..., Any], call: Call, name: str, avals: Sequence[A
 
     types = [leaf.aval for leaf in call.leaves] if avals is None else avals
     jaxpr, consts = trace_to_jaxpr(flat, types, name)
-    if any([isinstance(const, Tracer) for const in consts]):
-        outer, inner = [c for c in consts if isinstance(c, Tracer)], [c for c in consts if not isinstance(c, Tracer)]
-        outer_vars = [v for v, c in zip(jaxpr.constvars, consts, strict=True) if isinstance(c, Tracer)]
-        inner_vars = [v for v, c in zip(jaxpr.constvars, consts, strict=True) if not isinstance(c, Tracer)]
-        lifted = closed_over_as_arguments(jaxpr.replace(constvars=outer_vars)).replace(constvars=inner_vars)
-        return Traced(ClosedJaxpr(lifted, inner), outer, out_tree[0])
-    return Traced(ClosedJaxpr(jaxpr, consts), [], out_tree[0])
+    return Traced(*with_operands(jaxpr, consts), out_tree[0])
+
+
+def with_operands(jaxpr: Jaxpr, consts: Sequence[Any]) -> tuple[ClosedJaxpr, list[Any]]:
+    """A program whose first operands are the values of outer transformations that it closed over; and these values."""
+    if not any([isinstance(const, Tracer) for const in consts]):
+        return ClosedJaxpr(jaxpr, consts), []
+    outer, inner = [c for c in consts if isinstance(c, Tracer)], [c for c in consts if not isinstance(c, Tracer)]
+    outer_vars = [v for v, c in zip(jaxpr.constvars, consts, strict=True) if isinstance(c, Tracer)]
+    inner_vars = [v for v, c in zip(jaxpr.constvars, consts, strict=True) if not isinstance(c, Tracer)]
+    lifted = closed_over_as_arguments(jaxpr.replace(constvars=outer_vars)).replace(constvars=inner_vars)
+    return ClosedJaxpr(lifted, inner), outer
 
 
 def why_new(key: tuple[Any, ...], known: Sequence[tuple[Any, ...]]) -> str:

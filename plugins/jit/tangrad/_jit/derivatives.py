@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tangrad._jit.primitives import jit_p
+from tangrad._jit.primitives import hinted_p, jit_p, tagged_p
 from tangrad.autodiff import (
     Linear,
     Linearized,
@@ -18,10 +18,10 @@ from tangrad.autodiff import (
     symbolic_zeros,
     transpose_jaxpr,
 )
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Primitive, RuleSet, Var
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value, Values
+    from tangrad.typing import Params, Value, Values
 
 
 jvp = RuleSet("jvp", api=1)
@@ -29,65 +29,78 @@ linearize = RuleSet("linearize", api=1)
 partial_eval = RuleSet("partial_eval", api=1)
 
 
-@jvp.rule(jit_p)
-@symbolic_zeros
-def _(primals: Values, tangents: tuple[Value | Zero, ...], *, jaxpr: ClosedJaxpr, name: str) -> Any:
-    nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
-    program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
-    given = [tangent for tangent in tangents if type(tangent) is not Zero]
-    results = jit_p.bind(*primals, *given, jaxpr=program, name=f"jvp_{name}")
-    count = len(jaxpr.out_avals)
-    outs, rest = results[:count], iter(results[count:])
-    return outs, tuple([next(rest) if has else Zero.of(out) for out, has in zip(outs, nonzero_out, strict=True)])
+transpose = RuleSet("transpose", api=1)
+
+# A value with attributes is the value; so are its tangents, and the operations that make them have none.
+jvp.form("linear", tagged_p)
+transpose.form("linear", tagged_p, using=[lambda cotangent, aval, *, attributes: cotangent])
 
 
-@linearize.rule(jit_p)
-def _(primals: Values, active: Any, *, jaxpr: ClosedJaxpr, name: str) -> Any:
-    program = linearize_jaxpr(jaxpr, active)
-    outs = jit_p.bind(*primals, jaxpr=program.primal, name=name)
-    primals_out, residuals = program.split(primals, outs)
-    return Linearized(tuple(primals_out), tuple(residuals), _as_call(program.linear, name), program.nonzero)
+def _derived(params: Params) -> Params:
+    """The further parameters of a call of what is derived from a program."""
+    return {**params, "attributes": params["derived"]} if params else params
 
 
-def _as_call(linear: ClosedJaxpr, name: str) -> ClosedJaxpr:
+def _rules_of(primitive: Primitive) -> None:
+    """Register the rules of a call with the parameters `jaxpr`, `name`, and others that calls of derivatives share."""
+
+    @jvp.rule(primitive)
+    @symbolic_zeros
+    def _(primals: Values, tangents: tuple[Value | Zero, ...], *, jaxpr: ClosedJaxpr, name: str, **params: Any) -> Any:
+        nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
+        program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
+        given = [tangent for tangent in tangents if type(tangent) is not Zero]
+        results = primitive.bind(*primals, *given, jaxpr=program, name=f"jvp_{name}", **params)
+        count = len(jaxpr.out_avals)
+        outs, rest = results[:count], iter(results[count:])
+        return outs, tuple([next(rest) if has else Zero.of(out) for out, has in zip(outs, nonzero_out, strict=True)])
+
+    @linearize.rule(primitive)
+    def _linearized(primals: Values, active: Any, *, jaxpr: ClosedJaxpr, name: str, **params: Any) -> Any:
+        program = linearize_jaxpr(jaxpr, active)
+        outs = primitive.bind(*primals, jaxpr=program.primal, name=name, **params)
+        primals_out, residuals = program.split(primals, outs)
+        linear = _as_call(primitive, program.linear, name, _derived(params))
+        return Linearized(tuple(primals_out), tuple(residuals), linear, program.nonzero)
+
+    @partial_eval.rule(primitive)
+    def _known(known: Any, args: Values, *, jaxpr: ClosedJaxpr, name: str, **params: Any) -> Any:
+        if is_marked_linear(jaxpr):
+            return None
+        program = partial_eval_jaxpr(jaxpr, known)
+        if not any(program.out_known):
+            return None
+        given = [arg for arg, is_known in zip(args, known, strict=True) if is_known]
+        results = primitive.bind(*given, jaxpr=program.known, name=name, **params)
+        known_outs, residuals = program.split(given, results)
+        if all(program.out_known):
+            return PartialEval(known_outs, (), None)
+        (call,) = _as_call(primitive, program.unknown, name, params).eqns
+        return PartialEval(known_outs, residuals, call)
+
+    @transpose.rule(primitive)
+    @symbolic_zeros
+    def _transposed(
+        cotangents: tuple[Value | Zero, ...], *args: Value | Linear, jaxpr: ClosedJaxpr, name: str, **params: Any
+    ) -> tuple[Value | None, ...]:
+        linear = tuple([is_linear(arg) for arg in args])
+        given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
+        program, nonzero = transpose_jaxpr(jaxpr, linear, given)
+        known = [arg for arg in args if not is_linear(arg)]
+        nonzero_cts = [ct for ct in cotangents if type(ct) is not Zero]
+        results = primitive.bind(*known, *nonzero_cts, jaxpr=program, name=f"transpose_{name}", **_derived(params))
+        found = iter(results)
+        per_unknown = iter([next(found) if has else None for has in nonzero])
+        return tuple([next(per_unknown) if is_unknown else None for is_unknown in linear])
+
+
+def _as_call(primitive: Primitive, linear: ClosedJaxpr, name: str, params: Params) -> ClosedJaxpr:
     """A program of one equation, which calls `linear`: the tape then holds one equation for the whole call."""
     inputs = [Var(aval) for aval in linear.in_avals]
     outputs = [Var(aval) for aval in linear.out_avals]
-    call = JaxprEqn(jit_p, inputs, outputs, {"jaxpr": linear, "name": name}, linear.effects)
+    call = JaxprEqn(primitive, inputs, outputs, {"jaxpr": linear, "name": name, **params}, linear.effects)
     return ClosedJaxpr(Jaxpr([], inputs, outputs, [call]))
 
 
-@partial_eval.rule(jit_p)
-def _(known: Any, args: Values, *, jaxpr: ClosedJaxpr, name: str) -> Any:
-    if is_marked_linear(jaxpr):
-        return None
-    program = partial_eval_jaxpr(jaxpr, known)
-    if not any(program.out_known):
-        return None
-    given = [arg for arg, is_known in zip(args, known, strict=True) if is_known]
-    results = jit_p.bind(*given, jaxpr=program.known, name=name)
-    known_outs, residuals = program.split(given, results)
-    if all(program.out_known):
-        return PartialEval(known_outs, (), None)
-    (call,) = _as_call(program.unknown, name).eqns
-    return PartialEval(known_outs, residuals, call)
-
-
-transpose = RuleSet("transpose", api=1)
-
-
-@transpose.rule(jit_p)
-@symbolic_zeros
-def _(
-    cotangents: tuple[Value | Zero, ...], *args: Value | Linear, jaxpr: ClosedJaxpr, name: str
-) -> tuple[Value | None, ...]:
-    linear = tuple([is_linear(arg) for arg in args])
-    given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
-    program, nonzero = transpose_jaxpr(jaxpr, linear, given)
-    known = [arg for arg in args if not is_linear(arg)]
-    results = jit_p.bind(
-        *known, *[ct for ct in cotangents if type(ct) is not Zero], jaxpr=program, name=f"transpose_{name}"
-    )
-    found = iter(results)
-    per_unknown = iter([next(found) if has else None for has in nonzero])
-    return tuple([next(per_unknown) if is_unknown else None for is_unknown in linear])
+_rules_of(jit_p)
+_rules_of(hinted_p)

@@ -1,4 +1,5 @@
-"""The primitives that stand for calls inside another program: of a jitted function, and of a repeated region."""
+"""The primitives that stand for calls inside another program: of a jitted function, of one with attributes for the
+compiler, and of a repeated region."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tangrad.core import ClosedJaxpr, PrimitiveSet, ShapedArray, as_array, eval_jaxpr
 from tangrad.core.programs import backend_of, check_results, program_for, to_arrays
 from tangrad.core.settings import is_checking_values
+from tangrad.core.transformations import one_equation
 
 if TYPE_CHECKING:
     from tangrad.typing import Params, Values
@@ -40,6 +42,49 @@ def jit_p(*avals: ShapedArray, jaxpr: ClosedJaxpr, name: str) -> tuple[ShapedArr
     return tuple(jaxpr.out_avals)
 
 
+def _run_hinted(args: Values, params: Params) -> Values:
+    """Outside of programs: as a compiled program of one equation, for the compiler to see the attributes."""
+    if is_checking_values():
+        return run_jaxpr(args, params)
+    backend = backend_of(args)
+    arrays = to_arrays(backend, args)
+    jaxpr, avals = params["jaxpr"], tuple([array.aval for array in arrays])
+
+    def alone() -> ClosedJaxpr:
+        # A copy of the program: what is remembered with it must not keep it alive.
+        return one_equation(hinted_p, avals, {**params, "jaxpr": ClosedJaxpr(jaxpr.jaxpr, jaxpr.consts)})
+
+    key = avals, params["attributes"]
+    program = program_for(
+        jaxpr, backend, params["name"], key=key, make=alone, keep_unused=True, places=backend.places(arrays)
+    )
+    return tuple(program.execute(arrays))
+
+
+def _inline(*args: Any, jaxpr: ClosedJaxpr, **_: object) -> tuple[Any, ...]:
+    """For backends and transformations without a rule of their own: the steps."""
+    return tuple(eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args))
+
+
+Attributes = tuple[tuple[str, str], ...]  # pairs of a name and a text, by name
+
+
+@jit.primitive(
+    name="hinted", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=_run_hinted, decompose=_inline
+)
+def hinted_p(
+    *avals: ShapedArray, jaxpr: ClosedJaxpr, name: str, attributes: Attributes, derived: Attributes
+) -> tuple[ShapedArray, ...]:
+    """A call of the program `jaxpr`, with attributes for the compiler; `derived` are those of its derivative."""
+    return tuple(jaxpr.out_avals)
+
+
+@jit.primitive(name="tagged", evaluate=lambda args, params: as_array(args[0]))
+def tagged_p(x: ShapedArray, *, attributes: Attributes) -> ShapedArray:
+    """The same value; the operation that makes it has attributes for the compiler."""
+    return x
+
+
 regions = PrimitiveSet("regions", api=1)
 
 
@@ -48,11 +93,6 @@ def _evaluate(args: Values, params: Params) -> tuple[Any, ...]:
     jaxpr = params["jaxpr"]
     outs = check_results(lambda: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args), f"the region {params['name']!r}")
     return tuple([as_array(out) for out in outs])
-
-
-def _inline(*args: Any, jaxpr: ClosedJaxpr, name: str) -> tuple[Any, ...]:
-    """For backends and transformations without a rule of their own: the steps."""
-    return tuple(eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args))
 
 
 @regions.primitive(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._jit.primitives import jit_p
+from tangrad._jit.primitives import hinted_p, jit_p, tagged_p
 from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, Transformation, dce_jaxpr, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache
 
@@ -12,13 +12,15 @@ jit = Transformation("jit", api=1, doc="staging out and compilation (jit, make_j
 
 
 batch = RuleSet("batch", api=1)
-batch.form("call", jit_p)
+batch.form("call", jit_p, hinted_p)
+batch.form("elementwise", tagged_p)
 
 checkify = RuleSet("checkify", api=1)
-checkify.form("call", jit_p)
+checkify.form("call", jit_p, hinted_p)
 
 mask = RuleSet("mask", api=1)
-mask.form("call", jit_p)
+mask.form("call", jit_p, hinted_p)
+mask.form("whole", tagged_p)
 
 # --- dead code -----------------------------------------------------------------------------------------------------
 
@@ -27,7 +29,7 @@ _thinned = JaxprCache()
 register_cache(_thinned.clear)
 
 
-@dce.rule(jit_p)
+@dce.rule(jit_p, hinted_p)
 def _(used_outputs: Any, equation: JaxprEqn) -> Any:
     closed = equation.params["jaxpr"]
     if not any(used_outputs) and not keeps_alive(equation.effects):

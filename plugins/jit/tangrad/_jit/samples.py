@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._jit.primitives import jit_p, region_p
+from tangrad._jit.primitives import hinted_p, jit_p, region_p, tagged_p
 from tangrad.conformance import Sample, draw
 from tangrad.core import find_primitive, get_aval, trace_to_closed_jaxpr
 
@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 def samples() -> list[Sample]:
     """All of them."""
     x, y = draw(2, 3, dtype="float64"), draw(2, 3, dtype="float64", seed=1)
-    return [_call(_wave, x, y), _call(_wave, draw(dtype="float64"), draw(dtype="float64", seed=1)), _call(_twins, x)]
+    jaxpr = trace_to_closed_jaxpr(_wave, (get_aval(x), get_aval(y)))
+    attributes = {"attributes": (("group", "first"),), "derived": (("group", "second"),)}
+    return [
+        _call(_wave, x, y),
+        _call(_wave, draw(dtype="float64"), draw(dtype="float64", seed=1)),
+        _call(_twins, x),
+        Sample(hinted_p, (x, y), {"jaxpr": jaxpr, "name": "wave", **attributes}),
+        Sample(tagged_p, (x,), {"attributes": (("group", "first"),)}),
+    ]
 
 
 def _wave(x: Value, y: Value) -> Values:

@@ -10,7 +10,7 @@ __getattr__, __dir__ = door(
         "tangrad._jit.donations": "check_not_shared taken_over",
         "tangrad._jit.function": "JitFunction jit",
         "tangrad._jit.layout": "stated",
-        "tangrad._jit.primitives": "jit_p region_p",
+        "tangrad._jit.primitives": "hinted_p jit_p region_p tagged_p",
         "tangrad._jit.signature": "check_positions infer_other positions signature_of",
         "tangrad._jit.stages": "CompiledParts TracedParts parts_of parts_of_traced",
     },

@@ -22,13 +22,16 @@ if TYPE_CHECKING:
     from tangrad._backend_xla.mlir import IrValue
 
 
+_KEPT = '{inlineable = "false"}'  # XLA's inliner leaves such calls
+
 lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(region_p)
 def _region(ctx: FunctionContext, *operands: IrValue, jaxpr: ClosedJaxpr, name: str) -> tuple[IrValue, ...]:
     kept = ctx.module.keeps_calls and not may_hand_on(jaxpr)
-    return tuple(ctx.call(jaxpr, operands, name, kept=kept))
+    ctx.module.kept_calls += kept
+    return tuple(ctx.call(jaxpr, operands, name, ctx.vocabulary.parsed(_KEPT) if kept else None))
 
 
 # What a value is known to be, in the order in which it spoils what is made of it:

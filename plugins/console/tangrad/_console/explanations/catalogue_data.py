@@ -63,8 +63,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.fft.rfftn"
     ),
     "tangrad-jit": (
-        "ShapeDtypeStruct disable_jit ensure_compile_time_eval eval_shape explain_cache_misses jit make_jaxpr "
-        "no_tracing"
+        "ShapeDtypeStruct disable_jit ensure_compile_time_eval eval_shape experimental.compute_on.compute_on "
+        "experimental.xla_metadata.fuse_limit experimental.xla_metadata.must_fuse_call "
+        "experimental.xla_metadata.set_xla_metadata experimental.xla_metadata.xla_metadata_call "
+        "experimental.xla_metadata.xla_metadata_call2 explain_cache_misses jit make_jaxpr no_tracing"
     ),
     "tangrad-lax": (
         "default_matmul_precision device_put lax.AccuracyMode lax.ConvDimensionNumbers "
@@ -367,7 +369,10 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-export": "tangrad._export tangrad.experimental.serialize_executable tangrad.extend.export",
     "tangrad-ffi": "tangrad._ffi tangrad.extend.ffi tangrad.ffi",
     "tangrad-fft": "tangrad._fft tangrad.extend.fft",
-    "tangrad-jit": "tangrad._jit tangrad.extend.jit tangrad.stages",
+    "tangrad-jit": (
+        "tangrad._jit tangrad.experimental.compute_on tangrad.experimental.xla_metadata tangrad.extend.jit "
+        "tangrad.stages"
+    ),
     "tangrad-kernels": "tangrad._kernels",
     "tangrad-lax": "tangrad._lax tangrad.extend.lax tangrad.lax",
     "tangrad-masking": "tangrad._masking tangrad.extend.masking",
