@@ -6,8 +6,9 @@ __getattr__, __dir__ = door(
     __name__,
     {
         "tangrad._core.kernel.jaxpr": "weak_key",
-        "tangrad._core.kernel.keys": "exact_equality FixedParams params_key typed_key value_key",
+        "tangrad._core.kernel.keys": "exact_equality FixedParams params_key typed_key",
         "tangrad._core.settings.caches": "clear_caches JaxprCache RecentlyUsed register_cache",
         "tangrad._core.settings.threads": "after_fork free_after_fork",
     },
+    renamed={"value_key": "params_key"},
 )

@@ -20,7 +20,7 @@ from tangrad._backend_xla.executable import Program, device_for
 from tangrad._backend_xla.moving import common_placement, moved
 from tangrad.core import Literal, Primitive, Tracer, checked_operands, thread
 from tangrad.core.backends import carried_program, evaluate, forget_direct_calls
-from tangrad.core.caches import JaxprCache, RecentlyUsed, value_key, weak_key
+from tangrad.core.caches import JaxprCache, RecentlyUsed, params_key, weak_key
 from tangrad.core.programs import compile_program, one_at_a_time
 from tangrad.core.transformations import one_equation
 from tangrad.errors import UnexpectedTracerError
@@ -162,7 +162,7 @@ class Dispatcher:
         arrays = [arg if type(arg) is XlaArray else self._operand(arg) for arg in args]
         if self._several_devices:
             arrays = self._beside(arrays, args)
-        key = [primitive, weak_key(params) if program is not None else value_key(params) if params else ()]
+        key = [primitive, weak_key(params) if program is not None else params_key(params) if params else ()]
         for array in arrays:
             key.append(array.aval)
             key.append(array.placement)

@@ -58,7 +58,7 @@ def typed_key(value: Any) -> Any:
 
 
 def params_key(params: dict[str, Any]) -> Hashable:
-    """The key of a primitive's parameters; that of `FixedParams` is its own.
+    """The key of a primitive's parameters, which `FixedParams` have ready.
 
     Tuples of plain integers, the most common value, take the short way.
     """
@@ -77,19 +77,6 @@ def params_key(params: dict[str, Any]) -> Hashable:
     return tuple(key)
 
 
-class FixedKey:
-    """The key of parameters that never change: it is compared and hashed by identity, at once.
-
-    Attributes:
-        value: the key of equal parameters that are not fixed.
-    """
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
 class FixedParams(dict[str, Any]):
     """Parameters that a hot path binds again and again (`Primitive.bind_fixed`): their key is made once.
 
@@ -100,17 +87,7 @@ class FixedParams(dict[str, Any]):
 
     def __init__(self, **params: Any) -> None:
         super().__init__(params)
-        self.key = FixedKey(params_key(params))
-
-
-def value_key(params: dict[str, Any]) -> Hashable:
-    """As `params_key`, and the same for equal parameters, fixed or not.
-
-    >>> from tangrad.core.caches import FixedParams, value_key
-    >>> value_key(FixedParams(axis=0)) == value_key({"axis": 0})
-    True
-    """
-    return params.key.value if type(params) is FixedParams else params_key(params)
+        self.key = params_key(params)
 
 
 def _only_integers(value: tuple[Any, ...]) -> bool:

@@ -16,7 +16,7 @@ from tangrad._core.diagnostics.tracebacks import calls_rules, filter_traceback, 
 from tangrad._core.diagnostics.users_calls import is_from_host
 from tangrad._core.kernel.aval import AbstractToken, AbstractValue, ShapedArray
 from tangrad._core.kernel.backend import as_operand, preferred_backend
-from tangrad._core.kernel.keys import FixedParams, exact_equality, params_key, value_key
+from tangrad._core.kernel.keys import FixedParams, exact_equality, params_key
 from tangrad._core.kernel.trace import Trace, Tracer, find_backend
 from tangrad._core.settings.caches import register_cache
 from tangrad._core.settings.config import ThreadState, thread
@@ -130,18 +130,14 @@ class Primitive:
         found = self.memo.get(key)
         if found is not None:
             return found
-        # Rules get parameters one by one, and hand them on as they are: what was fixed is asked for by value then.
-        by_value = (avals, value_key(params)) if params else key
-        out = self.memo.get(by_value)
-        if out is None:
-            infer_types = next((aval.infer_types for aval in avals if aval.infer_types is not None), None)
-            out = self._infer(avals, params) if infer_types is None else infer_types(self, avals, params, self._infer)
+        infer_types = next((aval.infer_types for aval in avals if aval.infer_types is not None), None)
+        out = self._infer(avals, params) if infer_types is None else infer_types(self, avals, params, self._infer)
         if _holds_program(params):
             self.carries_programs = True
         else:
             if len(self.memo) >= MEMO_LIMIT:
                 self.memo.clear()
-            self.memo[key] = self.memo[by_value] = out
+            self.memo[key] = out
         return out
 
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:

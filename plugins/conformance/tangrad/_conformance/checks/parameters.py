@@ -25,7 +25,7 @@ from tangrad.core import (
     thread,
     trace_to_closed_jaxpr,
 )
-from tangrad.core.caches import params_key, value_key
+from tangrad.core.caches import params_key
 from tangrad.core.tools import rule_kinds
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
@@ -85,7 +85,7 @@ def _check_types(sample: Sample) -> None:
 
 def _check_pickled_params(sample: Sample) -> None:
     params = dict(sample.params)
-    if value_key(_again(params)) != value_key(params):
+    if params_key(_again(params)) != params_key(params):
         raise Mismatch(f"the parameters {params} are {_again(params)} after pickling")
 
 
@@ -98,7 +98,7 @@ def check_unchanged(sample: Sample) -> Cells:
 def _check_axis_subst(sample: Sample) -> None:
     params = dict(sample.params)
     found = rule_table("axis_subst")[sample.primitive](params, lambda name: (name,))
-    if value_key(found) != value_key(params):
+    if params_key(found) != params_key(params):
         raise Mismatch(f"substituting each axis for itself makes {found} of {params}")
 
 
