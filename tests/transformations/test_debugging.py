@@ -8,7 +8,7 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax, use_backend
-from tangrad._core.kernel.value_texts import LONG, tracer_text, value_text
+from tangrad._console.explanations.value_texts import LONG, tracer_text, value_text
 from tangrad.core import Tracer
 from tangrad.core.settings import SETTINGS
 

@@ -68,6 +68,11 @@ class Explanations:
     ) -> None:
         """Add to an error whose rule it comes from; `sites`: the code that calls rules -> their kind, a variable."""
 
+    def tracer(self, tracer: Any) -> str:
+        """Return what `repr` says of a tracer, in whatever state that is."""
+        aval = getattr(tracer, "aval", None)
+        return type(tracer).__name__ + ("" if aval is None else f"<{aval.str_short()}>")
+
     def leak(self, trace: Any, leaked: Sequence[Any]) -> str:
         """Return the words of the error for tracers that are still held after their trace has ended."""
         return (

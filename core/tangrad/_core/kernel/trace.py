@@ -17,7 +17,6 @@ from tangrad._core.diagnostics import errors
 from tangrad._core.diagnostics.public_boundaries import method_boundaries
 from tangrad._core.kernel.array import CONVERSIONS, Array
 from tangrad._core.kernel.backend import as_array, as_operand, preferred_backend
-from tangrad._core.kernel.value_texts import tracer_text
 from tangrad._core.settings.config import thread
 from tangrad._core.settings.threads import holding
 from tangrad._core.tree.operations import tree_leaves
@@ -127,7 +126,7 @@ class Tracer(Array, has_memory=False):
         return {} if value is None else {"value": value}
 
     def __repr__(self) -> str:
-        return tracer_text(self)
+        return explanations().tracer(self)
 
     __str__ = __repr__
 

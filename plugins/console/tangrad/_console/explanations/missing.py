@@ -11,6 +11,7 @@ from typing import Any
 from tangrad._console.explanations import catalogue
 from tangrad._console.explanations.rules import explain, missing_rule
 from tangrad._console.explanations.suggestions import for_array, for_module
+from tangrad._console.explanations.value_texts import tracer_text
 from tangrad.core import Primitive, Trace, Tracer, composition
 from tangrad.core.tools import Explanations
 from tangrad.errors import MissingDistributionError, MissingDistributionImportError
@@ -198,6 +199,10 @@ class CatalogueExplanations(Explanations):
     ) -> None:
         """Say whose rule an error comes from, and what was expected of it."""
         explain(error, traceback, sites)
+
+    def tracer(self, tracer: Tracer) -> str:
+        """Return the class of a tracer with what is known of it."""
+        return tracer_text(tracer)
 
     def leak(self, trace: Trace, leaked: Sequence[Tracer]) -> str:
         """Return the words for tracers of an ended trace, with what holds them."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._core.dtypes.objects import ExtendedDType
+from tangrad.dtypes import ExtendedDType
 
 SMALL = 12  # elements of an array that is shown
 DEEP = 3  # transformations within each other that are shown
