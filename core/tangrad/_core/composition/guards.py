@@ -23,8 +23,8 @@ from tangrad._core.composition.hook_names import (
     PASS,
     PROGRAM_HOOKS,
     Program,
+    call_inside,
     cell_of,
-    inside,
     specifications,
 )
 from tangrad._core.composition.plugin import Plugin, flat
@@ -252,10 +252,10 @@ def _program_hook(manager: Any, plugin: Plugin, hook: str, call: Callable[..., A
 
     def run(*arguments: Any) -> None:
         try:
-            inside.call(work, *arguments)
+            call_inside(work, *arguments)
         except RefusedError:
             raise
-        except own_fault(Exception, again=lambda: inside.call(work, *arguments)) as error:
+        except own_fault(Exception, again=lambda: call_inside(work, *arguments)) as error:
             if hook not in OBSERVERS:  # what a policy forbids would be done without it: its faults stop that
                 raise _failed(plugin, hook, arguments, error) from error
             manager.withdraw(plugin, error, f"its hook {hook} raised", observed=True)

@@ -6,10 +6,11 @@ specifies it.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, ClassVar, Generic, TypeVar
+
+from tangrad._core.settings.threads import thread
 
 P = TypeVar("P")  # a program, of the type that the kernel has for them
 
@@ -102,23 +103,11 @@ class Program(Generic[P]):
         self.closed_jaxpr = closed_jaxpr
 
 
-class Inside(threading.local):
-    """Whether this thread is inside a hook: a hook that compiles would otherwise call itself without end.
-
-    Attributes:
-        busy: whether the thread is in a `call`.
-    """
-
-    busy = False
-
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a hook. Not a context manager: an interrupt may come before its `__exit__` has done anything."""
-        before = self.busy
-        try:
-            self.busy = True
-            return function(*args)
-        finally:
-            self.busy = before
-
-
-inside = Inside()
+def call_inside(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a hook. Not a context manager: an interrupt may come before its `__exit__` has done anything."""
+    before = thread.in_hook
+    try:
+        thread.in_hook = True
+        return function(*args)
+    finally:
+        thread.in_hook = before

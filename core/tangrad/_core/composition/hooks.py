@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar, overload
 
-from tangrad._core.composition.hook_names import BEFORE_APPLY, PASS, PROGRAM_HOOKS, P, Program, inside
+from tangrad._core.composition.hook_names import BEFORE_APPLY, PASS, PROGRAM_HOOKS, P, Program
 from tangrad._core.composition.registry import Composition, composition
+from tangrad._core.settings.threads import thread
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -74,9 +75,9 @@ class Hooks:
 
     def observes(self, hook: str) -> bool:
         """Whether some plugin implements `hook`, so that it is worth collecting its arguments."""
-        if not self._loaded and not inside.busy:
+        if not self._loaded and not thread.in_hook:
             self.load()
-        return self.active is not None and hook in self.active and not inside.busy
+        return self.active is not None and hook in self.active and not thread.in_hook
 
     def run_passes(self, closed_jaxpr: P, context: HookContext) -> P:
         """Return `closed_jaxpr` after every installed pass.

@@ -31,12 +31,6 @@ class _PatternList:
         self.source = source
         self.patterns = patterns
 
-    def written(self) -> tuple[list[str], list[str]]:
-        """Return the patterns that name distributions and plugins, and those that name rules."""
-        of_rules = [pattern for pattern in self.patterns if len(pattern) == 2]
-        others = [pattern for pattern in self.patterns if len(pattern) != 2]
-        return [*map(":".join, others)], [*map(":".join, of_rules)]
-
     def speaks_of(self, *things: tuple[str, ...]) -> bool:
         """Return whether it has patterns of the form that names such things."""
         return any(len(pattern) == len(thing) for pattern in self.patterns for thing in things)

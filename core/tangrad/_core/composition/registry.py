@@ -391,20 +391,12 @@ def _places(obj: Any, group: str | None, name: str | None) -> list[tuple[str, st
     return places
 
 
-_composition: Composition | None = None
-_composition_lock = free_after_fork(threading.Lock())
+_composition = Composition()
 
 
 def composition() -> Composition:
-    """Return the process-wide composition; the first call makes it."""
-    global _composition
-    found = _composition
-    if found is None:
-        with _composition_lock:
-            found = _composition
-            if found is None:
-                found = _composition = Composition()
-    return found
+    """Return the process-wide composition."""
+    return _composition
 
 
 def plugin_manager() -> Manager:

@@ -21,6 +21,7 @@ class ThreadState(threading.local):
     trace: Any  # kernel.trace: the current `Trace`
     name_stack: tuple[str, ...] = ()  # diagnostics.source_info: the named scopes around, a `NameStack`
     source: Any = None  # diagnostics.source_info: a `SourceInfo` that stands for all operations, or None
+    in_hook: bool = False  # composition.hook_names: a hook that compiles would otherwise call itself without end
     values_unchecked: bool = False  # kernel.nan_checks: within `without_value_checks`
     copies_explicitly: bool = False  # kernel.transfers: within `device_put` and `device_get`
     overrides: tuple[tuple[str, Any], ...] = ()  # settings.config: part of the keys of caches, beside `shared.context`

@@ -227,9 +227,16 @@ def decisions(policy: Any) -> list[tuple[str, str]]:
     lists = [
         (f"{patterns.source}: {verb}", pattern)
         for verb, patterns in policy.lists()
-        for pattern in chain(*patterns.written())
+        for pattern in chain(*_written(patterns))
     ]
     return lists + [("prefer", f"{cell}={distribution}") for cell, distribution in policy.preferences().items()]
+
+
+def _written(patterns: Any) -> tuple[list[str], list[str]]:
+    """Return the patterns of a list that name distributions and plugins, and those that name rules."""
+    of_rules = [pattern for pattern in patterns.patterns if len(pattern) == 2]
+    others = [pattern for pattern in patterns.patterns if len(pattern) != 2]
+    return [*map(":".join, others)], [*map(":".join, of_rules)]
 
 
 def lists_table(composition: Composition) -> Table:
@@ -245,7 +252,7 @@ def list_problems(composition: Composition) -> Iterator[Problem]:
     for item, what in policy.rejected.items():
         yield Problem(f"{what}; it is ignored", cure, cures.leave_out("TANGRAD_PREFER", item))
     nothing: Any = type(policy)()
-    written = [(patterns.source, *patterns.written()) for _, patterns in policy.lists()]
+    written = [(patterns.source, *_written(patterns)) for _, patterns in policy.lists()]
     for source, pattern in [(source, pattern) for source, found, _ in written for pattern in found]:
         only = nothing.extended(deny=[pattern])
         if all(only.denial(plugin) is None for plugin in plugins):
