@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -200,10 +201,6 @@ def _not_understood(dtype: Any) -> str:
     return f"{dtype!r} is not a dtype; expected a name such as 'float32', a NumPy dtype, or bool, int, float, complex"
 
 
-_canonical: tuple[dict[Any, DType], dict[Any, DType]] = ({}, {})  # by enable_x64
-_SPELLINGS = 1024  # a bound on the cache above: names can be spelled in many ways ('f4', '<f4', '=f4')
-
-
 def canonicalize_dtype(dtype: Any) -> DType:
     """The dtype that arrays get where `dtype` is asked for: 64-bit ones become 32-bit unless `enable_x64` is set.
 
@@ -213,19 +210,13 @@ def canonicalize_dtype(dtype: Any) -> DType:
     >>> dtypes.canonicalize_dtype("float64"), dtypes.canonicalize_dtype(int)
     (dtype('float32'), dtype('int32'))
     """
-    cache = _canonical[thread.enable_x64]
     try:
-        found = cache.get(dtype)
-    except TypeError:
         return _canonicalize(dtype, thread.enable_x64)
-    if found is None:
-        found = _canonicalize(dtype, thread.enable_x64)
-        if len(cache) >= _SPELLINGS:
-            cache.clear()
-        cache[dtype] = found
-    return found
+    except TypeError:
+        return _canonicalize.__wrapped__(dtype, thread.enable_x64)  # it has no hash, or is no dtype: raises again
 
 
+@lru_cache(2048)  # names can be spelled in many ways ('f4', '<f4', '=f4')
 def _canonicalize(dtype: Any, x64: bool) -> DType:
     wide = as_dtype(float if dtype is None else dtype)
     return wide if x64 else _by_name.get(_to_32_bit.get(wide.name, ""), wide)

@@ -135,26 +135,20 @@ class JaxprCache:
 
 
 class _Without:
-    """A result of `JaxprCache` without the jaxpr that it was made of: the places in a tuple where that stood."""
+    """A result of `JaxprCache` without the jaxpr that it was made of, in whose place in a tuple this class stands."""
 
-    __slots__ = ("items", "places")
+    __slots__ = ("items",)
 
-    def __init__(self, items: tuple[Any, ...], places: frozenset[int] | None) -> None:
-        self.items = items
-        self.places = places  # None: the result is the jaxpr
+    def __init__(self, items: tuple[Any, ...] | None) -> None:
+        self.items = items  # None: the result is the jaxpr
 
     def put_back(self, jaxpr: Any) -> Any:
-        places = self.places
-        if places is None:
-            return jaxpr
-        return tuple([jaxpr if place in places else item for place, item in enumerate(self.items)])
+        return jaxpr if self.items is None else tuple([jaxpr if item is _Without else item for item in self.items])
 
 
 def _without(jaxpr: Any, result: Any) -> Any:
     if result is jaxpr:
-        return _Without((), None)
-    if type(result) is tuple:
-        places = frozenset([place for place, item in enumerate(result) if item is jaxpr])
-        if places:
-            return _Without(tuple([None if item is jaxpr else item for item in result]), places)
+        return _Without(None)
+    if type(result) is tuple and any([item is jaxpr for item in result]):
+        return _Without(tuple([_Without if item is jaxpr else item for item in result]))
     return result
