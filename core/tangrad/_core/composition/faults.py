@@ -17,6 +17,8 @@ from typing import Any, TypeVar, overload
 from tangrad._core.diagnostics.source_info import callers_of, entries_of
 
 E = TypeVar("E", bound=BaseException)
+K = TypeVar("K")
+V = TypeVar("V")
 
 FORM: Any = overload(lambda: None)  # what a function with several forms is until the module comes to its body
 
@@ -114,25 +116,23 @@ def _concerned(error: BaseException) -> Iterator[ModuleType | None]:
         yield _module_of(entry.tb_frame.f_globals)
 
 
-class Origins:
-    """What was declared by which module, where that was being imported: what a failed import leaves may be replaced.
-
-    The module's next import declares it again.
-    """
+class Declared(dict[K, V]):
+    """What modules have declared, each thing once; what a failed import has left, the module's next declares again."""
 
     def __init__(self) -> None:
-        self._bodies: dict[Any, dict[str, Any] | None] = {}
+        super().__init__()
+        self._bodies: dict[K, dict[str, Any] | None] = {}  # the names of modules that were being imported meanwhile
 
-    def note(self, declared: Any) -> None:
-        """Remember for something (hashable) the module whose body runs now, further up."""
+    def declare(self, key: K, value: V) -> bool:
+        """Add a value; False where the key has another one."""
+        body = self._bodies.get(key)
+        if key in self and (body is None or _module_of(body) is not None):
+            return False
         callers = callers_of(sys._getframe(1))
         names = next((frame.f_globals for frame in callers if frame.f_code.co_name == "<module>"), {})
-        self._bodies[declared] = names if getattr(names.get("__spec__"), "_initializing", False) else None
-
-    def has_failed(self, declared: Any) -> bool:
-        """Whether the module that declared something is there no more."""
-        body = self._bodies.get(declared)
-        return body is not None and _module_of(body) is None
+        self._bodies[key] = names if getattr(names.get("__spec__"), "_initializing", False) else None
+        self[key] = value
+        return True
 
 
 def _module_of(names: dict[str, Any]) -> ModuleType | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, overload
 
-from tangrad._core.composition.faults import Origins
+from tangrad._core.composition.faults import Declared
 from tangrad._core.kernel.aval import AbstractValue
 from tangrad._core.kernel.primitive import Primitive, checked_name
 
@@ -53,8 +53,7 @@ class PrimitiveSet:
     def __init__(self, name: str, *, api: int) -> None:
         self.name = checked_name("family", name)
         self.api = api
-        self.primitives: dict[str, Primitive] = {}
-        self._origins = Origins()
+        self.primitives: Declared[str, Primitive] = Declared()
 
     @overload
     def primitive(self, abstract_eval: AbstractEval, *, name: str | None = None, **options: Any) -> Primitive: ...
@@ -78,10 +77,8 @@ class PrimitiveSet:
 
     def add(self, primitive: Primitive) -> Primitive:
         """Add a primitive made by hand."""
-        if primitive.name in self.primitives and not self._origins.has_failed(primitive.name):
+        if not self.primitives.declare(primitive.name, primitive):
             raise ValueError(f"family {self.name!r} already has a primitive {primitive.name!r}")
-        self._origins.note(primitive.name)
-        self.primitives[primitive.name] = primitive
         return primitive
 
     def plugin_entries(self) -> list[tuple[str, str]]:
@@ -156,8 +153,7 @@ class RuleSet(Generic[R]):
         self.kind = kind
         self.api = api
         self.override = override
-        self.rules: dict[Primitive, R | NotApplicable | Form] = {}
-        self._origins = Origins()
+        self.rules: Declared[Primitive, R | NotApplicable | Form] = Declared()
 
     def rule(self, *primitives: Primitive) -> Callable[[R], R]:
         """Decorator: register a function as the rule of `primitives`."""
@@ -199,10 +195,8 @@ class RuleSet(Generic[R]):
             )
         if not callable(rule) and not isinstance(rule, (NotApplicable, Form)):
             raise TypeError(f"rule set {self.kind!r}: the rule of {primitive.identity!r} is not callable: {rule!r}")
-        if primitive in self.rules and not self._origins.has_failed(primitive):
+        if not self.rules.declare(primitive, rule):
             raise ValueError(f"rule set {self.kind!r} already has a rule for {primitive.identity!r}")
-        self._origins.note(primitive)
-        self.rules[primitive] = rule
 
     def families(self) -> list[str]:
         return sorted({primitive.family for primitive in self.rules})
