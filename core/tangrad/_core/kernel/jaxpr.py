@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from tangrad._core.diagnostics.tracebacks import calls_rules
@@ -200,23 +201,11 @@ class ClosedJaxpr:
         self.jaxpr = jaxpr
         self.consts = list(consts)
 
-    @property
-    def in_avals(self) -> list[Any]:
-        return self.jaxpr.in_avals
-
-    @property
-    def out_avals(self) -> list[Any]:
-        return self.jaxpr.out_avals
-
-    @property
-    def eqns(self) -> list[JaxprEqn]:
-        return self.jaxpr.eqns
-
-    @property
-    def effects(self) -> frozenset[Any]:
-        return self.jaxpr.effects
-
-    literals = property(lambda self: self.consts)
+    in_avals = property(attrgetter("jaxpr.in_avals"))
+    out_avals = property(attrgetter("jaxpr.out_avals"))
+    eqns = property(attrgetter("jaxpr.eqns"))
+    effects = property(attrgetter("jaxpr.effects"))
+    literals = property(attrgetter("consts"))
 
     def pretty_print(self, **options: Any) -> str:
         """The printed form; see `Jaxpr.pretty_print`."""

@@ -19,29 +19,17 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import ContextDecorator
+from types import SimpleNamespace
 from typing import Any
 
 from tangrad._core.settings.threads import ThreadState as ThreadState
 from tangrad._core.settings.threads import thread as thread
 
-
-class _Shared:
-    """What all threads see. An object of its own: reading it costs a tenth of what reading `thread` does.
-
-    Attributes:
-        context: name, type and global value of those settings that change results and have no longer the value that the
-            process began with: one that is defined late changes no key, for what was compiled before has not read it.
-            It and `thread.overrides` are two parts of a key, because a global change must reach threads that are inside
-            an override of another setting.
-    """
-
-    __slots__ = ("context",)
-
-    def __init__(self) -> None:
-        self.context: tuple[tuple[str, type, Any], ...] = ()
-
-
-shared = _Shared()
+# What all threads see. An object of its own: reading it costs a tenth of what reading `thread` does.
+# `context` has name, type and global value of those settings that change results and no longer have the value that the
+# process began with: one that is defined late changes no key, for what was compiled before has not read it. It and
+# `thread.overrides` are two parts of a key: a global change must reach threads inside an override of another setting.
+shared = SimpleNamespace(context=())
 
 
 def cache_context() -> tuple[Any, Any]:
