@@ -382,7 +382,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
         "tangrad._numpy tangrad.dlpack tangrad.extend.numpy tangrad.flatten_util tangrad.numpy tangrad.ops"
     ),
     "tangrad-pallas": "tangrad._pallas tangrad.experimental.pallas",
-    "tangrad-profiler": "tangrad._profiler tangrad.monitoring tangrad.profiler",
+    "tangrad-profiler": "tangrad._profiler tangrad.experimental.roofline tangrad.monitoring tangrad.profiler",
     "tangrad-random": "tangrad._random tangrad.experimental.key_reuse tangrad.extend.random tangrad.random",
     "tangrad-references": "tangrad._references tangrad.experimental.random tangrad.extend.references tangrad.ref",
     "tangrad-runtime": "tangrad._runtime tangrad.extend.runtime tangrad.runtime",
@@ -433,6 +433,7 @@ RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
     "tangrad-core": "dce",
     "tangrad-custom-rules": "recompute",
     "tangrad-masking": "mask",
+    "tangrad-profiler": "roofline",
     "tangrad-random": "key_reuse",
     "tangrad-references": "discharge",
     "tangrad-runtime": "portable",

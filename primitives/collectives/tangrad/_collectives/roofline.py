@@ -1,0 +1,50 @@
+"""What collectives cost: the bytes that each device sends along the axes of a mesh, by the types of its part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tangrad._collectives.axes import names_among
+from tangrad._collectives.primitives import (
+    all_gather_p,
+    all_to_all_p,
+    axis_index_p,
+    pbroadcast_p,
+    pmax_p,
+    pmin_p,
+    ppermute_p,
+    psum_back_p,
+    psum_p,
+    psum_to_p,
+    pvary_p,
+    reduce_scatter_p,
+)
+from tangrad.core import RuleSet
+
+roofline = RuleSet("roofline", api=1)
+roofline.form("nothing", axis_index_p, pvary_p, psum_back_p, psum_to_p)
+
+
+def _sent(ctx: Any, axes: Any, count: int, flops: int) -> Any:
+    return ctx.cost(flops, fuses=False, sent=dict.fromkeys(names_among(axes), count))
+
+
+@roofline.rule(psum_p, pmax_p, pmin_p)
+def _(ctx: Any, x: Any, *, axes: Any, **_: object) -> Any:
+    return _sent(ctx, axes, x.size * x.dtype.itemsize, x.size)
+
+
+@roofline.rule(all_gather_p)
+def _gathered(ctx: Any, x: Any, *, axis_name: Any, **_: object) -> Any:
+    (out,) = ctx.avals_out
+    return _sent(ctx, axis_name, out.size * out.dtype.itemsize, 0)
+
+
+@roofline.rule(all_to_all_p, pbroadcast_p, ppermute_p)
+def _exchanged(ctx: Any, x: Any, *, axis_name: Any, **_: object) -> Any:
+    return _sent(ctx, axis_name, x.size * x.dtype.itemsize, 0)
+
+
+@roofline.rule(reduce_scatter_p)
+def _scattered(ctx: Any, x: Any, *, axis_name: Any, **_: object) -> Any:
+    return _sent(ctx, axis_name, x.size * x.dtype.itemsize, x.size)
