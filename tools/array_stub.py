@@ -226,7 +226,7 @@ def _function(path: Path, name: str) -> tuple[ast.FunctionDef | None, bool]:
     """Return the function behind an entry, and whether it is a property; None where no `def` says it."""
     for statement in _tree(path).body:
         if isinstance(statement, ast.FunctionDef) and statement.name == name:
-            return statement, any(ast.unparse(one) == "property" for one in statement.decorator_list)
+            return statement, any(ast.unparse(one) in ("property", "of_arrays") for one in statement.decorator_list)
         if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name:
             value = statement.value
             if isinstance(value, ast.Call) and ast.unparse(value.func) == "property":

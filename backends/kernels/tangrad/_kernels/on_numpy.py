@@ -52,7 +52,7 @@ def caller(job: Job, out_avals: Sequence[ShapedArray]) -> Callable[..., tuple[np
             raise MemoryError(f"the kernel {job.name!r} found too little memory for {job.plan[1:]}")
         return tuple(results)
 
-    run.plan = plan  # type: ignore[attr-defined]  # which lives as long as its address is used
+    vars(run)["plan"] = plan  # which lives as long as its address is used
     return run
 
 

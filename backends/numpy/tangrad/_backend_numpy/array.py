@@ -190,7 +190,7 @@ class PlacedArray(NumpyArray):
 
     def __init__(self, aval: ShapedArray, contents: np.ndarray, device: Any, committed: bool) -> None:
         self.aval = aval
-        self._contents = contents
+        self._contents: np.ndarray | None = contents
         self._device = device
         self._committed = committed
 
@@ -208,7 +208,7 @@ class PlacedArray(NumpyArray):
         return self._committed
 
     def delete(self) -> None:
-        self._contents = None  # type: ignore[assignment]
+        self._contents = None
 
     def is_deleted(self) -> bool:
         return self._contents is None

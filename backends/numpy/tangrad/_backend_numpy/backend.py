@@ -123,7 +123,7 @@ class NumpyBackend(Backend):
         from tangrad._backend_numpy import parts
 
         # From now on the plain function, as for `apply`.
-        NumpyBackend.rows = staticmethod(parts.rows)  # type: ignore[assignment,method-assign]
+        type.__setattr__(NumpyBackend, "rows", staticmethod(parts.rows))
         return self.rows(array)
 
     def part(self, array: Any, index: Any) -> NumpyArray | None:
@@ -131,7 +131,7 @@ class NumpyBackend(Backend):
         from tangrad._backend_numpy import parts
 
         # From now on the plain function, as for `apply`.
-        NumpyBackend.part = staticmethod(parts.part)  # type: ignore[assignment,method-assign]
+        type.__setattr__(NumpyBackend, "part", staticmethod(parts.part))
         return self.part(array, index)
 
     def get(self, array: Any) -> np.ndarray:
@@ -182,14 +182,14 @@ class NumpyBackend(Backend):
     def apply(self, primitive: Primitive, args: Values, params: Params) -> Any:
         """Apply a primitive to arrays and literals now."""
         # From now on the eager path is the plain function: a method would cost one call more.
-        NumpyBackend.apply = staticmethod(_dispatch().apply)  # type: ignore[method-assign]
+        type.__setattr__(NumpyBackend, "apply", staticmethod(_dispatch().apply))
         return self.apply(primitive, args, params)
 
     def direct(self, primitive: Primitive, args: Values, params: Params) -> Any:
         """The kernel of a primitive as a function of arrays."""
         from tangrad._backend_numpy import dispatch
 
-        NumpyBackend.direct = staticmethod(dispatch.direct)  # type: ignore[assignment,method-assign]
+        type.__setattr__(NumpyBackend, "direct", staticmethod(dispatch.direct))
         return self.direct(primitive, args, params)
 
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Lowered:

@@ -152,7 +152,7 @@ class Reduction(Function):
 
     def __init__(self, ufunc: Any, axes: Sequence[int], keepdims: bool = False) -> None:
         self.ufunc = ufunc
-        self.axes = tuple(axes)
+        self.axes: int | tuple[int, ...] | None = tuple(axes)
         self.keepdims = keepdims
 
     @property

@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 _inside: contextvars.ContextVar[bool] = contextvars.ContextVar("tangrad_kernel_running", default=False)
 _BY_CONTEXT = int(np.__version__.partition(".")[0]) >= 2
-_DEFAULT_REPORTS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+_DEFAULT_REPORTS: dict[str, Any] = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
 
 
 def _switch_off() -> None:
@@ -45,7 +45,7 @@ def _ignoring(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def _reporting(function: Callable[..., Any], *args: Any) -> Any:
-    with np.errstate(**_DEFAULT_REPORTS):  # type: ignore[arg-type]
+    with np.errstate(**_DEFAULT_REPORTS):
         return function(*args)
 
 

@@ -52,9 +52,9 @@ class _Plain(Reduction):
     def __init__(self, ufunc: Any, axes: Sequence[int], rank: int) -> None:
         super().__init__(ufunc, axes)
         if len(axes) == rank:
-            self.axes = None  # type: ignore[assignment]
+            self.axes = None
         elif len(axes) == 1:
-            (self.axes,) = axes  # type: ignore[assignment]
+            (self.axes,) = axes
 
     def direct(self, scalar: bool) -> Callable[..., Any]:
         if scalar and _HAS_ELLIPSIS_OUT:

@@ -252,9 +252,9 @@ class Runner:
 
     def _gather_parts(self, own: Sequence[XlaArray]) -> tuple[Any, list[Any]]:
         """The same for a program over several devices."""
-        pinned = self.options.device
+        pinned: Any = self.options.device
         if pinned is not None:
-            placement: Placement = pinned.committed  # type: ignore[attr-defined]
+            placement: Placement = pinned.committed
             loaded = self.loaded.get(placement) or self.load(placement)
             return loaded, [moved(array, placement).value for array in own]
         plan = self.plan([array.placement for array in own])

@@ -96,7 +96,7 @@ def comparison(direction: str, total_order: bool = False) -> Rule:
 
 def by_platform(rule: Rule) -> Rule:
     """Mark a rule for all platforms that asks which one it is for: in a program for several it is run for each."""
-    rule.by_platform = True  # type: ignore[attr-defined]
+    vars(rule)["by_platform"] = True
     return rule
 
 

@@ -46,7 +46,7 @@ def _import_quietly() -> tuple[Any, Any, str]:
             from jaxlib.version import __version__ as version
 
             jaxlib_version.refuse_older(version, list(folders))
-            from jaxlib import _jax as runtime  # type: ignore[attr-defined]
+            from jaxlib import _jax as runtime
             from jaxlib import cpu_feature_guard  # type: ignore[attr-defined]
 
             cpu_feature_guard.check_cpu_features()
@@ -61,6 +61,8 @@ def _import_quietly() -> tuple[Any, Any, str]:
 
 
 _jax, _hlo, VERSION = _import_quietly()
+_SingleDeviceSharding: Any = _jax.SingleDeviceSharding
+_Sharding: Any = _jax.Sharding
 
 
 # What only the release number shows: a program shows it, but none can be run where there is no GPU.
@@ -143,7 +145,7 @@ def make_plugin_client(name: str, options: dict[str, Any], distributed_client: A
 # slots here come before them.
 
 
-class OnDevice(_jax.SingleDeviceSharding):  # type: ignore[misc,name-defined]
+class OnDevice(_SingleDeviceSharding):
     """A whole array on one device."""
 
     __slots__ = ("devices", "memory_kind")
@@ -166,7 +168,7 @@ def memory_kinds(device: Any) -> tuple[str, ...]:
     return usual, *[memory.kind for memory in device.addressable_memories() if memory.kind != usual]
 
 
-class OverDevices(_jax.Sharding):  # type: ignore[misc,name-defined]
+class OverDevices(_Sharding):
     """An array sharded over, or replicated on, several devices.
 
     Args:
@@ -237,7 +239,7 @@ def physical_aval(aval: Any) -> ShapedArray:
     """
     dtype = aval.dtype
     if isinstance(dtype, ExtendedDType):
-        return dtype.physical_aval(aval)  # type: ignore[attr-defined]
+        return dtype.physical_aval(aval)
     if dtype is float0:
         return aval.update(dtype=np.dtype(bool), weak_type=False)
     return aval

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from jaxlib import _jax  # type: ignore[attr-defined]  # isort: skip
+from jaxlib import _jax  # isort: skip
 
 GPUS = ("cuda", "rocm")
 

@@ -16,7 +16,7 @@ from tangrad._backend_xla.jaxlib_api import bytecode
 R = TypeVar("R")
 
 with jaxlib_version.explained:
-    from jaxlib._jax import mlir as _runtime_mlir  # type: ignore[attr-defined]
+    from jaxlib._jax import mlir as _runtime_mlir
     from jaxlib.mlir import ir as _ir
     from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _mlir, _stablehlo
 
@@ -72,7 +72,7 @@ def without_dialect_modules(make: Callable[[], R]) -> R:
     The bindings import it (30 ms for StableHLO) when they hand out a type or an attribute of the dialect, to look for a
     Python class of its own. The list of packages that they search is empty meanwhile.
     """
-    settings: Any = _mlir.globals  # type: ignore[attr-defined]
+    settings: Any = _mlir.globals
     with _search_lock:
         searched = settings.dialect_search_modules
         settings.dialect_search_modules = []

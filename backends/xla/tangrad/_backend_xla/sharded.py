@@ -43,9 +43,9 @@ def placement_of(sharding: Sharding) -> Placement:
 
 
 def _make(sharding: Sharding) -> Placement:
-    devices = sharding.device_order
+    devices: Sequence[Any] = sharding.device_order
     for device in devices:
-        if type(device) is not XlaDevice or device.client is not devices[0].client:  # type: ignore[attr-defined]
+        if type(device) is not XlaDevice or device.client is not devices[0].client:
             raise ValueError(f"{sharding} must be of devices of the XLA backend on one platform, got {device!r}")
     reachable = [device for device in devices if is_addressable(device)]
     if not reachable:
@@ -55,7 +55,7 @@ def _make(sharding: Sharding) -> Placement:
             f"{devices[0].backend.process_index}"
         )
     if len(devices) == 1:
-        return devices[0].committed  # type: ignore[attr-defined]
+        return devices[0].committed
     # Buffers are in the order of the devices' numbers, so that programs can take arrays over any arrangement of them.
     ordered = in_order(devices)
     raw = [device.raw for device in ordered]

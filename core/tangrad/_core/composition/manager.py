@@ -54,7 +54,7 @@ class Contributor:
             entries = self._entries(*cell_of(hook, arguments))
             return [one for one in entries if one.distribution == self.distribution and one.denial is None] or None
 
-        answer.__wrapped__ = HOOKS[hook]  # type: ignore[attr-defined]  # pluggy reads its signature
+        vars(answer)["__wrapped__"] = HOOKS[hook]  # pluggy reads its signature
         return _hookimpl(answer)
 
     def __dir__(self) -> list[str]:

@@ -21,6 +21,7 @@ from tangrad._core.settings.config import ThreadState, thread
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 # --- whose frame is it? --------------------------------------------------------------------------------------------
@@ -244,7 +245,7 @@ def current_source(skip: int = 1) -> SourceInfo:
 # --- functions that stand for others -------------------------------------------------------------------------------
 
 
-def copy_identity(wrapper: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+def copy_identity(wrapper: Function, function: Callable[..., Any]) -> Function:
     """Give `wrapper` the name, documentation, annotations, signature and public attributes of `function`; return it.
 
     What `functools.wraps` does at a fifth of its cost: a transformation wraps a function at every call of `grad(f)`.
@@ -259,7 +260,7 @@ def copy_identity(wrapper: Callable[..., Any], function: Callable[..., Any]) -> 
     annotations = getattr(function, "__annotations__", None)
     if isinstance(annotations, dict):
         wrapper.__annotations__ = annotations
-    wrapper.__wrapped__ = function  # type: ignore[attr-defined]  # inspect.signature follows it
+    vars(wrapper)["__wrapped__"] = function  # inspect.signature follows it
     for name, value in getattr(function, "__dict__", {}).items():
         if name[0] != "_" and name not in wrapper.__dict__:
             setattr(wrapper, name, value)

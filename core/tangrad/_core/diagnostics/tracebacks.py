@@ -12,14 +12,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import CodeType, TracebackType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, cast
 
-from tangrad._core.diagnostics.source_info import callers_of, copy_identity, entries_of, is_internal
+from tangrad._core.diagnostics.source_info import Function, P, R, callers_of, copy_identity, entries_of, is_internal
 from tangrad._core.settings.config import thread
-
-P = ParamSpec("P")
-R = TypeVar("R")
-F = TypeVar("F", bound=Callable[..., Any])
 
 NOTE = "(The frames of tangrad are left out; TANGRAD_TRACEBACK_FILTERING=off shows them.)"
 
@@ -59,7 +55,7 @@ def api_boundary(function: Callable[P, R], *, identity: Callable[..., Any] | Non
             filter_traceback(error)
             raise  # bare: Python then takes the traceback that the exception has now, and does not add this frame
 
-    return cast(Callable[P, R], copy_identity(boundary, function if identity is None else identity))
+    return copy_identity(boundary, function if identity is None else identity)
 
 
 # Frames of these mean that an outer boundary will see the exception, too.
@@ -141,7 +137,7 @@ def without_internal_frames(traceback: TracebackType | None) -> TracebackType | 
 SITES: dict[CodeType, tuple[str, str]] = {}
 
 
-def calls_rules(kind: str, variable: str = "primitive", inner: str | None = None) -> Callable[[F], F]:
+def calls_rules(kind: str, variable: str = "primitive", inner: str | None = None) -> Callable[[Function], Function]:
     """Mark a function that calls rules of a kind, so that errors of the call say which rule it was.
 
     Args:
@@ -158,7 +154,7 @@ def calls_rules(kind: str, variable: str = "primitive", inner: str | None = None
     ...     return rule_table("bounds")[primitive](*args)
     """
 
-    def mark(function: F) -> F:
+    def mark(function: Function) -> Function:
         code = cast(Any, function).__code__
         if inner is not None:
             code = next(const for const in code.co_consts if isinstance(const, CodeType) and const.co_name == inner)

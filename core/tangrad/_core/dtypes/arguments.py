@@ -6,7 +6,7 @@ Of sizes, `+`, `-`, `*`, `//`, `%` and `==` work on both; `max`, `min` and the p
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,7 @@ class SymbolicDimension:
         """
         raise NotImplementedError
 
-    def extremum(self, largest: bool, sizes: tuple[Any, ...]) -> Any:
+    def extremum(self, largest: bool, sizes: tuple[Any, ...]) -> int:
         """The largest or the smallest of sizes, of which this one is the first that is symbolic."""
         raise NotImplementedError
 
@@ -104,7 +104,7 @@ def is_symbolic(dimension: Any) -> bool:
     return isinstance(dimension, SymbolicDimension)
 
 
-def max_size(*sizes: Any) -> Any:
+def max_size(*sizes: Any) -> int:
     """The largest of sizes, symbolic ones included, for which `max` would have to compare what depends on them.
 
     >>> from tangrad.core.arguments import max_size
@@ -114,26 +114,26 @@ def max_size(*sizes: Any) -> Any:
     return _extremum(max, sizes)
 
 
-def min_size(*sizes: Any) -> Any:
+def min_size(*sizes: Any) -> int:
     """The smallest of sizes, symbolic ones included."""
     return _extremum(min, sizes)
 
 
-def _extremum(function: Any, sizes: tuple[Any, ...]) -> Any:
+def _extremum(function: Callable[[tuple[int, ...]], int], sizes: tuple[int, ...]) -> int:
     for size in sizes:
         if isinstance(size, SymbolicDimension):
             return size.extremum(function is max, sizes)
     return function(sizes)
 
 
-def product(sizes: Iterable[Any]) -> Any:
+def product(sizes: Iterable[int]) -> int:
     """The product of sizes: the number of elements of a shape.
 
     >>> from tangrad.core.arguments import product
     >>> product((2, 3)), product(())
     (6, 1)
     """
-    total: Any = 1
+    total = 1
     for size in sizes:
         total = total * size
     return total

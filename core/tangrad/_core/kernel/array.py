@@ -35,7 +35,7 @@ class ArrayOperators(ArrayMembers):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.aval.dtype  # type: ignore[no-any-return]
+        return self.aval.dtype
 
     @property
     def ndim(self) -> int:
@@ -43,7 +43,7 @@ class ArrayOperators(ArrayMembers):
 
     @property
     def size(self) -> int:
-        return self.aval.size  # type: ignore[no-any-return]
+        return self.aval.size
 
     @property
     def weak_type(self) -> bool:
@@ -55,7 +55,7 @@ class ArrayOperators(ArrayMembers):
 
     @property
     def nbytes(self) -> int:
-        return self.aval.size * self.aval.dtype.itemsize  # type: ignore[no-any-return]
+        return self.aval.size * self.aval.dtype.itemsize
 
     def __len__(self) -> int:
         return len(self.aval)

@@ -57,7 +57,7 @@ class ShapedArray(AbstractValue):
 
     __slots__ = ("dtype", "named_shape", "ndim", "shape", "weak_type")
     shape: Shape
-    dtype: Any
+    dtype: objects.DType
     weak_type: bool
     named_shape: NamedShape
     ndim: int
@@ -103,7 +103,7 @@ class ShapedArray(AbstractValue):
         return attributes["sharding"].__get__(self)
 
     @property
-    def size(self) -> Any:
+    def size(self) -> int:
         """The number of elements."""
         return product(self.shape)
 

@@ -33,15 +33,16 @@ class StagingTracer(Tracer):
     """A value of a program under construction: it has a type and a variable."""
 
     __slots__ = ("variable",)
+    _trace: StagingTrace
     variable: Var  # not `var`: arrays have a method of that name
 
     def origin(self) -> str:
-        return f"a value of the program traced from {self._trace.name}"  # type: ignore[attr-defined]
+        return f"a value of the program traced from {self._trace.name}"
 
     @property
     def source_info(self) -> SourceInfo | None:
         """Where the value was made, for error messages: looked for only then. None for an argument of the program."""
-        for eqn in self._trace.eqns:  # type: ignore[attr-defined]
+        for eqn in self._trace.eqns:
             if self.variable in eqn.outvars:
                 return cast(SourceInfo, eqn.source_info)
         return None

@@ -158,5 +158,5 @@ def jvp_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
             return tuple(outs), tuple(tangents_out)
         return outs[0], tangents_out[0]
 
-    rule.symbolic_zeros = True  # type: ignore[attr-defined]
+    vars(rule)["symbolic_zeros"] = True
     return rule

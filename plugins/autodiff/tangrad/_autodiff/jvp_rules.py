@@ -18,7 +18,7 @@ Rule = Callable[..., Any]
 
 def symbolic_zeros(rule: Rule) -> Rule:
     """Decorator: hand the rule symbolic `Zero` tangents as they are, instead of arrays of zeros."""
-    rule.symbolic_zeros = True  # type: ignore[attr-defined]
+    vars(rule)["symbolic_zeros"] = True
     return rule
 
 

@@ -63,13 +63,14 @@ class BatchTracer(RuleTracer):
     """A value of the parent trace with a mapped axis `dim`; the tracer's aval is without that axis."""
 
     __slots__ = ()
+    _trace: BatchTrace
     dim = RuleTracer.extra
 
     def known(self) -> dict[str, Any]:
         return {"value": self.value, "dim": self.dim}
 
     def origin(self) -> str:
-        return f"a value mapped by {self._trace.axis}"  # type: ignore[attr-defined]
+        return f"a value mapped by {self._trace.axis}"
 
 
 class BatchTrace(RuleTrace, kind="batch", own=BatchTracer):

@@ -126,7 +126,7 @@ def from_example(example: Any, spec: Any, axis: AxisInfo) -> Any:
         known = vmappables.get(type(part))
         if known is not None:
             return known.from_elt(cont, size, part, spec)
-        is_mapped = type(part) is BatchTracer and part._trace.axis is axis  # type: ignore[attr-defined]
+        is_mapped = type(part) is BatchTracer and part._trace.axis is axis
         value, dim = (part.value, part.dim) if is_mapped else (as_operand(part), None)
         if spec is None:
             if is_mapped:
@@ -285,7 +285,7 @@ def _path(position: int, args: Any, kwargs: Any) -> str:
 
 def _canonical(axis: int | None, value: Any, position: int, args: Any, kwargs: Any) -> int | None:
     if axis is None or type(value) in vmappables:
-        return axis  # type: ignore[no-any-return]
+        return axis
     axis, ndim = operator.index(axis), len(value.aval.shape)
     if not -ndim <= axis < ndim:
         raise ValueError(

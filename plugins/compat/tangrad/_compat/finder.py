@@ -187,9 +187,9 @@ class AliasFinder:
         return AliasModule(spec.name)
 
     @staticmethod
-    def exec_module(module: ModuleType) -> None:
+    def exec_module(module: Any) -> None:
         sources = tuple([_source(name) for name in _sources(module.__name__)])
-        module.__sources__ = sources  # type: ignore[attr-defined]
+        module.__sources__ = sources
         module.__doc__ = sources[-1].__doc__
 
 

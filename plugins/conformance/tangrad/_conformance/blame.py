@@ -6,6 +6,7 @@ import os
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import CodeType
 from typing import Any
 
@@ -129,7 +130,7 @@ def measured_with(sample: Sample) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        error.about = suspects(sample, "")  # type: ignore[attr-defined]
+        vars(error)["about"] = suspects(sample, "")
         raise
 
 
@@ -167,7 +168,7 @@ def _said(sample: Sample) -> tuple[Said, list[str]]:
     raising: list[str] = []
     for name in backend_names():
         if sample.backends is None or name in sample.backends or "backends" not in sample.without:
-            _note(found, raising, lowering_of(sample.primitive, name), lambda name=name: _on(sample, name))  # type: ignore[misc]
+            _note(found, raising, lowering_of(sample.primitive, name), partial(_on, sample, name))
     if sample.primitive.decompose is not None and DECOMPOSITION not in found and _is_comparable(sample):
         _note(found, raising, DECOMPOSITION, lambda: _decomposed(sample))
     return found, [kind for kind in raising if kind not in found]
@@ -193,7 +194,8 @@ def _on(sample: Sample, name: str) -> Results:
 
 
 def _decomposed(sample: Sample) -> Results:
-    result = sample.primitive.decompose(*sample.operands(*sample.args), **sample.params)  # type: ignore[misc]
+    decompose: Any = sample.primitive.decompose
+    result = decompose(*sample.operands(*sample.args), **sample.params)
     return as_numpy(tuple(result) if sample.primitive.multiple_results else (result,))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def samples() -> list[Sample]:
     back.defvjp(lambda x: (back(x), _bind("cos", x)), lambda slope, ct: (_bind("mul", ct, slope),))
     found = []
     for primitive, function in ((custom_jvp_call_p, wave), (custom_vjp_call_p, back)):
-        _, params = recorded(primitive, lambda function=function: function(x))  # type: ignore[misc]
+        _, params = recorded(primitive, partial(function, x))
         staged = trace_to_closed_jaxpr(lambda x: (_bind("sin", x),), (get_aval(x),))
         without = {"jvp": FORWARD, "second": FORWARD} if function is back else {}
         for jaxpr in (params["jaxpr"], staged):

@@ -188,10 +188,12 @@ class _Module:
         return found
 
     def _read_properties(self, reader: Reader | None) -> list[Reader]:
-        found = []
-        for _ in range(reader.count() if reader is not None else 0):
-            length = reader.number()  # type: ignore[union-attr]
-            start = reader.take(length)  # type: ignore[union-attr]
+        found: list[Reader] = []
+        if reader is None:
+            return found
+        for _ in range(reader.count()):
+            length = reader.number()
+            start = reader.take(length)
             found.append(Reader(self._data, start, start + length))
         return found
 

@@ -221,7 +221,8 @@ class Exported:
         """The module as text. Raises ValueError for a program for NumPy alone, which has none."""
         if not self.module_platforms:
             raise ValueError(f"{self.fun_name} was exported for {NUMPY} alone, and has no module")
-        return get_backend("xla").module_text(self.mlir_module_serialized)  # type: ignore[attr-defined]
+        xla: Any = get_backend("xla")
+        return xla.module_text(self.mlir_module_serialized)
 
     # --- shardings --------------------------------------------------------------------------------------------------
 

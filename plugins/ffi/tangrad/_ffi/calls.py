@@ -100,8 +100,9 @@ def ffi_call(
         raise ValueError(
             "ffi_call: legacy_backend_config is for custom_call_api_version below 4; pass attributes instead"
         )
-    several = isinstance(result_shape_dtypes, (tuple, list))
-    declared: list[Any] = list(result_shape_dtypes) if several else [result_shape_dtypes]  # type: ignore[arg-type]
+    stated: Any = result_shape_dtypes
+    several = isinstance(stated, (tuple, list))
+    declared: list[Any] = list(stated) if several else [stated]
     result_avals = tuple([_declared_aval(one, number if several else None) for number, one in enumerate(declared)])
     if not several and output_layouts is not None:
         output_layouts = [output_layouts]

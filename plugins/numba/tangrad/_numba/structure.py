@@ -262,7 +262,7 @@ def _reduction(name: str) -> Any:
 
 def _sum_trailing(block: Block, out: Any, x: Value, *, count: int) -> Value:
     rank = len(x.shape)
-    return _reduction("sum")(block, out, x, axes=tuple(range(rank - count, rank)))  # type: ignore[no-any-return]
+    return _reduction("sum")(block, out, x, axes=tuple(range(rank - count, rank)))
 
 
 # --- products ------------------------------------------------------------------------------------------------------

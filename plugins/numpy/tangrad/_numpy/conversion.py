@@ -381,8 +381,8 @@ def _from_foreign(value: Any, dtype: DType | None) -> Value:
     if isinstance(value, range) or hasattr(value, "__array_interface__") or _has_buffer(value):  # such as pictures
         return _from_numpy(np.asarray(value), dtype)
     if isinstance(value, (int, float, complex)):  # a subclass, such as an enumeration: not weak
-        base = next(kind for kind in (bool, int, float, complex) if isinstance(value, kind))
-        return _from_value(base(value), dtypes.canonicalize_dtype(base) if dtype is None else dtype)  # type: ignore[arg-type]
+        base: Any = next(kind for kind in (bool, int, float, complex) if isinstance(value, kind))
+        return _from_value(base(value), dtypes.canonicalize_dtype(base) if dtype is None else dtype)
     kind = type(value).__name__
     raise TypeError(f"array: {value!r} of type {kind} is no array, number, or sequence of them")
 

@@ -74,9 +74,10 @@ def can_cast(from_: ArrayLike | DTypeLike, to: DTypeLike, casting: str = "safe")
     >>> tangrad.numpy.can_cast("int32", "float32")
     False
     """
-    own = from_.dtype if isinstance(from_, (Array, Literal)) else from_
+    own: Any = from_.dtype if isinstance(from_, (Array, Literal)) else from_
     own = own if isinstance(own, (np.ndarray, np.generic)) else dtypes.as_dtype(own)
-    return bool(np.can_cast(own, dtypes.as_dtype(to), casting=casting))  # type: ignore[arg-type]
+    kind: Any = casting
+    return bool(np.can_cast(own, dtypes.as_dtype(to), casting=kind))
 
 
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:

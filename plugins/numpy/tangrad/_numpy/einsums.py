@@ -178,7 +178,7 @@ def _greedy(terms: list[frozenset[Any]], output: frozenset[Any], sizes: dict[Any
     """The pair whose product adds least to what must be stored goes first."""
     path = []
     while len(terms) > 2:
-        best = None
+        best: Any = None
         for i, j in combinations(range(len(terms)), 2):
             others = [term for k, term in enumerate(terms) if k not in (i, j)]
             result = _kept_labels(terms[i], terms[j], others, output)
@@ -186,7 +186,7 @@ def _greedy(terms: list[frozenset[Any]], output: frozenset[Any], sizes: dict[Any
             cost = (grown, _volume(terms[i] | terms[j], sizes))
             if best is None or cost < best[0]:
                 best = cost, i, j, result
-        _, i, j, result = best  # type: ignore[misc]
+        _, i, j, result = best
         path.append((i, j))
         terms = [term for k, term in enumerate(terms) if k not in (i, j)] + [result]
     return [*path, tuple(range(len(terms)))]

@@ -16,7 +16,15 @@ import numpy as np
 
 from tangrad._numpy import settings as _defines_what_thread_has  # noqa: F401
 from tangrad._numpy.direct_calls import DirectCalls
-from tangrad.core import EVAL_TRACE, Primitive, ShapedArray, as_operand, copy_identity, thread, trace_to_closed_jaxpr
+from tangrad.core import (
+    EVAL_TRACE,
+    Primitive,
+    ShapedArray,
+    as_operand,
+    copy_identity,
+    thread,
+    trace_to_closed_jaxpr,
+)
 from tangrad.core.backends import carried_program
 from tangrad.core.caches import FixedParams, params_key, register_cache, typed_key
 from tangrad.core.settings import shared
@@ -218,7 +226,7 @@ def as_one(
                 params = known[made] = FixedParams(given=given, settings=typing_settings(), **parameters)
             return calls.apply(made, fused.primitive, tuple(operands), params)
 
-        function.fused = fused  # type: ignore[attr-defined]
+        vars(function)["fused"] = fused
         return copy_identity(function, general)
 
     return decorate
@@ -300,7 +308,7 @@ def fused_pair(
         first, second = fusable(x), fusable(y)
         return general(x, y) if first is None or second is None else fused.call((first, second), _NO_PARAMETERS)
 
-    function.fused = fused  # type: ignore[attr-defined]
+    vars(function)["fused"] = fused
     return function
 
 

@@ -329,7 +329,7 @@ def _within(entry: Entry, shape: Sequence[Any]) -> Entry:
 
 def _take_planned(
     x: Value,
-    *operands: Value,
+    *given: Value,
     plan: IndexPlan,
     mode: Any,
     fill_value: Any,
@@ -337,8 +337,9 @@ def _take_planned(
     unique_indices: bool,
     wrap_negative: bool,
 ) -> Value:
+    operands: Sequence[Value] = given
     if fill_value is OPERAND:
-        *operands, fill_value = operands  # type: ignore[assignment]
+        *operands, fill_value = given
     entries = replanned(plan, operands)
     kinds = {kind for kind, _, _ in entries}
     shape = x.aval.shape

@@ -161,31 +161,34 @@ def tobytes(self: Any, order: str = "C") -> bytes:
 # --- properties ----------------------------------------------------------------------------------------------------
 
 
-@property  # type: ignore[misc]  # a property of arrays: the kernel binds it
+of_arrays: Any = property  # of this module it is none: the kernel gives it to arrays
+
+
+@of_arrays
 def transposed(self: Any) -> Array:
     """`x.T`: the dimensions in reverse order."""
     return public.transpose(self)
 
 
-@property  # type: ignore[misc]
+@of_arrays
 def matrix_transposed(self: Any) -> Array:
     """`x.mT`: the last two dimensions exchanged."""
     return public.matrix_transpose(self)
 
 
-@property  # type: ignore[misc]
+@of_arrays
 def real(self: Any) -> Array:
     """The real part."""
     return public.real(self)
 
 
-@property  # type: ignore[misc]
+@of_arrays
 def imag(self: Any) -> Array:
     """The imaginary part."""
     return public.imag(self)
 
 
-@property  # type: ignore[misc]
+@of_arrays
 def flat(self: Any) -> Array:
     """`x.flat`: the elements in one dimension, to iterate over and to index."""
     return public.ravel(self)
@@ -241,7 +244,7 @@ def round_operator(x: Any, digits: int | None = None) -> Array:
 _in_order: dict[int, np.ndarray] = {}
 
 
-@property  # type: ignore[misc]  # a property of arrays: the kernel binds it
+@of_arrays
 def ctypes(self: Any) -> object:
     """The address of the contents, row after row, as NumPy's arrays have it: `x.ctypes.data`.
 

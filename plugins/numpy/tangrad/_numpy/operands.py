@@ -362,7 +362,8 @@ def _shape_sequence(name: str, shape: Any, argument: str) -> Any:
         if len(shape_of(shape)) == 0:
             return (shape,)
         if len(shape_of(shape)) == 1:
-            return tuple(shape)  # type: ignore[arg-type]
+            sizes: Any = shape
+            return tuple(sizes)
     try:
         return (operator.index(shape),)
     except TypeError:

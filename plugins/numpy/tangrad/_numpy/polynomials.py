@@ -85,9 +85,8 @@ def _padded(name: str, a1: Any, a2: Any) -> tuple[Any, Any]:
     check_array_like(name, a1, a2)
     first, second = [_coefficients(name, value) for value in promote(name, a1, a2)]
     length = max(first.aval.shape[0], second.aval.shape[0])
-    return tuple(  # type: ignore[return-value]
-        [concatenate([zeros(length - x.aval.shape[0], x.aval.dtype), x]) for x in (first, second)]
-    )
+    longer = lambda x: concatenate([zeros(length - x.aval.shape[0], x.aval.dtype), x])
+    return longer(first), longer(second)
 
 
 @as_one()

@@ -103,6 +103,9 @@ def _scalar(value: Any, name: str) -> Any:
     return value.to_numpy()[()] if hasattr(value, "to_numpy") else value
 
 
+_arange: Any = np.arange  # whose stub has no dtype by position
+
+
 def _range(start: Any, stop: Any, step: Any, dtype: np.dtype) -> Array:
     """Of integers an operation where programs are staged, lest they hold the numbers; else made by NumPy."""
     if step == 0:
@@ -111,7 +114,7 @@ def _range(start: Any, stop: Any, step: Any, dtype: np.dtype) -> Array:
     integers = dtype.kind in "iu" and (plain or all([isinstance(value, _INTEGERS) for value in (start, stop, step)]))
     if not integers:
         if dtype in _WIDE and -_LARGE < start < _LARGE and -_LARGE < stop < _LARGE and abs(step) > 1 / _LARGE:
-            return array_of(np.arange(start, stop, step, dtype))  # type: ignore[call-overload]  # nothing is reported
+            return array_of(_arange(start, stop, step, dtype))  # nothing is reported
         with np.errstate(all="ignore"):
             made = np.arange(start, stop, step, dtype=dtype if dtype.kind in "iufc" else None).astype(dtype, copy=False)
         return array_of(made)
@@ -119,7 +122,7 @@ def _range(start: Any, stop: Any, step: Any, dtype: np.dtype) -> Array:
     if thread.trace is EVAL_TRACE and size <= HOST_LIMIT:
         end = start + size * step
         if plain and dtype is INT32 and -_LARGE < start < _LARGE and -_LARGE < end < _LARGE:
-            return array_of(np.arange(start, end, step, dtype))  # type: ignore[call-overload]
+            return array_of(_arange(start, end, step, dtype))
         return array_of(np.arange(start, end, step).astype(dtype))
     numbers = iota_p.bind(dtype=dtype, shape=(size,), dimension=0)
     if step != 1:

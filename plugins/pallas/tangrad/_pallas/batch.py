@@ -84,7 +84,7 @@ def _with_row(closed: ClosedJaxpr, captured: int) -> ClosedJaxpr:
         invars = [*jaxpr.invars[:captured], Var(INDEX), *jaxpr.invars[captured:]]
         return ClosedJaxpr(jaxpr.replace(invars=invars), closed.consts)
 
-    return _kernels.get(closed, captured, make)  # type: ignore[no-any-return]
+    return _kernels.get(closed, captured, make)
 
 
 def _with_row_starts(closed: ClosedJaxpr, ids: int, ranks: list[int], mapped: tuple[bool, ...]) -> ClosedJaxpr:
@@ -98,4 +98,4 @@ def _with_row_starts(closed: ClosedJaxpr, ids: int, ranks: list[int], mapped: tu
         return made
 
     make = lambda: trace_to_closed_jaxpr(starts, [INDEX, *closed.in_avals], "index maps")
-    return _index_maps.get(closed, (ids, tuple(ranks), mapped), make)  # type: ignore[no-any-return]
+    return _index_maps.get(closed, (ids, tuple(ranks), mapped), make)

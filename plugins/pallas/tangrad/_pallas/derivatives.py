@@ -115,7 +115,7 @@ def _kernel(closed: ClosedJaxpr, numbers: int, prefetched: int, has: _Tangents) 
         outvars = [*scalars, *_interleaved(values, split_list(tangents, *sums[:2]))]
         return ClosedJaxpr(both.jaxpr.replace(invars=invars, outvars=outvars), both.consts)
 
-    return _kernels.get(closed, (numbers, prefetched, has), make)  # type: ignore[no-any-return]
+    return _kernels.get(closed, (numbers, prefetched, has), make)
 
 
 def _split(values: Sequence[Any], count: int) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -138,7 +138,7 @@ def _index_map(closed: ClosedJaxpr, blocks: Sequence[Any], has: _Tangents) -> Cl
         outvars = [start for part in _doubled(starts, has) for start in part]
         return ClosedJaxpr(closed.jaxpr.replace(outvars=outvars), closed.consts)
 
-    return _index_maps.get(closed, has, make)  # type: ignore[no-any-return]
+    return _index_maps.get(closed, has, make)
 
 
 def _aliases(pairs: Any, prefetched: int, has: _Tangents) -> tuple[tuple[int, int], ...]:

@@ -119,7 +119,7 @@ def _run(grid: Sequence[int | None], sizes: Sequence[Any], step: Any, carried: l
     given = iter(sizes)
     dims = [next(given) if size is None else size for size in grid]
     if not sizes and math.prod(dims) == 1:
-        return step([_integer(0) for _ in dims], carried)  # type: ignore[no-any-return]
+        return step([_integer(0) for _ in dims], carried)
     if 0 in [size for size in dims if type(size) is int]:
         return carried  # blocks of arrays without elements could not even be traced
     strides: list[Any] = []
@@ -135,7 +135,7 @@ def _run(grid: Sequence[int | None], sizes: Sequence[Any], step: Any, carried: l
             ids.append(index if dimension == 0 else rem(index, _as_int32(size)))
         return tuple(step(ids, carried))
 
-    return fori_loop(_integer(0), _integer(total), at, tuple(carried))  # type: ignore[no-any-return]
+    return fori_loop(_integer(0), _integer(total), at, tuple(carried))
 
 
 def _is_one(value: Any) -> bool:

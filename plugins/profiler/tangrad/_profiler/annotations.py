@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tangrad._profiler.backends import profiler_of_loaded
 from tangrad._profiler.traces import own_recording
@@ -102,4 +102,4 @@ def annotate_function(func: F, name: str | None = None, **decorator_kwargs: Any)
         with TraceAnnotation(label, **decorator_kwargs):
             return func(*args, **kwargs)
 
-    return copy_identity(annotated, func)  # type: ignore[return-value]
+    return cast(F, copy_identity(annotated, func))

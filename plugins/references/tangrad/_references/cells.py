@@ -157,7 +157,7 @@ class Reference(Tracer):
     def to_numpy(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("a reference is not an array; ref[...] is the array behind it")
 
-    __array__ = __int__ = __float__ = __complex__ = __index__ = item = tolist = to_numpy  # type: ignore[assignment]
+    __array__ = __int__ = __float__ = __complex__ = __index__ = item = tolist = to_numpy
 
     def __eq__(self, other: object) -> Any:
         return self is other
@@ -332,7 +332,7 @@ def discharged(closed: ClosedJaxpr, args: Sequence[Any], own: tuple[bool, ...]) 
         avals = [aval.inner_aval if is_own else aval for aval, is_own in zip(closed.in_avals, own, strict=True)]
         return trace_to_closed_jaxpr(run, avals, closed.jaxpr.debug_name or "a function")
 
-    return _discharged.get(closed, (own, last), make)  # type: ignore[no-any-return]
+    return _discharged.get(closed, (own, last), make)
 
 
 # --- Functions of references as programs of values: what kernels are traced to ----------------------------------------

@@ -93,7 +93,7 @@ def freeze(ref: Ref) -> Array:
             "made, and here read it: ref[...]"
         )
     value, cell.value = cell.value, None
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 @api_boundary

@@ -206,7 +206,7 @@ def _rearrange(closed: ClosedJaxpr, inputs: Sequence[int], outputs: Sequence[int
         jaxpr.replace(invars=[jaxpr.invars[i] for i in inputs], outvars=[jaxpr.outvars[i] for i in outputs]),
         closed.consts,
     )
-    return _rearranged.get(closed, key, make)  # type: ignore[no-any-return]
+    return _rearranged.get(closed, key, make)
 
 
 def _true(flags: Sequence[bool]) -> list[int]:

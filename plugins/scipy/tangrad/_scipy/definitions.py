@@ -104,7 +104,7 @@ def defined(
         made = written_out(definition.name, definition.arguments, str(signature).replace("'", ""), called, function)
         made.__doc__ = definition.documentation(function.__doc__ or "")
         public = as_one()(made)
-        public.definition = definition  # type: ignore[attr-defined]
+        vars(public)["definition"] = definition
         return cast(Callable[P, Array], public)
 
     return make

@@ -47,6 +47,10 @@ class HloSharding:
         """On how many devices each part is repeated."""
         return 1 if self.tiles is None else len(self.devices) // math.prod(self.tiles)
 
+    def split(self) -> tuple[int, ...]:
+        """The tiles of a sharding that is not replicated."""
+        return () if self.tiles is None else self.tiles
+
     def is_replicated(self) -> bool:
         """Whether every device has the whole."""
         return self.tiles is None or math.prod(self.tiles) == 1
@@ -81,8 +85,7 @@ class HloSharding:
     def __str__(self) -> str:
         if self.is_replicated():
             return "{replicated}"
-        tiles: tuple[int, ...] = self.tiles  # type: ignore[assignment]
-        shape = tiles if self.copies == 1 else (*tiles, self.copies)
+        shape = self.split() if self.copies == 1 else (*self.split(), self.copies)
         repeat = "" if self.copies == 1 else " last_tile_dim_replicate"
         return f"{{devices=[{_listed(shape)}]{_order_text(self.devices)}{repeat}}}"
 

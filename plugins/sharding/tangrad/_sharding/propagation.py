@@ -170,7 +170,8 @@ def rule_by_decomposition(primitive: Primitive) -> ShardingRule:
     def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Axes, ...]:
         def run(*args: Any) -> Sequence[Any]:
             # Not `decomposed`, which compares the types with the primitive's own: those are what is asked for.
-            out = primitive.decompose(*args, **params)  # type: ignore[misc]
+            decompose: Any = primitive.decompose
+            out = decompose(*args, **params)
             return out if primitive.multiple_results else (out,)
 
         closed = trace_to_closed_jaxpr(run, [operand.aval for operand in operands], primitive.name)

@@ -62,12 +62,12 @@ class GSPMDSharding(Sharding):
     def grid(self) -> tuple[tuple[Any, int], ...]:
         if self.hlo.is_replicated():
             return (("copies", len(self._devices)),)
-        return (*enumerate(self.hlo.tiles), ("copies", self.hlo.copies))  # type: ignore[arg-type]
+        return (*enumerate(self.hlo.split()), ("copies", self.hlo.copies))
 
     def dimension_axes(self, ndim: int) -> tuple[tuple[Any, ...], ...]:
         if self.hlo.is_replicated():
             return ((),) * ndim
-        rank = len(self.hlo.tiles)  # type: ignore[arg-type]
+        rank = len(self.hlo.split())
         if rank > ndim:
             raise ValueError(f"{self.hlo} is for arrays of {rank} dimensions, and cannot be used for one of {ndim}")
         return tuple([(dimension,) for dimension in range(rank)]) + ((),) * (ndim - rank)
@@ -83,7 +83,8 @@ class GSPMDSharding(Sharding):
         refuse_axes(self, axes)
         if self.hlo.is_replicated():
             return self
-        tiles = [*self.hlo.tiles, *[1] * (ndim - len(self.hlo.tiles))]  # type: ignore[misc, arg-type]
+        tiles = self.hlo.split()
+        tiles += (1,) * (ndim - len(tiles))
         return GSPMDSharding(self._devices, HloSharding((*tiles[:position], 1, *tiles[position:]), self.hlo.devices))
 
     def constrain(self, value: Any) -> Array:

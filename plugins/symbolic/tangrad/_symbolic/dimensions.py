@@ -253,10 +253,10 @@ _arithmetic("mod", remainder)
 
 def _extremum(scope: Any, largest: bool, sizes: tuple[Any, ...]) -> Any:
     kind = MAX if largest else MIN
-    operands = [polynomial_of(size, scope) for size in sizes]
-    if any([operand is None for operand in operands]):
+    operands = [found for size in sizes if (found := polynomial_of(size, scope)) is not None]
+    if len(operands) < len(sizes):
         raise TypeError(f"{kind} of sizes takes integers and dimensions, got {sizes}")
-    return dimension(scope, extremum(kind, operands, scope))  # type: ignore[arg-type]
+    return dimension(scope, extremum(kind, operands, scope))
 
 
 def _compared(one: Dimension, other: Any, sign: str, direction: int) -> bool:

@@ -339,8 +339,10 @@ class SymbolicScope:
     def _add_divisors(self, atom: Atom) -> None:
         """What leaves nothing when divided by a number leaves nothing by its divisors either."""
         divisor = atom.operands[1].constant if atom.kind == MOD else None
-        for smaller in range(2, divisor if divisor is not None and divisor <= MOST_DIVIDED else 0):
-            if divisor % smaller == 0:  # type: ignore[operator]
+        if divisor is None or divisor > MOST_DIVIDED:
+            return
+        for smaller in range(2, divisor):
+            if divisor % smaller == 0:
                 left = remainder(atom.operands[0], number(smaller), self)
                 if len(left.terms) == 1 and left.terms[0][1] == 1 and left.constant is None:
                     self.rules.append((left.terms[0][0], number(0)))

@@ -57,7 +57,8 @@ KeyType.of_physical = _of_physical  # type: ignore[method-assign]  # `keys`, imp
 def random_unwrap_p(keys: ShapedArray) -> ShapedArray:
     """Keys as words."""
     check_keys("random_unwrap", keys)
-    return keys.dtype.physical_aval(keys)
+    dtype: Any = keys.dtype
+    return dtype.physical_aval(keys)
 
 
 BIT_WIDTHS: dict[int, np.dtype[Any]] = {

@@ -166,7 +166,7 @@ def split(key: Key, num: int | Sequence[int] = 2) -> Array:
         raise ValueError(f"random.split takes one key, got an array of keys of shape {found.aval.shape}; use vmap")
     shape: Any = num
     if not isinstance(num, (tuple, list, Tracer)) and hasattr(type(num), "__index__"):
-        shape = (operator.index(num),)  # type: ignore[arg-type]
+        shape = (operator.index(shape),)
     made = stated_shape("random.split", shape, "num")
     out = random_split_p.bind(found, shape=made, partitionable=threefry_partitionable.value)
     return random_unwrap_p.bind(out) if words else out

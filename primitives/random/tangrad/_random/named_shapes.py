@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from tangrad._random.functions import fold_in
 from tangrad.core import Array, class_boundary
@@ -67,7 +67,7 @@ def takes_named_shapes(sampler: Sampler) -> Sampler:
                 key = _own_key(what, key, value)
         return sampler(key, *args, **kwargs)
 
-    return draw  # type: ignore[return-value]
+    return cast(Sampler, draw)
 
 
 def _own_key(what: str, key: Any, shape: NamedShape) -> Any:

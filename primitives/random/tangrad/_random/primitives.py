@@ -56,7 +56,8 @@ def _of_generator(name: str) -> Callable[..., Any]:
     """The program `name` of the generator of the keys that it takes."""
 
     def program(keys: Value, *others: Value, **params: object) -> Array:
-        return PROGRAMS[keys.aval.dtype.implementation][name](keys, *others, **params)
+        dtype: Any = keys.aval.dtype
+        return PROGRAMS[dtype.implementation][name](keys, *others, **params)
 
     return program
 

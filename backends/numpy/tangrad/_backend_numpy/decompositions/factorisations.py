@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ import numpy as np
 # are solved, all else is matrix products.
 
 Array = np.ndarray
+Outs = TypeVar("Outs", bound=Sequence[np.ndarray])
 SOLVED = 64  # rows of a triangular system that are solved at once
 LARGE = 128  # rows from which on SciPy is asked for
 
@@ -157,15 +158,14 @@ def lapack_function(name: str, dtype: np.dtype) -> Callable[..., Any] | None:
     return getattr(lapack, _PREFIXES[dtype.char] + name)
 
 
-def each(
-    x: Array, function: Callable[[Array], Sequence[Array]], shapes: Sequence[tuple[int, ...]]
-) -> tuple[Array, ...]:
+def each(x: Array, function: Callable[[Array], Outs], shapes: Sequence[tuple[int, ...]]) -> Outs:
     """The results of a function of one matrix for each of a batch; shapes are those of the results for one."""
     batch = x.shape[:-2]
     found = [function(matrix) for matrix in x.reshape(-1, *x.shape[-2:])]
-    return tuple(
+    stacked: Any = tuple(
         [np.stack([outs[position] for outs in found]).reshape(*batch, *shape) for position, shape in enumerate(shapes)]
     )
+    return stacked
 
 
 def nan_like(dtype: np.dtype) -> np.ndarray:
@@ -300,13 +300,13 @@ def geqp3(a: Array) -> tuple[Array, Array, Array]:
     geqp3 = lapack_function("geqp3", a.dtype)
     shapes = ((rows, columns), (least,), (columns,))
     if geqp3 is None:
-        return each(a, pivoted, shapes)  # type: ignore[return-value]
+        return each(a, pivoted, shapes)
 
     def one(matrix: Array) -> tuple[Array, Array, Array]:
         packed, order, taus, *_ = geqp3(matrix)
         return packed, taus, (order - 1).astype(np.int32)
 
-    return each(a, one, shapes)  # type: ignore[return-value]
+    return each(a, one, shapes)
 
 
 def pivoted(matrix: Array) -> tuple[Array, Array, Array]:

@@ -29,7 +29,7 @@ def hessenberg(a: Array) -> tuple[Array, Array]:
         return a.copy(), np.zeros(taus, a.dtype)
     gehrd = factorisations.lapack_function("gehrd", a.dtype)
     one = _hessenberg if gehrd is None else lambda matrix: gehrd(matrix)[:2]
-    return factorisations.each(a, one, ((size, size), (size - 1,)))  # type: ignore[return-value]
+    return factorisations.each(a, one, ((size, size), (size - 1,)))
 
 
 def _hessenberg(matrix: Array) -> tuple[Array, Array]:
@@ -54,8 +54,7 @@ def tridiagonal(a: Array, lower: bool) -> tuple[Array, Array, Array, Array]:
         parts = np.zeros((*batch, size), real), np.zeros((*batch, off), real), np.zeros((*batch, off), a.dtype)
         return a.copy(), *parts
     shapes = ((size, size), (size,), (size - 1,), (size - 1,))
-    found = factorisations.each(a, _tridiagonal_below if lower else _tridiagonal_above, shapes)
-    return found  # type: ignore[return-value]
+    return factorisations.each(a, _tridiagonal_below if lower else _tridiagonal_above, shapes)
 
 
 def _tridiagonal_below(matrix: Array) -> tuple[Array, Array, Array, Array]:

@@ -131,7 +131,8 @@ class _While:
     def __init__(
         self, condition: ClosedJaxpr, body: ClosedJaxpr, first: list[str], second: list[str], carry: list[str]
     ) -> None:
-        self.body, self.rest, self.dtype = body, condition, None
+        self.rest: ClosedJaxpr | None = condition
+        self.body, self.dtype = body, None
         steps = counters(body.jaxpr, len(second), len(carry))
         invars = body.jaxpr.invars[len(second) :]
         kept = {k for k, var in enumerate(invars) if body.jaxpr.outvars[k] is var}
@@ -148,7 +149,7 @@ class _While:
                 f"return {_tuple(carry)}",
             ]
             return
-        self.rest = counted.rest  # type: ignore[assignment]
+        self.rest = counted.rest
         self.dtype = condition.in_avals[counted.counter].dtype
         name = inputs[counted.counter]
         position = carry.index(name)

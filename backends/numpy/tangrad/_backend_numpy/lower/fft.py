@@ -48,7 +48,7 @@ def _function(fft_type: FftType, size: int, several: bool) -> Callable[..., Any]
     name = _NAMES[fft_type] + "n" * several
     module = _scipy() if size >= LARGE else None
     if module is None:
-        return getattr(np.fft, name)  # type: ignore[no-any-return]
+        return getattr(np.fft, name)
     return partial(getattr(module, name), workers=min(MOST_WORKERS, cpu_count() or 1))
 
 

@@ -96,7 +96,7 @@ class _Buckets:
         np.subtract(x, self.least, out=out)
         np.multiply(out, self.scale, out=out)
         np.maximum(out, 0, out=out)
-        return np.minimum(out, self.highest, out=out)  # type: ignore[no-any-return]
+        return np.minimum(out, self.highest, out=out)
 
     def places(self, values: Array, compare: np.ufunc) -> Array:
         flat: Array = values.reshape(-1)

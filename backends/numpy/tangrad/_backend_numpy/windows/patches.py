@@ -418,12 +418,12 @@ class FractionalConvolution:
         """The function that adds up products where they belong."""
         shape, dtype = self._sum_shape(), self.dtype
         every = slice(None)
-        steps = []
+        steps: list[tuple[Any, Any]] = []
         for place in product(*[range(size) for size in self.places]):
-            parts = [self._meets(i, k) for i, k in enumerate(place)]
-            if any([part is None for part in parts]):
+            parts = [part for i, k in enumerate(place) if (part := self._meets(i, k)) is not None]
+            if len(parts) < len(place):
                 continue
-            sources, targets = [part[0] for part in parts], [part[1] for part in parts]  # type: ignore[index]
+            sources, targets = [part[0] for part in parts], [part[1] for part in parts]
             if self.features_last:
                 steps.append(((every, every, *targets), (every, every, *sources, *place)))
             else:

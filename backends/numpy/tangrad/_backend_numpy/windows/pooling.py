@@ -180,13 +180,14 @@ def _by_doubling(dimension: int, axis: Axis, ufunc: Any) -> Callable[[Array], Ar
         return ufunc(x[first], y[second])
 
     def by_doubling(x: Array) -> Array:
-        total, reach, length = None, 0, 1
+        total: Any = None
+        reach, length = 0, 1
         while True:
             if window & length:
                 total = x if total is None else joined(total, x, reach * step)
                 reach += length
             if reach == window:
-                return total  # type: ignore[return-value]
+                return total
             x = joined(x, x, length * step)
             length *= 2
 

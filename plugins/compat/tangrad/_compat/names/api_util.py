@@ -61,7 +61,7 @@ def argnums_partial(
     (2, 1)
     """
     wanted = [dyn_argnums] if hasattr(dyn_argnums, "__index__") else dyn_argnums
-    places = [_place(position, len(args)) for position in wanted]  # type: ignore[union-attr]
+    places = [_place(position, len(args)) for position in wanted]
     fixed = {place: arg for place, arg in enumerate(args) if place not in places}
     for place, arg in fixed.items() if require_static_args_hashable else ():
         if getattr(type(arg), "__hash__", None) is None:

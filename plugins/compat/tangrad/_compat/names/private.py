@@ -126,7 +126,7 @@ class TypedComplex(complex):
     """A complex number that knows its dtype."""
 
 
-class TypedNdArray(np.ndarray):  # type: ignore[type-arg]
+class TypedNdArray(np.ndarray):
     """An array of NumPy that knows whether its type is weak."""
 
 

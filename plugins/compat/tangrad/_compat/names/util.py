@@ -164,8 +164,8 @@ def wraps(wrapped: Any, namestr: str | None = None, docstr: str | None = None, *
     """As `functools.wraps`; `namestr` and `docstr` say the name and the text with `{fun}` and `{doc}` in them."""
 
     def wrap(function: T) -> T:
-        functools.update_wrapper(function, wrapped)  # type: ignore[arg-type]
         named: Any = function
+        functools.update_wrapper(named, wrapped)
         name, text = fun_name(wrapped), getattr(wrapped, "__doc__", "") or ""
         named.__name__ = named.__qualname__ = name if namestr is None else namestr.format(fun=name)
         named.__doc__ = text if docstr is None else docstr.format(fun=name, doc=text, **kwargs)

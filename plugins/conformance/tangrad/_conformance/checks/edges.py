@@ -280,9 +280,11 @@ def _check_compiled(sample: Sample, values: list[Arguments]) -> None:
 
 def _check_decomposed(sample: Sample, values: list[Arguments]) -> None:
     function = decomposed(sample)
-    for args in values if function is not None else ():
+    if function is None:
+        return
+    for args in values:
         with use_backend(reference_backend()):
-            found, expected = function(*args), sample.apply(*args)  # type: ignore[misc]
+            found, expected = function(*args), sample.apply(*args)
             check_propagation(found, expected, sample.tolerance, "decomposed, lowered")
 
 

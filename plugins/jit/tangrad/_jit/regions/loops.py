@@ -168,11 +168,11 @@ def _loop(equations: Sequence[JaxprEqn], uses: Uses, starts: Sequence[int], leng
     found = _Loop(copies, list(starts), length, operands, [], {}, [], [], False)
     steps = set()
     for argument in dict.fromkeys(operands):
-        before = {own.get(var) for own, var in zip(made, argument[1:])}
+        before: set[Any] = {own.get(var) for own, var in zip(made, argument[1:])}
         if len(set(argument)) == 1:
             found.fixed.append(argument)
         elif len(before) == 1 and None not in before:
-            found.carried[argument] = before.pop()  # type: ignore[assignment]
+            found.carried[argument] = before.pop()
         else:
             step = _step(argument, loops)
             if step is None:

@@ -136,7 +136,7 @@ def places(of: Callable[[int, dict[str, Any]], Places]) -> Callable[[Rule], Rule
     """
 
     def add(rule: Rule) -> Rule:
-        rule.places = of  # type: ignore[attr-defined]
+        vars(rule)["places"] = of
         return rule
 
     return add

@@ -38,7 +38,7 @@ def axes_of(value: Value) -> Names:
     """The axes for which a value within mapped functions has a dimension."""
     found = set()
     while isinstance(value, BatchTracer):
-        found.add(value._trace.axis.name)  # type: ignore[attr-defined]
+        found.add(value._trace.axis.name)
         value = value.value
     return frozenset(found)
 

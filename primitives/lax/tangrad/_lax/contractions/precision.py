@@ -201,8 +201,8 @@ def check_cpu_algorithm(precision: Any) -> None:
 def algorithm_dtypes(precision: Any, lhs: Any, rhs: Any, out: Any) -> tuple[Any, Any, Any]:
     """The dtypes in which an algorithm takes the operands and gives the result, for operands and a result of some."""
     if isinstance(precision, DotAlgorithm):
-        types = precision.lhs_precision_type, precision.rhs_precision_type, precision.accumulation_type
-        return tuple([dtypes.as_dtype(dtype) for dtype in types])  # type: ignore[return-value]
+        lhs, rhs = dtypes.as_dtype(precision.lhs_precision_type), dtypes.as_dtype(precision.rhs_precision_type)
+        return lhs, rhs, dtypes.as_dtype(precision.accumulation_type)
     if precision is DotAlgorithmPreset.DEFAULT:
         return lhs, rhs, out
     stored, results, _, _, _ = _ALGORITHMS[precision]
@@ -222,7 +222,8 @@ def algorithm_parts(precision: Any, lhs: Any, rhs: Any) -> tuple[str, str, str, 
     """An algorithm as StableHLO writes it: three types, three counts, and whether additions may be imprecise."""
     if isinstance(precision, DotAlgorithm):
         types = [dtypes.short_name(dtypes.as_dtype(dtype)) for dtype in precision[:3]]
-        return (*types, *precision[3:])  # type: ignore[return-value]
+        parts: Any = (*types, *precision[3:])
+        return parts
     _, _, rounded, accumulated, operations = _ALGORITHMS[precision]
     if not rounded:
         for dtype in (lhs, rhs):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tangrad import tree
@@ -215,7 +216,7 @@ def with_common_consts(bodies: Sequence[Body]) -> tuple[list[ClosedJaxpr], list[
         if places == tuple(range(len(consts))):
             programs.append(body.jaxpr)
         else:
-            programs.append(_extended.get(body.jaxpr, (places, avals), lambda b=body, p=places: _extend(b, p, avals)))  # type: ignore[misc]
+            programs.append(_extended.get(body.jaxpr, (places, avals), partial(_extend, body, places, avals)))
     return programs, consts
 
 

@@ -247,8 +247,8 @@ def platform_dependent(*args: PyTree, default: Callable[..., R] | None = None, *
         if not callable(function):
             raise TypeError(f"platform_dependent: {name or 'default'} must be a function, got {function!r}")
     platforms, branches = tuple(functions), tuple(functions.values())
-    if platforms == (None,):
-        return tree.map(as_array, default(*tree.map(as_array, args)))  # type: ignore[misc]
+    if default is not None and not per_platform:
+        return tree.map(as_array, default(*tree.map(as_array, args)))
     if not thread.trace.stages:
         flat, in_tree = flat_operands(args, "platform_dependent", "args")
         chosen = branches[branch_of_values(platforms, [value for value in flat if not isinstance(value, Tracer)])]

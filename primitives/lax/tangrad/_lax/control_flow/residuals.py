@@ -155,11 +155,11 @@ class BranchResiduals:
             mine: dict[int, Any] = {}
             places: list[tuple[str, Any]] = []
             for source in from_inputs:
-                atom = None if source is not None else next(own)
                 if source is not None:
                     places.append((CONST, source))
                 else:
-                    slot = self._slot(atom.aval, mine)  # type: ignore[union-attr]
+                    atom = next(own)
+                    slot = self._slot(atom.aval, mine)
                     mine[slot] = atom
                     places.append((STACKED, slot))
             self.places.append(places)

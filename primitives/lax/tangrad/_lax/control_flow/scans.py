@@ -470,7 +470,8 @@ def _common_shape(shapes: list[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 def _in_dtype(factor: ArrayLike, x: Any) -> Any:
     """A coefficient in the dtype of `x`: a number with its weak type, too."""
-    if not isinstance(factor, Tracer) and np.ndim(factor) == 0:  # type: ignore[arg-type]
+    given: Any = factor
+    if not isinstance(factor, Tracer) and np.ndim(given) == 0:
         value = factor if isinstance(factor, (bool, int, float, complex)) else np.asarray(factor)
         return operand("polynomial", constant(value, x.aval.dtype, x.aval.weak_type), "coeffs")  # type: ignore[arg-type]
     return convert_element_type(operand("polynomial", factor, "coeffs"), x.aval.dtype)

@@ -49,6 +49,7 @@ class _Numbers:
 
     __slots__ = ("_hash",)
     fields: tuple[str, ...]
+    _hash: int
 
     def _fill(self, *values: Sequence[int]) -> None:
         for name, value in zip(self.fields, values):
@@ -74,7 +75,7 @@ class _Numbers:
         return self is other or (type(other) is type(self) and self.astuple() == other.astuple())
 
     def __hash__(self) -> int:
-        return self._hash  # type: ignore[attr-defined]
+        return self._hash
 
     def __repr__(self) -> str:
         inside = ", ".join([f"{name}={getattr(self, name)}" for name in self.fields])

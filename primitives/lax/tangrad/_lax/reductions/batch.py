@@ -34,8 +34,10 @@ def _reduce(
     count = len(args) // 2
     if any([dim is not None for dim in dims[count:]]):
         # One initial value for each example: no single reduction has that, but the tree has.
+        decompose: Any = p.reduce_p.decompose
+
         def tree(*values: Any) -> Any:
-            return p.reduce_p.decompose(*values, jaxpr=jaxpr, dimensions=dimensions)  # type: ignore[misc]
+            return decompose(*values, jaxpr=jaxpr, dimensions=dimensions)
 
         outs, out_dims = batch_flat(tree, args, dims, axis_info)
         return tuple(outs), tuple(out_dims)

@@ -127,8 +127,10 @@ def _reduce_window(
     count = len(args) // 2
     if any([dim is not None for dim in dims[count:]]):
         # One initial value for each example: no single reduction has that, but its decomposition does.
+        decompose: Any = p.reduce_window_p.decompose
+
         def decomposed(*values: Any) -> Any:
-            return p.reduce_window_p.decompose(*values, **params)  # type: ignore[misc]
+            return decompose(*values, **params)
 
         outs, out_dims = batch_flat(decomposed, args, dims, axis_info)
         return tuple(outs), tuple(out_dims)

@@ -283,9 +283,9 @@ def integers(name: str, values: Sequence[int], argument: str) -> tuple[int, ...]
 def pairs(name: str, padding: Any) -> tuple[tuple[Any, Any], ...]:
     """Explicit padding as a tuple of pairs of integers. Raises TypeError for anything else."""
     try:
-        found = tuple([integers(name, pair, "padding") for pair in padding])
+        found: Any = tuple([integers(name, pair, "padding") for pair in padding])
         if all([len(pair) == 2 for pair in found]):
-            return found  # type: ignore[return-value]
+            return found
     except TypeError:
         pass
     raise TypeError(

@@ -172,5 +172,6 @@ def _reduce_window(
     if any([isinstance(const, Tracer) for const in closed.consts]):
         params = {"jaxpr": closed, **params}
         reduce_window_p.infer(tuple([x.aval for x in (*arrays, *initial)]), params)
-        return reduce_window_p.decompose(*arrays, *initial, **params)  # type: ignore[misc]
+        decompose: Any = reduce_window_p.decompose
+        return decompose(*arrays, *initial, **params)
     return reduce_window_p.bind(*arrays, *initial, jaxpr=closed, **params)

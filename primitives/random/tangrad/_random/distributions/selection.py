@@ -90,17 +90,17 @@ def permutation(
     Array([0, 1, 4, 3, 2], dtype=int32)
     """
     if isinstance(x, (int, np.integer)) and not isinstance(x, bool):
-        operand, rank = None, 0
+        operand = None
     else:
         operand = as_operand(x)
-        rank = operand.aval.ndim
+    rank = 0 if operand is None else operand.aval.ndim
     axis = canonical_axis("random.permutation", axis, rank or 1)
-    if not rank:
+    if operand is None or not rank:
         return _shuffled(key, _range("random.permutation", x), axis)
     if independent or rank == 1:
         return _shuffled(key, as_array(operand), axis)
-    order = _shuffled(key, iota(dtypes.default_int_dtype(), operand.aval.shape[axis]), 0)  # type: ignore[union-attr]
-    return _take(operand, order, axis)  # type: ignore[arg-type]
+    order = _shuffled(key, iota(dtypes.default_int_dtype(), operand.aval.shape[axis]), 0)
+    return _take(operand, order, axis)
 
 
 def _shuffled(key: Value, x: Value, axis: int) -> Array:

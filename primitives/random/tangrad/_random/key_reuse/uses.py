@@ -160,7 +160,7 @@ def use_of_program(closed: ClosedJaxpr) -> KeyUse:
     Operands are the arguments; those after them are the constants that it closed over. Raises KeyReuseError where it
     uses a key twice.
     """
-    return _known.get(closed, "key_reuse", lambda: _Walk(closed).run())  # type: ignore[no-any-return]
+    return _known.get(closed, "key_reuse", lambda: _Walk(closed).run())
 
 
 def has_keys(atoms: Sequence[Any]) -> bool:
