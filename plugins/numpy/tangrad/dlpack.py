@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,7 @@ _KINDS = "biufc"
 _OTHERS = frozenset({"bfloat16"})
 
 
-def from_dlpack(external_array: Any, device: DeviceLike = None, copy: bool | None = None) -> Array:
+def from_dlpack(external_array: object, device: DeviceLike = None, copy: bool | None = None) -> Array:
     """An array over the memory of another library's array, or a copy of it.
 
     Args:

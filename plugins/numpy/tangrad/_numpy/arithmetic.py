@@ -291,7 +291,7 @@ def _fmod(x: ArrayLike, y: ArrayLike) -> Value:
 
 
 @fused("divmod", True)
-def _divmod(x: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
+def _divmod(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     first, second = align_numeric("divmod", x, y)
     _no_complex("divmod", first)
     if is_inexact(first):

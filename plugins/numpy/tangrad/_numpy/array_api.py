@@ -46,7 +46,7 @@ class NamespaceInfo:
             "indexing": dtypes.default_int_dtype(),
         }
 
-    def dtypes(self, *, device: DeviceLike = None, kind: Any = None) -> dict[str, Any]:
+    def dtypes(self, *, device: DeviceLike = None, kind: object = None) -> dict[str, Any]:
         """The dtypes that arrays can have now, of all kinds, one, or several. Raises ValueError for an unknown kind."""
         kinds = kind if isinstance(kind, tuple) else (kind,)
         chosen = [name for item in kinds for group in self._kinds(item) for name in _NAMES[group]]

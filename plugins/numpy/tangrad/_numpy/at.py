@@ -361,7 +361,9 @@ def _spread(value: Any, shape: Dimensions) -> Any:
 
 def _fitted(values: Value, entries: Sequence[Entry], shape: Sequence[Any], batch: tuple[Any, ...]) -> Value:
     """The values broadcast to the shape of x[index], then without its new dimensions."""
-    layout = result_layout(entries, len(batch)) if len(batch) or _has_advanced(entries) else kept_dimensions(entries)
+    layout: Sequence[Any] = (
+        result_layout(entries, len(batch)) if len(batch) or _has_advanced(entries) else kept_dimensions(entries)
+    )
     extents = {axis: _extent(value) for kind, axis, value in entries if kind == SLICE}
     sizes = iter(batch)
     wanted = tuple([1 if item == NEW else next(sizes) if item == "batch" else extents[item] for item in layout])

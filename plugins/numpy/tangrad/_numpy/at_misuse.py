@@ -14,7 +14,7 @@ _IN_PLACE = {
 }
 
 
-def _immutable(done: str, index: Any, method: str) -> TypeError:
+def _immutable(done: str, index: object, method: str) -> TypeError:
     return TypeError(
         f"arrays are immutable: {done} is not possible; x = x.at[{index!r}].{method}(values) is what changes a copy"
     )
@@ -25,10 +25,10 @@ class NeedsIndex:
 
     __slots__ = ()
 
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+    def __setitem__(self, index: object, value: object) -> NoReturn:
         raise _immutable(f"x.at[{index!r}] = values", index, "set")
 
-    def __delitem__(self, index: Any) -> NoReturn:
+    def __delitem__(self, index: object) -> NoReturn:
         raise TypeError(
             f"arrays are immutable: del x.at[{index!r}] is not possible; tangrad.numpy.delete(x, {index!r}) returns a "
             "copy without that part"
@@ -61,7 +61,7 @@ class NeedsMethod:
 
 
 def _in_place(sign: str, method: str) -> Any:
-    def refuse(self: NeedsMethod, values: Any) -> NoReturn:
+    def refuse(self: NeedsMethod, values: object) -> NoReturn:
         raise _immutable(f"x.at[{self._index!r}] {sign} values", self._index, method)
 
     return refuse

@@ -76,7 +76,7 @@ def _strong(x: Value) -> Any:
     return convert(x, BOOL)
 
 
-def _integers_close(a: Any, b: Any, rtol: Any, atol: Any) -> Any:
+def _integers_close(a: Any, b: object, rtol: object, atol: object) -> Any:
     """Without differences that overflow: the distance is the greater less the lesser one, as floats."""
     wide = dtypes.to_inexact_dtype(a.aval.dtype)
     first, second = broadcast("isclose", [a, b])
@@ -111,7 +111,7 @@ def allclose(
     return all_of(isclose(a, b, rtol, atol, equal_nan))
 
 
-def _as_arrays(a1: Any, a2: Any) -> tuple[Any, Any] | None:
+def _as_arrays(a1: object, a2: object) -> tuple[Any, Any] | None:
     try:
         return asarray(a1), asarray(a2)
     except (TypeError, ValueError):

@@ -211,7 +211,7 @@ def _from_value(value: Any, dtype: DType | None) -> Value:
     return _from_foreign(value, dtype)
 
 
-def _numpy_array(value: Any, dtype: Any) -> Any:
+def _numpy_array(value: Any, dtype: Any) -> np.ndarray:
     given = np.asarray(value)
     if given.dtype.kind in "biu" or (type(value) is float and dtype.kind == "f" and _SMALL < abs(value) < _LARGE):
         return given.astype(dtype)  # of which nothing is reported
@@ -282,7 +282,7 @@ def _from_sequence(value: Sequence[Any], dtype: DType | None) -> Value:
     return stacked(value, wanted)
 
 
-def _checked_leaf(leaf: Any) -> Any:
+def _checked_leaf(leaf: object) -> Any:
     if type(leaf) in _PYTHON_NUMBERS:
         return leaf
     if isinstance(leaf, (np.ndarray, np.generic)):
@@ -291,7 +291,7 @@ def _checked_leaf(leaf: Any) -> Any:
     return _from_foreign(leaf, None)
 
 
-def _from_numbers(value: Any, leaves: Sequence[Any], kinds: set[type], dtype: DType | None) -> Value:
+def _from_numbers(value: object, leaves: Sequence[object], kinds: set[type], dtype: DType | None) -> Value:
     if dtype is None:
         wide = next((kind for kind in (complex, float, int, bool) if kind in kinds), float)
         dtype = dtypes.canonicalize_dtype(wide)
@@ -310,7 +310,7 @@ def _from_numbers(value: Any, leaves: Sequence[Any], kinds: set[type], dtype: DT
     return adopt(_numpy_array(contents, dtype), type_of_array(contents.shape, dtype))
 
 
-def _check_leaves_fit(leaves: Sequence[Any], contents: np.ndarray, dtype: DType) -> None:
+def _check_leaves_fit(leaves: Sequence[object], contents: np.ndarray, dtype: DType) -> None:
     """As `_check_numbers_fit`, of the numbers that became `contents`: integers are judged before they become floats."""
     integers = [leaf for leaf in leaves if isinstance(leaf, (int, np.integer))]
     if contents.dtype.kind not in "fO" or not integers:
@@ -321,7 +321,7 @@ def _check_leaves_fit(leaves: Sequence[Any], contents: np.ndarray, dtype: DType)
         _check_numbers_fit(np.array([leaf for leaf in leaves if not isinstance(leaf, (int, np.integer))]), dtype)
 
 
-def _exact(contents: np.ndarray, value: Any, dtype: DType) -> np.ndarray:
+def _exact(contents: np.ndarray, value: object, dtype: DType) -> np.ndarray:
     """What NumPy makes of nested sequences, without the detour of integers through floats.
 
     Where some integers are from 2^63 on and others below it, NumPy's own choice is float64.
@@ -358,7 +358,7 @@ def _stacked_alike(value: Sequence[Value], dtype: DType) -> Value:
     return concatenate_p.bind(*parts, dimension=0)
 
 
-def _as_numpy(value: Any) -> np.ndarray:
+def _as_numpy(value: object) -> np.ndarray:
     try:
         return np.asarray(value)
     except TypeError:  # of a dtype that its library does not give NumPy, as PyTorch's bfloat16
@@ -367,7 +367,7 @@ def _as_numpy(value: Any) -> np.ndarray:
         return kernel.dlpack.from_dlpack(value)
 
 
-def _from_foreign(value: Any, dtype: DType | None) -> Value:
+def _from_foreign(value: object, dtype: DType | None) -> Value:
     """What is neither ours, NumPy's nor a sequence: an object that says how it becomes an array."""
     if value is None:
         raise ValueError("array: None is not a number")

@@ -31,7 +31,9 @@ from tangrad.extend.lax import (
 from tangrad.typing import ArrayLike, DeviceLike, Dimensions, DType, DTypeLike, Shape, ShardingLike, Value
 
 
-def filled(shape: Dimensions, number: Any, dtype: DType, weak_type: bool = False, device: DeviceLike = None) -> Array:
+def filled(
+    shape: Dimensions, number: object, dtype: DType, weak_type: bool = False, device: DeviceLike = None
+) -> Array:
     """An array of one number."""
     if device is None and thread.trace is EVAL_TRACE:
         known = _on_host.get((shape, dtype, weak_type))
@@ -55,7 +57,7 @@ def filled(shape: Dimensions, number: Any, dtype: DType, weak_type: bool = False
     return broadcast_in_dim_p.bind(literal(number, dtype, weak_type), shape=shape, broadcast_dimensions=())
 
 
-def _of_words(shape: Dimensions, number: Any, dtype: dtypes.ExtendedDType) -> Value:
+def _of_words(shape: Dimensions, number: object, dtype: dtypes.ExtendedDType) -> Value:
     """Elements that NumPy does not know, such as random keys, each of whose words is the number."""
     physical = dtype.physical_aval(ShapedArray(shape, dtype))
     if type(number) is not int:
@@ -68,7 +70,7 @@ _on_host: dict[Any, Any] = {}
 register_cache(_on_host.clear)
 
 
-def _contents(shape: tuple[Any, ...], number: Any, dtype: Any) -> Any:
+def _contents(shape: tuple[Any, ...], number: Any, dtype: Any) -> np.ndarray:
     if type(number) is int and number == 0:
         return np.zeros(shape, dtype)
     if type(number) not in (int, float):
@@ -216,7 +218,7 @@ def full(
     return placed(_full("full", sizes, fill_value, wanted, None), place_of("full", device, out_sharding))
 
 
-def _full(name: str, shape: Dimensions, value: Any, dtype: DType | None, weak_type: bool | None) -> Value:
+def _full(name: str, shape: Dimensions, value: object, dtype: DType | None, weak_type: bool | None) -> Value:
     """Filled with a number, or with an array that is broadcast; its own dtype and weak type where None is given."""
     kind = type(value)
     if kind in (int, float) and dtype is None and weak_type is None:
@@ -241,7 +243,7 @@ def _full(name: str, shape: Dimensions, value: Any, dtype: DType | None, weak_ty
     return broadcast_to_shape(asarray(made), shape)
 
 
-def _checked_default(value: Any) -> np.dtype:
+def _checked_default(value: object) -> np.dtype:
     """The dtype of an array that is made of a Python number. Raises OverflowError for an integer beyond it."""
     dtype = dtypes.canonicalize_dtype(type(value))
     if type(value) is int and not -(1 << 31) <= value < 1 << 31:
@@ -249,7 +251,7 @@ def _checked_default(value: Any) -> np.dtype:
     return dtype
 
 
-def _check_fits(name: str, own: tuple[Any, ...], shape: Dimensions) -> None:
+def _check_fits(name: str, own: tuple[object, ...], shape: Dimensions) -> None:
     if len(own) > len(shape) or any(a not in (1, b) for a, b in zip(own[::-1], shape[::-1])):
         raise ValueError(f"{name}: a value of shape {own} does not broadcast to shape {shape}")
 
@@ -257,7 +259,7 @@ def _check_fits(name: str, own: tuple[Any, ...], shape: Dimensions) -> None:
 # --- like another array --------------------------------------------------------------------------------------------
 
 
-def _like(name: str, value: ArrayLike, dtype: Any, shape: Any) -> tuple[tuple[Any, ...], Any, bool]:
+def _like(name: str, value: ArrayLike, dtype: Any, shape: Any) -> tuple[tuple[int, ...], np.dtype, bool]:
     """Shape, dtype and weak type of an array like `value`; anything with a shape and a dtype will do."""
     if shape is None and dtype is None and isinstance(value, Array):
         aval = value.aval
@@ -271,7 +273,7 @@ def _like(name: str, value: ArrayLike, dtype: Any, shape: Any) -> tuple[tuple[An
     return sizes, dtypes.dtype_of(value), dtypes.is_weakly_typed(value)
 
 
-def _place_like(name: str, value: Any, shape: Any, device: Any, out_sharding: Any) -> Any:
+def _place_like(name: str, value: Any, shape: object, device: object, out_sharding: object) -> Any:
     """The placement of an array like another one: the given one, or that of the other's type."""
     place = place_of(name, device, out_sharding)
     aval = value.aval if hasattr(type(value), "aval") else None

@@ -33,7 +33,7 @@ def _running(
     axis: int | None,
     dtype: DTypeLike | None,
     out: np.ndarray | None,
-    start: Any = None,
+    start: object = None,
 ) -> Array:
     """Along an axis, or of the array as one dimension; with `start` in place of NaNs."""
     refuse_out(name, out)

@@ -45,7 +45,7 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
 
     __hash__ = object.__hash__  # type: ignore[assignment]  # one of a set of tables, whatever is in it
 
-    def apply(self, key: Any, primitive: Primitive, args: tuple[Any, ...], params: Any = None) -> Any:
+    def apply(self, key: object, primitive: Primitive, args: tuple[object, ...], params: object = None) -> Any:
         """Apply a primitive under the current trace; at the bottom, keep under `key` the function that does it."""
         trace, params = thread.trace, {} if params is None else params
         out = trace.process_primitive(primitive, args, params)
@@ -56,7 +56,7 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
                 self.keep(key, call)
         return out
 
-    def keep(self, key: Any, call: Callable[..., Any]) -> None:
+    def keep(self, key: object, call: Callable[..., Any]) -> None:
         """Have `call` under `key`, as long as operations are not looked at one by one."""
         if len(self) >= LIMIT:
             self.clear()

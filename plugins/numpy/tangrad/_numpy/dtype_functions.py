@@ -15,7 +15,7 @@ ndarray = Array
 ComplexWarning = np.exceptions.ComplexWarning
 
 
-def result_type(*args: Any) -> np.dtype[Any]:
+def result_type(*args: object) -> np.dtype[Any]:
     """Find the dtype in which values and dtypes meet.
 
     Args:
@@ -117,7 +117,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def isdtype(dtype: DTypeLike, kind: Any) -> bool:
+def isdtype(dtype: DTypeLike, kind: object) -> bool:
     """Return whether a dtype is of a kind of the Array API standard.
 
     Args:

@@ -43,7 +43,7 @@ def _boundaries(name: str, size: Any, given: Any, exact: bool) -> list[tuple[int
     return [(int(stop) - length, int(stop)) for stop, length in zip(stops, sizes)]
 
 
-def _split(name: str, ary: Any, given: Any, axis: int, exact: bool) -> list[Array]:
+def _split(name: str, ary: object, given: object, axis: int, exact: bool) -> list[Array]:
     x = array_operand(name, ary)
     dimension = canonical_axis(name, axis, x.aval.ndim)
     size = x.aval.shape[dimension]
@@ -171,7 +171,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[ArrayLike])
     return _split("dsplit", _of_rank("dsplit", ary, 3), indices_or_sections, 2, True)
 
 
-def _of_rank(name: str, value: Any, rank: int) -> Array:
+def _of_rank(name: str, value: object, rank: int) -> Array:
     x = array_operand(name, value)
     if x.ndim < rank:
         raise ValueError(f"{name} requires an array of at least {rank} dimensions, got shape {x.shape}")
@@ -185,7 +185,7 @@ def _of_rank(name: str, value: Any, rank: int) -> Array:
 COPIES_FROM_HOST = dict.fromkeys(["delete", "insert"], True)
 
 
-def _known_positions(name: str, obj: Any, size: int) -> np.ndarray:
+def _known_positions(name: str, obj: object, size: int) -> np.ndarray:
     """Positions from a slice, a boolean mask, or integers; all must be known."""
     if type(obj) is int:
         return np.asarray(obj)
@@ -201,7 +201,7 @@ def _known_positions(name: str, obj: Any, size: int) -> np.ndarray:
     return found.astype(np.int64)
 
 
-def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Array:
+def delete(arr: ArrayLike, obj: object, axis: int | None = None, *, assume_unique_indices: bool = False) -> Array:
     """Leave out slices along an axis.
 
     Args:
@@ -256,7 +256,7 @@ def _kept_positions(gone: Any, size: int) -> Any:
     return getitem(order, slice(0, size - gone.aval.size))
 
 
-def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
+def insert(arr: ArrayLike, obj: object, values: ArrayLike, axis: int | None = None) -> Array:
     """Insert slices along an axis.
 
     Args:
@@ -317,7 +317,7 @@ def _inserted(
 # Where each slice of the result comes from: the old ones in order, the new ones, which follow them, before theirs.
 
 
-def _known_sources(places: np.ndarray, size: int) -> Any:
+def _known_sources(places: np.ndarray, size: int) -> np.ndarray:
     count = len(places)
     if not np.all(places[1:] == places[:1]):
         order = np.argsort(places, kind="stable")

@@ -50,7 +50,7 @@ _EXHAUSTIVE = 5
 # --- subscripts ----------------------------------------------------------------------------------------------------
 
 
-def _symbols(term: str) -> list[Any]:
+def _symbols(term: str) -> list[str]:
     """The symbols of one term: letters, and the ellipsis as one symbol."""
     symbols: list[Any] = []
     position = 0
@@ -68,7 +68,7 @@ def _symbols(term: str) -> list[Any]:
     return symbols
 
 
-def _from_text(subscripts: str, count: int) -> tuple[list[list[Any]], list[Any] | None]:
+def _from_text(subscripts: str, count: int) -> tuple[list[list[Any]], list[str] | None]:
     left, arrow, right = subscripts.partition("->")
     terms = [_symbols(term) for term in left.split(",")]
     if len(terms) != count:
@@ -112,11 +112,11 @@ def _ellipsis_rank(term: list[Any], rank: int) -> int:
     return rank - named if count else 0
 
 
-def _replaced(term: Sequence[Any], labels: Sequence[Any]) -> Labels:
+def _replaced(term: Sequence[object], labels: Sequence[object]) -> Labels:
     return tuple([new for label in term for new in (labels if label == _ELLIPSIS else (label,))])
 
 
-def _planned(arguments: tuple[Any, ...], optimize: Any) -> tuple[list[Any], Plan]:
+def _planned(arguments: tuple[object, ...], optimize: object) -> tuple[list[Array], Plan]:
     """The operands, and the plan for their shapes."""
     if isinstance(arguments[0], str):
         made = [array_operand("einsum", value, position) for position, value in enumerate(arguments[1:])]
@@ -130,11 +130,11 @@ def _planned(arguments: tuple[Any, ...], optimize: Any) -> tuple[list[Any], Plan
 
 
 @lru_cache(1024)
-def _plan_of_text(subscripts: str, shapes: tuple[Any, ...], optimize: Any) -> Plan:
+def _plan_of_text(subscripts: str, shapes: tuple[object, ...], optimize: object) -> Plan:
     return _plan(*_from_text(subscripts, len(shapes)), shapes, optimize)
 
 
-def _plan(terms: list[list[Any]], output: list[Any] | None, shapes: tuple[Any, ...], optimize: Any) -> Plan:
+def _plan(terms: list[list[Any]], output: list[Any] | None, shapes: tuple[Any, ...], optimize: object) -> Plan:
     if not shapes:
         raise ValueError("einsum requires at least one operand")
     inputs, result = _expanded(terms, output, [len(shape) for shape in shapes])
@@ -163,7 +163,7 @@ def _sizes(shapes: Sequence[Any], inputs: Sequence[Labels]) -> dict[Any, Any]:
 
 def _kept_labels(
     first: frozenset[Any], second: frozenset[Any], others: Sequence[frozenset[Any]], output: Any
-) -> frozenset[Any]:
+) -> frozenset[str]:
     return frozenset(first | second) & frozenset(output).union(*others)
 
 
@@ -174,7 +174,9 @@ def _volume(labels: Any, sizes: dict[Any, Any]) -> float:
     return math.prod([_GUESS if is_symbolic(sizes[label]) else int(sizes[label]) for label in labels])
 
 
-def _greedy(terms: list[frozenset[Any]], output: frozenset[Any], sizes: dict[Any, Any]) -> list[tuple[int, ...]]:
+def _greedy(
+    terms: list[frozenset[object]], output: frozenset[object], sizes: dict[Any, object]
+) -> list[tuple[int, ...]]:
     """The pair whose product adds least to what must be stored goes first."""
     path = []
     while len(terms) > 2:
@@ -192,11 +194,13 @@ def _greedy(terms: list[frozenset[Any]], output: frozenset[Any], sizes: dict[Any
     return [*path, tuple(range(len(terms)))]
 
 
-def _optimal(terms: list[frozenset[Any]], output: frozenset[Any], sizes: dict[Any, Any]) -> list[tuple[int, ...]]:
+def _optimal(
+    terms: list[frozenset[object]], output: frozenset[object], sizes: dict[Any, object]
+) -> list[tuple[int, ...]]:
     """The path of fewest multiplications, by trying all."""
     best: tuple[float, list[tuple[int, ...]]] = (math.inf, [])
 
-    def search(rest: list[frozenset[Any]], path: list[tuple[int, ...]], cost: float) -> None:
+    def search(rest: list[frozenset[object]], path: list[tuple[int, ...]], cost: float) -> None:
         nonlocal best
         if cost >= best[0]:
             return
@@ -212,7 +216,9 @@ def _optimal(terms: list[frozenset[Any]], output: frozenset[Any], sizes: dict[An
     return best[1] or _greedy(terms, output, sizes)
 
 
-def _path(inputs: Sequence[Labels], output: Labels, sizes: dict[Any, Any], optimize: Any) -> list[tuple[int, ...]]:
+def _path(
+    inputs: Sequence[Labels], output: Labels, sizes: dict[Any, object], optimize: object
+) -> list[tuple[int, ...]]:
     if isinstance(optimize, (list, tuple)) and optimize and not isinstance(optimize[0], (str, int)):
         return [tuple(step) for step in optimize]
     if isinstance(optimize, (list, tuple)) and optimize and optimize[0] == "einsum_path":
@@ -253,7 +259,7 @@ def _summed(x: Value, labels: Labels, axes: Sequence[int]) -> tuple[Any, Labels]
     return reduce_sum_p.bind(x, axes=tuple(axes)), left
 
 
-def _reduced(x: Value, labels: Labels, needed: Any) -> tuple[Any, Labels]:
+def _reduced(x: Value, labels: Labels, needed: Any) -> tuple[Array, Labels]:
     """Without repeated labels, and without unused dimensions."""
     x, labels = _diagonal(x, labels)
     return _summed(x, labels, [axis for axis, label in enumerate(labels) if label not in needed])
@@ -381,7 +387,7 @@ def _contracted(chosen: Sequence[Term], needed: Any, sizes: Any, options: tuple[
     return term if len(chosen) > 1 else _reduced(*term, needed)
 
 
-def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[list[Any], str]:
+def einsum_path(subscripts: object, /, *operands: object, optimize: object = "auto") -> tuple[list[Any], str]:
     """Return in which order `einsum` contracts operands.
 
     Args:

@@ -30,6 +30,7 @@ from tangrad.core.caches import FixedParams, params_key, register_cache, typed_k
 from tangrad.core.settings import shared
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import Params, Value, Values
 
 PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for others
@@ -86,7 +87,7 @@ class Fused:
             return self.function(*operands, **params)
         return self.calls.apply(key, self.primitive, tuple(operands), self._with_settings(params))
 
-    def of_one(self, x: Value) -> Any:
+    def of_one(self, x: Value) -> Array:
         """Of one operand, without parameters: the same, sooner."""
         if thread.trace is EVAL_TRACE:
             call = self.calls.get((shared.context, thread.overrides, None, x.aval))
@@ -119,10 +120,10 @@ class Fused:
     def _primitive(self) -> Primitive:
         function, several = self.function, self.multiple_results
 
-        def decompose(*operands: Value, settings: Any, **params: Any) -> Any:
+        def decompose(*operands: Value, settings: object, **params: object) -> Any:
             return function(*operands, **params)
 
-        def abstract_eval(*avals: ShapedArray, settings: Any, **params: Any) -> Any:
+        def abstract_eval(*avals: ShapedArray, settings: object, **params: object) -> Any:
             def flat(*operands: Value) -> Values:
                 result = function(*operands, **params)
                 return result if several else (result,)
@@ -140,7 +141,7 @@ class Fused:
         )
 
 
-def typing_settings() -> tuple[Any, ...]:
+def typing_settings() -> tuple[bool | str, ...]:
     """The settings that decide what the types of results are."""
     return thread.enable_x64, thread.explicit_x64_dtypes, thread.numpy_dtype_promotion, thread.numpy_rank_promotion
 
@@ -263,7 +264,7 @@ def _note(value: Any, role: str, key: list[Any], operands: list[Value]) -> None:
         _note_operand(value, key, operands)
 
 
-def _note_operand(value: Any, key: list[Any], operands: list[Value]) -> None:
+def _note_operand(value: object, key: list[Any], operands: list[Value]) -> None:
     operand = fusable(value)
     if operand is None:
         raise _NoOperandError
@@ -302,7 +303,7 @@ def fused_pair(
     """
     fused = Fused(name, general, multiple_results, family)
 
-    def function(x: Any, y: Any) -> Any:
+    def function(x: object, y: object) -> Any:
         if thread.trace is not EVAL_TRACE:
             return general(x, y)
         first, second = fusable(x), fusable(y)

@@ -158,11 +158,11 @@ def _axis_of(item: slice, name: str) -> Any:
     return arange(start, stop, 1 if step is None else step)
 
 
-def _known(value: Any, name: str) -> Any:
+def _known(value: object, name: str) -> Any:
     return concrete_or_error(value, f"a bound of {name}") if isinstance(value, Array) else value
 
 
-def _has_slices(key: Any) -> bool:
+def _has_slices(key: object) -> bool:
     return any([isinstance(one, slice) for one in (key if isinstance(key, tuple) else (key,))])
 
 

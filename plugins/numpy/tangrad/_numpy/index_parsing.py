@@ -60,13 +60,13 @@ class Window(NamedTuple):
     step: int
 
 
-def is_full(entry: Entry, shape: Sequence[Any]) -> bool:
+def is_full(entry: Entry, shape: Sequence[object]) -> bool:
     """Whether a slice selects the whole dimension."""
     _, axis, value = entry
     return type(value) is not Window and bool(value == (0, shape[axis], 1))
 
 
-def parse(shape: Sequence[Any], index: Any) -> list[Entry]:
+def parse(shape: Sequence[object], index: object) -> list[Entry]:
     """The entries of an index into an array of that shape, one at least for each dimension.
 
     Raises TypeError for what is no index, IndexError for too many, boolean indices of the wrong shape, and an integer
@@ -96,7 +96,7 @@ def parse(shape: Sequence[Any], index: Any) -> list[Entry]:
     return entries
 
 
-def _items(index: Any) -> list[Any]:
+def _items(index: object) -> list[Any]:
     if type(index) is tuple:
         return list(index)
     if isinstance(index, list):
@@ -155,7 +155,7 @@ def _check_integers(dtype: DType) -> None:
         raise TypeError(f"index arrays must be integer or boolean, got dtype {dtypes.dtype_name(dtype)}")
 
 
-def _sequence(item: Any) -> Any:
+def _sequence(item: object) -> Any:
     """A sequence within a tuple of indices, as an array."""
     if not item:
         return np.zeros((0,), np.int32)
@@ -212,7 +212,7 @@ def extent(bounds: tuple[Any, Any, int]) -> Any:
 # --- booleans ------------------------------------------------------------------------------------------------------
 
 
-def _is_boolean(item: Any) -> bool:
+def _is_boolean(item: object) -> bool:
     if isinstance(item, (bool, np.bool_)):
         return True
     dtype = getattr(item, "dtype", None)
@@ -221,7 +221,7 @@ def _is_boolean(item: Any) -> bool:
     return isinstance(item, list) and bool(item) and isinstance(item[0], (bool, np.bool_))
 
 
-def _with_masks(items: list[Any], shape: Sequence[Any]) -> list[Any]:
+def _with_masks(items: list[Any], shape: Sequence[object]) -> list[Any]:
     """Boolean arrays replaced by the positions of their true elements, an index array for each of their dimensions."""
     if not any([_is_boolean(item) for item in items]):
         return items
@@ -262,7 +262,7 @@ def concrete_mask(item: ArrayLike) -> np.ndarray:
     return np.asarray(item, dtype=bool)
 
 
-def _check_mask(mask: np.ndarray, shape: Sequence[Any], axis: int, position: int) -> None:
+def _check_mask(mask: np.ndarray, shape: Sequence[object], axis: int, position: int) -> None:
     found = tuple(shape[axis : axis + mask.ndim])
     # A dimension of size 0 fits all: the mask selects nothing.
     if len(found) < mask.ndim or any([size not in (0, own) for size, own in zip(mask.shape, found)]):
@@ -271,7 +271,7 @@ def _check_mask(mask: np.ndarray, shape: Sequence[Any], axis: int, position: int
         )
 
 
-def without_scalar_masks(index: Any, rank: int) -> tuple[Any, tuple[int, ...]]:
+def without_scalar_masks(index: object, rank: int) -> tuple[Any, tuple[int, ...]]:
     """An index with True and False replaced, and the dimensions of size 1 that the array needs for it.
 
     As an index, True adds a dimension of size 1 and False one of size 0: the same as `[0]` and `[]` do in a dimension
@@ -316,7 +316,7 @@ def index_dtype(dtype: DType) -> DType:
     return dtypes.canonicalize_dtype("int64") if wide else INT32
 
 
-def position_dtype(size: Any) -> DType:
+def position_dtype(size: object) -> DType:
     """That of positions along a dimension: int32, but in the longest ones, which only 64 bits count through."""
     return dtypes.canonicalize_dtype("int64") if type(size) is int and size > _INT32_MAX else INT32
 
@@ -333,7 +333,7 @@ def from_front(value: Any, size: Any, wrap_negative: bool = True) -> Value:
     return select_n_p.bind(negative, made, add_p.bind(made, size_operand(size, dtype)))
 
 
-def host_indices(value: np.ndarray, size: Any) -> Value:
+def host_indices(value: np.ndarray, size: object) -> Value:
     """A NumPy array of indices on the device, in the dtype of positions: what is beyond is beyond the array."""
     dtype = position_dtype(size)
     most = _INT32_MAX if dtype is INT32 else _INT64_MAX
@@ -395,7 +395,7 @@ def advanced_position(entries: Sequence[Entry]) -> int:
     return sum([kind in (SLICE, NEW) for kind, _, _ in entries[: places[0]]])
 
 
-def result_layout(entries: Sequence[Entry], batch_rank: int) -> list[Any]:
+def result_layout(entries: Sequence[Entry], batch_rank: int) -> list[int | str]:
     """The dimensions of x[index], in order: NEW, "batch", or the axis of the array that runs there."""
     kept = kept_dimensions(entries)
     before = advanced_position(entries)
@@ -407,12 +407,12 @@ def kept_dimensions(entries: Sequence[Entry]) -> list[Any]:
     return [NEW if kind == NEW else axis for kind, axis, _ in entries if kind in (NEW, SLICE)]
 
 
-def batch_shape(components: Sequence[Value]) -> tuple[Any, ...]:
+def batch_shape(components: Sequence[Value]) -> tuple[int, ...]:
     """The common shape of index arrays. Raises IndexError where they do not broadcast together."""
     return common_batch(tuple([component.aval.shape for component in components]))
 
 
-def common_batch(shapes: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
+def common_batch(shapes: tuple[tuple[object, ...], ...]) -> tuple[int, ...]:
     try:
         return common_shape(shapes)
     except ValueError:
@@ -420,7 +420,7 @@ def common_batch(shapes: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
         raise IndexError(f"index arrays of shapes {listed} do not broadcast together") from None
 
 
-def axes_before(items: Sequence[Any], position: Any, rank: int, mask_rank: int) -> int | None:
+def axes_before(items: Sequence[object], position: Any, rank: int, mask_rank: int) -> int | None:
     """How many of the array's dimensions stand before those of the mask; None if the index does not fit."""
     places = [place for place, item in enumerate(items) if item is Ellipsis]
     explicit = len(items) - 1 - len(places) + mask_rank

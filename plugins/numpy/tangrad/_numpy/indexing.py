@@ -103,7 +103,7 @@ def _has_positions(given: Mapping[str, Any]) -> bool:
     return any([_is_position(entry, shape) for entry in parse(shape, index)])
 
 
-def _is_position(entry: Entry, shape: Sequence[Any]) -> bool:
+def _is_position(entry: Entry, shape: Sequence[object]) -> bool:
     kind, _, value = entry
     if kind == SLICE:
         return value[2] == 1 and not is_full(entry, shape)
@@ -117,7 +117,7 @@ COPIES_FROM_HOST = {"getitem": _has_positions}
 _parts = DirectCalls()
 
 
-def _first_part(x: Any, index: Any) -> Array | None:
+def _first_part(x: Any, index: object) -> Array | None:
     """A part of the first array of its type, as `_parts` will have it."""
     if EVAL_TRACE.watched:
         return None
@@ -128,7 +128,7 @@ def _first_part(x: Any, index: Any) -> Array | None:
     return part
 
 
-def _no_part(x: Any, index: Any) -> None:
+def _no_part(x: object, index: object) -> None:
     """Of tracers, and of literals, which are of no backend."""
 
 
@@ -164,12 +164,12 @@ def _one_slice(x: Any, shape: Dimensions, index: slice) -> Array:
     return slice_p.bind(x, start_indices=(start, *(0,) * len(rest)), limit_indices=limits, strides=None)
 
 
-def is_eager(x: Any) -> bool:
+def is_eager(x: object) -> bool:
     """Whether operations on `x` run at once, each compiled for itself where the backend compiles."""
     return not isinstance(x, Tracer) or x.concrete() is not None
 
 
-def _full_entries(shape: Sequence[Any], first: int) -> list[Entry]:
+def _full_entries(shape: Sequence[object], first: int) -> list[Entry]:
     return [(SLICE, axis, (0, shape[axis], 1)) for axis in range(first, len(shape))]
 
 
@@ -183,7 +183,7 @@ class IndexPlan(tuple[Any, ...]):
     __slots__ = ()
 
 
-def planned(x: Value, entries: Sequence[Entry]) -> tuple[IndexPlan, list[Any]]:
+def planned(x: Value, entries: Sequence[Entry]) -> tuple[IndexPlan, list[Value]]:
     """The plan of an index, and its arrays as operands; where programs are not staged, its integers, and the starts of
     its slices, too.
     """
@@ -255,7 +255,7 @@ def take_index(
     return _take_entries(x, entries, mode, fill_value, indices_are_sorted, unique_indices, wrap_negative)
 
 
-def _without_slices(shape: Sequence[Any], entries: Sequence[Entry]) -> list[Entry]:
+def _without_slices(shape: Sequence[object], entries: Sequence[Entry]) -> list[Entry]:
     return [
         (kind, axis, (0, shape[axis], 1)) if kind == SLICE else (kind, axis, value) for kind, axis, value in entries
     ]
@@ -289,8 +289,8 @@ def _in_result(partial: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry
 def _take_entries(
     x: Value,
     entries: Sequence[Entry],
-    mode: Any,
-    fill_value: Any,
+    mode: object,
+    fill_value: object,
     indices_are_sorted: bool,
     unique_indices: bool,
     wrap_negative: bool,
@@ -321,7 +321,7 @@ _NO_OPTIONS = {
 }  # fmt: skip
 
 
-def _within(entry: Entry, shape: Sequence[Any]) -> Entry:
+def _within(entry: Entry, shape: Sequence[object]) -> Entry:
     """Integers beyond the array moved to its edge."""
     kind, axis, value = entry
     return (kind, axis, _clamped(value, shape[axis])) if kind == INT else entry
@@ -331,8 +331,8 @@ def _take_planned(
     x: Value,
     *given: Value,
     plan: IndexPlan,
-    mode: Any,
-    fill_value: Any,
+    mode: object,
+    fill_value: object,
     indices_are_sorted: bool,
     unique_indices: bool,
     wrap_negative: bool,
@@ -396,7 +396,7 @@ def _static_part(x: Value, shape: Sequence[Any], entries: Sequence[Entry]) -> Va
     return _shaped(part, tuple(extents), entries)
 
 
-def _dynamic_part(x: Value, shape: Sequence[Any], entries: Sequence[Entry]) -> Value:
+def _dynamic_part(x: Value, shape: Sequence[object], entries: Sequence[Entry]) -> Value:
     """Some positions are arrays without dimensions, or numbers that programs need not be compiled for."""
     part = sliced(x, entries)
     starts: list[Any] = [_ZERO] * len(shape)
@@ -424,7 +424,9 @@ def with_new_axes(x: Any, positions: Sequence[int]) -> Array:
     return expand_dims(x, tuple(positions)) if positions else x
 
 
-def _gather(x: Any, entries: list[Entry], mode: Any, fill_value: Any, flags: dict[str, bool], negative: bool) -> Any:
+def _gather(
+    x: object, entries: list[Entry], mode: object, fill_value: object, flags: dict[str, bool], negative: bool
+) -> Array:
     x = sliced(x, entries)
     shape = x.aval.shape
     advanced = [entry for entry in entries if entry[0] in _POSITIONS]
@@ -452,7 +454,7 @@ def _gather(x: Any, entries: list[Entry], mode: Any, fill_value: Any, flags: dic
     return with_new_axes(result, [position for position, item in enumerate(layout) if item == NEW])
 
 
-def gathered(x: Any, vectors: Any, fill: Any, params: Params) -> Array:
+def gathered(x: Any, vectors: object, fill: object, params: Params) -> Array:
     """A gather whose fill value may be an operand: what is within is asked by the same gather then."""
     if not hasattr(type(fill), "aval"):
         return gather_p.bind(x, vectors, fill_value=fill, **params)

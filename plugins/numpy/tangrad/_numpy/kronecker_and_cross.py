@@ -41,7 +41,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
     return reshaped(multiply(rows, blocks), tuple([m * n for m, n in zip(left, right)]))
 
 
-def _pairs(first: Sequence[Any], second: Sequence[Any]) -> tuple[Any, ...]:
+def _pairs(first: Sequence[object], second: Sequence[object]) -> tuple[Any, ...]:
     return tuple([size for pair in zip(first, second) for size in pair])
 
 

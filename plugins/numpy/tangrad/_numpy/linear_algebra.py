@@ -89,7 +89,7 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     return result
 
 
-def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Array:
+def multi_dot(arrays: Sequence[object], *, precision: PrecisionLike = None) -> Array:
     """The product of several matrices, in the order of multiplication that needs the least work.
 
     Raises ValueError for fewer than two arrays, and for shapes that do not fit: all but the first and the last have two
@@ -141,7 +141,7 @@ def _cuts(sizes: Sequence[Any]) -> dict[tuple[int, int], int]:
     return cuts
 
 
-def _product(items: Sequence[Value], start: int, end: int, cuts: dict[tuple[int, int], int], precision: Any) -> Any:
+def _product(items: Sequence[Value], start: int, end: int, cuts: dict[tuple[int, int], int], precision: object) -> Any:
     if end - start == 1:
         return items[start]
     cut = cuts[start, end]

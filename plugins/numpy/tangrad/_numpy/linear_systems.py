@@ -158,7 +158,7 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
 
 
 @as_one("method", name="slogdet", several=True)
-def _slogdet(a: Any, method: str | None) -> tuple[Any, Any]:
+def _slogdet(a: Any, method: str | None) -> tuple[Array, Array]:
     matrix = square_matrix("slogdet", a)
     if method not in (None, "lu", "qr"):
         raise ValueError(f"slogdet: method must be 'lu', 'qr' or None, got {method!r}")
@@ -254,7 +254,7 @@ def matrix_rank(
     return sum_of(values > asarray(tol)[..., None], axis=-1)
 
 
-def cond(x: ArrayLike, p: Any = None) -> Array:
+def cond(x: ArrayLike, p: object = None) -> Array:
     """The condition number: the norm of a matrix times that of its inverse.
 
     Args:
@@ -324,7 +324,7 @@ def lstsq(
 
 
 @as_one("rcond", name="lstsq", several=True)
-def _solved(a: Any, b: Any, rcond: float | None) -> tuple[Any, Any, Any, Any]:
+def _solved(a: Any, b: Any, rcond: float | None) -> tuple[Array, Array, Array, Array]:
     matrix, right = inexact_matrix("lstsq", a), inexact_matrix("lstsq", b)
     if matrix.ndim != 2:
         raise ValueError(f"lstsq: a must have two dimensions, got shape {matrix.shape}")
@@ -348,7 +348,7 @@ def _solved(a: Any, b: Any, rcond: float | None) -> tuple[Any, Any, Any, Any]:
     return (x[:, 0] if is_vector else x), squares, rank, values
 
 
-def _least_squares(matrix: Value, right: Value, limit: Any) -> tuple[Any, Any, Any]:
+def _least_squares(matrix: Value, right: Value, limit: Any) -> tuple[Array, Array, Array]:
     """The solution by singular values, these, and how many are not taken for 0."""
     least = min(matrix.shape)
     if least == 0:

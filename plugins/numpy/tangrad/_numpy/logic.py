@@ -62,7 +62,7 @@ _BOOLEANS = "A boolean array of the shape that `x` and `y` broadcast to."
 def _ordering(name: str, primitive: Primitive) -> Binary:
     """Complex numbers are ordered by real part, then imaginary, as NumPy does."""
 
-    def general(x: ArrayLike, y: Any) -> Value:
+    def general(x: ArrayLike, y: object) -> Value:
         first, second = align(name, x, y)
         if not is_complex(first):
             return primitive.bind(first, second)

@@ -42,7 +42,7 @@ class Ufunc(Protocol):
 
 class UnaryUfunc(Ufunc, Protocol):
     def __call__(self, x: ArrayLike, /) -> Array: ...
-    def at(self, a: ArrayLike, indices: Any, /, *, inplace: Literal[False]) -> Array: ...
+    def at(self, a: ArrayLike, indices: object, /, *, inplace: Literal[False]) -> Array: ...
 
 
 class BinaryUfunc(Ufunc, Protocol):
@@ -61,7 +61,7 @@ class BinaryUfunc(Ufunc, Protocol):
     def reduceat(
         self, a: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None, out: None = None
     ) -> Array: ...
-    def at(self, a: ArrayLike, indices: Any, b: ArrayLike, /, *, inplace: Literal[False]) -> Array: ...
+    def at(self, a: ArrayLike, indices: object, b: ArrayLike, /, *, inplace: Literal[False]) -> Array: ...
     def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array: ...
 
 
@@ -154,7 +154,7 @@ def general_form(name: str, primitive: Primitive, boolean: Primitive | None = No
     """Promotion, broadcasting, then the primitive; `boolean` in its place where both are booleans."""
     bind = primitive.bind
 
-    def general(x: ArrayLike, y: Any) -> Value:
+    def general(x: ArrayLike, y: object) -> Value:
         first, second = align(name, x, y)
         if boolean is not None and first.aval.dtype.kind == "b":
             return boolean.bind(first, second)
@@ -253,7 +253,7 @@ def operator_form(
 ) -> Binary:
     """What arrays call for an operator: the same fast path, NotImplemented for operands that are no arrays."""
 
-    def guarded_operator(x: Any, y: Any) -> Any:
+    def guarded_operator(x: object, y: object) -> Any:
         try:
             return general(x, y) if acceptable(symbol, x, y) else NotImplemented
         except Exception as error:  # it is in the class, where nothing else would do it
@@ -264,7 +264,7 @@ def operator_form(
     return _documented(function, name, f"The operator {symbol} of arrays.")
 
 
-def acceptable(symbol: str, x: Any, y: Any) -> bool:
+def acceptable(symbol: str, x: object, y: object) -> bool:
     """Whether both operands are arrays or numbers. Raises TypeError for sequences.
 
     An array beside a list would otherwise end in Python's own message, or in a comparison by identity.
@@ -283,7 +283,7 @@ def acceptable(symbol: str, x: Any, y: Any) -> bool:
 
 
 def binary_pair(
-    name: str, symbol: str, primitive: Primitive, general: Binary, summary: str, example: str, **options: Any
+    name: str, symbol: str, primitive: Primitive, general: Binary, summary: str, example: str, **options: object
 ) -> tuple[Any, Any]:
     """The public function and the operator of one operation."""
     public = public_form(name, general, summary, example, primitive=primitive, **options)

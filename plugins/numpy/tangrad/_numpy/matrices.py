@@ -208,7 +208,7 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
 # --- triangles -----------------------------------------------------------------------------------------------------
 
 
-def _triangle(name: str, m: Any, k: int, lower: bool) -> Array:
+def _triangle(name: str, m: object, k: int, lower: bool) -> Array:
     x = array_operand(name, m)
     if x.ndim < 2:
         raise ValueError(f"{name} requires at least two dimensions, got shape {x.aval.shape}")
@@ -318,7 +318,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
     return _positions(~np.tri(rows, columns, index_argument("triu_indices", k, "k") - 1, bool))
 
 
-def _matrix_shape(name: str, arr: Any) -> tuple[Any, ...]:
+def _matrix_shape(name: str, arr: object) -> tuple[Any, ...]:
     shape = tuple(arr.shape) if hasattr(arr, "shape") else shape_of(arr)
     if len(shape) != 2:
         raise ValueError(f"{name} requires two dimensions, got shape {shape}")

@@ -285,7 +285,7 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
 
 
 @as_one("UPLO", "symmetrize_input", name="eigh", several=True)
-def _eigh(a: Any, UPLO: str | None, symmetrize_input: bool) -> tuple[Any, Any]:
+def _eigh(a: Any, UPLO: str | None, symmetrize_input: bool) -> tuple[Array, Array]:
     lower = _is_lower("eigh", UPLO)
     vectors, values = lax.eigh(inexact_matrix("eigh", a), lower=lower, symmetrize_input=symmetrize_input)
     return values, vectors
@@ -373,7 +373,7 @@ def _greatest(x: Value, axis: int, keepdims: bool) -> Array:
     return maximum_of(x, axis=axis, keepdims=keepdims, **initial)
 
 
-def _matrix_norm(x: Value, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _matrix_norm(x: Value, ord: object, axes: tuple[int, ...], keepdims: bool) -> Any:
     if ord is None or ord in ("f", "fro"):
         return _root_of_squares(x, axes, keepdims)
     if ord in ("nuc", 2, -2):
@@ -416,7 +416,7 @@ def vector_norm(x: ArrayLike, /, *, axis: Any = None, keepdims: bool = False, or
 
 
 @as_one("keepdims", "ord")
-def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: object = "fro") -> Array:
     """The norm of the matrices in the last two dimensions.
 
     >>> import tangrad

@@ -29,7 +29,7 @@ _CHUNK = 64
 _API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 
-def _sizes(given: tuple[Any, ...]) -> Any:
+def _sizes(given: tuple[object, ...]) -> Any:
     """A shape given as one sequence, or as its items."""
     if len(given) == 1 and not isinstance(given[0], int):
         return given[0]
@@ -146,7 +146,7 @@ def to_device(self: Any, device: Any, *, stream: None = None) -> Array:
     return public.asarray(self, device=device)
 
 
-def array_namespace(self: Any, /, *, api_version: str | None = None) -> ModuleType:
+def array_namespace(self: object, /, *, api_version: str | None = None) -> ModuleType:
     """The namespace of the Array API standard: `tangrad.numpy`."""
     if api_version is not None and api_version not in _API_VERSIONS:
         raise ValueError(f"the Array API is provided in versions up to {_API_VERSIONS[-1]}, not {api_version!r}")

@@ -19,12 +19,12 @@ from tangrad.extend.lax import and_p, argmax_p, argmin_p, not_p, sqrt_p
 from tangrad.typing import ArrayLike, Axis, DTypeLike, Value
 
 
-def _without_nan(name: str, a: Any, value: Any) -> Value:
+def _without_nan(name: str, a: object, value: object) -> Value:
     x = array_operand(name, a)
     return where_between(isnan(x), literal(value, x.aval.dtype), x) if is_inexact(x) else x
 
 
-def _counted(name: str, a: Any, where: Any) -> Array:
+def _counted(name: str, a: object, where: object) -> Array:
     """Where there is a number, and `where` lets it count."""
     x = array_operand(name, a)
     known = not_p.bind(isnan(x))
@@ -78,7 +78,7 @@ def nanprod(
 
 
 def _extreme(
-    name: str, function: Any, start: float, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any
+    name: str, function: Any, start: float, a: object, axis: Any, keepdims: bool, initial: Any, where: Any
 ) -> Array:
     x = array_operand(name, a)
     if not is_inexact(x):
@@ -134,7 +134,7 @@ def nanvar(
     axis: Axis = None,
     dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: Any = 0,
+    ddof: object = 0,
     keepdims: bool = False,
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
@@ -150,7 +150,7 @@ def nanstd(
     axis: Axis = None,
     dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: Any = 0,
+    ddof: object = 0,
     keepdims: bool = False,
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
@@ -159,7 +159,7 @@ def nanstd(
     return sqrt_p.bind(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))
 
 
-def _position(name: str, primitive: Primitive, start: float, a: Any, axis: int | None, keepdims: Any) -> Array:
+def _position(name: str, primitive: Primitive, start: float, a: object, axis: int | None, keepdims: object) -> Array:
     x = array_operand(name, a)
     if is_complex(x):
         raise TypeError(f"{name} does not accept complex numbers, which have no order; got {x.aval.str_short()}")

@@ -165,7 +165,7 @@ def _gradient_of_vector(f: Any, axis: Any) -> Array:
     return _gradient(f, (), axis)
 
 
-def _gradient(f: Any, varargs: tuple[ArrayLike, ...], axis: Any) -> Any:
+def _gradient(f: object, varargs: tuple[ArrayLike, ...], axis: object) -> Any:
     x, *spacings = promote_inexact("gradient", f, *[asarray(given) for given in varargs])
     x = array_operand("gradient", x)
     axes = canonical_axes("gradient", axis, x.ndim)
@@ -294,7 +294,12 @@ def unwrap(
 
 
 def interp(
-    x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: Any = None, period: ArrayLike | None = None
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: object = None,
+    right: object = None,
+    period: ArrayLike | None = None,
 ) -> Array:
     """Interpolate linearly between points.
 
@@ -322,7 +327,7 @@ def interp(
 
 
 @as_one(name="interp", family=operations.name)
-def interpolation(x: ArrayLike, xp: Any, fp: Any, left: Any, right: Any, period: Any) -> Array:
+def interpolation(x: ArrayLike, xp: object, fp: object, left: object, right: object, period: object) -> Array:
     """As `interp`: the operation."""
     check_array_like("interp", x, xp, fp)
     if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp) or shape_of(xp) == (0,):
@@ -343,7 +348,7 @@ def interpolation(x: ArrayLike, xp: Any, fp: Any, left: Any, right: Any, period:
     return _interpolated(at, places, values, left, right)
 
 
-def _periodic(at: Any, places: Any, values: Any, period: Any) -> tuple[Any, Any, Any]:
+def _periodic(at: Any, places: Any, values: Any, period: Any) -> tuple[Array, Array, Array]:
     span = abs(asarray(period, dtype=at.aval.dtype))
     at, places = at % span, places % span
     order = argsort(places)

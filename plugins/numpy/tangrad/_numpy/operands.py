@@ -84,19 +84,19 @@ dtypes.on_x64_change(_widths.note)
 # --- values into operands ------------------------------------------------------------------------------------------
 
 
-def is_array_like(value: Any) -> bool:
+def is_array_like(value: object) -> bool:
     """Whether functions take `value` where they take an array: not lists, tuples, None, strings."""
     return hasattr(type(value), "aval") or isinstance(value, ARRAY_LIKE) or can_represent_array(value)
 
 
-def check_array_like(name: str, *values: Any) -> None:
+def check_array_like(name: str, *values: object) -> None:
     """Raise TypeError for the first value that is no array or number."""
     for position, value in enumerate(values):
         if not is_array_like(value):
             raise TypeError(not_array_like(name, value, position))
 
 
-def not_array_like(name: str, value: Any, position: int) -> str:
+def not_array_like(name: str, value: object, position: int) -> str:
     """The message about an argument that is no array."""
     cure = "; convert it with tangrad.numpy.asarray" if isinstance(value, (list, tuple)) else ""
     kind = type(value).__name__
@@ -112,7 +112,7 @@ def operand(name: str, value: Any, position: int = 0) -> Array:
     return as_operand(value)
 
 
-def array_operand(name: str, value: Any, position: int = 0) -> Array:
+def array_operand(name: str, value: object, position: int = 0) -> Array:
     """As `operand`, but never a literal: what functions that may return their argument work on."""
     if isinstance(value, Array):
         return value
@@ -158,7 +158,7 @@ def cast(value: Any, dtype: DType, weak_type: bool) -> Any:
     return made if made.aval.dtype is dtype else convert(made, dtype, weak_type)
 
 
-def promote(name: str, *values: Any) -> list[Any]:
+def promote(name: str, *values: object) -> list[Any]:
     """The arguments as operands of the dtype in which they meet. Raises TypeError for what is no array."""
     check_array_like(name, *values)
     dtype, weak = dtypes.lattice_result_type(*values, function_name=name)
@@ -166,7 +166,7 @@ def promote(name: str, *values: Any) -> list[Any]:
     return [cast(value, dtype, weak) for value in values]
 
 
-def promote_inexact(name: str, *values: Any) -> list[Any]:
+def promote_inexact(name: str, *values: object) -> list[Any]:
     """As `promote`; integers and booleans become floats."""
     check_array_like(name, *values)
     dtype, weak = dtypes.lattice_result_type(*values, function_name=name)
@@ -174,7 +174,7 @@ def promote_inexact(name: str, *values: Any) -> list[Any]:
     return [cast(value, dtypes.to_inexact_dtype(dtype), weak) for value in values]
 
 
-def inexact_operand(name: str, value: Any) -> Any:
+def inexact_operand(name: str, value: object) -> Any:
     """An array or number as floating or complex; integers and booleans of any width become the default float."""
     check_array_like(name, value)
     dtype, weak = dtypes.lattice_result_type(value)
@@ -192,7 +192,7 @@ def promote_numeric(name: str, *values: ArrayLike) -> list[Value]:
 # --- broadcasting --------------------------------------------------------------------------------------------------
 
 
-def broadcast_shape(name: str, shapes: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+def broadcast_shape(name: str, shapes: Sequence[tuple[object, ...]]) -> tuple[int, ...]:
     """The shape that `shapes` broadcast to. Raises ValueError naming the function and all shapes."""
     try:
         return common_shape(tuple(shapes))
@@ -202,7 +202,7 @@ def broadcast_shape(name: str, shapes: Sequence[tuple[Any, ...]]) -> tuple[Any, 
 
 
 @lru_cache(2048)
-def common_shape(shapes: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
+def common_shape(shapes: tuple[tuple[object, ...], ...]) -> tuple[int, ...]:
     rank = max([len(shape) for shape in shapes], default=0)
     result: list[Any] = [1] * rank
     for shape in shapes:
@@ -241,12 +241,12 @@ def broadcast_to_shape(value: V, shape: Dimensions) -> V:
     return broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=tuple(range(rank - len(own), rank)))
 
 
-def align(name: str, *values: Any) -> Sequence[Value]:
+def align(name: str, *values: object) -> Sequence[Value]:
     """Promote and broadcast: the operands of an elementwise primitive."""
     return broadcast(name, promote(name, *values))
 
 
-def align_inexact(name: str, *values: Any) -> Sequence[Value]:
+def align_inexact(name: str, *values: object) -> Sequence[Value]:
     """As `align`; integers and booleans become floats."""
     return broadcast(name, promote_inexact(name, *values))
 
@@ -299,7 +299,7 @@ def note_direct(x: ShapedArray, y: ShapedArray) -> None:
 # --- arguments that are not arrays ---------------------------------------------------------------------------------
 
 
-def canonical_axis(name: str, axis: Any, rank: int, argument: str = "axis") -> int:
+def canonical_axis(name: str, axis: object, rank: int, argument: str = "axis") -> int:
     """An axis counted from the front. Raises TypeError for what is no integer, ValueError beyond the rank."""
     if type(axis) is not int:
         axis = index_argument(name, axis, argument)
@@ -308,12 +308,12 @@ def canonical_axis(name: str, axis: Any, rank: int, argument: str = "axis") -> i
     return axis + rank if axis < 0 else axis
 
 
-def is_sequence(axes: Any) -> TypeGuard[Sequence[Any]]:
+def is_sequence(axes: object) -> TypeGuard[Sequence[Any]]:
     """Whether several axes are meant: a tuple or list, a range, or NumPy's vector."""
     return isinstance(axes, (tuple, list, range)) or (isinstance(axes, np.ndarray) and axes.ndim == 1)
 
 
-def canonical_axes(name: str, axes: Any, rank: int, argument: str = "axis") -> tuple[int, ...]:
+def canonical_axes(name: str, axes: object, rank: int, argument: str = "axis") -> tuple[int, ...]:
     """A tuple of distinct axes from an integer, a sequence of integers, or None for all."""
     if axes is None:
         return tuple(range(rank))
@@ -325,7 +325,7 @@ def canonical_axes(name: str, axes: Any, rank: int, argument: str = "axis") -> t
     return found
 
 
-def index_argument(name: str, value: Any, argument: str) -> Any:
+def index_argument(name: str, value: object, argument: str) -> int:
     """A Python integer, or a symbolic dimension. Raises TypeError for anything else; a traced one is named as such."""
     _check_not_traced(name, value, argument)
     try:
@@ -337,12 +337,12 @@ def index_argument(name: str, value: Any, argument: str) -> Any:
         raise TypeError(f"{name}: {argument} must be an integer, got {value!r} of type {kind}") from None
 
 
-def _check_not_traced(name: str, value: Any, argument: str) -> None:
+def _check_not_traced(name: str, value: object, argument: str) -> None:
     if isinstance(value, Tracer) and value.concrete() is None:
         raise TracerIntegerConversionError(value, f"the argument {argument} of {name}")
 
 
-def canonical_shape(name: str, shape: Any, argument: str = "shape") -> tuple[Any, ...]:
+def canonical_shape(name: str, shape: Any, argument: str = "shape") -> tuple[int, ...]:
     """A shape from an integer or a sequence of integers. Raises TypeError for floats, ValueError for negative sizes."""
     if type(shape) is int and shape >= 0:
         return (shape,)
@@ -432,7 +432,7 @@ def literal_like(value: Value, number: Any) -> Literal:
     return literal(number, value.aval.dtype, value.aval.weak_type)
 
 
-def is_kind(value: Value, scalar_class: Any) -> bool:
+def is_kind(value: Value, scalar_class: object) -> bool:
     """Whether an operand's dtype is below a scalar class of NumPy (`np.floating`, ...)."""
     return dtypes.issubdtype(value.aval.dtype, scalar_class)
 
@@ -474,6 +474,6 @@ def strong(value: V) -> V:
     return convert(value, value.aval.dtype) if value.aval.weak_type else value
 
 
-def strong_if_converted(value: Any, made: Array) -> Value:
+def strong_if_converted(value: object, made: Array) -> Value:
     """What was made of `value`, not weakly typed if that is no float: the result of a conversion has its own dtype."""
     return made if dtypes.issubdtype(dtypes.dtype_of(value), np.inexact) else strong(made)

@@ -71,7 +71,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
     return function(x, widths, **kwargs)
 
 
-def _widths(name: str, given: Any, rank: int) -> Widths:
+def _widths(name: str, given: object, rank: int) -> Widths:
     if isinstance(given, dict):
         table = {canonical_axis("pad", axis, rank, f"an axis of {name},"): value for axis, value in given.items()}
         return [_pair(name, table.get(axis, 0)) for axis in range(rank)]
@@ -89,7 +89,7 @@ def _pair(name: str, value: Any) -> tuple[int, int]:
     return before, after
 
 
-def _pairs(name: str, given: Any, rank: int) -> list[Any]:
+def _pairs(name: str, given: Any, rank: int) -> list[tuple[int, int]]:
     """One entry for each dimension, from a number, a pair, one pair in a sequence, or a sequence of pairs."""
     if not isinstance(given, (tuple, list)) and not len(shape_of(given)):
         return [(given, given)] * rank
@@ -116,7 +116,7 @@ def _constant(x: Value, widths: Widths, constant_values: Any = 0) -> Value:
     return x
 
 
-def _value(x: Value, value: Any) -> Any:
+def _value(x: Value, value: object) -> Value:
     weak = x.aval.weak_type  # the result is as weakly typed as the array, whatever is put around it
     kind = x.aval.dtype
     made = literal(value, kind, weak) if type(value) in (int, bool) else convert(asarray(value), kind, weak)
@@ -137,7 +137,7 @@ def _padded(x: Value, axis: int, before: int, after: int, value: Value) -> Value
     return pad_p.bind(x, value, padding_config=config)
 
 
-def _empty(x: Any, widths: Widths) -> Any:
+def _empty(x: Any, widths: Widths) -> Value:
     return _constant(x, widths)
 
 
@@ -181,8 +181,8 @@ def _edge(x: Any, widths: Widths) -> Any:
     return _along_axes(x, widths, "edge", step)
 
 
-def _wrap(x: Any, widths: Widths) -> Any:
-    def step(x: Any, axis: int, before: int, after: int) -> Any:
+def _wrap(x: Any, widths: Widths) -> Value:
+    def step(x: Any, axis: int, before: int, after: int) -> Value:
         size = x.aval.shape[axis]
         whole, rest = divmod(before, size)
         parts = [_part(x, axis, size - rest, size)] if rest else []
@@ -230,7 +230,7 @@ def _mirror(x: Value, axis: int, count: int, offset: int, reflect_type: str, at_
     return parts
 
 
-def _linear_ramp(x: Value, widths: Widths, end_values: Any = 0) -> Value:
+def _linear_ramp(x: Value, widths: Widths, end_values: object = 0) -> Value:
     ends = _pairs("end_values", end_values, x.ndim)
 
     def step(x: Value, axis: int, before: int, after: int) -> Value:
@@ -245,7 +245,7 @@ def _linear_ramp(x: Value, widths: Widths, end_values: Any = 0) -> Value:
 
 
 def _statistic(mode: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    def padder(x: Value, widths: Widths, stat_length: Any = None) -> Value:
+    def padder(x: Value, widths: Widths, stat_length: object = None) -> Value:
         lengths = None if stat_length is None else _pairs("stat_length", stat_length, x.ndim)
 
         def step(x: Value, axis: int, before: int, after: int) -> Value:
@@ -263,7 +263,7 @@ def _statistic(mode: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return padder
 
 
-def min_of(length: Any, size: int) -> int:
+def min_of(length: object, size: int) -> int:
     """How many elements a statistic is taken of. Raises ValueError for none."""
     count = index_argument("pad", length, "stat_length")
     if count < 1:
@@ -271,7 +271,7 @@ def min_of(length: Any, size: int) -> int:
     return count if count < size else size
 
 
-def _by_function(x: Any, widths: Widths, function: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+def _by_function(x: Any, widths: Widths, function: Callable[..., Any], kwargs: dict[str, object]) -> Any:
     """NumPy's protocol: the function gets each padded vector, and returns it changed."""
     padded = _constant(x, widths)
     for axis, width in enumerate(widths):

@@ -81,7 +81,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     return result
 
 
-def _padded(name: str, a1: Any, a2: Any) -> tuple[Any, Any]:
+def _padded(name: str, a1: object, a2: object) -> tuple[Array, Array]:
     check_array_like(name, a1, a2)
     first, second = [_coefficients(name, value) for value in promote(name, a1, a2)]
     length = max(first.aval.shape[0], second.aval.shape[0])
@@ -327,7 +327,7 @@ def polyfit(
     rcond: float | None = None,
     full: bool = False,
     w: ArrayLike | None = None,
-    cov: Any = False,
+    cov: object = False,
 ) -> Array | tuple[Array, ...]:
     """The polynomial of a degree that fits points best, by least squares.
 

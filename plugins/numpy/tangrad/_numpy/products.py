@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._numpy.arithmetic import multiply
 from tangrad._numpy.axes import moveaxis
@@ -32,8 +32,11 @@ from tangrad.extend.lax import (
 )
 from tangrad.typing import ArrayLike, DTypeLike, ShardingLike, Value
 
+if TYPE_CHECKING:
+    from tangrad.typing import DType
 
-def _prepared(name: str, *values: Any) -> list[Any]:
+
+def _prepared(name: str, *values: Any) -> list[Value]:
     """Operands of one dtype. Fast where they have it already."""
     avals = [value.aval if hasattr(type(value), "aval") else None for value in values]
     if avals[0] is not None and avals[1] is not None and avals[0].dtype is avals[1].dtype:
@@ -41,16 +44,16 @@ def _prepared(name: str, *values: Any) -> list[Any]:
     return promote(name, *values)
 
 
-def _options(name: str, precision: Any, preferred: Any) -> tuple[Any, Any]:
+def _options(name: str, precision: Any, preferred: Any) -> tuple[Any, DType | None]:
     return canonicalize_precision(precision), None if preferred is None else user_dtype(name, preferred)
 
 
-def _dot_general(lhs: Value, rhs: Value, numbers: Any, options: tuple[Any, Any]) -> Array:
+def _dot_general(lhs: Value, rhs: Value, numbers: object, options: tuple[object, object]) -> Array:
     chosen = {"precision": options[0], "preferred_element_type": options[1]}
     return dot_general_p.bind(lhs, rhs, dimension_numbers=DotDimensionNumbers(numbers), **chosen)
 
 
-def _check_contraction(name: str, left: Any, right: Any, left_shape: Any, right_shape: Any) -> None:
+def _check_contraction(name: str, left: object, right: object, left_shape: object, right_shape: object) -> None:
     if left != right:
         raise ValueError(
             f"{name}: shapes {left_shape} and {right_shape} do not fit: {left} and {right} must be the same size"
@@ -110,7 +113,7 @@ def matmul(
     )
 
 
-def _batched_matmul(lhs: Value, rhs: Value, options: tuple[Any, Any]) -> Any:
+def _batched_matmul(lhs: Value, rhs: Value, options: tuple[object, object]) -> Any:
     """A batch dimension that only one side has, or has with size 1 on the other, is a free dimension of that side."""
     left, right = lhs.aval.shape, rhs.aval.shape
     for position, shape in enumerate((left, right)):
@@ -133,7 +136,9 @@ def _batched_matmul(lhs: Value, rhs: Value, options: tuple[Any, Any]) -> Any:
     return _in_order(result, roles, left_matrix, right_matrix)
 
 
-def _batch_role(position: int, rank: int, left: Sequence[Any], right: Sequence[Any]) -> tuple[Any, Any, str]:
+def _batch_role(
+    position: int, rank: int, left: Sequence[object], right: Sequence[object]
+) -> tuple[int | None, int | None, str]:
     """Which axis of either side a batch dimension is, and who has it: both, left or right."""
     left_axis = position - (rank - len(left))
     right_axis = position - (rank - len(right))
@@ -225,7 +230,7 @@ def dot(
 
 @as_one("precision", "preferred_element_type")
 def vdot(
-    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike | None = None
+    a: ArrayLike, b: ArrayLike, *, precision: object = None, preferred_element_type: DTypeLike | None = None
 ) -> Array:
     """Take the scalar product of two arrays as vectors; the first is conjugated.
 
@@ -258,7 +263,7 @@ def vecdot(
     /,
     *,
     axis: int = -1,
-    precision: Any = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Take the scalar products of vectors along an axis; the first are conjugated, the other dimensions broadcast.
@@ -346,7 +351,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return squeeze_p.bind(result, dimensions=(result.ndim - 2,))
 
 
-def _of_rank(name: str, value: Any, position: int, rank: int) -> Array:
+def _of_rank(name: str, value: object, position: int, rank: int) -> Array:
     x = array_operand(name, value, position)
     if x.ndim < rank:
         raise ValueError(f"{name}: argument {position} must have at least {rank} dimensions, got shape {x.shape}")
@@ -355,7 +360,7 @@ def _of_rank(name: str, value: Any, position: int, rank: int) -> Array:
 
 @as_one("precision", "preferred_element_type")
 def inner(
-    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike | None = None
+    a: ArrayLike, b: ArrayLike, *, precision: object = None, preferred_element_type: DTypeLike | None = None
 ) -> Array:
     """Multiply, summing over the last dimension of both arrays.
 
@@ -409,9 +414,9 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
 def tensordot(
     a: ArrayLike,
     b: ArrayLike,
-    axes: Any = 2,
+    axes: object = 2,
     *,
-    precision: Any = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike = None,
 ) -> Array:
@@ -450,7 +455,7 @@ def tensordot(
     return _dot_general(lhs, rhs, ((left_axes, right_axes), ((), ())), chosen)
 
 
-def _tensordot_axes(axes: Any, left_rank: int, right_rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _tensordot_axes(axes: object, left_rank: int, right_rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if isinstance(axes, (tuple, list)):
         if len(axes) != 2:
             raise ValueError(f"tensordot: axes must be an integer or a pair, got {axes!r}")

@@ -265,7 +265,7 @@ def _shares(name: str, q: ArrayLike) -> Array:
 
 
 def _quantile(
-    name: str, a: Any, q: ArrayLike, axis: Any, method: str, keepdims: bool, weights: Any, leave_out_nan: bool
+    name: str, a: object, q: ArrayLike, axis: object, method: str, keepdims: bool, weights: object, leave_out_nan: bool
 ) -> Array:
     (x,) = promote_inexact(name, a)
     own = x.aval.dtype
@@ -308,7 +308,7 @@ def _as_vectors(x: Value, axes: tuple[int, ...]) -> tuple[Any, tuple[Any, ...]]:
     return reshaped(moved, (*rest, length)), kept
 
 
-def _weight_vectors(name: str, weights: Any, x: Any, axes: tuple[int, ...]) -> Any:
+def _weight_vectors(name: str, weights: object, x: Any, axes: tuple[int, ...]) -> Any:
     given = array_operand(name, weights)
     shape = x.aval.shape
     if given.aval.shape != shape:
@@ -340,7 +340,7 @@ def _between(vectors: Value, shares: Value, method: str, leave_out_nan: bool) ->
     return where(any_of(nan, axis=-1), literal(float("nan"), dtype), result)
 
 
-def _interpolated(ordered: Value, place: Value, highest: Value, method: str, rest: tuple[Any, ...]) -> Any:
+def _interpolated(ordered: Value, place: Value, highest: Value, method: str, rest: tuple[object, ...]) -> Value:
     low, high = floor(place), ceil(place)
     above = sub_p.bind(place, low)
     lower = _elements(ordered, clip(low, 0, highest), rest)

@@ -92,7 +92,7 @@ def arange(
     return placed(_range(start, stop, 1 if step is None else step, wanted), device)
 
 
-def _scalar(value: Any, name: str) -> Any:
+def _scalar(value: object, name: str) -> Any:
     if value is None:
         return None
     check_array_like("arange", value)
@@ -155,14 +155,14 @@ def iota(shape: Dimensions, dimension: int, dtype: DType = INT32) -> Array:
     return iota_p.bind(dtype=dtype, shape=shape, dimension=dimension)
 
 
-def diagonal_mask(rows: Any, columns: Any, offset: Any, primitive: Any) -> Array:
+def diagonal_mask(rows: object, columns: object, offset: Any, primitive: Any) -> Array:
     """`primitive(row + offset, column)` for each element of a matrix. The offset is an integer, traced or not."""
     shape = (rows, columns)
     moved = literal(offset, INT32) if type(offset) is int else convert(offset, INT32)
     return primitive.bind(add_p.bind(iota(shape, 0), moved), iota(shape, 1))
 
 
-def _diagonal(name: str, k: Any) -> Any:
+def _diagonal(name: str, k: object) -> Any:
     """Which diagonal: an integer, or a traced one as it is."""
     if isinstance(k, Tracer) and k.concrete() is None and not k.ndim and dtypes.issubdtype(k.dtype, np.integer):
         return k

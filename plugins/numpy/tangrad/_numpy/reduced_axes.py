@@ -99,7 +99,7 @@ def all_axes(rank: int) -> tuple[int, ...]:
     return _ALL_AXES[rank] if rank < 17 else tuple(range(rank))
 
 
-def reduction_axes(name: str, axis: Any, rank: int) -> tuple[int, ...]:
+def reduction_axes(name: str, axis: object, rank: int) -> tuple[int, ...]:
     """The axes that are named, sorted; all of them for None."""
     if axis is None:
         return all_axes(rank)
@@ -118,7 +118,7 @@ def with_kept_axes(x: Value, shape: Dimensions, axes: tuple[int, ...]) -> Array:
 # --- mapped axes ----------------------------------------------------------------------------------------------------
 
 
-def split_names(axis: Any) -> tuple[tuple[Any, ...], Any]:
+def split_names(axis: object) -> tuple[tuple[Any, ...], Any]:
     """The names of mapped axes in scope among the axes of a reduction, and the others, which are dimensions."""
     if not thread.axis_environment or axis is None or type(axis) is int:
         return (), axis
@@ -177,7 +177,7 @@ def check_not_empty(name: str, shape: Dimensions, axes: tuple[int, ...]) -> None
             )
 
 
-def position_of(name: str, primitive: Primitive, a: Any, axis: int | None, out: Any, keepdims: Any) -> Array:
+def position_of(name: str, primitive: Primitive, a: object, axis: int | None, out: Any, keepdims: object) -> Array:
     """Where a reduction along one axis, or over all elements, finds what it looks for."""
     refuse_out(name, out)
     x = array_operand(name, a)

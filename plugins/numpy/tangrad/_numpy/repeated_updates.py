@@ -49,7 +49,7 @@ def in_turn(x: Any, index: Any, once: Update, mode: Any) -> Array:
     return x
 
 
-def _is_vector(item: Any) -> bool:
+def _is_vector(item: object) -> bool:
     if isinstance(item, (Array, np.ndarray)):
         return len(item.shape) > 0
     return isinstance(item, (list, tuple, range))
@@ -68,7 +68,7 @@ def _as_integers(item: Any) -> Any:
     return array
 
 
-def _axes(items: Sequence[Any], places: Sequence[int], rank: int) -> list[int]:
+def _axes(items: Sequence[object], places: Sequence[int], rank: int) -> list[int]:
     """The dimension of the array that each index array is for."""
     used = sum([item is not None and item is not Ellipsis for item in items])
     axes, axis = [], 0
@@ -93,7 +93,7 @@ def _elements(flat: Sequence[np.ndarray], axes: Sequence[int], shape: Sequence[A
     return np.stack(columns, axis=1)
 
 
-def _replaced(items: Sequence[Any], places: Sequence[int], by: Sequence[Any]) -> tuple[Any, ...]:
+def _replaced(items: Sequence[object], places: Sequence[int], by: Sequence[object]) -> tuple[Any, ...]:
     found = list(items)
     for place, item in zip(places, by):
         found[place] = item

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from tangrad._numpy.logic import signbit
 from tangrad._numpy.makers import unary
@@ -81,7 +80,7 @@ class _Layout:
         # No number is moved further than this and is neither 0 nor infinite then.
         self.reach = int(info.maxexp) - int(info.minexp) + self.mantissa + 2
 
-    def number(self, value: int) -> Any:
+    def number(self, value: int) -> Value:
         return literal(value, self.bits)
 
     def exponent_of(self, x: Value) -> Value:
@@ -109,7 +108,7 @@ class _Layout:
         pattern = bitcast_convert_type_p.bind(stop_gradient_p.bind(x), new_dtype=self.bits)
         return and_p.bind(pattern, self.number(int(dtypes.iinfo(self.bits).max)))
 
-    def lifted(self, x: Value) -> tuple[Any, Any]:
+    def lifted(self, x: Value) -> tuple[Array, Array]:
         """x times a power of two where it is below the normal numbers, which brings it among them; and where that is.
 
         XLA takes those numbers for 0 when it computes with them. So their value comes from their bits, an integer that

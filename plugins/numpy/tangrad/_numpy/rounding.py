@@ -163,7 +163,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     return _by_parts(lambda part: _round_real(part, digits), x)
 
 
-def _round_real(x: Value, digits: int) -> Any:
+def _round_real(x: Value, digits: int) -> Value:
     if digits == 0:
         return _to_even(x)
     wide = convert(x, dtypes.as_dtype("float32")) if x.aval.dtype.itemsize == 2 else x

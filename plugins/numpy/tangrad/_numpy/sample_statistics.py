@@ -45,7 +45,7 @@ from tangrad.typing import ArrayLike, DType, DTypeLike, Value
 COPIES_FROM_HOST = dict.fromkeys(["histogram", "histogram2d", "histogramdd", "histogram_bin_edges"], True)
 
 
-def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike | None = None) -> Array:
+def histogram_bin_edges(a: ArrayLike, bins: object = 10, range: Any = None, weights: ArrayLike | None = None) -> Array:
     """Find the boundaries of the intervals of a histogram.
 
     Args:
@@ -148,7 +148,7 @@ def histogram(
 
 
 @as_one("density", name="histogram")
-def _sums(values: Value, edges: Value, added: ArrayLike, density: bool) -> Any:
+def _sums(values: Value, edges: Value, added: ArrayLike, density: bool) -> Array:
     """What values add in each interval; with `density` scaled."""
     sums = at(zeros(edges.aval.shape[0], values.aval.dtype))[_interval_numbers(values, edges)].add(added)[1:]
     return sums / diff(edges) / total(sums) if density else sums
@@ -157,8 +157,8 @@ def _sums(values: Value, edges: Value, added: ArrayLike, density: bool) -> Any:
 def histogram2d(
     x: ArrayLike,
     y: ArrayLike,
-    bins: Any = 10,
-    range: Any = None,
+    bins: object = 10,
+    range: object = None,
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array, Array]:
@@ -242,7 +242,7 @@ def histogramdd(
     return _finished(inner, edges, points.aval.dtype, density), edges
 
 
-def _weights(weights: Any, count: int) -> Any:
+def _weights(weights: object, count: int) -> Any:
     check_array_like("histogramdd", weights)
     if shape_of(weights) != (count,):
         raise ValueError(f"histogramdd: weights must have shape ({count},), got {shape_of(weights)}")
@@ -260,7 +260,7 @@ def _finished(counts: Value, edges: Sequence[Value], dtype: DType, density: bool
     return result
 
 
-def _for_each_axis(name: str, given: Any, rank: int) -> list[Any]:
+def _for_each_axis(name: str, given: object, rank: int) -> list[Any]:
     """One entry for each coordinate: a sequence of as many entries, or one entry for all."""
     if isinstance(given, (list, tuple)) and len(given) == rank:
         return list(given)
@@ -343,7 +343,7 @@ def _as_rows(name: str, value: Value, rowvar: bool) -> Value:
     return x.T if not rowvar and x.aval.shape[0] != 1 else x
 
 
-def _weights_of_samples(x: Value, fweights: Any, aweights: Any) -> Value | None:
+def _weights_of_samples(x: Value, fweights: object, aweights: object) -> Value | None:
     count = x.aval.shape[1]
     weights = None
     for name, given in (("fweights", fweights), ("aweights", aweights)):
@@ -359,7 +359,7 @@ def _weights_of_samples(x: Value, fweights: Any, aweights: Any) -> Value | None:
     return None if weights is None else weights.astype(x.aval.dtype)
 
 
-def _normalizer(sums: Value, weights: Value, aweights: Any, ddof: int) -> Any:
+def _normalizer(sums: Value, weights: Value, aweights: object, ddof: int) -> Any:
     if ddof == 0:
         return sums
     if aweights is None:

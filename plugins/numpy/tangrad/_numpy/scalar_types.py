@@ -49,7 +49,7 @@ class ScalarType(type):
     def __hash__(cls) -> int:
         return hash(cls.dtype.type)
 
-    def __instancecheck__(cls, instance: Any) -> Any:
+    def __instancecheck__(cls, instance: object) -> Any:
         return isinstance(instance, cls.dtype.type)
 
     def __repr__(cls) -> str:

@@ -82,7 +82,7 @@ def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
 
 
 def ravel_multi_index(
-    multi_index: Sequence[Any],
+    multi_index: Sequence[object],
     dims: Sequence[int],
     mode: str = "raise",
     order: str = "C",
@@ -284,7 +284,7 @@ def bincount(
     return _counted(numbers, weights, count)
 
 
-def _counted(numbers: Value, weights: Any, count: int) -> Array:
+def _counted(numbers: Value, weights: object, count: int) -> Array:
     if weights is None:
         added: Any = literal(1, dtypes.default_int_dtype())
     else:

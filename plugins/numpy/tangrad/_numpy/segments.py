@@ -68,7 +68,7 @@ def _check(name: str, values: Value, ids: Value) -> None:
         )
 
 
-def _count(name: str, ids: Value, num_segments: Any) -> int:
+def _count(name: str, ids: Value, num_segments: object) -> int:
     if num_segments is None:
         if not ids.aval.size:
             raise ValueError(f"{name}: of no elements, num_segments must be given")
@@ -100,7 +100,7 @@ def segment_sum(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
+    mode: object = None,
     out_sharding: ShardingLike = None,
 ) -> Array:
     """The sums of the elements that bear the same number.
@@ -153,7 +153,7 @@ def segment_prod(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
+    mode: object = None,
     out_sharding: ShardingLike = None,
 ) -> Array:
     """The products of the elements that bear the same number.
@@ -206,7 +206,7 @@ def segment_max(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
+    mode: object = None,
     out_sharding: ShardingLike = None,
 ) -> Array:
     """The maxima of the elements that bear the same number.
@@ -259,7 +259,7 @@ def segment_min(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
+    mode: object = None,
     out_sharding: ShardingLike = None,
 ) -> Array:
     """The minima of the elements that bear the same number.

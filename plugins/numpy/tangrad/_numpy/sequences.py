@@ -115,7 +115,7 @@ def linspace(
 
 
 @as_one("num", "endpoint", "dtype", "axis")
-def _line(start: ArrayLike, stop: ArrayLike, num: Any, endpoint: bool, dtype: Any, axis: int) -> Value:
+def _line(start: ArrayLike, stop: ArrayLike, num: object, endpoint: bool, dtype: object, axis: int) -> Value:
     return _line_with_step(start, stop, num, endpoint, dtype, axis)[0]
 
 
@@ -198,7 +198,7 @@ def _weighted(first: Value, last: Value, count: int, intervals: Any) -> Value:
     return add_p.bind(mul_p.bind(starts, lower), mul_p.bind(stops, upper))
 
 
-def _between_symbolic(first: Any, last: Any, count: Any, endpoint: bool, intervals: Any) -> Any:
+def _between_symbolic(first: Any, last: Any, count: Any, endpoint: bool, intervals: object) -> Any:
     """As `_between`, of a count that may turn out to be none, one or more: the last number is chosen at run time."""
     parts = max_size(intervals, 1)
     numbers = _weighted(first, last, count, parts)

@@ -83,7 +83,7 @@ def _all_pairs(x: Array, others: Value) -> Any:
 # --- operations on sets --------------------------------------------------------------------------------------------
 
 
-def _vectors(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
+def _vectors(name: str, ar1: object, ar2: object) -> tuple[Array, Array]:
     check_array_like(name, ar1, ar2)
     first, second = [convert(x, x.aval.dtype) for x in promote(name, ar1, ar2)]  # the numbers in a set are strong
     return ravel(array_operand(name, first)), ravel(array_operand(name, second))
@@ -289,7 +289,7 @@ def intersect1d(
     return values, place, found
 
 
-def _found_in_order(first: Value, second: Value) -> tuple[Any, Any, Any]:
+def _found_in_order(first: Value, second: Value) -> tuple[Array, Array, Array]:
     """The positions that sort the first vector, it sorted, and which of that are new and in the second one, too."""
     order = order_of(first)
     x = getitem(first, order)

@@ -56,14 +56,14 @@ def check_rank_promotion(name: str, shapes: Any) -> None:
     warnings.warn(message, stacklevel=dtypes.user_stack_level())
 
 
-def check_promotion(name: str, *values: Any) -> None:
+def check_promotion(name: str, *values: object) -> None:
     """What settings refuse, of the operands of a function that hands them on to others: they would let them pass."""
     if thread.numpy_rank_promotion != "allow":
         check_rank_promotion(name, [shape for shape in map(shape_of, values) if shape])
     check_dtypes(name, *values)
 
 
-def check_dtypes(name: str, *values: Any) -> None:
+def check_dtypes(name: str, *values: object) -> None:
     """As `check_promotion`, of operands that may have any ranks."""
     if thread.numpy_dtype_promotion == "strict":
         dtypes.lattice_result_type(*values, function_name=name)

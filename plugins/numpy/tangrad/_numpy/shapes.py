@@ -75,13 +75,13 @@ def reshape(
     return copy_p.bind(result) if copy and result is x else result
 
 
-def _unknown_order(name: str, order: Any) -> Exception:
+def _unknown_order(name: str, order: object) -> Exception:
     if order == "A":
         return NotImplementedError(f"{name}: order 'A' is not supported, since arrays have no layout")
     return ValueError(f"{name}: order must be 'C' or 'F', got {order!r}")
 
 
-def reshaped(x: V, shape: Any) -> V:
+def reshaped(x: V, shape: object) -> V:
     """An array in another shape, which may hold -1."""
     sizes = shape if type(shape) is tuple else _sizes(shape)
     aval, eager = x.aval, thread.trace is EVAL_TRACE
@@ -116,7 +116,7 @@ def _sizes(shape: Any) -> tuple[ArrayLike, ...]:
     return (shape,) if not isinstance(shape, (Array, np.ndarray)) or not shape.ndim else tuple(shape)
 
 
-def _resolved(aval: ShapedArray, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
+def _resolved(aval: ShapedArray, sizes: tuple[object, ...]) -> tuple[int, ...]:
     """The sizes as integers, with -1 replaced. Raises ValueError where they do not make up the array."""
     unknown = [position for position, size in enumerate(sizes) if _is_minus_one(size)]
     known = canonical_shape(
@@ -132,7 +132,7 @@ def _resolved(aval: ShapedArray, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*known[: unknown[0]], total // rest, *known[unknown[0] + 1 :])
 
 
-def _is_minus_one(size: Any) -> bool:
+def _is_minus_one(size: object) -> bool:
     return not is_symbolic(size) and not isinstance(size, Array) and size == -1
 
 
@@ -363,7 +363,7 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     return tuple([broadcast_to_shape(x, shape) for x in arrays])
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+def broadcast_shapes(*shapes: object) -> tuple[int, ...]:
     """Find the shape that shapes broadcast to.
 
     Args:
@@ -385,7 +385,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 # --- what shape an array has ---------------------------------------------------------------------------------------
 
 
-def _shape(name: str, a: Any) -> tuple[Any, ...]:
+def _shape(name: str, a: object) -> tuple[int, ...]:
     if isinstance(a, (list, tuple)):
         a = asarray(a)
     if not is_array_like(a):

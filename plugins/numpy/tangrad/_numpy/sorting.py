@@ -17,7 +17,7 @@ from tangrad.extend.lax import top_k as largest
 from tangrad.typing import ArrayLike, DType, DTypeLike, Value
 
 
-def _prepared(name: str, a: Any, axis: int | None, kind: Any, order: Any) -> tuple[Any, int]:
+def _prepared(name: str, a: object, axis: int | None, kind: object, order: object) -> tuple[Array, int]:
     if kind is not None:
         raise TypeError(f"{name}: the argument kind has no meaning here; stable=True keeps the order of equal elements")
     if order is not None:
@@ -67,7 +67,7 @@ def sort(
     return _reversed(result, dimension) if descending else result
 
 
-def _positions(x: Value, axis: int, dtype: DType) -> Any:
+def _positions(x: Value, axis: int, dtype: DType) -> Array:
     return iota_p.bind(dtype=dtype, shape=x.aval.shape, dimension=axis)
 
 
@@ -152,7 +152,7 @@ def lexsort(keys: Array | Sequence[ArrayLike], axis: int = -1) -> Array:
     return found[-1]
 
 
-def _checked_kth(name: str, x: Array, kth: Any, axis: int) -> None:
+def _checked_kth(name: str, x: Array, kth: object, axis: int) -> None:
     size = x.aval.shape[axis]
     position = index_argument(name, kth, "kth")
     if not -size <= position < size:

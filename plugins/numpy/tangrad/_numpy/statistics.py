@@ -86,7 +86,7 @@ def _simple_mean(x: Value, *, axes: tuple[int, ...], dtype: DType, keepdims: boo
 _fused_mean = Fused("mean", _simple_mean)
 
 
-def _mean(name: str, a: Any, axis: Any, dtype: Any, keepdims: bool, where: ArrayLike | None) -> Any:
+def _mean(name: str, a: object, axis: Any, dtype: Any, keepdims: bool, where: ArrayLike | None) -> Any:
     x = operand(name, a)
     wanted = _mean_dtype(name, x, dtype)
     computed = computation_dtype(wanted)
@@ -143,7 +143,7 @@ def var(
     return _variance("var", a, axis, dtype, _degrees("var", ddof, correction), keepdims, where, mean)
 
 
-def _degrees(name: str, ddof: Any, correction: Any) -> Any:
+def _degrees(name: str, ddof: object, correction: object) -> Any:
     if correction is None:
         return ddof
     if not (isinstance(ddof, int) and ddof == 0):
@@ -153,7 +153,7 @@ def _degrees(name: str, ddof: Any, correction: Any) -> Any:
 
 def _variance(
     name: str,
-    a: Any,
+    a: object,
     axis: Any,
     dtype: DTypeLike | None,
     ddof: Any,
@@ -216,7 +216,7 @@ def _number(count: Any, dtype: np.dtype) -> Any:
     return size_operand(count, dtype) if not hasattr(type(count), "aval") else convert(count, dtype)
 
 
-def _variance_dtypes(name: str, x: Value, dtype: DTypeLike | None) -> tuple[Any, Any]:
+def _variance_dtypes(name: str, x: Value, dtype: DTypeLike | None) -> tuple[np.dtype, np.dtype]:
     """The dtype of the result, and that in which it is computed."""
     own = x.aval.dtype
     if dtype is None:
@@ -235,12 +235,12 @@ def std(
     axis: Axis = None,
     dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: Any = 0,
+    ddof: object = 0,
     keepdims: bool = False,
     *,
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
-    correction: Any = None,
+    correction: object = None,
 ) -> Array:
     """Take the standard deviation of the elements along axes: the root of the variance.
 
@@ -342,7 +342,7 @@ def _weighted_mean(a: Any, axis: Any, weights: Any, keepdims: bool) -> Any:
     return _average(a, axis, weights, keepdims)[0]
 
 
-def _spread_weights(x: Value, weights: Value, axis: Any) -> Value:
+def _spread_weights(x: Value, weights: Value, axis: object) -> Value:
     shape, own = x.aval.shape, weights.aval.shape
     if own == shape:
         return weights
@@ -399,7 +399,7 @@ def minmax(
     )
 
 
-def _pair(initial: Any) -> tuple[Any, Any]:
+def _pair(initial: object) -> tuple[Any, Any]:
     if not isinstance(initial, tuple):
         return initial, initial
     if len(initial) != 2:

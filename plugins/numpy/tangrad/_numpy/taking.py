@@ -36,7 +36,7 @@ COPIES_FROM_HOST = dict.fromkeys(["put"], True)
 _FILL = GatherScatterMode.FILL_OR_DROP
 
 
-def integer_operand(name: str, indices: Any, position: int = 1) -> Array:
+def integer_operand(name: str, indices: object, position: int = 1) -> Array:
     """An array of integers. Raises TypeError for one of other numbers."""
     x = array_operand(name, indices, position)
     if not dtypes.issubdtype(x.dtype, np.integer):
@@ -88,14 +88,14 @@ def take(
 
 @as_one("axis", "out", "mode", "unique_indices", "indices_are_sorted", name="take")
 def _take(
-    a: Any,
+    a: object,
     indices: ArrayLike,
     axis: int | None,
     out: None,
-    mode: Any,
+    mode: object,
     unique_indices: bool,
     indices_are_sorted: bool,
-    fill_value: Any,
+    fill_value: object,
 ) -> Array:
     refuse_out("take", out)
     check_array_like("take", a, indices)
@@ -124,7 +124,7 @@ def take_along_axis(
     arr: ArrayLike,
     indices: ArrayLike,
     axis: int | None = -1,
-    mode: Any = None,
+    mode: object = None,
     fill_value: ArrayLike | None = None,
     *,
     wrap_negative_indices: bool | None = None,
@@ -204,7 +204,7 @@ def _compared_along(x: Any, places: Any, axis: int) -> Any:
     return chosen.any(last) if x.aval.dtype == np.bool_ else chosen.sum(last, dtype=x.aval.dtype)
 
 
-def _gather_along(x: Value, places: Value, axis: int, mode: Any, fill_value: Any) -> Array:
+def _gather_along(x: Value, places: Value, axis: int, mode: object, fill_value: object) -> Array:
     shape = places.aval.shape
     rank = len(shape)
     others = tuple([place for place in range(rank) if place != axis])

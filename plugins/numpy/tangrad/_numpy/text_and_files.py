@@ -49,7 +49,7 @@ def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: i
     return array(np.frombuffer(buffer, dtype=np.dtype(dtype), count=count, offset=offset))
 
 
-def fromfile(*args: Any, **kwargs: Any) -> Array:
+def fromfile(*args: object, **kwargs: object) -> Array:
     """Not provided: read the file with NumPy, then convert.
 
     Raises:
@@ -63,7 +63,7 @@ def fromfile(*args: Any, **kwargs: Any) -> Array:
     raise NotImplementedError("fromfile is not provided: tangrad.numpy.asarray(numpy.fromfile(...)) reads a file")
 
 
-def fromiter(*args: Any, **kwargs: Any) -> Array:
+def fromiter(*args: object, **kwargs: object) -> Array:
     """Not provided: gather the items in a list, then convert.
 
     Raises:
@@ -101,7 +101,7 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
     return asarray(np.fromstring(string, dtype=np.dtype(dtype), count=count, sep=sep))
 
 
-def from_dlpack(x: Any, /, *, device: DeviceLike = None, copy: bool | None = None) -> Array:
+def from_dlpack(x: object, /, *, device: DeviceLike = None, copy: bool | None = None) -> Array:
     """Take over an array of another library by the DLPack protocol.
 
     Args:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class _Kind(type):
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return type.__instancecheck__(cls, instance) or type(getattr(instance, "methods_of", None)) is cls
 
 
@@ -85,7 +85,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         if (self.nin, self.nout) != (2, 1):
             raise TypeError(f"{self.__name__}.{method} is for functions of two arguments with one result")
 
-    def _array(self, method: str, a: Any, dtype: Any) -> Any:
+    def _array(self, method: str, a: Any, dtype: Any) -> Array:
         """The operand, of the dtype in which results stay."""
         self._binary(method)
         check_array_like(f"{self.__name__}.{method}", a)
@@ -97,13 +97,13 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
 
     def reduce(
         self,
-        a: Any,
-        axis: Any = 0,
+        a: object,
+        axis: object = 0,
         dtype: Any = None,
         out: None = None,
         keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
+        initial: object = None,
+        where: object = None,
     ) -> Array:
         """Put the elements along an axis together, from the first to the last.
 
@@ -148,7 +148,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         result = scan(step, start, (rows, chosen))[0]
         return expand_dims(result, axes) if keepdims else result
 
-    def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
+    def accumulate(self, a: object, axis: int = 0, dtype: object = None, out: None = None) -> Array:
         """All results on the way of `reduce` along one axis.
 
         Args:
@@ -171,14 +171,14 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         if not rows.shape[0]:
             return x
 
-        def step(total: Any, row: Any) -> Any:
+        def step(total: object, row: object) -> tuple[Array, Array]:
             result = self._function(total, row).astype(x.dtype)
             return result, result
 
         rest = scan(step, rows[0], rows[1:])[1]
         return moveaxis(concatenate([rows[:1], rest]), 0, place)
 
-    def reduceat(self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
+    def reduceat(self, a: object, indices: object, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
         """Reduce stretches of an axis: from each index to the next, the last one to the end.
 
         Args:
@@ -207,13 +207,13 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         ends = concatenate([starts[1:], full_like(starts[:1], size)])
         shape = (-1,) + (1,) * (rows.ndim - 1)
 
-        def step(j: Any, totals: Any) -> Any:
+        def step(j: Any, totals: Any) -> Array:
             inside = ((j > starts) & (j < ends)).reshape(shape)
             return choose(inside, self._function(totals, rows[j]).astype(x.dtype), totals)
 
         return moveaxis(fori_loop(0, size, step, rows.at[starts].get(mode="fill")), 0, place)
 
-    def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Array:
+    def at(self, a: object, indices: object, b: object = None, /, *, inplace: bool = True) -> Array:
         """A copy of an array in which some elements are replaced by results; one named twice, twice.
 
         Args:
@@ -241,13 +241,13 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         others = () if b is None else (broadcast_to(asarray(b), places.shape).ravel(),)
         flat = places.ravel()
 
-        def step(k: Any, values: Any) -> Any:
+        def step(k: Any, values: Any) -> Array:
             result = self._function(values[flat[k]], *[other[k] for other in others])
             return values.at[flat[k]].set(result.astype(x.dtype))
 
         return fori_loop(0, flat.size, step, x.ravel()).reshape(x.shape)
 
-    def outer(self, A: Any, B: Any, /) -> Array:
+    def outer(self, A: object, B: object, /) -> Array:
         """The function of each element of one array with each of another: an array of shape A.shape + B.shape."""
         self._binary("outer")
         check_array_like(f"{self.__name__}.outer", A, B)
@@ -257,13 +257,13 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         )
 
 
-def _in_front(x: Any, axes: tuple[int, ...]) -> Any:
+def _in_front(x: Any, axes: tuple[int, ...]) -> Array:
     """Some axes as one, which is the first."""
     rest = [size for axis, size in enumerate(x.shape) if axis not in axes]
     return moveaxis(x, axes, tuple(range(len(axes)))).reshape((-1, *rest))
 
 
-def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
+def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: object = None) -> ufunc:
     """Make a function of numbers a universal function of arrays, with `reduce`, `outer` and the like.
 
     Args:
@@ -286,7 +286,7 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: An
         raise TypeError(f"frompyfunc: func must be a function, got {func!r}")
     counts = [index_argument("frompyfunc", count, what) for count, what in ((nin, "nin"), (nout, "nout"))]
 
-    def checked(*args: Any) -> Any:
+    def checked(*args: object) -> Any:
         result = func(*args)
         if (len(result) if isinstance(result, (tuple, list)) else 1) != counts[1]:
             raise TypeError(f"frompyfunc: nout is {counts[1]}, the function returned {result!r}")
@@ -311,7 +311,7 @@ def _with_methods(function: Any, nin: int = 2, **options: Any) -> Any:
 def _extreme(reduction: Callable[..., Any]) -> Callable[..., Any]:
     """`max` or `min`, which take no dtype."""
 
-    def reduce(a: Any, axis: Any, dtype: np.dtype, keepdims: bool, initial: Any, where: Any) -> Any:
+    def reduce(a: object, axis: object, dtype: np.dtype, keepdims: bool, initial: object, where: object) -> Any:
         x = asarray(a, dtype)
         return reduction(x, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
@@ -321,7 +321,7 @@ def _extreme(reduction: Callable[..., Any]) -> Callable[..., Any]:
 def _logical(reduction: Callable[..., Any], combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """`all` or `any`, whose result is boolean whatever the dtype."""
 
-    def reduce(a: Any, axis: Any, dtype: np.dtype, keepdims: bool, initial: Any, where: Any) -> Any:
+    def reduce(a: object, axis: object, dtype: np.dtype, keepdims: bool, initial: object, where: object) -> Any:
         result = reduction(asarray(a, dtype), axis=axis, keepdims=keepdims, where=where)
         return result if initial is None else combine(result, initial)
 
@@ -331,12 +331,12 @@ def _logical(reduction: Callable[..., Any], combine: Callable[[Any, Any], Any]) 
 def _log_sums(function: Callable[[Any, Any], Any], unit: float) -> dict[str, Any]:
     """The methods of `logaddexp` in units of log 2 or 1, by a primitive that rounds each sum a few times only."""
 
-    def accumulate(a: Any, axis: int, dtype: Any) -> Any:
+    def accumulate(a: object, axis: int, dtype: object) -> Any:
         x = _floats(a, dtype)
         place = canonical_axis(f"{function.__name__}.accumulate", axis, x.ndim)
         return cumlogsumexp_p.bind(x * unit, axis=place, reverse=False) / unit
 
-    def reduce(a: Any, axis: Any, dtype: DType, keepdims: bool, initial: Any, where: Any) -> Any:
+    def reduce(a: object, axis: object, dtype: DType, keepdims: bool, initial: object, where: Any) -> Any:
         x = _floats(a, dtype)
         axes = canonical_axes(f"{function.__name__}.reduce", axis, x.ndim)
         if where is not None:

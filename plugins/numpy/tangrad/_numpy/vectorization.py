@@ -56,7 +56,7 @@ def _terms(text: str) -> list[tuple[str, ...]]:
 class _Vectorized:
     """A function applied to each element, or each sub-array, of its arguments broadcast against each other."""
 
-    def __init__(self, function: Callable[..., Any], excluded: frozenset[Any], signature: str | None) -> None:
+    def __init__(self, function: Callable[..., Any], excluded: frozenset[object], signature: str | None) -> None:
         self.function = function
         self.excluded = excluded
         self.signature = None if signature is None else _parsed(signature)
@@ -67,7 +67,7 @@ class _Vectorized:
     def __repr__(self) -> str:
         return f"<vectorized {self.__name__}>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Value:
         fixed = {name: value for name, value in kwargs.items() if name in self.excluded}
         named = {name: value for name, value in kwargs.items() if name not in self.excluded}
         if named:
@@ -85,7 +85,7 @@ class _Vectorized:
                 raise ValueError(f"{self.__name__}: argument {place} is None, the signature says {tuple(core)}")
         kept = [core for place, core in zip(taken, cores) if args[place] is not None]
 
-        def function(*values: Value) -> Any:
+        def function(*values: Value) -> Value:
             chosen = dict(zip(mapped, values))
             return self.function(*[chosen.get(place, value) for place, value in enumerate(args)], **fixed)
 
@@ -110,11 +110,11 @@ class _Vectorized:
         squeezed = [_without_ones(x, batch) for x, batch in zip(arrays, batches)]
         return _with_ones(checked(*squeezed), shape)
 
-    def _checked(self, function: Callable[..., Any], sizes: dict[str, Any]) -> Callable[..., Any]:
+    def _checked(self, function: Callable[..., Any], sizes: dict[str, object]) -> Callable[..., Any]:
         outputs = self.signature[1] if self.signature is not None else []
         name = self.__name__
 
-        def run(*args: Any) -> Any:
+        def run(*args: object) -> Any:
             result = function(*args)
             results = result if isinstance(result, (tuple, list)) else (result,)
             if len(results) != len(outputs):
@@ -128,7 +128,9 @@ class _Vectorized:
         return run
 
 
-def _note_sizes(name: str, position: int, shape: Sequence[Any], core: Sequence[str], sizes: dict[str, Any]) -> None:
+def _note_sizes(
+    name: str, position: int, shape: Sequence[object], core: Sequence[str], sizes: dict[str, object]
+) -> None:
     if len(shape) < len(core):
         raise ValueError(f"{name}: argument {position} of shape {tuple(shape)} lacks the dimensions {tuple(core)}")
     for label, size in zip(core, shape[len(shape) - len(core) :]):
@@ -137,7 +139,9 @@ def _note_sizes(name: str, position: int, shape: Sequence[Any], core: Sequence[s
             raise ValueError(f"{name}: dimension {label} has size {wanted}, but {size} in argument {position}")
 
 
-def _check_result(name: str, position: int, shape: Sequence[Any], core: Sequence[str], sizes: dict[str, Any]) -> None:
+def _check_result(
+    name: str, position: int, shape: Sequence[object], core: Sequence[str], sizes: dict[str, object]
+) -> None:
     if len(shape) != len(core):
         raise ValueError(f"{name}: result {position} has shape {tuple(shape)}, the signature says {tuple(core)}")
     _note_sizes(name, position, shape, core, sizes)
@@ -148,7 +152,7 @@ def _without_ones(x: Value, batch: Sequence[Any]) -> Value:
     return reshaped(x, (*kept, *x.shape[len(batch) :]))
 
 
-def _with_ones(result: Any, shape: Sequence[Any]) -> Any:
+def _with_ones(result: object, shape: Sequence[object]) -> Any:
     """The dimensions of size 1, which were not mapped, put back."""
     if isinstance(result, (tuple, list)):
         return type(result)([_with_ones(value, shape) for value in result])
@@ -196,7 +200,7 @@ def vectorize(
     return _Vectorized(pyfunc, frozenset(excluded), signature)
 
 
-def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> Array:
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: object, **kwargs: object) -> Array:
     """Apply a function of vectors along an axis.
 
     Args:
@@ -261,7 +265,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: Axis) -
     return x
 
 
-def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike = float, **kwargs: Any) -> Array:
+def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike = float, **kwargs: object) -> Array:
     """Make an array by applying a function to the positions of its elements.
 
     Args:
@@ -291,7 +295,7 @@ def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike
 # --- Functions that differ from element to element: `tangrad.numpy.piecewise` -----------------------------------------
 
 
-def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
+def piecewise(x: ArrayLike, condlist: object, funclist: Sequence[object], *args: object, **kw: object) -> Array:
     """Apply, to each element, the function that belongs to the last condition that holds.
 
     Args:
@@ -346,7 +350,7 @@ def _held_fixed_unless(chosen: Value, x: Value) -> Value:
     return select(chosen, x, stop_gradient_p.bind(x))
 
 
-def _conditions(x: Value, condlist: Any) -> list[Value]:
+def _conditions(x: Value, condlist: object) -> list[Value]:
     if isinstance(condlist, (list, tuple)):
         if x.ndim == 0 or (condlist and not isinstance(condlist[0], bool)):
             return [operand("piecewise", condition, 1) for condition in condlist]

@@ -18,7 +18,7 @@ from tangrad.typing import ArrayLike
 COPIES_FROM_HOST = dict.fromkeys(["bartlett", "blackman", "hamming", "hanning", "kaiser"], True)
 
 
-def _places(name: str, M: Any) -> tuple[int, Any]:
+def _places(name: str, M: object) -> tuple[int, Any]:
     """The length, and 0 to length - 1 as floats; None for lengths 0 and 1, whose windows are ones."""
     length = index_argument(name, M, "M")
     if length <= 1:
@@ -30,7 +30,7 @@ def _short(length: int) -> Any:
     return ones(max(length, 0), dtypes.default_float_dtype())
 
 
-def _cosines(name: str, M: Any, *factors: float) -> Any:
+def _cosines(name: str, M: object, *factors: float) -> Any:
     """A sum of cosines of whole multiples of the angle."""
     length, n = _places(name, M)
     if n is None:

@@ -17,7 +17,7 @@ _MODES = ("full", "same", "valid")
 _BOUNDARIES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
 
 
-def _pair(name: str, in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
+def _pair(name: str, in1: object, in2: object, mode: str) -> tuple[Array, Array]:
     """Two arrays of one dtype and as many dimensions."""
     check_array_like(name, in1, in2)
     if mode not in _MODES:
@@ -52,7 +52,7 @@ def _centred(x: Any, sizes: dict[int, int]) -> Any:
     return x[tuple(index)]
 
 
-def _direct(name: str, first: Any, second: Any, mode: str, precision: Any, late: bool = False) -> Any:
+def _direct(name: str, first: Any, second: Any, mode: str, precision: Any, late: bool = False) -> Array:
     """`late`: whether "same" leaves the greater half of an even number of overlaps to the end."""
     if not first.ndim:
         return first * second
@@ -72,7 +72,7 @@ def _direct(name: str, first: Any, second: Any, mode: str, precision: Any, late:
     return conv_general_dilated(first[None, None], kernel, (1,) * first.ndim, padding, precision=precision)[0, 0]
 
 
-def _by_method(name: str, first: Any, second: Any, mode: str, method: str, precision: Any) -> Any:
+def _by_method(name: str, first: Any, second: Any, mode: str, method: str, precision: object) -> Array:
     if method not in ("auto", "direct", "fft"):
         raise ValueError(f"{name}: method must be 'auto', 'direct' or 'fft', got {method!r}")
     if method == "fft" and first.ndim:
@@ -132,7 +132,9 @@ def correlate(
     return _by_method("correlate", first, tnp.flip(tnp.conj(second)), mode, method, precision)
 
 
-def _plane(name: str, in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, precision: Any, turn: bool) -> Any:
+def _plane(
+    name: str, in1: object, in2: object, mode: str, boundary: str, fillvalue: object, precision: object, turn: bool
+) -> Array:
     first, second = _pair(name, in1, in2, mode)
     if first.ndim != 2:
         raise ValueError(f"{name}: in1 and in2 must have two dimensions, got shapes {first.shape} and {second.shape}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from tangrad.extend.numpy import (
 )
 from tangrad.typing import ArrayLike
 
+if TYPE_CHECKING:
+    from tangrad.typing import Value
+
 _NORMS = (None, "backward", "ortho", "forward")
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 
@@ -38,7 +41,7 @@ def _sized(x: Any, size: int, axis: int) -> Any:
     return tnp.pad(x, [(0, size - own) if place == axis else (0, 0) for place in range(x.ndim)])
 
 
-def _phases(angles: Any, like: Any) -> Any:
+def _phases(angles: Any, like: Any) -> Array:
     """exp(i angles), of the width of an array."""
     return complex_of(*[tnp.asarray(part(angles), like.dtype) for part in (np.cos, np.sin)])
 
@@ -46,11 +49,11 @@ def _phases(angles: Any, like: Any) -> Any:
 # Each works along the last axis, without scaling.
 
 
-def _first(x: Any) -> Any:
+def _first(x: Any) -> Value:
     return rfft(tnp.concatenate([x, x[..., -2:0:-1]], -1)).real
 
 
-def _second(x: Any) -> Any:
+def _second(x: Any) -> Array:
     size = x.shape[-1]
     spectrum = rfft(tnp.concatenate([x, x[..., ::-1]], -1))[..., :size]
     return (spectrum * _phases(-0.5 * math.pi / size * np.arange(size), x)).real
@@ -73,7 +76,7 @@ def _fourth(x: Any) -> Any:
 _TRANSFORMS: dict[int, Callable[[Any], Any]] = {1: _first, 2: _second, 3: _third, 4: _fourth}
 
 
-def _transformed(x: Any, kind: int, norm: str | None, inverse: bool) -> Any:
+def _transformed(x: Any, kind: int, norm: str | None, inverse: bool) -> Array:
     """Along the last axis. Orthogonal transforms weigh the elements at the ends by √2 or its inverse."""
     if is_complex(x):
         return complex_of(*[_transformed(part, kind, norm, inverse) for part in (x.real, x.imag)])
@@ -92,7 +95,7 @@ def _transformed(x: Any, kind: int, norm: str | None, inverse: bool) -> Any:
     return result / weights if kind in (1, 2) else result
 
 
-def _checked(name: str, x: Any, type: Any, norm: Any) -> Any:
+def _checked(name: str, x: object, type: object, norm: object) -> Array:
     if type not in _TRANSFORMS:
         raise ValueError(f"{name}: type must be 1, 2, 3 or 4, got {type!r}")
     if norm not in _NORMS:
@@ -103,7 +106,7 @@ def _checked(name: str, x: Any, type: Any, norm: Any) -> Any:
     return made if narrow else made.astype(dtypes.as_dtype("float32"))
 
 
-def _along(name: str, x: Any, kind: int, size: Any, axis: int, norm: Any, inverse: bool) -> Any:
+def _along(name: str, x: Any, kind: int, size: object, axis: int, norm: Any, inverse: bool) -> Array:
     if size is not None:
         size = index_argument(name, size, "n")
         if size < 1:
@@ -115,12 +118,12 @@ def _along(name: str, x: Any, kind: int, size: Any, axis: int, norm: Any, invers
     return tnp.moveaxis(_transformed(moved, kind, norm, inverse), -1, axis)
 
 
-def _one(name: str, x: Any, type: int, n: Any, axis: int, norm: Any, inverse: bool) -> Any:
+def _one(name: str, x: object, type: int, n: object, axis: int, norm: object, inverse: bool) -> Array:
     made = _checked(name, x, type, norm)
     return _along(name, made, type, n, canonical_axis(name, axis, made.ndim), norm, inverse)
 
 
-def _many(name: str, x: Any, type: int, s: Any, axes: Any, norm: Any, inverse: bool) -> Any:
+def _many(name: str, x: object, type: int, s: Any, axes: Any, norm: object, inverse: bool) -> Any:
     made = _checked(name, x, type, norm)
     if axes is None and s is not None:
         axes = tuple(range(-len(s), 0))

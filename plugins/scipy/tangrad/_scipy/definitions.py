@@ -72,7 +72,7 @@ class Definition(NamedTuple):
 
 
 def defined(
-    *at: Any,
+    *at: object,
     gives: str,
     weak: Weakness = "usual",
     complex_too: bool = False,
@@ -98,7 +98,7 @@ def defined(
         definition = Definition(function.__name__, function.__module__, tuple(signature.parameters), *stated)
         take = numbers if complex_too else reals
 
-        def called(given: dict[str, Any]) -> Array:
+        def called(given: Mapping[str, object]) -> Array:
             return function(*take(definition.name, *given.values(), weak=weak))
 
         made = written_out(definition.name, definition.arguments, str(signature).replace("'", ""), called, function)
@@ -133,7 +133,7 @@ def written_out(
 # --- what they take --------------------------------------------------------------------------------------------------
 
 
-def numbers(name: str, *values: Any, weak: Weakness = "usual") -> list[Any]:
+def numbers(name: str, *values: Any, weak: Weakness = "usual") -> list[Array]:
     """The arguments as arrays of one shape and one dtype, real or complex; integers become floats.
 
     They are weakly typed only if all arguments are, or the first has no dimensions.
@@ -154,7 +154,7 @@ def _is_known(weak: Weakness, values: tuple[ArrayLike, ...], promoted: Sequence[
     return not all([dtypes.is_weakly_typed(value) for value in values])
 
 
-def reals(name: str, *values: Any, weak: Weakness = "usual") -> list[Array]:
+def reals(name: str, *values: object, weak: Weakness = "usual") -> list[Array]:
     """As `numbers`. Raises TypeError for complex numbers."""
     made = numbers(name, *values, weak=weak)
     if is_complex(made[0]):

@@ -114,7 +114,7 @@ def scale_of(y: Value, other: Value, rtol: Any, atol: Any) -> Array:
     return atol + rtol * tnp.maximum(tnp.abs(y), tnp.abs(other))
 
 
-def first_size(dynamics: Dynamics, y: Value, slope: Value, t: Value, rtol: Any, atol: Any) -> Array:
+def first_size(dynamics: Dynamics, y: Value, slope: Value, t: Value, rtol: object, atol: object) -> Array:
     """A first step whose error is about as large as it may be."""
     scale = scale_of(y, y, rtol, atol)
     position, speed = norm(y, scale), norm(slope, scale)
@@ -210,7 +210,7 @@ def odeint(
     flat, unravel = ravel_pytree(y0)
     converted, consts = closure_convert(_checked(func, y0), y0, times[0], *args)
 
-    def dynamics(state: Value, time: Value, *given: Any) -> Array:
+    def dynamics(state: Value, time: Value, *given: object) -> Array:
         return ravel_pytree(converted(unravel(state), time, *given))[0]
 
     options = (float(rtol), float(atol), float(mxstep), float(hmax))
@@ -236,11 +236,11 @@ def _times(t: ArrayLike) -> Array:
     return times
 
 
-def _checked(func: Callable[..., Any], y0: Any) -> Callable[..., Any]:
+def _checked(func: Callable[..., Any], y0: object) -> Callable[..., Any]:
     """The derivative, in the types of the state."""
     leaves, structure = tree.flatten(y0)
 
-    def derivative(y: Any, t: Value, *args: Any) -> Any:
+    def derivative(y: Any, t: Value, *args: object) -> Any:
         out = func(y, t, *args)
         found, treedef = array_leaves(out, "odeint: func returned a tree, of which")
         if type(out) in (list, tuple) and type(y) in (list, tuple):  # a list does for a tuple
@@ -310,14 +310,14 @@ def _forward(dynamics: Any, options: Any, y0: Value, times: Value, *args: Any) -
 
 
 @partial(custom_vjp, nondiff_argnums=(0, 1))
-def _integrate(dynamics: Any, options: Any, y0: Value, times: Value, *args: Any) -> Any:
+def _integrate(dynamics: object, options: object, y0: Value, times: Value, *args: object) -> Any:
     return _forward(dynamics, options, y0, times, *args)
 
 
 # --- backward --------------------------------------------------------------------------------------------------------
 
 
-def _keep(dynamics: Any, options: Any, y0: Value, times: Value, *args: Any) -> Any:
+def _keep(dynamics: object, options: object, y0: Value, times: Value, *args: object) -> Any:
     states = _integrate(dynamics, options, y0, times, *args)  # which is differentiated again by this rule
     return states, (states, times, args)
 

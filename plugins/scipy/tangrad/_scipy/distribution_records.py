@@ -303,7 +303,7 @@ class Distribution:
 
     # --- values --------------------------------------------------------------------------------------------------
 
-    def _called(self, part: str, given: dict[str, Any]) -> Array:
+    def _called(self, part: str, given: dict[str, object]) -> Array:
         weak: Weakness = "never" if part in self.never_weak else "usual"
         weak = "as promoted" if part in self.weak_as_promoted else weak
         arrays = reals(f"{self.name}.{part}", *given.values(), weak=weak)

@@ -6,7 +6,7 @@ import enum
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,10 +28,13 @@ from tangrad.extend.numpy import (
 )
 from tangrad.typing import ArrayLike
 
+if TYPE_CHECKING:
+    from tangrad.typing import Value
+
 # --- Values between samples: `scipy.ndimage.map_coordinates`, `scipy.interpolate.RegularGridInterpolator` -------------
 
 
-def _reflected(index: Any, size: int) -> Any:
+def _reflected(index: Any, size: int) -> Array:
     """… 2 1 0 0 1 2 …"""
     around = index % (2 * size)
     return tnp.where(around < size, around, 2 * size - 1 - around)
@@ -56,7 +59,7 @@ _BEYOND: dict[str, Callable[[Any, int], Any]] = {
 
 
 def map_coordinates(
-    input: ArrayLike, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: ArrayLike = 0.0
+    input: ArrayLike, coordinates: Sequence[object], order: int, mode: str = "constant", cval: ArrayLike = 0.0
 ) -> Array:
     """The values of an array at places between its elements.
 
@@ -147,7 +150,7 @@ class RegularGridInterpolator:
     """
 
     def __init__(
-        self, points: Any, values: Any, method: str = "linear", bounds_error: bool = False, fill_value: Any = np.nan
+        self, points: Any, values: Any, method: str = "linear", bounds_error: bool = False, fill_value: object = np.nan
     ) -> None:
         if method not in ("linear", "nearest"):
             raise ValueError(f"RegularGridInterpolator: method must be 'linear' or 'nearest', got {method!r}")
@@ -189,7 +192,7 @@ class RegularGridInterpolator:
         made.grid, made.values, made.fill_value = children
         return made
 
-    def __call__(self, xi: Any, method: str | None = None) -> Any:
+    def __call__(self, xi: Any, method: str | None = None) -> Value:
         """The values at places: an array (..., n), a vector of places one after another, or a tuple of n arrays."""
         method = self.method if method is None else method
         if method not in ("linear", "nearest"):
@@ -234,7 +237,7 @@ class RegularGridInterpolator:
         return [(left, 1 - share), (left + 1, share)]
 
 
-def _ascending(axis: int, given: Any, line: Any, values: Any) -> tuple[Any, Any]:
+def _ascending(axis: int, given: object, line: Any, values: Any) -> tuple[Any, Any]:
     """Points and values in ascending order, where the points are known."""
     try:
         known = np.asarray(given)
@@ -301,7 +304,7 @@ def _triangle(x: Any) -> Any:
 
 
 def _cubic(a: float) -> Callable[[Any], Any]:
-    def kernel(x: Any) -> Any:
+    def kernel(x: Any) -> Array:
         inner = ((a + 2) * x - (a + 3)) * x * x + 1
         outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
         return tnp.where(x <= 1, inner, tnp.where(x < 2, outer, 0))
@@ -322,7 +325,7 @@ _KERNELS: dict[ResizeMethod, Callable[[Any], Any]] = {
 }
 
 
-def _method(name: str, method: Any) -> ResizeMethod:
+def _method(name: str, method: object) -> ResizeMethod:
     if isinstance(method, ResizeMethod):
         return method
     if not isinstance(method, str) or method not in _NAMES:
@@ -331,8 +334,8 @@ def _method(name: str, method: Any) -> ResizeMethod:
 
 
 def _weights(
-    method: ResizeMethod, size: int, count: int, scale: Any, translation: Any, antialias: bool, dtype: np.dtype
-) -> Any:
+    method: ResizeMethod, size: int, count: int, scale: object, translation: object, antialias: bool, dtype: np.dtype
+) -> Array:
     """How much of each old element, a row, goes into each new one, a column."""
     kernel = _KERNELS[method]
     scale, translation = asarray(scale, dtype), asarray(translation, dtype)
@@ -375,7 +378,7 @@ def _resampled(image: Any, weights: dict[int, Any], precision: Any) -> Any:
     return image
 
 
-def _image(name: str, image: Any, shape: Any) -> tuple[Any, tuple[int, ...]]:
+def _image(name: str, image: object, shape: object) -> tuple[Array, tuple[int, ...]]:
     check_array_like(name, image)
     made = asarray(image)
     sizes = canonical_shape(name, shape)

@@ -22,7 +22,7 @@ from tangrad.typing import ArrayLike, PyTree, Value, Values
 Operator = Callable[[Any], Any]
 
 
-def _operator(name: str, given: Any, argument: str) -> Operator:
+def _operator(name: str, given: object, argument: str) -> Operator:
     """A matrix or a function as a function."""
     if callable(given):
         return given
@@ -37,7 +37,7 @@ def _operator(name: str, given: Any, argument: str) -> Operator:
 class _Vectors:
     """Trees of arrays of one structure, each as one vector."""
 
-    def __init__(self, name: str, like: Any) -> None:
+    def __init__(self, name: str, like: object) -> None:
         leaves, self.structure = tree.flatten(like)
         self.name = name
         self.shapes = [leaf.shape for leaf in leaves]
@@ -45,7 +45,7 @@ class _Vectors:
         self.dtype = dtypes.result_type(*leaves)
         self.ends = np.cumsum([leaf.size for leaf in leaves]).tolist()
 
-    def flat(self, value: Value) -> Any:
+    def flat(self, value: Value) -> Value:
         """The vector of a tree."""
         return tnp.concatenate([asarray(leaf).astype(self.dtype).ravel() for leaf in tree.leaves(value)])
 
@@ -206,14 +206,14 @@ def _minimal_residuals(
 
 
 def cg(
-    A: Any,
+    A: object,
     b: PyTree,
     x0: PyTree = None,
     *,
     tol: ArrayLike = 1e-5,
     atol: ArrayLike = 0.0,
     maxiter: int | None = None,
-    M: Any | None = None,
+    M: object | None = None,
 ) -> tuple[Any, None]:
     """Solve A x = b by conjugate gradients, for a Hermitian positive definite A.
 
@@ -244,14 +244,14 @@ def cg(
 
 
 def bicgstab(
-    A: Any,
+    A: object,
     b: PyTree,
     x0: PyTree = None,
     *,
     tol: ArrayLike = 1e-5,
     atol: ArrayLike = 0.0,
     maxiter: int | None = None,
-    M: Any | None = None,
+    M: object | None = None,
 ) -> tuple[Any, None]:
     """Solve A x = b by stabilised biconjugate gradients, for any regular A.
 
@@ -282,7 +282,7 @@ def bicgstab(
 
 
 def gmres(
-    A: Any,
+    A: object,
     b: PyTree,
     x0: PyTree = None,
     *,
@@ -290,9 +290,9 @@ def gmres(
     atol: ArrayLike = 0.0,
     restart: int = 20,
     maxiter: int | None = None,
-    M: Any | None = None,
+    M: object | None = None,
     solve_method: str = "batched",
-) -> tuple[Any, None]:
+) -> tuple[Array, None]:
     """Solve A x = b by generalised minimal residuals, for any regular A.
 
     Derivatives are those of the solution: they are found by another solution, not through the iterations.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from tangrad.extend.lax import triangular_solve
 from tangrad.extend.nn import logsumexp
 from tangrad.extend.numpy import asarray, cholesky, is_complex, promote_inexact
 from tangrad.extend.random import choice, normal, split
+
+if TYPE_CHECKING:
+    from tangrad.core import Array
 
 
 @class_boundary
@@ -53,7 +56,7 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
     covariance: Any
     inv_cov: Any
 
-    def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
+    def __init__(self, dataset: object, bw_method: object = None, weights: object = None) -> None:
         samples = tnp.atleast_2d(asarray(promote_inexact("gaussian_kde", dataset)[0]))
         if is_complex(samples):
             raise NotImplementedError("gaussian_kde does not support complex samples")
@@ -69,7 +72,7 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
         self.covariance = spread * factor**2
         self.inv_cov = tnp.linalg.inv(spread) / factor**2
 
-    def _factor(self, method: Any) -> Any:
+    def _factor(self, method: object) -> Array:
         if method is None or method == "scott":
             return self.neff ** (-1 / (self.d + 4))
         if isinstance(method, str):
@@ -83,7 +86,7 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
         return (self.neff, self.dataset, self.weights, self.covariance, self.inv_cov), None
 
     @classmethod
-    def tree_unflatten(cls, aux_data: Any, children: Any) -> gaussian_kde:
+    def tree_unflatten(cls, aux_data: object, children: Any) -> gaussian_kde:
         """The estimate of its arrays."""
         del aux_data
         made = cls.__new__(cls)
@@ -100,23 +103,23 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
         """The number of samples."""
         return self.dataset.shape[1]
 
-    def logpdf(self, x: Any) -> Any:
+    def logpdf(self, x: object) -> Array:
         """The logarithm of the density at points, an array (m,) or (d, m)."""
         return self._log_mixture(self._points(x), self.covariance)
 
-    def pdf(self, x: Any) -> Any:
+    def pdf(self, x: object) -> Array:
         """The density at points, an array (m,) or (d, m)."""
         return tnp.exp(self.logpdf(x))
 
-    def evaluate(self, points: Any) -> Any:
+    def evaluate(self, points: object) -> Any:
         """The density at points: `pdf`."""
         return self.pdf(points)
 
-    def __call__(self, points: Any) -> Any:
+    def __call__(self, points: Any) -> Array:
         """The density at points: `pdf`."""
         return self.pdf(points)
 
-    def _points(self, x: Any) -> Any:
+    def _points(self, x: object) -> Array:
         points = tnp.atleast_2d(asarray(promote_inexact("gaussian_kde", x)[0]))
         if points.shape[0] != self.d and points.shape == (1, self.d):
             points = points.reshape(self.d, 1)  # one point
@@ -124,7 +127,7 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
             raise ValueError(f"gaussian_kde: points must have {self.d} rows, got shape {points.shape}")
         return points
 
-    def _log_mixture(self, points: Any, covariance: Any) -> Any:
+    def _log_mixture(self, points: object, covariance: object) -> Array:
         """log Σ wₖ N(points; sample k, covariance)."""
         arrays = promote_inexact("gaussian_kde", self.dataset, points, covariance)
         samples, points, covariance = [asarray(array) for array in arrays]
@@ -134,7 +137,7 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
         constant = 0.5 * self.d * math.log(2 * math.pi) + tnp.log(tnp.diagonal(factor)).sum()
         return logsumexp(-0.5 * squares, axis=1, b=self.weights) - constant
 
-    def integrate_gaussian(self, mean: Any, cov: Any) -> Any:
+    def integrate_gaussian(self, mean: object, cov: object) -> Array:
         """The integral of the density times a normal one, of a mean (d,) and a covariance (d, d)."""
         mean = tnp.atleast_1d(asarray(mean))
         cov = tnp.atleast_2d(asarray(cov))
@@ -145,7 +148,7 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
             )
         return tnp.exp(self._log_mixture(mean[:, None], self.covariance + cov))[0]
 
-    def integrate_box_1d(self, low: Any, high: Any) -> Any:
+    def integrate_box_1d(self, low: Any, high: Any) -> Array:
         """The probability of the interval from low to high, in one dimension."""
         if self.d != 1:
             raise ValueError(f"gaussian_kde: integrate_box_1d is for one dimension, the samples have {self.d}")
@@ -155,7 +158,7 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
         ends = [ndtr((asarray(end) - self.dataset[0]) / width) for end in (low, high)]
         return (self.weights * (ends[1] - ends[0])).sum()
 
-    def integrate_kde(self, other: Any) -> Any:
+    def integrate_kde(self, other: object) -> Array:
         """The integral of the product of two estimates, of the same number of dimensions."""
         if not isinstance(other, gaussian_kde):
             raise TypeError(f"gaussian_kde: integrate_kde takes another estimate, got {other!r}")
@@ -164,15 +167,15 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
         values = tnp.exp(self._log_mixture(other.dataset, self.covariance + other.covariance))
         return (values * other.weights).sum()
 
-    def integrate_box(self, low_bounds: Any, high_bounds: Any, maxpts: Any = None) -> Any:
+    def integrate_box(self, low_bounds: object, high_bounds: object, maxpts: object = None) -> Any:
         """Not supported: `integrate_box_1d` is for one dimension."""
         raise NotImplementedError("gaussian_kde: boxes of several dimensions are not supported; see integrate_box_1d")
 
-    def set_bandwidth(self, bw_method: Any = None) -> None:
+    def set_bandwidth(self, bw_method: object = None) -> None:
         """Not supported, since estimates do not change: make another."""
         raise NotImplementedError("gaussian_kde: estimates do not change; make another one with bw_method")
 
-    def resample(self, key: Any, shape: Any = ()) -> Any:
+    def resample(self, key: Any, shape: Any = ()) -> Array:
         """Samples of the density, an array (d, *shape)."""
         which, around = split(key)
         centres = self.dataset[:, choice(which, self.n, shape, p=self.weights)]
@@ -180,7 +183,7 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
         return centres + tnp.tensordot(cholesky(self.covariance), noise, 1)
 
 
-def _weights(weights: Any, count: int, dtype: np.dtype) -> Any:
+def _weights(weights: object, count: int, dtype: np.dtype) -> Array:
     if weights is None:
         return tnp.full(count, 1 / count, dtype)
     made = tnp.atleast_1d(asarray(weights)).astype(dtype)

@@ -33,7 +33,7 @@ def serial(*layers: Layer) -> Layer:
     ((-1, 2), 4, (3, 2))
     """
 
-    def init_fun(rng: Any, input_shape: Any) -> Any:
+    def init_fun(rng: Any, input_shape: object) -> Any:
         params = []
         for init, _ in layers:
             rng, own = random.split(rng)
@@ -41,7 +41,7 @@ def serial(*layers: Layer) -> Layer:
             params.append(made)
         return input_shape, params
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
+    def apply_fun(params: Any, inputs: object, **kwargs: object) -> Any:
         keys = _keys(kwargs.pop("rng", None), len(layers))
         for (_, apply), own, key in zip(layers, params, keys, strict=True):
             inputs = apply(own, inputs, rng=key, **kwargs)
@@ -72,7 +72,7 @@ def parallel(*layers: Layer) -> Layer:
         pairs = [init(key, shape) for (init, _), key, shape in zip(layers, keys, input_shape, strict=True)]
         return [shape for shape, _ in pairs], tuple([params for _, params in pairs])
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
+    def apply_fun(params: Any, inputs: Any, **kwargs: object) -> Any:
         keys = _keys(kwargs.pop("rng", None), len(layers))
         return [
             apply(own, one, rng=key, **kwargs)
@@ -91,20 +91,20 @@ def FanOut(num: int) -> Layer:
     [1.0, 1.0]
     """
 
-    def init_fun(rng: Any, input_shape: Any) -> Any:
+    def init_fun(rng: object, input_shape: object) -> Any:
         return [input_shape] * num, ()
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
+    def apply_fun(params: object, inputs: object, **kwargs: object) -> Any:
         return [inputs] * num
 
     return init_fun, apply_fun
 
 
-def _first_shape(rng: Any, input_shape: Any) -> Any:
+def _first_shape(rng: object, input_shape: Any) -> Any:
     return input_shape[0], ()
 
 
-def _sum(params: Any, inputs: Any, **kwargs: Any) -> Any:
+def _sum(params: object, inputs: Any, **kwargs: object) -> Any:
     return sum(inputs)
 
 
@@ -122,12 +122,12 @@ def FanInConcat(axis: int = -1) -> Layer:
     (2, 7)
     """
 
-    def init_fun(rng: Any, input_shape: Any) -> Any:
+    def init_fun(rng: object, input_shape: Any) -> Any:
         shape = list(input_shape[0])
         shape[axis] = sum([one[axis] for one in input_shape])
         return tuple(shape), ()
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
+    def apply_fun(params: object, inputs: Any, **kwargs: object) -> Any:
         return tnp.concatenate(inputs, axis)
 
     return init_fun, apply_fun
@@ -147,7 +147,7 @@ def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
     (-1, 5)
     """
 
-    def init_fun(rng: Any, input_shape: Any) -> Any:
+    def init_fun(rng: object, input_shape: object) -> Any:
         return make_layer(input_shape)[0](rng, input_shape)
 
     def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:

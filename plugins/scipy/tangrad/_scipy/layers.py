@@ -21,7 +21,7 @@ Layer = tuple[Callable[..., Any], Callable[..., Any]]
 
 
 @api_boundary
-def elementwise(fun: Callable[..., Any], **fun_kwargs: Any) -> Layer:
+def elementwise(fun: Callable[..., Any], **fun_kwargs: object) -> Layer:
     """A layer that applies a function, which keeps the shape.
 
     Args:
@@ -39,10 +39,10 @@ def elementwise(fun: Callable[..., Any], **fun_kwargs: Any) -> Layer:
     (((2,), ()), Array([0.5, 1. ], dtype=float32))
     """
 
-    def init_fun(rng: Any, input_shape: Any) -> Any:
+    def init_fun(rng: object, input_shape: object) -> Any:
         return input_shape, ()
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
+    def apply_fun(params: object, inputs: object, **kwargs: object) -> Any:
         return fun(inputs, **fun_kwargs)
 
     return init_fun, apply_fun
@@ -106,14 +106,14 @@ class _Windows:
 
 def _pooling(name: str, operation: Callable[..., Any], initial: float, mean: bool, doc: str) -> Callable[..., Layer]:
     def make(
-        window_shape: Sequence[int], strides: Any = None, padding: Any = "VALID", spec: str | None = None
+        window_shape: Sequence[int], strides: object = None, padding: object = "VALID", spec: str | None = None
     ) -> Layer:
         windows = _Windows(window_shape, strides, padding, spec)
 
-        def init_fun(rng: Any, input_shape: Any) -> Any:
+        def init_fun(rng: object, input_shape: Any) -> Any:
             return windows.output_shape(input_shape), ()
 
-        def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
+        def apply_fun(params: object, inputs: object, **kwargs: object) -> Any:
             out = windows.reduce(inputs, initial, operation)
             if not mean:
                 return out
@@ -184,7 +184,7 @@ def Dense(out_dim: int, W_init: Initializer = WEIGHTS, b_init: Initializer = BIA
             b_init(for_bias, (out_dim,)),
         )
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
+    def apply_fun(params: Any, inputs: Any, **kwargs: object) -> Any:
         W, b = params
         return tnp.dot(inputs, W) + b
 
@@ -197,7 +197,7 @@ def GeneralConv(
     out_chan: int,
     filter_shape: Sequence[int],
     strides: Sequence[int] | None = None,
-    padding: Any = "VALID",
+    padding: object = "VALID",
     W_init: Initializer | None = None,
     b_init: Initializer = SMALL_BIAS,
 ) -> Layer:
@@ -240,7 +240,7 @@ def GeneralConvTranspose(
     out_chan: int,
     filter_shape: Sequence[int],
     strides: Sequence[int] | None = None,
-    padding: Any = "VALID",
+    padding: object = "VALID",
     W_init: Initializer | None = None,
     b_init: Initializer = SMALL_BIAS,
 ) -> Layer:
@@ -300,7 +300,7 @@ def _convolution(
         for_weights, for_bias = random.split(rng)
         return tuple(output_shape), (make_weights(for_weights, kernel_shape), b_init(for_bias, bias_shape))
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
+    def apply_fun(params: Any, inputs: Any, **kwargs: object) -> Any:
         W, b = params
         return compute(inputs, W, steps, padding, numbers) + b
 
@@ -379,7 +379,7 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
     True
     """
 
-    def init_fun(rng: Any, input_shape: Any) -> Any:
+    def init_fun(rng: object, input_shape: object) -> Any:
         return input_shape, ()
 
     def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
@@ -396,19 +396,19 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
     return init_fun, apply_fun
 
 
-def _flatten_shape(rng: Any, input_shape: Any) -> Any:
+def _flatten_shape(rng: object, input_shape: Any) -> Any:
     return (input_shape[0], product(tuple(input_shape[1:]))), ()
 
 
-def _flatten(params: Any, inputs: Any, **kwargs: Any) -> Any:
+def _flatten(params: object, inputs: Any, **kwargs: object) -> Any:
     return tnp.reshape(inputs, (tnp.shape(inputs)[0], -1))
 
 
-def _same_shape(rng: Any, input_shape: Any) -> Any:
+def _same_shape(rng: object, input_shape: object) -> Any:
     return input_shape, ()
 
 
-def _same(params: Any, inputs: Any, **kwargs: Any) -> Any:
+def _same(params: object, inputs: object, **kwargs: object) -> Any:
     return inputs
 
 

@@ -113,7 +113,7 @@ def _indices(order: Any) -> Any:
 def qr(
     a: ArrayLike,
     overwrite_a: bool = False,
-    lwork: Any = None,
+    lwork: object = None,
     mode: str = "full",
     pivoting: bool = False,
     check_finite: bool = True,
@@ -451,7 +451,7 @@ def eigh_tridiagonal(
     select: str = "a",
     select_range: tuple[int, int] | None = None,
     tol: float | None = None,
-    key: Any = None,
+    key: object = None,
 ) -> Array | tuple[Array, Array]:
     """The eigenvalues and eigenvectors of a tridiagonal Hermitian matrix.
 

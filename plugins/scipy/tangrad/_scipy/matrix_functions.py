@@ -176,7 +176,7 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
         return triangular
     roots = sqrt(diagonal(triangular))
 
-    def column(j: Any, found: Any) -> Any:
+    def column(j: object, found: object) -> Any:
         """(R + r_jj) r_j = t_j, in the rows above the diagonal."""
         return _filled(found, found, roots[j], triangular[:, j], j)
 

@@ -17,14 +17,14 @@ from tangrad.typing import ArrayLike
 _TRANSPOSES = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
 
-def _trans(name: str, trans: Any) -> int:
+def _trans(name: str, trans: object) -> int:
     found = _TRANSPOSES.get(trans) if isinstance(trans, (int, str)) else None
     if found is None:
         raise ValueError(f"{name}: trans must be 0, 1 or 2 ('N', 'T' or 'C'), got {trans!r}")
     return found
 
 
-def _pair(name: str, given: Any, argument: str, what: str) -> Any:
+def _pair(name: str, given: object, argument: str, what: str) -> Any:
     if not isinstance(given, (tuple, list)) or len(given) != 2:
         raise ValueError(f"{name}: {argument} must be a pair, {what}, got {given!r}")
     return given
@@ -95,7 +95,7 @@ def solve_triangular(
     lower: bool = False,
     unit_diagonal: bool = False,
     overwrite_b: bool = False,
-    debug: Any = None,
+    debug: object = None,
     check_finite: bool = True,
 ) -> Array:
     """The solution x of op(a) x = b, for a triangular matrix.
@@ -156,7 +156,7 @@ def cho_factor(
 
 
 def cho_solve(
-    c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
+    c_and_lower: tuple[object, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
 ) -> Array:
     """The solution x of a x = b, for the result of `cho_factor(a)`.
 
@@ -189,7 +189,11 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
 
 
 def lu_solve(
-    lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+    lu_and_piv: tuple[object, object],
+    b: ArrayLike,
+    trans: int = 0,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
 ) -> Array:
     """The solution x of op(a) x = b, for the result of `lu_factor(a)`; `trans` as for `solve_triangular`.
 

@@ -230,7 +230,9 @@ def _descend(function: Function, x: Value, model: Any, options: Mapping[str, Any
     return while_loop(going_on, step, _State(x, value, gradient, model, status, one, zero))
 
 
-def _options(method: str, known: Mapping[str, Any], given: Mapping[str, Any] | None, tol: Any) -> dict[str, Any]:
+def _options(
+    method: str, known: Mapping[str, object], given: Mapping[str, object] | None, tol: object
+) -> dict[str, Any]:
     chosen = dict(known)
     if tol is not None:
         chosen["gtol"] = tol
@@ -246,11 +248,11 @@ def _options(method: str, known: Mapping[str, Any], given: Mapping[str, Any] | N
 def minimize(
     fun: Callable[..., Any],
     x0: ArrayLike,
-    args: tuple[Any, ...] = (),
+    args: tuple[object, ...] = (),
     *,
     method: str,
     tol: float | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> OptimizeResults:
     """Look for a minimum of a smooth function of a vector.
 

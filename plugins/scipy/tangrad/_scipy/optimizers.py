@@ -78,11 +78,11 @@ def optimizer(opt_maker: Callable[P, tuple[Callable[..., Any], ...]]) -> Callabl
     def make(*args: P.args, **kwargs: P.kwargs) -> Optimizer:
         init, update, get_params = opt_maker(*args, **kwargs)
 
-        def init_tree(params: Any) -> OptimizerState:
+        def init_tree(params: object) -> OptimizerState:
             leaves, structure = tree.flatten(params)
             return _packed([init(leaf) for leaf in leaves], structure)
 
-        def update_tree(i: Any, gradients: Any, state: OptimizerState) -> OptimizerState:
+        def update_tree(i: object, gradients: object, state: OptimizerState) -> OptimizerState:
             leaves, structure = tree.flatten(gradients)
             if structure != state.tree_def:
                 raise TypeError(
@@ -106,7 +106,7 @@ def optimizer(opt_maker: Callable[P, tuple[Callable[..., Any], ...]]) -> Callabl
     return copy_identity(make, opt_maker)
 
 
-def _packed(states: list[Any], structure: Any) -> OptimizerState:
+def _packed(states: list[Any], structure: object) -> OptimizerState:
     pairs = [tree.flatten(state) for state in states]
     return OptimizerState(tuple([leaves for leaves, _ in pairs]), structure, tuple([inner for _, inner in pairs]))
 
@@ -123,7 +123,7 @@ class JoinPoint:
         subtree: that state.
     """
 
-    def __init__(self, subtree: Any) -> None:
+    def __init__(self, subtree: object) -> None:
         self.subtree = subtree
 
     def __iter__(self) -> Any:  # so that other libraries take it for a container
@@ -143,7 +143,7 @@ def unpack_optimizer_state(opt_state: OptimizerState) -> PyTree:
 
 
 @api_boundary
-def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
+def pack_optimizer_state(marked_pytree: object) -> OptimizerState:
     """The state of an optimizer, of what `unpack_optimizer_state` returned.
 
     Raises TypeError for a tree with leaves that are no `JoinPoint`.
@@ -396,7 +396,7 @@ def sm3(step_size: Any, momentum: Any = 0.9) -> Rule:
     """
     size = make_schedule(step_size)
 
-    def init(x0: Any) -> Any:
+    def init(x0: object) -> Any:
         x0 = tnp.asarray(x0)
         return x0, tnp.zeros_like(x0), [tnp.zeros(extent, x0.dtype) for extent in x0.shape]
 

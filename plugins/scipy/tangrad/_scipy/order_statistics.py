@@ -27,7 +27,7 @@ def _checked_policy(name: str, nan_policy: str, known: tuple[str, ...]) -> None:
     raise ValueError(f"{name}: nan_policy must be 'propagate', 'omit' or 'raise', got {nan_policy!r}")
 
 
-def _along(name: str, a: Any, axis: Any) -> tuple[Any, int]:
+def _along(name: str, a: object, axis: object) -> tuple[Any, int]:
     """An array and the axis; flattened where the axis is None."""
     check_array_like(name, a)
     x = asarray(a)

@@ -18,6 +18,7 @@ from tangrad.extend.numpy import asarray, eigh, promote_inexact, searchsorted
 from tangrad.extend.random import normal
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import ArrayLike, Value
 
 
@@ -36,14 +37,14 @@ def _unit(quaternion: Value) -> Value:
     return quaternion / tnp.linalg.norm(quaternion, axis=-1, keepdims=True)
 
 
-def _product(p: Any, q: Any) -> Any:
+def _product(p: Any, q: Any) -> Array:
     """The quaternion of first q, then p."""
     a, b = p[..., :3], q[..., :3]
     vector = p[..., 3:] * b + q[..., 3:] * a + tnp.cross(a, b)
     return tnp.concatenate([vector, p[..., 3:] * q[..., 3:] - (a * b).sum(-1, keepdims=True)], -1)
 
 
-def _upper(quaternion: Any) -> Any:
+def _upper(quaternion: Any) -> Array:
     """Of the two quaternions of a rotation the one with w ≥ 0."""
     return tnp.where(quaternion[..., 3:] < 0, -quaternion, quaternion)
 
@@ -174,16 +175,16 @@ class Rotation(NamedTuple):
     def __bool__(self) -> bool:
         return True
 
-    def __getitem__(self, indexer: Any) -> Rotation:
+    def __getitem__(self, indexer: object) -> Rotation:
         if self.single:
             raise TypeError("a single rotation is not subscriptable")
         return Rotation(self.quat[indexer])
 
-    def __mul__(self, other: Any) -> Rotation:
+    def __mul__(self, other: object) -> Rotation:
         """First `other`, then this rotation."""
         return Rotation(_product(self.quat, other.quat)) if isinstance(other, Rotation) else NotImplemented
 
-    def apply(self, vectors: Any, inverse: bool = False) -> Any:
+    def apply(self, vectors: Any, inverse: bool = False) -> Array:
         """Vectors turned, an array (3,) or (n, 3), by one rotation or as many; by the inverse ones if asked."""
         given = _rows("apply", vectors, 3)
         if given.ndim == 2 and not self.single and 1 != given.shape[0] != len(self) != 1:
@@ -195,7 +196,7 @@ class Rotation(NamedTuple):
         """The inverse rotations."""
         return Rotation(self.quat * tnp.array([-1, -1, -1, 1], self.quat.dtype))
 
-    def magnitude(self) -> Any:
+    def magnitude(self) -> Array:
         """The angles by which they turn, from 0 to π."""
         return 2 * tnp.arctan2(tnp.linalg.norm(self.quat[..., :3], axis=-1), abs(self.quat[..., 3]))
 
@@ -227,7 +228,7 @@ class Rotation(NamedTuple):
         quaternion = _upper(self.quat)
         return quaternion[..., :3] / (1 + quaternion[..., 3:])
 
-    def as_rotvec(self, degrees: bool = False) -> Any:
+    def as_rotvec(self, degrees: bool = False) -> Array:
         """Their axes times their angles, in radians or degrees."""
         quaternion = _upper(self.quat)
         vector, cosine = quaternion[..., :3], quaternion[..., 3:]
@@ -238,7 +239,7 @@ class Rotation(NamedTuple):
         scale = tnp.where(near, 2 + square / 3, 2 * tnp.arctan2(sine, cosine) / sine)
         return tnp.rad2deg(vector * scale) if degrees else vector * scale
 
-    def as_euler(self, seq: str, degrees: bool = False) -> Any:
+    def as_euler(self, seq: str, degrees: bool = False) -> Array:
         """Their Euler angles about three axes, as for `from_euler`; where one is not determined, the third is 0."""
         axes, intrinsic = _axes("as_euler", seq)
         if len(axes) != 3:

@@ -25,7 +25,7 @@ from tangrad.extend.numpy import (
 from tangrad.typing import ArrayLike, DTypeLike
 
 
-def _vector(x: Any) -> Any:
+def _vector(x: object) -> Array:
     """The elements along the last axis; a number is one, as in SciPy."""
     array = asarray(x)
     return array if array.ndim else array.reshape((1,))
@@ -41,12 +41,12 @@ def _size(name: str, n: Any) -> int:
     return size
 
 
-def _common(*arrays: Any) -> list[Any]:
+def _common(*arrays: Any) -> list[Array]:
     dtype = dtypes.result_type(*arrays)
     return [array.astype(dtype) for array in arrays]
 
 
-def _of_one_batch(name: str, *arrays: Any) -> list[Any]:
+def _of_one_batch(name: str, *arrays: Any) -> list[Array]:
     """Vectors of one dtype, broadcast against each other in all but the last dimension."""
     lead = broadcast_shape(name, [array.shape[:-1] for array in arrays])
     return [broadcast_to(array, (*lead, array.shape[-1])) for array in _common(*arrays)]
@@ -200,7 +200,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
     return out
 
 
-def leslie(f: Any, s: ArrayLike) -> Array:
+def leslie(f: object, s: ArrayLike) -> Array:
     """Leslie's matrix of a population: birth rates in the first row, rates of survival below the diagonal.
 
     Raises ValueError unless there is one birth rate more.
@@ -219,7 +219,7 @@ def leslie(f: Any, s: ArrayLike) -> Array:
     return concatenate([births[..., None, :], below], axis=-2)
 
 
-def _pad_last(x: Any) -> Any:
+def _pad_last(x: Any) -> Array:
     """A zero behind the last element."""
     return concatenate([x, zeros_like(x[..., :1])], axis=-1) if x.shape[-1] else zeros((*x.shape[:-1], 1), x.dtype)
 

@@ -103,7 +103,7 @@ def _without_line(x: Any) -> Any:
 # --- segments ------------------------------------------------------------------------------------------------------
 
 
-def _segments(name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, available: int) -> _Segments:
+def _segments(name: str, window: object, nperseg: object, noverlap: object, nfft: object, available: int) -> _Segments:
     given = not isinstance(window, (str, tuple, float))
     if nperseg is None:
         size = window.shape[0] if given and hasattr(window, "shape") else 256
@@ -127,12 +127,12 @@ def _segments(name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, av
     return _Segments(weights, size, size - overlap, length)
 
 
-def _check_rate(name: str, fs: Any) -> None:
+def _check_rate(name: str, fs: object) -> None:
     if isinstance(fs, (int, float)) and fs == 0:
         raise ValueError(f"{name}: fs must not be 0")
 
 
-def _extended(name: str, x: Value, boundary: Any, count: int) -> Value:
+def _extended(name: str, x: Value, boundary: object, count: int) -> Value:
     if boundary is None:
         return x
     margins = [(0, 0)] * (x.ndim - 1) + [(count, count)]
@@ -152,7 +152,7 @@ def _without_trend(name: str, frames: Value, kind: Any) -> Value:
     return kind(frames) if callable(kind) else detrend(frames, -1, kind)
 
 
-def _transforms(name: str, x: Value, parts: _Segments, trend: Any, onesided: bool) -> Value:
+def _transforms(name: str, x: Value, parts: _Segments, trend: object, onesided: bool) -> Value:
     """Fourier's transform of each segment: (..., segments, frequencies)."""
     starts = np.arange(0, x.shape[-1] - parts.size + 1, parts.step)
     frames = _without_trend(name, x[..., starts[:, None] + np.arange(parts.size)], trend)
@@ -165,13 +165,13 @@ def _spectrum(
     signals: Sequence[Value],
     fs: Any,
     parts: _Segments,
-    trend: Any,
+    trend: object,
     onesided: bool,
     scaling: str,
     axis: int,
-    boundary: Any,
+    boundary: object,
     padded: bool,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Array, Array, Array]:
     """Frequencies, times, and the product of the spectra of two signals, or the spectrum of one."""
     if scaling not in ("density", "spectrum"):
         raise ValueError(f"{name}: scaling must be 'density' or 'spectrum', got {scaling!r}")
@@ -212,16 +212,16 @@ def _signal(name: str, x: ArrayLike) -> Value:
 def stft(
     x: ArrayLike,
     fs: ArrayLike = 1.0,
-    window: Any = "hann",
+    window: object = "hann",
     nperseg: int = 256,
     noverlap: int | None = None,
     nfft: int | None = None,
-    detrend: Any = False,
+    detrend: object = False,
     return_onesided: bool = True,
     boundary: str | None = "zeros",
     padded: bool = True,
     axis: int = -1,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Array, Array, Array]:
     """The short-time Fourier transform: the spectrum of each of many segments.
 
     Args:
@@ -261,11 +261,11 @@ def csd(
     x: ArrayLike,
     y: ArrayLike,
     fs: ArrayLike = 1.0,
-    window: Any = "hann",
+    window: object = "hann",
     nperseg: int | None = None,
     noverlap: int | None = None,
     nfft: int | None = None,
-    detrend: Any = "constant",
+    detrend: object = "constant",
     return_onesided: bool = True,
     scaling: str = "density",
     axis: int = -1,
@@ -304,9 +304,9 @@ def csd(
 
 
 def _cross(
-    name: str, x: Any, y: Any, fs: Any, window: Any, nperseg: Any, noverlap: Any, nfft: Any, trend: Any,
-    onesided: bool, scaling: str, axis: int, average: str,
-) -> tuple[Any, Any]:  # fmt: skip
+    name: str, x: Any, y: Any, fs: object, window: object, nperseg: object, noverlap: object, nfft: object,
+    trend: object, onesided: bool, scaling: str, axis: int, average: str,
+) -> tuple[Array, Array]:  # fmt: skip
     if average not in ("mean", "median"):
         raise ValueError(f"{name}: average must be 'mean' or 'median', got {average!r}")
     first = _signal(name, x)
@@ -342,16 +342,16 @@ def _cross(
 def welch(
     x: ArrayLike,
     fs: ArrayLike = 1.0,
-    window: Any = "hann",
+    window: object = "hann",
     nperseg: int | None = None,
     noverlap: int | None = None,
     nfft: int | None = None,
-    detrend: Any = "constant",
+    detrend: object = "constant",
     return_onesided: bool = True,
     scaling: str = "density",
     axis: int = -1,
     average: str = "mean",
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """The power spectral density of a signal by the method of Welch: averaged over segments.
 
     Args:
@@ -386,7 +386,7 @@ def welch(
 def istft(
     Zxx: ArrayLike,
     fs: ArrayLike = 1.0,
-    window: Any = "hann",
+    window: object = "hann",
     nperseg: int | None = None,
     noverlap: int | None = None,
     nfft: int | None = None,

@@ -27,7 +27,7 @@ class DistributionOfVectors(Distribution):
         return self._formula(part, given, given[self.first])
 
 
-def _normal(x: Any, mean: Any, cov: Any, allow_singular: Any = None) -> Array:
+def _normal(x: object, mean: object, cov: object, allow_singular: object = None) -> Array:
     if allow_singular is not None:
         raise NotImplementedError(f"multivariate_normal: allow_singular is not supported, got {allow_singular!r}")
     x, mean, cov = [asarray(value) for value in promote_inexact("multivariate_normal", x, mean, cov)]
@@ -79,7 +79,7 @@ multivariate_normal = DistributionOfVectors(
 )
 
 
-def _dirichlet(x: Any, alpha: Any) -> Array:
+def _dirichlet(x: object, alpha: object) -> Array:
     x, alpha = [asarray(value) for value in promote_inexact("dirichlet", x, alpha)]
     if alpha.ndim != 1:
         raise ValueError(f"dirichlet: alpha must have one dimension, got shape {alpha.shape}")

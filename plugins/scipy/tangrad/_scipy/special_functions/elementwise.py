@@ -52,7 +52,7 @@ def polynomial(x: Value, coefficients: Any) -> Array:
 def sum_of_terms(count: int, step: Callable[[Any, Any], tuple[Any, Any]], first: Any, total: Any) -> Array:
     """Add `count` terms: `step(k, state)`, for k = 1, …, gives the next state and the term."""
 
-    def body(k: Any, carry: Any) -> Any:
+    def body(k: Any, carry: Any) -> tuple[Array, Array]:
         state, total = carry
         state, term = step(k.astype(total.dtype), state)
         return state, total + term
@@ -60,7 +60,7 @@ def sum_of_terms(count: int, step: Callable[[Any, Any], tuple[Any, Any]], first:
     return fori_loop(1, count + 1, body, (first, total))[1]
 
 
-def backward(count: int, step: Callable[[Any, Any], Any], start: Any) -> Array:
+def backward(count: int, step: Callable[[Any, Any], Any], start: object) -> Array:
     """A continued fraction from its tail: `step(k, tail)` for k = count, …, 1."""
     return fori_loop(0, count, lambda i, tail: step((count - i).astype(tail.real.dtype), tail), start)
 
@@ -72,7 +72,7 @@ def until_small(limit: int, step: Callable[[Any, Any], tuple[Any, Any]], first: 
     """
     epsilon = float(dtypes.finfo(total[0].dtype).eps) / 4
 
-    def going_on(carry: Any) -> Any:
+    def going_on(carry: Any) -> Value:
         k, _, _, active = carry
         return (k <= limit) & active
 

@@ -46,7 +46,7 @@ def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 @with_derivatives(lambda t, ans, x: t * tnp.where(x < 0, 0.0, -1 - tnp.log(tnp.where(x < 0, 1.0, x))))
-def _entropy(x: Any) -> Any:
+def _entropy(x: Any) -> Array:
     safe = tnp.where(x < 0, 1.0, x)
     return tnp.where(x < 0, -math.inf, -_xlogy(safe, safe))
 
@@ -57,7 +57,7 @@ def entr(x: ArrayLike) -> Array:
     return _entropy(x)
 
 
-def _relative(p: Any, q: Any) -> Any:
+def _relative(p: Any, q: Any) -> Array:
     """p log(p / q); inf outside of where it is defined."""
     both = (p > 0) & (q > 0)
     one, other = tnp.where(both, p, 1.0), tnp.where(both, q, 1.0)
@@ -72,7 +72,7 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     return _relative(p, q)
 
 
-def _divergence(p: Any, q: Any) -> Any:
+def _divergence(p: Any, q: Any) -> Array:
     relative = _relative(p, q)
     return tnp.where((relative == math.inf) & (p < math.inf), math.inf, relative - p + q)
 
@@ -102,7 +102,7 @@ def logit(x: ArrayLike) -> Array:
 
 # As a sum of two quotients: the product of small numbers would underflow, and its inverse be differentiated.
 @with_derivatives(lambda t, ans, x: t * (1 / x + 1 / (1 - x)))
-def _logit(x: Any) -> Any:
+def _logit(x: Any) -> Array:
     return tnp.log(x / (1 - x))
 
 
@@ -123,7 +123,7 @@ def _power_slope(t: Any, ans: Any, logarithm: Any, exponent: Any) -> Any:
 
 
 @with_derivatives(lambda t, ans, logarithm, exponent: t * tnp.exp(exponent * logarithm), _power_slope)
-def _power_less_one(logarithm: Any, exponent: Any) -> Any:
+def _power_less_one(logarithm: Any, exponent: Any) -> Array:
     """(exp(λ L) - 1) / λ, and L where λ is 0."""
     flat = exponent == 0
     value = tnp.expm1(tnp.where(flat, 0.0, exponent * logarithm)) / tnp.where(flat, 1.0, exponent)

@@ -108,13 +108,13 @@ _DOUBLE_FACTORIALS = tuple([float(math.prod(range(1, 2 * k, 2))) / 2**k for k in
 _ALTERNATING = tuple([(-1) ** k * c for k, c in enumerate(_DOUBLE_FACTORIALS)])
 
 
-def _far(x: Value) -> tuple[Any, Any, Any]:
+def _far(x: Value) -> tuple[Array, Array, Array]:
     """Where x is large, its inverse there, and x elsewhere; with safe numbers in their places."""
     large = x > (6.0 if np.finfo(x.dtype).bits < 64 else 13.0)
     return large, 1 / tnp.where(large, x, 13.0), tnp.where(large, 1.0, x)
 
 
-def _far_slope(inverse: Any, coefficients: tuple[float, ...]) -> Any:
+def _far_slope(inverse: Any, coefficients: tuple[float, ...]) -> Array:
     """The derivative of the sum of c[k] x^(-2k - 1)."""
     square = inverse * inverse
     return -square * polynomial(square, tuple([(2 * k + 1) * c for k, c in enumerate(coefficients)][::-1]))
@@ -138,7 +138,7 @@ def erfcx(x: ArrayLike) -> Array:
     return _wofz(tnp.multiply(1j, x)) if is_complex(x) else _erfcx(x)
 
 
-def _dawsn_slope(t: Any, ans: Any, x: Any) -> Any:
+def _dawsn_slope(t: Any, ans: Any, x: Any) -> Array:
     large, inverse, _ = _far(abs(x))
     far = 0.5 * _far_slope(inverse, _DOUBLE_FACTORIALS)
     return t * tnp.where(large, far, 1 - 2 * tnp.where(large, 0.0, x) * tnp.where(large, 0.0, ans))
@@ -196,7 +196,7 @@ _FRESNEL_C = tuple([(-1) ** k / (math.factorial(2 * k) * (4 * k + 1)) for k in r
 _FRESNEL_S = tuple([(-1) ** k / (math.factorial(2 * k + 1) * (4 * k + 3)) for k in range(12, -1, -1)])
 
 
-def _fresnel_pair(x: Any) -> Any:
+def _fresnel_pair(x: object) -> Any:
     both = _fresnel(x)
     return both.imag, both.real
 
@@ -331,11 +331,11 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _REACH = 9.0  # beyond h x = 9 the integrand is below 1e-17 of its greatest value
 
 
-def _owens_t_by_h(t: Any, ans: Any, h: Any, a: Any) -> Any:
+def _owens_t_by_h(t: Any, ans: object, h: Any, a: Any) -> Any:
     return t * (-0.5 / math.sqrt(2 * math.pi) * tnp.exp(-0.5 * h * h) * p.erf_p.bind(math.sqrt(0.5) * a * h))
 
 
-def _owens_t_by_a(t: Any, ans: Any, h: Any, a: Any) -> Any:
+def _owens_t_by_a(t: Any, ans: object, h: Any, a: Any) -> Any:
     return t * (tnp.exp(-0.5 * h * h * (1 + a * a)) / (2 * math.pi * (1 + a * a)))
 
 

@@ -27,16 +27,16 @@ _EULER = 0.5772156649015329
 _DEPTH = 90  # of the continued fraction: at x = 1 its error is about exp(-4 √90) = 3e-17
 
 
-def _fraction(n: Any, x: Any) -> Any:
+def _fraction(n: Any, x: Any) -> Array:
     """exp(x) Eₙ(x) for x ≥ 1 (DLMF 8.19.18)."""
 
-    def step(k: Any, tail: Any) -> Any:
+    def step(k: Any, tail: Any) -> Array:
         return x + n + 2 * (k - 1) - k * (n + k - 1) / tail
 
     return 1 / backward(_DEPTH, step, x + n + 2 * _DEPTH)
 
 
-def _series(x: Any, count: int) -> Any:
+def _series(x: Any, count: int) -> Array:
     """Σ xᵏ / (k k!), k ≥ 1."""
 
     def step(k: Any, power: Any) -> Any:
@@ -49,7 +49,7 @@ def _series(x: Any, count: int) -> Any:
 # --- E₁, Ei and Eₙ -------------------------------------------------------------------------------------------------
 
 
-def _e1(x: Any) -> Any:
+def _e1(x: Any) -> Array:
     """E₁ of positive x: its series (DLMF 6.6.2), and from 1 on the continued fraction."""
     near = x <= 1
     small, large = tnp.where(near, x, 1.0), tnp.where(near, 1.0, x)
@@ -58,7 +58,7 @@ def _e1(x: Any) -> Any:
     return tnp.where(x == 0, math.inf, value)
 
 
-def _ei(x: Any) -> Any:
+def _ei(x: Any) -> Array:
     """Ei of positive x: its series (DLMF 6.6.1), and from 40 on the asymptotic one (6.12.2)."""
     near = x < 40
     small, large = tnp.where(near, x, 1.0), tnp.where(near, 40.0, x)
@@ -75,7 +75,7 @@ def _ei(x: Any) -> Any:
     return tnp.where(x == 0, -math.inf, value)
 
 
-def _by_sign(positive: Any, other: Any, x: Any) -> Any:
+def _by_sign(positive: Any, other: Any, x: Any) -> Array:
     """A function of positive numbers that goes on as the negative of another one; both are infinite at 0."""
     ahead = positive(tnp.where(x > 0, x, 1.0))
     behind = -other(tnp.where(x < 0, -x, 1.0))
@@ -84,7 +84,7 @@ def _by_sign(positive: Any, other: Any, x: Any) -> Any:
 
 
 @with_derivatives(lambda t, ans, x: t * (ans * (1 - 1 / x)))
-def _power_over(x: Any) -> Any:
+def _power_over(x: Any) -> Array:
     """exp(x) / x, which has the factor of its derivative: that of the quotient would be a difference of infinities."""
     half = tnp.exp(0.5 * x)
     value = half * (half / x)
@@ -92,12 +92,12 @@ def _power_over(x: Any) -> Any:
 
 
 @with_derivatives(lambda t, ans, x: t * _power_over(-x))
-def _exp1(x: Any) -> Any:
+def _exp1(x: object) -> Any:
     return _by_sign(_e1, _ei, x)
 
 
 @with_derivatives(lambda t, ans, x: t * _power_over(x))
-def _expi(x: Any) -> Any:
+def _expi(x: object) -> Array:
     return _by_sign(_ei, _e1, x)
 
 
@@ -113,7 +113,7 @@ def expi(x: ArrayLike) -> Array:
     return _expi(x)
 
 
-def _expn_series(n: Any, x: Any) -> Any:
+def _expn_series(n: Any, x: Any) -> Array:
     """Eₙ for 0 < x ≤ 1 and n ≥ 1 (DLMF 8.19.8)."""
 
     def step(k: Any, power: Any) -> Any:
@@ -128,7 +128,7 @@ def _expn_series(n: Any, x: Any) -> Any:
 
 
 @with_derivatives(None, lambda t, ans, n, x: -t * tnp.where(n == 0, ans * (1 + 1 / x), _expn(tnp.maximum(n - 1, 0), x)))
-def _expn(n: Any, x: Any) -> Any:
+def _expn(n: Any, x: Any) -> Array:
     valid = (n >= 0) & (n == tnp.floor(n)) & (x >= 0)
     order = tnp.where(valid & (n > 0), n, 1.0)
     near = x <= 1
@@ -156,7 +156,7 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
 # --- sine and cosine integrals -------------------------------------------------------------------------------------
 
 
-def _both_slopes(t: Any, ans: Any, x: Any) -> Any:
+def _both_slopes(t: Any, ans: object, x: Any) -> Any:
     near = abs(x) < 1
     small, safe = tnp.where(near, x, 0.0), tnp.where(near, 1.0, x)
     quotient = tnp.where(near, tnp.sinc(small / math.pi), tnp.sin(safe) / safe)
@@ -186,7 +186,7 @@ _SI = tuple([(-1) ** k / ((2 * k + 1) * math.factorial(2 * k + 1)) for k in rang
 _CI = tuple([(-1) ** k / (2 * k * math.factorial(2 * k)) for k in range(17, 0, -1)])
 
 
-def _sici_parts(x: Any) -> Any:
+def _sici_parts(x: object) -> Any:
     both = _sici(x)
     return both.real, both.imag
 
@@ -229,7 +229,7 @@ def _dilogarithm(u: Any) -> Any:
     return u - 0.25 * square + u * square * polynomial(square, _DEBYE)
 
 
-def _spence_slope(t: Any, ans: Any, x: Any) -> Any:
+def _spence_slope(t: Any, ans: object, x: Any) -> Any:
     excess = x - 1
     near = abs(excess) < 0.25
     small, outer = tnp.where(near, excess, 0.0), tnp.where(near, 2.0, x)
@@ -294,7 +294,7 @@ def _by_euler_maclaurin(x: Any, q: Any) -> Any:
     return total
 
 
-def _by_x(t: Any, ans: Any, x: Any, q: Any) -> Any:
+def _by_x(t: object, ans: object, x: Any, q: Any) -> Array:
     from_sum = [tnp.exp(-x * tnp.log(q + k)) * -tnp.log(q + k) for k in range(_TERMS)]
     end = q + _TERMS
     power, logarithm = tnp.exp(-x * tnp.log(end)), tnp.log(end)
@@ -311,7 +311,7 @@ def _by_x(t: Any, ans: Any, x: Any, q: Any) -> Any:
 
 
 @with_derivatives(_by_x, lambda t, ans, x, q: t * (-x * p.zeta_p.bind(x + 1, q)))
-def _hurwitz(x: Any, q: Any) -> Any:
+def _hurwitz(x: Any, q: Any) -> Array:
     endless = (q == math.inf) & (x > 1)
     return tnp.where(endless, 0.0, p.zeta_p.bind(x, tnp.where(endless, 1.0, q)))
 

@@ -77,7 +77,7 @@ def _complex_loggamma(z: Any) -> Any:
     return tnp.where(lower, tnp.conj(value), value)
 
 
-def _loggamma(x: Any) -> Any:
+def _loggamma(x: Any) -> Array:
     if is_complex(x):
         return _complex_loggamma(x)
     return tnp.where(x < 0, math.nan, p.lgamma_p.bind(x))
@@ -276,11 +276,11 @@ def _bernoulli(k: int) -> float:
 # --- The beta function and what is made of it: `beta`, `betaln`, `betainc`, `comb` ------------------------------------
 
 
-def _betaln_slope(t: Any, one: Any, other: Any) -> Any:
+def _betaln_slope(t: Any, one: Any, other: Any) -> Array:
     return t * (p.digamma_p.bind(one) - p.digamma_p.bind(one + other))
 
 
-def _without_poles(a: Value, b: Value) -> tuple[Any, Any, Any]:
+def _without_poles(a: Value, b: Value) -> tuple[Array, Array, Array]:
     """Arguments with the same value that are no poles of Γ, where there are such, and where there are none.
 
     At a = 0, -1, … the function is infinite, except where b is one of 1, …, -a: the poles of Γ(a) and Γ(a + b) cancel.

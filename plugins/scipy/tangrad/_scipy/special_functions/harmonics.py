@@ -84,12 +84,12 @@ def i1(x: ArrayLike) -> Array:
 def _orders(count: int, start: int) -> Any:
     """J₀, …, J of the order `count` - 1, stacked."""
 
-    def slope(tangent: Any, answer: Any, z: Any) -> Any:
+    def slope(tangent: Any, answer: object, z: object) -> Any:
         above = _orders(count + 1, start)(z)
         return tangent * tnp.concatenate([-above[1:2], 0.5 * (above[: count - 1] - above[2:])])
 
     @with_derivatives(slope)
-    def function(z: Any) -> Any:
+    def function(z: object) -> Any:
         return _by_recurrence(z, count, max(start, count) + 1)
 
     return function
@@ -195,7 +195,7 @@ def sph_harm_y(
     return _harmonics(degree, order, polar, azimuth, limit)
 
 
-def _harmonics(degree: Any, order: Any, polar: Any, azimuth: Any, limit: int) -> Any:
+def _harmonics(degree: object, order: Any, polar: Any, azimuth: Any, limit: int) -> Any:
     size = abs(order)
     value = _legendre(degree, size, polar, limit)
     negative = (order < 0) & (size % 2 == 1)
@@ -289,7 +289,7 @@ def lpmn(m: int, n: int, z: ArrayLike) -> tuple[Array, Array]:
     return values, slopes
 
 
-def _arguments(name: str, m: Any, n: Any, z: Any) -> tuple[int, int, Any]:
+def _arguments(name: str, m: object, n: object, z: object) -> tuple[int, int, Array]:
     order, degree = index_argument(name, m, "m"), index_argument(name, n, "n")
     if order < 0 or degree < 0:
         raise ValueError(f"{name}: m and n must not be negative, got m={order} and n={degree}")
@@ -301,7 +301,7 @@ def _arguments(name: str, m: Any, n: Any, z: Any) -> tuple[int, int, Any]:
     return order, degree, x
 
 
-def _tables(order: int, degree: int, normalized: bool) -> tuple[Any, Any, Any]:
+def _tables(order: int, degree: int, normalized: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """By degree (rows) and order: the factor of the last degree, that of the one before; by order that of the first."""
     orders = np.arange(order + 1.0)
     degrees = np.arange(degree + 1.0)[:, None]

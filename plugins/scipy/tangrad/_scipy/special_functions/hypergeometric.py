@@ -29,7 +29,7 @@ _SOURCE = (
 _LIMIT = 5000  # terms
 
 
-def _sum_with_slope(top: tuple[Any, ...], bottom: tuple[Any, ...], x: Any, place: int | None) -> Any:
+def _sum_with_slope(top: tuple[Any, ...], bottom: tuple[Any, ...], x: Any, place: int | None) -> Array:
     """Σ Π (top)ₖ / Π (bottom)ₖ xᵏ / k!, or its derivative by the parameter at `place` of top and bottom together."""
 
     def step(k: Any, state: Any) -> Any:
@@ -66,7 +66,7 @@ def _series(tops: int, bottoms: int) -> Function:
     def by_parameter(place: int) -> Function:
         return lambda t, ans, *arguments: t * _sum_with_slope(*parts(arguments), place)
 
-    def by_x(t: Any, ans: Any, *arguments: Any) -> Any:
+    def by_x(t: Any, ans: object, *arguments: object) -> Array:
         top, bottom, x = parts(arguments)
         factor = math.prod(top[1:], start=top[0]) / math.prod(bottom[1:], start=bottom[0])
         return t * factor * series(*[parameter + 1 for parameter in (*top, *bottom)], x)
@@ -80,24 +80,24 @@ def _series(tops: int, bottoms: int) -> Function:
 _kummer, _gauss = _series(1, 1), _series(2, 1)
 
 
-def _is_pole(x: Any) -> Any:
+def _is_pole(x: Any) -> Array:
     return (x <= 0) & (x == tnp.floor(x))
 
 
-def _reciprocal_gamma(x: Any) -> Any:
+def _reciprocal_gamma(x: Any) -> Array:
     pole = _is_pole(stop_gradient(x))
     safe = tnp.where(pole, 1.0, x)
     return tnp.where(pole, 0.0, sign_of_gamma(stop_gradient(safe)) * tnp.exp(-p.lgamma_p.bind(safe)))
 
 
-def _gamma(x: Any) -> Any:
+def _gamma(x: Any) -> Array:
     return sign_of_gamma(stop_gradient(x)) * tnp.exp(p.lgamma_p.bind(x))
 
 
 # --- ₁F₁ -----------------------------------------------------------------------------------------------------------
 
 
-def _kummer_large(a: Any, b: Any, size: Any) -> Any:
+def _kummer_large(a: Any, b: Any, size: Any) -> Array:
     """The asymptotic series for x = -size (DLMF 13.7.2)."""
     term = total = tnp.ones_like(size)
     for k in range(12):
@@ -106,7 +106,7 @@ def _kummer_large(a: Any, b: Any, size: Any) -> Any:
     return _gamma(b) * _reciprocal_gamma(b - a) * tnp.exp(-a * tnp.log(size)) * total
 
 
-def _confluent(a: Any, b: Any, x: Any) -> Any:
+def _confluent(a: Any, b: Any, x: Any) -> Array:
     # exp(x) ₁F₁(b - a; b; -x) has terms of one sign where x is negative (DLMF 13.2.39); a polynomial has them itself.
     fixed = stop_gradient(x)
     turned = (fixed < 0) & ~_is_pole(stop_gradient(a))
