@@ -33,7 +33,7 @@ def unbatched(data: Value, indices: Value) -> Pair:
     return data.reshape((count, *data.shape[n_batch + 1 :])), whole.reshape((count, n_batch + indices.shape[-1]))
 
 
-def at(indices: Value) -> tuple[Any, ...]:
+def at(indices: Value) -> tuple[Array, ...]:
     """Coordinates as an index."""
     return tuple([indices[..., axis] for axis in range(indices.shape[-1])])
 
@@ -175,7 +175,7 @@ def reduced(mat: Any, axes: Sequence[int]) -> Any:
     return type(mat)((data, indices), shape=[size for axis, size in enumerate(shape) if axis not in axes])
 
 
-def _sparse(mat: Any) -> bool:
+def _sparse(mat: object) -> bool:
     return hasattr(mat, "indices") and hasattr(mat, "nse")
 
 

@@ -38,7 +38,7 @@ class JAXSparse:
 
     def __init__(
         self,
-        args: Sequence[Any],
+        args: Sequence[object],
         *,
         shape: Sequence[int],
         indices_sorted: bool = False,
@@ -101,7 +101,7 @@ class JAXSparse:
         """With each element once; itself where that is known."""
         return self if self.unique_indices else self.sum_duplicates(self.nse, remove_zeros=False)
 
-    def like(self, data: Any) -> Any:
+    def like(self, data: object) -> Any:
         """Other values at the same coordinates."""
         return type(self)((data, *[getattr(self, name) for name in self.coordinates]), shape=self.shape, **self.flags)
 
@@ -126,10 +126,10 @@ class JAXSparse:
 
     # --- operators --------------------------------------------------------------------------------------------------
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: object) -> Array:
         return algebra.matmul(self.to_bcoo(), as_coordinates(other))
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: object) -> Array:
         return algebra.matmul(as_coordinates(other), self.to_bcoo())
 
     def __neg__(self) -> Any:
@@ -152,7 +152,7 @@ class JAXSparse:
             return self.like(self.data / other)
         return algebra.divided(self.to_bcoo(), as_array(other))
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         return algebra.added(self.to_bcoo(), as_coordinates(other))
 
     __radd__ = __add__
@@ -160,7 +160,7 @@ class JAXSparse:
     def __sub__(self, other: Any) -> Any:
         return self + (-other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: object) -> Any:
         return -self + other
 
     def __repr__(self) -> str:
@@ -176,7 +176,7 @@ class JAXSparse:
 method_boundaries(JAXSparse, [f"__{name}__" for name in ("neg", "mul", "rmul", "truediv", "sub", "rsub", "rmatmul")])
 
 
-def as_coordinates(value: Any) -> Any:
+def as_coordinates(value: object) -> Any:
     """A sparse array as a `BCOO`, what is none as it is."""
     return value.to_bcoo() if isinstance(value, JAXSparse) else value
 
@@ -186,7 +186,7 @@ def _flatten(mat: JAXSparse) -> Any:
     return arrays, (mat._own, mat.indices_sorted, mat.unique_indices)
 
 
-def _unflatten(cls: type[Any], data: Any, children: Sequence[Any]) -> Any:
+def _unflatten(cls: type[Any], data: Any, children: Sequence[object]) -> JAXSparse:
     made = object.__new__(cls)  # the children may be anything
     for name, child in zip(("data", *cls.coordinates), children, strict=True):
         setattr(made, name, child)

@@ -176,7 +176,7 @@ class BCOO(JAXSparse):
 
     @classmethod
     def fromdense(
-        cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32, n_dense: int = 0, n_batch: int = 0
+        cls, mat: Any, *, nse: int | None = None, index_dtype: object = np.int32, n_dense: int = 0, n_batch: int = 0
     ) -> BCOO:
         """The elements of an array that are not 0; see `bcoo_fromdense`."""
         data, indices = algebra.from_dense(as_array(mat), nse, n_batch, n_dense, index_dtype)
@@ -244,7 +244,7 @@ class BCOO(JAXSparse):
         """The sums over dimensions as a sparse array; see `bcoo_reduce_sum`."""
         return algebra.reduced(self, sorted(parts.check_dimensions("sum", self, axes)))
 
-    def reshape(self, *shape: Any) -> BCOO:
+    def reshape(self, *shape: object) -> BCOO:
         """The same elements in another shape; see `bcoo_reshape`. A size may be -1."""
         sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         return parts.reshaped(self, parts.whole_shape(self, sizes))
@@ -259,7 +259,7 @@ class BCOO(JAXSparse):
         """With other numbers of batch and dense dimensions; see `bcoo_update_layout`."""
         return updated(self, n_batch, n_dense, on_inefficient)
 
-    def __getitem__(self, index: Any) -> BCOO:
+    def __getitem__(self, index: object) -> BCOO:
         """The part at integers, which may be traced, and slices, with `...` and None."""
         return parts.indexed(self, index)
 

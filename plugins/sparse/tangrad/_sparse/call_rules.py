@@ -12,5 +12,5 @@ sparse: RuleSet[Any] = RuleSet("sparse", api=1)
 
 
 @sparse.rule(jit_p)
-def _(*args: Any, jaxpr: ClosedJaxpr, name: str) -> Any:
+def _(*args: object, jaxpr: ClosedJaxpr, name: str) -> Any:
     return sparsified_flat(lambda *values: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *values), args)

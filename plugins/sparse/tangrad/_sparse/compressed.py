@@ -69,7 +69,7 @@ class BCSR(JAXSparse):
 
     @classmethod
     def fromdense(
-        cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32, n_dense: int = 0, n_batch: int = 0
+        cls, mat: Any, *, nse: int | None = None, index_dtype: object = np.int32, n_dense: int = 0, n_batch: int = 0
     ) -> BCSR:
         """The elements of an array that are not 0; see `bcsr_fromdense`."""
         if np.ndim(mat) - n_batch - n_dense != 2:
@@ -95,7 +95,7 @@ class BCSR(JAXSparse):
         return cls((arr.data, columns, indptr), shape=arr.shape, **arr.flags)
 
     @classmethod
-    def from_scipy_sparse(cls, mat: Any, *, index_dtype: Any = None, n_dense: int = 0, n_batch: int = 0) -> BCSR:
+    def from_scipy_sparse(cls, mat: Any, *, index_dtype: object = None, n_dense: int = 0, n_batch: int = 0) -> BCSR:
         """A matrix of SciPy's. Raises NotImplementedError for batch and dense dimensions, which it does not have."""
         if n_dense or n_batch:
             raise NotImplementedError("BCSR.from_scipy_sparse: SciPy's matrices have sparse dimensions alone")
@@ -130,7 +130,7 @@ class BCSR(JAXSparse):
 # --- Functions of `BCSR`: conversions, products, and what makes larger ones -------------------------------------------
 
 
-def _checked(name: str, mat: Any) -> BCSR:
+def _checked(name: str, mat: object) -> BCSR:
     if not isinstance(mat, BCSR):
         raise TypeError(f"{name} expects a BCSR, got {mat!r} of type {type(mat).__name__}")
     return mat
@@ -171,7 +171,7 @@ def bcsr_todense(mat: BCSR) -> Array:
 
 
 @api_boundary
-def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Array:
+def bcsr_extract(indices: object, indptr: object, mat: object) -> Array:
     """The values of a dense array at the places that columns and the beginnings of rows say.
 
     Args:
@@ -236,10 +236,10 @@ def bcsr_dot_general(
 ) -> Array: ...
 @api_boundary
 def bcsr_dot_general(
-    lhs: Any,
-    rhs: Any,
+    lhs: object,
+    rhs: object,
     *,
-    dimension_numbers: Any,
+    dimension_numbers: object,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike = None,

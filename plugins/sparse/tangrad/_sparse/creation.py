@@ -190,7 +190,7 @@ def random_bcoo(
     unique_indices: bool = True,
     sorted_indices: bool = False,
     generator: Callable[..., Any] = random.uniform,
-    **kwds: Any,
+    **kwds: object,
 ) -> BCOO:
     """An array with random values at random coordinates.
 

@@ -13,7 +13,7 @@ from tangrad.core import api_boundary
 from tangrad.typing import ArrayLike, PyTree, Value
 
 
-def _is_sparse(leaf: Any) -> bool:
+def _is_sparse(leaf: object) -> bool:
     return isinstance(leaf, JAXSparse)
 
 
@@ -51,11 +51,11 @@ def _of_values(
     return api_boundary(derivative)
 
 
-def _values(arg: Any) -> ArrayLike:
+def _values(arg: object) -> ArrayLike:
     return tree.map(lambda leaf: leaf.data if _is_sparse(leaf) else leaf, arg, is_leaf=_is_sparse)
 
 
-def _with_values(like: Any, values: Value, rebuild: Callable[[Any, Any], Any]) -> Any:
+def _with_values(like: object, values: Value, rebuild: Callable[[Any, Any], Any]) -> Any:
     """A tree with sparse arrays again, made of those that it had and other values."""
     return tree.map(
         lambda leaf, value: rebuild(leaf, value) if _is_sparse(leaf) else value, like, values, is_leaf=_is_sparse
@@ -64,7 +64,7 @@ def _with_values(like: Any, values: Value, rebuild: Callable[[Any, Any], Any]) -
 
 @api_boundary
 def grad(
-    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: object
 ) -> Callable[..., PyTree]:
     """As `tangrad.grad`, of functions of sparse arrays: their gradients are sparse, with the same coordinates.
 
@@ -80,7 +80,7 @@ def grad(
 
 @api_boundary
 def value_and_grad(
-    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: object
 ) -> Callable[..., tuple[PyTree, PyTree]]:
     """As `tangrad.value_and_grad`, of functions of sparse arrays.
 
@@ -107,11 +107,11 @@ def _of_results(leaf: JAXSparse, values: Any) -> JAXSparse:
 
 
 def _jacobian(
-    transform: Any, fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, options: dict[str, Any]
+    transform: object, fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, options: dict[str, object]
 ) -> Callable[..., Any]:
     structures: list[Any] = []
 
-    def noted(*args: Any, **kwargs: Any) -> Any:
+    def noted(*args: object, **kwargs: object) -> Any:
         found = fun(*args, **kwargs)
         outs = found[0] if has_aux else found
         leaves, structure = tree.flatten(outs, is_leaf=_is_sparse)
@@ -134,7 +134,7 @@ def _jacobian(
 
 @api_boundary
 def jacfwd(
-    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: object
 ) -> Callable[..., PyTree]:
     """As `tangrad.jacfwd`, of functions of sparse arrays with dense results.
 
@@ -152,7 +152,7 @@ def jacfwd(
 
 @api_boundary
 def jacrev(
-    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: object
 ) -> Callable[..., PyTree]:
     """As `tangrad.jacrev`, of functions of sparse arrays with dense results; see `jacfwd`.
 

@@ -40,7 +40,7 @@ class _Matrix(JAXSparse):
         raise NotImplementedError
 
     @classmethod
-    def fromdense(cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32) -> Any:
+    def fromdense(cls, mat: Any, *, nse: int | None = None, index_dtype: object = np.int32) -> Any:
         """The elements of a matrix that are not 0, in order; `nse`: how many, needed while a function is traced."""
         if np.ndim(mat) != 2:
             raise ValueError(f"{cls.__name__}.fromdense expects a matrix, got an array of shape {np.shape(mat)}")
@@ -96,7 +96,7 @@ class COO(_Matrix):
 
     def __init__(
         self,
-        args: Sequence[Any],
+        args: Sequence[object],
         *,
         shape: Sequence[int],
         rows_sorted: bool = False,
@@ -235,13 +235,13 @@ class CSC(_Compressed):
 # --- functions ------------------------------------------------------------------------------------------------------
 
 
-def _checked(name: str, mat: Any, kind: type[Any]) -> Any:
+def _checked(name: str, mat: object, kind: type[Any]) -> Any:
     if not isinstance(mat, kind):
         raise TypeError(f"{name} expects a {kind.__name__}, got {mat!r} of type {type(mat).__name__}")
     return mat
 
 
-def _product(name: str, mat: Any, kind: type[Any], other: Any, rank: int, transpose: bool) -> Array:
+def _product(name: str, mat: object, kind: type[Any], other: object, rank: int, transpose: bool) -> Array:
     matrix, dense = _checked(name, mat, kind), as_array(other)
     if dense.ndim != rank:
         raise ValueError(f"{name}: the dense operand must have {rank} dimensions, got shape {dense.shape}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tangrad._sparse import algebra
 from tangrad.core import as_array, dtypes
 from tangrad.core.arguments import product
 from tangrad.extend.lax import dynamic_slice
+
+if TYPE_CHECKING:
+    from tangrad._sparse.bcoo import BCOO
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Parts of sparse arrays: slices, also from places that are traced, the reverse order, dimensions left out.
@@ -135,7 +138,7 @@ def indexed(mat: Any, index: Any) -> Any:
     return _with_new_axes(squeezed(out, gone) if gone else out, places)
 
 
-def _at_rows(mat: Any, items: list[Any]) -> Any:
+def _at_rows(mat: object, items: list[Any]) -> BCOO:
     """The parts at arrays of places, as batches."""
     count = next(
         (place for place, one in enumerate(items) if one is None or one is Ellipsis or isinstance(one, slice)),
@@ -173,7 +176,7 @@ def _expanded(mat: Any, items: list[Any]) -> list[Any]:
     return [*items[:middle], *[slice(None)] * (mat.ndim - given), *items[middle + 1 :]]
 
 
-def _item(one: Any) -> Any:
+def _item(one: object) -> Any:
     if one is None or one is Ellipsis or isinstance(one, slice):
         return one
     if isinstance(one, (int, np.integer)) and not isinstance(one, bool):
@@ -186,7 +189,7 @@ def _item(one: Any) -> Any:
     return as_array(one)
 
 
-def _span(part: Any, size: int) -> tuple[int, int, int, bool]:
+def _span(part: object, size: int) -> tuple[int, int, int, bool]:
     """Start, limit and step, and whether they are to be reversed, of what an index takes of a dimension."""
     if isinstance(part, int):
         if not -size <= part < size:
@@ -201,7 +204,7 @@ def _span(part: Any, size: int) -> tuple[int, int, int, bool]:
     return first, last + 1, abs(taken.step), taken.step < 0
 
 
-def _with_new_axes(mat: Any, places: Sequence[Any]) -> Any:
+def _with_new_axes(mat: Any, places: Sequence[object]) -> Any:
     kept = [place for place in places if place is None or isinstance(place, slice)]
     if all([place is not None for place in kept]):
         return mat

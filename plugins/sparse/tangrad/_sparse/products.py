@@ -51,10 +51,10 @@ def bcoo_dot_general(
 ) -> Array: ...
 @api_boundary
 def bcoo_dot_general(
-    lhs: Any,
-    rhs: Any,
+    lhs: object,
+    rhs: object,
     *,
-    dimension_numbers: Any,
+    dimension_numbers: object,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike = None,
@@ -91,7 +91,9 @@ def bcoo_dot_general(
     )
 
 
-def placed_product(name: str, lhs: Any, rhs: Any, numbers: Any, precision: Any, dtype: Any, out_sharding: Any) -> Any:
+def placed_product(
+    name: str, lhs: Any, rhs: Any, numbers: Any, precision: object, dtype: Any, out_sharding: Any
+) -> Any:
     """The contraction, of operands and with options as users write them."""
     canonicalize_precision(precision)
     if out_sharding is None:
@@ -119,7 +121,7 @@ def _computed_in(own: Any, preferred: Any) -> Any:
 
 
 @api_boundary
-def bcoo_dot_general_sampled(A: ArrayLike, B: ArrayLike, indices: Any, *, dimension_numbers: Any) -> Array:
+def bcoo_dot_general_sampled(A: ArrayLike, B: ArrayLike, indices: object, *, dimension_numbers: object) -> Array:
     """The elements at some coordinates of the contraction of two dense arrays, which alone are computed.
 
     Args:

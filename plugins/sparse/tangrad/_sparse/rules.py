@@ -65,7 +65,7 @@ def _of_values(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _of_each_element(primitive: Primitive) -> Callable[..., Any]:
-    def rule(x: Any, **params: Any) -> Any:
+    def rule(x: Any, **params: Any) -> BCOO:
         x = x.with_unique_indices()
         return x.like(primitive.bind(x.data, **params))
 
@@ -100,22 +100,22 @@ def _(x: Any, *, y: int) -> Any:
 
 
 @sparse.rule(p.add_p)
-def _(x: Any, y: Any) -> Any:
+def _(x: object, y: object) -> Any:
     return x + y
 
 
 @sparse.rule(p.sub_p)
-def _(x: Any, y: Any) -> Any:
+def _(x: object, y: object) -> Any:
     return x - y
 
 
 @sparse.rule(p.mul_p)
-def _(x: Any, y: Any) -> Any:
+def _(x: object, y: object) -> Any:
     return x * y
 
 
 @sparse.rule(p.div_p)
-def _(x: Any, y: Any) -> Any:
+def _(x: object, y: object) -> Any:
     if isinstance(y, JAXSparse):
         raise NotImplementedError("sparsify: division by a sparse array, whose zeros would give NaN or infinity")
     return x / y
@@ -144,7 +144,7 @@ sparse.not_applicable(
 
 
 @sparse.rule(reduce_sum_p)
-def _(x: Any, *, axes: Any) -> Any:
+def _(x: object, *, axes: object) -> Any:
     return total(x, axes)
 
 
@@ -155,43 +155,43 @@ of_values(sparse, p.copy_p, p.stop_gradient_p)
 
 
 @sparse.rule(p.broadcast_in_dim_p)
-def _(x: Any, *, shape: Any, broadcast_dimensions: Any) -> Any:
+def _(x: object, *, shape: object, broadcast_dimensions: object) -> Any:
     return x.to_bcoo().broadcast_in_dim(shape, broadcast_dimensions)
 
 
 @sparse.rule(p.reshape_p)
-def _(x: Any, *, new_sizes: Any, dimensions: Any) -> Any:
+def _(x: object, *, new_sizes: object, dimensions: object) -> Any:
     x = x.to_bcoo()
     return parts.reshaped(x if dimensions is None else x.transpose(dimensions), new_sizes)
 
 
 @sparse.rule(p.transpose_p)
-def _(x: Any, *, permutation: Any) -> Any:
+def _(x: object, *, permutation: object) -> Any:
     return x.transpose(permutation)
 
 
 @sparse.rule(p.squeeze_p)
-def _(x: Any, *, dimensions: Any) -> Any:
+def _(x: object, *, dimensions: object) -> Any:
     return parts.squeezed(x.to_bcoo(), dimensions)
 
 
 @sparse.rule(p.rev_p)
-def _(x: Any, *, dimensions: Any) -> Any:
+def _(x: object, *, dimensions: object) -> Any:
     return parts.reversed_along(x.to_bcoo(), dimensions)
 
 
 @sparse.rule(p.slice_p)
-def _(x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+def _(x: object, *, start_indices: object, limit_indices: object, strides: object) -> Any:
     return parts.sliced(x.to_bcoo(), start_indices, limit_indices, strides or (1,) * x.ndim)
 
 
 @sparse.rule(p.dynamic_slice_p)
-def _(x: Any, *starts: Any, slice_sizes: Any) -> Any:
+def _(x: object, *starts: object, slice_sizes: object) -> Any:
     return parts.dynamically_sliced(x.to_bcoo(), starts, slice_sizes)
 
 
 @sparse.rule(p.concatenate_p)
-def _(*operands: Any, dimension: int) -> Any:
+def _(*operands: object, dimension: int) -> Any:
     return parts.joined(all_sparse("concatenate", [as_coordinates(one) for one in operands]), dimension)
 
 
@@ -199,12 +199,14 @@ def _(*operands: Any, dimension: int) -> Any:
 
 
 @sparse.rule(gather_p)
-def _(operand: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any, **options: Any) -> Any:
+def _(
+    operand: object, indices: object, *, dimension_numbers: object, slice_sizes: object, mode: object, **options: object
+) -> Any:
     numbers, lead = dimension_numbers, indices.aval.shape[:-1]
     _check(operand, indices, numbers, lead, mode)
     mat = operand.to_bcoo()
 
-    def part(starts: Any) -> Any:
+    def part(starts: object) -> Any:
         places = [0] * mat.ndim
         for position, axis in enumerate(numbers.start_index_map):
             places[axis] = starts[position]
@@ -217,7 +219,7 @@ def _(operand: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, m
     return parts.reshape_batches(rows, lead)
 
 
-def _check(operand: Any, indices: Any, numbers: Any, lead: tuple[int, ...], mode: Any) -> None:
+def _check(operand: object, indices: object, numbers: Any, lead: tuple[int, ...], mode: object) -> None:
     """Raise NotImplementedError for what would not be batches of parts."""
     if not isinstance(operand, JAXSparse) or isinstance(indices, JAXSparse):
         raise NotImplementedError("sparsify: indices that are sparse; give them as `sparse.todense(x)`")
@@ -233,7 +235,7 @@ def _check(operand: Any, indices: Any, numbers: Any, lead: tuple[int, ...], mode
 
 
 @sparse.rule(dot_general_p)
-def _(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: Any, preferred_element_type: Any) -> Any:
+def _(lhs: object, rhs: object, *, dimension_numbers: object, precision: object, preferred_element_type: object) -> Any:
     return product_of(lhs, rhs, dimension_numbers, preferred_element_type)
 
 
@@ -245,12 +247,12 @@ def _of_sparse(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
 
 
 @sparse.rule(cond_p)
-def _(index: Any, *operands: Any, branches: Any) -> Any:
+def _(index: object, *operands: object, branches: object) -> Any:
     return switch(index, [_of_sparse(branch) for branch in branches], *operands)
 
 
 @sparse.rule(while_p)
-def _(*args: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Any:
+def _(*args: object, cond_jaxpr: object, body_jaxpr: object, cond_nconsts: int, body_nconsts: int) -> Any:
     cond_consts, body_consts, carry = split_list(args, cond_nconsts, body_nconsts)
     condition, body = _of_sparse(cond_jaxpr), _of_sparse(body_jaxpr)
     return while_loop(
@@ -261,13 +263,15 @@ def _(*args: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_ncon
 
 
 @sparse.rule(scan_p)
-def _(*args: Any, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: Any, reverse: bool, unroll: int) -> Any:
+def _(
+    *args: object, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: object, reverse: bool, unroll: int
+) -> Any:
     consts, carry, xs = split_list(args, num_consts, num_carry)
     if any([isinstance(x, JAXSparse) for x in xs]):
         raise NotImplementedError("sparsify: a scan over the slices of a sparse array; scan over `sparse.todense(x)`")
     body = _of_sparse(jaxpr)
 
-    def iteration(values: Any, rows: Any) -> Any:
+    def iteration(values: object, rows: object) -> Any:
         outs = body(*consts, *values, *rows)
         if any([isinstance(out, JAXSparse) for out in outs[num_carry:]]):
             raise NotImplementedError("sparsify: a scan that stacks sparse arrays; return `sparse.todense(x)` from it")
@@ -281,20 +285,20 @@ def _(*args: Any, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: A
 
 
 @sparse.rule(add_any_p)
-def _(x: Any, y: Any) -> Any:
+def _(x: object, y: object) -> Any:
     return x + y
 
 
 @sparse.rule(sum_trailing_p)
-def _(x: Any, *, count: int) -> Any:
+def _(x: object, *, count: int) -> Any:
     return total(x, range(x.ndim - count, x.ndim))
 
 
 @sparse.rule(append_dims_p)
-def _(x: Any, *, sizes: Any) -> Any:
+def _(x: object, *, sizes: object) -> Any:
     return x.to_bcoo().broadcast_in_dim((*x.shape, *sizes), tuple(range(x.ndim)))
 
 
 @sparse.rule(set_weak_type_p)
-def _(x: Any, *, weak_type: bool) -> Any:
+def _(x: object, *, weak_type: bool) -> Any:
     return x

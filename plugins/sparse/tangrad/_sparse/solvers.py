@@ -47,7 +47,7 @@ class _State(NamedTuple):
 
 
 @api_boundary
-def lobpcg_standard(A: Any, X: ArrayLike, m: int = 100, tol: Any = None) -> tuple[Array, Array, Array]:
+def lobpcg_standard(A: object, X: ArrayLike, m: int = 100, tol: Any = None) -> tuple[Array, Array, Array]:
     """The greatest eigenvalues of a Hermitian matrix and their vectors, by products with the matrix alone.
 
     Every iteration takes the best vectors from the span of the current ones, their residuals and the last step.
@@ -79,7 +79,7 @@ def lobpcg_standard(A: Any, X: ArrayLike, m: int = 100, tol: Any = None) -> tupl
     if tol is None:
         tol = dtypes.finfo(start.dtype).eps
 
-    def state_of(vectors: Any, images: Any, directions: Any, step: Any) -> _State:
+    def state_of(vectors: Any, images: Any, directions: object, step: object) -> _State:
         values = tnp.sum(vectors.conj() * images, 0).real
         residuals = images - values * vectors
         bound = 10 * rows * tol * (values + tnp.linalg.norm(images, axis=0))
@@ -190,15 +190,15 @@ def _solution(matrix: CSR, b: Any, transposed: bool) -> Any:
     return pure_callback(solve, kind, *parts, b, vmap_method="sequential")
 
 
-def _solved(*operands: Any) -> Any:
+def _solved(*operands: object) -> Any:
     return _by_scipy(operands, transposed=False)
 
 
-def _solved_transposed(*operands: Any) -> Any:
+def _solved_transposed(*operands: object) -> Any:
     return _by_scipy(operands, transposed=True)
 
 
-def _by_scipy(operands: Sequence[Any], transposed: bool) -> Any:
+def _by_scipy(operands: Sequence[object], transposed: bool) -> Any:
     import warnings
 
     import scipy.sparse.linalg

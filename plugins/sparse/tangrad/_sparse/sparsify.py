@@ -29,6 +29,7 @@ from tangrad.core.transformations import is_operand
 from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
+    from tangrad._sparse.bcoo import BCOO
     from tangrad.typing import Params
 
 
@@ -60,11 +61,11 @@ class SparseTrace(RuleTrace, kind="sparse", own=SparseTracer):
 
     __slots__ = ()
 
-    def tracer(self, value: Any, extra: Any = None) -> Any:
+    def tracer(self, value: object, extra: object = None) -> Any:
         """A value of the parent as the function sees it."""
         return SparseTracer(self, value) if isinstance(value, JAXSparse) else value
 
-    def leave(self, value: Any) -> Any:
+    def leave(self, value: object) -> Any:
         """The sparse array that the function sees as this value, or the value itself."""
         if type(value) is SparseTracer and value._trace is self:
             return value.value
@@ -84,10 +85,10 @@ class SparseTrace(RuleTrace, kind="sparse", own=SparseTracer):
         return self.tracer(found)
 
 
-def sparsified_flat(function: Callable[..., Sequence[Any]], values: Sequence[Any]) -> list[Any]:
+def sparsified_flat(function: Callable[..., Sequence[Any]], values: Sequence[object]) -> list[BCOO]:
     """Run a function of flat values, some of which are sparse arrays. Its results are likewise."""
 
-    def run(trace: SparseTrace) -> list[Any]:
+    def run(trace: SparseTrace) -> list[BCOO]:
         return [trace.leave(out) for out in function(*[trace.tracer(value) for value in values])]
 
     return run_traced(run, SparseTrace)
@@ -96,8 +97,8 @@ def sparsified_flat(function: Callable[..., Sequence[Any]], values: Sequence[Any
 def by_decomposition(primitive: Primitive) -> Callable[..., Any]:
     """A rule made of a primitive's decomposition."""
 
-    def rule(*operands: Any, **params: Any) -> Any:
-        def run(*values: Any) -> Any:
+    def rule(*operands: object, **params: object) -> Any:
+        def run(*values: object) -> Any:
             out = decomposed(primitive, values, params)
             return tuple(out) if primitive.multiple_results else (out,)
 
@@ -159,12 +160,12 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
     if not callable(f):
         raise TypeError(f"sparsify expects a function, got {f!r} of type {type(f).__name__}")
 
-    def sparsified(*args: Any, **kwargs: Any) -> Any:
+    def sparsified(*args: object, **kwargs: object) -> BCOO:
         is_leaf = lambda leaf: isinstance(leaf, JAXSparse)
         leaves, structure = tree.flatten((args, kwargs), is_leaf=is_leaf)
         returned: list[Any] = []
 
-        def flat(*values: Any) -> Any:
+        def flat(*values: object) -> list[Array]:
             given, options = structure.unflatten(values)
             outs, out_structure = tree.flatten(f(*given, **options), is_leaf=is_leaf)
             returned.append(out_structure)

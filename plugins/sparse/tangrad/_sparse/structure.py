@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
 
 from tangrad._sparse import parts
 from tangrad._sparse.bcoo import BCOO
@@ -72,7 +71,7 @@ def bcoo_slice(
 
 
 @api_boundary
-def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> BCOO:
+def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[object], slice_sizes: Sequence[int]) -> BCOO:
     """The part of `slice_sizes` from places that may be traced, moved so that it is within, as `lax.dynamic_slice`.
 
     Raises ValueError for sizes beyond those of the array.

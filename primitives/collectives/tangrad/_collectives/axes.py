@@ -29,12 +29,12 @@ Axes = tuple[Any, ...]
 AxisNames: TypeAlias = Hashable | Sequence[Hashable]  # a mapped axis, or several
 
 
-def is_position(axis: Any) -> bool:
+def is_position(axis: object) -> bool:
     """Whether an axis is a dimension of the operand rather than a mapped axis with a name."""
     return isinstance(axis, int)
 
 
-def names_among(axes: Any) -> Axes:
+def names_among(axes: object) -> Axes:
     """The names in a list of axes, or a bare name as a list of one."""
     return tuple([axis for axis in as_tuple(axes) if not is_position(axis)])
 
@@ -52,7 +52,7 @@ def as_tuple(axis_name: Hashable) -> Axes:
 def axis_effects(parameter: str) -> Callable[..., frozenset[Effect]]:
     """The effects of a primitive that names its axes in a parameter."""
 
-    def effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Any]:
+    def effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[NamedAxisEffect]:
         return frozenset([NamedAxisEffect(name) for name in names_among(params[parameter])])
 
     return effects
@@ -125,7 +125,7 @@ def axes_in_type(aval: ShapedArray, names: Axes) -> Axes:
     return tuple([name for name in names if name in differing])
 
 
-def refuse_names(function: str, axes: Any) -> None:
+def refuse_names(function: str, axes: object) -> None:
     """Refuse to decompose a collective that still names an axis: what it is made of holds without names only.
 
     Raises NameError if the axis is not mapped, MissingRuleError if it is: then it is a transformation inside of

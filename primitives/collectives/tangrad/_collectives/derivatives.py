@@ -90,7 +90,7 @@ def _reduce_scatter(ct: Value, operand: ShapedArray, *, scatter_dimension: int, 
     return p.all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params)
 
 
-def _all_to_all(ct: Value, operand: Any, *, split_axis: int, concat_axis: int, **params: object) -> Array:
+def _all_to_all(ct: Value, operand: object, *, split_axis: int, concat_axis: int, **params: object) -> Array:
     return p.all_to_all_p.bind(ct, split_axis=concat_axis, concat_axis=split_axis, **params)
 
 

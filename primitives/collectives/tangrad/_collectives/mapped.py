@@ -35,7 +35,7 @@ Mapped = tuple[Any, int | None]
 REDUCERS = {psum_p: reduce_sum_p, pmax_p: reduce_max_p, pmin_p: reduce_min_p}
 
 
-def reshaped(x: Value, shape: Sequence[Any]) -> Value:
+def reshaped(x: Value, shape: Sequence[object]) -> Value:
     """`x` in another shape."""
     shape = tuple(shape)
     return x if x.aval.shape == shape else reshape_p.bind(x, new_sizes=shape, dimensions=None)
@@ -118,7 +118,7 @@ def ppermute(x: Value, dim: int | None, size: int, *, perm: tuple[tuple[int, int
     return select_n_p.bind(mask, full_like(found, 0), found), dim
 
 
-def pbroadcast(x: Value, dim: int | None, size: Any, *, source: int) -> Mapped:
+def pbroadcast(x: Value, dim: int | None, size: object, *, source: int) -> Mapped:
     """One example, which is then the same for all."""
     return (x if dim is None else index_in_dim(x, source, axis=dim, keepdims=False)), None
 

@@ -48,7 +48,7 @@ class Substitution:
 
     __slots__ = ("_done", "_names", "sizes")
 
-    def __init__(self, names: Any, sizes: Mapping[Any, int] | None = None) -> None:
+    def __init__(self, names: object, sizes: Mapping[Any, int] | None = None) -> None:
         if not callable(names) and not isinstance(names, Mapping):
             raise TypeError(f"subst must be a mapping or a function of axis names, got {names!r}")
         self._names = names
@@ -56,7 +56,7 @@ class Substitution:
         # Nested programs that were done: one that stands in two equations stays one program, compiled once.
         self._done: weakref.WeakKeyDictionary[ClosedJaxpr, ClosedJaxpr] = weakref.WeakKeyDictionary()
 
-    def __call__(self, name: Any) -> Names:
+    def __call__(self, name: object) -> Names:
         found = self._names(name) if callable(self._names) else self._names.get(name, name)
         return tuple(found) if isinstance(found, (tuple, list)) else (found,)
 
@@ -67,17 +67,17 @@ class Substitution:
             found = self._done[closed] = make(closed)
         return found
 
-    def changes(self, names: Iterable[Any]) -> bool:
+    def changes(self, names: Iterable[object]) -> bool:
         """Whether one of these names does not stay as it is."""
         return any([self(name) != (name,) for name in names])
 
-    def known_size(self, name: Any) -> int | None:
+    def known_size(self, name: object) -> int | None:
         """The size of a new axis, or None where it is unknown."""
         if name in self.sizes:
             return self.sizes[name]
         return next((size for other, size in reversed(thread.axis_environment) if other == name), None)
 
-    def size(self, name: Any) -> int:
+    def size(self, name: object) -> int:
         """The size of a new axis. Raises NameError where it is unknown."""
         size = self.known_size(name)
         if size is not None:
@@ -88,7 +88,7 @@ class Substitution:
         )
 
 
-def as_substitution(subst: Any) -> Substitution:
+def as_substitution(subst: object) -> Substitution:
     """The substitution that a rule is given, with its memory of what is done."""
     return subst if isinstance(subst, Substitution) else Substitution(subst)
 
@@ -137,7 +137,7 @@ def _check_distinct(names: list[Any], what: str) -> None:
         raise ValueError(f"two axes of {what} would be named {repeated[0]!r}: {tuple(names)}")
 
 
-def used_axis_names(jaxpr: Jaxpr | ClosedJaxpr) -> frozenset[Any]:
+def used_axis_names(jaxpr: Jaxpr | ClosedJaxpr) -> frozenset[str]:
     """The names of the mapped axes that a program uses and does not bind itself: in its equations, and in its types.
 
     >>> import tangrad
@@ -156,7 +156,7 @@ AXIS_SUBST = rule_table("axis_subst")
 Program = TypeVar("Program", Jaxpr, ClosedJaxpr)
 
 
-def subst_axis_names(jaxpr: Program, subst: Any, sizes: Mapping[Any, int] | None = None) -> Program:
+def subst_axis_names(jaxpr: Program, subst: object, sizes: Mapping[Any, int] | None = None) -> Program:
     """The program with other names for the mapped axes that it uses and does not bind itself.
 
     Args:
@@ -231,18 +231,18 @@ def _equation(eqn: JaxprEqn, subst: Substitution, variables: dict[Var, Var]) -> 
     return eqn.replace(invars=invars, outvars=outvars, params=params, effects=effects)
 
 
-def _same_params(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def _same_params(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
     if one.keys() != other.keys():
         return False
     return all([value is other[name] or (_is_plain(value) and value == other[name]) for name, value in one.items()])
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     """Whether equality of a parameter means something: names and tuples of them, not arrays."""
     return isinstance(value, (str, int, tuple)) or value is None
 
 
-def _check_renamed(eqn: JaxprEqn, effects: frozenset[Any], subst: Substitution) -> None:
+def _check_renamed(eqn: JaxprEqn, effects: frozenset[object], subst: Substitution) -> None:
     """An equation must not go on using an axis by its old name."""
     expected = {new for name in axes_of_effects(eqn.effects) for new in subst(name)}
     left = axes_of_effects(effects) - expected
@@ -260,7 +260,7 @@ def subst_in_programs(params: Params, subst: Substitution) -> dict[str, Any]:
     return {name: _value(value, substitution) for name, value in params.items()}
 
 
-def _value(value: Any, subst: Substitution) -> Any:
+def _value(value: object, subst: Substitution) -> Any:
     if isinstance(value, ClosedJaxpr):
         return subst_axis_names(value, subst)
     if isinstance(value, Jaxpr):
@@ -271,7 +271,7 @@ def _value(value: Any, subst: Substitution) -> Any:
     return value
 
 
-def subst_under_binder(jaxpr: Any, subst: Any, bound: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+def subst_under_binder(jaxpr: Any, subst: object, bound: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
     """Substitute axis names in a program for which the equation that carries it binds names, for `axis_subst` rules.
 
     Inside, a bound name is another axis than the one outside of the same name: it stays. Where a name that comes in
@@ -296,7 +296,7 @@ def subst_under_binder(jaxpr: Any, subst: Any, bound: Sequence[Any]) -> tuple[An
     return subst_axis_names(jaxpr, inner), tuple([renamed[name] for name in bound])
 
 
-def _fresh(name: Any, taken: set[Any]) -> Any:
+def _fresh(name: object, taken: set[Any]) -> Any:
     """A name like this one that is not taken."""
     number = 1
     while f"{name}_{number}" in taken:
@@ -314,7 +314,7 @@ class RenamedFunction:
 
     __slots__ = ("_axes", "_subst")
 
-    def __init__(self, subst: Any, axes: Sequence[tuple[Any, int]]) -> None:
+    def __init__(self, subst: object, axes: Sequence[tuple[object, int]]) -> None:
         self._subst = as_substitution(subst)
         self._axes = tuple(axes)
 
@@ -327,7 +327,7 @@ class RenamedFunction:
             found.extend([(new, size if len(names) == 1 else self._subst.known_size(new)) for new in names])
         return tuple(found)
 
-    def run(self, function: Callable[..., Sequence[Any]], values: Sequence[Any]) -> list[Any]:
+    def run(self, function: Callable[..., Sequence[Any]], values: Sequence[object]) -> list[Any]:
         """`function(*values)`, of flat values: as a program with the old names, which then get the new ones."""
         operands = [as_operand(value) for value in values]
         with holding(axis_environment=self._axes):

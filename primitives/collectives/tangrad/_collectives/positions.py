@@ -37,7 +37,7 @@ def differing(x: Value, names: Axes) -> Value:
     return pvary_p.bind(operand, axes=tuple([(name, size_of_axis("pvary", name)) for name in missing]))
 
 
-def index_along(name: Any) -> Value:
+def index_along(name: object) -> Value:
     """The index of the example along one mapped axis."""
     return differing(axis_index_p.bind(axis_name=name), (name,))
 

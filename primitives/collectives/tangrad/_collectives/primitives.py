@@ -33,7 +33,7 @@ from tangrad.typing import Dimensions, Value
 collectives = PrimitiveSet("collectives", api=1)
 
 
-def _without_names(aval: ShapedArray, axes: Any) -> Any:
+def _without_names(aval: ShapedArray, axes: object) -> tuple[tuple[str, int], ...]:
     """The named axes of a type less some: along these the result is the same everywhere."""
     names = names_among(axes)
     return tuple([pair for pair in aval.named_shape if pair[0] not in names])
@@ -152,7 +152,7 @@ def _check_divisible(function: str, x: ShapedArray, dimension: int, axis_name: A
         )
 
 
-def _alone_all_to_all(x: Any, *, axis_name: Axes, **_: object) -> Any:
+def _alone_all_to_all(x: object, *, axis_name: Axes, **_: object) -> Any:
     refuse_names("all_to_all", axis_name)
     return x
 
@@ -180,7 +180,7 @@ def all_to_all_p(
 # --- exchanges ------------------------------------------------------------------------------------------------------
 
 
-def _alone_ppermute(x: Any, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> Any:
+def _alone_ppermute(x: object, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> Any:
     refuse_names("ppermute", axis_name)
     return x if perm else full_like(x, 0)
 
@@ -191,7 +191,7 @@ def ppermute_p(x: ShapedArray, *, axis_name: Axes, perm: tuple[tuple[int, int], 
     return x
 
 
-def _alone_pbroadcast(x: Any, *, axis_name: Axes, source: int) -> Any:
+def _alone_pbroadcast(x: object, *, axis_name: Axes, source: int) -> Any:
     refuse_names("pbroadcast", axis_name)
     return x
 
@@ -216,7 +216,7 @@ def axis_index_p(*, axis_name: Hashable) -> ShapedArray:
 
 
 @collectives.primitive(name="pvary", own_named_shape=True, decompose=lambda x, axes: x)
-def pvary_p(x: ShapedArray, *, axes: tuple[tuple[Any, int], ...]) -> ShapedArray:
+def pvary_p(x: ShapedArray, *, axes: tuple[tuple[object, int], ...]) -> ShapedArray:
     """`x` itself, of a type that says that it differs along `axes`, pairs of a name and a size."""
     return x.update(named_shape={**dict(x.named_shape), **dict(axes)})
 
@@ -224,7 +224,7 @@ def pvary_p(x: ShapedArray, *, axes: tuple[tuple[Any, int], ...]) -> ShapedArray
 # --- sums for gradients, of what is the same along an axis ------------------------------------------------------------
 
 
-def _alone_psum_to(x: Any, source: Any, like: Any, *, axes: Axes) -> Any:
+def _alone_psum_to(x: object, source: object, like: object, *, axes: Axes) -> Any:
     refuse_names("psum_to", axes)
     return x
 
@@ -242,7 +242,7 @@ def psum_to_p(x: ShapedArray, source: ShapedArray, like: ShapedArray, *, axes: A
     return x
 
 
-def _alone_psum_back(x: Any, like: Any, *, axes: Axes) -> Any:
+def _alone_psum_back(x: object, like: object, *, axes: Axes) -> Any:
     refuse_names("psum_back", axes)
     return x
 

@@ -84,7 +84,7 @@ def ragged_all_to_all(
     slices = {name: _checked_slices(name, value, members) for name, value in given.items()}
     count = _count(slices)
 
-    def exchanged(value: Any) -> Any:
+    def exchanged(value: object) -> Any:
         return all_to_all(value, names, 0, 0, axis_index_groups=axis_index_groups, tiled=True)
 
     length = rows.aval.shape[0]
@@ -101,7 +101,7 @@ def ragged_all_to_all(
     return as_array(select(mask, received, target))
 
 
-def _chosen(begins: Any, sizes: Any, length: int) -> tuple[Any, Any]:
+def _chosen(begins: Any, sizes: object, length: int) -> tuple[Any, Any]:
     """For each row of the output whether it is written, and by which slice."""
     count = begins.aval.shape[0]
     row = broadcasted_iota(_INT32, (count, length), 1)
@@ -114,7 +114,7 @@ def _chosen(begins: Any, sizes: Any, length: int) -> tuple[Any, Any]:
     return bitwise_not(lt(last, 0)), clamp(0, last, count - 1)
 
 
-def _taken(values: Any, positions: Any) -> Any:
+def _taken(values: object, positions: object) -> Any:
     return index_take(as_operand(values), (positions,), (0,))
 
 

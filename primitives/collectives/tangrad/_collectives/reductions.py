@@ -135,7 +135,7 @@ def pmin(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequenc
     return _extreme("pmin", pmin_p, x, axis_name, axis_index_groups)
 
 
-def _extreme(function: str, primitive: Primitive, x: PyTree, axis_name: AxisNames, axis_index_groups: Any) -> Any:
+def _extreme(function: str, primitive: Primitive, x: PyTree, axis_name: AxisNames, axis_index_groups: Any) -> Array:
     axes, groups = _arguments(function, axis_name, axis_index_groups)
     return on_leaves(function, x, lambda leaf: _reduced(primitive, leaf, axes, groups)) if axes else x
 
@@ -175,7 +175,7 @@ def _number(leaf: Value) -> Value:
     return convert_element_type(operand, _INT32) if operand.aval.dtype == np.bool_ else operand
 
 
-def _constant_sum(leaf: Any, positions: tuple[int, ...], count: Any) -> Any:
+def _constant_sum(leaf: Any, positions: tuple[int, ...], count: Any) -> Value:
     """The sum of a value that is the same everywhere; of a Python number or a NumPy array, again such a one."""
     kind = type(leaf)
     if kind in (int, float, complex) and not positions and type(count) is int:
@@ -192,7 +192,7 @@ def _constant_sum(leaf: Any, positions: tuple[int, ...], count: Any) -> Any:
     return as_array(mul(operand, count))
 
 
-def _quotient(total: Any, leaf: Any, axes: Axes, count: Any) -> Any:
+def _quotient(total: Any, leaf: object, axes: Axes, count: Any) -> Value:
     """A sum over some examples, and dimensions of the leaf, divided by how many there are."""
     for axis in positions_among(axes):
         count = count * as_operand(leaf).aval.shape[axis]

@@ -55,7 +55,7 @@ def _reductions() -> list[Sample]:
     return found
 
 
-def _params(names: Any, size: int, groups: Any = None, **more: object) -> dict[str, Any]:
+def _params(names: object, size: int, groups: object = None, **more: object) -> dict[str, Any]:
     return {"axis_name": names, "axis_size": size, "axis_index_groups": groups, **more}
 
 
@@ -149,7 +149,7 @@ def _sums_of_cotangents() -> list[Sample]:
     return found
 
 
-def _with_one(*args: Any) -> tuple[Any, ...]:
+def _with_one(*args: object) -> tuple[Any, ...]:
     return (*args, np.float32(1))
 
 

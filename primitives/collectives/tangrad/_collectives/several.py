@@ -6,8 +6,6 @@ do: each step is a collective that names one axis, or the others.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tangrad._collectives import primitives as p
@@ -68,7 +66,7 @@ def reduce_groups(
 
 
 def all_gather(
-    x: Value, *, axis_name: Axes, all_gather_dimension: int, axis_index_groups: Groups, axis_size: Any, tiled: bool
+    x: Value, *, axis_name: Axes, all_gather_dimension: int, axis_index_groups: Groups, axis_size: object, tiled: bool
 ) -> Value:
     """The last axis is gathered first, so that it varies fastest."""
     dimension = all_gather_dimension

@@ -68,7 +68,7 @@ def _all_gather(args: Any, dims: Dims, *, axis_info: SplitAxis, **params: Any) -
 
 
 @split_axis.rule(p.axis_index_p)
-def _axis_index(args: Any, dims: Dims, *, axis_info: SplitAxis, axis_name: Hashable) -> Any:
+def _axis_index(args: object, dims: Dims, *, axis_info: SplitAxis, axis_name: Hashable) -> Any:
     if as_tuple(axis_name) != (axis_info.name,):
         return split_by_names(p.axis_index_p)(args, dims, axis_info=axis_info, axis_name=axis_name)
     outer = p.axis_index_p.bind(axis_name=axis_info.outer)

@@ -21,7 +21,7 @@ COPIES_FROM_HOST = {
 }
 
 
-def _along(name: str, fft_type: FftType, x: Value, n: int | None, axis: int, norm: Any) -> Any:
+def _along(name: str, fft_type: FftType, x: Value, n: int | None, axis: int, norm: object) -> Any:
     axes = (canonical_axis(name, axis, x.aval.ndim),)
     return transformed(name, fft_type, x, axes, None if n is None else (size_argument(name, n, "n"),), norm)
 
@@ -185,7 +185,7 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
     return conjugated(_along(name, FftType.RFFT, x, n, axis, forward))
 
 
-def _along_all(name: str, fft_type: FftType, a: Any, s: Any, axes: Any, norm: Any) -> Any:
+def _along_all(name: str, fft_type: FftType, a: Any, s: Any, axes: Any, norm: object) -> Any:
     x = transform_operand(name, a, fft_type)
     sizes = None if s is None else [size_argument(name, size, "s") for size in _sequence(name, s, "s")]
     rank = x.aval.ndim

@@ -51,7 +51,7 @@ def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, devic
 
 
 @as_one("n", "dtype", name="fftfreq")
-def _of_fft(n: int, d: Any, dtype: Any) -> Any:
+def _of_fft(n: int, d: Any, dtype: Any) -> Value:
     size = _size("fftfreq", n)
     return _frequencies("fftfreq", ifftshift(arange(-(size // 2), (size + 1) // 2)), size, d, dtype)
 
@@ -145,7 +145,7 @@ def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     return _shifted("ifftshift", x, axes, lambda size: -(size // 2))
 
 
-def _shifted(name: str, value: Any, axes: Any, shift: Callable[[int], int]) -> Array:
+def _shifted(name: str, value: object, axes: object, shift: Callable[[int], int]) -> Array:
     x = array_operand(name, value)
     rank = x.aval.ndim
     given = range(rank) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tangrad._fft.primitives import fft_p
 from tangrad.core import RuleSet
@@ -15,7 +14,7 @@ mask = RuleSet("mask", api=1)
 
 @mask.rule(fft_p)
 def _(
-    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, fft_type: Any, fft_lengths: Dimensions
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, fft_type: object, fft_lengths: Dimensions
 ) -> Value:
     (x,), (shape,) = args, shapes
     check_whole(fft_p, shape, range(len(shape) - len(fft_lengths), len(shape)))

@@ -35,7 +35,7 @@ class FftType(enum.Enum):
     IRFFT = 3
 
     @staticmethod
-    def from_any(value: Any) -> FftType:
+    def from_any(value: object) -> FftType:
         """The type for a type or its name, in letters of either case.
 
         Raises TypeError for what is neither, ValueError for an unknown name.

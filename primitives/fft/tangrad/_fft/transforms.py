@@ -78,7 +78,7 @@ _POWERS: dict[Any, tuple[float, float]] = {
 _OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-def check_norm(name: str, norm: Any) -> None:
+def check_norm(name: str, norm: object) -> None:
     """Raise ValueError for a norm that there is not."""
     if not (norm is None or isinstance(norm, str)) or norm not in _POWERS:
         raise ValueError(f"{name}: norm must be 'backward', 'ortho', 'forward' or None, got {norm!r}")
@@ -101,7 +101,7 @@ def transform_operand(name: str, value: ArrayLike, fft_type: FftType) -> Array:
     return convert(x, dtypes.to_complex_dtype(x.aval.dtype))
 
 
-def size_argument(name: str, value: Any, argument: str) -> int:
+def size_argument(name: str, value: object, argument: str) -> int:
     """A number of points. Raises TypeError for what is no integer, ValueError for less than one."""
     size = index_argument(name, value, argument)
     if size < 1:
@@ -110,7 +110,7 @@ def size_argument(name: str, value: Any, argument: str) -> int:
 
 
 def transformed(
-    name: str, fft_type: FftType, x: Value, axes: Sequence[int], sizes: Sequence[int] | None, norm: Any
+    name: str, fft_type: FftType, x: Value, axes: Sequence[int], sizes: Sequence[int] | None, norm: object
 ) -> Value:
     """The transform of an operand along axes that are known to be there, the last of which may be halved.
 

@@ -49,7 +49,7 @@ from tangrad.typing import Dimensions, Value, Values
 INT32 = np.dtype("int32")
 
 
-def check_starts(checks: Checks, shape: Sequence[Any], windows: Sequence[Any], starts: Sequence[Any]) -> None:
+def check_starts(checks: Checks, shape: Sequence[object], windows: Sequence[object], starts: Sequence[Any]) -> None:
     """Note a slice that begins below 0, or so late that it ends beyond its array.
 
     Args:
@@ -63,7 +63,7 @@ def check_starts(checks: Checks, shape: Sequence[Any], windows: Sequence[Any], s
 
 
 def check_indices(
-    checks: Checks, shape: Sequence[Any], windows: Sequence[Any], axes: Sequence[int], rows: Value
+    checks: Checks, shape: Sequence[object], windows: Sequence[object], axes: Sequence[int], rows: Value
 ) -> None:
     """Note an index that is out of bounds.
 
@@ -139,7 +139,7 @@ of_indexing = RuleSet("checkify", api=1)
 
 
 @of_indexing.rule(gather_p)
-def _(args: Values, *, checks: Checks, dimension_numbers: Any, slice_sizes: Dimensions, **params: object) -> Value:
+def _(args: Values, *, checks: Checks, dimension_numbers: object, slice_sizes: Dimensions, **params: object) -> Value:
     operand, indices = args
     check_indices(checks, operand.aval.shape, slice_sizes, dimension_numbers.start_index_map, indices)
     return gather_p.bind(*args, dimension_numbers=dimension_numbers, slice_sizes=slice_sizes, **params)
@@ -168,7 +168,7 @@ handed_on(of_structure, *[one for one in structure.primitives.values() if one no
 
 
 @of_structure.rule(dynamic_slice_p)
-def _(args: Values, *, checks: Checks, slice_sizes: Sequence[Any]) -> Value:
+def _(args: Values, *, checks: Checks, slice_sizes: Sequence[object]) -> Value:
     operand, *starts = args
     check_starts(checks, operand.aval.shape, slice_sizes, starts)
     return dynamic_slice_p.bind(*args, slice_sizes=slice_sizes)

@@ -193,7 +193,7 @@ def check_int(name: str, value: SupportsIndex, argument: str) -> int:
         raise TypeError(f"{name}: {argument} must be an integer, got {value!r} of type {kind}") from None
 
 
-def check_length(name: str, value: Sequence[Any], length: int, argument: str, of_what: str) -> None:
+def check_length(name: str, value: Sequence[object], length: int, argument: str, of_what: str) -> None:
     """Raise ValueError unless a parameter has one item for each dimension (or whatever `of_what` says)."""
     if len(value) != length:
         raise ValueError(f"{name}: {argument} must have one entry for each {of_what} ({length}), got {tuple(value)}")

@@ -97,7 +97,7 @@ def stretch(operands: Sequence[Array]) -> Sequence[Array]:
     ]
 
 
-def _common_size(sizes: Sequence[Any]) -> Any:
+def _common_size(sizes: Sequence[object]) -> Any:
     """The size that all have that is not 1; None where two differ."""
     common: Any = 1
     for size in sizes:

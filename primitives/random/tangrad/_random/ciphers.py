@@ -46,7 +46,7 @@ def random_wrap_p(words: ShapedArray, *, impl: KeyType) -> ShapedArray:
     return ShapedArray(words.shape[: len(words.shape) - rank], impl)
 
 
-def _of_physical(self: Any, contents: Value) -> Array:
+def _of_physical(self: object, contents: Value) -> Array:
     return random_wrap_p.bind(contents, impl=self)
 
 

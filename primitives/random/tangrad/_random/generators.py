@@ -55,7 +55,7 @@ def columns(words: Value, count: int) -> list[Any]:
     ]
 
 
-def spread(column: Value, size: Any) -> Array:
+def spread(column: Value, size: object) -> Array:
     """A column repeated to `size` elements."""
     shape = (*column.aval.shape[:-1], size)
     return broadcast_in_dim_p.bind(column, shape=shape, broadcast_dimensions=tuple(range(len(shape))))
@@ -73,7 +73,7 @@ def add_wide(low: Value, high: Value, number: Value) -> tuple[Any, Any, Any]:
     return new_low, new_high, _as_dtype(p.lt_p.bind(new_high, carry))
 
 
-def _rounds(counter: Sequence[Value], key: tuple[Any, Any]) -> list[Value]:
+def _rounds(counter: Sequence[Value], key: tuple[object, object]) -> list[Value]:
     a, b, c, d = counter
     first, second = key
     for _ in range(ROUNDS):

@@ -58,7 +58,7 @@ elementwise_jvp(
 )
 
 
-def _gamma(t: Any, answer: Any, keys: Any, a: Any, *, log_space: bool, partitionable: bool) -> Any:
+def _gamma(t: Any, answer: Any, keys: object, a: Any, *, log_space: bool, partitionable: bool) -> Any:
     """How a sample moves with the parameter, its rank held fixed."""
     if not log_space:
         return mul(t, random_gamma_grad(a, answer))

@@ -35,7 +35,7 @@ class NamedShape(tuple[Any, ...]):
 
     named: dict[str, int]
 
-    def __new__(cls, *sizes: Any, **named: Any) -> NamedShape:
+    def __new__(cls, *sizes: object, **named: Any) -> NamedShape:
         found = super().__new__(cls, sizes)
         found.named = {name: operator.index(size) for name, size in named.items()}
         return found
@@ -61,7 +61,7 @@ def takes_named_shapes(sampler: Sampler) -> Sampler:
     what = f"random.{sampler.__name__}"
 
     @functools.wraps(sampler)
-    def draw(key: Value, *args: Any, **kwargs: Any) -> Array:
+    def draw(key: Value, *args: object, **kwargs: object) -> Array:
         for value in (*args, *kwargs.values()):
             if type(value) is NamedShape:
                 key = _own_key(what, key, value)

@@ -117,7 +117,7 @@ def _recorded(name: str, function: Callable[[], Any]) -> Sample:
     return Sample(primitive, args, params, derivatives=0, tolerance=NEAR, enter=enter, leave=leave)
 
 
-def _enter(impl: Any, *kinds_and_args: ArrayLike) -> tuple[ArrayLike, ...]:
+def _enter(impl: object, *kinds_and_args: ArrayLike) -> tuple[ArrayLike, ...]:
     half = len(kinds_and_args) // 2
     kinds, args = kinds_and_args[:half], kinds_and_args[half:]
     return tuple([random_wrap_p(arg, impl=impl) if key else arg for arg, key in zip(args, kinds)])

@@ -29,8 +29,8 @@ def _dot_general(
     dims: Dims,
     *,
     axis_info: AxisInfo,
-    dimension_numbers: Any,
-    precision: Any,
+    dimension_numbers: object,
+    precision: object,
     preferred_element_type: DType | None,
 ) -> tuple[Value, int | None]:
     lhs, rhs = args
@@ -66,7 +66,7 @@ def _ragged(
 
 
 def _left_over(
-    lhs: Value, lhs_dim: Any, rhs: Value, rhs_dim: Any, group_sizes: Value, numbers: Any, params: Params
+    lhs: Value, lhs_dim: Any, rhs: Value, rhs_dim: Any, group_sizes: Value, numbers: object, params: Params
 ) -> Any:
     form = layout(numbers, lhs.aval.ndim - (lhs_dim is not None), rhs.aval.ndim - (rhs_dim is not None))
     if lhs_dim is not None:  # behind the ragged dimension: groups may differ along those before it
@@ -79,7 +79,7 @@ def _left_over(
     return out, (form.mode is CONTRACTING) + len(form.lhs_batch) + len(form.lhs_free)
 
 
-def _for_each(group_sizes: Value, prefix: tuple[Any, ...]) -> Value:
+def _for_each(group_sizes: Value, prefix: tuple[object, ...]) -> Value:
     """Sizes of groups, mapped along their first axis, for each element of the prefix."""
     shape = group_sizes.aval.shape
     if len(shape) > 2 or not prefix:

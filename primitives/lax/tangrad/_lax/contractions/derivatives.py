@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 from tangrad._lax.contractions.primitives import (
     BATCH,
@@ -61,7 +60,7 @@ def _dot_general(
     rhs: Value | Linear,
     *,
     dimension_numbers: DotDimensionNumbers,
-    precision: Any,
+    precision: object,
     preferred_element_type: DType | None,
 ) -> tuple[Value | None, ...]:
     rhs_is_linear = is_linear(rhs)
@@ -97,8 +96,8 @@ def _ragged(
     rhs: Value | Linear,
     group_sizes: Value | Linear,
     *,
-    ragged_dot_dimension_numbers: Any,
-    **params: Any,
+    ragged_dot_dimension_numbers: object,
+    **params: object,
 ) -> tuple[Value | None, ...]:
     rhs_is_linear = is_linear(rhs)
     if rhs_is_linear and is_linear(lhs):
@@ -128,7 +127,7 @@ def _spans(*counts: int) -> list[tuple[int, ...]]:
     return [tuple(range(end - count, end)) for end, count in zip(ends, counts)]
 
 
-def _numbers(contracting: Any, batch: Any, ragged: int, group: tuple[int, ...]) -> RaggedDotDimensionNumbers:
+def _numbers(contracting: object, batch: object, ragged: int, group: tuple[int, ...]) -> RaggedDotDimensionNumbers:
     return RaggedDotDimensionNumbers(DotDimensionNumbers((contracting, batch)), (ragged,), group)
 
 

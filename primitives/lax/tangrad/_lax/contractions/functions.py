@@ -27,7 +27,7 @@ _SIMPLE = {(left, right): DotDimensionNumbers((((left - 1,), (0,)), ((), ()))) f
 def dot_general(
     lhs: ArrayLike,
     rhs: ArrayLike,
-    dimension_numbers: Any,
+    dimension_numbers: object,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     *,
@@ -65,7 +65,7 @@ def dot(
     lhs: ArrayLike,
     rhs: ArrayLike,
     *,
-    dimension_numbers: Any = None,
+    dimension_numbers: object = None,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike = None,
@@ -140,7 +140,7 @@ def _operand(name: str, value: ArrayLike, argument: str) -> Array:
     return value if isinstance(value, Array) else operand(name, value, argument)
 
 
-def _dot(lhs: ArrayLike, rhs: ArrayLike, numbers: DotDimensionNumbers, precision: Any, preferred: Any) -> Array:
+def _dot(lhs: ArrayLike, rhs: ArrayLike, numbers: DotDimensionNumbers, precision: object, preferred: object) -> Array:
     return dot_general_p.bind(
         _operand("dot_general", lhs, "lhs"),
         _operand("dot_general", rhs, "rhs"),
@@ -161,7 +161,7 @@ def ragged_dot(
     group_sizes: ArrayLike,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    group_offset: Any = None,
+    group_offset: object = None,
     out_sharding: ShardingLike = None,
 ) -> Array:
     """The product of a matrix whose rows are in groups, with a matrix for each group.
@@ -208,10 +208,10 @@ def ragged_dot_general(
     lhs: ArrayLike,
     rhs: ArrayLike,
     group_sizes: ArrayLike,
-    ragged_dot_dimension_numbers: Any,
+    ragged_dot_dimension_numbers: object,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    group_offset: Any = None,
+    group_offset: object = None,
     out_sharding: ShardingLike = None,
 ) -> Array:
     """A contraction in which one dimension of `lhs` is divided into groups.
@@ -258,11 +258,11 @@ def _ragged(
     lhs: Value,
     rhs: Value,
     sizes: Value,
-    numbers: Any,
-    precision: Any,
-    preferred: Any,
-    offset: Any,
-    sharding: Any,
+    numbers: object,
+    precision: object,
+    preferred: object,
+    offset: object,
+    sharding: object,
     name: str,
 ) -> Any:
     if offset is not None:
@@ -277,7 +277,7 @@ def _ragged(
     return sharded_call(sharding, ragged_dot_general_p.bind, lhs, rhs, sizes, **params)
 
 
-def _checked_dtype(preferred: Any) -> Any:
+def _checked_dtype(preferred: object) -> DType | None:
     if preferred is None:
         return None
     return dtypes.check_user_dtype_supported(preferred, "preferred_element_type")
@@ -296,7 +296,7 @@ def scaled_dot(
     *,
     lhs_scale: ArrayLike | None = None,
     rhs_scale: ArrayLike | None = None,
-    dimension_numbers: Any = None,
+    dimension_numbers: object = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """The contraction of two arrays, each times the scales of its blocks.

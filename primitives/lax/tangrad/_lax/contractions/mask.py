@@ -28,7 +28,7 @@ def _(
     shapes: Sequence[Dimensions],
     *,
     sizes: Sizes,
-    ragged_dot_dimension_numbers: Any,
+    ragged_dot_dimension_numbers: object,
     **params: object,
 ) -> Value:
     # Groups that do not count have no rows.

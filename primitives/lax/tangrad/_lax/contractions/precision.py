@@ -120,7 +120,7 @@ PrecisionLike: TypeAlias = (
 )
 
 
-def canonicalize_precision(precision: Any) -> Any:
+def canonicalize_precision(precision: object) -> Any:
     """What a user wrote for a precision, as the primitives take it: None, a pair of Precision, or an algorithm.
 
     Raises ValueError for anything else.
@@ -186,12 +186,12 @@ CPU_ALGORITHMS = frozenset(
 )
 
 
-def is_algorithm(precision: Any) -> bool:
+def is_algorithm(precision: object) -> bool:
     """Whether a precision says how products are computed, not only how exactly."""
     return isinstance(precision, (DotAlgorithm, DotAlgorithmPreset))
 
 
-def check_cpu_algorithm(precision: Any) -> None:
+def check_cpu_algorithm(precision: object) -> None:
     """Raise ValueError for an algorithm that CPUs do not have."""
     if is_algorithm(precision) and precision not in CPU_ALGORITHMS:
         names = ", ".join(sorted([preset.name for preset in CPU_ALGORITHMS]))
@@ -218,7 +218,7 @@ def _one_of(names: Any, dtype: DType) -> Any:
     return dtype if names is None or dtypes.dtype_name(dtype) in names else dtypes.as_dtype(names[0])
 
 
-def algorithm_parts(precision: Any, lhs: Any, rhs: Any) -> tuple[str, str, str, int, int, int, bool]:
+def algorithm_parts(precision: Any, lhs: object, rhs: object) -> tuple[str, str, str, int, int, int, bool]:
     """An algorithm as StableHLO writes it: three types, three counts, and whether additions may be imprecise."""
     if isinstance(precision, DotAlgorithm):
         types = [dtypes.short_name(dtypes.as_dtype(dtype)) for dtype in precision[:3]]

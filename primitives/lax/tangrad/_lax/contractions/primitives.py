@@ -52,7 +52,7 @@ class DotDimensionNumbers(tuple[Any, ...]):
         return (tuple(self),)
 
 
-def _dimensions(value: Any) -> tuple[int, ...]:
+def _dimensions(value: object) -> tuple[int, ...]:
     if isinstance(value, (str, bytes)):
         raise TypeError(f"dot_general: dimension_numbers must hold sequences of integers, got {value!r}")
     items = value if hasattr(value, "__iter__") else (value,)
@@ -65,7 +65,7 @@ def dot_general_p(
     rhs: ShapedArray,
     *,
     dimension_numbers: DotDimensionNumbers,
-    precision: Any,
+    precision: object,
     preferred_element_type: DType | None,
 ) -> ShapedArray:
     """The products of two arrays, summed over contracting dimensions and paired along batch dimensions.
@@ -265,7 +265,7 @@ def layout(numbers: RaggedDotDimensionNumbers, lhs_rank: int, rhs_rank: int) -> 
 
 
 def ragged_result_shape(
-    lhs: Sequence[Any], rhs: Sequence[Any], group_sizes: Sequence[Any], numbers: RaggedDotDimensionNumbers
+    lhs: Sequence[Any], rhs: Sequence[Any], group_sizes: Sequence[object], numbers: RaggedDotDimensionNumbers
 ) -> tuple[Any, ...]:
     """The shape of the ragged contraction of arrays of these shapes."""
     form = layout(numbers, len(lhs), len(rhs))
@@ -279,7 +279,7 @@ def ragged_result_shape(
 # --- the definition ------------------------------------------------------------------------------------------------
 
 
-def _membership(group_sizes: Value, size: Any) -> Array:
+def _membership(group_sizes: Value, size: object) -> Array:
     """Which of `size` positions are in which group: booleans (..., size, groups)."""
     dtype = group_sizes.aval.dtype
     if dtypes.bit_width(dtype) < 32:  # where they end may be beyond
@@ -356,8 +356,8 @@ def ragged_dot_general_p(
     group_sizes: ShapedArray,
     *,
     ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
-    precision: Any,
-    preferred_element_type: Any,
+    precision: object,
+    preferred_element_type: object,
 ) -> ShapedArray:
     """A contraction in which one dimension of `lhs` is divided into groups, `group_sizes` elements each.
 

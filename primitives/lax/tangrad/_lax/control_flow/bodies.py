@@ -167,7 +167,7 @@ def trace_body(
 
 
 def _trace(
-    function: Callable[..., Any], in_tree: PyTreeDef, in_avals: Sequence[ShapedArray], what: str, named: Any
+    function: Callable[..., Any], in_tree: PyTreeDef, in_avals: Sequence[ShapedArray], what: str, named: object
 ) -> Body:
     out_tree: list[Any] = []
 
@@ -181,14 +181,14 @@ def _trace(
     return Body(ClosedJaxpr(closed_over_as_arguments(jaxpr)), consts, out_tree[0])
 
 
-def function_name(function: Any) -> str:
+def function_name(function: object) -> str:
     """A function for messages: its name and where it was written."""
     code = getattr(function, "__code__", None)
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
     return f"{name!r}" if code is None else f"{name!r} (line {code.co_firstlineno} of {code.co_filename})"
 
 
-def flat_operands(values: Any, what: str, argument: str) -> tuple[list[Any], Any]:
+def flat_operands(values: object, what: str, argument: str) -> tuple[list[Value], PyTreeDef]:
     """The leaves of a tree as operands, and its structure. Raises TypeError for a leaf that is no array."""
     leaves, treedef = array_leaves(values, f"{what}: {argument}")
     return [as_operand(leaf) for leaf in leaves], treedef
@@ -200,7 +200,7 @@ _extended = JaxprCache()
 register_cache(_extended.clear)
 
 
-def with_common_consts(bodies: Sequence[Body]) -> tuple[list[ClosedJaxpr], list[Any]]:
+def with_common_consts(bodies: Sequence[Body]) -> tuple[list[ClosedJaxpr], list[Array]]:
     """Programs that all take what any of them closed over, and these values, each once."""
     consts: list[Any] = []
     positions: dict[int, int] = {}

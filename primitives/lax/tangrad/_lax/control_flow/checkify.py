@@ -43,7 +43,7 @@ def _branch(program: CheckedProgram, offset: int, layout: Layout) -> ClosedJaxpr
     if not layout.failures:
         return program.jaxpr
 
-    def run(*values: Any) -> list[Any]:
+    def run(*values: object) -> list[Value]:
         outs, leaves = program.run(*values)
         return [*outs, *placed(program.layout, leaves, layout, offset)]
 
@@ -79,7 +79,7 @@ def _turn(program: CheckedProgram, num_consts: int, num_carry: int) -> ClosedJax
         return program.jaxpr
     avals = program.jaxpr.in_avals
 
-    def run(*values: Any) -> list[Any]:
+    def run(*values: object) -> list[Any]:
         consts, before, rest = split_list(values, num_consts, layout.count)
         outs, leaves = program.run(*consts, *rest)
         return [*earlier(before, leaves), *outs]
@@ -130,7 +130,7 @@ class _CheckedLoop:
         self._counts = cond_nconsts, body_nconsts
         self.layout, self._offsets = _together([condition, body])
 
-    def before(self, cond_consts: Sequence[Any], carry: Sequence[Any]) -> list[Any]:
+    def before(self, cond_consts: Sequence[object], carry: Sequence[object]) -> list[Any]:
         """The error before the first iteration."""
         if not self._condition.layout.failures:
             return self.layout.clear()
@@ -141,7 +141,7 @@ class _CheckedLoop:
         """The condition without its checks; it does not read the error."""
         consts, carry = split_list(self._condition.jaxpr.in_avals, self._counts[0])
 
-        def run(*values: Any) -> list[Any]:
+        def run(*values: object) -> list[Any]:
             given, _, rest = split_list(values, self._counts[0], self.layout.count)
             return self._condition.run(*given, *rest)[0]
 
@@ -152,7 +152,7 @@ class _CheckedLoop:
         cond_consts, _ = split_list(self._condition.jaxpr.in_avals, self._counts[0])
         body_consts, carry = split_list(self._body.jaxpr.in_avals, self._counts[1])
 
-        def run(*values: Any) -> list[Any]:
+        def run(*values: object) -> list[Any]:
             of_condition, of_body, before, rest = split_list(values, *self._counts, self.layout.count)
             outs, leaves = self._body.run(*of_body, *rest)
             found = earlier(before, placed(self._body.layout, leaves, self.layout, self._offsets[1]))

@@ -77,7 +77,7 @@ def cond(
 ) -> R: ...
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
 def cond(
-    pred: ArrayLike, true_fun: Any, false_fun: Any, *operands: PyTree, operand: Any = _MISSING, linear: Any = None
+    pred: ArrayLike, true_fun: Any, false_fun: Any, *operands: PyTree, operand: object = _MISSING, linear: object = None
 ) -> PyTree:
     """`true_fun(*operands)` where `pred` holds, else `false_fun(*operands)`.
 
@@ -123,10 +123,10 @@ def cond(
 def _cond_with_operands(pred: Any, true_operand: Any, true_fun: Any, false_operand: Any, false_fun: Any) -> Any:
     """The older form: an operand for each function."""
 
-    def on_true(one: Any, _: Any) -> Any:
+    def on_true(one: Any, _: object) -> Any:
         return true_fun(one)
 
-    def on_false(_: Any, other: Any) -> Any:
+    def on_false(_: object, other: Any) -> Any:
         return false_fun(other)
 
     return cond(pred, on_true, on_false, true_operand, false_operand)
@@ -157,7 +157,7 @@ def switch(
 def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: Any, operand: Any = ...) -> R: ...
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
 def switch(
-    index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: PyTree, operand: Any = _MISSING
+    index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: PyTree, operand: object = _MISSING
 ) -> PyTree:
     """`branches[index](*operands)`; an index outside the range means the nearest branch.
 
@@ -262,8 +262,8 @@ def _choose(
     index: Any,
     branches: Sequence[Any],
     names: Sequence[str],
-    operands: Any,
-    platforms: Any = None,
+    operands: object,
+    platforms: object = None,
 ) -> Any:
     """Bind `cond` of the functions as programs, or with `platforms` `platform_dependent`."""
     flat, in_tree = flat_operands(operands, what, "operands")
@@ -295,7 +295,7 @@ def _bind(bind: Callable[..., Any], operands: Sequence[Value], programs: Sequenc
 
 
 def _check_results(
-    what: str, one: Body, name: str, other: Body, other_name: str, function: Any, other_function: Any
+    what: str, one: Body, name: str, other: Body, other_name: str, function: object, other_function: object
 ) -> None:
     label = f"{what}: {name} is {function_name(function)}, {other_name} is {function_name(other_function)}; results"
     first, second = f"{name}'s result", f"{other_name}'s result"

@@ -113,7 +113,7 @@ def _given(tangents: Sequence[Value | Zero], flags: Sequence[bool]) -> list[Valu
     return [instantiate(tangent) for tangent, flag in zip(tangents, flags, strict=True) if flag]
 
 
-def _tangents_out(outs: Sequence[Any], nonzero: Sequence[bool], given: Sequence[Value]) -> tuple[Any, ...]:
+def _tangents_out(outs: Sequence[object], nonzero: Sequence[bool], given: Sequence[Value]) -> tuple[Any, ...]:
     found = iter(given)
     return tuple([next(found) if has else Zero.of(out) for out, has in zip(outs, nonzero, strict=True)])
 
@@ -165,7 +165,7 @@ def _(
 @jvp.rule(scan_p)
 @symbolic_zeros
 def _(
-    primals: Values, tangents: tuple[Value | Zero, ...], **params: Any
+    primals: Values, tangents: tuple[Value | Zero, ...], **params: object
 ) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
     nonzero = _nonzero(tangents)
     num_consts, num_carry = params["num_consts"], params["num_carry"]
@@ -305,7 +305,7 @@ def _linear_while(params: Params, primals: Sequence[Value], active: Flags) -> tu
 
 
 @linearize.rule(scan_p)
-def _(primals: Values, active: tuple[bool, ...], **params: Any) -> Linearized:
+def _(primals: Values, active: tuple[bool, ...], **params: object) -> Linearized:
     others = tuple([(name, value) for name, value in params.items() if name != "jaxpr"])
     halves = _halves.get(params["jaxpr"], ("scan", tuple(active), others), lambda: _ScanHalves(params, tuple(active)))
     num_consts, num_carry = params["num_consts"], params["num_carry"]

@@ -102,7 +102,7 @@ def branch_of_platform(platforms: Sequence[str | None], backend: str, platform: 
     )
 
 
-def evaluate_platform(args: tuple[Any, ...], params: Params) -> tuple[Array, ...]:
+def evaluate_platform(args: tuple[object, ...], params: Params) -> tuple[Array, ...]:
     """Run the branch for the platform that the operands are on."""
     branches = params["branches"]
     return with_common_types(run(branches[branch_of_values(params["platforms"], args)], args), branches)
@@ -168,7 +168,7 @@ def scan_by_steps(
     length: int,
     reverse: bool,
     y_avals: Values,
-) -> tuple[Values, list[Any]]:
+) -> tuple[Values, list[Array]]:
     """A scan in Python: operation by operation, so that an error names the one that made it."""
     columns: list[list[Any]] = [[] for _ in y_avals]
     for i in range(length - 1, -1, -1) if reverse else range(length):
@@ -203,7 +203,7 @@ def _loop_alone(primitive: Primitive, avals: Values, params: Params) -> ClosedJa
 
 
 def _execute(
-    closed: ClosedJaxpr, key: Any, make: Callable[[], ClosedJaxpr], args: Values, name: str
+    closed: ClosedJaxpr, key: object, make: Callable[[], ClosedJaxpr], args: Values, name: str
 ) -> tuple[Array, ...]:
     """Run the program that `make` gives, compiled once for each key, backend and place."""
     backend, operands = find_backend(tuple(args))

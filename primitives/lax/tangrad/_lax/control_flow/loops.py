@@ -72,7 +72,9 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     return _run_while("while_loop", cond_fun, body_fun, init_val)
 
 
-def _run_while(what: str, cond_fun: Any, body_fun: Any, init_val: Any, original: Any = None, tag: Any = None) -> Any:
+def _run_while(
+    what: str, cond_fun: Any, body_fun: Any, init_val: object, original: object = None, tag: object = None
+) -> Any:
     carry, carry_tree = flat_operands(init_val, what, "init_val")
     if thread.disable_jit and all([is_concrete(value) for value in carry]):
         value = carry_tree.unflatten([as_array(leaf) for leaf in carry])
@@ -144,7 +146,7 @@ def _split_carry(
     return kept, ClosedJaxpr(new_condition, condition.consts), ClosedJaxpr(new_body, body.consts)
 
 
-def _check_condition(what: str, cond_fun: Any, condition: Body) -> None:
+def _check_condition(what: str, cond_fun: object, condition: Body) -> None:
     avals = condition.out_avals
     if condition.out_tree != _LEAF:
         given = f"a tree of structure {condition.out_tree}"
@@ -260,7 +262,7 @@ def _following(i: Value) -> Value:
     return i + 1 if isinstance(i, int) else add_p.bind(i, literal(1, i.aval.dtype, i.aval.weak_type))
 
 
-def _fori_while(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:
+def _fori_while(lower: object, upper: object, body_fun: Any, init_val: object) -> Any:
     def step(carry: Any) -> Any:
         i, end, value = carry
         return add_p.bind(i, literal(1, i.aval.dtype, False)), end, body_fun(i, value)
@@ -309,13 +311,13 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
 
 
 def _scan(f: Callable[[Any], Any], original: Any, xs: Any, tag: Any) -> Any:
-    def step(_: tuple[()], x: Any) -> Any:
+    def step(_: tuple[()], x: object) -> Any:
         return (), f(x)
 
     return run_scan(step, (), xs, None, False, 1, "map", original, tag)[1]
 
 
-def _in_batches(f: Callable[[Any], Any], xs: Any, batch_size: int) -> Any:
+def _in_batches(f: Callable[[Any], Any], xs: object, batch_size: int) -> Any:
     plugin = composition().find("tangrad.api", "vmap")
     if plugin is None:
         raise MissingDistributionError("tangrad.vmap, which map needs for batches", "tangrad-batching")

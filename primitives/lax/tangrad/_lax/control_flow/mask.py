@@ -118,7 +118,7 @@ def _(
     jaxpr: ClosedJaxpr,
     num_consts: int,
     num_carry: int,
-    length: Any,
+    length: object,
     reverse: bool,
     unroll: int,
 ) -> Sequence[Value]:

@@ -7,7 +7,7 @@ says that all outputs do, and that there is nothing to take out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad._lax.control_flow.programs import kept, rearranged, without_effects
@@ -16,6 +16,9 @@ from tangrad.autodiff import PartialEval, is_marked_linear, partial_eval_jaxpr
 from tangrad.core import ClosedJaxpr, Primitive, RuleSet, Var
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.typing import Params, Values
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 partial_eval = RuleSet("partial_eval", api=1)
 
@@ -33,7 +36,7 @@ def _both(one: Sequence[bool], other: Sequence[bool]) -> Flags:
     return tuple([a and b for a, b in zip(one, other, strict=True)])
 
 
-def _merge(out_known: Sequence[bool], values: Sequence[Any]) -> list[Any]:
+def _merge(out_known: Sequence[bool], values: Sequence[Any]) -> list[Value | None]:
     found = iter(values)
     return [next(found) if is_known else None for is_known in out_known]
 
@@ -63,7 +66,7 @@ def _taken_apart(
     flags: Flags,
     args: Values,
     branches: tuple[ClosedJaxpr, ...],
-    others: dict[str, Any],
+    others: dict[str, object],
 ) -> PartialEval | None:
     found = [partial_eval_jaxpr(branch, flags).out_known for branch in branches]
     out_known = tuple([all(each) for each in zip(*found)])
@@ -136,7 +139,7 @@ def _known_while(args: Any, params: Params, of_cond: Flags, of_body: Flags, carr
 
 
 @partial_eval.rule(scan_p)
-def _(known: tuple[bool, ...], args: Values, **params: Any) -> Any:
+def _(known: tuple[bool, ...], args: Values, **params: object) -> Any:
     if is_marked_linear(params["jaxpr"]):
         return None
     others = tuple([(name, value) for name, value in params.items() if name != "jaxpr"])

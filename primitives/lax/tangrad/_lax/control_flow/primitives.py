@@ -115,7 +115,7 @@ def rows_type(aval: Any, length: Any) -> ShapedArray:
     return aval.update(shape=(length, *aval.shape)) if aval.infer_types is None else aval.with_dimension(0, length)
 
 
-def _varying(aval: ShapedArray, axes: Any) -> ShapedArray:
+def _varying(aval: ShapedArray, axes: object) -> ShapedArray:
     """A type with these named axes."""
     return aval if aval.named_shape == axes else aval.update(named_shape=axes)
 

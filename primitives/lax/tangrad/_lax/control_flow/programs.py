@@ -167,7 +167,7 @@ def as_different(closed: ClosedJaxpr, axes: Sequence[Any]) -> ClosedJaxpr:
     if typed is None or all([wanted == names for wanted, names in zip(axes, known)]):
         return closed
 
-    def run_marked(*inputs: Any) -> list[Any]:
+    def run_marked(*inputs: object) -> list[Any]:
         outs = eval_jaxpr(closed.jaxpr, closed.consts, *inputs)
         marked = [typed.marked(out, tuple([name for name, _ in names])) for out, names in zip(outs, axes)]
         return [*marked, *outs[len(marked) :]]

@@ -89,12 +89,12 @@ def scatter_apply(
     return x
 
 
-def _listed_shape(shape: Sequence[Any], numbers: Any) -> list[Any]:
+def _listed_shape(shape: Sequence[Any], numbers: Any) -> list[int]:
     """The sizes of the dimensions of indices that may name one element twice."""
     return [size for dim, size in enumerate(shape[:-1]) if dim not in numbers.scatter_indices_batching_dims]
 
 
-def _listed(indices: Value, numbers: Any) -> Any:
+def _listed(indices: Value, numbers: Any) -> Array:
     """The indices in one list; those that run in parallel with the operand stay together."""
     shape, batching = indices.aval.shape, numbers.scatter_indices_batching_dims
     listed = [dim for dim in range(len(shape) - 1) if dim not in batching]
@@ -111,7 +111,7 @@ def _of_windows(numbers: ScatterDimensionNumbers, lists: int) -> ScatterDimensio
     return ScatterDimensionNumbers(range(before, before + len(windows)), inserted, components, batching, parallel)
 
 
-def _known_rows(indices: Any, numbers: Any, shape: Sequence[Any], sizes: Sequence[Any]) -> Any:
+def _known_rows(indices: object, numbers: Any, shape: Sequence[Any], sizes: Sequence[Any]) -> np.ndarray | None:
     """The indices as rows of numbers; None where they are not known, or different ones name one element."""
     overlap = any([sizes[dim] != 1 for dim in numbers.scatter_dims_to_operand_dims])
     if overlap or numbers.operand_batching_dims or any(map(is_symbolic, shape)):
@@ -128,7 +128,7 @@ def _last_places(numbers: Any, shape: Sequence[int]) -> list[int]:
     return [max(shape[dim] - 1, 0) for dim in numbers.scatter_dims_to_operand_dims]
 
 
-def _one_by_one(x: Any, rows: Any, update: Update) -> Any:
+def _one_by_one(x: object, rows: object, update: Update) -> Array:
     """A loop over the indices."""
 
     def step(carry: Array, index: Array) -> tuple[Array, None]:

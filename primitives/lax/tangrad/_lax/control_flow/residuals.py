@@ -166,14 +166,14 @@ class BranchResiduals:
             filled.append(mine)
         self.branches = tuple([self._filled(c, mine, num_outs) for c, mine in zip(known, filled, strict=True)])
 
-    def _slot(self, aval: ShapedArray, mine: dict[int, Any]) -> int:
+    def _slot(self, aval: ShapedArray, mine: dict[int, object]) -> int:
         for position, slot in enumerate(self.slots):
             if position not in mine and slot.strip_weak_type() is aval.strip_weak_type():
                 return position
         self.slots.append(aval)
         return len(self.slots) - 1
 
-    def _filled(self, closed: ClosedJaxpr, mine: dict[int, Any], num_outs: int) -> ClosedJaxpr:
+    def _filled(self, closed: ClosedJaxpr, mine: dict[int, object], num_outs: int) -> ClosedJaxpr:
         eqns = list(closed.eqns)
         outvars = list(closed.jaxpr.outvars[:num_outs])
         for position, aval in enumerate(self.slots):

@@ -29,7 +29,7 @@ def _program(function: Any, *args: np.ndarray | np.generic) -> ClosedJaxpr:
     return trace_to_closed_jaxpr(function, tuple([get_aval(arg) for arg in args]))
 
 
-def _apply(name: str, *args: Any) -> Value:
+def _apply(name: str, *args: object) -> Value:
     return find_primitive(f"elementwise.{name}").bind(*args)
 
 

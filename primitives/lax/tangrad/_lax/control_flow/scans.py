@@ -194,7 +194,7 @@ def _bind(
     return [as_array(results[k]) for k in range(len(sources))]
 
 
-def _length(what: str, xs: Any, slices: list[Value], length: int | None) -> int:
+def _length(what: str, xs: object, slices: list[Value], length: int | None) -> int:
     sizes = []
     for position, x in enumerate(slices):
         if not x.aval.shape:
@@ -241,7 +241,7 @@ def _unroll(what: str, unroll: int, length: int) -> int:
     return count or max(length, 1)
 
 
-def _halves(what: str, body: Body, f: Any) -> tuple[Any, Any]:
+def _halves(what: str, body: Body, f: object) -> tuple[PyTreeDef, PyTreeDef]:
     """The structures of carry and result in what the body returned. Raises TypeError unless it is a pair."""
     children = body.out_tree.children()
     if len(children) != 2:
@@ -252,7 +252,7 @@ def _halves(what: str, body: Body, f: Any) -> tuple[Any, Any]:
     return children[0], children[1]
 
 
-def fixed_types(carry: list[Value], body: Body, trace: Callable[[Sequence[Any]], Body]) -> tuple[list[Any], Body]:
+def fixed_types(carry: list[Value], body: Body, trace: Callable[[Sequence[Any]], Body]) -> tuple[list[Value], Body]:
     """The carry in the types that the body makes of it, and the body for these: dtypes in place of weak ones, and the
     named axes along which it differs after an iteration, which can be more each time. What differed before counts as
     differing after, so that its cotangents are of one type from iteration to iteration.
@@ -306,13 +306,13 @@ def check_carry(
     check_types(label, in_tree, "the carry it takes", in_avals, "the carry it returns", out_avals, hint)
 
 
-def _child(treedef: PyTreeDef, avals: list[ShapedArray], part: int) -> tuple[Any, list[Any]]:
+def _child(treedef: PyTreeDef, avals: list[ShapedArray], part: int) -> tuple[PyTreeDef, list[ShapedArray]]:
     children = treedef.children()
     start = sum([child.num_leaves for child in children[:part]])
     return children[part], avals[start : start + children[part].num_leaves]
 
 
-def _in_python(f: Any, init: Any, slices: list[Value], xs_tree: Any, length: int, reverse: bool) -> Any:
+def _in_python(f: Any, init: object, slices: list[Value], xs_tree: Any, length: int, reverse: bool) -> Any:
     """With `disable_jit`: the user's function itself, on concrete values."""
     carry, results = init, []
     for i in range(length - 1, -1, -1) if reverse else range(length):
@@ -461,7 +461,7 @@ def polynomial(x: ArrayLike, coeffs: Sequence[ArrayLike], *, unroll: int | None 
     return as_array(result)
 
 
-def _common_shape(shapes: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+def _common_shape(shapes: list[tuple[object, ...]]) -> tuple[Any, ...]:
     try:
         return broadcast_shapes(*shapes)
     except ValueError:

@@ -7,7 +7,6 @@ cotangents of the carry, and sums of those of what the body closed over.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad._lax.control_flow.residuals import of_one_type, with_zeros
@@ -56,7 +55,7 @@ def _choice(primitive: Primitive, lead: int) -> None:
     @transpose.rule(primitive)
     @symbolic_zeros
     def _(
-        cotangents: Values, *args: Value | Linear, branches: tuple[ClosedJaxpr, ...], **others: Any
+        cotangents: Values, *args: Value | Linear, branches: tuple[ClosedJaxpr, ...], **others: object
     ) -> tuple[Value | None, ...]:
         index, operands = args[:lead], args[lead:]
         linear = tuple([is_linear(operand) for operand in operands])
@@ -88,7 +87,7 @@ def _transpose_branches(
 
 
 @transpose.rule(while_p)
-def _(cotangents: Any, *args: Value | Linear, **params: object) -> tuple[Value | None, ...]:
+def _(cotangents: object, *args: Value | Linear, **params: object) -> tuple[Value | None, ...]:
     raise ValueError(
         "reverse-mode differentiation does not work for while_loop, nor for fori_loop with bounds that are not known "
         "when the program is traced: the number of iterations decides how much memory it needs. Use scan, or fori_loop "
@@ -101,7 +100,7 @@ def _(cotangents: Any, *args: Value | Linear, **params: object) -> tuple[Value |
 
 @transpose.rule(scan_p)
 @symbolic_zeros
-def _(cotangents: tuple[Value | Zero, ...], *args: Value | Linear, **params: Any) -> tuple[Value | None, ...]:
+def _(cotangents: tuple[Value | Zero, ...], *args: Value | Linear, **params: object) -> tuple[Value | None, ...]:
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     consts, init, xs = split_list(args, num_consts, num_carry)
     linear = (tuple(map(is_linear, consts)), tuple(map(is_linear, xs)))

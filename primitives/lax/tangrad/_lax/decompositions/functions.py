@@ -29,7 +29,7 @@ from tangrad.core import Array, ShapedArray
 from tangrad.typing import ArrayLike
 
 
-def lu(x: ArrayLike) -> tuple[Any, Any, Any]:
+def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
     """The factors of matrices with rows exchanged: x[permutation] = L U.
 
     Args:
@@ -168,7 +168,7 @@ def ormqr(a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, tra
     return adjoint(reflected(a, taus, adjoint(c), not transpose))
 
 
-def _range_of(name: str, subset: Any, count: int) -> tuple[int, int] | None:
+def _range_of(name: str, subset: object, count: int) -> tuple[int, int] | None:
     """A range of indices, checked; None for all."""
     if subset is None:
         return None
@@ -269,7 +269,7 @@ def eigh(
     sort_eigenvalues: bool = True,
     subset_by_index: tuple[int, int] | None = None,
     implementation: EighImplementation | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """The eigenvectors and eigenvalues of symmetric or Hermitian matrices.
 
     Args:

@@ -34,7 +34,7 @@ def qdwh(
     is_hermitian: bool = False,
     max_iterations: int | None = None,
     eps: float | None = None,
-    dynamic_shape: tuple[Any, Any] | None = None,
+    dynamic_shape: tuple[object, object] | None = None,
 ) -> tuple[Any, Any, Any, Any]:
     """The polar decomposition x = U H of a matrix of full rank, by iteration.
 
@@ -138,12 +138,12 @@ def _mixed(x: Value, other: Any, a: Any, b: Any, c: Any) -> Any:
     return e.add(e.mul(x, own), e.mul(other, rest))
 
 
-def _identity(size: Any, dtype: np.dtype) -> Any:
+def _identity(size: object, dtype: np.dtype) -> Any:
     rows, columns = [s.broadcasted_iota(INT32, (size, size), axis) for axis in (0, 1)]
     return e.convert_element_type(e.eq(rows, columns), dtype)
 
 
-def _by_qr(x: Value, a: Any, b: Any, c: Any) -> Any:
+def _by_qr(x: Value, a: object, b: object, c: Any) -> Any:
     rows, columns = x.aval.shape
     root = e.convert_element_type(e.sqrt(c), x.aval.dtype)
     identity = _identity(columns, x.aval.dtype)
@@ -152,7 +152,7 @@ def _by_qr(x: Value, a: Any, b: Any, c: Any) -> Any:
     return _mixed(x, e.div(product(upper, adjoint(lower)), root), a, b, c)
 
 
-def _by_cholesky(x: Value, a: Any, b: Any, c: Any) -> Any:
+def _by_cholesky(x: Value, a: object, b: object, c: Any) -> Any:
     columns = x.aval.shape[1]
     weight = e.convert_element_type(c, x.aval.dtype)
     gram = e.add(e.mul(product(adjoint(x), x), weight), _identity(columns, x.aval.dtype))

@@ -80,7 +80,7 @@ _OF_LAPACK: dict[type[enum.Enum], tuple[enum.Enum, ...]] = {
 }
 
 
-def check_algorithm(name: str, argument: str, kind: type[enum.Enum], value: Any) -> None:
+def check_algorithm(name: str, argument: str, kind: type[enum.Enum], value: object) -> None:
     """Raise TypeError for what is no algorithm, NotImplementedError for one that is not there; None is the usual."""
     if value is None:
         return
@@ -136,7 +136,7 @@ INDEX = dtypes.as_dtype("int32")
 
 def _matrix(
     name: str, x: ShapedArray, argument: str = "x", square: bool = False
-) -> tuple[tuple[Any, ...], Any, Any, Any]:
+) -> tuple[tuple[int, ...], int, int, int]:
     """The batch, rows and columns of an operand, and the lesser of the two."""
     check_wide(name, x, argument)
     check_ranks(name, ((argument, x, 2),))

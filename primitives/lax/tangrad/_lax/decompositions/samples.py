@@ -90,11 +90,11 @@ def _qr() -> list[Sample]:
     return found
 
 
-def _dominated(x: Any) -> tuple[Any]:
+def _dominated(x: object) -> tuple[Any]:
     return (dominated(as_operand(x)),)
 
 
-def _dominated_upside_down(x: Any) -> tuple[Any]:
+def _dominated_upside_down(x: object) -> tuple[Any]:
     return (rev(dominated(as_operand(x)), (0,)),)
 
 
@@ -119,7 +119,7 @@ def _svd() -> list[Sample]:
     return found
 
 
-def _hermitian(x: Any) -> tuple[Any]:
+def _hermitian(x: object) -> tuple[Any]:
     return (symmetrized(as_operand(x)),)
 
 

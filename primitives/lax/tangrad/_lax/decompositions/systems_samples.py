@@ -53,11 +53,11 @@ def _solving() -> dict[str, Any]:
     return {"enter": _dominated, "tolerance": NEAR, "without": NOT_FINITE}
 
 
-def _dominated(a: Any, b: Any) -> tuple[Any, Any]:
+def _dominated(a: object, b: object) -> tuple[Any, Any]:
     return dominated(as_operand(a)), b
 
 
-def _hermitian(x: Any, rtol: Any) -> tuple[Any, Any]:
+def _hermitian(x: object, rtol: object) -> tuple[Any, Any]:
     return symmetrized(as_operand(x)), rtol
 
 

@@ -7,7 +7,6 @@ within a few units in the last place: so what is asked for is checked, and makes
 from __future__ import annotations
 
 import enum
-from typing import Any
 
 from tangrad.core import class_boundary
 from tangrad.core.caches import exact_equality
@@ -65,7 +64,7 @@ class Tolerance:
         return self.atol, self.rtol, self.ulps
 
 
-def check_accuracy(name: str, accuracy: Any) -> None:
+def check_accuracy(name: str, accuracy: object) -> None:
     """Raise TypeError for what does not say how exact a result must be."""
     if not isinstance(accuracy, (AccuracyMode, Tolerance)):
         kind = type(accuracy).__name__

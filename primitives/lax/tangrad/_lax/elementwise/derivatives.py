@@ -67,12 +67,12 @@ def one_minus_square(x: Value) -> Array:
     return where(near_zero, sub(one, square(x)), mul(add(one, x), sub(one, x)))
 
 
-def less_and_more(x: Any) -> tuple[Any, Any]:
+def less_and_more(x: object) -> tuple[Any, Any]:
     """1 - x and 1 + x of complex x, with the sign of a zero imaginary part, which says on which side of a cut x is."""
     return neg(sub(x, number(1, x))), sub(x, number(-1, x))
 
 
-def inverse_of_one_minus_square(x: Any) -> Value:
+def inverse_of_one_minus_square(x: object) -> Value:
     """1 / (1 - x²) of complex x as a product, whose factors do not overflow."""
     one = number(1, x)
     less, more = less_and_more(x)
@@ -160,7 +160,7 @@ def _sign(primals: Values, tangents: tuple[Value | Zero, ...]) -> tuple[Value, V
 # --- functions of one variable -------------------------------------------------------------------------------------
 
 
-def _atanh(tangent: Any, answer: Any, x: Value) -> Any:
+def _atanh(tangent: object, answer: object, x: Value) -> Any:
     if is_kind(x.aval.dtype, (COMPLEX,)):
         return mul(tangent, inverse_of_one_minus_square(x))
     return div(tangent, one_minus_square(x))
@@ -271,7 +271,7 @@ elementwise_jvp(
 )
 
 
-def _pow_by_base(tangent: Any, answer: Any, x: Value, y: Value) -> Any:
+def _pow_by_base(tangent: object, answer: object, x: Value, y: Value) -> Array:
     factor = power = y
     if is_kind(y.aval.dtype, (INTEGER,)):
         # As a float: the least integer minus 1 would wrap.
@@ -283,7 +283,7 @@ def _pow_by_base(tangent: Any, answer: Any, x: Value, y: Value) -> Any:
     return mul(tangent, where(zero_exponent, _slope_at_zero_exponent(factor, x, zero_exponent), usual))
 
 
-def _slope_at_zero_exponent(factor: Any, x: Value, chosen: Value) -> Any:
+def _slope_at_zero_exponent(factor: object, x: Value, chosen: Value) -> Array:
     """y xʸ⁻¹ at y = 0, as (y / x) (1 + y log|x|): 0, of 0 and NaN as well, with the derivatives by y.
 
     Where it is not chosen, its derivatives are finite, or they would make NaN of the others. So it has no power in it.

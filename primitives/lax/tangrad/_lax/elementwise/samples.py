@@ -90,7 +90,7 @@ def _remainder(x: int, y: int) -> int:
     return abs(x) % abs(y) * (-1 if x < 0 else 1)
 
 
-def _of_integers(function: Callable[..., int], *args: Any) -> Any:
+def _of_integers(function: Callable[..., int], *args: object) -> Any:
     return np.asarray(np.frompyfunc(function, len(args), 1)(*args), object)
 
 
@@ -103,11 +103,11 @@ def _distance(y: int) -> int:
     return min(y, FAR) if y >= 0 else FAR
 
 
-def _shifted_left(x: Any, y: Any) -> Any:
+def _shifted_left(x: object, y: object) -> Any:
     return _of_integers(lambda a, b: a << _distance(b), x, y)
 
 
-def _selected(which: Any, x: Any, y: Any) -> Any:
+def _selected(which: Any, x: Any, y: Any) -> np.ndarray:
     return np.where(which, y, x)
 
 
@@ -297,7 +297,7 @@ def _unary() -> list[Sample]:
     return found
 
 
-def _pair(kind: str, *, low: float | None = None, high: float | None = None) -> tuple[Any, Any]:
+def _pair(kind: str, *, low: float | None = None, high: float | None = None) -> tuple[np.ndarray, np.ndarray]:
     return draw(2, 3, dtype=kind, low=low, high=high), draw(2, 3, dtype=kind, low=low, high=high, seed=1)
 
 

@@ -107,7 +107,7 @@ jvp = RuleSet("jvp", api=1)
 @jvp.rule(p.gather_p)
 @symbolic_zeros
 def _(
-    primals: Values, tangents: tuple[Value | Zero, ...], *, fill_value: Any, **params: object
+    primals: Values, tangents: tuple[Value | Zero, ...], *, fill_value: object, **params: object
 ) -> tuple[Value, Value | Zero]:
     operand, indices = primals
     answer = p.gather_p.bind(operand, indices, fill_value=fill_value, **params)

@@ -81,7 +81,7 @@ def default_fill(dtype: DType) -> int | float | bool:
     return True
 
 
-def _scalar(value: Any, dtype: np.dtype) -> Any:
+def _scalar(value: object, dtype: np.dtype) -> Any:
     """A fill value as a hashable Python number of the dtype's kind."""
     return np.asarray(value).astype(dtype).item()
 
@@ -151,7 +151,7 @@ scatter_max = _scatter_function(
 )
 
 
-def index_take(src: ArrayLike, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
+def index_take(src: ArrayLike, idxs: Sequence[object], axes: Sequence[int]) -> Array:
     """Slices of `src` of size 1 along `axes`, at the vectors of indices `idxs`, one for each axis.
 
     Returns an array with the vectors' dimension in front, followed by the other dimensions of `src`.

@@ -24,7 +24,7 @@ def device_put(
 ) -> T: ...
 @transfers.copies_explicitly
 def device_put(
-    x: PyTree, device: DeviceLike = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
+    x: PyTree, device: DeviceLike = None, *, src: object = None, donate: bool = False, may_alias: bool | None = None
 ) -> PyTree:
     """The arrays of a tree on a device, and committed to it: what is computed from them stays there.
 
@@ -46,7 +46,7 @@ def device_put(
     return treedef.unflatten([_put(leaf, target) for leaf, target in zip(leaves, targets)])
 
 
-def _put(leaf: Value, device: Any) -> Array:
+def _put(leaf: Value, device: object) -> Array:
     if not is_array_value(leaf):
         raise TypeError(f"device_put takes arrays and numbers, got {leaf!r} of type {type(leaf).__name__}")
     if isinstance(leaf, Tracer) and not leaf._trace.alive:
@@ -67,7 +67,7 @@ def _put(leaf: Value, device: Any) -> Array:
     )
 
 
-def _say_copy(leaf: Value, device: Any) -> None:
+def _say_copy(leaf: Value, device: object) -> None:
     if not isinstance(leaf, Array):
         transfers.copied(transfers.HOST_TO_DEVICE, get_aval(leaf), device, explicit=True)
     elif isinstance(device, Device | Sharding) and not isinstance(leaf, Tracer):

@@ -30,7 +30,7 @@ class Target:
 
     __slots__ = ("device",)
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: object) -> None:
         self.device = device
 
     def __eq__(self, other: object) -> bool:
@@ -62,14 +62,14 @@ def device_put_p(x: ShapedArray, *, target: Target) -> ShapedArray:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def stated(out_sharding: Any, what: str) -> Sharding | None:
+def stated(out_sharding: object, what: str) -> Sharding | None:
     """The sharding that `out_sharding` means; None where it says nothing, as that of a type without a sharding does."""
     if out_sharding is None or getattr(out_sharding, "is_unspecified", False):
         return None
     return as_sharding(out_sharding, what)
 
 
-def constrained(x: Array, out_sharding: Any) -> Array:
+def constrained(x: Array, out_sharding: object) -> Array:
     """`x`, sharded as `out_sharding` says: None (unconstrained), a sharding, or a partition spec.
 
     Raises TypeError for what is none of these, ValueError where `x` cannot be cut so.
@@ -81,7 +81,7 @@ def constrained(x: Array, out_sharding: Any) -> Array:
     return sharding.constrain(as_array(x) if get_aval(x).infer_types is None else x)
 
 
-def sharded_call(out_sharding: Any, function: Callable[..., Any], *args: Any, **options: object) -> Array:
+def sharded_call(out_sharding: object, function: Callable[..., Any], *args: object, **options: object) -> Array:
     """Call a function, and constrain its result to `out_sharding`.
 
     It gets operands without shardings in their types: between them and the result the compiler decides.
@@ -89,7 +89,7 @@ def sharded_call(out_sharding: Any, function: Callable[..., Any], *args: Any, **
     return constrained(function(*[with_plain_type(arg) for arg in args], **options), out_sharding)
 
 
-def with_plain_type(value: Any) -> Any:
+def with_plain_type(value: object) -> Any:
     """An operand, or a list of them, without the sharding in its type; anything else as it is."""
     if isinstance(value, (list, tuple)):
         return type(value)([with_plain_type(item) for item in value])
@@ -103,14 +103,14 @@ def takes_out_sharding(function: Function) -> Function:
     """Decorator that gives a function that makes a new array the keyword argument `out_sharding`."""
 
     @functools.wraps(function)
-    def made(*args: Any, out_sharding: ShardingLike = None, **options: object) -> Array:
+    def made(*args: object, out_sharding: ShardingLike = None, **options: object) -> Array:
         found = function(*args, **options)
         return found if out_sharding is None else constrained(found, out_sharding)
 
     return cast(Function, made)
 
 
-def place_of(name: str, device: Any, out_sharding: Any) -> Device | Sharding | None:
+def place_of(name: str, device: Any, out_sharding: object) -> Device | Sharding | None:
     """Where a new array is placed: one of the two arguments, or None. Raises ValueError where both are given."""
     if out_sharding is None:
         return device

@@ -36,7 +36,7 @@ def _reduce(
         # One initial value for each example: no single reduction has that, but the tree has.
         decompose: Any = p.reduce_p.decompose
 
-        def tree(*values: Any) -> Any:
+        def tree(*values: object) -> Any:
             return decompose(*values, jaxpr=jaxpr, dimensions=dimensions)
 
         outs, out_dims = batch_flat(tree, args, dims, axis_info)

@@ -98,7 +98,7 @@ def nothing_added(dtype: DType) -> Value:
 
 
 def _running(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def decompose(operand: Any, *, axis: int, reverse: bool) -> Any:
+    def decompose(operand: object, *, axis: int, reverse: bool) -> Any:
         return associative_scan(lambda xs, ys: (operation(xs[0], ys[0]),), (operand,), axis, reverse)[0]
 
     return decompose

@@ -178,7 +178,7 @@ _OF_NUMBERS = (p.reduce_sum_p, p.reduce_prod_p)
 _OF_BITS = (p.reduce_and_p, p.reduce_or_p, p.reduce_xor_p)
 
 
-def _simple_reduction(computation: Any, initial: Sequence[Value]) -> Any:
+def _simple_reduction(computation: object, initial: Sequence[Value]) -> Any:
     """The primitive that reduces by `computation` from `initial`, or None where no single one does."""
     if len(initial) != 1:
         return None

@@ -122,7 +122,7 @@ def approx_max_k(
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """The greatest elements along a dimension, of which some may be missed where that is faster.
 
     CPUs and GPUs miss none.
@@ -196,8 +196,8 @@ def approx_min_k(
 
 
 def _approximate(
-    what: tuple[str, bool], operand: ArrayLike, k: Any, dimension: int, recall: Any, input_size: Any, aggregate: bool
-) -> tuple[Any, Any]:
+    what: tuple[str, bool], operand: ArrayLike, k: Any, dimension: int, recall: object, input_size: Any, aggregate: bool
+) -> tuple[Array, Array]:
     name, is_max_k = what
     made = operand if isinstance(operand, Array) else as_lax_operand(name, operand, "operand")
     shape = made.aval.shape

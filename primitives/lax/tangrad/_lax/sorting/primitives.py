@@ -215,7 +215,7 @@ def result_size(size: Any, rank: int, k: int, recall_target: float, input_size: 
     return tile * -(-tiles // (1 << halvings))
 
 
-def exactly(operand: Value, *, axis: int, is_max_k: bool, results: Any, **_: object) -> tuple[Any, Any]:
+def exactly(operand: Value, *, axis: int, is_max_k: bool, results: object, **_: object) -> tuple[Any, Any]:
     """All of them, without loss, in order."""
     if is_max_k:
         return top_k_p.bind(operand, k=results, axis=axis)
@@ -226,7 +226,7 @@ def exactly(operand: Value, *, axis: int, is_max_k: bool, results: Any, **_: obj
 @sorting.primitive(name="approx_top_k", multiple_results=True, weak_type="never", decompose=exactly)
 def approx_top_k_p(
     operand: ShapedArray, *, k: int, axis: int, recall_target: float, is_max_k: bool, results: Any
-) -> tuple[Any, Any]:
+) -> tuple[ShapedArray, ShapedArray]:
     """The `k` greatest elements along `axis` (the least, without `is_max_k`), and their positions.
 
     A backend may miss some, as long as it finds a part of `recall_target`; where `results` is not `k` it gives so many

@@ -30,17 +30,17 @@ _BIG = 2.0**52
 _TINY = 1e-300
 
 
-def igamma(m: Any, a: Any, x: Any) -> Any:
+def igamma(m: object, a: object, x: object) -> Any:
     """P(a, x)."""
     return _by_size(m, a, x, at_zero=0.0, at_infinity=1.0, of_zero=1.0, moderate=_p_moderate, large=_p_large)
 
 
-def igammac(m: Any, a: Any, x: Any) -> Any:
+def igammac(m: object, a: object, x: object) -> Any:
     """Q(a, x) = 1 - P(a, x)."""
     return _by_size(m, a, x, at_zero=1.0, at_infinity=0.0, of_zero=0.0, moderate=_q_moderate, large=_q_large)
 
 
-def igamma_grad_a(m: Any, a: Any, x: Any) -> Any:
+def igamma_grad_a(m: object, a: object, x: object) -> Any:
     """The derivative of P(a, x) with respect to a."""
     return _by_size(
         m,
@@ -55,7 +55,7 @@ def igamma_grad_a(m: Any, a: Any, x: Any) -> Any:
     )
 
 
-def gamma_sample_gradient(m: Any, a: Any, x: Any) -> Any:
+def gamma_sample_gradient(m: object, a: object, x: object) -> Any:
     """-(∂P/∂a) / (∂P/∂x), from the slopes alone: the common factor would underflow."""
     return _by_size(
         m,
@@ -103,7 +103,7 @@ def _by_method(m: Any, a: Any, x: Any, series: Any, fraction: Any) -> Any:
     )
 
 
-def _part(m: Any, a: Any, x: Any) -> Any:
+def _part(m: object, a: object, x: object) -> Any:
     """P below x = a + 1, Q above."""
     return _power(m, a, x) * _by_method(m, a, x, _series, lambda m, a, x: a * _fraction(m, a, x))
 
@@ -188,7 +188,7 @@ def _series(m: Any, a: Any, x: Any) -> Any:
 def _series_with_slope(m: Any, a: Any, x: Any) -> tuple[Any, Any]:
     """The same, and its derivative with respect to a."""
 
-    def step(n: Any, a: Any, x: Any, term: Any, total: Any, slope: Any, total_slope: Any) -> Any:
+    def step(n: Any, a: Any, x: object, term: Any, total: Any, slope: Any, total_slope: Any) -> Any:
         factor = 1 / (a + n)
         slope = (slope - term * factor) * (x * factor)
         term = term * (x * factor)
@@ -289,7 +289,7 @@ def _near(m: Any, eta: Any) -> Any:
     return m.minimum(m.maximum(eta, m.like(eta, -1.0)), m.like(eta, 1.0))
 
 
-def _large_density(m: Any, a: Any, x: Any) -> Any:
+def _large_density(m: Any, a: Any, x: object) -> Any:
     _, eta = _eta(m, a, x)
     return m.exp(-0.5 * a * eta * eta) / m.sqrt(2 * math.pi * a)
 
@@ -300,17 +300,17 @@ def _large_correction(m: Any, a: Any, eta: Any) -> Any:
     return m.exp(-0.5 * a * eta * eta) / m.sqrt(2 * math.pi * a) * terms
 
 
-def _p_large(m: Any, a: Any, x: Any) -> Any:
+def _p_large(m: Any, a: Any, x: object) -> Any:
     _, eta = _eta(m, a, x)
     return 0.5 * m.erfc(-eta * m.sqrt(0.5 * a)) - _large_correction(m, a, eta)
 
 
-def _q_large(m: Any, a: Any, x: Any) -> Any:
+def _q_large(m: Any, a: Any, x: object) -> Any:
     _, eta = _eta(m, a, x)
     return 0.5 * m.erfc(eta * m.sqrt(0.5 * a)) + _large_correction(m, a, eta)
 
 
-def _large_slope(m: Any, a: Any, x: Any) -> Any:
+def _large_slope(m: Any, a: Any, x: object) -> Any:
     """The derivative of P with respect to a, without the factor `_large_density`; dη/da = -μ / (a η)."""
     mu, eta = _eta(m, a, x)
     near = _near(m, eta)
@@ -360,7 +360,7 @@ def betainc(m: Any, a: Any, b: Any, x: Any) -> Any:
     )
 
 
-def _beta_fraction(m: Any, a: Any, b: Any, x: Any, y: Any, log_x: Any, log_y: Any) -> Any:
+def _beta_fraction(m: Any, a: Any, b: Any, x: Any, y: object, log_x: object, log_y: object) -> Any:
     """x^a y^b / (a B(a, b)) times the continued fraction, by the modified method of Lentz; y = 1 - x."""
 
     def away_from_zero(value: Any) -> Any:
@@ -382,11 +382,11 @@ def _beta_fraction(m: Any, a: Any, b: Any, x: Any, y: Any, log_x: Any, log_y: An
     return _beta_power(m, a, b, x, y, log_x, log_y) * value
 
 
-def _beta_power(m: Any, a: Any, b: Any, x: Any, y: Any, log_x: Any, log_y: Any) -> Any:
+def _beta_power(m: Any, a: Any, b: Any, x: object, y: object, log_x: Any, log_y: Any) -> Any:
     """x^a y^b / (a B(a, b))."""
     large = m.minimum(a, b) >= STIRLING_FROM
 
-    def direct(a: Any, b: Any, x: Any, y: Any, log_x: Any, log_y: Any) -> Any:
+    def direct(a: Any, b: Any, x: object, y: object, log_x: Any, log_y: Any) -> Any:
         return m.exp(a * log_x + b * log_y - _log_beta(m, a, b)) / a
 
     return m.piecewise(

@@ -228,7 +228,7 @@ def _far_slope(size: Value, coefficients: tuple[float, ...]) -> Array:
     return mul(scale, _polynomial(inverse, coefficients[::-1]))
 
 
-def _split(x: Value) -> tuple[Any, Any, Any]:
+def _split(x: Value) -> tuple[Array, Array, Array]:
     """Where |x| is large, |x| there, and x elsewhere, with safe numbers in their places."""
     size = e.abs_p.bind(x)
     large = e.gt_p.bind(size, number(_FAR, size))

@@ -99,7 +99,9 @@ def _(
 
 
 @mask.rule(reshape_p)
-def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, new_sizes: Any, dimensions: Any) -> Value:
+def _(
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, new_sizes: object, dimensions: object
+) -> Value:
     (x,), (shape,) = args, shapes
     if dimensions is not None:
         x, shape = transpose_p.bind(x, permutation=dimensions), tuple([shape[d] for d in dimensions])
@@ -182,8 +184,8 @@ def _(
     shapes: Sequence[Dimensions],
     *,
     sizes: Sizes,
-    start_indices: Any,
-    limit_indices: Any,
+    start_indices: object,
+    limit_indices: object,
     strides: tuple[int, ...] | None,
 ) -> Value:
     (x,), (shape,) = args, shapes
@@ -207,7 +209,7 @@ def _sliced(x: Value, shape: Dimensions, starts: Any, limits: Any, steps: tuple[
 
 @mask.rule(split_p)
 def _(
-    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, axis: int, **params: Any
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, axis: int, **params: object
 ) -> Sequence[Value]:
     (x,), (shape,) = args, shapes
     parts, start = [], 0
@@ -219,7 +221,7 @@ def _(
     return tuple(parts)
 
 
-def _start(index: Value, size: Any, window: Any, sizes: Sizes) -> Array:
+def _start(index: Value, size: object, window: object, sizes: Sizes) -> Array:
     """The position of a window, moved into what counts."""
     last = sub_p.bind(number(sizes.logical(size)), number(sizes.logical(window)))
     index = index if index.aval.dtype == INT32 else _as_int32(index)
@@ -235,7 +237,7 @@ def _as_int32(index: Value) -> Array:
 
 
 @mask.rule(dynamic_slice_p)
-def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, slice_sizes: Any) -> Value:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, slice_sizes: object) -> Value:
     (x, *starts), shape = args, shapes[0]
     moving = [axis for axis, size in enumerate(shape) if is_symbolic(size)]
     for axis in moving:

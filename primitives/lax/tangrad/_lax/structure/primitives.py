@@ -110,7 +110,7 @@ def rev_p(operand: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
 # --- parts ---------------------------------------------------------------------------------------------------------
 
 
-def _part_from(operand: Value, *starts: Value, axes: tuple[int, ...], sizes: tuple[int, ...], strides: Any) -> Array:
+def _part_from(operand: Value, *starts: Value, axes: tuple[int, ...], sizes: tuple[int, ...], strides: object) -> Array:
     """The part of these sizes along some axes, whole along the others, from starts that are operands."""
     places: list[Any] = [literal(0, starts[0].aval.dtype)] * operand.aval.ndim
     extents = list(operand.aval.shape)
@@ -137,7 +137,7 @@ _part_from_p = Primitive("slice_from", _type_of_part, family="structure", weak_t
 
 
 def _slice_by_operands(
-    operand: ShapedArray, *, start_indices: Dimensions, limit_indices: Dimensions, strides: Any
+    operand: ShapedArray, *, start_indices: Dimensions, limit_indices: Dimensions, strides: object
 ) -> Any:
     """Where a slice starts is a number that programs need not be compiled for."""
     return _slice_form(operand.shape, tuple(start_indices), tuple(limit_indices), strides)
@@ -161,7 +161,7 @@ def _slice_form(
 
 
 @lru_cache(1024)
-def _part_params(axes: tuple[int, ...], sizes: tuple[int, ...], strides: Any) -> FixedParams:
+def _part_params(axes: tuple[int, ...], sizes: tuple[int, ...], strides: object) -> FixedParams:
     return FixedParams(axes=axes, sizes=sizes, strides=strides)
 
 
@@ -190,7 +190,7 @@ def strided_size(extent: int, stride: int) -> int:
     return extent if stride == 1 else (extent + stride - 1) // stride
 
 
-def _split(operand: Value, *, sizes: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
+def _split(operand: Value, *, sizes: tuple[Any, ...], axis: int) -> tuple[Value, ...]:
     """One slice after the other."""
     starts, limits = [0] * len(operand.aval.shape), list(operand.aval.shape)
     parts = []

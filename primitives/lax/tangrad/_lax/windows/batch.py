@@ -129,7 +129,7 @@ def _reduce_window(
         # One initial value for each example: no single reduction has that, but its decomposition does.
         decompose: Any = p.reduce_window_p.decompose
 
-        def decomposed(*values: Any) -> Any:
+        def decomposed(*values: object) -> Any:
             return decompose(*values, **params)
 
         outs, out_dims = batch_flat(decomposed, args, dims, axis_info)

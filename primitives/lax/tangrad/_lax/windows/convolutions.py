@@ -198,7 +198,7 @@ def conv_transpose(
     strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
     rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
+    dimension_numbers: object = None,
     transpose_kernel: bool = False,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
@@ -280,7 +280,7 @@ def integers(name: str, values: Sequence[int], argument: str) -> tuple[int, ...]
     return tuple([value if is_symbolic(value) else check_int(name, value, argument) for value in values])
 
 
-def pairs(name: str, padding: Any) -> tuple[tuple[Any, Any], ...]:
+def pairs(name: str, padding: Any) -> tuple[tuple[int, int], ...]:
     """Explicit padding as a tuple of pairs of integers. Raises TypeError for anything else."""
     try:
         found: Any = tuple([integers(name, pair, "padding") for pair in padding])
@@ -304,7 +304,7 @@ def conv_general_dilated_patches(
     padding: Any,
     lhs_dilation: Sequence[int] | None = None,
     rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
+    dimension_numbers: object = None,
     precision: str | Precision | None = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
@@ -369,11 +369,11 @@ def conv_general_dilated_local(
     lhs: ArrayLike,
     rhs: ArrayLike,
     window_strides: Sequence[int],
-    padding: Any,
+    padding: object,
     filter_shape: Sequence[int],
     lhs_dilation: Sequence[int] | None = None,
     rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
+    dimension_numbers: object = None,
     precision: PrecisionLike = None,
 ) -> Array:
     """A convolution with another kernel at each place: a locally connected layer.

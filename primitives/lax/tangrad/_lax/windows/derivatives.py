@@ -271,7 +271,7 @@ def _select_and_gather_add(
     return out, None
 
 
-def unselected(dtype: np.dtype, select_prim: Any) -> Value:
+def unselected(dtype: np.dtype, select_prim: object) -> Value:
     """A number that is selected only where there is no other."""
     return literal((least if select_prim is ge_p else greatest)(dtype), dtype)
 

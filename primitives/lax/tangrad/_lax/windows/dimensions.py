@@ -46,7 +46,7 @@ _LETTERS = (("N", "C"), ("O", "I"), ("N", "C"))
 
 
 def conv_dimension_numbers(
-    lhs_shape: Sequence[Any], rhs_shape: Sequence[Any], dimension_numbers: Any
+    lhs_shape: Sequence[object], rhs_shape: Sequence[object], dimension_numbers: Any
 ) -> ConvDimensionNumbers:
     """The dimension numbers of a convolution as integers.
 
@@ -374,7 +374,7 @@ def unpermuted(sizes: Sequence[int], spec: Sequence[int]) -> tuple[int, ...]:
 # --- padding -------------------------------------------------------------------------------------------------------
 
 
-def transposed_pads(window: int, stride: int, padding: Any) -> tuple[int, int]:
+def transposed_pads(window: int, stride: int, padding: object) -> tuple[int, int]:
     """How to pad the dilated input of a transposed convolution, given the padding of the one that it transposes."""
     if padding == "VALID":
         total, low = window + stride - 2 + at_least_zero(window - stride), window - 1

@@ -139,8 +139,8 @@ def conv_general_dilated_p(
     dimension_numbers: ConvDimensionNumbers,
     feature_group_count: int,
     batch_group_count: int,
-    precision: Any,
-    preferred_element_type: Any,
+    precision: object,
+    preferred_element_type: object,
 ) -> ShapedArray:
     """The products of a kernel with each window of an input, summed over the window and the input's features.
 
@@ -170,7 +170,7 @@ def conv_general_dilated_p(
     return ShapedArray(unpermuted(out, out_spec), _result_dtype(lhs.dtype, preferred_element_type))
 
 
-def _check_spatial(name: str, value: Sequence[Any], count: int, argument: str) -> None:
+def _check_spatial(name: str, value: Sequence[object], count: int, argument: str) -> None:
     if len(value) != count:
         raise ValueError(
             f"{name}: {argument} must have an entry for each of {count} spatial dimensions, got {tuple(value)}"

@@ -59,7 +59,7 @@ def reduce_window(
     computation: Callable[[Any, Any], Any],
     window_dimensions: Sequence[int],
     window_strides: Sequence[int] | None = None,
-    padding: Any = "VALID",
+    padding: object = "VALID",
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> PyTree:
@@ -120,10 +120,10 @@ def _initial(value: float, operand: Value, position: int) -> Value:
 
 
 def _parameters(
-    shape: Sequence[Any],
+    shape: Sequence[object],
     window: Any,
     strides: Any,
-    padding: Any,
+    padding: object,
     base_dilation: Any,
     window_dilation: Any,
 ) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def _parameters(
     }
 
 
-def _simple_reduction(computation: Any, initial: Sequence[Value]) -> Primitive | None:
+def _simple_reduction(computation: object, initial: Sequence[Value]) -> Primitive | None:
     """The primitive that reduces by `computation` from `initial`, or None where no single one does."""
     try:
         found = _SIMPLE.get(without_boundary(computation))

@@ -410,7 +410,7 @@ def multinomial(
     return lax.convert_element_type(tnp.moveaxis(counts, 0, -1), kind)
 
 
-def _inexact_pair(n: Any, p: Any) -> tuple[Value, Value]:
+def _inexact_pair(n: object, p: object) -> tuple[Value, Value]:
     first, second = as_operand(n), as_operand(p)
     dtype = dtypes.to_inexact_dtype(dtypes.result_type(first, second))
     return converted(first, dtype), converted(second, dtype)

@@ -50,7 +50,7 @@ def _normal(stream: Stream, *, shape: Dimensions, dtype: np.dtype) -> Array:
     return lax.mul(np.array(np.sqrt(2), dtype)[()], erf_inv(unit))
 
 
-def _complex_normal(stream: Stream, shape: Any, dtype: np.dtype) -> Any:
+def _complex_normal(stream: Stream, shape: object, dtype: np.dtype) -> Any:
     """Real and imaginary part have half of the variance each."""
     real = dtypes.to_floating_dtype(dtype)
     parts = [
@@ -347,7 +347,7 @@ def _scaled_columns(vectors: Value, variances: Any) -> Any:
 _FACTORS: dict[str, Callable[[Any], Any]] = {"cholesky": cholesky, "svd": _factor_by_svd, "eigh": _factor_by_eigh}
 
 
-def _batch_shape(mean: tuple[Any, ...], cov: tuple[Any, ...]) -> tuple[Any, ...]:
+def _batch_shape(mean: tuple[object, ...], cov: tuple[object, ...]) -> tuple[Any, ...]:
     if not mean or cov[-2:] != (mean[-1], mean[-1]):
         raise ValueError(
             "random.multivariate_normal takes mean of shape (..., n) and cov of shape (..., n, n), "

@@ -126,7 +126,7 @@ def weibull_min(
     return power(sample, 1.0 / exponent) * _own(scale)
 
 
-def _own(value: Any) -> Any:
+def _own(value: object) -> Any:
     return value if isinstance(value, (int, float)) else as_operand(value)
 
 

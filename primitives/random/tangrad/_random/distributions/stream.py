@@ -42,7 +42,7 @@ def float_dtype(name: str, dtype: DTypeLike | None, accepted: Any = np.floating)
     return made
 
 
-def int_dtype(name: str, dtype: Any, error: type[Exception] = ValueError) -> DType:
+def int_dtype(name: str, dtype: object, error: type[Exception] = ValueError) -> DType:
     """The dtype of a sample: int32 (int64 with `enable_x64`) for None. Raises `error` for one that is no integer's."""
     made = dtypes.check_user_dtype_supported(int if dtype is None else dtype)
     if not dtypes.issubdtype(made, np.integer):
@@ -50,7 +50,7 @@ def int_dtype(name: str, dtype: Any, error: type[Exception] = ValueError) -> DTy
     return made
 
 
-def sample_shape(name: str, shape: Any, *parameters: Any) -> tuple[Any, ...]:
+def sample_shape(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
     """The shape of a sample; for None that of the parameters. Raises ValueError where parameters do not fit it."""
     shapes = [np.shape(value) if not hasattr(type(value), "aval") else value.aval.shape for value in parameters]
     if shape is None:
@@ -191,7 +191,9 @@ def draw(name: str, primitive: Primitive, key: Value, *operands: Value, **params
 # --- [0, 1) --------------------------------------------------------------------------------------------------------
 
 
-def draw_broadcast(name: str, primitive: Primitive, key: Value, shape: Any, dtype: Any, **parameters: Any) -> Array:
+def draw_broadcast(
+    name: str, primitive: Primitive, key: Value, shape: object, dtype: Any, **parameters: object
+) -> Array:
     """Floats of a distribution whose parameters broadcast to the shape of the result."""
     kind = float_dtype(name, dtype)
     sizes = sample_shape(name, shape, *parameters.values())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -123,7 +122,7 @@ def uniform(
     return random_between_p.bind(unit, low, high)
 
 
-def _is_number(value: Any, number: int) -> bool:
+def _is_number(value: object, number: int) -> bool:
     return type(value) in (int, float) and value == number
 
 

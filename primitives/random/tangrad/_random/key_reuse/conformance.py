@@ -40,7 +40,7 @@ def _check_positions(use: KeyUse, avals: Any, outs: Any) -> None:
         assert which is True or np.shape(which) == avals[operand].shape, f"a mask of another shape: {use}"
 
 
-def _check_places(sample: Any, operands: Any, result: int, operand: int, places: Any) -> None:
+def _check_places(sample: Any, operands: Any, result: int, operand: int, places: object) -> None:
     given = list(operands)
     given[operand] = as_operand(places_of(operands[operand].aval).astype(np.int32))
     outs = sample.primitive.bind(*given, **sample.params)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._random.key_reuse.uses import KeyRule, KeyUse, of_call
 from tangrad.core import ClosedJaxpr, RuleSet, find_primitive
 
@@ -11,5 +9,5 @@ key_reuse: RuleSet[KeyRule] = RuleSet("key_reuse", api=1)
 
 
 @key_reuse.rule(find_primitive("jit.jit"))
-def _(avals: Any, *, jaxpr: ClosedJaxpr, **_: object) -> KeyUse:
+def _(avals: object, *, jaxpr: ClosedJaxpr, **_: object) -> KeyUse:
     return of_call(avals, jaxpr)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._random.key_reuse.uses import SAME, KeyRule, KeyUse, of_call
 from tangrad.core import ClosedJaxpr, RuleSet, find_primitive
 
@@ -13,5 +11,5 @@ sharding.table({find_primitive("sharding.sharding_constraint"): SAME})
 
 
 @shard_map.rule(find_primitive("shard_map.shard_map"))
-def _(avals: Any, *, jaxpr: ClosedJaxpr, **_: object) -> KeyUse:
+def _(avals: object, *, jaxpr: ClosedJaxpr, **_: object) -> KeyUse:
     return of_call(avals, jaxpr)

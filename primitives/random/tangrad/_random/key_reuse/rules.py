@@ -44,7 +44,7 @@ of_random.table({primitive: _OWN.get(name, consumes) for name, primitive in rand
 def _moved(arranged: Callable[..., Any]) -> Callable[..., KeyUse]:
     """The result has keys of the first operand; `arranged(places, **params)` are their places, or a list of them."""
 
-    def rule(avals: Any, **params: Any) -> KeyUse:
+    def rule(avals: Any, **params: object) -> KeyUse:
         places = places_of(avals[0])
         if places is None:
             return KeyUse(moved={0: (0, None)})
@@ -78,7 +78,7 @@ def _split(places: Any, *, sizes: Any, axis: int, **_: object) -> Any:
     return np.split(places, np.cumsum(sizes)[:-1], axis)
 
 
-def _some(avals: Any, **_: object) -> KeyUse:
+def _some(avals: object, **_: object) -> KeyUse:
     """Some of the keys, those that an index says."""
     return KeyUse(some={0: 0})
 

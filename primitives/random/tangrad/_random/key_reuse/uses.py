@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from tangrad.core import (
 )
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.errors import KeyReuseError
+
+if TYPE_CHECKING:
+    from tangrad.core import Array
 
 Places = Any  # an array of integers: of each key of a result the place among the keys of an operand
 
@@ -96,11 +99,11 @@ class Keys:
         fits = which is not True and np.shape(which) == self.places.shape
         return self.places[which] if fits else self.places
 
-    def were_used(self, which: Any = True) -> bool:
+    def were_used(self, which: object = True) -> bool:
         """Whether one of these keys was used."""
         return bool(self.origin.used[self._at(which)].any())
 
-    def use(self, which: Any, by: str) -> None:
+    def use(self, which: object, by: str) -> None:
         """Note that these keys were used."""
         self.origin.by = self.origin.by or by
         self.origin.used[self._at(which)] = True
@@ -121,7 +124,7 @@ class Keys:
         return found
 
 
-def check(keys: Keys, which: Any, aval: ShapedArray, by: str) -> None:
+def check(keys: Keys, which: object, aval: ShapedArray, by: str) -> None:
     """Raise KeyReuseError if one of these keys was used before."""
     if keys.were_used(which):
         earlier = f" by {keys.origin.by}" if keys.origin.by else ""
@@ -182,7 +185,7 @@ class _Walk:
                 self._apply(eqn)
         return self._summary()
 
-    def _of(self, atom: Any) -> Keys | None:
+    def _of(self, atom: object) -> Keys | None:
         return None if type(atom) is Literal else self._keys.get(atom)
 
     def _apply(self, eqn: JaxprEqn) -> None:
@@ -273,8 +276,8 @@ def _by_decomposition(primitive: Primitive) -> Any:
     if decompose is None:
         return None
 
-    def rule(avals: Any, **params: Any) -> KeyUse:
-        def flat(*values: Any) -> Any:
+    def rule(avals: Any, **params: object) -> KeyUse:
+        def flat(*values: object) -> tuple[Array]:
             outs = decompose(*values, **params)
             return outs if primitive.multiple_results else (outs,)
 
@@ -297,7 +300,7 @@ key_checking = Transformation(
 )
 
 
-def of_branches(avals: Any, *, branches: tuple[ClosedJaxpr, ...], **_: object) -> KeyUse:
+def of_branches(avals: object, *, branches: tuple[ClosedJaxpr, ...], **_: object) -> KeyUse:
     """What some branch uses is used; what all of them make, or hand on, is new, or handed on."""
     uses = [of_call(avals, branch, first=1) for branch in branches]
     consumed: dict[int, Any] = {}
@@ -324,7 +327,7 @@ def _agree(one: tuple[int, Any], other: tuple[int, Any] | None) -> bool:
     return other is not None and one[0] == other[0] and np.array_equal(one[1], other[1])
 
 
-def of_scan(avals: Any, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: Any, **_: object) -> KeyUse:
+def of_scan(avals: Any, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: object, **_: object) -> KeyUse:
     """A scan uses the keys that its body uses, once for each element."""
     use = use_of_program(jaxpr)
     if not (type(length) is int and length < 2):
@@ -385,7 +388,7 @@ def _reused(loop: str, what: str) -> KeyReuseError:
 
 
 @api_boundary
-def check_key_reuse(fun: Callable[..., Any], /, *args: Any) -> None:
+def check_key_reuse(fun: Callable[..., Any], /, *args: object) -> None:
     """Raise KeyReuseError if a function uses a random key twice. It is traced, and not run.
 
     Args:
@@ -406,7 +409,7 @@ def check_key_reuse(fun: Callable[..., Any], /, *args: Any) -> None:
     leaves, structure = array_leaves(args, "check_key_reuse: argument args")
     avals = [get_aval(as_operand(leaf)) for leaf in leaves]
 
-    def flat(*values: Any) -> list[Any]:
+    def flat(*values: object) -> list[Any]:
         return returned_leaves(fun(*structure.unflatten(values)), "check_key_reuse: the function")[0]
 
     jaxpr, consts = trace_to_jaxpr(flat, avals, getattr(fun, "__name__", type(fun).__name__))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _seen: dict[int, tuple[Any, Keys]] = {}
 
 
-def _keys_of(value: Any) -> Keys | None:
+def _keys_of(value: object) -> Keys | None:
     """The keys of an array; of one that was never seen, unused keys. None for what has none."""
     if type(value) is Literal or not isinstance(value, Array) or isinstance(value, Tracer):
         return None
@@ -46,10 +46,10 @@ def _keys_of(value: Any) -> Keys | None:
     return keys
 
 
-def _remember(value: Any, keys: Keys) -> None:
+def _remember(value: object, keys: Keys) -> None:
     name = id(value)
 
-    def forget(reference: Any) -> None:
+    def forget(reference: object) -> None:
         if _seen.get(name, (None,))[0] is reference:
             _seen.pop(name, None)
 
@@ -71,7 +71,7 @@ def _is_watching() -> bool:
 
 def _followed(
     use: KeyUse, values: Sequence[Any], run: Callable[..., Any], by: str, chosen: Callable[..., Any] | None = None
-) -> Any:
+) -> tuple[Array]:
     """`run(values)`, a sequence of results, having checked the keys among them, and noting what is used and made.
 
     `chosen(operand, places)`: the results for the places of an operand's keys instead of these.
@@ -119,7 +119,7 @@ def _around_operations(compute: Callable[..., Any]) -> Callable[..., Any]:
         use = rule_table("key_reuse")[primitive](tuple([arg.aval for arg in args]), **params)
         several = primitive.multiple_results
 
-        def run(values: Sequence[Any]) -> Any:
+        def run(values: Sequence[object]) -> tuple[Array]:
             out = compute(primitive, tuple(values), params)
             return out if several else (out,)
 

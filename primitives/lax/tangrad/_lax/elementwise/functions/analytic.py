@@ -7,7 +7,6 @@ entry points, and the stub beside this file.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tangrad._lax.checks import Declaration, declarations
 from tangrad._lax.elementwise import primitives as p
@@ -31,7 +30,7 @@ def __getattr__(name: str) -> Callable[..., Array]:
 def _function(name: str, declared: Declaration) -> Callable[..., Array]:
     bind = declared.primitive.bind
 
-    def function(x: ArrayLike, *, accuracy: Any = None) -> Array:
+    def function(x: ArrayLike, *, accuracy: object = None) -> Array:
         if accuracy is not None:
             check_accuracy(name, accuracy)
         return bind(x if isinstance(x, Array) else operand(name, x))

@@ -55,7 +55,7 @@ def iota(dtype: DTypeLike, size: SupportsIndex) -> Array:
 
 
 def broadcasted_iota(
-    dtype: DTypeLike, shape: Sequence[Any], dimension: int, *, out_sharding: ShardingLike = None
+    dtype: DTypeLike, shape: Sequence[object], dimension: int, *, out_sharding: ShardingLike = None
 ) -> Array:
     """The numbers 0, 1, 2, … along one dimension, the same along the others.
 
@@ -85,7 +85,9 @@ def broadcasted_iota(
     return made if out_sharding is None else constrained(made, out_sharding)
 
 
-def full(shape: Sequence[Any], fill_value: ArrayLike, dtype: DTypeLike | None = None, *, sharding: Any = None) -> Array:
+def full(
+    shape: Sequence[object], fill_value: ArrayLike, dtype: DTypeLike | None = None, *, sharding: object = None
+) -> Array:
     """An array of one value.
 
     Args:
@@ -188,7 +190,7 @@ def zeros_like_array(x: Value) -> Array:
     return full_like(x, 0)
 
 
-def empty(shape: Sequence[Any], dtype: DTypeLike, *, out_sharding: ShardingLike = None) -> Array:
+def empty(shape: Sequence[object], dtype: DTypeLike, *, out_sharding: ShardingLike = None) -> Array:
     """An array whose contents do not matter; they are zeros.
 
     Args:
@@ -282,7 +284,7 @@ def dtype(x: Any) -> np.dtype[Any]:
     return operand("dtype", x).aval.dtype
 
 
-def shape_as_value(shape: Sequence[Any]) -> Array:
+def shape_as_value(shape: Sequence[object]) -> Array:
     """The sizes of a shape as a vector of int32; those of symbolic dimensions are computed when the program runs.
 
     Raises TypeError for sizes that are no integers.
@@ -403,7 +405,7 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[t
     return pad_p.bind(made, value, padding_config=_padding(padding_config))
 
 
-def _padding(config: Sequence[tuple[int, ...]]) -> tuple[tuple[Any, ...], ...]:
+def _padding(config: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
     try:
         return tuple(
             [tuple([p if is_symbolic(p) else check_int("pad", p, "padding_config") for p in item]) for item in config]
