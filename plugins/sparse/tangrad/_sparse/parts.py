@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from tangrad._sparse import algebra
 from tangrad.core import as_array, dtypes
 from tangrad.core.arguments import product
 from tangrad.extend.lax import dynamic_slice
-
-if TYPE_CHECKING:
-    from tangrad._sparse.bcoo import BCOO
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Parts of sparse arrays: slices, also from places that are traced, the reverse order, dimensions left out.
@@ -138,7 +135,7 @@ def indexed(mat: Any, index: Any) -> Any:
     return _with_new_axes(squeezed(out, gone) if gone else out, places)
 
 
-def _at_rows(mat: object, items: list[Any]) -> BCOO:
+def _at_rows(mat: object, items: list[Any]) -> Any:
     """The parts at arrays of places, as batches."""
     count = next(
         (place for place, one in enumerate(items) if one is None or one is Ellipsis or isinstance(one, slice)),

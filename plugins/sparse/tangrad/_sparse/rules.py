@@ -100,22 +100,22 @@ def _(x: Any, *, y: int) -> Any:
 
 
 @sparse.rule(p.add_p)
-def _(x: object, y: object) -> Any:
+def _(x: Any, y: Any) -> Any:
     return x + y
 
 
 @sparse.rule(p.sub_p)
-def _(x: object, y: object) -> Any:
+def _(x: Any, y: Any) -> Any:
     return x - y
 
 
 @sparse.rule(p.mul_p)
-def _(x: object, y: object) -> Any:
+def _(x: Any, y: Any) -> Any:
     return x * y
 
 
 @sparse.rule(p.div_p)
-def _(x: object, y: object) -> Any:
+def _(x: Any, y: Any) -> Any:
     if isinstance(y, JAXSparse):
         raise NotImplementedError("sparsify: division by a sparse array, whose zeros would give NaN or infinity")
     return x / y
@@ -144,7 +144,7 @@ sparse.not_applicable(
 
 
 @sparse.rule(reduce_sum_p)
-def _(x: object, *, axes: object) -> Any:
+def _(x: Any, *, axes: Any) -> Any:
     return total(x, axes)
 
 
@@ -155,38 +155,38 @@ of_values(sparse, p.copy_p, p.stop_gradient_p)
 
 
 @sparse.rule(p.broadcast_in_dim_p)
-def _(x: object, *, shape: object, broadcast_dimensions: object) -> Any:
+def _(x: Any, *, shape: Any, broadcast_dimensions: Any) -> Any:
     return x.to_bcoo().broadcast_in_dim(shape, broadcast_dimensions)
 
 
 @sparse.rule(p.reshape_p)
-def _(x: object, *, new_sizes: object, dimensions: object) -> Any:
+def _(x: Any, *, new_sizes: Any, dimensions: Any) -> Any:
     x = x.to_bcoo()
     return parts.reshaped(x if dimensions is None else x.transpose(dimensions), new_sizes)
 
 
 @sparse.rule(p.transpose_p)
-def _(x: object, *, permutation: object) -> Any:
+def _(x: Any, *, permutation: Any) -> Any:
     return x.transpose(permutation)
 
 
 @sparse.rule(p.squeeze_p)
-def _(x: object, *, dimensions: object) -> Any:
+def _(x: Any, *, dimensions: Any) -> Any:
     return parts.squeezed(x.to_bcoo(), dimensions)
 
 
 @sparse.rule(p.rev_p)
-def _(x: object, *, dimensions: object) -> Any:
+def _(x: Any, *, dimensions: Any) -> Any:
     return parts.reversed_along(x.to_bcoo(), dimensions)
 
 
 @sparse.rule(p.slice_p)
-def _(x: object, *, start_indices: object, limit_indices: object, strides: object) -> Any:
+def _(x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
     return parts.sliced(x.to_bcoo(), start_indices, limit_indices, strides or (1,) * x.ndim)
 
 
 @sparse.rule(p.dynamic_slice_p)
-def _(x: object, *starts: object, slice_sizes: object) -> Any:
+def _(x: Any, *starts: Any, slice_sizes: Any) -> Any:
     return parts.dynamically_sliced(x.to_bcoo(), starts, slice_sizes)
 
 
@@ -199,14 +199,12 @@ def _(*operands: object, dimension: int) -> Any:
 
 
 @sparse.rule(gather_p)
-def _(
-    operand: object, indices: object, *, dimension_numbers: object, slice_sizes: object, mode: object, **options: object
-) -> Any:
+def _(operand: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any, **options: Any) -> Any:
     numbers, lead = dimension_numbers, indices.aval.shape[:-1]
     _check(operand, indices, numbers, lead, mode)
     mat = operand.to_bcoo()
 
-    def part(starts: object) -> Any:
+    def part(starts: Any) -> Any:
         places = [0] * mat.ndim
         for position, axis in enumerate(numbers.start_index_map):
             places[axis] = starts[position]
@@ -235,7 +233,7 @@ def _check(operand: object, indices: object, numbers: Any, lead: tuple[int, ...]
 
 
 @sparse.rule(dot_general_p)
-def _(lhs: object, rhs: object, *, dimension_numbers: object, precision: object, preferred_element_type: object) -> Any:
+def _(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: Any, preferred_element_type: Any) -> Any:
     return product_of(lhs, rhs, dimension_numbers, preferred_element_type)
 
 
@@ -247,12 +245,12 @@ def _of_sparse(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
 
 
 @sparse.rule(cond_p)
-def _(index: object, *operands: object, branches: object) -> Any:
+def _(index: Any, *operands: Any, branches: Any) -> Any:
     return switch(index, [_of_sparse(branch) for branch in branches], *operands)
 
 
 @sparse.rule(while_p)
-def _(*args: object, cond_jaxpr: object, body_jaxpr: object, cond_nconsts: int, body_nconsts: int) -> Any:
+def _(*args: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Any:
     cond_consts, body_consts, carry = split_list(args, cond_nconsts, body_nconsts)
     condition, body = _of_sparse(cond_jaxpr), _of_sparse(body_jaxpr)
     return while_loop(
@@ -263,15 +261,13 @@ def _(*args: object, cond_jaxpr: object, body_jaxpr: object, cond_nconsts: int, 
 
 
 @sparse.rule(scan_p)
-def _(
-    *args: object, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: object, reverse: bool, unroll: int
-) -> Any:
+def _(*args: Any, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: Any, reverse: bool, unroll: int) -> Any:
     consts, carry, xs = split_list(args, num_consts, num_carry)
     if any([isinstance(x, JAXSparse) for x in xs]):
         raise NotImplementedError("sparsify: a scan over the slices of a sparse array; scan over `sparse.todense(x)`")
     body = _of_sparse(jaxpr)
 
-    def iteration(values: object, rows: object) -> Any:
+    def iteration(values: Any, rows: Any) -> Any:
         outs = body(*consts, *values, *rows)
         if any([isinstance(out, JAXSparse) for out in outs[num_carry:]]):
             raise NotImplementedError("sparsify: a scan that stacks sparse arrays; return `sparse.todense(x)` from it")
@@ -285,17 +281,17 @@ def _(
 
 
 @sparse.rule(add_any_p)
-def _(x: object, y: object) -> Any:
+def _(x: Any, y: Any) -> Any:
     return x + y
 
 
 @sparse.rule(sum_trailing_p)
-def _(x: object, *, count: int) -> Any:
+def _(x: Any, *, count: int) -> Any:
     return total(x, range(x.ndim - count, x.ndim))
 
 
 @sparse.rule(append_dims_p)
-def _(x: object, *, sizes: object) -> Any:
+def _(x: Any, *, sizes: Any) -> Any:
     return x.to_bcoo().broadcast_in_dim((*x.shape, *sizes), tuple(range(x.ndim)))
 
 

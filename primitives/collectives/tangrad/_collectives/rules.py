@@ -19,7 +19,7 @@ def _(params: Params, subst: Any) -> Any:
 
 
 @axis_subst.rule(p.psum_to_p, p.psum_back_p)
-def _(params: Params, subst: object) -> Any:
+def _(params: Params, subst: Any) -> Any:
     return {"axes": renamed_axes(params["axes"], subst, "a sum of cotangents")}
 
 
@@ -34,7 +34,7 @@ def _(params: Params, subst: object) -> Any:
 
 
 @axis_subst.rule(p.all_gather_p, p.reduce_scatter_p, p.all_to_all_p, p.ppermute_p, p.pbroadcast_p, p.axis_index_p)
-def _(params: Params, subst: object) -> Any:
+def _(params: Params, subst: Any) -> Any:
     return {**params, "axis_name": renamed_axes(params["axis_name"], subst, "a collective")}
 
 
@@ -43,23 +43,23 @@ replication = RuleSet("replication", api=1)
 
 
 @replication.rule(p.psum_p, p.pmax_p, p.pmin_p)
-def _(varying: object, params: Params) -> Any:
+def _(varying: Any, params: Params) -> Any:
     if params["axis_index_groups"] is not None:  # each group has a value of its own
         return varying[0] | frozenset(names_among(params["axes"]))
     return varying[0] - frozenset(names_among(params["axes"]))
 
 
 @replication.rule(p.all_gather_p)
-def _(varying: object, params: Params) -> Any:
+def _(varying: Any, params: Params) -> Any:
     names = frozenset(as_tuple(params["axis_name"]))
     return varying[0] | names if params["axis_index_groups"] is not None else varying[0] - names
 
 
 @replication.rule(p.pvary_p)
-def _(varying: object, params: Params) -> Any:
+def _(varying: Any, params: Params) -> Any:
     return varying[0] | frozenset([name for name, _ in params["axes"]])
 
 
 @replication.rule(p.pbroadcast_p)
-def _(varying: object, params: Params) -> Any:
+def _(varying: Any, params: Params) -> Any:
     return varying[0] - frozenset(as_tuple(params["axis_name"]))

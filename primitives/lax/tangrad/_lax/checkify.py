@@ -139,7 +139,7 @@ of_indexing = RuleSet("checkify", api=1)
 
 
 @of_indexing.rule(gather_p)
-def _(args: Values, *, checks: Checks, dimension_numbers: object, slice_sizes: Dimensions, **params: object) -> Value:
+def _(args: Values, *, checks: Checks, dimension_numbers: Any, slice_sizes: Dimensions, **params: Any) -> Value:
     operand, indices = args
     check_indices(checks, operand.aval.shape, slice_sizes, dimension_numbers.start_index_map, indices)
     return gather_p.bind(*args, dimension_numbers=dimension_numbers, slice_sizes=slice_sizes, **params)

@@ -28,8 +28,8 @@ def _(
     shapes: Sequence[Dimensions],
     *,
     sizes: Sizes,
-    ragged_dot_dimension_numbers: object,
-    **params: object,
+    ragged_dot_dimension_numbers: Any,
+    **params: Any,
 ) -> Value:
     # Groups that do not count have no rows.
     operands = [sizes.fill(x, shape, 0) for x, shape in zip(args, shapes)]

@@ -165,7 +165,7 @@ def _(
 @jvp.rule(scan_p)
 @symbolic_zeros
 def _(
-    primals: Values, tangents: tuple[Value | Zero, ...], **params: object
+    primals: Values, tangents: tuple[Value | Zero, ...], **params: Any
 ) -> tuple[Sequence[Value], Sequence[Value | Zero]]:
     nonzero = _nonzero(tangents)
     num_consts, num_carry = params["num_consts"], params["num_carry"]
@@ -305,7 +305,7 @@ def _linear_while(params: Params, primals: Sequence[Value], active: Flags) -> tu
 
 
 @linearize.rule(scan_p)
-def _(primals: Values, active: tuple[bool, ...], **params: object) -> Linearized:
+def _(primals: Values, active: tuple[bool, ...], **params: Any) -> Linearized:
     others = tuple([(name, value) for name, value in params.items() if name != "jaxpr"])
     halves = _halves.get(params["jaxpr"], ("scan", tuple(active), others), lambda: _ScanHalves(params, tuple(active)))
     num_consts, num_carry = params["num_consts"], params["num_carry"]

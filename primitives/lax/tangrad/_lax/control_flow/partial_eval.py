@@ -139,7 +139,7 @@ def _known_while(args: Any, params: Params, of_cond: Flags, of_body: Flags, carr
 
 
 @partial_eval.rule(scan_p)
-def _(known: tuple[bool, ...], args: Values, **params: object) -> Any:
+def _(known: tuple[bool, ...], args: Values, **params: Any) -> Any:
     if is_marked_linear(params["jaxpr"]):
         return None
     others = tuple([(name, value) for name, value in params.items() if name != "jaxpr"])

@@ -57,7 +57,7 @@ def _places_of_while(count: int, params: Params) -> Places:
 
 @replication.rule(while_p)
 @places(_places_of_while)
-def _(varying: object, params: Params) -> Any:
+def _(varying: Any, params: Params) -> Any:
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     for_cond, for_body, carry = list(varying[:first]), list(varying[first:second]), list(varying[second:])
 

@@ -7,6 +7,7 @@ cotangents of the carry, and sums of those of what the body closed over.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad._lax.control_flow.residuals import of_one_type, with_zeros
@@ -100,7 +101,7 @@ def _(cotangents: object, *args: Value | Linear, **params: object) -> tuple[Valu
 
 @transpose.rule(scan_p)
 @symbolic_zeros
-def _(cotangents: tuple[Value | Zero, ...], *args: Value | Linear, **params: object) -> tuple[Value | None, ...]:
+def _(cotangents: tuple[Value | Zero, ...], *args: Value | Linear, **params: Any) -> tuple[Value | None, ...]:
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     consts, init, xs = split_list(args, num_consts, num_carry)
     linear = (tuple(map(is_linear, consts)), tuple(map(is_linear, xs)))

@@ -84,7 +84,7 @@ def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, k: i
 
 @mask.rule(approx_top_k_p)
 def _(
-    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, axis: int, is_max_k: bool, **params: object
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, axis: int, is_max_k: bool, **params: Any
 ) -> Sequence[Value]:
     (x,), (shape,) = args, shapes
     beyond = least(x.aval.dtype) if is_max_k else greatest(x.aval.dtype)

@@ -99,9 +99,7 @@ def _(
 
 
 @mask.rule(reshape_p)
-def _(
-    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, new_sizes: object, dimensions: object
-) -> Value:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, new_sizes: Any, dimensions: Any) -> Value:
     (x,), (shape,) = args, shapes
     if dimensions is not None:
         x, shape = transpose_p.bind(x, permutation=dimensions), tuple([shape[d] for d in dimensions])
@@ -209,7 +207,7 @@ def _sliced(x: Value, shape: Dimensions, starts: Any, limits: Any, steps: tuple[
 
 @mask.rule(split_p)
 def _(
-    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, axis: int, **params: object
+    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, axis: int, **params: Any
 ) -> Sequence[Value]:
     (x,), (shape,) = args, shapes
     parts, start = [], 0
@@ -237,7 +235,7 @@ def _as_int32(index: Value) -> Array:
 
 
 @mask.rule(dynamic_slice_p)
-def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, slice_sizes: object) -> Value:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, slice_sizes: Any) -> Value:
     (x, *starts), shape = args, shapes[0]
     moving = [axis for axis, size in enumerate(shape) if is_symbolic(size)]
     for axis in moving:
