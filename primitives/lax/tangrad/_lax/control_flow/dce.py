@@ -59,7 +59,7 @@ def _(used_outputs: Any, equation: JaxprEqn) -> Any:
 
 
 @dce.rule(scan_p)
-def _(used_outputs: Any, equation: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn | None]:
+def _(used_outputs: Any, equation: JaxprEqn) -> Any:
     if _nothing_needed(used_outputs, equation):
         return [False] * len(equation.invars), None
     params = equation.params
@@ -83,7 +83,7 @@ def _(used_outputs: Any, equation: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn |
 
 
 @dce.rule(while_p)
-def _(used_outputs: Any, equation: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn | None]:
+def _(used_outputs: Any, equation: JaxprEqn) -> Any:
     if _nothing_needed(used_outputs, equation):
         return [False] * len(equation.invars), None
     params = equation.params
