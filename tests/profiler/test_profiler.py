@@ -157,3 +157,39 @@ def test_listeners_hear_events_of_their_kind(kind):
     monitoring.clear_event_listeners()
     getattr(monitoring, record)("/app/x", *arguments)
     assert len(seen) == 1
+
+
+def test_profiles_are_read_as_jaxlib_reads_them(xla, tmp_path):
+    double = tangrad.jit(lambda x: x + x)
+    with profiler.trace(tmp_path), profiler.TraceAnnotation("load", count=3, kind="rows"):
+        double(np.ones(3)).block_until_ready()
+    (file,) = tmp_path.glob("plugins/profile/*/*.xplane.pb")
+    ours = profiler.ProfileData.from_file(file)
+    theirs = pytest.importorskip("jaxlib._profile_data").ProfileData.from_file(str(file))
+    assert list(map(described, ours.planes)) == list(map(described, theirs.planes))
+    host = profiler.ProfileData.from_serialized_xspace(file.read_bytes()).find_plane_with_name("/host:CPU")
+    (load,) = [event for line in host.lines for event in line.events if event.name == "load"]
+    assert dict(load.stats)["count"] == 3 and dict(load.stats)["kind"] == "rows"
+    assert load.end_ns == load.start_ns + load.duration_ns and load.duration_ns > 0
+    assert ours.find_plane_with_name("/moon") is None
+
+
+def described(plane):
+    events = [
+        [(event.name, event.start_ns, event.duration_ns, as_texts(event.stats)) for event in line.events]
+        for line in plane.lines
+    ]
+    return plane.name, as_texts(plane.stats), [line.name for line in plane.lines], events
+
+
+def as_texts(stats):
+    """Statistics by name: jaxlib makes texts of bytes."""
+    return {name: value.decode() if isinstance(value, bytes) else value for name, value in stats}
+
+
+@pytest.mark.parametrize("data", [b"\x0a\x7f\x00", b"\x0f", b"\xff" * 12, b"\x0a\x02\x12\x05", b"\x08\x01\x0a"])
+def test_what_is_no_profile_is_refused(data):
+    with pytest.raises(ValueError, match="bytes are no profile"):
+        profiler.ProfileData(data)
+    with pytest.raises(TypeError, match="expected the bytes of a profile"):
+        profiler.ProfileData("text")

@@ -12,7 +12,7 @@ from tangrad._profiler.roofline.results import RooflineResult
 from tangrad.core import Primitive, RuleSet, copy_identity, dce_jaxpr, register
 from tangrad.typing import PyTree
 
-# Whoever has a mesh has what divides functions over it; nothing else here needs tangrad-sharding.
+# Where there is a mesh, tangrad-sharding is installed, which divides functions over it; nothing else here needs it.
 SHARDED = "shard_map"
 
 
