@@ -515,3 +515,32 @@ def test_kernels_of_packages_import_and_run(backend):
     assert out.startswith(
         "[1.0, 2.0, 3.0, 4.0]\npallas.tpu.make_async_copy: the interpreted form of Pallas has no copies"
     )
+
+
+def test_hints_to_compilers_have_the_names_of_jax():
+    run(
+        """
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax
+        from jax._src.custom_partitioning_sharding_rule import SdyShardingRule
+        from jax.experimental.compute_on import compute_on, compute_on2
+        from jax.experimental.custom_partitioning import custom_partitioning, custom_partitioning_p
+        from jax.experimental.layout import Layout, with_layout_constraint
+        from jax.experimental.roofline import roofline
+        from jax.experimental.xla_metadata import set_xla_metadata
+        from jax.profiler import ProfileData
+
+        on_host = compute_on2(jax.lax.sin, compute_type="device_host", out_memory_spaces="device")
+        assert compute_on2 is compute_on and on_host(0.0) == 0
+        with compute_on("device_host"), set_xla_metadata(group="first"):
+            assert jax.jit(jax.lax.cos)(0.0) == 1
+        jaxpr = jax.make_jaxpr(custom_partitioning(jax.lax.sin))(0.0)
+        assert jaxpr.eqns[0].primitive is custom_partitioning_p and SdyShardingRule
+        seen = []
+        jax.debug.inspect_array_sharding(jax.numpy.ones(3), callback=seen.append)
+        assert len(seen) == 1 and not list(ProfileData(b"").planes)
+        assert roofline(jax.lax.sin)(jax.numpy.ones(3))[1].unfused_flops == 3
+        assert with_layout_constraint(1.0, Layout((0,))) == 1 and jax.host_id() == 0 and jax.host_count() == 1
+        """
+    )

@@ -37,6 +37,10 @@ softmax_custom_jvp = override("jax_softmax_custom_jvp")
 thread_guard = override("jax_thread_guard")
 
 
+# By earlier names.
+host_id, host_count, host_ids = tangrad.process_index, tangrad.process_count, tangrad.process_indices
+
+
 def default_backend() -> str:
     """The platform of the devices that new arrays are made on: "cpu", "gpu" or "tpu".
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tangrad import tree
 from tangrad.sharding import Sharding
+from tangrad.typing import PyTree
 
 # jaxlib itself calls `make_single_device_sharding` of the module, with devices of its own: it is not here.
 
@@ -79,3 +81,17 @@ class Format:
 
     def __repr__(self) -> str:
         return f"Format(layout={self.layout!r}, sharding={self.sharding!r})"
+
+
+def with_layout_constraint(x: PyTree, layouts: PyTree) -> PyTree:
+    """The same tree: compilers choose layouts here.
+
+    Raises TypeError for what is no `Layout`.
+
+    >>> with_layout_constraint(1.0, Layout((0,)))
+    1.0
+    """
+    for layout in tree.leaves(layouts):
+        if not isinstance(layout, Layout):
+            raise TypeError(f"with_layout_constraint: layouts must be Layouts, got {layout!r}")
+    return x
