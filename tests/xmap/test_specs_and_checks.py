@@ -1,5 +1,7 @@
 """xmap's specs in every form, and what it refuses: each check an error of its own, naming what was passed."""
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as onp
@@ -339,3 +341,72 @@ def test_einsum_over_named_axes(subscripts: str, in_axes: Any, out_axes: Any, po
 def test_einsum_refuses(subscripts: str, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         xmap(lambda u: np.einsum(subscripts, u, u), in_axes={0: "i"}, out_axes={})(V)
+
+
+# --- What calls of one function have in common ----------------------------------------------------------------------
+
+
+def test_a_function_that_is_mapped_anew_is_not_traced_anew():
+    traced = []
+
+    def doubled(x):
+        traced.append(x.shape)
+        return x * 2
+
+    x = np.arange(6.0).reshape(2, 3)
+    for _ in range(3):
+        assert xmap(doubled, in_axes=["i", ...], out_axes=["i", ...])(x).shape == (2, 3)
+    assert traced == [(3,)]
+    xmap(doubled, in_axes={1: "i"}, out_axes={1: "i"})(x)
+    assert traced == [(3,), (2,)]  # in another way
+    xmap(doubled, in_axes=["i", ...], out_axes=["i", ...]).clear_cache()
+    xmap(doubled, in_axes=["i", ...], out_axes=["i", ...])(x)
+    assert traced == [(3,), (2,), (3,)]
+
+
+def test_what_is_kept_goes_with_the_function():
+    def made():
+        offset = np.ones(3)
+        function = lambda x: x + offset.sum()
+        xmap(function, in_axes=["i"], out_axes=["i"])(np.arange(2.0))
+        return weakref.ref(function)
+
+    function = made()
+    gc.collect()
+    assert function() is None
+
+
+def test_methods_and_objects_are_mapped_too():
+    class Scale:
+        def __init__(self, by):
+            self.by = by
+
+        def __call__(self, x):
+            return x * self.by
+
+        def method(self, x):
+            return x + self.by
+
+    x = np.arange(3.0)
+    for by in (2.0, 5.0):
+        scale = Scale(by)
+        assert xmap(scale, in_axes=["i"], out_axes=["i"])(x).tolist() == [0, by, 2 * by]
+        assert xmap(scale.method, in_axes=["i"], out_axes=["i"])(x).tolist() == [by, 1 + by, 2 + by]
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_a_list_of_specs_is_one_of_a_list_or_of_a_tuple(kind):
+    x = np.arange(2.0)
+    both = xmap(lambda x: kind([x, x + 1]), in_axes=["i"], out_axes=[["i"], ["i"]])(x)
+    assert type(both) is kind and both[1].tolist() == [1, 2]
+
+
+def test_classes_of_errors():
+    """Those that JAX has for them, beside ours."""
+    x = np.ones((2, 3))
+    with pytest.raises(tangrad.errors.JAXTypeError, match="both need the serial loop"), serial_loop("l", 2):
+        resources = {"i": "l", "j": "l"}
+        xmap(lambda x: x, in_axes=["i", "j"], out_axes=["i", "j"], axis_resources=resources)(np.ones((2, 2)))
+    for kind in (TypeError, ValueError):
+        with pytest.raises(kind, match="varies along axis 'j'"):
+            xmap(lambda x: x, in_axes=["i", "j"], out_axes=["i"])(x)

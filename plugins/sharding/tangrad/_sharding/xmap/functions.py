@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
+import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from tangrad import tree
@@ -22,7 +25,7 @@ from tangrad._sharding.xmap.resources import (
     tracing_for,
 )
 from tangrad._sharding.xmap.specs import Positions, SpecTree
-from tangrad._sharding.xmap.variation import check_clashes, named, picture, varying_results
+from tangrad._sharding.xmap.variation import UnnamedAxisError, check_clashes, named, picture, varying_results
 from tangrad.core import (
     EVAL_TRACE,
     Array,
@@ -39,7 +42,7 @@ from tangrad.core import (
     thread,
     trace_to_jaxpr,
 )
-from tangrad.core.caches import register_cache
+from tangrad.core.caches import free_after_fork, register_cache
 from tangrad.core.settings import cache_context
 from tangrad.extend.jit import jit
 from tangrad.extend.sharding import NamedSharding, PartitionSpec, current_mesh
@@ -100,15 +103,6 @@ def xmap(
     return MappedFunction(fun, in_axes, out_axes, axis_sizes, axis_resources, donate_argnums, backend)
 
 
-_every: weakref.WeakSet[MappedFunction] = weakref.WeakSet()
-
-
-@register_cache
-def _clear() -> None:
-    for mapped in list(_every):
-        mapped.clear_cache()
-
-
 class _Program:
     """What `fun` is for arguments of certain types: parameters of an equation, what is closed over, its structure."""
 
@@ -118,6 +112,44 @@ class _Program:
         self.params = params
         self.consts = consts
         self.out_tree = out_tree
+
+
+class _Kept:
+    """What calls of one function, mapped in one way, keep: its programs, and the jitted function that runs them.
+
+    `xmap(f, ...)(x)` makes a mapped function for each call: they have it in common, for as long as `f` is there.
+    """
+
+    def __init__(self, function: Callable[[], Any], options: tuple[Any, ...], name: str) -> None:
+        self.programs: dict[Any, _Program] = {}
+        bound = _positional(lambda *args: MappedFunction(function(), *options)._bind(*args), name)
+        self.jitted = jit(bound, donate_argnums=options[-2], backend=options[-1])
+
+    def clear(self) -> None:
+        self.programs.clear()
+        self.jitted.clear_cache()
+
+
+_kept: weakref.WeakKeyDictionary[Any, dict[Any, _Kept]] = weakref.WeakKeyDictionary()
+_lock = free_after_fork(threading.RLock())
+
+
+@register_cache
+def _clear() -> None:
+    for ways in list(_kept.values()):
+        for kept in list(ways.values()):
+            kept.clear()
+
+
+def _kept_of(fun: Callable[..., Any], key: Any, options: tuple[Any, ...], name: str) -> _Kept:
+    if type(fun) is FunctionType:
+        reference = weakref.ref(fun)
+        with contextlib.suppress(TypeError), _lock:  # a key that cannot be hashed
+            ways = _kept.setdefault(fun, {})
+            if key not in ways:
+                ways[key] = _Kept(reference, options, name)
+            return ways[key]
+    return _Kept(lambda: fun, options, name)
 
 
 class MappedFunction(Generic[P, R]):
@@ -147,11 +179,10 @@ class MappedFunction(Generic[P, R]):
                 f"{', '.join(map(repr, unknown))}; the axes are {', '.join(map(repr, known)) or 'none'}"
             )
         self._resources = read_resources({} if axis_resources is None else axis_resources, known)
-        self._programs: dict[Any, _Program] = {}
-        self._jitted = jit(
-            _positional(self._bind, self._name), donate_argnums=_checked_positions(donate_argnums), backend=backend
-        )
-        _every.add(self)
+        donated = _checked_positions(donate_argnums)
+        sizes, resources = tuple(self._given_sizes.items()), tuple(self._resources.items())
+        key = (self._in.key, self._out.key, sizes, resources, donated, backend)
+        self._kept = _kept_of(fun, key, (in_axes, out_axes, axis_sizes, axis_resources, donated, backend), self._name)
         copy_identity(self, fun)
         self._call = api_boundary(self._apply)
 
@@ -162,7 +193,7 @@ class MappedFunction(Generic[P, R]):
         leaves = tree.leaves(args)
         if thread.trace is EVAL_TRACE and not any([isinstance(leaf, Tracer) for leaf in leaves]):
             self._check_shardings(args)
-            return self._as_out_axes_say(self._jitted(*args), leaves, args)
+            return self._as_out_axes_say(self._kept.jitted(*args), leaves, args)
         return self._bind(*args)
 
     def _as_out_axes_say(self, outs: Any, leaves: Sequence[Any], args: tuple[Any, ...]) -> Any:
@@ -185,7 +216,7 @@ class MappedFunction(Generic[P, R]):
 
     def lower(self, *args: Any) -> Any:
         """The program for these arguments (arrays or `ShapeDtypeStruct`s), not yet compiled, as that of `jit`."""
-        return self._jitted.lower(*args)
+        return self._kept.jitted.lower(*args)
 
     def picture(self, *args: Any) -> str:
         """Where each axis of each value lives, as a table: along a mesh axis, in a loop, or as a dimension of arrays.
@@ -202,15 +233,14 @@ class MappedFunction(Generic[P, R]):
         mul         f32[]           vector
         result 0    f32[]           vector
         """
-        params = self._program(*self._jitted.trace(*args).in_avals[0]).params
+        params = self._program(*self._kept.jitted.trace(*args).in_avals[0]).params
         return picture(
             params["jaxpr"], params["in_axes"], params["out_axes"], params["sizes"], dict(params["resources"])
         )
 
     def clear_cache(self) -> None:
         """Forget the programs of this function."""
-        self._programs.clear()
-        self._jitted.clear_cache()
+        self._kept.clear()
 
     def __repr__(self) -> str:
         return f"<xmapped {self._name}>"
@@ -228,13 +258,14 @@ class MappedFunction(Generic[P, R]):
         """The program for arguments of these types, kept unless it closed over values of a function that is traced."""
         leaves, structure = tree.flatten(avals)
         key = (structure, tuple(leaves), cache_context(), thread.axis_environment)
-        found = self._programs.get(key)
+        programs = self._kept.programs
+        found = programs.get(key)
         if found is None:
             found = self._trace(avals)
             if not any([isinstance(const, Tracer) for const in found.consts]):
-                while len(self._programs) >= PROGRAM_LIMIT:
-                    self._programs.pop(next(iter(self._programs)), None)
-                self._programs[key] = found
+                while len(programs) >= PROGRAM_LIMIT:
+                    programs.pop(next(iter(programs)), None)
+                programs[key] = found
         return found
 
     def _trace(self, args: tuple[Any, ...]) -> _Program:
@@ -325,7 +356,7 @@ class MappedFunction(Generic[P, R]):
         for number, (spec, aval, axes) in enumerate(zip(specs, jaxpr.out_avals, varying, strict=True)):
             undeclared = [name for name, _ in sizes if name in axes and name not in spec.names]
             if undeclared:
-                raise ValueError(
+                raise UnnamedAxisError(
                     f"xmap: result {number} of {self._name} varies along axis {undeclared[0]!r}, and its spec {spec!r} "
                     f"in out_axes does not name that axis; name it, or reduce the result along it: "
                     f"lax.psum(x, {undeclared[0]!r})"

@@ -116,16 +116,16 @@ class SpecTree:
     Raises TypeError where a leaf is no spec.
     """
 
-    __slots__ = ("_tree", "_what", "specs")
+    __slots__ = ("_tree", "_what", "key", "specs")
 
     def __init__(self, given: Any, what: str) -> None:
         self._what = what
         self.specs: list[AxesSpec] = []
         self._tree = self._read(given)
+        # What it says, for caches.
+        self.key = (tree.structure(self._tree), tuple([(spec.entries, spec.rank) for spec in self.specs]))
 
     def _read(self, value: Any) -> Any:
-        if isinstance(value, list) and not _is_spec(value):  # as the arguments are, which come as a tuple
-            value = tuple(value)
         leaves, structure = tree.flatten(value, is_leaf=lambda item: item is None or _is_spec(item))
         return structure.unflatten([self._leaf(leaf) for leaf in leaves])
 
@@ -145,5 +145,11 @@ class SpecTree:
         return tuple(dict.fromkeys([name for spec in self.specs for name in spec.names]))
 
     def of_leaves(self, structure: PyTreeDef) -> list[AxesSpec]:
-        """The spec of each leaf of a tree. Raises ValueError where the tree of specs is no prefix of it."""
-        return flatten_axes(f"xmap {self._what}", structure, self._tree)
+        """The spec of each leaf of a tree. Raises ValueError where the tree of specs is no prefix of it.
+
+        A list stands for a tuple, too: arguments come as one, and functions return them.
+        """
+        specs = self._tree
+        if isinstance(specs, list) and isinstance(structure.unflatten([0] * structure.num_leaves), tuple):
+            specs = tuple(specs)
+        return flatten_axes(f"xmap {self._what}", structure, specs)

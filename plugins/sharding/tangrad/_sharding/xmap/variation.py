@@ -11,6 +11,7 @@ from tangrad.batching import AxisInfo, BatchTracer, batch_flat
 from tangrad.core import Array, ClosedJaxpr, JaxprEqn, Literal, axes_of_effects, trace_to_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.tools import sub_jaxprs
+from tangrad.errors import JAXTypeError
 
 if TYPE_CHECKING:
     from tangrad.core import Var
@@ -158,8 +159,12 @@ _BODIES = {
 Resources = Mapping[Any, Assigned]
 
 
-class ResourceClashError(TypeError):
+class ResourceClashError(JAXTypeError):
     """Two axes that one value varies along need the same axis of a mesh, or the same named serial loop."""
+
+
+class UnnamedAxisError(TypeError, ValueError):
+    """A result varies along an axis that its spec in `out_axes` does not name."""
 
 
 def check_clashes(
