@@ -75,7 +75,7 @@ def test_every_distribution_has_the_same_skeleton():
         assert built["license"] == "Apache-2.0", part.name
         has_notice = (part.folder / "NOTICE").exists()
         # In the wheels one copy of the text serves all: that of the kernel, which each of them requires.
-        whole = ["LICENSE", "NOTICE"] if has_notice else ["LICENSE"] if part.name == contracts.CORE else []
+        whole = ["NOTICE"] if has_notice else ["LICENSE"] if part.name == contracts.CORE else []
         assert built["license-files"] == whole, part.name
         assert [file.read_text() for file in part.folder.glob("LICENSE")] == [license_text] * ("LICENSE" in whole)
         assert part.name == contracts.CORE or any(one.startswith("tangrad-") for one in part.project["dependencies"])

@@ -11,8 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from tangrad import enable_x64, lax, nn, use_backend
 from tangrad._conformance.checks.edges import MOST, grid, pointwise
-from tangrad._conformance.comparison import Mismatch
-from tangrad._conformance.differences import TABLE
+from tangrad._conformance.comparison import TABLE, Mismatch
 from tangrad.conformance import Sample, check, draw, find_samples, over, sweep
 from tangrad.conformance.__main__ import Progress
 from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, as_array, find_primitive, register, rule_table

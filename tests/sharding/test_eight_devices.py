@@ -1,14 +1,28 @@
-"""Runs what needs eight devices, in processes of its own: the number of devices is fixed at their first use."""
+"""Runs what needs several devices, in processes of its own: the number of devices is fixed at their first use."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 HERE = Path(__file__).parent / "eight_devices"
 FILES = sorted([path.name for path in HERE.glob("check_*.py")])
+
+
+def run(*arguments: str, timeout: float = 1800, **variables: str) -> str:
+    """What a Python program prints, which must not fail."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("XLA_", "PYTEST_"))}
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, env=environment | variables, capture_output=True, text=True, timeout=timeout)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+def on_devices(backend: str, count: int) -> dict[str, str]:
+    return {"TANGRAD_BACKEND": backend, "TANGRAD_NUM_CPU_DEVICES": str(count)}
 
 
 def test_there_are_files() -> None:
@@ -18,9 +32,55 @@ def test_there_are_files() -> None:
 @pytest.mark.parametrize("backend", ["numpy", "xla"])
 @pytest.mark.parametrize("file", FILES)
 def test_on_eight_devices(file: str, backend: str) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("XLA_", "PYTEST_"))}
-    environment |= {"TANGRAD_BACKEND": backend, "TANGRAD_NUM_CPU_DEVICES": "8"}
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", str(HERE / file)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800)
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert " passed" in done.stdout
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    assert " passed" in run("-m", "pytest", *options, str(HERE / file), **on_devices(backend, 8))
+
+
+# --- derivatives inside of checked sharded maps: the same numbers as in JAX, on both backends ------------------------
+
+
+def numbers(library: str, path: Path, **variables: str) -> dict[str, np.ndarray]:
+    run("-m", "tests.sharding.gradients_inside", library, str(path), **variables)
+    return dict(np.load(path))
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
+    pytest.importorskip("jax")
+    path = tmp_path_factory.mktemp("gradients") / "jax.npz"
+    return numbers("jax", path, XLA_FLAGS="--xla_force_host_platform_device_count=8", JAX_PLATFORMS="cpu")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_the_numbers_of_jax(expected: dict[str, np.ndarray], backend: str, tmp_path: Path) -> None:
+    found = numbers("tangrad", tmp_path / "found.npz", **on_devices(backend, 8))
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=1e-4, err_msg=name)
+
+
+# --- derivatives of random programs over devices, of one to five orders, against the same functions on one device ----
+# `python -m tests.sharding.random_derivatives SEED 1` looks at one of them again. Some are run each time, by
+# `eight_devices/check_derivatives.py`.
+
+# Of each backend: the first seed, how many, and the maps; what some minutes suffice for.
+PARTS = [
+    ("numpy", 5000, 130, ["shard_map"]),
+    ("numpy", 50_000, 120, ["shard_map"]),
+    ("numpy", 60_000, 60, []),
+    ("numpy", 70_000, 100, ["shard_map, from outside"]),
+    ("numpy", 80_000, 60, ["shard_map, within another", "shard_map, examples cut along an axis"]),
+    ("xla", 0, 30, ["shard_map"]),
+    ("xla", 40_000, 15, []),
+    ("xla", 70_000, 10, ["shard_map, from outside"]),
+    ("xla", 80_000, 10, ["shard_map, within another", "shard_map, examples cut along an axis"]),
+]
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(("backend", "first", "count", "maps"), PARTS)
+def test_random_derivatives(backend: str, first: int, count: int, maps: list[str]) -> None:
+    command = ["-m", "tests.sharding.random_derivatives", str(first), str(count), *maps]
+    said = run(*command, timeout=3000, **on_devices(backend, 4))
+    assert int(said.split(" compared")[0].split()[-1]) > 0.9 * count, said

@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
-from tangrad._custom_rules.linear_solves import custom_linear_solve
 from tangrad._custom_rules.solve_programs import (
     Program,
     Role,
@@ -19,7 +18,7 @@ from tangrad._custom_rules.solve_programs import (
     trace,
     vectors_of,
 )
-from tangrad._custom_rules.solves import custom_root_p
+from tangrad._custom_rules.solves import custom_linear_solve, custom_root_p
 from tangrad.autodiff import linearize
 from tangrad.core import Tracer, api_boundary, dtypes, thread
 from tangrad.core.caches import free_after_fork, register_cache

@@ -13,11 +13,10 @@ from tangrad._custom_rules.checkpoint.primitives import name_p, remat_p
 from tangrad._custom_rules.composites import composite, composite_p
 from tangrad._custom_rules.dead_code import custom_dce, custom_dce_call_p
 from tangrad._custom_rules.linear import linear_call, linear_call_p
-from tangrad._custom_rules.linear_solves import custom_linear_solve
 from tangrad._custom_rules.mapped import custom_vmap, custom_vmap_call_p
 from tangrad._custom_rules.primitives import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 from tangrad._custom_rules.roots import custom_root
-from tangrad._custom_rules.solves import custom_linear_solve_p, custom_root_p
+from tangrad._custom_rules.solves import custom_linear_solve, custom_linear_solve_p, custom_root_p
 from tangrad.conformance import Sample, draw, recorded
 from tangrad.core import Primitive, find_primitive, get_aval, literal, trace_to_closed_jaxpr
 from tangrad.custom_derivatives import custom_jvp, custom_vjp

@@ -1,4 +1,4 @@
-"""The primitives of solves whose derivatives are those of what they solve.
+"""Solves whose derivatives are those of what they solve: their primitives, and `custom_linear_solve`.
 
 - `custom_root`: `*consts of f, *consts of solve, *consts of tangent_solve, *guess`; runs `solve`.
 - `custom_linear_solve`: `*consts of matvec, of vecmat, of solve, of transpose_solve, *b`; runs `solve`.
@@ -9,13 +9,26 @@ programs that are not run say how the solve is differentiated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, ShapedArray, as_array, eval_jaxpr
+from tangrad import tree
+from tangrad._custom_rules.solve_programs import (
+    Program,
+    Role,
+    Vectors,
+    check_callable,
+    of_one_type_along_axes,
+    trace,
+    vectors_of,
+)
+from tangrad.autodiff import linear_transpose
+from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, ShapedArray, api_boundary, as_array, eval_jaxpr
+from tangrad.typing import PyTree
 
 if TYPE_CHECKING:
     from tangrad.typing import Params, Value, Values
+
 
 solves = PrimitiveSet("solves", api=1)
 
@@ -118,3 +131,134 @@ def custom_linear_solve_p(
     equation, are None where no solver of that is given.
     """
     return _solutions(avals, matvec, solve, num_consts, SOLVE_OF_LINEAR)
+
+
+T = TypeVar("T")
+Aux = TypeVar("Aux")
+
+WHAT = "custom_linear_solve"
+PROGRAMS = ("matvec", "vecmat", "solve", "transpose_solve")
+
+
+@overload
+def custom_linear_solve(
+    matvec: Callable[[T], T],
+    b: T,
+    solve: Callable[[Callable[[T], T], T], T],
+    transpose_solve: Callable[[Callable[[T], T], T], T] | None = None,
+    symmetric: bool = False,
+    has_aux: Literal[False] = False,
+) -> T: ...
+@overload
+def custom_linear_solve(
+    matvec: Callable[[T], T],
+    b: T,
+    solve: Callable[[Callable[[T], T], T], tuple[T, Aux]],
+    transpose_solve: Callable[[Callable[[T], T], T], tuple[T, Aux]] | None = None,
+    symmetric: bool = False,
+    *,
+    has_aux: Literal[True],
+) -> tuple[T, Aux]: ...
+@overload
+def custom_linear_solve(
+    matvec: Callable[[Any], Any],
+    b: PyTree,
+    solve: Callable[[Callable[[Any], Any], Any], Any],
+    transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> PyTree: ...
+@api_boundary
+def custom_linear_solve(
+    matvec: Callable[[Any], Any],
+    b: PyTree,
+    solve: Callable[[Callable[[Any], Any], Any], Any],
+    transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> PyTree:
+    """The solution `x` of `matvec(x) = b`, with the derivatives of a solution, however it is found.
+
+    Derivatives are solutions of linear equations with the same `matvec`: `solve` itself is never differentiated. They
+    are right as far as the solution is.
+
+    Args:
+        matvec: a linear function of trees of arrays like `b`; what it closes over may be differentiated.
+        b: a tree of arrays.
+        solve: `(matvec, b) -> x`, of the structure, shapes and dtypes of `b`.
+        transpose_solve: `(vecmat, b) -> x`, the same for the transposed equation; `vecmat` is the transpose of
+            `matvec`. Reverse-mode derivatives need it.
+        symmetric: whether `matvec` is its own transpose; then `solve` serves as `transpose_solve` where there is none.
+        has_aux: whether `solve` and `transpose_solve` return `(x, auxiliary)`; auxiliary values have no derivatives.
+
+    Returns:
+        `x`, or `(x, auxiliary)`.
+
+    Raises:
+        TypeError: for what is no function, and for results that differ from `b` in structure or dtypes; and, when a
+            reverse-mode derivative is taken, where `transpose_solve` is missing.
+        ValueError: for results that differ in shapes, and for a missing auxiliary value.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> def solve_diagonal(d, b):
+    ...     return tangrad.lax.custom_linear_solve(lambda x: d * x, b, lambda _, b: b / d, symmetric=True)
+    >>> d, b = np.array([2.0, 4.0]), np.array([1.0, 2.0])
+    >>> solve_diagonal(d, b), tangrad.grad(lambda d: solve_diagonal(d, b).sum())(d)
+    (Array([0.5, 0.5], dtype=float32), Array([-0.25 , -0.125], dtype=float32))
+    """
+    check_callable(WHAT, matvec=matvec, solve=solve)
+    if transpose_solve is not None:
+        check_callable(WHAT, transpose_solve=transpose_solve)
+    elif symmetric:
+        transpose_solve = solve
+    operands, vectors = vectors_of(b, WHAT, "b")
+    functions = (matvec, solve, transpose_solve)
+    operands, vectors, found = of_one_type_along_axes(
+        operands, vectors, lambda vectors: _programs(*functions, vectors, symmetric, has_aux)
+    )
+    programs = dict(zip(PROGRAMS, found, strict=True))
+    solver = programs["solve"]
+    consts = [[] if program is None else program.consts for program in programs.values()]
+    outs = custom_linear_solve_p.bind(
+        *[const for part in consts for const in part],
+        *operands,
+        num_consts=tuple([len(part) for part in consts]),
+        **{name: None if program is None else program.closed for name, program in programs.items()},
+    )
+    count = len(vectors.avals)
+    x = vectors.unflatten(outs[:count])
+    return (x, Vectors("aux", solver.aux_tree, ()).unflatten(outs[count:])) if has_aux else x
+
+
+def _programs(
+    matvec: Any, solve: Any, transpose_solve: Any, vectors: Vectors, symmetric: bool, has_aux: bool
+) -> tuple[Program | None, ...]:
+    """The programs of the primitive, in the order of `PROGRAMS`."""
+    role = Role(WHAT, "matvec", matvec, ValueError)
+    forward = trace(role, matvec, [vectors], vectors)
+    solver = _solver("solve", solve, matvec, vectors, has_aux)
+    if transpose_solve is None:
+        return forward, None, solver, None
+    if symmetric and transpose_solve is solve:
+        return forward, forward, solver, solver
+    vecmat = matvec if symmetric else _transposed(forward, vectors)
+    backward = forward if symmetric else trace(role, vecmat, [vectors], vectors)
+    return forward, backward, solver, _solver("transpose_solve", transpose_solve, vecmat, vectors, has_aux)
+
+
+def _solver(name: str, function: Any, operator: Any, vectors: Vectors, has_aux: bool) -> Program:
+    return trace(Role(WHAT, name, function, ValueError), lambda b: function(operator, b), [vectors], vectors, has_aux)
+
+
+def _transposed(forward: Program, vectors: Vectors) -> Callable[[Any], Any]:
+    """The transpose of a linear function of trees."""
+
+    def run(x: Any) -> Any:
+        return vectors.unflatten(call(forward.closed, forward.consts, tree.leaves(x)))
+
+    def vecmat(y: Any) -> Any:
+        (found,) = linear_transpose(run, vectors.example())(y)
+        return found
+
+    return vecmat

@@ -9,9 +9,8 @@ __getattr__, __dir__ = door(
         "tangrad._custom_rules.checkpoint.primitives": "name_p remat_p",
         "tangrad._custom_rules.composites": "composite_p",
         "tangrad._custom_rules.forward": "custom_jvp",
-        "tangrad._custom_rules.linear_solves": "custom_linear_solve",
         "tangrad._custom_rules.primitives": "custom_vjp_call_p",
         "tangrad._custom_rules.reverse": "custom_vjp",
-        "tangrad._custom_rules.solves": "custom_linear_solve_p",
+        "tangrad._custom_rules.solves": "custom_linear_solve custom_linear_solve_p",
     },
 )

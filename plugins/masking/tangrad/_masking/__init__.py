@@ -1,7 +1,6 @@
 """Masking: functions of padded arrays. What authors of `mask` rules need is a name of this package."""
 
-from tangrad._masking.rule_helpers import check_whole, filled, positionwise, stacked, whole
-from tangrad._masking.sizes import ShapeError, Sizes
+from tangrad._masking.sizes import ShapeError, Sizes, check_whole, filled, positionwise, stacked, whole
 from tangrad._masking.trace import mask_jaxpr, masked_flat
 
 __all__ = [

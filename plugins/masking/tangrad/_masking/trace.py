@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tangrad._masking.rule_helpers import FORMS
-from tangrad._masking.sizes import Sizes
+from tangrad._masking.sizes import FORMS, Sizes
 from tangrad.core import (
     ClosedJaxpr,
     DerivedRule,

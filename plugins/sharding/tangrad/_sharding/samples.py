@@ -11,8 +11,7 @@ from tangrad._sharding.mesh import Mesh
 from tangrad._sharding.named import NamedSharding, PartitionSpec
 from tangrad._sharding.primitives import auto_axes_p, inspect_sharding_p, sharding_constraint_p
 from tangrad._sharding.shard_map.primitives import shard_map_p
-from tangrad._sharding.shard_map.scope import axes_in_scope
-from tangrad._sharding.shard_map.specs import differing_part, part_aval
+from tangrad._sharding.shard_map.scope import axes_in_scope, differing_part, part_aval
 from tangrad._sharding.unnamed import GSPMDSharding, PositionalSharding, SingleDeviceSharding
 from tangrad.conformance import Sample, draw
 from tangrad.core import (

@@ -6,7 +6,7 @@ __getattr__, __dir__ = door(
     __name__,
     {
         "tangrad._fft.axes": "fft fftn ifft ifftn irfft irfftn rfft rfftn",
-        "tangrad._fft.frequencies": "fftfreq rfftfreq",
+        "tangrad._fft.transforms": "fftfreq rfftfreq",
         "tangrad._fft.primitives": "FftType fft_p is_empty",
     },
 )

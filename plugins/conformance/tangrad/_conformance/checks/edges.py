@@ -15,8 +15,7 @@ from tangrad import use_backend
 from tangrad._conformance.blame import DECOMPOSITION, blaming, lowering_of
 from tangrad._conformance.checks.execution import compiled, decomposed
 from tangrad._conformance.checks.parameters import carries_program
-from tangrad._conformance.comparison import as_numpy, check_edges, check_propagation
-from tangrad._conformance.differences import FINITE, differences
+from tangrad._conformance.comparison import FINITE, as_numpy, check_edges, check_propagation, differences
 from tangrad._conformance.samples import Arguments, Sample, reference_backend, truth_of
 from tangrad.core import dtypes
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._console.report import cures
+from tangrad._console.report import model
 from tangrad._console.report.model import BAD, GOOD, WARNING, Entry, Problem, Table, one_line
 from tangrad.core import ShapedArray, backend_names, get_backend, put, thread, trace_to_closed_jaxpr
 from tangrad.core.backends import CompileOptions
@@ -47,7 +47,7 @@ def _does_not_start(name: str, why: str) -> Problem:
     what, missing = f"backend {name!r} does not start: {why}", re.search(r"pip install '(tangrad\[[\w,]+\])'", why)
     if missing is not None:
         return Problem(what, "install it, or unset TANGRAD_XLA_PLATFORMS", f'pip install "{missing[1]}"')
-    return Problem(what, "until it does go without it", cures.deny(f"*:backends:{name}"))
+    return Problem(what, "until it does go without it", model.deny(f"*:backends:{name}"))
 
 
 def _examined(composition: Composition, name: str) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def _default_problems(found: list[dict[str, Any]], usable: list[dict[str, Any]])
             return [Problem(what, "install it, or unset TANGRAD_BACKEND", line)]
         names = " or ".join(facts["name"] for facts in usable)
         cure = f"set TANGRAD_BACKEND to {names}, or unset it" if usable else "unset TANGRAD_BACKEND, or install it"
-        return [Problem(one_line(error, 600), cure, cures.unset("TANGRAD_BACKEND"))]
+        return [Problem(one_line(error, 600), cure, model.unset("TANGRAD_BACKEND"))]
     return []
 
 

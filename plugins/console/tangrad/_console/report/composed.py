@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from tangrad._console.explanations import catalogue
-from tangrad._console.report import cures
+from tangrad._console.report import model
 from tangrad._console.report.model import Problem, counted
 from tangrad._console.report.plugins import all_plugins, load_all
 from tangrad._console.report.rules import Square, squares
@@ -55,7 +55,7 @@ def plugin_problems(composition: Composition) -> Iterator[Problem]:
         if isinstance(group[0].cause, ApiVersionError):
             cure = f"pip install --upgrade {distribution} tangrad-core: both must be of one extension API"
             cure, denied = f"{cure} (this core: {EXTENSION_API}); until then go without it", distribution
-        yield Problem(f"{what}: {cause}", cure, cures.deny(denied))
+        yield Problem(f"{what}: {cause}", cure, model.deny(denied))
 
 
 def number_problems(composition: Composition) -> Iterator[Problem]:
@@ -90,7 +90,7 @@ def conflicts(composition: Composition) -> Iterator[Problem]:
 
 def _conflict(what: str, cell: str, claimants: Sequence[str]) -> Problem:
     cure = f"choose {' or '.join(claimants)}, or uninstall all but one of them"
-    return Problem(what, cure, cures.prefer(cell, claimants[0]) if claimants else "")
+    return Problem(what, cure, model.prefer(cell, claimants[0]) if claimants else "")
 
 
 def rule_problems() -> Iterator[Problem]:
@@ -220,7 +220,7 @@ def _group(wrong: str, right: str) -> str:
 def _misspelt(plugin: Plugin, what: str, edit: str) -> Problem:
     cure = f"in the pyproject.toml of {plugin.distribution} {edit}; until then go without it"
     return Problem(
-        f"{plugin.distribution} has {plugin.name!r} ({plugin.value}) in {what}", cure, cures.deny(plugin.identity)
+        f"{plugin.distribution} has {plugin.name!r} ({plugin.value}) in {what}", cure, model.deny(plugin.identity)
     )
 
 
@@ -289,4 +289,4 @@ def _rules_without_entry(plugins: list[Plugin]) -> Iterator[Problem]:
                 )
                 edit = f'write {family} = "{plugin.value}" below [project.entry-points."{plugin.group}"]'
                 cure = f"in its pyproject.toml {edit}; until then go without it"
-                yield Problem(what, cure, cures.deny(plugin.identity))
+                yield Problem(what, cure, model.deny(plugin.identity))

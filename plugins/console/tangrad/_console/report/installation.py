@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tangrad
-from tangrad._console.report import cures
+from tangrad._console.report import model
 from tangrad._console.report.model import BAD, GOOD, PLAIN, QUIET, WARNING, Entry, Problem, Table, counted
 from tangrad._console.report.plugins import TONES, all_plugins
 from tangrad._console.report.requirements import Requirement, is_met, normal_name, parse_requirement
@@ -133,10 +133,10 @@ def requirement_problems(installed: list[Installed]) -> Iterator[Problem]:
             version = _version(name)
             needs = f"{one.name} {one.version} needs {name}{wanted}"
             if version is None:
-                yield Problem(f"{name} is not installed; {needs}", "install it", cures.install(name + wanted))
+                yield Problem(f"{name} is not installed; {needs}", "install it", model.install(name + wanted))
             elif not is_met(wanted, version):
                 cure = f"install a version that does, or pip install --upgrade {one.name}"
-                yield Problem(f"{name} {version} does not do: {needs}", cure, cures.install(name + wanted))
+                yield Problem(f"{name} {version} does not do: {needs}", cure, model.install(name + wanted))
 
 
 def metadata_problems(composition: Composition) -> Iterator[Problem]:
@@ -144,7 +144,7 @@ def metadata_problems(composition: Composition) -> Iterator[Problem]:
     for name, problem in composition.index.problems():
         folder, is_left, _ = problem.partition(" is what another version of it left")
         if is_left:
-            yield Problem(f"{name}: {problem}", "delete what is left", cures.delete(folder))
+            yield Problem(f"{name}: {problem}", "delete what is left", model.delete(folder))
         else:
             yield Problem(f"{name}: {problem}", "install it anew", f"pip install --force-reinstall {name}")
     for name, folder in nameless(composition):
@@ -153,7 +153,7 @@ def metadata_problems(composition: Composition) -> Iterator[Problem]:
     for name, used, hidden in composition.index.shadowed():
         what = f"{name} is installed twice: {used} is used, {hidden} is hidden by it"
         cure = f"take one of the two folders off PYTHONPATH, or pip uninstall {name} until one is left"
-        yield Problem(what, cure, cures.off_path(str(Path(hidden).parent.parent)))
+        yield Problem(what, cure, model.off_path(str(Path(hidden).parent.parent)))
 
 
 def nameless(composition: Composition) -> list[tuple[str, str]]:
@@ -191,7 +191,7 @@ def unseen_entries(composition: Composition) -> Iterator[Problem]:
     ours, theirs = [{one for one in seen if one[3] not in reported} for seen in (ours, theirs)]  # said by itself
     folder = cache_folder(os.environ)
     cure = "delete the cache of the plugins found; if it stays so, report it"
-    line = "" if folder is None else cures.delete(folder)
+    line = "" if folder is None else model.delete(folder)
     for found, missed, entries in (
         ("importlib.metadata", "tangrad", theirs - ours),
         ("tangrad", "importlib.metadata", ours - theirs),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from tangrad._console import stubs
 from tangrad._console.explanations import catalogue
-from tangrad._console.report import cures
+from tangrad._console.report import model
 from tangrad._console.report.model import BAD, GOOD, PLAIN, QUIET, WARNING, Entry, Problem, Table, counted
 from tangrad._console.report.plugins import all_plugins
 from tangrad._console.report.rules import squares
@@ -76,16 +76,16 @@ def variable_problems(found: list[Variable]) -> Iterator[Problem]:
             owner = catalogue.owner_in(catalogue.SETTINGS, name.removeprefix("TANGRAD_").lower())
             if owner is not None:
                 what = f"environment variable {name} is read by nothing that is installed"
-                yield Problem(what, "install what reads it", cures.install(owner))
+                yield Problem(what, "install what reads it", model.install(owner))
                 continue
             (close,) = get_close_matches(name.upper(), known, 1, 0.75) or [""]
             cure = f"{close}={value} is probably meant" if close else f"known are: {', '.join(sorted(known))}"
-            line = f"{cures.assign(close, value)}; {cures.unset(name)}" if close else cures.unset(name)
+            line = f"{model.assign(close, value)}; {model.unset(name)}" if close else model.unset(name)
             yield Problem(f"environment variable {name} is read by nothing", cure, line)
     for setting in usable_settings().values():
         if setting.rejected is not None:
             what = f"environment variable {setting.rejected}; the default, {setting.default!r}, is used"
-            yield Problem(what, "correct it or leave it out", cures.unset(setting.environment_variable))
+            yield Problem(what, "correct it or leave it out", model.unset(setting.environment_variable))
 
 
 # --- caches ---------------------------------------------------------------------------------------------------------
@@ -193,18 +193,18 @@ def cache_problems(found: list[Cache]) -> Iterator[Problem]:
         folder, variable = cache.folder or "", cache.variable
         if cache.state not in _FINE:
             cure = _CURES.get(cache.state, f"set {variable} to a folder of your own, or to 0: no cache")
-            line = f"chmod go-w {shlex.quote(folder)}" if cache.state in _CURES else cures.assign(variable, "0")
+            line = f"chmod go-w {shlex.quote(folder)}" if cache.state in _CURES else model.assign(variable, "0")
             yield Problem(f"the cache folder {folder} ({cache.name}) {cache.state}", cure, line)
         if cache.damaged:
             names = ", ".join(os.path.basename(file) for file in cache.damaged[:3])
             more = ", ..." if len(cache.damaged) > 3 else ""
             what = f"{counted(len(cache.damaged), 'file')} in the cache folder {folder} damaged or foreign, and ignored"
             cure = "delete them: what is needed is written anew"
-            yield Problem(f"{what}: {names}{more}", cure, cures.delete_files(cache.damaged))
+            yield Problem(f"{what}: {names}{more}", cure, model.delete_files(cache.damaged))
         if cache.bound is not None and cache.size > 1.1 * cache.bound:
             what = f"the cache folder {folder} holds {_amount(cache.size)}, more than its bound of"
             cure = "delete the programs in it: what is needed is compiled anew"
-            line = cures.delete_matching(folder, PROGRAMS)
+            line = model.delete_matching(folder, PROGRAMS)
             yield Problem(f"{what} {_amount(cache.bound)}", cure, line)
 
 
@@ -250,23 +250,23 @@ def list_problems(composition: Composition) -> Iterator[Problem]:
     plugins = all_plugins(composition)
     policy, cure = composition.policy, "correct it or leave it out; tangrad plugins lists all"
     for item, what in policy.rejected.items():
-        yield Problem(f"{what}; it is ignored", cure, cures.leave_out("TANGRAD_PREFER", item))
+        yield Problem(f"{what}; it is ignored", cure, model.leave_out("TANGRAD_PREFER", item))
     nothing: Any = type(policy)()
     written = [(patterns.source, *_written(patterns)) for _, patterns in policy.lists()]
     for source, pattern in [(source, pattern) for source, found, _ in written for pattern in found]:
         only = nothing.extended(deny=[pattern])
         if all(only.denial(plugin) is None for plugin in plugins):
             what = f"{source}: {pattern!r} matches no installed plugin"
-            yield Problem(what, cure, cures.leave_out(source, pattern))
+            yield Problem(what, cure, model.leave_out(source, pattern))
     of_rules = [(source, pattern) for source, _, found in written for pattern in found]
     rules = squares()[0] if of_rules else []  # to know, all of them have to be loaded
     for source, pattern in of_rules:
         only = nothing.extended(deny=[pattern])
         if all(only.rule_denial(cell.kind, cell.primitive.identity) is None for cell in rules):
             what = f"{source}: {pattern!r} matches no rule"
-            yield Problem(what, "correct it or leave it out; tangrad rules lists all", cures.leave_out(source, pattern))
+            yield Problem(what, "correct it or leave it out; tangrad rules lists all", model.leave_out(source, pattern))
     shippers = {plugin.distribution for plugin in plugins}
     for cell, distribution in policy.preferences().items():
         if distribution not in shippers:
             what = f"the preference {cell}={distribution} names a distribution that has no plugins here"
-            yield Problem(what, cure, cures.leave_out("TANGRAD_PREFER", f"{cell}={distribution}"))
+            yield Problem(what, cure, model.leave_out("TANGRAD_PREFER", f"{cell}={distribution}"))

@@ -20,7 +20,7 @@ from tangrad._sharding.pmap.axes import (
     too_few,
     trace_of_one,
 )
-from tangrad._sharding.shard_map.specs import part_aval
+from tangrad._sharding.shard_map.scope import part_aval
 from tangrad._sharding.shard_map.tracing import MappedProgram
 from tangrad.batching import AxisInfo, batch_flat, place_axis
 from tangrad.core import (

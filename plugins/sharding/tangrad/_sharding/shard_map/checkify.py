@@ -6,8 +6,7 @@ from typing import Any
 
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.programs import stacking
-from tangrad._sharding.shard_map.scope import axes_in_scope
-from tangrad._sharding.shard_map.specs import over_all
+from tangrad._sharding.shard_map.scope import axes_in_scope, over_all
 from tangrad.core import ClosedJaxpr, RuleSet
 from tangrad.extend.checkify import Checks, checked_program
 

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from tangrad import tree
 from tangrad._sharding.context import on_devices
-from tangrad._sharding.shard_map.scope import axes_left, check_nesting, is_within_map, mesh_in_use
-from tangrad._sharding.shard_map.specs import as_named, as_types_say, differing_part, part_aval
+from tangrad._sharding.shard_map.scope import (
+    as_named,
+    as_types_say,
+    axes_left,
+    check_nesting,
+    differing_part,
+    is_within_map,
+    mesh_in_use,
+    part_aval,
+)
 from tangrad._sharding.shard_map.tracing import MappedProgram
 from tangrad.core import (
     Array,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tangrad._sharding.shard_map.scope import axes_in_scope
-from tangrad._sharding.shard_map.specs import part_aval, whole_aval
+from tangrad._sharding.shard_map.scope import axes_in_scope, part_aval, whole_aval
 from tangrad.batching import AxisInfo, batch_jaxpr
 from tangrad.core import (
     Array,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.replication import along
-from tangrad._sharding.shard_map.scope import axes_in_scope
-from tangrad._sharding.shard_map.specs import size_along, with_leading
+from tangrad._sharding.shard_map.scope import axes_in_scope, size_along, with_leading
 from tangrad.batching import AxisInfo, batch_jaxpr, to_front
 from tangrad.core import ClosedJaxpr, RuleSet, Sharding, dce_jaxpr, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache

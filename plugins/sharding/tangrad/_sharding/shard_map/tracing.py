@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tangrad._sharding.primitives import sharding_constraint_p
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.replication import types_suffice, varying_of_program
-from tangrad._sharding.shard_map.scope import axes_in_scope
-from tangrad._sharding.shard_map.specs import mentioned, uncut
+from tangrad._sharding.shard_map.scope import axes_in_scope, mentioned, uncut
 from tangrad.batching import SplitAxis, batch_flat
 from tangrad.core import (
     ClosedJaxpr,
