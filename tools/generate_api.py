@@ -30,7 +30,6 @@ from tools.workspace import ROOT, Distribution, distributions, owners, requireme
 CATALOGUE = "plugins/console/tangrad/_console/explanations/catalogue_data.py"
 DOOR = "__getattr__, __dir__ = door("  # a module that hands on names of inner modules
 COMPOSED = "public_package(__name__)"  # in a module whose names come from the entry points
-MADE = "public_modules(\n    __name__,"  # in one that makes such modules below itself, which have no files
 CATALOGUE_HEAD = '"""Data of `catalogue.py`. Written by `python -m tools.generate_api`: do not edit."""\n'
 WRITTEN = "# Written by `python -m tools.generate_api`"  # what is written by hand stays
 DOOR_STUB_HEAD = "# Written by `python -m tools.generate_api` from the table of the door: do not edit.\n"
@@ -174,42 +173,19 @@ def door_names(path: Path) -> dict[str, str]:
     text = path.read_text()
     if DOOR not in text or "def door(" in text:
         return {}
-    return {name: module for module, names in _table_given_to("door", path).items() for name in names.split()}
-
-
-def _table_given_to(function: str, path: Path) -> dict[str, str]:
-    """The second argument of the call of `function` in a module. Raises ApiError if it is no literal."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.lstrip("_") == function:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "door":
             try:
-                return dict(ast.literal_eval(node.args[1]))
+                table = ast.literal_eval(node.args[1])
             except ValueError as error:
-                raise ApiError(f"{path.name}: the table of a {function} must be a literal: {error}") from None
+                raise ApiError(f"{path.name}: the table of a door must be a literal: {error}") from None
+            return {name: module for module, names in table.items() for name in names.split()}
     return {}
 
 
 def composes(path: Path) -> bool:
     """Return whether a module takes its names from the entry points."""
     return COMPOSED in path.read_text()
-
-
-def made_modules(files: dict[str, Path]) -> dict[str, Path]:
-    """Return the modules that others make when they are imported, each with the path that its file would have."""
-    found = {}
-    for maker, path in files.items():
-        if MADE in path.read_text():
-            names = _table_given_to("public_modules", path)
-            for name in names:
-                is_package = any(other.startswith(f"{name}.") for other in names)
-                place = path.parent.joinpath(*name.split("."))
-                found[f"{maker}.{name}"] = place / "__init__.py" if is_package else place.with_suffix(".py")
-    return found
-
-
-def _maker(module: str, files: dict[str, Path]) -> str:
-    """Return the package with a file that is next above a module without one."""
-    parent = module.rpartition(".")[0]
-    return parent if parent in files else _maker(parent, files)
 
 
 def _submodules(package: str, modules: Iterable[str]) -> set[str]:
@@ -223,13 +199,11 @@ def generate(root: Path = ROOT) -> dict[Path, str]:
     parts = list(distributions(root).values())
     modules = owners(root)
     files = {name: path for part in parts for name, path in part.modules.items()}
-    places = made_modules(files)
-    composed = {name for name, path in files.items() if composes(path)} | places.keys()
-    modules |= {name: modules[_maker(name, files)] for name in places}
+    composed = {name for name, path in files.items() if composes(path)}
     by_package: dict[str, dict[str, str]] = defaultdict(dict)
     for name, (distribution, value) in public_api(parts).items():
         package, _, leaf = f"tangrad.{name}".rpartition(".")
-        if package not in files and package not in places:
+        if package not in files:
             raise ApiError(f"{distribution}: the public name {name!r} needs a module {package}, which no one has")
         if package not in composed:
             raise ApiError(f"{distribution}: {package} does not compose its names, so {name!r} cannot be found in it")
@@ -239,7 +213,7 @@ def generate(root: Path = ROOT) -> dict[Path, str]:
     made |= made_functions(public - made.keys(), files, stubs(root))
     for package in sorted(composed):
         text = stub(package, by_package[package], _submodules(package, modules), made)
-        result[(files | places)[package].with_suffix(".pyi")] = text
+        result[files[package].with_suffix(".pyi")] = text
     for name, path in files.items():
         names = door_names(path)
         if names:
@@ -275,7 +249,6 @@ def main(arguments: list[str] | None = None) -> int:
     changed = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     for path in changed:
         if not options.check:
-            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(wanted[path])
         if not options.stubs:
             print(f"{'differs' if options.check else 'written'}: {path.relative_to(ROOT)}")

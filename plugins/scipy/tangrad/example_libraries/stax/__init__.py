@@ -1,0 +1,5 @@
+"""Neural networks as pairs of functions. The names resolve through the entry points of `tangrad.api`."""
+
+from tangrad.core import public_package
+
+__getattr__, __dir__ = public_package(__name__)

@@ -1,0 +1,5 @@
+"""Clusters as in `scipy.cluster`. The names resolve through the entry points of `tangrad.api`."""
+
+from tangrad.core import public_package
+
+__getattr__, __dir__ = public_package(__name__)

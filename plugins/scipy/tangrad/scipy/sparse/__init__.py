@@ -1,0 +1,8 @@
+"""Matrices that are known by their products as in `scipy.sparse`.
+
+The names resolve through the entry points of `tangrad.api`.
+"""
+
+from tangrad.core import public_package
+
+__getattr__, __dir__ = public_package(__name__)

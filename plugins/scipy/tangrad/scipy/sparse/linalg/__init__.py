@@ -1,0 +1,8 @@
+"""Linear systems solved by iteration as in `scipy.sparse.linalg`.
+
+The names resolve through the entry points of `tangrad.api`.
+"""
+
+from tangrad.core import public_package
+
+__getattr__, __dir__ = public_package(__name__)

@@ -1,0 +1,8 @@
+"""The geometric distribution: the number of trials up to the first success.
+
+The names resolve through the entry points of `tangrad.api`.
+"""
+
+from tangrad.core import public_package
+
+__getattr__, __dir__ = public_package(__name__)

@@ -1,0 +1,8 @@
+"""The distribution of Gumbel of the greatest of many.
+
+The names resolve through the entry points of `tangrad.api`.
+"""
+
+from tangrad.core import public_package
+
+__getattr__, __dir__ = public_package(__name__)

@@ -1,0 +1,8 @@
+"""The uniform distribution on the interval from loc to loc + scale.
+
+The names resolve through the entry points of `tangrad.api`.
+"""
+
+from tangrad.core import public_package
+
+__getattr__, __dir__ = public_package(__name__)
