@@ -383,3 +383,24 @@ def test_large_triangular_systems_with_and_without_scipy(monkeypatch, flags, dty
         assert one.dtype == other.dtype and one.flags.c_contiguous
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
     assert np.isfinite(found[0][0]).all() and np.isfinite(found[0][1]).all() == unit
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_factors_of_large_matrices_with_and_without_scipy(monkeypatch, dtype):
+    """Within two units of the last place of the greatest element; NaN for those alone that have no factor."""
+    pytest.importorskip("scipy")
+    x = draw(dtype, 3, 40, 40)
+    a = (x @ x.swapaxes(-1, -2) + 40 * np.eye(40)).astype(dtype)
+    a[:, :, 3] = a[:, 3]
+    broken, unknown = a.copy(), a.copy()
+    broken[1, 5, 5] = -1
+    unknown[2, 7, 0] = np.nan
+    found = []
+    for large in (1, 1 << 30):
+        monkeypatch.setattr(factorisations, "LARGE", large)
+        found.append([factorisations.cholesky(m) for m in (a, broken, unknown, a[:0])])
+    for one, other in zip(*found, strict=True):
+        assert one.dtype == other.dtype and one.shape == other.shape and one.flags.c_contiguous
+        assert np.array_equal(np.isnan(one), np.isnan(other)) and not np.triu(one, 1)[:1].any()
+        np.testing.assert_allclose(one, other, rtol=0, atol=2 * np.spacing(np.abs(found[0][0]).max()))
+    assert np.isnan(found[0][1][1]).any() and not np.isnan(found[0][1][[0, 2]]).any()

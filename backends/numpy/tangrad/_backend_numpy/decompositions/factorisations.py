@@ -109,6 +109,8 @@ def _substitute(a: Array, b: Array) -> Array:
 
 def cholesky(a: Array) -> Array:
     """The lower factors of a batch of matrices; NaN on and below the diagonal of those that have none."""
+    if a.dtype.kind == "f" and a.shape[-1] >= LARGE and (found := _cholesky_by_lapack(a)) is not None:
+        return found
     try:
         return np.linalg.cholesky(a)
     except np.linalg.LinAlgError:
@@ -122,6 +124,25 @@ def cholesky(a: Array) -> Array:
             out[...] = np.linalg.cholesky(matrix)
         except np.linalg.LinAlgError:
             out[...] = nan
+    return factors
+
+
+def _cholesky_by_lapack(a: Array) -> Array | None:
+    """The lower factors; None where SciPy is not installed, or a matrix has none.
+
+    In the matrices' precision, as all that solves with the factors: for float32 NumPy takes float64, and longer.
+    """
+    potrf = lapack_function("potrf", a.dtype)
+    if potrf is None:
+        return None
+    factors = np.empty(a.shape, a.dtype)
+    size = a.shape[-1]
+    for matrix, out in zip(a.reshape(-1, size, size), factors.reshape(-1, size, size)):
+        # LAPACK reads columns: of rows it sees the transpose, whose upper factor is the transpose of the lower one.
+        factor, failed = potrf(matrix.T, lower=False, clean=True)
+        if failed:
+            return None
+        out[...] = factor.T
     return factors
 
 
