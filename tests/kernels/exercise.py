@@ -94,9 +94,19 @@ def bits(call):
         call("bits", [size], [np.array([7, 9], "uint32")], [np.empty(size, "uint32")])
 
 
+def depthwise(call):
+    for number, features, step in itertools.product(range(2), (8, 16, 37), (1, 2)):
+        x, kernel = (draw(shape, NAMES[number]) for shape in ((3, 9, 11, features), (3, 2, features)))
+        height, width = (9 - 2 * step + 1) // step + 1, 11 // step + 1
+        y, sizes = draw((3, height, width, features), NAMES[number]), [number, 3, 9, 11, features]
+        call("depthwise", [*sizes, height, width, 3, 2, 1, 1, step, step, step, 1], [x, kernel], [np.empty_like(y)])
+        steps = [1, 1, step, 1, step, step]
+        call("depthwise_gradient", [*sizes, 3, 2, height, width, *steps], [x, y], [np.empty_like(kernel)])
+
+
 def main(path):
     call = Caller(path)
-    for exercise in (running, sort, top, lu, bits):
+    for exercise in (running, sort, top, lu, bits, depthwise):
         exercise(call)
     print(call.digest.hexdigest())
 

@@ -296,3 +296,71 @@ def test_without_a_partitionable_stream(backend, with_and_without):
     with tangrad.threefry_partitionable(False):
         ours, before = with_and_without(lambda seed: random.normal(random.key(seed), (5000,)), numpy.uint32(1))
     assert ours.tobytes() == before.tobytes()
+
+
+# --- Convolutions of each feature by itself ---
+
+# The shape of the images, that of the kernel's window, strides, padding, dilations.
+DEPTHWISE = [
+    ((2, 30, 31, 16), (3, 3), (1, 1), "SAME", (1, 1)),
+    ((1, 40, 41, 37), (3, 2), (2, 1), "SAME", (1, 1)),
+    ((3, 33, 22, 9), (2, 4), (1, 3), ((3, 0), (0, 5)), (2, 1)),
+    ((2, 36, 20, 40), (5, 5), (1, 1), ((-1, 2), (2, -2)), (1, 2)),
+    ((2, 70, 6, 24), (7, 7), (2, 2), "SAME", (1, 1)),
+]
+
+
+def depthwise(x, kernel, strides, padding, dilations):
+    numbers = ("NHWC", "HWIO", "NHWC")
+    return lax.conv_general_dilated(
+        x, kernel, strides, padding, None, dilations, dimension_numbers=numbers, feature_group_count=x.shape[3]
+    )
+
+
+def with_gradients(x, kernel, *how):
+    out, back = tangrad.vjp(lambda x, kernel: depthwise(x, kernel, *how), x, kernel)
+    return out, *back(np.cos(out))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("shape", "window", "strides", "padding", "dilations"), DEPTHWISE)
+def test_depthwise_convolutions_and_their_gradients(
+    backend, with_and_without, shape, window, strides, padding, dilations, dtype
+):
+    generator = numpy.random.default_rng(0)
+    x, kernel = (generator.normal(size=size).astype(dtype) for size in (shape, (*window, 1, shape[3])))
+    found = with_and_without(lambda *xs: with_gradients(*xs, strides, padding, dilations), x, kernel)
+    for one, other in zip(*found, strict=True):
+        assert (one.shape, one.dtype) == (other.shape, other.dtype)
+        numpy.testing.assert_allclose(one, other, rtol=0, atol=20 * numpy.spacing(abs(other).max()))
+
+
+def test_depthwise_convolutions_are_as_near_to_exact_ones_as_before(backend, with_and_without):
+    generator = numpy.random.default_rng(1)
+    x, kernel = (generator.normal(size=size).astype("float32") for size in ((4, 40, 40, 16), (3, 3, 1, 16)))
+    run = lambda *xs: with_gradients(*xs, (1, 1), "SAME", (1, 1))
+    exact = tangrad.jit(run)(x.astype(float), kernel.astype(float))
+    for ours, before, other in zip(*with_and_without(run, x, kernel), map(numpy.asarray, exact), strict=True):
+        unit = numpy.spacing(abs(other).max().astype("float32"))
+        assert abs(ours - other).max() <= abs(before - other).max() + 2 * unit
+
+
+@pytest.mark.parametrize("value", [numpy.nan, numpy.inf, -numpy.inf])
+def test_depthwise_convolutions_of_what_is_not_finite(backend, with_and_without, value):
+    """Beyond the array there are zeros, which are multiplied, too: zero times an infinity is not a number."""
+    generator = numpy.random.default_rng(2)
+    x, kernel = (generator.normal(size=size).astype("float32") for size in ((2, 20, 20, 17), (3, 3, 1, 17)))
+    for at, array in (((1, 4, 19, 3), x), ((0, 2, 0, 16), kernel), ((0, 0, 0, 5), x)):
+        changed = array.copy()
+        changed[at] = value
+        arguments = (changed, kernel) if array is x else (x, changed)
+        one, other = with_and_without(lambda *xs: depthwise(*xs, (1, 1), "SAME", (1, 1)), *arguments)
+        numpy.testing.assert_allclose(one, other, rtol=0, atol=1e-5)  # NaN and infinities at the same places
+
+
+def test_many_depthwise_convolutions_at_once(backend, with_and_without):
+    generator = numpy.random.default_rng(3)
+    x, kernel = (generator.normal(size=size).astype("float32") for size in ((3, 2, 20, 20, 16), (3, 3, 1, 16)))
+    run = lambda x, kernel: depthwise(x, kernel, (1, 1), "SAME", (1, 1))
+    one, other = with_and_without(lambda *xs: tangrad.vmap(run, (0, None))(*xs), x, kernel)
+    numpy.testing.assert_allclose(one, other, rtol=0, atol=1e-5)

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from tangrad.core import Primitive, ShapedArray, dtypes
-from tangrad.extend.lax import cummax_p, cummin_p, cumsum_p, lu_p, sort_p, top_k_p
+from tangrad.extend.lax import conv_general_dilated_p, cummax_p, cummin_p, cumsum_p, lu_p, sort_p, top_k_p
 
 # As in native/kernel.h.
 NAMES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -123,8 +123,54 @@ def _lu(x: ShapedArray) -> Job | None:
 FACTORS: dict[Primitive, Describe] = {lu_p: _lu}
 
 
+# Of arrays (images, height, width, features): how a convolution of each feature by itself has its dimensions, and how
+# the gradient of its kernel has them, for which a feature is a group of images, and an image a feature.
+LAST, GRADIENT = ((0, 3, 1, 2), (0, 3, 1, 2)), ((3, 0, 1, 2), (2, 3, 0, 1))
+FEATURES, TAPS, MOST_TAPS = 8, 4, 256  # fewer features and numbers of a kernel are the backends'
+PRODUCTS = 1 << 16  # in all
+
+
+def _convolution(
+    x: ShapedArray, y: ShapedArray, *, dimension_numbers: Any, window_strides: Any, padding: Any, **params: Any
+) -> Job | None:
+    number = number_of(x, ("float32", "float64"))
+    if number is None or y.dtype != x.dtype or not (is_known(x) and is_known(y)) or x.ndim != 4:
+        return None
+    if params["preferred_element_type"] not in (None, x.dtype) or set(params["lhs_dilation"]) != {1}:
+        return None
+    x_spec, y_spec, out_spec = dimension_numbers
+    groups, features = (params["feature_group_count"], params["batch_group_count"]), x.shape[3]
+    ends = (y_spec[0], y_spec[1])
+    if (x_spec, out_spec) == LAST and groups == (features, 1) and y_spec[2:] == (0, 1):
+        name, inner = "depthwise", (y.shape[ends[0]], y.shape[ends[1]]) == (features, 1)
+        window = y.shape[:2]
+    elif (x_spec, out_spec) == GRADIENT and groups == (1, features) and y_spec == x_spec:
+        name, inner = "depthwise_gradient", y.shape[0] == x.shape[0] and y.shape[3] == features
+        window = y.shape[1:3]
+    else:
+        return None
+    dilations = params["rhs_dilation"]
+    outs = tuple(
+        [
+            (size + sum(around) - step * (taps - 1) - 1) // stride + 1
+            for size, around, taps, step, stride in zip(x.shape[1:3], padding, window, dilations, window_strides)
+        ]
+    )
+    taps = prod(window if name == "depthwise" else outs)
+    if not inner or features < FEATURES or not TAPS <= taps <= MOST_TAPS or min(*outs, *x.shape, *y.shape) < 1:
+        return None
+    before = [around[0] for around in padding]
+    if x.shape[0] * prod(outs) * prod(window) * features < PRODUCTS:
+        return None
+    return Job(name, (number, *x.shape, *outs, *window, *before, *window_strides, *dilations))
+
+
+WINDOWS: dict[Primitive, Describe] = {conv_general_dilated_p: _convolution}
+
+
 JOBS: dict[str, Mapping[Primitive, Describe]] = {
     "decompositions": FACTORS,
     "reductions": RUNNING,
     "sorting": SORTING,
+    "windows": WINDOWS,
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad import ffi
-from tangrad._kernels.jobs import FACTORS, RUNNING, SORTING, Describe, Job
+from tangrad._kernels.jobs import FACTORS, RUNNING, SORTING, WINDOWS, Describe, Job
 from tangrad._kernels.library import handler, replaced, replacing
 from tangrad.core import Primitive, RuleSet
 
@@ -50,3 +50,4 @@ def rule_set(jobs: Mapping[Primitive, Describe]) -> RuleSet[Any]:
 reductions = rule_set(RUNNING)
 ordering = rule_set(SORTING)
 decompositions = rule_set(FACTORS)
+windows = rule_set(WINDOWS)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tangrad._kernels.jobs import FACTORS, RUNNING, SORTING
+from tangrad._kernels.jobs import FACTORS, RUNNING, SORTING, WINDOWS
 from tangrad._kernels.on_numpy import rule_set
 
 reductions = rule_set(RUNNING)
 ordering = rule_set(SORTING)
 decompositions = rule_set(FACTORS)
+windows = rule_set(WINDOWS)
