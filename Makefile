@@ -10,6 +10,7 @@ MATRIX_ARGS ?=
 CONTRIB_ARGS ?=
 ARRAY_API_ARGS ?=
 PACKAGES_ARGS ?=
+JAX_TESTS_ARGS ?=
 DEMO_ARGS ?=
 
 # Where the environment forbids to write bytecode, every process would compile jax and Tangrad again.
@@ -44,7 +45,7 @@ editable = $(foreach project,$(1),-e $(patsubst %/pyproject.toml,%,$(project)))
 DEMO_PROJECTS := $(if $(filter numpy,$(BACKEND)),$(filter-out backends/xla/%,$(PROJECTS)),$(PROJECTS))
 SOURCES := core plugins primitives backends contrib tools tests docs
 
-.PHONY: help install dev-refresh kernels test test-all test-matrix array-api packages contrib lint typecheck contracts house docs notebooks browser bench demo changelog wheels sdists clean
+.PHONY: help install dev-refresh kernels test test-all test-matrix array-api jax-tests packages contrib lint typecheck contracts house docs notebooks browser bench demo changelog wheels sdists clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -89,6 +90,12 @@ array-api: install ## the array API's public suite, a checkout of which ARRAY_AP
 
 packages: install ## tests of packages written for JAX, on JAX and here; PACKAGES_ARGS="optax chex --limit 600"
 	PACKAGE_CHECKOUTS="$(PACKAGE_CHECKOUTS)" $(BIN)/python -m tools.packages $(PACKAGES_ARGS)
+
+# jax.experimental.jet is a package of contrib/, which only these tests see.
+jax-tests: install ## JAX's own tests through the alias, from a checkout that JAX_CHECKOUT names; JAX_TESTS_ARGS="array_test.py"
+	$(UV) --quiet --group jax-tests
+	$(UV) --quiet --no-deps --target build/jax-tests ./contrib/taylor
+	JAX_CHECKOUT="$(JAX_CHECKOUT)" $(BIN)/python -m tools.jax_tests $(JAX_TESTS_ARGS)
 
 contrib: install ## the packages of contrib/, each as a wheel in an environment of its own; CONTRIB_ARGS="kernel"
 	$(BIN)/python -m tools.contrib $(CONTRIB_ARGS)

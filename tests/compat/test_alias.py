@@ -544,3 +544,19 @@ def test_hints_to_compilers_have_the_names_of_jax():
         assert with_layout_constraint(1.0, Layout((0,))) == 1 and jax.host_id() == 0 and jax.host_count() == 1
         """
     )
+
+
+def test_the_settings_object_is_there_whatever_is_imported_first():
+    run(
+        """
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        from jax._src import config, dtypes
+        import jax
+        jax.config.parse_flags_with_absl()
+        assert config.jax_enable_x64.value is config.enable_x64.value is False
+        assert dtypes.canonicalize_dtype("float64", allow_extended_dtype=True) == "float32"
+        from jax.experimental.sparse.util import CuSparseEfficiencyWarning
+        assert issubclass(CuSparseEfficiencyWarning, Warning)
+        """
+    )

@@ -130,3 +130,16 @@ def test_bad_input(name):
     call, kind, words = BAD[name]
     with use_backend("numpy"), pytest.raises(kind, match=words):
         call()
+
+
+def test_lists_and_arrays_of_the_same_numbers_do_for_each_other():
+    def by_array(y, t):
+        return y[1], -y[0]
+
+    def by_list(y, t):
+        return np.asarray([y[1], -y[0]]) if isinstance(y, np.ndarray) else tangrad.numpy.stack([y[1], -y[0]])
+
+    expected = odeint(lambda y, t: tangrad.numpy.stack([y[1], -y[0]]), tangrad.numpy.array([1.0, 0.0]), TIMES)
+    assert (odeint(by_array, tangrad.numpy.array([1.0, 0.0]), TIMES) == expected).all()
+    first, second = odeint(by_list, [1.0, 0.0], TIMES)
+    np.testing.assert_allclose(np.stack([first, second], 1), expected, rtol=1e-5, atol=1e-6)

@@ -445,3 +445,12 @@ def test_derivatives_with_a_dtype_of_the_result(on_either):
     places = np.asarray(mat.indices)
     np.testing.assert_array_equal(slopes[0], right.astype("float32").sum(1)[places[:, 1]])
     np.testing.assert_array_equal(slopes[1], np.repeat(left.sum(0)[:, None], 2, 1).astype("float16"))
+
+
+def test_powers_of_elements():
+    twice = BCOO((tnp.array([1.0, 2.0, 3.0]), tnp.array([[0, 0], [0, 0], [1, 1]])), shape=(2, 2))
+    assert (twice**2).todense().tolist() == [[9, 0], [0, 9]]
+    with pytest.raises(NotImplementedError, match="to the power 0"):
+        twice**0
+    with pytest.raises(TypeError):
+        twice**0.5

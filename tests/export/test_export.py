@@ -98,6 +98,7 @@ def test_programs_are_nested_in_programs(made):
 def test_several_platforms_in_one_module():
     both = exported(platforms=["cuda", "cpu"])
     assert both.platforms == ("cuda", "cpu") and both.uses_global_constants
+    assert exported().uses_global_constants  # sizes are known when it is called
     assert '(%arg0: tensor<i32> {jax.global_constant = "_platform_index"}' in both.mlir_module()
     x, y = arguments(2, 2)
     assert_same(both.call(x, y), program(x, y))

@@ -355,3 +355,48 @@ def test_programs_have_the_results_of_jax(seed):
     program = draw_program(seed)
     right = jax.jit(by_references(theirs, program))(jax.numpy.asarray(PROGRAM_X))
     check_equal(tangrad.jit(by_references(OURS, program))(PROGRAM_X), right)
+
+
+def doubled(part):
+    part[...] = 2.0 * part[...]
+    return part[...].sum()
+
+
+@pytest.mark.usefixtures("_on_numpy")
+@pytest.mark.parametrize("index", [slice(1, 3), 1, np.array([0, 0, 2]), (Ellipsis, slice(None, None, 2))])
+@pytest.mark.parametrize("way", ["jit", "cond", "checkpoint", "inside"])
+def test_parts_of_references_are_arguments(index, way):
+    ref, expected = tangrad.new_ref(tnp.asarray(X)), X.copy()
+    expected[index] = 2 * expected[index]
+    ways = {
+        "jit": lambda part: tangrad.jit(doubled)(part),
+        "cond": lambda part: lax.cond(True, doubled, lambda part: part[...].sum(), part),
+        "checkpoint": lambda part: tangrad.checkpoint(doubled)(part),
+        "inside": lambda part: tangrad.jit(lambda ref: doubled(ref.at[index]))(part.reference),
+    }
+    assert ways[way](ref.at[index]) == expected[index].sum()
+    np.testing.assert_array_equal(ref[...], expected)
+
+
+@pytest.mark.usefixtures("_on_numpy")
+def test_parts_are_pytrees_of_the_reference_and_arrays():
+    ref = tangrad.new_ref(tnp.zeros((2, 3)))
+    part = ref.at[np.array([1])].at[..., 1]
+    leaves, structure = tangrad.tree.flatten(part)
+    assert leaves[0] is ref and len(leaves) == 2
+    again = structure.unflatten(leaves)
+    again[...] = 4.0
+    assert ref[...].tolist() == [[0, 0, 0], [0, 4, 0]]
+    specs = tangrad.tree.map(lambda _: None, {"part": part})
+    assert tangrad.tree.leaves(specs) == []
+    with pytest.raises(ValueError, match=r"a part of a reference of shape \(2, 3\) becomes one of .* shape \(3,\)"):
+        tangrad.vmap(lambda part: part[...])(ref.at[0])
+    assert tangrad.vmap(lambda part, x: part[...] + x, in_axes=(None, 0))(ref.at[1, 1], tnp.arange(2.0)).tolist() == [
+        4,
+        5,
+    ]
+
+
+def test_types_of_references_are_sharded_as_their_arrays():
+    ref = tangrad.new_ref(tnp.zeros((2, 3)))
+    assert ref.aval.sharding == tangrad.typeof(ref[...]).sharding

@@ -210,3 +210,13 @@ def test_rotations_between_rotations(on):
 def test_bad_input_is_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("solver", ["cg", "bicgstab", "gmres"])
+def test_objects_that_multiply_are_operators(solver):
+    class Twice:
+        def __matmul__(self, x):
+            return 2 * x
+
+    found, _ = getattr(linalg, solver)(Twice(), tnp.ones(3))
+    np.testing.assert_allclose(found, [0.5, 0.5, 0.5], rtol=1e-6)

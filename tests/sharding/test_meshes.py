@@ -144,3 +144,21 @@ def test_of_every_mesh(way: str) -> None:
     first, *others = [ask(way, *mesh) for mesh in MESHES]
     for plan in others:
         check_equal(first, plan)
+
+
+def test_types_say_along_which_mapped_axes_values_differ():
+    seen = {}
+
+    def function(x, y):
+        seen["x"], seen["y"] = tangrad.typeof(x).mat, tangrad.typeof(y).mat
+        seen["sum"] = tangrad.typeof(lax.psum(x, "i")).mat
+        return x + y
+
+    mesh = mesh_of("i", "j")
+    tangrad.shard_map(function, mesh=mesh, in_specs=(P("i"), P()), out_specs=P("i"))(np.ones(2), np.ones(1))
+    inside = mesh.abstract_mesh.update_axis_types(dict.fromkeys(("i", "j"), tangrad.sharding.AxisType.Manual))
+    assert seen["x"].varying == {"i"} and seen["x"].invarying(inside) == {"j"}
+    assert seen["y"].varying == seen["sum"].varying == frozenset()
+    assert np.ones(2).mat == tangrad.sharding.ManualAxisType() == tangrad.typeof(np.ones(2)).mat
+    with pytest.raises(ValueError, match="cannot be varying and reduced"):
+        tangrad.sharding.ManualAxisType(varying={"i"}, reduced={"i", "j"})

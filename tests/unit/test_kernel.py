@@ -492,3 +492,19 @@ def test_types_are_inferred_once_for_parameters_fixed_or_not() -> None:
         for params in (FixedParams(shape=shape), {"shape": shape}, FixedParams(shape=shape)):
             assert shaped.infer(avals, params).shape == shape
     assert seen == [(), (0,), (3,)]
+
+
+def test_closed_jaxprs_have_the_fields_of_their_program():
+    closed = tangrad.make_jaxpr(lambda x: tangrad.lax.sin(x) + tangrad.numpy.asarray(np.arange(2.0, dtype="float32")))(
+        1.0
+    )
+    assert (closed.invars, closed.outvars, closed.constvars) == (
+        closed.jaxpr.invars,
+        closed.jaxpr.outvars,
+        closed.jaxpr.constvars,
+    )
+    fewer = closed.replace(eqns=closed.eqns[:1], outvars=closed.eqns[0].outvars)
+    assert len(fewer.eqns) == 1 and fewer.consts == closed.consts and len(closed.eqns) > 1
+    other = closed.replace(consts=[np.ones(2, "float32")] * len(closed.consts))
+    assert other.jaxpr.eqns == closed.eqns and other.consts is not closed.consts
+    assert closed.pretty_print(use_color=False) == str(closed)

@@ -1,7 +1,7 @@
 """The tables in the text, as the code has them: settings and variables in `docs/debugging.md`; what is missing of JAX,
 what differs call by call, and its names of settings in `docs/coming-from-jax.md`; what does not pass of the public
-suite of the array API in `docs/array-api.md`; packages in `docs/contrib/index.md`; kinds of rules in
-`docs/plugin-guide.md`; distributions in `docs/distributions.md`.
+suite of the array API in `docs/array-api.md`, and of JAX's own tests in `docs/jax-tests.md`; packages in
+`docs/contrib/index.md`; kinds of rules in `docs/plugin-guide.md`; distributions in `docs/distributions.md`.
 
     python -m tools.docs.tables            write them into the page
     python -m tools.docs.tables --check    exit 1 if the page has others
@@ -26,6 +26,7 @@ from tools import packages as packages_tool
 from tools.contrib import packages
 from tools.docs import extension
 from tools.docs.rooms import code_lines, rounded
+from tools.jax_tests import outcomes as jax_tests
 from tools.workspace import ROOT
 
 FOLDER = ROOT / "tools" / "docs"
@@ -117,6 +118,7 @@ NAMES_OF_PAGES = (
     "debugging.md",
     "coming-from-jax.md",
     "array-api.md",
+    "jax-tests.md",
     "contrib/index.md",
     "users-packages.md",
     "plugin-guide.md",
@@ -167,6 +169,7 @@ TABLES = {
     "missing": missing_table,
     "newer": newer_table,
     "array api": array_api.reasons_table,
+    "jax tests": jax_tests.reasons_table,
     "packages": packages_table,
     "suites": packages_tool.results_table,
     "rule kinds": extension.kinds_table,

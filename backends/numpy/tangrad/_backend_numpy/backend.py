@@ -44,6 +44,7 @@ class NumpyBackend(Backend):
 
     name = "numpy"
     platform = "cpu"
+    platform_version = f"NumPy {np.__version__}"
     runtime_type = "numpy"  # what libraries ask the client of a device for
     lowering_kind = "lower.numpy"
     array_type = NumpyArray

@@ -79,6 +79,11 @@ class XlaBackend(Backend):
         return self._platforms.devices(platform)
 
     @property
+    def platform_version(self) -> str:
+        """What the platform of the default devices says of its version; that of GPUs has "cuda" or "rocm" in it."""
+        return str(self.devices()[0].client.platform_version)
+
+    @property
     def process_index(self) -> int:  # type: ignore[override]
         """The number of this process among those that compute together."""
         return self._platforms.coordination.process_index

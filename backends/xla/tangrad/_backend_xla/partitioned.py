@@ -98,6 +98,7 @@ def load(runner: Any, plan: Plan, compile_for: Any) -> tuple[Callable[..., Any],
     options = runner.options
     stated = options.out_shardings or (None,) * len(runner.out_avals)
     chosen = jaxlib_api.output_shardings(executable) or [None] * len(runner.out_avals)
+    chosen = chosen if runner.out_avals else []  # of no results it has the sharding of an empty tuple, in places
     outputs = [plan.output(aval, given, hlo) for aval, given, hlo in zip(runner.out_avals, stated, chosen, strict=True)]
     handlers = [
         jaxlib_api.result_handler(physical_aval(aval), place.sharding, True)

@@ -97,10 +97,9 @@ class ShapedArray(AbstractValue):
 
     at_least_vspace = to_tangent_aval  # its name in JAX, in libraries' rules
 
-    @property
-    def sharding(self) -> Any:
-        """The sharding of values of this type, as far as types have one: what arrays' property of that name says."""
-        return attributes["sharding"].__get__(self)
+    # What types say of these, as far as they do, is what the properties of arrays of these names say.
+    sharding = property(lambda self: attributes["sharding"].__get__(self), doc="The sharding of values of this type.")
+    mat = property(lambda self: attributes["mat"].__get__(self), doc="Along which mapped axes of a mesh values differ.")
 
     @property
     def size(self) -> int:

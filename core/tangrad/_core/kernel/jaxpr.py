@@ -203,9 +203,16 @@ class ClosedJaxpr:
 
     in_avals = property(attrgetter("jaxpr.in_avals"))
     out_avals = property(attrgetter("jaxpr.out_avals"))
+    invars = property(attrgetter("jaxpr.invars"))
+    outvars = property(attrgetter("jaxpr.outvars"))
+    constvars = property(attrgetter("jaxpr.constvars"))
     eqns = property(attrgetter("jaxpr.eqns"))
     effects = property(attrgetter("jaxpr.effects"))
     literals = property(attrgetter("consts"))
+
+    def replace(self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None, **changes: Any) -> ClosedJaxpr:
+        """A copy with another program, or with some fields of it replaced, and with other values of its constants."""
+        return ClosedJaxpr((jaxpr or self.jaxpr).replace(**changes), self.consts if consts is None else consts)
 
     def pretty_print(self, **options: Any) -> str:
         """The printed form; see `Jaxpr.pretty_print`."""

@@ -58,7 +58,7 @@ def _letters(number: int) -> str:
             return text
 
 
-def jaxpr_text(jaxpr: Any, *, source_info: bool = False, name_stack: bool = False) -> str:
+def jaxpr_text(jaxpr: Any, *, source_info: bool = False, name_stack: bool = False, use_color: object = None) -> str:
     """The text of a jaxpr. `source_info` appends where each equation was written, `name_stack` its named scopes."""
     return _Printer(source_info, name_stack).jaxpr(jaxpr, Names(), "")
 

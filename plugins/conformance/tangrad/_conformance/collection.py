@@ -88,7 +88,7 @@ def primitives_of(*distributions: str) -> list[Primitive]:
 
     >>> from tangrad.conformance import primitives_of
     >>> [primitive.name for primitive in primitives_of("tangrad-jit")]
-    ['jit', 'region']
+    ['jit', 'hinted', 'tagged', 'region']
     """
     wanted = {normal_name(name) for name in distributions if "*" not in distributions}
     found: dict[Primitive, None] = {}

@@ -153,7 +153,7 @@ class Exported:
         disabled_safety_checks: checks that its author turned off.
         ordered_effects, unordered_effects: what it does beside its results.
         module_kept_var_idx: the positions of the arguments that `main` takes: all of them.
-        uses_global_constants: whether `main` takes the number of the platform first.
+        uses_global_constants: whether `main` needs to know the platform, of several, or sizes that it is called with.
         program_serialized: the program for the platform "numpy", as `tangrad.runtime` writes it; empty without that.
     """
 

@@ -11,6 +11,7 @@ from tangrad._export.shardings import devices_of, saved
 from tangrad._export.writing import written_program
 from tangrad.autodiff import tangent_aval, vjp
 from tangrad.core import Backend, ClosedJaxpr, api_boundary, backend_names, eval_jaxpr, get_backend
+from tangrad.core.arguments import first_symbolic
 from tangrad.core.backends import program_shardings
 from tangrad.core.programs import lower_program
 from tangrad.extend.jit import JitFunction, TracedParts, jit, parts_of_traced, stated
@@ -136,7 +137,7 @@ def _exported(
         out_shardings=tuple(outputs),
         disabled_safety_checks=checks,
         unordered_effects=tuple(sorted([effect for effect in closed.effects if not effect.ordered], key=str)),
-        uses_global_constants=len(compiled) > 1,
+        uses_global_constants=len(compiled) > 1 or first_symbolic(closed.in_avals) is not None,
         _program=program,
         _get_vjp=lambda _: _exported_vjp(parts, platforms, checks),
         _plan=found,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tangrad._references.indexing import Chain, as_template, chained, fitted, read, written
+from tangrad._references.indexing import Chain, as_template, chained, fitted, from_template, read, written
 from tangrad._references.primitives import addupdate_p, get_p, swap_p
 from tangrad._references.types import AbstractRef, accesses, is_reference
 from tangrad.core import (
@@ -32,6 +32,7 @@ from tangrad.core import (
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.transformations import call_under, install_trace
 from tangrad.errors import UnexpectedTracerError
+from tangrad.tree_util import register_pytree_node
 
 if TYPE_CHECKING:
     from tangrad.core import Array
@@ -202,7 +203,11 @@ class Ref(metaclass=_IsReference):
 
 @class_boundary
 class Part:
-    """A part of a reference, `ref.at[index]`: read and written as the reference is, `part[index]`, `part[...] = x`."""
+    """A part of a reference, `ref.at[index]`: read and written as the reference is, `part[index]`, `part[...] = x`.
+
+    A pytree of the reference and the arrays among the indices, so that functions that are jitted, loops and
+    conditionals take it as an argument.
+    """
 
     __slots__ = ("_chain", "reference")
 
@@ -230,6 +235,25 @@ class Part:
 
     def __repr__(self) -> str:
         return f"{self.reference!r}.at{[*self._chain]}"
+
+
+def _flatten_part(part: Part) -> tuple[tuple[Any, ...], tuple[Any, Any]]:
+    template, arrays = as_template(part._chain)
+    return (part.reference, *arrays), (template, getattr(part.reference, "shape", None))
+
+
+def _unflatten_part(data: tuple[Any, Any], leaves: Sequence[Any]) -> Part:
+    template, shape = data
+    reference, *arrays = leaves
+    if is_reference(reference) and reference.shape != shape:
+        raise ValueError(
+            f"a part of a reference of shape {shape} becomes one of a reference of shape {reference.shape}, where its "
+            "indices mean something else: map the reference itself, and take the part within the function"
+        )
+    return Part(reference, from_template(template, arrays))
+
+
+register_pytree_node(Part, _flatten_part, _unflatten_part)
 
 
 class Parts:

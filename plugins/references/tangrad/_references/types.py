@@ -56,6 +56,11 @@ class AbstractRef(AbstractValue):
     def size(self) -> Any:
         return self.inner_aval.size
 
+    @property
+    def sharding(self) -> Any:
+        """How the array behind it is sharded, as far as its type says."""
+        return self.inner_aval.sharding
+
     def __len__(self) -> int:
         return len(self.inner_aval)
 

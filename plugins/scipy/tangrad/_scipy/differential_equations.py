@@ -11,7 +11,7 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import closure_convert, custom_vjp, lax, tree, vjp, vmap
-from tangrad.core import Array, api_boundary, array_leaves, as_array, dtypes
+from tangrad.core import Array, api_boundary, array_leaves, as_array, dtypes, is_array_value
 from tangrad.flatten_util import ravel_pytree
 from tangrad.typing import ArrayLike, PyTree, Value, Values
 
@@ -236,15 +236,23 @@ def _times(t: ArrayLike) -> Array:
     return times
 
 
+def _like(y: Any, slope: Any) -> Any:
+    """What a function returned, where lists, tuples and arrays of the same numbers do for each other."""
+    sequences = (list, tuple)
+    if type(y) in sequences and (type(slope) in sequences or len(getattr(slope, "shape", ())) == 1):
+        return type(y)(slope)
+    if is_array_value(y) and y.shape and type(slope) in sequences and all([is_array_value(one) for one in slope]):
+        return tnp.stack([tnp.asarray(one) for one in slope]) if slope else slope
+    return slope
+
+
 def _checked(func: Callable[..., Any], y0: object) -> Callable[..., Any]:
     """The derivative, in the types of the state."""
     leaves, structure = tree.flatten(y0)
 
     def derivative(y: Any, t: Value, *args: object) -> Any:
-        out = func(y, t, *args)
+        out = _like(y, func(y, t, *args))
         found, treedef = array_leaves(out, "odeint: func returned a tree, of which")
-        if type(out) in (list, tuple) and type(y) in (list, tuple):  # a list does for a tuple
-            treedef = tree.structure(type(y)(out))
         if treedef != structure:
             raise TypeError(f"odeint: func must return a tree like y0, {structure}, got {treedef}")
         slopes = [as_array(leaf) for leaf in found]

@@ -13,7 +13,7 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import tree
-from tangrad.core import Array, dtypes
+from tangrad.core import Array, dtypes, is_array_value
 from tangrad.extend.custom_rules import custom_linear_solve
 from tangrad.extend.lax import fori_loop, stop_gradient, while_loop
 from tangrad.extend.numpy import asarray, index_argument
@@ -23,11 +23,14 @@ Operator = Callable[[Any], Any]
 
 
 def _operator(name: str, given: object, argument: str) -> Operator:
-    """A matrix or a function as a function."""
+    """A matrix, a function, or an object that multiplies vectors (`given @ x`), as a function."""
     if callable(given):
         return given
     if given is None:
         return lambda x: x
+    if not is_array_value(given) and hasattr(type(given), "__matmul__"):
+        operator: Any = given
+        return lambda x: operator @ x
     matrix = asarray(given)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name}: {argument} must be a function or a square matrix, got shape {matrix.shape}")

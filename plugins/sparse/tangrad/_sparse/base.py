@@ -152,6 +152,15 @@ class JAXSparse:
             return self.like(self.data / other)
         return algebra.divided(self.to_bcoo(), as_array(other))
 
+    def __pow__(self, exponent: int) -> Any:
+        """Powers of the elements. Raises NotImplementedError for exponents of which those of zeros are not zero."""
+        if not isinstance(exponent, int):
+            return NotImplemented
+        if exponent < 1:
+            raise NotImplementedError(f"a sparse array to the power {exponent}, in which 0 would be 1 or infinite")
+        values = self.to_bcoo().with_unique_indices()
+        return values.like(values.data**exponent)
+
     def __add__(self, other: object) -> Any:
         return algebra.added(self.to_bcoo(), as_coordinates(other))
 

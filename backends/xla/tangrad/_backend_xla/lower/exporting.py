@@ -32,7 +32,7 @@ lower = RuleSet("lower.xla", api=1)
 def _call_exported(ctx: FunctionContext, *operands: IrValue, exported: Any) -> tuple[IrValue, ...]:
     _check_devices(ctx.module, exported)
     operands = tuple(_sharded(ctx, operands, ctx.in_avals, exported.in_shardings))
-    if exported.uses_global_constants:
+    if exported.uses_global_constants and len([one for one in exported.platforms if one != "numpy"]) > 1:
         operands = (_platform(ctx, exported), *operands)
     else:
         for platform in ctx.module.platforms:

@@ -109,6 +109,11 @@ def to_inexact_dtype(dtype: Any) -> np.dtype[Any]:
     return core_dtypes.to_inexact_dtype(dtype)
 
 
+def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> np.dtype[Any]:
+    """The dtype that stands for another; those of keys are extended, and are known as the others are."""
+    return dtypes.canonicalize_dtype(dtype)
+
+
 def supports_inf(dtype: Any) -> bool:
     """Whether numbers of a dtype can be infinite."""
     return bool(np.isinf(np.asarray(np.inf).astype(dtypes.as_dtype(dtype)).astype(float)))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tangrad import tree
 from tangrad.sharding import Sharding
@@ -26,34 +25,6 @@ class AbstractDevice:
     device_kind: str
     num_cores: int | None
     platform: str | None = None
-
-
-@dataclass(frozen=True, init=False)
-class ManualAxisType:
-    """How a value within `shard_map` differs along axes of its mesh.
-
-    Attributes:
-        varying: the axes along which it differs. unreduced: those along which its parts are still to be summed.
-        reduced: those along which they were.
-
-    Raises ValueError where an axis is varying, and unreduced or reduced, too.
-
-    >>> ManualAxisType(varying={"x"}).varying
-    frozenset({'x'})
-    """
-
-    varying: frozenset[Any]
-    unreduced: frozenset[Any]
-    reduced: frozenset[Any]
-
-    def __init__(
-        self, *, varying: Iterable[Any] = (), unreduced: Iterable[Any] = (), reduced: Iterable[Any] = ()
-    ) -> None:
-        for name, axes in (("varying", varying), ("unreduced", unreduced), ("reduced", reduced)):
-            object.__setattr__(self, name, frozenset(axes))
-        for name in ("unreduced", "reduced"):
-            if both := self.varying & getattr(self, name):
-                raise ValueError(f"ManualAxisType: the axes {sorted(both, key=str)} cannot be varying and {name}")
 
 
 class Layout:

@@ -316,11 +316,12 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "experimental.mesh_utils.create_device_mesh experimental.pjit.pjit experimental.pjit.with_sharding_constraint "
         "experimental.shard_map.shard_map lax.with_sharding_constraint make_array_from_callback "
         "make_array_from_process_local_data make_array_from_single_device_arrays make_mesh pmap reshard set_mesh "
-        "shard_map sharding.AbstractMesh sharding.AxisType sharding.GSPMDSharding sharding.HloSharding sharding.Mesh "
-        "sharding.NamedSharding sharding.PartitionSpec sharding.PositionalSharding sharding.Sharding "
-        "sharding.ShardingTypeError sharding.SingleDeviceSharding sharding.UnreducedKind sharding.auto_axes "
-        "sharding.explicit_axes sharding.get_abstract_mesh sharding.get_mesh sharding.inspect_array_sharding "
-        "sharding.reshard sharding.set_mesh sharding.use_abstract_mesh sharding.use_mesh smap soft_pmap xmap"
+        "shard_map sharding.AbstractMesh sharding.AxisType sharding.GSPMDSharding sharding.HloSharding "
+        "sharding.ManualAxisType sharding.Mesh sharding.NamedSharding sharding.PartitionSpec "
+        "sharding.PositionalSharding sharding.Sharding sharding.ShardingTypeError sharding.SingleDeviceSharding "
+        "sharding.UnreducedKind sharding.auto_axes sharding.explicit_axes sharding.get_abstract_mesh "
+        "sharding.get_mesh sharding.inspect_array_sharding sharding.reshard sharding.set_mesh "
+        "sharding.use_abstract_mesh sharding.use_mesh smap soft_pmap xmap"
     ),
     "tangrad-sparse": (
         "experimental.sparse.BCOO experimental.sparse.BCSR experimental.sparse.COO experimental.sparse.CSC "
@@ -450,7 +451,7 @@ ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays
         "max mean min nonzero prod ptp ravel real repeat reshape round searchsorted sort squeeze std sum swapaxes "
         "take to_device tobytes trace transpose var view"
     ),
-    "tangrad-sharding": "addressable_data addressable_shards device_buffer device_buffers global_shards sharding",
+    "tangrad-sharding": "addressable_data addressable_shards device_buffer device_buffers global_shards mat sharding",
 }
 
 SETTINGS: dict[str, str] = {  # distribution: settings

@@ -39,6 +39,7 @@ def update(name: str, value: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if f"jax_{name}" in NAMES:
-        return State(f"jax_{name}")
+    for full_name in (f"jax_{name}", name):
+        if full_name in NAMES:
+            return State(full_name)
     return getattr(config, name)
