@@ -214,15 +214,11 @@ class ClosedJaxpr:
         """A copy with another program, or with some fields of it replaced, and with other values of its constants."""
         return ClosedJaxpr((jaxpr or self.jaxpr).replace(**changes), self.consts if consts is None else consts)
 
-    def pretty_print(self, **options: Any) -> str:
-        """The printed form; see `Jaxpr.pretty_print`."""
-        return self.jaxpr.pretty_print(**options)
-
     def __repr__(self) -> str:
         return self.jaxpr.pretty_print()
 
-    def _repr_html_(self) -> str:
-        return self.jaxpr._repr_html_()
+    pretty_print = property(attrgetter("jaxpr.pretty_print"), doc="The printed form; see `Jaxpr.pretty_print`.")
+    _repr_html_ = property(attrgetter("jaxpr._repr_html_"))
 
 
 def join_effects(parts: Iterable[Any]) -> frozenset[Any]:
