@@ -80,7 +80,7 @@ else:
             build_data["tag"] = f"py3-none-{re.sub(r'[-.]', '_', sysconfig.get_platform())}"
             build_data["force_include"][str(library)] = str(PACKAGE / FILE)
 
-        def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        def finalize(self, version: str, build_data: dict[str, object], artifact_path: str) -> None:
             """Remove what was built on the way."""
             shutil.rmtree(HERE / "build", ignore_errors=True)
 

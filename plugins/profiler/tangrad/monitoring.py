@@ -15,7 +15,7 @@ _scalars: list[Callable[..., Any]] = []
 _KINDS = (_events, _durations, _spans, _scalars)
 
 
-def _notify(listeners: list[Callable[..., Any]], *arguments: Any, **details: Any) -> None:
+def _notify(listeners: list[Callable[..., Any]], *arguments: object, **details: object) -> None:
     for listener in tuple(listeners):  # one may take itself off
         listener(*arguments, **details)
 

@@ -42,7 +42,7 @@ def handler(name: str) -> Callable[..., object]:
     return getattr(library(), f"tangrad_{name}_xla")
 
 
-def replacing(kind: str, rules: Mapping[Primitive, Any]) -> RuleSet[Any]:
+def replacing(kind: str, rules: Mapping[Primitive, object]) -> RuleSet[Any]:
     """The rules of a family in the place of those that there are: none where there is no library."""
     made: RuleSet[Any] = RuleSet(kind, api=1, override=True)
     if library() is not None:

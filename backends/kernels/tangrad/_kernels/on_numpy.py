@@ -23,7 +23,7 @@ KIND = "lower.numpy"
 def rule(primitive: Primitive, describe: Describe) -> Kernel:
     """The lowering of a primitive: the kernel where there is a job, else the rule that was replaced."""
 
-    def emit(ctx: Lowering, *values: Any, **params: Any) -> Any:
+    def emit(ctx: Lowering, *values: object, **params: object) -> Any:
         job = describe(*ctx.in_avals, **params)
         if job is None or not job.on_numpy:
             return replaced(KIND, primitive)(ctx, *values, **params)

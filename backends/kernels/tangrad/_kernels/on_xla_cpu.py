@@ -19,7 +19,7 @@ KIND = "lower.xla.cpu"
 
 
 def _rule(primitive: Primitive, describe: Describe) -> Any:
-    def lower(ctx: Any, *operands: Any, **params: Any) -> Any:
+    def lower(ctx: Any, *operands: object, **params: Any) -> Any:
         # Partitioned over several devices, XLA would put every operand on each; a program that goes elsewhere may meet
         # no kernels there.
         is_here = ctx.module.meshes is None and not ctx.module.is_portable

@@ -126,7 +126,7 @@ class NumpyArray(Array):
     # --- exchange --------------------------------------------------------------------------------------------------
 
     def __dlpack__(
-        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+        self, *, stream: object = None, max_version: object = None, dl_device: object = None, copy: bool | None = None
     ) -> Any:
         """A capsule by which another library reads the array, in place where its DLPack knows read-only memory."""
         contents = self._numbers()
@@ -144,7 +144,7 @@ class NumpyArray(Array):
     def __dlpack_device__(self) -> Any:
         return self.buffer().__dlpack_device__()
 
-    def __deepcopy__(self, _: Any) -> Any:
+    def __deepcopy__(self, _: object) -> Any:
         return self.backend.put(self.buffer(), self.aval)
 
 
@@ -213,7 +213,7 @@ class PlacedArray(NumpyArray):
     def is_deleted(self) -> bool:
         return self._contents is None
 
-    def __deepcopy__(self, _: Any) -> Any:
+    def __deepcopy__(self, _: object) -> Any:
         return PlacedArray(self.aval, self.buffer().copy(), self._device, self._committed)
 
 

@@ -108,7 +108,7 @@ class NumpyBackend(Backend):
         """The array itself is what computations see."""
         return wrap(aval, contents)
 
-    def _placed(self, contents: np.ndarray, aval: ShapedArray, device: Any) -> NumpyArray:
+    def _placed(self, contents: np.ndarray, aval: ShapedArray, device: object) -> NumpyArray:
         if device is None and thread.default_device is None:
             return wrap(aval, contents)
         if device is None or device is chosen_device():
@@ -119,7 +119,7 @@ class NumpyBackend(Backend):
             raise ValueError(f"expected a device of the NumPy backend, such as {self.devices()[0]!r}, got {device!r}")
         return placed(aval.plain, contents, device, True)
 
-    def rows(self, array: Any) -> Iterator[NumpyArray] | None:
+    def rows(self, array: object) -> Iterator[NumpyArray] | None:
         """The slices along the first axis: views. Of an array that was put on a device they are left to operations."""
         from tangrad._backend_numpy import parts
 
@@ -127,7 +127,7 @@ class NumpyBackend(Backend):
         type.__setattr__(NumpyBackend, "rows", staticmethod(parts.rows))
         return self.rows(array)
 
-    def part(self, array: Any, index: Any) -> NumpyArray | None:
+    def part(self, array: object, index: object) -> NumpyArray | None:
         """A view, or a copy of what an index array selects."""
         from tangrad._backend_numpy import parts
 
@@ -139,7 +139,7 @@ class NumpyBackend(Backend):
         """The contents of an array, not to be written to."""
         return array.to_numpy()
 
-    def move(self, array: NumpyArray, device: Any) -> NumpyArray:
+    def move(self, array: NumpyArray, device: object) -> NumpyArray:
         """The array on a device, or as a sharding says, committed to it.
 
         The contents are shared: all devices are this machine's memory.
@@ -156,7 +156,7 @@ class NumpyBackend(Backend):
         """The parts of an array, on one device each, in the order of its devices."""
         return _sharded().parts_of(array)
 
-    def from_dlpack(self, external: Any, device: Any = None, copy: bool | None = None) -> NumpyArray:
+    def from_dlpack(self, external: object, device: object = None, copy: bool | None = None) -> NumpyArray:
         """An array over the memory of another library's array, or a copy of it.
 
         Raises TypeError for an object without `__dlpack__`, BufferError where the memory cannot be shared and `copy` is

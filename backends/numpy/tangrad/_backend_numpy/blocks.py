@@ -41,7 +41,7 @@ class BlockLoop(Function):
         self.rows = prod(shape[:split])
         self.columns = prod(shape[split:])
 
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+    def flops(self, inputs: Sequence[object], outputs: Sequence[object]) -> int:
         return sum([step.function.flops(step.inputs, step.outputs) for step in self.steps])
 
     def seen_shape(self, stored: Stored) -> Shape:

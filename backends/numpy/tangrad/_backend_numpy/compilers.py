@@ -42,7 +42,7 @@ class LoopCompiler(Protocol):
 def compiled_or(ordinary: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator of a loop's rule: what a compiler has for the loop comes first."""
 
-    def emit(ctx: Lowering, *operands: Value, **params: Any) -> Any:
+    def emit(ctx: Lowering, *operands: Value, **params: object) -> tuple[Value, ...]:
         compiled = _compiled_loop(ctx, params)
         if compiled is None:
             return ordinary(ctx, *operands, **params)

@@ -99,7 +99,7 @@ def _kernel_key(primitive: Primitive, avals: tuple[ShapedArray, ...], params: Pa
     return (primitive, params_key(params), *avals)
 
 
-def make_kernel(primitive: Primitive, avals: tuple[ShapedArray, ...], params: Params, out: Any) -> tuple[Any, bool]:
+def make_kernel(primitive: Primitive, avals: tuple[ShapedArray, ...], params: Params, out: object) -> tuple[Any, bool]:
     """Lower one primitive by itself: to a function of NumPy as it is, or to generated text; whether it is silent."""
     program = Program(EAGER_FOLD_LIMIT)
     avals = tuple([aval.plain for aval in avals])

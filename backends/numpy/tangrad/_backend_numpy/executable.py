@@ -315,7 +315,7 @@ class NumpyExecutable(Executable):
         )
 
 
-def refuse_compiler_options(extra: Mapping[str, Any] | None) -> None:
+def refuse_compiler_options(extra: Mapping[str, object] | None) -> None:
     """Raise ValueError where there are options for XLA's compiler among what only one backend knows."""
     given = (extra or {}).get("compiler_options")
     if given:
@@ -378,7 +378,7 @@ class Lowered:
         """As of the compiled program."""
         return self.compile().cost_analysis()
 
-    def compile(self, extra: dict[str, Any] | None = None) -> NumpyExecutable:
+    def compile(self, extra: Mapping[str, object] | None = None) -> NumpyExecutable:
         """Make it a function. Raises ValueError for compiler options: there is no compiler."""
         refuse_compiler_options(extra)
         return NumpyExecutable(self._closed, self._options)

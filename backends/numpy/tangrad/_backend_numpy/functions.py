@@ -68,7 +68,7 @@ class Function:
         """Whether `out` may be the operand at `position`."""
         return False
 
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+    def flops(self, inputs: Sequence[object], outputs: Sequence[Any]) -> int:
         """An estimate of the arithmetic that a call does: one operation per element of the results."""
         return 0 if self.nature is VIEW else sum([stored.size for stored in outputs])
 
@@ -177,7 +177,7 @@ class Reduction(Function):
     def text_into(self, out: str, operands: Sequence[str], bind: Bind) -> list[str]:
         return [self._call(operands, bind, out)]
 
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+    def flops(self, inputs: Sequence[Any], outputs: Sequence[object]) -> int:
         return int(inputs[0].size)
 
     def _call(self, operands: Sequence[str], bind: Bind, out: str) -> str:
@@ -366,7 +366,7 @@ def _broadcast_view(stored: tuple[int, ...], shape: tuple[int, ...], dtype: np.d
 WHERE = Where()
 
 
-def function_of(function: Any, nature: str = UNKNOWN) -> Function:
+def function_of(function: object, nature: str = UNKNOWN) -> Function:
     """What is known of a callable: ufuncs, and the method and item getters of `operator`, are recognised."""
     if isinstance(function, Function):
         return function
@@ -386,7 +386,7 @@ def function_of(function: Any, nature: str = UNKNOWN) -> Function:
     return Opaque(function, nature)
 
 
-def _literal(argument: Any, bind: Bind) -> str:
+def _literal(argument: object, bind: Bind) -> str:
     """Sizes and tuples of them are written into the text; any other object is bound to a name."""
     if type(argument) is int or (type(argument) is tuple and all([type(item) is int for item in argument])):
         return repr(argument)

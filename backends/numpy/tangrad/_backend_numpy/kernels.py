@@ -45,12 +45,15 @@ All semantics are XLA's: see `lower/elementwise.py`, the example to follow.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH, NATURES, UNKNOWN, VIEW
 from tangrad.core import Primitive, RuleSet
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.program import Value
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,7 +74,7 @@ class Kernel:
         self.any_sizes = any_sizes
         self.ufunc = ufunc
 
-    def __call__(self, ctx: Any, *values: Any, **params: Any) -> Any:
+    def __call__(self, ctx: Any, *values: Any, **params: Any) -> Value:
         return self.emit(ctx, *values, **params)
 
 

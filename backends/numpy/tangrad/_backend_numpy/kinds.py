@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._backend_numpy.kernels import Kernel
 from tangrad.core import DerivedRule, Primitive, RuleKind, decomposition_jaxpr
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def from_decomposition(primitive: Primitive) -> Kernel:
     """The lowering of a primitive that has none: its decomposition, traced for the types at hand."""
 
-    def emit(ctx: Lowering, *values: Value, **params: Any) -> Value:
+    def emit(ctx: Lowering, *values: Value, **params: object) -> Value:
         with DerivedRule(primitive, "lower.numpy"):
             return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), *values)
 

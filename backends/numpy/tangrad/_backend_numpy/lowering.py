@@ -89,7 +89,7 @@ class Lowering:
 
     # --- values ----------------------------------------------------------------------------------------------------
 
-    def constant(self, value: Any, dtype: np.dtype | None = None) -> Value:
+    def constant(self, value: object, dtype: np.dtype | None = None) -> Value:
         """A constant: a NumPy array, or a number of dtype `dtype`."""
         array = np.asarray(value, dtype)
         return Value(self.program.constant(array), array.shape)
@@ -98,7 +98,7 @@ class Lowering:
         """The same number everywhere; it takes no memory until all elements are needed."""
         return Value(self.constant(value, dtype).stored, shape)
 
-    def value(self, operand: Any, dtype: np.dtype | None) -> Value:
+    def value(self, operand: object, dtype: np.dtype | None) -> Value:
         """`operand` as a value; a Python number as a constant of dtype `dtype`."""
         if isinstance(operand, Value):
             return operand
@@ -120,7 +120,7 @@ class Lowering:
         widened = found[0].isbuiltin != 1 and _kind(dtype) in (_kind(found[0]), "i")
         return self.cast(result, found[0]) if widened else result
 
-    def _values(self, operands: Sequence[Any]) -> list[Value]:
+    def _values(self, operands: Sequence[object]) -> list[Value]:
         dtype = next((operand.dtype for operand in operands if isinstance(operand, Value)), None)
         return [self.value(operand, dtype) for operand in operands]
 
@@ -145,7 +145,7 @@ class Lowering:
             return x
         return self._elementwise(Cast(dtypes.as_dtype(dtype)), (x,), dtypes.as_dtype(dtype))
 
-    def where(self, mask: Value, x: Any, y: Any) -> Value:
+    def where(self, mask: Value, x: object, y: object) -> Value:
         """`x` where `mask` is true, else `y`. Both have one dtype; a number takes that of the other."""
         x, y = self._values((x, y))
         whole = broadcast_shapes([value.shape for value in (mask, x, y)])
@@ -259,7 +259,7 @@ class Lowering:
         inputs = (self.program.whole(x), self.program.whole(y))
         return Value(self.program.append(Ufunc(np.matmul), inputs, shape, x.dtype), shape)
 
-    def call(self, function: Any, *operands: Any, nature: str = UNKNOWN, like: Any = None) -> Any:
+    def call(self, function: object, *operands: object, nature: str = UNKNOWN, like: Any = None) -> Any:
         """Any callable of arrays.
 
         Args:
@@ -430,7 +430,7 @@ def _checked(rule: Callable[..., Any], ctx: Lowering, params: Params) -> Callabl
     return call_rule
 
 
-def _describe(result: Any) -> str:
+def _describe(result: object) -> str:
     if isinstance(result, np.ndarray):
         return f"an array of shape {result.shape} and dtype {result.dtype}"
     return f"{result!r} of type {type(result).__name__}"

@@ -86,7 +86,7 @@ def _type_of_part(aval: ShapedArray, shape: Dimensions) -> ShapedArray:
     return found
 
 
-def rows(array: Any) -> Iterator[NumpyArray] | None:
+def rows(array: object) -> Iterator[NumpyArray] | None:
     """The slices along the first axis, which are views; None for an array that was put on a device."""
     return _rows(array) if type(array) is NumpyArray else None
 

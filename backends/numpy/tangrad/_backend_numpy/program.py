@@ -258,7 +258,7 @@ def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
     return tuple([_common_size(sizes) for sizes in zip(*padded)])
 
 
-def _common_size(sizes: Sequence[Any]) -> Any:
+def _common_size(sizes: Sequence[object]) -> Any:
     others = set(sizes) - {1}
     if len(others) > 1:
         raise ValueError(f"arrays of sizes {', '.join(map(str, others))} do not meet in one shape")

@@ -39,12 +39,12 @@ def _quiet_run() -> Callable[..., Any]:
     return run if _BY_CONTEXT else functools.partial(run, _ignoring)
 
 
-def _ignoring(function: Callable[..., Any], *args: Any) -> Any:
+def _ignoring(function: Callable[..., Any], *args: object) -> Any:
     with np.errstate(all="ignore"):
         return function(*args)
 
 
-def _reporting(function: Callable[..., Any], *args: Any) -> Any:
+def _reporting(function: Callable[..., Any], *args: object) -> Any:
     with np.errstate(**_DEFAULT_REPORTS):
         return function(*args)
 
@@ -61,7 +61,7 @@ class _Quiet(threading.local):
 quiet = _Quiet()
 
 
-def run_quietly(function: Callable[..., R], *args: Any) -> R:
+def run_quietly(function: Callable[..., R], *args: object) -> R:
     """Call `function(*args)` with floating-point reports off, also where the caller is inside the context."""
     if _inside.get():
         return function(*args)

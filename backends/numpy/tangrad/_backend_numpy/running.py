@@ -51,7 +51,7 @@ def running_totals(ufunc: Any, x: np.ndarray, axis: int, dtype: np.dtype) -> np.
     return out
 
 
-def _pieces(x: Any, dtype: np.dtype) -> tuple[list[slice], Any]:
+def _pieces(x: Any, dtype: np.dtype) -> tuple[list[slice], np.ndarray]:
     """The places of pieces along the first axis, and an empty array for each of three of the first."""
     length = min(max(PIECE // (math.prod(x.shape[1:]) * dtype.itemsize), 1), len(x))
     places = [slice(start, start + length) for start in range(0, len(x), length)]
@@ -73,12 +73,12 @@ def _running_sums(x: Any, out: Any) -> None:
             before += sums[-1]
 
 
-def _copied(x: Any, buffer: Any) -> Any:
+def _copied(x: Any, buffer: Any) -> np.ndarray:
     buffer[: len(x)] = x
     return buffer[: len(x)]
 
 
-def _sums(x: Any, buffers: Any) -> Any:
+def _sums(x: Any, buffers: Any) -> np.ndarray:
     """The running sums of one piece, in one of the first two buffers."""
     row = x.reshape(-1)
     size, step = len(row), len(row) // len(x)
@@ -117,6 +117,6 @@ def _log_sums(x: Any, before: Any, buffers: Any, totals: Any) -> None:
     np.add(totals, greatest, totals)
 
 
-def _both(choose: Callable[..., Any], x: Any, y: Any) -> Any:
+def _both(choose: Callable[..., Any], x: Any, y: Any) -> float:
     """The extremum of two numbers, or NaN where one is."""
     return x + y if x != x or y != y else choose(float(x), float(y))

@@ -28,7 +28,7 @@ _and, _xor, _negative, _subtract, _copyto = np.bitwise_and, np.bitwise_xor, np.n
 
 def selection(
     size: Any, dtype: np.dtype, masks: Stored, first: Stored, second: Stored
-) -> tuple[Function, tuple[Any, ...]]:
+) -> tuple[Function, tuple[Stored, ...]]:
     """How to compute `where(mask, first, second)`: a function, and which of the three stored arrays it takes."""
     operands = (masks, first, second)
     if is_symbolic(size) or masks.size != size or dtype.itemsize not in _INTEGERS:
@@ -116,7 +116,7 @@ class _Choose(_Bitwise):
 
 
 def _choosers(integer: Any, dtype: np.dtype) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    def choose(mask: Any, x: Any, y: Any) -> Any:
+    def choose(mask: Any, x: Any, y: Any) -> np.ndarray:
         bits = _negative(mask.view(_BYTE)).astype(integer)
         y = y.view(integer)
         _and(bits, _xor(x.view(integer), y), bits)
@@ -154,7 +154,7 @@ def _keepers(integer: Any, dtype: np.dtype, where: bool) -> tuple[Callable[..., 
         mask = mask.view(_BYTE)
         return (_negative(mask) if where else _subtract(mask, 1, dtype=_BYTE)).astype(integer)
 
-    def keep(mask: Any, x: Any) -> Any:
+    def keep(mask: object, x: Any) -> Any:
         bits = bits_of(mask)
         return _and(bits, x.view(integer), bits).view(dtype)
 

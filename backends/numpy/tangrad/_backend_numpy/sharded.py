@@ -79,7 +79,7 @@ class ShardedArray(NumpyArray):
     def is_deleted(self) -> bool:
         return self._parts is None
 
-    def __deepcopy__(self, _: Any) -> Any:
+    def __deepcopy__(self, _: object) -> Any:
         return ShardedArray(self.aval, self.user_sharding, [part.copy() for part in self.part_buffers()])
 
 
@@ -223,7 +223,7 @@ def _several(what: str, arrays: Sequence[Value], claims: list[Any], models: Sequ
     return SeveralDevices(agreed_devices(what, claims), [*models, *[sharding for _, sharding in known]][0], known)
 
 
-def _say_copies(arrays: Sequence[Value], device: Any = None) -> None:
+def _say_copies(arrays: Sequence[Value], device: object = None) -> None:
     """Say which arrays a computation on a device, or on several, has to move: the uncommitted ones."""
     if transfers.watch.on:
         for array in arrays:

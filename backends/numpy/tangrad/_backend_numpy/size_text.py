@@ -62,7 +62,7 @@ def shape_text(shape: Sequence[SymbolicDimension]) -> str:
     return f"({', '.join(map(size_text, shape))}{',' * (len(shape) == 1)})"
 
 
-def has_symbolic(sizes: Sequence[Any]) -> bool:
+def has_symbolic(sizes: Sequence[object]) -> bool:
     """Whether any of some sizes is known at the call only."""
     return any([is_symbolic(size) for size in sizes])
 

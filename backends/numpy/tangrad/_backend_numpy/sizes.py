@@ -101,7 +101,7 @@ class EquationAtSizes:
         return found
 
 
-def _dimensions(value: Any) -> Iterator[Any]:
+def _dimensions(value: object) -> Iterator[Any]:
     """The symbolic dimensions in the parameters and types of a program."""
     if is_symbolic(value):
         yield value

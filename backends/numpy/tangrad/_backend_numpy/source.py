@@ -216,7 +216,7 @@ def function_from(source: Source) -> Callable[..., Any]:
     return text_function(source.text, source.names.namespace, source.title)
 
 
-def text_function(text: str, namespace: dict[str, Any], name: str) -> Callable[..., Any]:
+def text_function(text: str, namespace: dict[str, object], name: str) -> Callable[..., Any]:
     """The function that a text made here defines, with `namespace` as its globals."""
     code = _codes.get(text)
     if code is None:

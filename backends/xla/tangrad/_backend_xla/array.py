@@ -272,7 +272,7 @@ class XlaArray(Array):
     # --- DLPack -----------------------------------------------------------------------------------------------------
 
     def __dlpack__(
-        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+        self, *, stream: Any = None, max_version: object = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
         """A capsule by which another library reads the array, in place where it can."""
         own = self.__dlpack_device__()

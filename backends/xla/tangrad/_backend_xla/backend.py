@@ -42,7 +42,7 @@ _row_types: dict[Any, tuple[Any, int]] = {}
 register_cache(_row_types.clear)
 
 
-def _row_type(aval: ShapedArray) -> tuple[Any, int]:
+def _row_type(aval: ShapedArray) -> tuple[ShapedArray, int]:
     row = aval.update(shape=aval.shape[1:])
     size = row.size * max(row.dtype.itemsize, 1)
     if len(_row_types) >= ROW_TYPES:
@@ -135,7 +135,7 @@ class XlaBackend(Backend):
             return _sharded().put(contents, aval, placement)
         return XlaArray(aval, jaxlib_api.put(contents, physical, placement.sharding), placement)
 
-    def _placement(self, device: Any) -> Placement:
+    def _placement(self, device: object) -> Placement:
         if device is None or device is chosen_device():
             return self.default_device().uncommitted
         if isinstance(device, Sharding):
@@ -205,7 +205,7 @@ class XlaBackend(Backend):
             return ()
         return tuple([array.placement for array in arrays])
 
-    def from_dlpack(self, external: Any, device: XlaDevice | None = None, copy: bool | None = None) -> XlaArray:
+    def from_dlpack(self, external: object, device: XlaDevice | None = None, copy: bool | None = None) -> XlaArray:
         """An array over the memory of another library's array, or a copy of it.
 
         Raises TypeError for an object without `__dlpack__`, BufferError where the memory cannot be shared and `copy`
@@ -225,7 +225,7 @@ class XlaBackend(Backend):
             return self._from_host_dlpack(external, placement, copy)
         return self._from_capsule(kernel.dlpack.checked_capsule(external), placement, copy)
 
-    def _from_host_dlpack(self, external: Any, placement: Any, copy: bool | None) -> XlaArray:
+    def _from_host_dlpack(self, external: object, placement: Any, copy: bool | None) -> XlaArray:
         # By way of NumPy: jaxlib's own way in would import jax, where that is installed, and trusts what it is given.
         contents = kernel.dlpack.from_dlpack(external)
         if copy is False and not contents.flags.c_contiguous:
@@ -243,7 +243,7 @@ class XlaBackend(Backend):
         """Wait until the array is computed."""
         array.block_until_ready()
 
-    def synchronize(self, effects: Any = None) -> None:
+    def synchronize(self, effects: object = None) -> None:
         """Wait for the side effects of programs that this thread has started; only for some ordered ones, if given."""
         if "tangrad._backend_xla.runtime_tokens" not in sys.modules:  # nothing has run
             return
@@ -254,7 +254,7 @@ class XlaBackend(Backend):
 
     # --- computing --------------------------------------------------------------------------------------------------
 
-    def apply(self, primitive: Primitive, args: Values, params: dict[str, Any]) -> Any:
+    def apply(self, primitive: Primitive, args: Values, params: dict[str, object]) -> Any:
         """Apply a primitive to arrays and literals. It may return before the result is computed."""
         return self._dispatcher.apply(primitive, args, params)
 
@@ -283,7 +283,7 @@ class XlaBackend(Backend):
         return _stored_programs().store(program)
 
     def restore_program(
-        self, name: str, facts: Any, data: bytes, in_avals: Sequence[ShapedArray], out_avals: tuple[ShapedArray, ...]
+        self, name: str, facts: object, data: bytes, in_avals: Sequence[ShapedArray], out_avals: tuple[ShapedArray, ...]
     ) -> RestoredProgram:
         """A compiled program from its bytes, which are machine code. ValueError where it is for another machine."""
         return _stored_programs().restore(self, name, facts, data, in_avals, out_avals)

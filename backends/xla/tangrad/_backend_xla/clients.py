@@ -75,7 +75,7 @@ class Platforms:
         self._errors: dict[str, Exception] = {}
         self.coordination = Coordination(lambda: self._devices is not None)
 
-    def use(self, clients: dict[str, Any]) -> None:
+    def use(self, clients: dict[str, object]) -> None:
         """Take these clients of jaxlib, one for each platform, in place of those that would be started."""
         self._devices = {name: self._devices_of(name, client) for name, client in clients.items()}
 

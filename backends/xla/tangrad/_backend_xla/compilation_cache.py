@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 logger = Logger(__name__)
 
 
-def get_or_compile(module: Module, devices: Sequence[Any], options: Any, name: str) -> tuple[Any, bool]:
+def get_or_compile(module: Module, devices: Sequence[Any], options: object, name: str) -> tuple[Any, bool]:
     """The executable of a module, and whether it was in the cache; else it is compiled, and then written."""
     client = devices[0].client
     raw_devices = [device.raw for device in devices]
@@ -98,7 +98,7 @@ def processor_features() -> str:
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def _store(folder: Path, key: str, executable: Any, name: str, platform: str, seconds: float) -> None:
+def _store(folder: Path, key: str, executable: object, name: str, platform: str, seconds: float) -> None:
     """Write an entry, if it can be serialised and is large enough to be worth a file."""
     try:
         payload = jaxlib_api.serialize_executable(executable)

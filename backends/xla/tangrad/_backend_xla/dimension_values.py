@@ -19,7 +19,7 @@ _ONE = ShapedArray((1,), dtypes.as_dtype("int32"))
 _TRUTH = ShapedArray((), dtypes.as_dtype(bool))
 
 
-def has_symbolic(shape: Sequence[Any]) -> bool:
+def has_symbolic(shape: Sequence[object]) -> bool:
     """Whether any size of a shape is symbolic."""
     return any([is_symbolic(size) for size in shape])
 

@@ -93,7 +93,7 @@ class Dispatcher:
         self._program_entries.clear()
         self._literals.clear()
 
-    def apply(self, primitive: Primitive, args: Values, params: dict[str, Any]) -> Any:
+    def apply(self, primitive: Primitive, args: Values, params: dict[str, object]) -> Any:
         """Apply a primitive: any number of arguments and results, arguments that must be moved, a default device."""
         by_values = self._by_values(primitive, args, params)
         if by_values is not None:
@@ -179,11 +179,11 @@ class Dispatcher:
 
     # --- the first time ---------------------------------------------------------------------------------------------
 
-    def _find(self, program: Any, key: Any) -> _Entry | None:
+    def _find(self, program: object, key: object) -> _Entry | None:
         return self._entries.find(key) if program is None else self._program_entries.find(program, key)
 
     def _make_entry(
-        self, program: Any, key: Any, primitive: Primitive, arrays: list[XlaArray], params: Params
+        self, program: object, key: object, primitive: Primitive, arrays: list[XlaArray], params: Params
     ) -> _Entry:
         """Compile a primitive, once however many threads ask for it."""
         with one_at_a_time((id(self), key)):
@@ -259,7 +259,7 @@ def _recover(entry: _Entry, error: Exception, arrays: Sequence[XlaArray]) -> Any
 
 
 def _direct_of_one(
-    primitive: Primitive, params: Any, entry: _Entry, operand: Any, array: Any, committed: Placement
+    primitive: Primitive, params: Any, entry: _Entry, operand: Any, array: object, committed: Placement
 ) -> Any:
     run, handlers, (aval,) = entry.run, entry.handlers, entry.avals
 
@@ -281,7 +281,9 @@ def _direct_of_one(
     return call
 
 
-def _direct_of_two(primitive: Primitive, params: Any, entry: _Entry, operand: Any, array: Any, committed: Any) -> Any:
+def _direct_of_two(
+    primitive: Primitive, params: Any, entry: _Entry, operand: Any, array: object, committed: Any
+) -> Any:
     run, handlers, (aval,) = entry.run, entry.handlers, entry.avals
 
     def call(a: Any, b: Any) -> Any:

@@ -46,7 +46,7 @@ def division(name: str, remainder: bool) -> LoweringRule:
     return rule
 
 
-def _all_bits(dtype: DType) -> Any:
+def _all_bits(dtype: DType) -> int:
     return dtypes.iinfo(dtype).max if dtypes.issubdtype(dtype, np.unsignedinteger) else -1
 
 

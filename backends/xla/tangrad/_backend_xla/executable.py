@@ -92,7 +92,7 @@ class Lowered:
         """The names of the module's operations, and of what it calls that is none of StableHLO."""
         return contents(self.module.module)
 
-    def compile(self, extra: dict[str, Any] | None = None) -> Program:
+    def compile(self, extra: dict[str, object] | None = None) -> Program:
         """Compile for the devices that the options say. `extra`: more options, such as `compiler_options`."""
         options = with_extra(self.options, extra) if extra else self.options
         return Program(self._backend, self._closed, options, self.module, self._waiting)
@@ -105,7 +105,7 @@ def module_text(data: bytes) -> str:
     return str(read_portable_artifact(data, context))
 
 
-def target_platform(backend: Any, options: CompileOptions) -> str:
+def target_platform(backend: object, options: CompileOptions) -> str:
     """The platform that a program is for: that of its device, or the default one."""
     placement = options.extra.get("placement") or next(iter(options.places), None)
     device = options.device or (placement.devices[0] if placement is not None else device_for(backend))
@@ -118,7 +118,7 @@ def device_for(backend: Any) -> XlaDevice:
     return backend.home() if device is None or device.backend is not backend else device
 
 
-def _plan(backend: Any, closed: ClosedJaxpr, options: CompileOptions) -> Plan | None:
+def _plan(backend: object, closed: ClosedJaxpr, options: CompileOptions) -> Plan | None:
     """How a program is to run on several devices, None for one that runs on one."""
     places = options.places or (device_for(backend).uncommitted,) * len(closed.in_avals)
     found = program_shardings(closed)
@@ -127,7 +127,7 @@ def _plan(backend: Any, closed: ClosedJaxpr, options: CompileOptions) -> Plan | 
 
 
 def _lower(
-    backend: Any,
+    backend: object,
     closed: ClosedJaxpr,
     options: CompileOptions,
     platform: str,
@@ -221,7 +221,7 @@ class Runner:
         outs = run(values).consume_with_handlers(handlers)
         return wrapped(self.out_avals, outs, placement)
 
-    def _misplaced(self, arrays: Sequence[Any]) -> bool:
+    def _misplaced(self, arrays: Sequence[object]) -> bool:
         return len({array.placement if isinstance(array, XlaArray) else None for array in arrays}) > 1
 
     def execute_with_effects(self, arrays: Sequence[Value]) -> list[Array]:
@@ -276,7 +276,7 @@ class Runner:
                     self.loaded[key] = loaded
         return loaded
 
-    def _compile_parts(self, plan: Plan, key: Any, module: Module | None) -> Any:
+    def _compile_parts(self, plan: Plan, key: object, module: Module | None) -> Any:
         platform = plan.devices[0].platform
         if module is None:
             if self._closed is None:
@@ -443,13 +443,13 @@ class Program(Executable):
         return jaxlib_api.memory_analysis(self.raw)
 
 
-def _where(placements: Sequence[Placement]) -> list[Any]:
+def _where(placements: Sequence[Placement]) -> list[XlaDevice]:
     """For each placement the sharding, or the one device."""
     return [place.devices[0] if place.user_sharding is None else place.user_sharding for place in placements]
 
 
 def compile_module(
-    module: Module, devices: Sequence[Any], compiler_options: Any, options: CompileOptions
+    module: Module, devices: Sequence[object], compiler_options: object, options: CompileOptions
 ) -> tuple[Any, bool]:
     """jaxlib's executable of a module on devices, and whether it was read from the persistent cache.
 

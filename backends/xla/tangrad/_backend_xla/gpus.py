@@ -109,7 +109,7 @@ class Vendor(NamedTuple):
             options["visible_devices"] = list(coordination.local_devices)
         return jaxlib_api.make_plugin_client(self.plugin_name, options, coordination.client)
 
-    def _register_custom_calls(self, name: str, c_api: Any) -> None:
+    def _register_custom_calls(self, name: str, c_api: object) -> None:
         try:
             extension = importlib.import_module(f"jax_{name}_plugin.{self.platform}_plugin_extension")
         except ImportError as error:

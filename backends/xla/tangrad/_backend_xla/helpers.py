@@ -68,7 +68,7 @@ def elementwise(name: str, attributes: Callable[..., dict[str, IrAttribute]] | N
     `attributes(ctx, **params)` makes the operation's attributes of the equation's parameters.
     """
 
-    def rule(ctx: FunctionContext, *operands: IrValue, **params: Any) -> IrValue:
+    def rule(ctx: FunctionContext, *operands: IrValue, **params: object) -> IrValue:
         out = ctx.eqn.outvars[0].aval
         for atom in ctx.eqn.invars:
             if atom.aval.shape != out.shape:

@@ -28,7 +28,7 @@ _running: set[Any] = set()  # a lock for each call under way, free when the call
 _ended = False  # at the interpreter's end no thread begins any more
 
 
-def uninterrupted(call: Callable[..., R], *args: Any) -> R:
+def uninterrupted(call: Callable[..., R], *args: object) -> R:
     """`call(*args)`, which goes on to its end even where an interrupt ends this. Raises what the call raises."""
     if _ended or threading.get_ident() != _main_thread().ident:
         return call(*args)
@@ -72,7 +72,7 @@ class _Release:
         self._lock.release()
 
 
-def _releasing(run: Callable[[], None], lock: Any) -> Callable[[], None]:
+def _releasing(run: Callable[[], None], lock: object) -> Callable[[], None]:
     """A thread's function that frees a lock when the thread ends, however it does: not even its first line is sure.
 
     The thread alone has it. No frame has, which an error could keep.

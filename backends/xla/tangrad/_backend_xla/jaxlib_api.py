@@ -69,7 +69,7 @@ _Sharding: Any = _jax.Sharding
 GPUS_REDUCE_PAIRS = jaxlib_version.release_of(VERSION) >= (0, 12)
 
 
-def _collect_garbage(phase: str, _: Any) -> None:
+def _collect_garbage(phase: str, _: object) -> None:
     if phase == "start":
         _jax.collect_garbage()
 
@@ -99,7 +99,7 @@ def make_cpu_client(
     num_devices: int | None,
     *,
     asynchronous: bool = True,
-    distributed_client: Any = None,
+    distributed_client: object = None,
     process_index: int = 0,
     process_count: int = 1,
     host: str | None = None,
@@ -133,7 +133,7 @@ def load_plugin(name: str, library_path: str) -> object:
     return capsule
 
 
-def make_plugin_client(name: str, options: dict[str, Any], distributed_client: Any = None) -> Any:
+def make_plugin_client(name: str, options: dict[str, object], distributed_client: object = None) -> Any:
     """A client of a loaded PJRT plugin. Raises XlaRuntimeError where it finds no device."""
     return _jax.get_c_api_client(name, options, distributed_client)
 
@@ -352,7 +352,7 @@ def to_dlpack(buffer: Any, stream: int | None = None) -> object:
     return _jax.buffer_to_dlpack_managed_tensor(buffer.clone(), stream)
 
 
-def from_dlpack(capsule: Any, device: Any, *, copy: bool | None = None) -> Any:
+def from_dlpack(capsule: object, device: object, *, copy: bool | None = None) -> Any:
     """A buffer over the memory of a DLPack capsule; copied where `copy` or the device asks for it. It has no aval yet.
 
     jaxlib imports jax to make one, where jax is installed: where there is another way, take that.
@@ -360,7 +360,7 @@ def from_dlpack(capsule: Any, device: Any, *, copy: bool | None = None) -> Any:
     return _jax.dlpack_managed_tensor_to_buffer(capsule, device, None, copy)
 
 
-def dtype_and_shape(buffer: Any) -> tuple[Any, tuple[int, ...]]:
+def dtype_and_shape(buffer: object) -> tuple[Any, tuple[int, ...]]:
     """Those of a buffer that came by DLPack."""
     contents = _converted(buffer)
     return contents.dtype, contents.shape
@@ -376,7 +376,7 @@ def with_aval(buffer: Any, aval: Any, sharding: Any) -> Any:
 _UNCHECKED = {"_skip_checks": True} if "_skip_checks" in (_jax.array_result_handler.__doc__ or "") else {}
 
 
-def result_handler(aval: ShapedArray, sharding: Any, committed: bool) -> Callable[..., Any]:
+def result_handler(aval: ShapedArray, sharding: object, committed: bool) -> Callable[..., Any]:
     """What `ExecuteResults.consume_with_handlers` makes one output's buffers into an array with."""
     return _jax.array_result_handler(aval, sharding, committed, **_UNCHECKED)
 
@@ -396,7 +396,7 @@ def make_compile_options(
     propagate_to_inputs: Sequence[bool] | None = None,
     propagate_to_outputs: Sequence[bool] | None = None,
     use_shardy: bool = True,
-    overrides: dict[str, Any] | None = None,
+    overrides: dict[str, object] | None = None,
     cuda_data_folder: str | None = None,
 ) -> Any:
     """Compile options for a program on `devices[replica][partition]`.
@@ -467,7 +467,7 @@ def executable_text(executable: Any) -> str:
     return "\n\n".join([module.to_string() for module in executable.hlo_modules()])
 
 
-def to_computation(module: Any, tuple_args: bool = False, return_tuple: bool = False) -> Any:
+def to_computation(module: object, tuple_args: bool = False, return_tuple: bool = False) -> Any:
     """A StableHLO program, as bytecode, as XLA's own computation, not yet optimised.
 
     Args:

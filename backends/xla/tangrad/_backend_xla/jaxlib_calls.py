@@ -32,7 +32,7 @@ def inspection(report: Callable[[Any], object]) -> tuple[Any, Callable[[Any], No
     """The configuration of `INSPECT_SHARDING` that has `report` called with the HLO sharding, and what must live until
     the program is compiled: the configuration is its address. `report` must not raise."""
 
-    def reported(sharding: Any) -> None:
+    def reported(sharding: object) -> None:
         report(sharding)
 
     return _jax.encode_inspect_sharding_callback(reported), reported
@@ -51,11 +51,11 @@ def register_partitioner(name: str, partition: Callable[..., Any]) -> None:
         _registered.add(("partitioner", name))
 
 
-def _unchanged(sharding: Any, shape: Any, configuration: bytes) -> Any:
+def _unchanged(sharding: object, shape: object, configuration: bytes) -> Any:
     return sharding
 
 
-def _unasked(*args: Any) -> Any:
+def _unasked(*args: object) -> Any:
     raise NotImplementedError("shardings go by the rules of the dialect sdy")
 
 
@@ -65,12 +65,12 @@ _registered: set[tuple[str, str]] = set()
 _plugin_registrars: dict[str, Any] = {}
 
 
-def set_custom_call_registrar(platform: str, registrar: Any) -> None:
+def set_custom_call_registrar(platform: str, registrar: object) -> None:
     """How a plugin's platform takes custom calls: `registrar(name, function, xla_platform, api_version, traits)`."""
     _plugin_registrars[platform] = registrar
 
 
-def register_custom_call(name: str, function: Any, platform: str, api_version: int = 1, traits: int = 0) -> None:
+def register_custom_call(name: str, function: object, platform: str, api_version: int = 1, traits: int = 0) -> None:
     """Make a function callable from programs of a platform by `stablehlo.custom_call @name`.
 
     It is a capsule, or a dictionary of capsules by stage.
@@ -82,7 +82,7 @@ def register_custom_call(name: str, function: Any, platform: str, api_version: i
     _registered.add((platform, name))
 
 
-def register_custom_type(name: str, registration: dict[str, Any]) -> None:
+def register_custom_type(name: str, registration: dict[str, object]) -> None:
     """Make known the type of the state of functions that programs of the host call: its capsules by name."""
     if ("type", name) not in _registered:
         _jax.register_custom_type(name, registration)

@@ -29,7 +29,7 @@ class XlaProfiler:
                 setattr(described, one.name, value)
         return _profiler.ProfilerSession(described)
 
-    def annotation(self, name: str, details: dict[str, Any]) -> Any:
+    def annotation(self, name: str, details: dict[str, object]) -> Any:
         """A context manager whose block is an event in recordings."""
         return _profiler.TraceMe(name, **details)
 

@@ -85,7 +85,7 @@ class _Explained:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: TracebackType | None) -> None:
         if isinstance(error, Exception) and not isinstance(error, (UnusableJaxlibError, Warning)):
             raise explanation(error) from error
 

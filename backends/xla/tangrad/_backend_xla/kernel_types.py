@@ -144,7 +144,7 @@ def _letter(call: _Call, attribute: str) -> str:
     return chr(value) if 0 < value < 128 else " "
 
 
-def _wrong_type(call: _Call, operands: Sequence[Any], results: Sequence[Any]) -> str | None:
+def _wrong_type(call: _Call, operands: Sequence[object], results: Sequence[object]) -> str | None:
     expected = _TYPES[call.function]
     stated = expected[0], _COMPLEX.get(call.function, expected[1]) if call.elements in "cz" else expected[1]
     if (len(operands), len(results)) != tuple(len(one.split()) for one in stated):
@@ -169,14 +169,14 @@ def _form(stated: Sequence[str]) -> str:
     )
 
 
-def _precision(operands: Sequence[Any]) -> str | None:
+def _precision(operands: Sequence[object]) -> str | None:
     """The letter for the elements of the first operand; None where LAPACK has none."""
     kind = operands[0] if operands else None
     element = str(kind.element_type) if isinstance(kind, ir.RankedTensorType) else ""
     return next((letter for letter, names in _ELEMENTS.items() if names["T"] == element), None)
 
 
-def _fits(call: _Call, word: str, kind: Any, sizes: Sizes) -> bool:
+def _fits(call: _Call, word: str, kind: object, sizes: Sizes) -> bool:
     """Whether a type is of a form, with the sizes met so far, which those of this one are added to."""
     element = "i32" if word[0] == "I" else _ELEMENTS[call.elements][word[0]]
     if not isinstance(kind, ir.RankedTensorType) or str(kind.element_type) != element:

@@ -18,7 +18,7 @@ SIGNATURE = "(ctx, *operands, **params) -> MLIR value, or a tuple of them"
 def lower_by_decomposition(primitive: Primitive) -> LoweringRule:
     """The rule of a primitive that is defined by others: they are lowered in its place."""
 
-    def rule(ctx: FunctionContext, *operands: ir.Value, **params: Any) -> Any:
+    def rule(ctx: FunctionContext, *operands: ir.Value, **params: object) -> Any:
         with DerivedRule(primitive, "lower.xla"):
             outs = ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), operands)
         return tuple(outs) if primitive.multiple_results else outs[0]

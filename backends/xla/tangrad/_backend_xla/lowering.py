@@ -112,7 +112,7 @@ class Module:
         self._channels += 1
         return self._channels
 
-    def _declare(self, name: str, attributes: dict[str, Any]) -> None:
+    def _declare(self, name: str, attributes: dict[str, object]) -> None:
         """An operation of the module itself, before its functions."""
         first = ir.InsertionPoint.at_block_begin(self.module.body)
         _create(name, (), (), attributes, None, 0, self.vocabulary.unknown, first)
@@ -128,7 +128,7 @@ class Module:
         name: str,
         in_types: Sequence[IrType],
         out_types: Sequence[IrType],
-        attributes: dict[str, Any],
+        attributes: dict[str, object],
         public: bool = False,
     ) -> tuple[str, IrOperation]:
         """A new function without a body: its symbol and its operation."""
@@ -162,7 +162,7 @@ class Module:
             check(self.module)
         self.has_unknown_sizes = False
 
-    def add_host_callback(self, callback: Any) -> int:
+    def add_host_callback(self, callback: object) -> int:
         """Register a Python function that the program calls; its number."""
         self.host_callbacks.append(callback)
         return len(self.host_callbacks) - 1
@@ -269,14 +269,14 @@ class FunctionContext:
             self._constants[id(literal)] = found
         return found
 
-    def constant(self, contents: Any, aval: ShapedArray | None = None) -> IrValue:
+    def constant(self, contents: object, aval: ShapedArray | None = None) -> IrValue:
         """A constant with the contents of a NumPy array (or what becomes one), of its dtype or the aval's."""
         array = np.asarray(contents, None if aval is None else physical_aval(aval).dtype)
         return self.op(
             "stablehlo.constant", self.vocabulary.type_of_array(array), (), {"value": self.vocabulary.elements(array)}
         )
 
-    def size(self, size: Any) -> IrValue:
+    def size(self, size: object) -> IrValue:
         """A size, symbolic or not, as a scalar of int32; computed once for each function."""
         found = self._constants.get(("size", size))
         if found is None:
@@ -400,7 +400,7 @@ class FunctionContext:
         return [self.literal(atom) if type(atom) is Literal else env[atom] for atom in jaxpr.outvars]
 
 
-def _wrong_type(value: Any, expected: IrType) -> TypeError:
+def _wrong_type(value: object, expected: IrType) -> TypeError:
     found = f"a value of type {value.type}" if isinstance(value, ir.Value) else repr(value)
     return TypeError(f"the lowering rule gave {found}; the primitive's result is of type {expected}")
 

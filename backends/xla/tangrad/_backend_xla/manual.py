@@ -94,7 +94,7 @@ class MappedAxes:
         """What sets it apart from others, for functions that are lowered once."""
         return self.names, self.environment.names, self.environment.sizes, tuple(self._numbers.tolist())
 
-    def groups(self, axes: Sequence[Any], index_groups: Any = None) -> np.ndarray:
+    def groups(self, axes: Sequence[object], index_groups: Any = None) -> np.ndarray:
         """For a collective over axes, a row for each group: its devices by their index along the axes.
 
         Groups of indices (`axis_index_groups`) are groups of their own, filled up with -1 where they are shorter.
@@ -106,7 +106,7 @@ class MappedAxes:
         found = [[*row[list(group)].tolist(), *[-1] * (longest - len(group))] for row in rows for group in index_groups]
         return np.array(found, np.int64)
 
-    def index_table(self, axis: Any) -> np.ndarray:
+    def index_table(self, axis: object) -> np.ndarray:
         """For each device its index along an axis."""
         table = np.zeros(len(self._numbers), np.int32)
         for index, column in enumerate(self.groups((axis,)).T):

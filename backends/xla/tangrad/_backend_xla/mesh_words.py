@@ -40,7 +40,7 @@ class Layout:
         """The numbers of a sharding's devices, in the order of its grid."""
         return [self._numbers[device] for device in sharding.device_order]
 
-    def sharding_of(self, chosen: Any, ndim: int) -> Sharding:
+    def sharding_of(self, chosen: object, ndim: int) -> Sharding:
         """The sharding that the compiler chose, of an array of `ndim` dimensions."""
         tiles, order = tiling_of(chosen, ndim)
         devices = [self.devices[number] for number in order] if order else self.devices

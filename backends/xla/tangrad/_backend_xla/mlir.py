@@ -82,7 +82,7 @@ def without_dialect_modules(make: Callable[[], R]) -> R:
             settings.dialect_search_modules = searched
 
 
-def portable_artifact(module: Any, shardings: bool = False) -> bytes:
+def portable_artifact(module: object, shardings: bool = False) -> bytes:
     """A module in StableHLO's format for files: of the version that readers of the last four weeks have.
 
     `shardings`: whether it names shardings, which stay in their dialect.
@@ -91,7 +91,7 @@ def portable_artifact(module: Any, shardings: bool = False) -> bytes:
     return bytes(_runtime_mlir.serialize_portable_artifact(bytecode(module), version, shardings))
 
 
-def read_portable_artifact(data: bytes, context: Any) -> Any:
+def read_portable_artifact(data: bytes, context: object) -> Any:
     """The module of a portable artifact. Raises ValueError for bytes that are none."""
     if not data.startswith(_BYTECODE):  # the reader would take text too, whose parser has no bound to its depth
         raise ValueError(f"these {len(data)} bytes are no portable artifact of StableHLO: they begin with {data[:4]!r}")
@@ -101,7 +101,7 @@ def read_portable_artifact(data: bytes, context: Any) -> Any:
         raise ValueError(f"these {len(data)} bytes are no portable artifact of StableHLO: {error}") from None
 
 
-def refined(module: Any, context: Any, shardings: bool = False) -> ir.Module:
+def refined(module: object, context: object, shardings: bool = False) -> ir.Module:
     """A module whose entry has static types, with all other sizes filled in; `shardings`: whether it names such.
 
     Raises ValueError for what it states of its sizes and does not hold, and where sizes are left over.
@@ -114,7 +114,7 @@ def refined(module: Any, context: Any, shardings: bool = False) -> ir.Module:
     return ir.Module.parse(made, context)
 
 
-def copied_to_new_context(module: Any, shardings: bool = False) -> ir.Module:
+def copied_to_new_context(module: object, shardings: bool = False) -> ir.Module:
     """A copy of a module, which may name shardings, in a context that nothing else uses."""
     context = new_context()
     if shardings:

@@ -107,7 +107,7 @@ def _named_functions(operation: Any) -> Iterator[str]:
         yield from _symbols(attribute)
 
 
-def _symbols(attribute: Any) -> Iterator[str]:
+def _symbols(attribute: object) -> Iterator[str]:
     if isinstance(attribute, ir.FlatSymbolRefAttr):
         yield attribute.value
     elif isinstance(attribute, ir.ArrayAttr):

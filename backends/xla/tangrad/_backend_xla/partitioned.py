@@ -68,7 +68,7 @@ class Plan:
         """The placement of what every device has whole."""
         return sharded.placement_of(self.model.resharded((), self.devices))
 
-    def output(self, aval: ShapedArray, stated: Sharding | None, chosen: Any) -> Placement:
+    def output(self, aval: ShapedArray, stated: Sharding | None, chosen: object) -> Placement:
         """The placement of a result: as stated, or as the compiler chose."""
         if stated is not None:
             return sharded.placement_of(stated)

@@ -114,7 +114,7 @@ def synchronize() -> None:
         raise failed[0]
 
 
-def _take(ordered: dict[Any, Any], pending: deque[Any], failed: deque[Any]) -> tuple[list[Any], list[Any]]:
+def _take(ordered: dict[Any, object], pending: deque[Any], failed: deque[Any]) -> tuple[list[Any], list[Any]]:
     tokens, errors = [*ordered.values(), *pending], list(failed)
     ordered.clear()
     pending.clear()

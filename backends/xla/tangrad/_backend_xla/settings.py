@@ -31,7 +31,7 @@ def _check_platforms(value: Any) -> Any:
     return names or None
 
 
-def _check_seconds(value: Any) -> float:
+def _check_seconds(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError("expected a number of seconds")
     if value < 0:
@@ -39,7 +39,7 @@ def _check_seconds(value: Any) -> float:
     return float(value)
 
 
-def _check_bytes(value: Any) -> int:
+def _check_bytes(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError("expected a number of bytes")
     if value < 0:

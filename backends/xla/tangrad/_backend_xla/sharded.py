@@ -64,7 +64,7 @@ def _make(sharding: Sharding) -> Placement:
     return Placement(ordered, over, True, sharding, in_order(reachable))
 
 
-def in_order(devices: Sequence[Any]) -> tuple[Any, ...]:
+def in_order(devices: Sequence[object]) -> tuple[Any, ...]:
     """Devices by their numbers."""
     return tuple(sorted(devices, key=lambda device: device.id))
 
@@ -143,7 +143,7 @@ def _move_between_processes(array: XlaArray, placement: Placement) -> XlaArray:
     return moved
 
 
-def check_agreement(value: Any, placement: Placement) -> None:
+def check_agreement(value: object, placement: Placement) -> None:
     """Raise ValueError unless all processes have the same contents for an array that is to be on devices of several.
 
     Args:

@@ -88,7 +88,7 @@ def _is_less(ctx: FunctionContext, arguments: Sequence[IrValue], keys: Sequence[
     return less
 
 
-def _part_avals(aval: ShapedArray) -> list[Any]:
+def _part_avals(aval: ShapedArray) -> list[ShapedArray]:
     if dtypes.issubdtype(aval.dtype, np.complexfloating):
         return [aval.update(dtype=dtypes.to_floating_dtype(aval.dtype))] * 2
     return [aval]

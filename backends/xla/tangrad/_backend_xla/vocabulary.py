@@ -98,7 +98,7 @@ class Locations:
             return found
         return found[0]
 
-    def _make(self, code: Any, offset: int, names: Any, prefix: str, primitive_name: str) -> Any:
+    def _make(self, code: object, offset: int, names: object, prefix: str, primitive_name: str) -> Any:
         place = None if code is None else self._place(code, offset)
         scopes = f"{names}/" if names else ""
         return ir.Location.name(f"{prefix}{scopes}{primitive_name}", place, self._context)
@@ -255,7 +255,7 @@ class Vocabulary:
             found = self._named[text] = without_dialect_modules(lambda: parse(text, self.context))
         return found
 
-    def made(self, key: Any, make: Callable[[Any], IrAttribute]) -> IrAttribute:
+    def made(self, key: object, make: Callable[[Any], IrAttribute]) -> IrAttribute:
         """The attribute remembered under `key`, a hashable; made by `make(context)` the first time."""
         found = self._named.get(key)
         if found is None:

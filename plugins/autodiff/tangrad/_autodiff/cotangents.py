@@ -19,7 +19,7 @@ def current_typed_axes() -> tuple[Any, ...] | None:
 
 
 @contextmanager
-def each_by_itself(names: Sequence[Any]) -> Iterator[None]:
+def each_by_itself(names: Sequence[object]) -> Iterator[None]:
     """Along these axes the cotangents of programs that are transposed meanwhile are those of each device by itself.
 
     For branches that not all devices take: a sum in one would wait for those that are in another.

@@ -49,7 +49,7 @@ def jvp(
 @overload
 def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool) -> tuple[Any, ...]: ...
 @api_boundary
-def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+def jvp(fun: Callable[..., Any], primals: Sequence[object], tangents: Sequence[object], has_aux: bool = False) -> Any:
     """The value of `fun` at `primals`, and its derivative in the direction `tangents`.
 
     Args:
@@ -108,7 +108,7 @@ def linearize(
 @overload
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def linearize(fun: Callable[..., Any], *primals: object, has_aux: bool = False) -> Any:
     """The value of `fun` at `primals`, and its derivative there as a linear function of tangents.
 
     The function is evaluated once, however often the linear function is called.
@@ -169,7 +169,7 @@ def vjp(
     fun: Callable[..., Any], *primals: Any, has_aux: bool, reduce_axes: str | Sequence[Any] = ()
 ) -> tuple[Any, ...]: ...
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: str | Sequence[Any] = ()) -> Any:
+def vjp(fun: Callable[..., Any], *primals: object, has_aux: bool = False, reduce_axes: str | Sequence[Any] = ()) -> Any:
     """The value of `fun` at `primals`, and the function that maps cotangents of its output to those of its arguments.
 
     Args:
@@ -213,7 +213,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
 
 
 @api_boundary
-def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: str | Sequence[Any] = ()) -> Partial:
+def linear_transpose(fun: Callable[..., Any], *primals: object, reduce_axes: str | Sequence[Any] = ()) -> Partial:
     """The transpose of a linear function.
 
     Args:
@@ -261,7 +261,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: str | 
     return Partial(transposed, tuple(constants))
 
 
-def _axes_to_sum_over(reduce_axes: Any, name: str) -> tuple[Any, ...]:
+def _axes_to_sum_over(reduce_axes: Any, name: str) -> tuple[str, ...]:
     axes = checked_names(reduce_axes, name)
     if axes:
         check_in_scope(axes, name)
@@ -329,7 +329,7 @@ class _LinearMap:
         self.nonzero = nonzero
 
     @api_boundary
-    def __call__(self, residuals: Sequence[Any], *tangents: Any) -> Any:
+    def __call__(self, residuals: Sequence[Any], *tangents: Any) -> Array:
         leaves, treedef = tree.flatten(tangents)
         if treedef != self.in_tree:
             raise TypeError(
@@ -356,7 +356,7 @@ class _Reverse:
         self.out_avals = out_avals
         self.nonzero = nonzero
 
-    def leaves(self, cotangent: Any) -> list[Any]:
+    def leaves(self, cotangent: object) -> list[Any]:
         """The leaves of a cotangent, which must have the structure of the output."""
         leaves, treedef = tree.flatten(cotangent)
         if treedef != self.out_tree:
@@ -416,12 +416,12 @@ class _Transposed(_Reverse):
 # --- checks and conversions ----------------------------------------------------------------------------------------
 
 
-def _check_callable(fun: Any, name: str) -> None:
+def _check_callable(fun: object, name: str) -> None:
     if not callable(fun):
         raise TypeError(f"{name} expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
 
 
-def _array(leaf: Any, name: str, what: str) -> Array:
+def _array(leaf: object, name: str, what: str) -> Array:
     if isinstance(leaf, Array):
         return leaf
     if not is_array_value(leaf):
@@ -429,7 +429,7 @@ def _array(leaf: Any, name: str, what: str) -> Array:
     return as_array(leaf)
 
 
-def _tangent(leaf: Any) -> Value | Zero:
+def _tangent(leaf: object) -> Value | Zero:
     """A tangent that a user gave: arrays of float0 are symbolic zeros."""
     if isinstance(leaf, (np.ndarray, Array)) and leaf.dtype == dtypes.float0:
         return Zero(ShapedArray(leaf.shape, dtypes.float0))
@@ -453,7 +453,7 @@ def _check_tangent_aval(name: str, aval: ShapedArray, tangent: Value | Zero) -> 
     return tangent
 
 
-def _check_cotangent(name: str, aval: ShapedArray, leaf: Any) -> Value | Zero:
+def _check_cotangent(name: str, aval: ShapedArray, leaf: object) -> Value | Zero:
     cotangent = _tangent(leaf)
     expected = tangent_aval(aval)
     # Integers have no derivative: beside float0, a cotangent of the output's own dtype is taken, and says nothing.
@@ -485,7 +485,7 @@ def _user_tangent(tangent: Value | Zero) -> Any:
     return as_array(materialised(tangent))
 
 
-def _shape_and_dtype(leaf: Any) -> ShapedArray:
+def _shape_and_dtype(leaf: object) -> ShapedArray:
     """The type of an example, with the mapped axes along which it differs: its cotangent differs along them, too."""
     if is_array_value(leaf):
         return get_aval(leaf)

@@ -24,6 +24,7 @@ from tangrad.core import (
 from tangrad.core.caches import JaxprCache, register_cache
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import Params, Value
 
 
@@ -61,7 +62,7 @@ class JVPTrace(RuleTrace, kind="jvp", own=JVPTracer):
         """What distinguishes the tracers of one transformation from those of another: the trace itself."""
         return self
 
-    def pair(self, value: Value) -> tuple[Any, Any]:
+    def pair(self, value: Value) -> tuple[Array, Any]:
         """Primal and tangent of a value; those of other traces have a zero tangent."""
         primal, tangent = self.split(value)
         return primal, _zero_of(primal) if tangent is None else tangent
@@ -147,7 +148,7 @@ def _jvp_jaxpr(
 def jvp_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
     """A jvp rule made of a primitive's decomposition."""
 
-    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+    def rule(primals: Any, tangents: Any, **params: object) -> Any:
         def run(*args: Any) -> Any:
             out = decomposed(primitive, args, params)
             return tuple(out) if primitive.multiple_results else (out,)

@@ -36,6 +36,7 @@ from tangrad.core.transformations import call_under, check_no_leak, find_backend
 from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import Params, Value, Values
 
 
@@ -201,7 +202,7 @@ def pullback_for(
     operands: Sequence[Value],
     params: Params,
     active: tuple[bool, ...],
-    context: Any,
+    context: object,
 ) -> Pullback:
     """The pullback of one signature; made the first time."""
     key = (
@@ -260,7 +261,7 @@ class GradientTrace(RuleTrace, own=GradientTracer):
         self.parent = bottom
         self.entries: list[tuple[Any, Any, Any, Any]] = []
 
-    def tracer(self, primal: Value, extra: Any = None) -> GradientTracer:
+    def tracer(self, primal: Value, extra: object = None) -> GradientTracer:
         tracer = _new(GradientTracer)
         tracer._trace = self
         tracer.aval = primal.aval
@@ -328,7 +329,7 @@ class GradientTrace(RuleTrace, own=GradientTracer):
             self.entries.append((None, program, inputs, traced))
         return tuple(outs) if primitive.multiple_results else outs[0]
 
-    def value(self, out: Any) -> Any:
+    def value(self, out: object) -> Any:
         """The concrete value of a result. Raises for a tracer that has leaked from elsewhere."""
         if type(out) is GradientTracer and out._trace is self:
             return out.primal
@@ -385,7 +386,7 @@ def _residuals(pullback: Pullback, operands: Sequence[Value], results: Sequence[
 
 def eager_gradient(
     function: Callable[..., Sequence[Any]], primals: Sequence[Value], active: Sequence[bool] | None
-) -> tuple[list[Any], Callable[[Any], list[Any]]]:
+) -> tuple[list[Array], Callable[[Any], list[Any]]]:
     """Evaluate a function of flat concrete arguments; return its results and the function from the cotangent of the
     first.
 

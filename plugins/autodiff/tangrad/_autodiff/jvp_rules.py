@@ -39,7 +39,7 @@ def elementwise(primitive: Primitive, *derivatives: Rule | None) -> Rule:
 
 
 def _unary(primitive: Primitive, derivative: Rule) -> Rule:
-    def rule(primals: Values, tangents: Values, **params: Any) -> Values:
+    def rule(primals: Values, tangents: Values, **params: object) -> Values:
         # Only called with a tangent that is not zero: there is no other argument.
         answer = primitive.bind(*primals, **params)
         return answer, derivative(tangents[0], answer, *primals, **params)
@@ -48,7 +48,7 @@ def _unary(primitive: Primitive, derivative: Rule) -> Rule:
 
 
 def _elementwise(primitive: Primitive, derivatives: tuple[Rule | None, ...]) -> Rule:
-    def rule(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> Any:
+    def rule(primals: Values, tangents: tuple[Value | Zero, ...], **params: object) -> Any:
         answer = primitive.bind(*primals, **params)
         total = None
         shape = answer.aval.shape
@@ -73,7 +73,7 @@ def linear_jvp(jvp: RuleSet, *primitives: Primitive) -> None:
 
 
 def linear(primitive: Primitive) -> Rule:
-    def rule(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> Any:
+    def rule(primals: Values, tangents: tuple[Value | Zero, ...], **params: object) -> Any:
         answer = primitive.bind(*primals, **params)
         return answer, primitive.bind(*[instantiate(tangent) for tangent in tangents], **params)
 
@@ -107,7 +107,7 @@ def zero_jvp(jvp: RuleSet, *primitives: Primitive) -> None:
 
 
 def zero(primitive: Primitive) -> Rule:
-    def rule(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> Any:
+    def rule(primals: Values, tangents: tuple[Value | Zero, ...], **params: object) -> Any:
         answer = primitive.bind(*primals, **params)
         if primitive.multiple_results:
             return answer, tuple([Zero.of(out) for out in answer])
@@ -119,7 +119,7 @@ def zero(primitive: Primitive) -> Rule:
 def primals(primitive: Primitive) -> Rule:
     """The rule of primitives without results, such as checks: they see the primals."""
 
-    def rule(primals: Values, tangents: tuple[Value | Zero, ...], **params: Any) -> Any:
+    def rule(primals: Values, tangents: tuple[Value | Zero, ...], **params: object) -> Any:
         primitive.bind(*primals, **params)
         return (), ()
 
@@ -148,7 +148,7 @@ def adapt_jvp_rule(primitive: Primitive, rule: Callable[..., Any]) -> Callable[.
     if getattr(rule, "symbolic_zeros", False):
         return rule
 
-    def adapted(primals: Values, tangents: Values, **params: Any) -> Any:
+    def adapted(primals: Values, tangents: Values, **params: object) -> Any:
         out = rule(primals, tuple([instantiate(tangent) for tangent in tangents]), **params)
         if type(out) is not tuple or len(out) != 2:
             raise TypeError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad.core import PrimitiveSet, ShapedArray
 
@@ -27,7 +27,7 @@ def zeros_p(*, shape: Dimensions, dtype: DType, weak_type: bool) -> ShapedArray:
 
 
 @autodiff.primitive(name="append_dims")
-def append_dims_p(x: ShapedArray, *, sizes: tuple[Any, ...]) -> ShapedArray:
+def append_dims_p(x: ShapedArray, *, sizes: tuple[object, ...]) -> ShapedArray:
     """`x` repeated along new trailing dimensions of the given sizes."""
     return ShapedArray((*x.shape, *sizes), x.dtype)
 

@@ -33,7 +33,7 @@ class _Reduced(threading.local):
 reduced = _Reduced()
 
 
-def checked_names(reduce_axes: str | Iterable[Any], name: str) -> tuple[Any, ...]:
+def checked_names(reduce_axes: str | Iterable[Any], name: str) -> tuple[str, ...]:
     """The names that a user gave: one string, or several names.
 
     Raises TypeError for what is neither, and for integers, tuples, None and what cannot be hashed among the names;
@@ -56,7 +56,7 @@ def checked_names(reduce_axes: str | Iterable[Any], name: str) -> tuple[Any, ...
     return axes
 
 
-def check_in_scope(axes: Sequence[Any], name: str) -> None:
+def check_in_scope(axes: Sequence[object], name: str) -> None:
     """Raise NameError for an axis that is not mapped, listing those in scope."""
     scope = dict(thread.axis_environment)
     for axis in axes:
@@ -67,7 +67,7 @@ def check_in_scope(axes: Sequence[Any], name: str) -> None:
 
 
 @contextmanager
-def summed_over(axes: tuple[Any, ...]) -> Iterator[None]:
+def summed_over(axes: tuple[object, ...]) -> Iterator[None]:
     """The derivative that is taken meanwhile is summed over these axes, in the programs that it meets as well."""
     before = reduced.axes
     others = tuple([item for item in thread.overrides if item[0] != _OVERRIDE])

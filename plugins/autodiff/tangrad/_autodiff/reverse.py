@@ -126,7 +126,7 @@ def grad(
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes, _name="grad")
 
     @own_boundary
-    def grad_of(*args: Any, **kwargs: Any) -> Any:
+    def grad_of(*args: object, **kwargs: object) -> Any:
         try:
             value, gradient = both(*args, **kwargs)
         except Exception as error:
@@ -200,7 +200,7 @@ def value_and_grad(
     single = None if several else positions[0]
 
     @own_boundary
-    def value_and_grad_of(*args: Any, **kwargs: Any) -> Any:
+    def value_and_grad_of(*args: object, **kwargs: object) -> Any:
         try:
             return evaluate(args, kwargs)
         except Exception as error:
@@ -298,7 +298,7 @@ def check_argnums(argnums: Any, name: str) -> tuple[tuple[int, ...], bool]:
         raise TypeError(f"{name}: argnums must be an integer or a sequence of integers, got {argnums!r}") from None
 
 
-def _choose(args: tuple[Any, ...], positions: tuple[int, ...], single: int | None, name: str) -> Any:
+def _choose(args: tuple[object, ...], positions: tuple[int, ...], single: int | None, name: str) -> Any:
     for position in positions:
         if not -len(args) <= position < len(args):
             raise TypeError(
@@ -318,7 +318,7 @@ def _replace(args: tuple[Any, ...], positions: tuple[int, ...], values: Sequence
     return tuple(new)
 
 
-def _as_primal(leaf: Any, name: str) -> Value:
+def _as_primal(leaf: object, name: str) -> Value:
     if not is_array_value(leaf):
         raise TypeError(
             f"{name}: cannot differentiate by {leaf!r} of type {type(leaf).__name__}; expected arrays or numbers"
@@ -375,7 +375,7 @@ def _check_scalar(out: Any, holomorphic: bool, name: str) -> Value:
     return out
 
 
-def _check_pair(out: Any, name: str) -> Any:
+def _check_pair(out: object, name: str) -> Any:
     if not isinstance(out, (tuple, list)) or len(out) != 2:
         raise TypeError(
             f"{name} with has_aux=True requires a function that returns a pair (value, auxiliary), got {out!r}"

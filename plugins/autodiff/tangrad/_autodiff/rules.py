@@ -11,6 +11,7 @@ from tangrad.core import RuleSet, ShapedArray
 
 if TYPE_CHECKING:
     from tangrad.batching import AxisInfo
+    from tangrad.core import Array
     from tangrad.extend.masking import Sizes
     from tangrad.typing import Params, Value
 
@@ -32,7 +33,7 @@ def _undo_append(ct: Value, aval: ShapedArray, sizes: Any) -> Value:
     return sum_trailing_p.bind(ct, count=len(sizes))
 
 
-def _undo_sum(ct: Any, aval: ShapedArray, count: int) -> Any:
+def _undo_sum(ct: object, aval: ShapedArray, count: int) -> Array:
     return append_dims_p.bind(ct, sizes=aval.shape[aval.ndim - count :])
 
 
@@ -57,7 +58,7 @@ def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo)
 
 
 @batch.rule(append_dims_p)
-def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo, sizes: Any) -> Any:
+def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo, sizes: object) -> Any:
     return append_dims_p.bind(args[0], sizes=sizes), dims[0]
 
 

@@ -74,7 +74,7 @@ class TapeTrace(RuleTrace, own=TapeTracer):
         self.above_bottom = parent is EVAL_TRACE
         self.equations: list[tuple[Any, tuple[Any, ...], dict[str, Any], Any]] = []
 
-    def tracer(self, aval: ShapedArray, extra: Any = None) -> TapeTracer:
+    def tracer(self, aval: ShapedArray, extra: object = None) -> TapeTracer:
         tracer = _new(TapeTracer)
         tracer._trace = self
         tracer.aval = aval
@@ -162,7 +162,7 @@ class LinearizeTrace(RuleTrace, kind="jvp", own=LinearizeTracer):
     def tape(self) -> TapeTrace:
         return self.below
 
-    def pair(self, value: Value) -> tuple[Any, Any]:
+    def pair(self, value: Value) -> tuple[Array, Any]:
         primal, tangent = self.split(value)
         return primal, Zero.of(primal) if tangent is None else tangent
 
@@ -221,7 +221,7 @@ class SummingTrace(LinearizeTrace):
         self.axes = axes
         self._mark = marks()
 
-    def attach(self, primal: Any, tangent: Any) -> Any:
+    def attach(self, primal: Any, tangent: Any) -> Value:
         if type(tangent) is TapeTracer and tangent._trace is self.tape:
             return self.tracer(primal, self.marked(primal, tangent))
         return primal
@@ -288,7 +288,7 @@ class LinearProgram:
             Zero(t.aval) if cotangent is None else cotangent for t, cotangent in zip(self.inputs, found, strict=True)
         ]
 
-    def forward(self, tangents: Sequence[Any]) -> list[Any]:
+    def forward(self, tangents: Sequence[object]) -> list[Any]:
         """Map tangents of the inputs to tangents of the outputs, `Zero` where there is none."""
         env = {id(tracer): tangent for tracer, tangent in zip(self.inputs, tangents, strict=True)}
         typed = thread.typed_axes
@@ -303,7 +303,7 @@ class LinearProgram:
                 env[id(outs)] = results
         return [out if type(out) is Zero else env[id(out)] for out in self.outputs]
 
-    def to_jaxpr(self, consume: bool = False) -> tuple[Jaxpr, list[Any]]:
+    def to_jaxpr(self, consume: bool = False) -> tuple[Jaxpr, list[Value]]:
         """The tape as a jaxpr `(*residuals, *tangents) -> outputs that have a tangent`, and the residuals.
 
         `consume` empties the tape, which would keep its residuals in a cycle of references until garbage collection.
@@ -379,7 +379,7 @@ def linearize_flat(
     primals: Sequence[Value],
     active: Sequence[bool] | None = None,
     reduce_axes: tuple[Any, ...] = (),
-) -> tuple[list[Any], LinearProgram]:
+) -> tuple[list[Array], LinearProgram]:
     """Evaluate a function of flat arguments and results, and return its results and its linear program.
 
     The inputs of the program are the active arguments (default: all). Cotangents are summed over the mapped axes
@@ -416,7 +416,7 @@ def record_linear(function: Callable[..., Sequence[Any]], in_avals: Sequence[Sha
 
 def record_unknown(
     function: Callable[..., Sequence[Any]], in_avals: Sequence[ShapedArray]
-) -> tuple[LinearProgram, list[Any]]:
+) -> tuple[LinearProgram, list[Array]]:
     """Run a function of flat arguments on unknowns; what depends on them is on a tape, whose other outputs are zero.
 
     Returns the tape and the results: tracers of the tape, and values where they do not depend on the unknowns.

@@ -23,7 +23,7 @@ def linear_transpose_rule(transpose: RuleSet, primitive: Primitive, rule: Callab
 
 
 def linear(primitive: Primitive, rule: Callable[..., Any]) -> Callable[..., Any]:
-    def apply(cotangent: Value, operand: Value | Linear, **params: Any) -> tuple[Any]:
+    def apply(cotangent: Value, operand: Value | Linear, **params: object) -> tuple[Any]:
         return (rule(cotangent, operand.aval, **params),)
 
     return apply

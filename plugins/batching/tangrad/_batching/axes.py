@@ -65,7 +65,7 @@ class AxisInfo:
         """The name, and the size that a function of one example sees."""
         return self.name, self.size
 
-    def place(self, value: Any, dim: int | None, destination: int) -> Any:
+    def place(self, value: object, dim: int | None, destination: int) -> Any:
         """`value` with its mapped axis at `destination`; repeated along one there if it has none."""
         return place_axis(value, dim, destination, self.size)
 
@@ -87,7 +87,7 @@ def move_axis(value: Any, source: int, destination: int) -> Value:
     return value if source == destination else move_axis_p.bind(value, source=source, destination=destination)
 
 
-def broadcast_axis(value: Any, size: Any, position: int) -> Value:
+def broadcast_axis(value: object, size: object, position: int) -> Value:
     """`value` repeated along a new axis at `position`."""
     operand = as_operand(value)
     shape = operand.aval.shape

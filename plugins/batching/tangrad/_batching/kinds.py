@@ -35,7 +35,7 @@ def elementwise(primitive: Primitive) -> Rule:
     return rule
 
 
-def match_axes(args: Any, dims: Any, size: Any) -> tuple[list[Any], int]:
+def match_axes(args: Any, dims: Any, size: Any) -> tuple[list[Value], int]:
     """Operands of an elementwise primitive with the mapped axis at one position, and that position.
 
     Scalars that are not mapped stay scalars; whatever else is missing an axis is repeated along it.
@@ -59,12 +59,12 @@ def match_axes(args: Any, dims: Any, size: Any) -> tuple[list[Any], int]:
     return [_at_front(a, d, size, shape) for a, d in zip(args, dims, strict=True)], 0
 
 
-def _with_front(arg: Value, dim: int | None, size: Any) -> tuple[Any, ...]:
+def _with_front(arg: Value, dim: int | None, size: Any) -> tuple[int, ...]:
     shape = arg.aval.shape
     return (size, *shape) if dim is None else (size, *shape[:dim], *shape[dim + 1 :])
 
 
-def _at_front(arg: Value, dim: int | None, size: Any, shape: Dimensions) -> Value:
+def _at_front(arg: Value, dim: int | None, size: object, shape: Dimensions) -> Value:
     if dim is None:
         return arg if not arg.aval.shape else broadcast_axis(arg, size, 0)
     arg = move_axis(arg, dim, 0)
@@ -117,7 +117,7 @@ def front_batch(batch: RuleSet, primitive: Primitive, function: Rule, *, broadca
 def front(primitive: Primitive, function: Rule | None = None, broadcast: bool = True) -> Rule:
     function = function or primitive.bind
 
-    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> Any:
+    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> Any:
         if broadcast:
             placed = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args, dims, strict=True)]
             out = function(*placed, **params)

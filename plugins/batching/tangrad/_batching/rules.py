@@ -36,7 +36,7 @@ def _undo_broadcast(cotangent: Value, aval: ShapedArray, shape: Dimensions, posi
     return broadcast_axis_p.bind(summed, shape=aval.shape, positions=tuple([positions.index(p) for p in order]))
 
 
-def _undo_sum(cotangent: Any, aval: ShapedArray, axes: Any) -> Any:
+def _undo_sum(cotangent: object, aval: ShapedArray, axes: Any) -> Any:
     kept = tuple([axis for axis in range(aval.ndim) if axis not in axes])
     return broadcast_axis_p.bind(cotangent, shape=aval.shape, positions=kept)
 
@@ -71,7 +71,7 @@ mask.form("filled", sum_axes_p, using=[lambda dtype: 0])
 
 
 @mask.rule(broadcast_axis_p)
-def _(args: Sequence[Value], shapes: Any, *, sizes: Sizes, shape: Any, positions: Any) -> Any:
+def _(args: Sequence[Value], shapes: object, *, sizes: Sizes, shape: Any, positions: Any) -> Any:
     out = broadcast_axis_p.bind(*args, shape=sizes.padded(tuple(shape)), positions=positions)
     return sizes.fill(out, shape, 0)
 
@@ -83,7 +83,7 @@ sharding.form("dropping", sum_axes_p, using=["axes"])
 
 
 @sharding.rule(move_axis_p)
-def _(operands: Any, results: Any, params: Params) -> Any:
+def _(operands: Any, results: object, params: Params) -> Any:
     axes = list(operands[0].axes)
     axes.insert(params["destination"], axes.pop(params["source"]))
     return (tuple(axes),)

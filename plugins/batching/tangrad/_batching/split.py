@@ -23,7 +23,7 @@ def _checked(primitive: Primitive) -> Callable[..., Any]:
     """The `split_axis` rule of a primitive; what is wrong with it is not said to be wrong with its batch rule."""
     found = SPLIT[primitive]
 
-    def rule(args: tuple[Any, ...], dims: tuple[Any, ...], *, axis_info: SplitAxis, **params: Any) -> Any:
+    def rule(args: tuple[object, ...], dims: tuple[object, ...], *, axis_info: SplitAxis, **params: object) -> Any:
         out = found(args, dims, axis_info=axis_info, **params)
         if type(out) is not tuple or len(out) != 2:
             raise TypeError(f"the split_axis rule of {primitive.identity!r} must return (outs, out_dims), got {out!r}")
@@ -36,7 +36,7 @@ def _checked(primitive: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def _is_mapped(value: Any, dim: Any, size: Any) -> bool:
+def _is_mapped(value: object, dim: object, size: object) -> bool:
     shape = getattr(getattr(value, "aval", None), "shape", ())
     return type(dim) is int and 0 <= dim < len(shape) and bool(shape[dim] == size)
 
@@ -103,7 +103,7 @@ class InnerPart:
 def split_by_names(primitive: Primitive) -> Callable[..., Any]:
     """The rule for a primitive that has none: the axis is named by its two parts, of which the inner one is mapped."""
 
-    def rule(args: tuple[Any, ...], dims: tuple[Any, ...], *, axis_info: SplitAxis, **params: Any) -> Any:
+    def rule(args: tuple[object, ...], dims: tuple[object, ...], *, axis_info: SplitAxis, **params: object) -> Any:
         avals = tuple([as_operand(arg).aval for arg in args])
         if NamedAxisEffect(axis_info.name) not in equation_effects(primitive, avals, params):
             return BATCH[primitive](args, dims, axis_info=axis_info, **params)

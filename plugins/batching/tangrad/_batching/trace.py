@@ -30,6 +30,7 @@ from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import Dims, Params, Value, Values
 
 _new = object.__new__
@@ -54,7 +55,7 @@ def _without_axis(aval: Any, dim: int) -> ShapedArray:
     return found
 
 
-def _with_axis(aval: Any, size: Any) -> Any:
+def _with_axis(aval: Any, size: Any) -> ShapedArray:
     """The aval of all examples, the axis in front."""
     return aval.update(shape=(size, *aval.shape)) if aval.infer_types is None else aval.with_dimension(0, size)
 
@@ -152,7 +153,7 @@ class ResumedTrace(BatchTrace):
                     raise UnexpectedTracerError(value)
         return self.tracer(inner, value.dim)
 
-    def split(self, value: Value) -> tuple[Any, int | None]:
+    def split(self, value: Value) -> tuple[Array, int | None]:
         return super().split(self.resume(value))
 
     def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> Any:
@@ -205,7 +206,7 @@ def batch_jaxpr(
     return _batched_programs.get(closed, key, lambda: _batch_jaxpr(closed, *key))
 
 
-def _without_name(aval: ShapedArray, name: Any) -> ShapedArray:
+def _without_name(aval: ShapedArray, name: object) -> ShapedArray:
     """A type without an axis which is a dimension now."""
     if not aval.named_shape:
         return aval
@@ -234,7 +235,7 @@ def _batch_jaxpr(
 def batch_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
     """A batch rule made of a primitive's decomposition."""
 
-    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> Any:
+    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> Any:
         def run(*inputs: Any) -> Any:
             out = decomposed(primitive, inputs, params)
             return tuple(out) if primitive.multiple_results else (out,)
@@ -251,7 +252,7 @@ def batch_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
 def batch_call(primitive: Primitive) -> Callable[..., Any]:
     """The rule of a call of the program `jaxpr`: the program is mapped."""
 
-    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, **params: object) -> Any:
         program, out_mapped = batch_jaxpr(jaxpr, tuple([dim is not None for dim in dims]), axis_info)
         operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
         outs = primitive.bind(*operands, jaxpr=program, **params)
@@ -260,7 +261,7 @@ def batch_call(primitive: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def bad_result(kind: str, primitive: Primitive, value: Any, dim: Any, size: Any) -> Exception:
+def bad_result(kind: str, primitive: Primitive, value: Any, dim: object, size: object) -> Exception:
     """What is wrong with the result of a rule of a kind, "batch" or "split_axis"."""
     aval = value.aval if hasattr(type(value), "aval") else None
     if aval is None:

@@ -92,16 +92,16 @@ def register_vmappable(
     spec_types.add(spec_type)
 
 
-def is_vmappable(value: Any) -> bool:
+def is_vmappable(value: object) -> bool:
     """Whether values of this class are leaves."""
     return type(value) in vmappables
 
 
-def to_example(value: Any, spec: Any, axis: AxisInfo) -> Any:
+def to_example(value: object, spec: object, axis: AxisInfo) -> Any:
     """The value that the mapped function sees: within the trace of the axis."""
     trace: Any = current_trace()
 
-    def cont(part: Any, spec: Any) -> Any:
+    def cont(part: object, spec: object) -> Any:
         known = vmappables.get(type(part))
         if known is not None:
             return known.to_elt(cont, get_index, part, spec)
@@ -119,10 +119,10 @@ def to_example(value: Any, spec: Any, axis: AxisInfo) -> Any:
     return cont(value, spec)
 
 
-def from_example(example: Any, spec: Any, axis: AxisInfo) -> Any:
+def from_example(example: object, spec: object, axis: AxisInfo) -> Any:
     """What the mapped function returned, as a value of all examples."""
 
-    def cont(size: Any, part: Any, spec: Any) -> Any:
+    def cont(size: object, part: Any, spec: object) -> Any:
         known = vmappables.get(type(part))
         if known is not None:
             return known.from_elt(cont, size, part, spec)
@@ -143,11 +143,11 @@ R = TypeVar("R")
 
 def vmap(
     fun: Callable[P, R],
-    in_axes: Any = 0,
-    out_axes: Any = 0,
-    axis_name: Any = None,
+    in_axes: object = 0,
+    out_axes: object = 0,
+    axis_name: object = None,
     axis_size: int | None = None,
-    spmd_axis_name: Any = None,
+    spmd_axis_name: object = None,
     sum_match: bool = False,
 ) -> Callable[P, R]:
     """Map `fun` over axes of its arguments, as one computation on whole batches.
@@ -190,7 +190,7 @@ def vmap(
     _check_axes(in_axes, "in_axes")
     _check_axes(out_axes, "out_axes")
 
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def mapped(*args: object, **kwargs: object) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
                 f"vmap: in_axes has {len(in_axes)} entries, but the function was called with {len(args)} positional "
@@ -213,7 +213,7 @@ def vmap(
         axis_info = AxisInfo(axis_name, size, spmd_axis_name)
         out_tree: list[Any] = []
 
-        def flat(*tracers: Any) -> list[Any]:
+        def flat(*tracers: object) -> list[Array]:
             if is_leaf:
                 pairs = zip(tracers, own, strict=True)
                 tracers = tuple([leaf if spec is None else to_example(leaf, spec, axis_info) for leaf, spec in pairs])
@@ -241,7 +241,7 @@ def vmap(
     return copy_identity(api_boundary(mapped), fun)
 
 
-def _axes_of_leaves(what: str, structure: PyTreeDef, axes: Any) -> list[Any]:
+def _axes_of_leaves(what: str, structure: PyTreeDef, axes: object) -> list[int | None]:
     """The axis of each leaf: mostly one for all."""
     if axes is None or type(axes) is int:
         return [axes] * structure.num_leaves
@@ -253,7 +253,7 @@ def _is_list_result(structure: Any) -> bool:
     return data is not None and data[0] is list
 
 
-def _check_axes(axes: Any, what: str) -> None:
+def _check_axes(axes: object, what: str) -> None:
     if axes is None or type(axes) is int:
         return
     for leaf in tree.leaves(axes, is_leaf=lambda node: type(node) in spec_types):
@@ -266,7 +266,7 @@ def _check_axes(axes: Any, what: str) -> None:
             )
 
 
-def _as_value(leaf: Any, axis: int | None, position: int, args: Any, kwargs: Any) -> Any:
+def _as_value(leaf: object, axis: int | None, position: int, args: object, kwargs: object) -> Any:
     """A leaf of the arguments as a value to trace with. What is not mapped is handed on as it is: it may be any object,
     and a number stays one, which can be a static argument of a jitted function."""
     if axis is None or isinstance(leaf, Array) or type(leaf) in vmappables:
@@ -278,7 +278,7 @@ def _as_value(leaf: Any, axis: int | None, position: int, args: Any, kwargs: Any
     return as_operand(leaf)
 
 
-def _path(position: int, args: Any, kwargs: Any) -> str:
+def _path(position: int, args: object, kwargs: object) -> str:
     path = tree.leaves_with_path((args, kwargs))[position][0]
     return ("args" if path[0].idx == 0 else "kwargs") + keystr(path[1:])
 
@@ -301,7 +301,7 @@ def _shape(value: Any) -> Any:
     return value.shape if type(value) in vmappables else value.aval.shape
 
 
-def _mapped_size(values: Any, dims: Any, axis_size: Any, args: Any, kwargs: Any) -> Any:
+def _mapped_size(values: Any, dims: Any, axis_size: object, args: object, kwargs: object) -> int:
     pairs = zip(values, dims, strict=True)
     sizes = [(_shape(value) if vmappables else value.aval.shape)[dim] for value, dim in pairs if dim is not None]
     if axis_size is not None:
@@ -333,7 +333,7 @@ def _disagreement(values: Sequence[Value], dims: Dims, axis_size: Any, args: Any
 
 
 def _place(
-    out: Any, dim: int | None, wanted: Any, size: Any, position: int, out_tree: PyTreeDef, sum_match: bool
+    out: Any, dim: int | None, wanted: Any, size: object, position: int, out_tree: PyTreeDef, sum_match: bool
 ) -> Any:
     if isinstance(out, np.ndarray) and out.dtype == dtypes.float0:
         return _place_float0(out, wanted, size)

@@ -84,7 +84,7 @@ class Error:
         return f"<Error of {len(self._layout.failures)} checks>"
 
 
-def _contents(leaf: Any) -> np.ndarray:
+def _contents(leaf: object) -> np.ndarray:
     if isinstance(leaf, Literal):
         return leaf.ndarray
     return leaf.to_numpy() if isinstance(leaf, Array) else np.asarray(leaf)

@@ -63,7 +63,7 @@ def checkify(f: Callable[P, R], errors: frozenset[type[Failure]] = user_checks) 
     enabled = _categories(errors)
     name = getattr(f, "__name__", type(f).__name__)
 
-    def checked(*args: Any, **kwargs: Any) -> Any:
+    def checked(*args: object, **kwargs: object) -> Any:
         leaves, in_tree = array_leaves((args, kwargs), f"checkify: of the arguments of {name},")
         out_tree: list[Any] = []
 
@@ -94,7 +94,7 @@ def _categories(errors: Any) -> frozenset[type[Failure]]:
 
 
 @api_boundary
-def check(pred: ArrayLike, msg: str, *fmt_args: PyTree, debug: bool = False, **fmt_kwargs: Any) -> None:
+def check(pred: ArrayLike, msg: str, *fmt_args: PyTree, debug: bool = False, **fmt_kwargs: object) -> None:
     """Say that a condition must hold.
 
     Within a function that `checkify` checks, a failure becomes part of the error that it returns. Where nothing is
@@ -147,7 +147,7 @@ def _example(shape: Dimensions, dtype: DType) -> np.ndarray:
 
 
 @api_boundary
-def debug_check(pred: ArrayLike, msg: str, *fmt_args: PyTree, **fmt_kwargs: Any) -> None:
+def debug_check(pred: ArrayLike, msg: str, *fmt_args: PyTree, **fmt_kwargs: object) -> None:
     """As `check`, for debugging: it is left out where no `checkify` takes its error.
 
     Args:

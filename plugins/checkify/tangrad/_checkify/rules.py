@@ -21,7 +21,7 @@ transpose = RuleSet("transpose", api=1)
 
 
 @transpose.rule(check_p)
-def _(cotangents: Any, *args: Any, **params: Any) -> Any:
+def _(cotangents: object, *args: object, **params: object) -> Any:
     return (None,) * len(args)
 
 

@@ -57,7 +57,7 @@ def has_nan(value: Value) -> Value:
     return any_true(ne_p.bind(value, value))
 
 
-def zeros(shape: Sequence[Any], dtype: DType) -> Value:
+def zeros(shape: Sequence[object], dtype: DType) -> Value:
     """An array of zeros; of an extended dtype, of elements that are made of zeros."""
     if isinstance(dtype, dtypes.ExtendedDType):
         return zeros_p.bind(shape=tuple(shape), dtype=dtype, weak_type=False)
@@ -77,7 +77,7 @@ def flattened(value: Any, rank: int) -> Value:
     return reshape_p.bind(value, new_sizes=(product(shape[:rank]), *shape[rank:]), dimensions=None)
 
 
-def at(value: Any, position: Any) -> Value:
+def at(value: Any, position: object) -> Value:
     """A slice of an array at a position along its first axis."""
     shape = value.aval.shape
     starts = [position, *[number(0)] * (len(shape) - 1)]
@@ -85,7 +85,7 @@ def at(value: Any, position: Any) -> Value:
     return reshape_p.bind(part, new_sizes=shape[1:], dimensions=None)
 
 
-def first_true(flags: Any) -> Value:
+def first_true(flags: object) -> Value:
     """The position of the first true one of a list of booleans that is not empty; 0 where none is."""
     return argmax_p.bind(flags, axes=(0,), index_dtype=INT32)
 
@@ -218,7 +218,7 @@ class Checks:
         return [self._code, *[leaf for payload in self._payloads.values() for leaf in payload]]
 
 
-def _first(leaves: Sequence[Value]) -> Sequence[Any]:
+def _first(leaves: Sequence[Value]) -> Sequence[Value]:
     """Of arrays of errors the first one that failed."""
     rank = len(leaves[0].aval.shape)
     if not rank:

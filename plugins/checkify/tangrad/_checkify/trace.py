@@ -29,6 +29,7 @@ from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.transformations import is_operand
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import Params, Value, Values
 
 
@@ -58,7 +59,7 @@ class CheckifyTrace(RuleTrace, kind="checkify"):
 
 def checked_flat(
     function: Callable[..., Any], values: Sequence[Value], enabled: frozenset[type[Failure]]
-) -> tuple[Any, Checks]:
+) -> tuple[list[Array], Checks]:
     """Run a function of flat values with checks. Returns its result, and what has failed.
 
     Args:
@@ -104,7 +105,7 @@ def checked_program(closed: ClosedJaxpr, enabled: frozenset[type[Failure]]) -> C
 def checked_call(primitive: Primitive) -> Callable[..., Any]:
     """The rule of a call of the program `jaxpr`: the program returns its error too."""
 
-    def rule(args: Values, *, checks: Checks, jaxpr: ClosedJaxpr, **params: Any) -> Values:
+    def rule(args: Values, *, checks: Checks, jaxpr: ClosedJaxpr, **params: object) -> Values:
         program = checked_program(jaxpr, checks.enabled)
         return checks.take(program.layout, primitive.bind(*args, jaxpr=program.jaxpr, **params))
 
@@ -131,7 +132,7 @@ CheckifyRule = Callable[..., Any]
 def default_rule(primitive: Primitive) -> CheckifyRule:
     """The rule of an operation that may give NaN."""
 
-    def rule(args: Values, *, checks: Checks, **params: Any) -> Value:
+    def rule(args: Values, *, checks: Checks, **params: object) -> Value:
         out = primitive.bind(*args, **params)
         checks.check_nan(primitive, out if primitive.multiple_results else (out,))
         return out
@@ -143,7 +144,7 @@ def by_decomposition(primitive: Primitive) -> CheckifyRule:
     """The rule of an operation with a decomposition: where it carries a program, the checks go into that."""
     whole = default_rule(primitive)
 
-    def rule(args: Values, *, checks: Checks, **params: Any) -> Value:
+    def rule(args: Values, *, checks: Checks, **params: object) -> Value:
         if carried_program(params) is None:
             return whole(args, checks=checks, **params)
         with holding(trace=CheckifyTrace(current_trace(), checks)):
@@ -159,7 +160,7 @@ def handed_on(rules: RuleSet, *primitives: Primitive) -> None:
 
 
 def unchecked(primitive: Primitive) -> CheckifyRule:
-    def rule(args: Values, *, checks: Checks, **params: Any) -> Value:
+    def rule(args: Values, *, checks: Checks, **params: object) -> Value:
         return primitive.bind(*args, **params)
 
     return rule

@@ -105,7 +105,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
             return
         self._lowered_for = platform or "all"
 
-        def decompose(*args: Value, **params: Any) -> Any:
+        def decompose(*args: Value, **params: object) -> Any:
             out = rule(LoweringContext(self), *args, **params)
             return tuple(out) if self.multiple_results else _only(out)
 
@@ -124,7 +124,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         return self._infer(avals, params)
 
 
-def apply_primitive(primitive: Primitive, *args: Any, **params: Any) -> Any:
+def apply_primitive(primitive: Primitive, *args: object, **params: object) -> Any:
     """The results of a primitive as its lowering says. Raises NotImplementedError where it has none."""
     if primitive.decompose is None or primitive.decompose is primitive.impl:
         raise NotImplementedError(
@@ -138,7 +138,7 @@ def _printable(name: str) -> str:
 
 
 def _no_abstract_eval(name: str) -> Rule:
-    def rule(*_: Any, **__: Any) -> Any:
+    def rule(*_: object, **__: object) -> Any:
         raise NotImplementedError(
             f"abstract evaluation of the primitive {name!r} is not defined: p.def_abstract_eval(rule)"
         )
@@ -146,7 +146,7 @@ def _no_abstract_eval(name: str) -> Rule:
     return rule
 
 
-def _is_hashable(value: Any) -> bool:
+def _is_hashable(value: object) -> bool:
     try:
         hash(value)
     except TypeError:
@@ -254,7 +254,7 @@ axis_primitive_batchers = RuleAssignments("batch", _adapt_sized_batch)
 def lower_fun(function: Callable[..., Any], multiple_results: bool = True) -> Callable[..., Any]:
     """The lowering of a primitive as what `function(*operands, **params)` computes."""
 
-    def rule(context: Any, *operands: Any, **params: Any) -> Sequence[Any]:
+    def rule(context: object, *operands: object, **params: object) -> Sequence[Any]:
         out = function(*operands, **params)
         return out if multiple_results else (out,)
 
@@ -262,7 +262,7 @@ def lower_fun(function: Callable[..., Any], multiple_results: bool = True) -> Ca
 
 
 def register_lowering(
-    primitive: Primitive, rule: Callable[..., Any], platform: str | None = None, **options: Any
+    primitive: Primitive, rule: Callable[..., Any], platform: str | None = None, **options: object
 ) -> Callable[..., Any]:
     """Have a primitive compiled by a rule. One for a single platform counts where there is none for all of them."""
     if not isinstance(primitive, Primitive) or not hasattr(primitive, "lowered_by"):

@@ -250,7 +250,7 @@ def read(name: str, setting: Callable[[str], Setting]) -> Any:
     return known.value if isinstance(known, Fixed) else _said.get(name, known.default)
 
 
-def update(name: str, value: Any, setting: Callable[[str], Setting]) -> None:
+def update(name: str, value: object, setting: Callable[[str], Setting]) -> None:
     """Set JAX's setting `name`. Raises AttributeError for an unknown name, ValueError for what cannot be had."""
     known = _known(name)
     if isinstance(known, Alias):

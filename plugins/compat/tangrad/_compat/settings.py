@@ -35,7 +35,7 @@ class Config:
         """Whether 64-bit dtypes are in use."""
         return bool(tangrad.config.enable_x64)
 
-    def update(self, name: str, value: Any) -> None:
+    def update(self, name: str, value: object) -> None:
         """Set a setting. Raises AttributeError for one that there is not, ValueError for a value that is refused."""
         tangrad.config.update(name, value)
 
@@ -65,7 +65,7 @@ class Config:
             raise AttributeError(name)
         return getattr(tangrad.config, name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         self.update(name, value)
 
 
@@ -73,7 +73,7 @@ def override(name: str) -> Callable[[Any], AbstractContextManager[None]]:
     """The context manager of jax for a setting that Tangrad has none for: it takes the values that `update` takes."""
 
     @contextmanager
-    def overridden(value: Any = True) -> Iterator[None]:
+    def overridden(value: object = True) -> Iterator[None]:
         previous = config.read(name)
         config.update(name, value)
         try:
@@ -116,7 +116,7 @@ def _read(name: str, known: Any, text: str) -> None:
     config.update(name, value)
 
 
-def _parsed(text: str, like: Any) -> Any:
+def _parsed(text: str, like: object) -> Any:
     """A text as a value of the type of another."""
     if isinstance(like, bool):
         return usable_settings()["enable_x64"].parse(text)

@@ -30,7 +30,9 @@ class ShapedArray(metaclass=_AnyShapedArray):
     Raises NotImplementedError for a sharding with axes of a mesh.
     """
 
-    def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: Any = None, **options: Any) -> Any:
+    def __new__(
+        cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: object = None, **options: object
+    ) -> Any:
         if any(part is not None for part in getattr(sharding, "spec", ())):
             raise NotImplementedError(f"types have no shardings in Tangrad, of which 'jax' is an alias: {sharding}")
         return core.ShapedArray(shape, dtype, weak_type)

@@ -78,7 +78,7 @@ def _rules(primitive: Primitive) -> Iterator[tuple[str, Any]]:
             yield kind, cell.rule
 
 
-def _codes(rule: Any, depth: int = 4) -> Iterator[CodeType]:
+def _codes(rule: object, depth: int = 4) -> Iterator[CodeType]:
     """The code of a rule; of one that a helper has made, that of the functions which it was made of, too, and last."""
     function = getattr(rule, "emit", getattr(rule, "func", rule))  # rules for NumPy that specialise; partial
     code = getattr(function, "__code__", None)
@@ -248,7 +248,7 @@ def _alike(sample: Sample, found: Results, other: Results) -> bool:
     return _passes(check_edges, found, other, sample.tolerance, "", frozenset(["zeros", "size"]))
 
 
-def _passes(check: Callable[..., None], *args: Any) -> bool:
+def _passes(check: Callable[..., None], *args: object) -> bool:
     names = ("",) if check is check_shapes else ()
     try:
         check(*args, *names)

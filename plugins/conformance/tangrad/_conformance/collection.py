@@ -17,19 +17,19 @@ EXAMPLES = 5
 SHRINKING_STEPS = 200
 
 
-def is_strategy(samples: Any) -> bool:
+def is_strategy(samples: object) -> bool:
     """Whether something is a strategy, rather than samples."""
     return hasattr(samples, "example") and hasattr(samples, "map")
 
 
-def examples_of(strategy: Any, count: int = EXAMPLES) -> list[Sample]:
+def examples_of(strategy: object, count: int = EXAMPLES) -> list[Sample]:
     """Samples drawn from a strategy, which they remember. Raises TypeError for what is no sample."""
     drawn: list[Any] = []
     hypothesis: Any = sys.modules["hypothesis"]
 
     @_settings(hypothesis, count)
     @hypothesis.given(strategy)
-    def collect(sample: Any) -> None:
+    def collect(sample: object) -> None:
         drawn.append(sample)
 
     collect()
@@ -49,7 +49,7 @@ def expanded(samples: Any, count: int = EXAMPLES) -> list[Sample]:
     return found
 
 
-def smallest_failing(strategy: Any, fails: Callable[[Sample], Any]) -> Sample | None:
+def smallest_failing(strategy: object, fails: Callable[[Sample], Any]) -> Sample | None:
     """The simplest sample of a strategy that fails, as far as Hypothesis finds it; None if it finds none at all.
 
     `fails` is asked many times: what it does should be short.

@@ -33,7 +33,7 @@ class Mismatch(AssertionError):
     about: tuple[str, ...] = ()
 
 
-def as_numpy(values: Sequence[Any]) -> list[Any]:
+def as_numpy(values: Sequence[object]) -> list[np.ndarray]:
     """Concrete arrays as NumPy's."""
     return [np.asarray(value) for value in values]
 
@@ -61,7 +61,7 @@ def check_near(x: Any, y: Any, tolerance: float, what: str) -> None:
 
 
 def check_propagation(
-    found: Sequence[Any], expected: Sequence[Any], tolerance: float | None, names: str, flushed: bool = False
+    found: Sequence[object], expected: Sequence[object], tolerance: float | None, names: str, flushed: bool = False
 ) -> None:
     """Raise Mismatch unless two lists of arrays have NaN, infinities and the signs of zeros in the same places.
 
@@ -118,12 +118,12 @@ def _least(dtype: DType, x: Any, y: Any, by_size: bool) -> float:
     return max(1.0, *map(float, finite))
 
 
-def _size(array: Any) -> Any:
+def _size(array: Any) -> np.ndarray:
     wide = array.astype(np.clongdouble if array.dtype.kind == "c" else np.longdouble)
     return np.abs(wide)
 
 
-def _differ(x: Any, y: Any, slack: Any, least: float, zeros: bool) -> Any:
+def _differ(x: Any, y: Any, slack: Any, least: float, zeros: bool) -> np.ndarray:
     """Where numbers are not the same."""
     special = (np.isnan(x) != np.isnan(y)) | ((np.isinf(x) | np.isinf(y)) & (x != y) & ~np.isnan(x) & ~np.isnan(y))
     signs = (x == 0) & (y == 0) & (np.signbit(x) != np.signbit(y)) & (not zeros)
@@ -142,7 +142,7 @@ def check_shapes(found: Sequence[Any], expected: Sequence[Any], names: str) -> N
             raise Mismatch(f"result {position} ({names}): {what}")
 
 
-def _real_parts(array: Any) -> list[Any]:
+def _real_parts(array: Any) -> list[np.ndarray]:
     if array.dtype.kind not in "biufc":  # ml_dtypes'
         array = array.astype(np.float32)
     return [array.real, array.imag] if array.dtype.kind == "c" else [array]

@@ -16,7 +16,8 @@ from tangrad._conformance.samples import Sample, reference_backend
 from tangrad.core import rule_table
 
 if TYPE_CHECKING:
-    from tangrad.typing import PyTree
+    from tangrad.core import Array
+    from tangrad.typing import PyTree, Value
 
 DOUBLE = {"float32": np.float64, "float64": np.float64, "complex64": np.complex128, "complex128": np.complex128}
 STEP = 1e-6
@@ -48,24 +49,26 @@ class Point:
         self.kept = [position for position, result in enumerate(self.results) if result.dtype.kind in "fc"]
         self.cotangents = tuple([_normal(rng, self.results[position]) for position in self.kept])
 
-    def _filled(self, primals: Any, args: Sequence[Any]) -> list[Any]:
+    def _filled(self, primals: Any, args: Sequence[object]) -> list[Any]:
         """All arguments, with other inexact ones."""
         filled = list(args)
         for position, primal in zip(self.active, primals):
             filled[position] = primal
         return filled
 
-    def each(self, function: Callable[..., Any], primals: Any, *more: Any, everything: bool = False) -> Any:
+    def each(
+        self, function: Callable[..., Any], primals: object, *more: Any, everything: bool = False
+    ) -> tuple[Array, ...]:
         """`function(f, primals, *more)` for each example; `f` gives the inexact results there, or all."""
         count, sizes = len(self.args), [len(values) for values in more]
 
-        def example(*flat: Any) -> Any:
+        def example(*flat: object) -> tuple[Array, ...]:
             args, groups, start = flat[:count], [], count
             for size in sizes:
                 groups.append(flat[start : start + size])
                 start += size
 
-            def one(*values: Any) -> tuple[Any, ...]:
+            def one(*values: object) -> tuple[Value, ...]:
                 results = self.sample.apply_one(*self._filled(values, args))
                 return tuple(results) if everything else self.inexact(results)
 
@@ -74,7 +77,7 @@ class Point:
         values = [value for group in more for value in group]
         return self.sample.around(example)(*self._filled(primals, self.args), *values)
 
-    def inexact(self, results: Sequence[Any]) -> tuple[Any, ...]:
+    def inexact(self, results: Sequence[object]) -> tuple[Any, ...]:
         """Of all results those that have derivatives."""
         return tuple([results[position] for position in self.kept])
 
@@ -87,7 +90,7 @@ class Point:
         return tuple([primal + step * tangent for primal, tangent in zip(self.primals, self.tangents)])
 
     @cached_property
-    def differences(self) -> list[Any]:
+    def differences(self) -> list[np.ndarray]:
         """The derivative in the direction, by central differences."""
         with use_backend(reference_backend()):
             ahead, behind = [as_numpy(self.function(*self.moved(step))) for step in (STEP, -STEP)]
@@ -97,7 +100,7 @@ class Point:
     def forward(self) -> Derivative:
         """The derivative in the direction, with the results that come beside it."""
 
-        def both(one: Any, primals: Any, tangents: Any) -> Any:
+        def both(one: Any, primals: Any, tangents: Any) -> tuple[Array, ...]:
             results, derivatives = tangrad.jvp(one, primals, tangents)
             return (*results, *self.inexact(derivatives))
 
@@ -109,7 +112,7 @@ class Point:
     def backward(self) -> Derivative:
         """The cotangents of the primals, with the inexact results that come beside them."""
 
-        def both(one: Any, primals: Any, cotangents: Any) -> Any:
+        def both(one: Any, primals: Any, cotangents: Any) -> tuple[Array, ...]:
             results, pull = tangrad.vjp(one, *primals)
             return (*results, *pull(tuple(cotangents)))
 
@@ -117,7 +120,7 @@ class Point:
             found = as_numpy(self.each(both, self.primals, self.cotangents))
         return Derivative(found[: len(self.kept)], found[len(self.kept) :])
 
-    def slope(self, *primals: Any) -> tuple[Any, ...]:
+    def slope(self, *primals: object) -> tuple[Any, ...]:
         """The derivative in the direction."""
         return self.each(slope_of, primals, self.tangents)
 
@@ -132,7 +135,7 @@ class Point:
 
         return function
 
-    def at(self, args: Sequence[Any]) -> Point:
+    def at(self, args: Sequence[object]) -> Point:
         """The same at other arguments."""
         return Point(replace(self.sample, args=tuple(args)))
 
@@ -147,7 +150,7 @@ def product(xs: Any, ys: Any) -> float:
     return float(sum([np.real(np.sum(x * y)) for x, y in zip(xs, ys)]))
 
 
-def _double(arg: Any) -> Any:
+def _double(arg: object) -> np.ndarray:
     array = np.asarray(arg)
     kind = DOUBLE.get(array.dtype.name)
     return array if kind is None else array.astype(kind)
@@ -160,7 +163,7 @@ def doubled(sample: Sample) -> Sample | None:
     return replace(sample, args=tuple(args)) if changed else None
 
 
-def _normal(rng: Any, like: Any) -> Any:
+def _normal(rng: Any, like: Any) -> np.ndarray:
     real = rng.normal(size=like.shape)
     return np.asarray(real if like.dtype.kind == "f" else real + 1j * rng.normal(size=like.shape), like.dtype)
 

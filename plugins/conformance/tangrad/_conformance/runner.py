@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ Checks = Iterable[str] | Mapping[str, Check] | None
 
 def check(
     primitive: Primitive,
-    samples: Any,
+    samples: object,
     checks: Checks = None,
     *,
     number: int | None = None,
@@ -174,7 +173,9 @@ def _failing(cell: Cell, sample: Sample, error: Exception) -> Cell:
     return replace(cell, problem=f"{type(error).__name__}: {error}", place=place)
 
 
-def _add_smallest(report: Report, strategy: Any, backends: Sequence[str] | None, checks: Mapping[str, Check]) -> None:
+def _add_smallest(
+    report: Report, strategy: object, backends: Sequence[str] | None, checks: Mapping[str, Check]
+) -> None:
     """For each check that fails, the simplest example that fails it."""
     for name in dict.fromkeys([cell.check for cell in report.failures if cell.number is None]):
         failures = partial(_failures, backends=backends, checks={name: checks[name]})

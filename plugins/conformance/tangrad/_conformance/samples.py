@@ -12,17 +12,18 @@ import tangrad
 from tangrad.core import Primitive, RuleTrace, Trace, as_operand, backend_names, dtypes, get_aval, run_traced
 
 if TYPE_CHECKING:
-    from tangrad.typing import DTypeLike, Params
+    from tangrad.core import Array
+    from tangrad.typing import DTypeLike, Params, Value
 
 
 Arguments = tuple[Any, ...]
 
 
-def _as_they_are(*args: Any) -> Arguments:
+def _as_they_are(*args: object) -> Arguments:
     return args
 
 
-def _unchanged(result: Any) -> Any:
+def _unchanged(result: object) -> Any:
     return result
 
 
@@ -73,15 +74,15 @@ class Sample:
     observe: Callable[[], Sequence[Any]] | None = None
     raises: type[Exception] | tuple[type[Exception], ...] | None = None
 
-    def operands(self, *args: Any) -> Arguments:
+    def operands(self, *args: object) -> Arguments:
         """What the primitive is applied to."""
         return tuple([as_operand(arg) for arg in self.enter(*args)])
 
-    def apply(self, *args: Any) -> tuple[Any, ...]:
+    def apply(self, *args: object) -> tuple[Any, ...]:
         """The primitive applied to other arguments than the sample's, its results as a tuple of arrays."""
         return self.around(self.apply_one)(*args)
 
-    def apply_one(self, *args: Any) -> tuple[Any, ...]:
+    def apply_one(self, *args: object) -> tuple[Value, ...]:
         """As `apply`, of one example: within the axes."""
         result = self.primitive.bind(*self.operands(*args), **self.params)
         return self.results(result)
@@ -122,7 +123,7 @@ class Sample:
         return f"{self.primitive.name}({', '.join(types + params)})"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -149,7 +150,7 @@ def draw(
     return np.asarray(_reals(rng, shape, low, high), kind)
 
 
-def _reals(rng: Any, shape: tuple[int, ...], low: float | None, high: float | None) -> Any:
+def _reals(rng: Any, shape: tuple[int, ...], low: float | None, high: float | None) -> np.ndarray:
     return rng.normal(size=shape) if low is None or high is None else rng.uniform(low, high, shape)
 
 
@@ -159,7 +160,7 @@ def reference_backend() -> str:
     return "numpy" if "numpy" in names else names[0]
 
 
-def over(kinds: Iterable[Any], make: Callable[[Any], Sample]) -> list[Sample]:
+def over(kinds: Iterable[object], make: Callable[[Any], Sample]) -> list[Sample]:
     """`make(dtype)` for each dtype.
 
     >>> from tangrad.conformance import Sample, draw, over
@@ -181,7 +182,7 @@ class _Recorder(RuleTrace):
         self.primitive = primitive
         self.calls: list[tuple[Arguments, dict[str, Any]]] = []
 
-    def process_primitive(self, primitive: Primitive, args: Arguments, params: Params) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Arguments, params: Params) -> tuple[Array]:
         if primitive is self.primitive:
             self.calls.append((args, dict(params)))
         return self.pass_on(primitive, args, params)
@@ -218,7 +219,7 @@ HIGHER = {
 }
 
 
-def truth_of(sample: Sample, like: list[Any]) -> list[Any] | None:
+def truth_of(sample: Sample, like: list[Any]) -> list[np.ndarray] | None:
     """The results of the sample's reference, in the dtypes of other results; None where there is none."""
     if sample.reference is None:
         return None
@@ -239,7 +240,7 @@ def higher(array: Any) -> np.ndarray:
     return array if wide is None else array.astype(wide)
 
 
-def lower(values: Any, dtype: np.dtype) -> np.ndarray:
+def lower(values: object, dtype: np.dtype) -> np.ndarray:
     """Numbers rounded to a dtype; integers wrap around."""
     array = np.asarray(values)
     if not dtypes.issubdtype(dtype, np.integer) or array.dtype != object:

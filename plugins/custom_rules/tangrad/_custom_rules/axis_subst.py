@@ -119,30 +119,30 @@ def _program(program: Any, subst: Any) -> Any:
 
 
 @axis_subst.rule(custom_jvp_call_p)
-def _(params: Params, subst: Any) -> Any:
+def _(params: Params, subst: object) -> Any:
     rule = renamed(_RenamedJVP, params["rule"], subst)
     return {**params, "jaxpr": _program(params["jaxpr"], subst), "rule": rule}
 
 
 @axis_subst.rule(custom_vjp_call_p)
-def _(params: Params, subst: Any) -> Any:
+def _(params: Params, subst: object) -> Any:
     fwd = renamed(_RenamedFwd, params["fwd"], subst)
     return {**params, "jaxpr": _program(params["jaxpr"], subst), "fwd": fwd}
 
 
 @axis_subst.rule(custom_lin_p)
-def _(params: Params, subst: Any) -> Any:
+def _(params: Params, subst: object) -> Any:
     return {**params, "bwd": renamed(_RenamedBwd, params["bwd"], subst)}
 
 
 @axis_subst.rule(custom_vmap_call_p)
-def _(params: Params, subst: Any) -> Any:
+def _(params: Params, subst: object) -> Any:
     rule = renamed(_RenamedVmap, params["rule"], subst)
     return {**params, "jaxpr": _program(params["jaxpr"], subst), "rule": rule}
 
 
 @axis_subst.rule(custom_dce_call_p)
-def _(params: Params, subst: Any) -> Any:
+def _(params: Params, subst: object) -> Any:
     old, rule, name = params["jaxpr"], params["rule"], params["name"]
     whole = subst_axis_names(old, subst)
     if rule is None or whole is old:

@@ -28,7 +28,7 @@ def _nothing() -> None:
     """A weak reference to nothing."""
 
 
-def _origin(function: Any, axis: AxisInfo) -> Any:
+def _origin(function: object, axis: AxisInfo) -> Any:
     """A weak reference to the trace that maps a function or a rule: the innermost around its call, over that axis."""
     trace = getattr(function, "trace", _nothing)()
     while trace is not None and not (isinstance(trace, BatchTrace) and trace.axis is axis):
@@ -227,7 +227,7 @@ def _with_rule(
     jaxpr: ClosedJaxpr,
     program: ClosedJaxpr,
     results: _Outs,
-    rule: Any,
+    rule: object,
     operands: Sequence[Value],
     mapped: Flags,
     axis: AxisInfo,
@@ -262,13 +262,15 @@ def _with_rule(
     return batch_jaxpr(jaxpr, mapped, axis, either)[0], _Outs(either)
 
 
-def _prepared(args: Values, dims: Dims) -> tuple[list[Any], Flags]:
+def _prepared(args: Values, dims: Dims) -> tuple[list[Value], Flags]:
     operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
     return operands, tuple([dim is not None for dim in dims])
 
 
 @batch.rule(custom_jvp_call_p)
-def _(args: Any, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str) -> Any:
+def _(
+    args: Any, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str
+) -> Any:
     operands, mapped = _prepared(args, dims)
     program, results = _program(jaxpr, mapped, axis_info)
     program, results = _with_rule(jaxpr, program, results, rule, operands[num_consts:], mapped, axis_info)
@@ -278,7 +280,9 @@ def _(args: Any, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, rule: A
 
 
 @batch.rule(custom_vjp_call_p)
-def _(args: Any, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, fwd: Any, num_consts: int, name: str) -> Any:
+def _(
+    args: Any, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, fwd: object, num_consts: int, name: str
+) -> Any:
     operands, mapped = _prepared(args, dims)
     program, results = _program(jaxpr, mapped, axis_info)
     fwd = _MappedFwd(fwd, mapped[num_consts:], axis_info, results)
@@ -296,7 +300,7 @@ def _(
     num_res: int,
     active: Any,
     avals_out: Any,
-    nonzero: Any,
+    nonzero: object,
     name: str,
 ) -> Any:
     size = axis_info.size

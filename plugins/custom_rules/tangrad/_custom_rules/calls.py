@@ -25,7 +25,7 @@ from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import PyTreeDef, equality_errors, keystr
 
 if TYPE_CHECKING:
-    from tangrad.core import ShapedArray
+    from tangrad.core import Array, ShapedArray
     from tangrad.typing import Value, Values
 
 
@@ -96,12 +96,12 @@ def type_differences(treedef: PyTreeDef, expected: Sequence[ShapedArray], found:
     ]
 
 
-def function_name(function: Any) -> str:
+def function_name(function: object) -> str:
     """The name of a function, for messages."""
     return getattr(function, "__name__", None) or type(function).__name__
 
 
-def index_tuple(value: Any, what: str) -> tuple[int, ...]:
+def index_tuple(value: object, what: str) -> tuple[int, ...]:
     """Positions of arguments as a tuple. Raises TypeError."""
     try:
         return tuple([operator.index(item) for item in (value if isinstance(value, (tuple, list, set)) else (value,))])
@@ -150,7 +150,7 @@ class Arguments:
             raise ValueError(f"nondiff_argnames has {name!r}, but the arguments of {self.name} are {parameters}")
         return parameters.index(name)
 
-    def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    def resolve(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[Any, ...]:
         """All arguments by position, defaults included. Raises TypeError for those that only have a name.
 
         Of those that only have a name the function uses its defaults, which the rules need not know of.
@@ -218,7 +218,7 @@ class FlatCall:
         self.leaves = []  # rules outlive the call: they must not hold its values
         return leaves
 
-    def shown(self, primals: Sequence[Any], as_passed: bool) -> list[Any]:
+    def shown(self, primals: Sequence[object], as_passed: bool) -> list[Array]:
         """The values of the differentiated arguments for a rule: arrays, or, as they were passed, Python's numbers."""
         if not as_passed:
             return [as_array(primal) for primal in primals]
@@ -234,7 +234,7 @@ class FlatCall:
     def nondiff_values(self) -> list[Any]:
         return [value for _, value in self.nondiff]
 
-    def flat_result(self, out: Any, what: str, error: type[Exception] = TypeError) -> list[Value]:
+    def flat_result(self, out: object, what: str, error: type[Exception] = TypeError) -> list[Value]:
         """Flatten a result; check it against the structure that is known, or take that as known.
 
         `error`: what is raised for another structure.
@@ -300,7 +300,7 @@ def closed_over(kind: str, name: str) -> UnexpectedTracerError:
     )
 
 
-def rule_closed_over(kind: str, name: str, rule: Any, error: Exception) -> UnexpectedTracerError:
+def rule_closed_over(kind: str, name: str, rule: object, error: Exception) -> UnexpectedTracerError:
     """The error for a rule that closes over a tracer which has ended by the time the rule runs."""
     return UnexpectedTracerError(
         f"the rule {function_name(rule)!r} of the {kind} function {name} uses a tracer that it closed over; make that "

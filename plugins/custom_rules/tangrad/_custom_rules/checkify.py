@@ -134,10 +134,10 @@ def _checked(
 
 
 @checkify.rule(custom_jvp_call_p)
-def _(args: Values, *, checks: Checks, jaxpr: Any, **params: Any) -> Values:
+def _(args: Values, *, checks: Checks, jaxpr: object, **params: object) -> Values:
     return _checked(custom_jvp_call_p, _CheckedJVP, args, checks, jaxpr, "rule", params)
 
 
 @checkify.rule(custom_vjp_call_p)
-def _(args: Values, *, checks: Checks, jaxpr: Any, **params: Any) -> Values:
+def _(args: Values, *, checks: Checks, jaxpr: object, **params: object) -> Values:
     return _checked(custom_vjp_call_p, _CheckedFwd, args, checks, jaxpr, "fwd", params)

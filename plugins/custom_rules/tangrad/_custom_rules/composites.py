@@ -78,7 +78,7 @@ def _checked(what: str, name: str, value: Any) -> Any:
     )
 
 
-def _key(value: Any) -> Any:
+def _key(value: object) -> Any:
     if isinstance(value, np.ndarray):
         return dtypes.dtype_name(value.dtype), value.shape, value.tobytes()
     if isinstance(value, tuple):
@@ -97,7 +97,7 @@ def _key(value: Any) -> Any:
     decompose=inline,
 )
 def composite_p(
-    *avals: Any, jaxpr: ClosedJaxpr, name: str, version: int, attributes: Attributes
+    *avals: object, jaxpr: ClosedJaxpr, name: str, version: int, attributes: Attributes
 ) -> tuple[ShapedArray, ...]:
     """The operation `name`, which does what the program does."""
     return tuple(jaxpr.out_avals)
@@ -140,7 +140,7 @@ def composite(decomposition: Callable[P, R], name: str, version: int = 0) -> Cal
     number = operator.index(version)
     what = f"composite {name!r}"
 
-    def call(*args: Any, **attributes: Any) -> Any:
+    def call(*args: object, **attributes: Any) -> Any:
         leaves, treedef = array_leaves(
             args, f"{what}: of the arguments of {function_name(decomposition)}, the leaf at "
         )

@@ -29,6 +29,7 @@ from tangrad.core import (
 from tangrad.core.caches import JaxprCache, register_cache
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.tree_util import PyTreeDef
     from tangrad.typing import Value
 
@@ -121,7 +122,7 @@ class custom_dce(Stackable):  # noqa: N801 - a decorator, named as the field kno
         self.dce_rule = dce_rule
         return dce_rule
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any) -> tuple[Array, Array]:
         name, dce_rule = function_name(self.fun), self.dce_rule
         if dce_rule is None:
             raise AttributeError(f"custom_dce function {name} has no rule; give it one: @{name}.def_dce")
@@ -139,10 +140,10 @@ def _call(
     fun: Callable[..., Any],
     dce_rule: Callable[..., Any],
     name: str,
-    static: Sequence[tuple[int, Any]],
+    static: Sequence[tuple[int, object]],
     operands: Sequence[Value],
     treedef: PyTreeDef,
-) -> Any:
+) -> tuple[Array, Array]:
     out_tree: list[Any] = []
 
     def flat(*values: Value) -> list[Value]:

@@ -145,7 +145,7 @@ def _second_call(
 
 
 @linearize.rule(custom_dce_call_p)
-def _linearize(primals: Values, active: Any, *, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Any:
+def _linearize(primals: Values, active: Any, *, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Linearized:
     program = linearize_jaxpr(jaxpr, active)
     if rule is None or not thread.trace.stages:
         outs = eval_jaxpr(program.primal.jaxpr, program.primal.consts, *primals)
@@ -182,7 +182,7 @@ def _partial_eval(known: Any, args: Values, *, jaxpr: ClosedJaxpr, rule: PartRul
         some = partial_eval_jaxpr(rule.program(merged(program.out_known, used)), known)
         return some.known if all(some.out_known) else None  # which the rule need not give of what is known alone
 
-    def unknown_part(used: tuple[bool, ...], inputs: Sequence[Any], unknowns: Sequence[Any]) -> Sequence[Any]:
+    def unknown_part(used: tuple[bool, ...], inputs: Sequence[object], unknowns: Sequence[object]) -> Sequence[Any]:
         some = rule.program(merged(unknown, used))
         first, second = iter(inputs), iter(unknowns)
         return eval_jaxpr(some.jaxpr, some.consts, *[next(first if is_known else second) for is_known in known])

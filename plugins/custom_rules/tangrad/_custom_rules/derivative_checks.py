@@ -23,7 +23,7 @@ TOLERANCES = {np.dtype("float16"): 1e-2, np.dtype("float32"): 2e-2, np.dtype("co
 def check_jvp(
     f: Callable[..., Any],
     f_jvp: Callable[[Any, Any], tuple[Any, Any]],
-    args: Sequence[Any],
+    args: Sequence[object],
     atol: float | None = None,
     rtol: float | None = None,
     eps: float | None = None,
@@ -57,7 +57,7 @@ def check_jvp(
 def check_vjp(
     f: Callable[..., Any],
     f_vjp: Callable[..., tuple[Any, Callable[[Any], Any]]],
-    args: Sequence[Any],
+    args: Sequence[object],
     atol: float | None = None,
     rtol: float | None = None,
     eps: float | None = None,
@@ -87,7 +87,7 @@ def check_vjp(
 @api_boundary
 def check_grads(
     f: Callable[..., Any],
-    args: Sequence[Any],
+    args: Sequence[object],
     order: int,
     modes: Sequence[str] = ("fwd", "rev"),
     atol: float | None = None,
@@ -135,7 +135,7 @@ def _derivative(f: Callable[..., Any], mode: str) -> Callable[..., Any]:
     return pulled
 
 
-def _direction(draw: np.random.Generator, like: Any) -> np.ndarray:
+def _direction(draw: np.random.Generator, like: object) -> np.ndarray:
     aval = get_aval(like)
     if not dtypes.issubdtype(aval.dtype, np.inexact):
         return np.zeros(aval.shape, dtypes.float0)
@@ -144,7 +144,7 @@ def _direction(draw: np.random.Generator, like: Any) -> np.ndarray:
 
 
 def _difference(
-    f: Callable[..., Any], args: Sequence[Any], directions: tuple[np.ndarray, ...], eps: float | None
+    f: Callable[..., Any], args: Sequence[object], directions: tuple[np.ndarray, ...], eps: float | None
 ) -> Any:
     step = eps or max([STEPS.get(get_aval(leaf).dtype, 1e-4) for leaf in tree.leaves(tuple(args))], default=1e-4)
 
@@ -158,12 +158,12 @@ def _difference(
     return tree.map(lambda half, whole: (4 * half - whole) / 3, central(step / 2), central(step))
 
 
-def _inner(one: Any, other: Any) -> np.ndarray | np.generic:
+def _inner(one: object, other: object) -> np.ndarray | np.generic:
     pairs = zip(tree.leaves(one), tree.leaves(other), strict=True)
     return sum(np.sum(np.asarray(a) * np.asarray(b)).real for a, b in pairs if np.asarray(b).dtype.kind in "fc")
 
 
-def _close(found: Any, expected: Any, atol: float | None, rtol: float | None, message: str) -> None:
+def _close(found: object, expected: object, atol: float | None, rtol: float | None, message: str) -> None:
     for one, other in zip(tree.leaves(found), tree.leaves(expected), strict=True):
         one, other = np.asarray(one), np.asarray(other)
         if one.dtype.kind in "fc":

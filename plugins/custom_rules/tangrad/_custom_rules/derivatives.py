@@ -28,7 +28,7 @@ def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, rule: Any, num_consts:
 
 
 def _linear_params(
-    outs: Sequence[Value], residuals: Sequence[Value], bwd: Any, active: Any, name: str
+    outs: Sequence[Value], residuals: Sequence[Value], bwd: object, active: object, name: str
 ) -> dict[str, Any]:
     avals = tuple([tangent_aval(out.aval) for out in outs])
     return {

@@ -133,7 +133,7 @@ class custom_jvp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named a
     def __get__(self, instance: None, owner: Any = None) -> custom_jvp[P, R]: ...
     @overload
     def __get__(self: custom_jvp[Concatenate[Any, Q], S], instance: object, owner: Any = None) -> Callable[Q, S]: ...
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: Any, owner: object = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -27,13 +27,16 @@ from tangrad.core import (
 from tangrad.tree_util import Partial, PyTreeDef
 from tangrad.typing import PyTree, Value
 
+if TYPE_CHECKING:
+    from tangrad.core import Jaxpr
+
 R = TypeVar("R")
 P = ParamSpec("P")
 
 
 def _flat_program(
     function: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[ShapedArray], name: str
-) -> tuple[Any, list[Any], Any]:
+) -> tuple[Jaxpr, list[Array], PyTreeDef]:
     """A function as a jaxpr, the values that it closed over, and the structure of its result."""
     out_tree: list[Any] = []
 
@@ -53,7 +56,7 @@ class _Pullback:
         self._closed = closed
         self._out_tree = out_tree
 
-    def __call__(self, consts: Any, cotangent: Any) -> Any:
+    def __call__(self, consts: Any, cotangent: Any) -> tuple[Array, ...]:
         outs = eval_jaxpr(self._closed.jaxpr, (), *consts, *[as_operand(leaf) for leaf in tree.leaves(cotangent)])
         return self._out_tree.unflatten([as_array(out) for out in outs])
 
@@ -79,16 +82,16 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[
         raise TypeError(f"custom_gradient expects a function, got {fun!r} of type {type(fun).__name__}")
     name = function_name(fun)
 
-    def pair(*args: Any) -> tuple[Any, Any]:
+    def pair(*args: object) -> tuple[Array, Any]:
         out = cast(Callable[..., Any], fun)(*args)
         if not isinstance(out, tuple) or len(out) != 2 or not callable(out[1]):
             raise TypeError(f"custom_gradient: {name} must return a pair (output, vjp function), got {out!r}")
         return out
 
-    def primal(*args: Any) -> Any:
+    def primal(*args: object) -> Value:
         return pair(*args)[0]
 
-    def forward(*args: Any) -> tuple[Any, Any]:
+    def forward(*args: object) -> tuple[Any, Any]:
         out, pullback = pair(*args)
         leaves, treedef = tree.flatten((out,))
         avals = [as_operand(leaf).aval for leaf in leaves]
@@ -137,7 +140,7 @@ def closure_convert(fun: Callable[..., R], *example_args: PyTree) -> tuple[Calla
     values = [const for const, is_hoisted in zip(consts, hoisted) if is_hoisted]
     kept = [const for const, is_hoisted in zip(consts, hoisted) if not is_hoisted]
 
-    def converted(*args: Any) -> Any:
+    def converted(*args: object) -> Any:
         count = len(args) - len(values)
         given, given_tree = tree.flatten(args[:count])
         if given_tree != in_tree:

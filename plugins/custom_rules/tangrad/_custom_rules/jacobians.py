@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tangrad.typing import Value
 
 
-def unravel_last(column: Any, avals: Sequence[ShapedArray]) -> list[Any]:
+def unravel_last(column: Any, avals: Sequence[ShapedArray]) -> list[Array]:
     """Split the last axis by the sizes of `avals`, and give each part the shape `(*rest, *aval.shape)`."""
     parts, start = [], 0
     for aval in avals:
@@ -84,12 +84,12 @@ def jacfwd(
     _check_callable(fun, "jacfwd")
     positions, several = check_argnums(argnums, "jacfwd")
 
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_of(*args: object, **kwargs: object) -> Any:
         function, chosen = _partial(fun, positions, not several, args, kwargs, "jacfwd")
         leaves, treedef = _inputs(chosen, holomorphic, False, "jacfwd")
         auxiliary: list[Any] = []
 
-        def pushforward(*tangents: Value) -> Any:
+        def pushforward(*tangents: Value) -> tuple[Array, Array]:
             out = jvp(function, (chosen,), (treedef.unflatten(tangents),), has_aux=has_aux)
             if has_aux:
                 auxiliary[:] = [out[2]]
@@ -141,7 +141,7 @@ def jacrev(
     _check_callable(fun, "jacrev")
     positions, several = check_argnums(argnums, "jacrev")
 
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_of(*args: object, **kwargs: object) -> Any:
         function, chosen = _partial(fun, positions, not several, args, kwargs, "jacrev")
         _inputs(chosen, holomorphic, allow_int, "jacrev")
         result = vjp(function, chosen, has_aux=has_aux)
@@ -213,7 +213,7 @@ def _basis(leaves: Sequence[Value]) -> list[Value]:
     return basis
 
 
-def _check_callable(fun: Any, name: str) -> None:
+def _check_callable(fun: object, name: str) -> None:
     if not callable(fun):
         raise TypeError(f"{name} expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
 
@@ -222,8 +222,8 @@ def _partial(
     fun: Callable[..., Any],
     positions: tuple[int, ...],
     single: bool,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
     name: str,
 ) -> tuple[Callable[[Any], Any], Any]:
     """The function of the chosen arguments alone, and those arguments."""
@@ -246,7 +246,7 @@ def _partial(
     return function, chosen[0] if single else chosen
 
 
-def _inputs(chosen: Any, holomorphic: bool, allow_int: bool, name: str) -> tuple[list[Any], Any]:
+def _inputs(chosen: object, holomorphic: bool, allow_int: bool, name: str) -> tuple[list[Array], Any]:
     leaves, treedef = tree.flatten(chosen)
     arrays = []
     for leaf in leaves:
@@ -271,7 +271,7 @@ def _inputs(chosen: Any, holomorphic: bool, allow_int: bool, name: str) -> tuple
     return arrays, treedef
 
 
-def _check_outputs(out: Any, holomorphic: bool, name: str) -> None:
+def _check_outputs(out: object, holomorphic: bool, name: str) -> None:
     for leaf in tree.leaves(out):
         dtype = get_aval(leaf).dtype
         is_complex = dtypes.issubdtype(dtype, np.complexfloating)

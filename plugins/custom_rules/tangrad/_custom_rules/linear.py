@@ -73,7 +73,7 @@ def made(program: Any) -> ClosedJaxpr:
     evaluate=evaluate,
     decompose=inline,
 )
-def linear_call_p(*avals: Any, jaxpr: ClosedJaxpr, transposed: Any, num_res: int) -> tuple[ShapedArray, ...]:
+def linear_call_p(*avals: object, jaxpr: ClosedJaxpr, transposed: object, num_res: int) -> tuple[ShapedArray, ...]:
     """A call of a program that is linear in all arguments but the first `num_res`; `transposed` is its transpose."""
     return tuple(jaxpr.out_avals)
 
@@ -161,7 +161,7 @@ def _check_transpose(
             )
 
 
-def _operands(values: Any, argument: str) -> tuple[list[Any], Any]:
+def _operands(values: object, argument: str) -> tuple[list[Value], PyTreeDef]:
     leaves, treedef = array_leaves(values, f"linear_call: {argument}")
     return [as_operand(leaf) for leaf in leaves], treedef
 
@@ -172,7 +172,7 @@ def _trace(
     second_tree: PyTreeDef,
     first: list[ShapedArray],
     second: list[ShapedArray],
-) -> tuple[Any, list[Any], Any]:
+) -> tuple[Jaxpr, list[Any], PyTreeDef]:
     out_tree: list[Any] = []
 
     def flat(*values: Value) -> list[Value]:
@@ -245,7 +245,7 @@ class custom_transpose(Stackable):  # noqa: N801 - a decorator, named as the fie
         return out
 
 
-def _filled(found: Any, types: Any) -> Any:
+def _filled(found: object, types: object) -> Any:
     """A cotangent that a transpose returned, in the structure of the linear argument: zeros where it says None.
 
     What is no prefix of that structure is handed on, for the error that says so.

@@ -14,7 +14,7 @@ batch = RuleSet("batch", api=1)
 
 
 @batch.rule(composite_p)
-def _composite(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, **params: Any) -> Any:
+def _composite(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, **params: object) -> Any:
     program, out_mapped = batch_jaxpr(jaxpr, tuple([dim is not None for dim in dims]), axis_info)
     operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
     outs = composite_p.bind(*operands, jaxpr=program, **params)
@@ -27,7 +27,7 @@ transpose = RuleSet("transpose", api=1)
 
 @jvp.rule(linear_call_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, transposed: Any, num_res: int) -> Any:
+def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, transposed: object, num_res: int) -> Any:
     params = {"jaxpr": jaxpr, "transposed": transposed, "num_res": num_res}
     outs = linear_call_p.bind(*primals, **params)
     residuals, linear = primals[:num_res], primals[num_res:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
 from tangrad._custom_rules.calls import Arguments, FlatCall, Stackable, function_name, lines_of, paths_of, place
@@ -22,6 +22,9 @@ from tangrad.core import (
 )
 from tangrad.errors import MissingDistributionError
 
+if TYPE_CHECKING:
+    from tangrad.core import Array
+
 mapped_calls = PrimitiveSet("mapped_calls", api=1)
 
 
@@ -34,7 +37,7 @@ mapped_calls = PrimitiveSet("mapped_calls", api=1)
     decompose=inline,
 )
 def custom_vmap_call_p(
-    *avals: Any, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str
+    *avals: object, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str
 ) -> tuple[ShapedArray, ...]:
     """A call of a function with a batch rule of its own; without one (None) it is mapped as its program is."""
     return tuple(jaxpr.out_avals)
@@ -74,7 +77,7 @@ class custom_vmap(Stackable):  # noqa: N801 - a decorator, named as the field kn
         self.vmap_rule = vmap_rule
         return vmap_rule
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Array, Array]:
         arguments = self._arguments
         if self.vmap_rule is None:
             raise AttributeError(
@@ -110,7 +113,7 @@ class VmapRule:
     def __repr__(self) -> str:  # in printed programs
         return function_name(self._rule)
 
-    def __call__(self, size: Any, mapped: Sequence[bool], values: Sequence[Any]) -> tuple[list[Any], list[bool]]:
+    def __call__(self, size: Any, mapped: Sequence[bool], values: Sequence[Any]) -> tuple[list[Array], list[bool]]:
         flat = self._flat
         args = flat.treedef.unflatten([as_array(value) for value in values])
         pair = self._rule(size, list(flat.treedef.unflatten(mapped)), *args)
@@ -174,7 +177,7 @@ def sequential_vmap(f: Callable[..., Any]) -> Callable[..., Any]:
     mapped = custom_vmap(f)
 
     @mapped.def_vmap
-    def rule(axis_size: Any, in_batched: Any, *args: Any) -> Any:
+    def rule(axis_size: object, in_batched: object, *args: object) -> Any:
         plugin = composition().find("tangrad.api", "lax.map")
         if plugin is None:
             raise MissingDistributionError("tangrad.lax.map, which sequential_vmap needs", "tangrad-lax")

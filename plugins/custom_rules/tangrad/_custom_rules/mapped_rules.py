@@ -30,7 +30,9 @@ batch = RuleSet("batch", api=1)
 
 
 @batch.rule(custom_vmap_call_p)
-def _(args: Any, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str) -> Any:
+def _(
+    args: Any, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str
+) -> Any:
     if rule is None:
         program, out_mapped = batch_jaxpr(jaxpr, [dim is not None for dim in dims], axis_info)
         values = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
@@ -74,7 +76,7 @@ def _mapped(rule: Any, size: Any, mapped: Sequence[bool], values: Sequence[Any])
     return [*outs, *[instantiate(tangent) for tangent in tangents]], [*flags, *flags]
 
 
-def _one_by_one(rule: Any, size: Any, mapped: Sequence[bool], values: Sequence[Any]) -> Results | None:
+def _one_by_one(rule: object, size: object, mapped: Sequence[bool], values: Sequence[object]) -> Results | None:
     """Where no primal is mapped along with its tangent: the derivative of `rule` for one example, mapped.
 
     So what depends on neither stays unmapped. None if the rule maps results of its own accord.
@@ -82,7 +84,7 @@ def _one_by_one(rule: Any, size: Any, mapped: Sequence[bool], values: Sequence[A
     count = len(values) // 2
     flags: list[bool] = []
 
-    def one(*primals: Any) -> list[Any]:
+    def one(*primals: object) -> list[Any]:
         outs, found = _mapped(rule, size, [False] * count, primals)
         flags.extend(found)
         return outs
@@ -135,7 +137,7 @@ def _by_program(primals: Any, tangents: Any, jaxpr: Any) -> Any:
 
 
 @linearize.rule(custom_vmap_call_p)
-def _linearize(primals: Any, active: Any, *, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str) -> Any:
+def _linearize(primals: Any, active: Any, *, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str) -> Any:
     program = linearize_jaxpr(jaxpr, active)
     outs = eval_jaxpr(program.primal.jaxpr, program.primal.consts, *primals)
     primals_out, residuals = program.split(primals, outs)
@@ -143,7 +145,7 @@ def _linearize(primals: Any, active: Any, *, jaxpr: ClosedJaxpr, rule: Any, num_
 
 
 @partial_eval.rule(custom_vmap_call_p)
-def _partial_eval(known: Any, args: Any, *, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str) -> Any:
+def _partial_eval(known: Any, args: Any, *, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str) -> Any:
     """The function's values and its tangents, taken apart: each is that of its program from here on."""
     program = partial_eval_jaxpr(jaxpr, known)
     if not any(program.out_known):

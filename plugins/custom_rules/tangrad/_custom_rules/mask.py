@@ -49,11 +49,11 @@ class _Masked:
         outs, out_shapes = masked_flat(function, values, shapes, self.sizes)
         return [self.sizes.fill(out, shape, 0) for out, shape in zip(outs, out_shapes, strict=True)], out_shapes
 
-    def zero(self, zero: Zero, shape: Any) -> Zero:
+    def zero(self, zero: Zero, shape: object) -> Zero:
         """A symbolic zero of a padded array as the function or the rule sees it."""
         return Zero(zero.aval.update(shape=shape))
 
-    def filled(self, tangents: Sequence[Any], shapes: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+    def filled(self, tangents: Sequence[object], shapes: Sequence[object], given: Sequence[object]) -> list[Any]:
         """Tangents as the function or the rule sees them: zeros stay symbolic, the others are `given` in order."""
         rest = iter(given)
         return [

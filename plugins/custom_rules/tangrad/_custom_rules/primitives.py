@@ -42,16 +42,16 @@ def out_avals(program: Any, avals: tuple[ShapedArray, ...]) -> tuple[Any, ...]:
     return tuple(trace_to_jaxpr(program, avals, "a function with rules of its own")[0].out_avals)
 
 
-def axes_of(function: Any) -> tuple[Any, ...]:
+def axes_of(function: object) -> tuple[tuple[str, int], ...]:
     """Pairs of a name and a size: the mapped axes that a function or a rule may use, as far as it knows."""
     return getattr(function, "axes", ())
 
 
-def _axis_effects(*functions: Any) -> frozenset[Any]:
+def _axis_effects(*functions: object) -> frozenset[NamedAxisEffect]:
     return frozenset([NamedAxisEffect(name) for function in functions for name, _ in axes_of(function)])
 
 
-def effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Any]:
+def effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[NamedAxisEffect]:
     """Those of the program; and any axis in scope, which the rule may use, or a function that is no program yet."""
     program = params["jaxpr"]
     found = _axis_effects(program, params["rule"] if "rule" in params else params["fwd"])
@@ -79,7 +79,7 @@ def inline(*args: Value, jaxpr: ClosedJaxpr, **_: object) -> Values:
     decompose=inline,
 )
 def custom_jvp_call_p(
-    *avals: ShapedArray, jaxpr: Any, rule: Any, num_consts: int, name: str
+    *avals: ShapedArray, jaxpr: object, rule: object, num_consts: int, name: str
 ) -> tuple[ShapedArray, ...]:
     """A call of a function with a jvp rule of its own."""
     return out_avals(jaxpr, avals)
@@ -95,7 +95,7 @@ def custom_jvp_call_p(
     decompose=inline,
 )
 def custom_vjp_call_p(
-    *avals: ShapedArray, jaxpr: ClosedJaxpr, fwd: Any, num_consts: int, name: str
+    *avals: ShapedArray, jaxpr: ClosedJaxpr, fwd: object, num_consts: int, name: str
 ) -> tuple[ShapedArray, ...]:
     """A call of a function with a vjp rule of its own."""
     return out_avals(jaxpr, avals)
@@ -119,7 +119,7 @@ def _refuse_forward_mode(name: str) -> Any:
 )
 def custom_lin_p(
     *avals: ShapedArray,
-    bwd: Any,
+    bwd: object,
     num_res: int,
     active: tuple[bool, ...],
     avals_out: tuple[ShapedArray, ...],

@@ -55,13 +55,13 @@ class CustomVJPPrimal:
         self.perturbed = perturbed
 
 
-def custom_vjp_primal_tree_values(tree: Any) -> PyTree:
+def custom_vjp_primal_tree_values(tree: object) -> PyTree:
     """What a forward rule with `symbolic_zeros` was called with, each `CustomVJPPrimal` replaced by its value.
 
     Raises TypeError for another leaf.
     """
 
-    def value(leaf: Any) -> Any:
+    def value(leaf: object) -> Any:
         if type(leaf) is not CustomVJPPrimal:
             raise TypeError(
                 f"custom_vjp_primal_tree_values expects CustomVJPPrimal leaves, got {leaf!r} of type "
@@ -203,7 +203,7 @@ class custom_vjp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named a
     def __get__(self, instance: None, owner: Any = None) -> custom_vjp[P, R]: ...
     @overload
     def __get__(self: custom_vjp[Concatenate[Any, Q], S], instance: object, owner: Any = None) -> Callable[Q, S]: ...
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: Any, owner: object = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
 
@@ -258,7 +258,7 @@ class FwdRule(UserRule):
         both = custom_dce(lambda *leaves: fwd(*flat.full(leaves)))
 
         @both.def_dce
-        def rule(used: Any, *leaves: Value) -> Any:
+        def rule(used: object, *leaves: Value) -> Any:
             if isinstance(used, (tuple, list)) and not any(tree.leaves(used[1])):
                 return type(used)((flat.arguments.fun(*flat.full(leaves)), tree.map(lambda _: None, used[1])))
             return fwd(*flat.full(leaves))
@@ -306,7 +306,7 @@ class BwdRule(UserRule):
             for (path, _), aval, leaf in zip(paths, self._in_avals, leaves, strict=True)
         ]
 
-    def _leaves(self, what: str, found: Any) -> list[Value | None]:
+    def _leaves(self, what: str, found: object) -> list[Value | None]:
         """One cotangent for each leaf of the arguments; None stands for zeros of a whole part of the tree."""
         treedef, count = self._flat.treedef, len(self._flat.treedef.children())
         if isinstance(found, list) and len(found) == count:

@@ -268,7 +268,7 @@ class _Functions:
     def _trace(self, given: Vectors, x: Vectors, symmetric: bool, has_aux: bool) -> Programs:
         residual, solve, tangent_solve, transpose_solve = self.functions
 
-        def linearized(operands: Any, at: Value, b: Value) -> Value:
+        def linearized(operands: object, at: Value, b: Value) -> Value:
             _, linear = linearize(lambda y: residual(operands, y), at)
             return custom_linear_solve(linear, b, tangent_solve, transpose_solve, symmetric)
 

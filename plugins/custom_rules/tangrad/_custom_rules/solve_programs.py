@@ -40,7 +40,7 @@ class Vectors:
         self.treedef = treedef
         self.avals = tuple(avals)
 
-    def example(self) -> Any:
+    def example(self) -> ShapedArray:
         """The tree of types."""
         return self.treedef.unflatten(self.avals)
 
@@ -65,7 +65,7 @@ class Vectors:
         return Vectors(self.name, self.treedef, [aval.update(named_shape=axes) for aval in self.avals])
 
 
-def vectors_of(value: Any, what: str, name: str) -> tuple[list[Any], Vectors]:
+def vectors_of(value: object, what: str, name: str) -> tuple[list[Value], Vectors]:
     """The operands of an argument, and their types. Raises TypeError for a leaf that is no array."""
     leaves, treedef = array_leaves(value, f"{what}: {name}")
     operands = [as_operand(leaf) for leaf in leaves]
@@ -99,7 +99,7 @@ def _axes_of(avals: Sequence[Any]) -> dict[Any, int]:
     return {name: size for aval in avals for name, size in aval.named_shape}
 
 
-def check_callable(what: str, **functions: Any) -> None:
+def check_callable(what: str, **functions: object) -> None:
     """Raise TypeError for an argument that should be a function and is none."""
     for name, function in functions.items():
         if not callable(function):
@@ -174,13 +174,13 @@ def trace(
     return Program(ClosedJaxpr(closed_over_as_arguments(jaxpr)), consts, aux_trees[0])
 
 
-def _pair(role: Role, out: Any) -> Any:
+def _pair(role: Role, out: object) -> Any:
     if not isinstance(out, (tuple, list)) or len(out) != 2:
         raise ValueError(f"{role} must return a pair (solution, auxiliary) with has_aux=True, got {out!r}")
     return out
 
 
-def _aux_operands(role: Role, aux: Any) -> list[Value]:
+def _aux_operands(role: Role, aux: object) -> list[Value]:
     leaves, _ = returned_leaves(aux, str(role), "aux")
     return [as_operand(leaf) for leaf in leaves]
 

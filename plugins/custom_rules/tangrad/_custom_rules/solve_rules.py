@@ -78,7 +78,7 @@ jvp = RuleSet("jvp", api=1)
 transpose = RuleSet("transpose", api=1)
 
 
-def _all_zero(tangents: Sequence[Any]) -> bool:
+def _all_zero(tangents: Sequence[object]) -> bool:
     return all([type(tangent) is Zero for tangent in tangents])
 
 
@@ -182,7 +182,7 @@ batch = RuleSet("batch", api=1)
 Flags = tuple[bool, ...]
 
 
-def _mapped(dims: Sequence[Any]) -> Flags:
+def _mapped(dims: Sequence[object]) -> Flags:
     return tuple([dim is not None for dim in dims])
 
 
@@ -207,7 +207,7 @@ def _agreed(
 
 def _programs(
     programs: Sequence[ClosedJaxpr], of_consts: Sequence[Flags], repeats: Sequence[int], flags: Flags, axis: Any
-) -> list[tuple[Any, Flags]]:
+) -> list[tuple[ClosedJaxpr, Flags]]:
     """The mapped programs, and which of their results are mapped."""
     found: list[tuple[Any, Flags]] = []
     for program, consts, repeat in zip(programs, of_consts, repeats, strict=True):
@@ -241,11 +241,11 @@ def _bind(primitive: Primitive, repeats: dict[str, int], args: Any, dims: Dims, 
 
 
 @batch.rule(custom_root_p)
-def _(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> Any:
+def _(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> Any:
     return _bind(custom_root_p, {"f": 1, "solve": 1, "tangent_solve": 2}, args, dims, axis_info, params)
 
 
 @batch.rule(custom_linear_solve_p)
-def _linear_solve_mapped(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> Any:
+def _linear_solve_mapped(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> Any:
     repeats = {"matvec": 1, "vecmat": 1, "solve": 1, "transpose_solve": 1}
     return _bind(custom_linear_solve_p, repeats, args, dims, axis_info, params)

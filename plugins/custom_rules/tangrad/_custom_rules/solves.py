@@ -27,6 +27,7 @@ from tangrad.core import ClosedJaxpr, NamedAxisEffect, PrimitiveSet, ShapedArray
 from tangrad.typing import PyTree
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import Params, Value, Values
 
 
@@ -76,11 +77,11 @@ def _solutions(
     return tuple([aval.update(named_shape={**dict(aval.named_shape), **dict(beyond)}) for aval in solve.out_avals])
 
 
-def _arrays(values: Sequence[Any]) -> tuple[Any, ...]:
+def _arrays(values: Sequence[object]) -> tuple[Array, ...]:
     return tuple([as_array(value) for value in values])
 
 
-def _effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Any]:
+def _effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[NamedAxisEffect]:
     """What `solve` does; and the axes that any of the programs uses, as derivatives of the solve use them too."""
     programs = [value for value in params.values() if hasattr(value, "in_avals")]
     axes = [effect for program in programs for effect in program.effects if isinstance(effect, NamedAxisEffect)]

@@ -27,7 +27,7 @@ class SymbolicZero:
         self.aval = aval
 
     @classmethod
-    def from_primal_value(cls, val: Any) -> SymbolicZero:
+    def from_primal_value(cls, val: object) -> SymbolicZero:
         """The zero tangent of an array or number."""
         return cls(tangent_aval(get_aval(val)))
 
@@ -40,7 +40,7 @@ class SymbolicZero:
         return f"SymbolicZero({self.aval.str_short()})"
 
 
-def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> PyTree:
+def zero_from_primal(val: object, symbolic_zeros: bool = False) -> PyTree:
     """The zero tangent of each leaf of a tree of arrays: an array, or a `SymbolicZero`.
 
     >>> from tangrad.custom_derivatives import zero_from_primal
@@ -50,7 +50,7 @@ def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> PyTree:
     return tree.map(lambda leaf: shown(Zero.of(as_operand(leaf)), symbolic_zeros), val)
 
 
-def shown(tangent: Any, symbolic_zeros: bool) -> Array | SymbolicZero | np.ndarray:
+def shown(tangent: object, symbolic_zeros: bool) -> Array | SymbolicZero | np.ndarray:
     """A tangent as a user's rule gets it: an array (for float0, NumPy's), or a symbolic zero if it asked."""
     if type(tangent) is not Zero:
         return as_array(tangent)

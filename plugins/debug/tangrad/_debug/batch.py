@@ -63,7 +63,7 @@ def _io(args: Any, dims: Dims, *, axis_info: AxisInfo, callback: Any, result_ava
 
 
 def _for_each_row(primitive: Primitive) -> Any:
-    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, callback: HostCall, **params: Any) -> Any:
+    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, callback: HostCall, **params: object) -> Any:
         primitive.bind(*args, callback=callback.mapped(dims, axis_info.size), **params)
         return (), ()
 

@@ -207,7 +207,7 @@ def debug_breakpoint(
     places = [Frame(frame) for frame in found]
     streams = {name: stream for name, stream in (("stdin", stdin), ("stdout", stdout)) if stream is not None}
 
-    def stop(variables: list[dict[str, Any]]) -> None:
+    def stop(variables: list[Mapping[str, object]]) -> None:
         prompt = Prompt(places, tree.map(_value, variables), **streams)
         if not streams:
             prompt.do_list("")
@@ -241,18 +241,18 @@ def _variables(frame: FrameType) -> dict[str, Any]:
     return {name: _handed_over(value) for name, value in frame.f_locals.items()}
 
 
-def _handed_over(value: Any) -> Any:
+def _handed_over(value: object) -> Any:
     try:
         return tree.map(_alive, value)
     except Exception:  # a tree that cannot be taken apart, such as a dictionary whose keys have no order
         return _Whole(value)
 
 
-def _alive(leaf: Any) -> Any:
+def _alive(leaf: object) -> Any:
     if isinstance(leaf, Tracer) and not leaf._trace.alive:
         return repr(leaf)
     return leaf if isinstance(leaf, (Array, np.ndarray, np.generic, int, float, complex)) else _Whole(leaf)
 
 
-def _value(leaf: Any) -> Any:
+def _value(leaf: object) -> Any:
     return leaf.value if type(leaf) is _Whole else leaf

@@ -99,12 +99,12 @@ def buffer_callback(
 
 
 def _on_host(
-    callback: Callable[..., None], results: Any, aliases: Mapping[int, int], ranks: tuple[int, ...]
+    callback: Callable[..., None], results: object, aliases: Mapping[int, int], ranks: tuple[int, ...]
 ) -> Callable[..., Any]:
     """The callback as a function that returns its results; of arguments with more dimensions than `ranks`, a batch."""
     leaves, structure = tree.flatten(results)
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         given, before = tree.flatten((args, kwargs))
         given = [np.asarray(value) for value in given]
         batch = np.broadcast_shapes(*[value.shape[: value.ndim - rank] for value, rank in zip(given, ranks)])

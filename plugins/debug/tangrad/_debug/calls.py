@@ -162,7 +162,7 @@ class HostCall:
 
     # --- results ---------------------------------------------------------------------------------------------------
 
-    def _contents(self, out: Any, results: Sequence[Any]) -> list[Any]:
+    def _contents(self, out: Any, results: Sequence[Any]) -> list[np.ndarray]:
         leaves, treedef = tree.flatten(out)
         if treedef != self.out_tree and _structure(out) != _structure(self.out_tree.unflatten([0] * len(results))):
             raise CallbackError(
@@ -170,7 +170,7 @@ class HostCall:
             )
         return [self._leaf(out, leaf, aval, position) for position, (leaf, aval) in enumerate(zip(leaves, results))]
 
-    def _leaf(self, out: Any, leaf: Any, aval: ShapedArray, position: int) -> Any:
+    def _leaf(self, out: Any, leaf: Any, aval: ShapedArray, position: int) -> np.ndarray:
         try:
             array = np.asarray(leaf)
             dtype = dtypes.canonicalize_dtype(array.dtype)
@@ -194,14 +194,14 @@ class HostCall:
     def _raised(self, error: Exception) -> str:
         return f"{self._subject()} raised {type(error).__name__}: {error}"
 
-    def _returned(self, out: Any, position: int, found: str, aval: Any) -> str:
+    def _returned(self, out: object, position: int, found: str, aval: Any) -> str:
         path = keystr(tree.leaves_with_path(out)[position][0])
         where = f", at result{path}," if path else ""
         declared = f"{dtypes.dtype_name(aval.dtype)}{list(aval.shape)}"
         return f"{self._subject()} returned{where} {found}, but {declared} was declared"
 
 
-def function_name(function: Any) -> str:
+def function_name(function: object) -> str:
     """The name of a function, for messages."""
     for one in (function, getattr(function, "func", None)):  # of a functools.partial
         name = getattr(one, "__name__", None)
@@ -210,7 +210,7 @@ def function_name(function: Any) -> str:
     return type(function).__name__
 
 
-def _identity(function: Any) -> Any:
+def _identity(function: object) -> Any:
     """A key of a function: itself (methods of one object are equal), or its identity where it has no hash."""
     try:
         hash(function)
@@ -219,12 +219,12 @@ def _identity(function: Any) -> Any:
     return function
 
 
-def _structure(value: Any) -> Any:
+def _structure(value: object) -> PyTreeDef:
     """The structure of a result; lists and named tuples count as tuples."""
     return tree.structure(_with_tuples(value))
 
 
-def _with_tuples(value: Any) -> Any:
+def _with_tuples(value: object) -> Any:
     if isinstance(value, (list, tuple)):
         return tuple([_with_tuples(item) for item in value])
     if type(value) is dict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from tangrad import tree
 from tangrad._debug.calls import HostCall, current_overrides, function_name
@@ -11,6 +11,9 @@ from tangrad._debug.primitives import debug_callback_p, io_callback_p, pure_call
 from tangrad.core import Array, ShapedArray, api_boundary, as_operand, current_source, dtypes, is_array_value
 from tangrad.tree_util import keystr
 from tangrad.typing import HasShapeAndDType, PyTree
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized", None)
 
@@ -37,10 +40,10 @@ def pure_callback(
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: PyTree,
-    *args: Any,
-    sharding: Any = None,
+    *args: object,
+    sharding: object = None,
     vmap_method: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> PyTree:
     """Call a Python function without side effects from within a program.
 
@@ -101,10 +104,10 @@ def io_callback(
 def io_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: PyTree,
-    *args: Any,
-    sharding: Any = None,
+    *args: object,
+    sharding: object = None,
     ordered: bool = False,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> PyTree:
     """Call a Python function with side effects from within a program: once each time the program comes by.
 
@@ -145,10 +148,10 @@ def debug_callback(
 @api_boundary
 def debug_callback(
     callback: Callable[..., Any] | None = None,
-    *args: Any,
+    *args: object,
     ordered: bool = False,
     partitioned: bool = False,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """Call a Python function from within a program, to look into it.
 
@@ -180,7 +183,7 @@ def debug_callback(
     return _call_for_debugging(callback, args, kwargs, ordered, partitioned)
 
 
-def _call_for_debugging(callback: Any, args: Any, kwargs: Any, ordered: bool, partitioned: bool) -> None:
+def _call_for_debugging(callback: object, args: object, kwargs: object, ordered: bool, partitioned: bool) -> None:
     if not callable(callback):
         raise TypeError(
             f"debug.callback expects a function as its first argument, got {callback!r} of type "
@@ -193,7 +196,7 @@ def _call_for_debugging(callback: Any, args: Any, kwargs: Any, ordered: bool, pa
 # --- arguments ------------------------------------------------------------------------------------------------------
 
 
-def debug_call(kind: str, function: Any, args: Any, kwargs: Any) -> tuple[HostCall, list[Any]]:
+def debug_call(kind: str, function: Any, args: object, kwargs: object) -> tuple[HostCall, list[Value]]:
     """The call of a function for debugging, whose arguments need not be arrays; and those that are."""
     leaves, in_tree = tree.flatten((args, kwargs))
     static = {position: leaf for position, leaf in enumerate(leaves) if not is_array_value(leaf)}
@@ -203,7 +206,7 @@ def debug_call(kind: str, function: Any, args: Any, kwargs: Any) -> tuple[HostCa
 
 def _prepared(
     kind: str, function: Any, declared: Any, sharding: Any, args: Any, kwargs: Any
-) -> tuple[HostCall, list[Any], tuple[Any, ...]]:
+) -> tuple[HostCall, list[Array], tuple[ShapedArray, ...]]:
     """The call, its operands, and the types of its results."""
     if not callable(function):
         raise TypeError(
@@ -224,12 +227,12 @@ def _prepared(
     return HostCall(kind, function, in_tree, out_tree, current_overrides(), current_source()), operands, avals
 
 
-def _argument(position: int, args: Any, kwargs: Any) -> str:
+def _argument(position: int, args: object, kwargs: object) -> str:
     path = tree.leaves_with_path((args, kwargs))[position][0]
     return ("args" if path[0].idx == 0 else "kwargs") + keystr(path[1:])
 
 
-def _declared_aval(kind: str, declared: Any, leaf: Any, position: int) -> ShapedArray:
+def _declared_aval(kind: str, declared: object, leaf: Any, position: int) -> ShapedArray:
     """The type of one result. Raises TypeError for what does not declare one, ValueError for 64 bits where off."""
     path = keystr(tree.leaves_with_path(declared)[position][0])
     try:
@@ -250,7 +253,7 @@ def _declared_aval(kind: str, declared: Any, leaf: Any, position: int) -> Shaped
     return ShapedArray(shape, dtype)
 
 
-def _check_sharding(kind: str, sharding: Any) -> None:
+def _check_sharding(kind: str, sharding: object) -> None:
     if sharding is None:
         return
     devices: Any = getattr(sharding, "devices", None) or getattr(sharding, "device_set", ())

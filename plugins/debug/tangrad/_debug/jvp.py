@@ -14,7 +14,7 @@ jvp.form("primals", debug_callback_p, debug_print_p)
 
 @jvp.rule(pure_callback_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, *, callback: Any, **_: object) -> Any:
+def _(primals: object, tangents: object, *, callback: Any, **_: object) -> Any:
     raise ValueError(
         f"{callback.described()} cannot be differentiated: nothing is known of what it computes. Wrap the call in a "
         "function with a rule of its own (tangrad.custom_jvp, or custom_vjp for gradients only), whose rule may use "
@@ -24,7 +24,7 @@ def _(primals: Any, tangents: Any, *, callback: Any, **_: object) -> Any:
 
 @jvp.rule(io_callback_p)
 @symbolic_zeros
-def _io(primals: Any, tangents: Any, *, callback: Any, **_: object) -> Any:
+def _io(primals: object, tangents: object, *, callback: Any, **_: object) -> Any:
     raise ValueError(
         f"{callback.described()} cannot be differentiated: io_callback has no derivative. Stop the derivative at its "
         "arguments, tangrad.lax.stop_gradient(x), or wrap the call in a function with a rule of its own "

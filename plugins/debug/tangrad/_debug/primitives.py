@@ -135,7 +135,7 @@ def _common_device(operands: Sequence[Value]) -> Any:
     return None
 
 
-def wait_for_earlier(effects: Any) -> None:
+def wait_for_earlier(effects: object) -> None:
     """Wait until programs with these ordered effects, which this thread has started, are done."""
     for backend in loaded_backends():
         backend.synchronize(effects)

@@ -21,7 +21,7 @@ logger = logging.getLogger("tangrad")
 class _Checker(string.Formatter):
     """Goes through a format without formatting anything, and finds the arguments that it has no place for."""
 
-    def format_field(self, value: Any, format_spec: str) -> str:
+    def format_field(self, value: object, format_spec: str) -> str:
         return ""
 
     def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
@@ -91,11 +91,11 @@ def debug_print(
 @api_boundary
 def debug_print(
     fmt: str | None = None,
-    *args: Any,
+    *args: object,
     ordered: bool = False,
     partitioned: bool = False,
     skip_format_check: bool = False,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Callable[..., None] | None:
     """Print values when a program computes them.
 
@@ -141,11 +141,11 @@ def debug_log(
 @api_boundary
 def debug_log(
     fmt: str | None = None,
-    *args: Any,
+    *args: object,
     ordered: bool = False,
     partitioned: bool = False,
     skip_format_check: bool = False,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Callable[..., None] | None:
     """As `debug.print`, as a message of level INFO of the logger `tangrad`, ascribed to the line of this call.
 

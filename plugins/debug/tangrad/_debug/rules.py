@@ -23,7 +23,7 @@ sharding = RuleSet("sharding", api=1)
 
 
 @sharding.rule(pure_callback_p, io_callback_p)
-def _(operands: Any, results: Any, params: Params) -> Any:
+def _(operands: object, results: Any, params: Params) -> Any:
     """A Python function sees whole operands, and returns whole arrays."""
     return tuple([((),) * len(result.shape) for result in results])
 
@@ -33,12 +33,12 @@ transpose = RuleSet("transpose", api=1)
 
 
 @transpose.rule(debug_callback_p, debug_print_p)
-def _(cotangents: Any, *args: Any, **params: Any) -> Any:
+def _(cotangents: object, *args: object, **params: object) -> Any:
     return (None,) * len(args)
 
 
 @transpose.rule(pure_callback_p, io_callback_p)
-def _not_linear(cotangents: Any, *args: Any, callback: Any, **params: Any) -> Any:
+def _not_linear(cotangents: object, *args: object, callback: Any, **params: object) -> Any:
     raise ValueError(
         f"{callback.described()} cannot be transposed: nothing is known of what it computes. Where it stands for a "
         "linear function, say how that is transposed: tangrad.custom_transpose, linear_call, or custom_vjp"

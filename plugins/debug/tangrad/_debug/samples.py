@@ -24,13 +24,13 @@ def samples() -> list[Sample]:
     ]
 
 
-def _sum(x: Any, y: Any) -> tuple[np.ndarray, ...]:
+def _sum(x: object, y: object) -> tuple[np.ndarray, ...]:
     """A function of the host that works on rows and on batches, with arguments of size 1."""
     with np.errstate(all="ignore"):  # huge numbers overflow
         return (np.asarray(x) * 2 + (np.asarray(y) != 0),)
 
 
-def _two(x: Any, y: Any) -> tuple[np.ndarray | np.generic, ...]:
+def _two(x: object, y: object) -> tuple[np.ndarray | np.generic, ...]:
     """One that works on rows alone."""
     with np.errstate(all="ignore"):  # huge numbers overflow
         return np.asarray(x).sum(), ~np.asarray(y)

@@ -7,7 +7,7 @@ import os
 import re
 import socket
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tangrad._distributed.rendezvous import Address, port_of
 from tangrad.core import composition
@@ -58,7 +58,7 @@ class ClusterDetector:
         self.automatic = automatic
 
 
-def _check(plugin: Any, loaded: Any) -> None:
+def _check(plugin: object, loaded: object) -> None:
     if not isinstance(loaded, ClusterDetector):
         raise TypeError(
             f"expected a tangrad.distributed.ClusterDetector, got {loaded!r} of type {type(loaded).__name__}"

@@ -128,7 +128,7 @@ def _digest(*parts: str | bytes) -> np.ndarray:
     return np.frombuffer(found.digest(), np.uint32)
 
 
-def _gathered_description(function: str, in_tree: Any, flag: int = 0) -> Sequence[int]:
+def _gathered_description(function: str, in_tree: object, flag: int = 0) -> Sequence[int]:
     """The flags of all processes. Raises ValueError unless all pass the same tree, shapes and dtypes."""
     described = f"{tree.structure(in_tree)} {[_describe(leaf) for leaf in tree.leaves(in_tree)]}"
     rows = _gathered(np.append(_digest(described), np.uint32(flag)))
@@ -141,7 +141,7 @@ def _gathered_description(function: str, in_tree: Any, flag: int = 0) -> Sequenc
     return rows[:, -1].tolist()
 
 
-def _describe(leaf: Any) -> str:
+def _describe(leaf: object) -> str:
     aval = get_aval(leaf)
     return f"{dtypes.dtype_name(aval.dtype)}{list(aval.shape)}"
 
@@ -149,11 +149,11 @@ def _describe(leaf: Any) -> str:
 # --- arrays ----------------------------------------------------------------------------------------------------------
 
 
-def _is_of_several(leaf: Any) -> bool:
+def _is_of_several(leaf: object) -> bool:
     return isinstance(leaf, Array) and not isinstance(leaf, Tracer) and not leaf.is_fully_addressable
 
 
-def _contents(leaf: Any) -> np.ndarray:
+def _contents(leaf: object) -> np.ndarray:
     """An array, or number, as a NumPy array of the dtype that it has here. Raises TypeError for typed keys."""
     aval = get_aval(leaf)
     if isinstance(aval.dtype, dtypes.ExtendedDType):
@@ -211,7 +211,7 @@ T = TypeVar("T")
 def host_local_array_to_global_array(local_inputs: ArrayLike, global_mesh: Mesh, pspecs: Any) -> Array: ...
 @overload
 def host_local_array_to_global_array(local_inputs: T, global_mesh: Mesh, pspecs: Any) -> T: ...
-def host_local_array_to_global_array(local_inputs: PyTree, global_mesh: Mesh, pspecs: Any) -> PyTree:
+def host_local_array_to_global_array(local_inputs: PyTree, global_mesh: Mesh, pspecs: object) -> PyTree:
     """Arrays over a mesh of all processes, of what each process has of them.
 
     Args:
@@ -238,7 +238,7 @@ def host_local_array_to_global_array(local_inputs: PyTree, global_mesh: Mesh, ps
 def global_array_to_host_local_array(global_inputs: ArrayLike, global_mesh: Mesh, pspecs: Any) -> Array: ...
 @overload
 def global_array_to_host_local_array(global_inputs: T, global_mesh: Mesh, pspecs: Any) -> T: ...
-def global_array_to_host_local_array(global_inputs: PyTree, global_mesh: Mesh, pspecs: Any) -> PyTree:
+def global_array_to_host_local_array(global_inputs: PyTree, global_mesh: Mesh, pspecs: object) -> PyTree:
     """What this process has of arrays over a mesh of all processes, as arrays over its own part of the mesh.
 
     Args:
@@ -266,7 +266,7 @@ def global_array_to_host_local_array(global_inputs: PyTree, global_mesh: Mesh, p
     return _mapped("global_array_to_host_local_array", localised, global_inputs, global_mesh, pspecs)
 
 
-def _mapped(name: str, function: Callable[..., Any], inputs: Any, mesh: Mesh, pspecs: Any) -> Any:
+def _mapped(name: str, function: Callable[..., Any], inputs: object, mesh: Mesh, pspecs: object) -> Any:
     if not isinstance(mesh, Mesh):
         raise TypeError(f"{name}: global_mesh must be a tangrad.sharding.Mesh, got {mesh!r}")
     leaves, structure = tree.flatten(inputs)

@@ -331,7 +331,7 @@ def _device_numbers(given: Any) -> tuple[int, ...] | None:
         raise TypeError(f"{WHAT}: local_device_ids must be an integer, or several, got {given!r}") from None
 
 
-def _seconds(value: Any, name: str) -> float:
+def _seconds(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"{WHAT}: {name} must be a number of seconds, got {value!r}")
     if not value > 0:

@@ -82,7 +82,7 @@ class Line:
         self.socket = connection
         self._rest = b""
 
-    def send(self, **message: Any) -> None:
+    def send(self, **message: object) -> None:
         """Send a message. Raises OSError where the other is gone."""
         self.socket.sendall(json.dumps(message).encode() + b"\n")
 
@@ -309,7 +309,7 @@ def meet(address: Address, number: int, count: int, timeout: float) -> Line:
     return line
 
 
-def _refusal(said: dict[str, Any] | None, address: Address, number: int) -> str:
+def _refusal(said: dict[str, object] | None, address: Address, number: int) -> str:
     if said is None:
         return f"process 0 at {address!r} ended before all processes were there"
     other = f"process {number} reached {address!r}, and what answers there is no process 0 that waits for others"

@@ -43,7 +43,7 @@ class Unpacked(NamedTuple):
     seal: bytes
 
 
-def packed(description: dict[str, Any], program: bytes, key: bytes | None) -> bytes:
+def packed(description: Mapping[str, object], program: bytes, key: bytes | None) -> bytes:
     """The file, sealed with a key, or with the user's secret where that is None."""
     written = json.dumps(description, separators=(",", ":")).encode()
     head = _HEAD.pack(MAGIC, VERSION, 0, len(written), len(program))
@@ -51,7 +51,7 @@ def packed(description: dict[str, Any], program: bytes, key: bytes | None) -> by
     return b"".join([head, digest, _seal(digest, key), written, program])
 
 
-def unpacked(data: Any) -> Unpacked:
+def unpacked(data: object) -> Unpacked:
     """The parts of a file. Raises ValueError for anything but a whole one of this version, TypeError for no bytes."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeError(f"load_compiled takes bytes, got {type(data).__name__}")
@@ -141,7 +141,7 @@ def _make_secret(folder: Path, path: Path) -> None:
 class StoresPrograms(Protocol):
     """A backend that writes its compiled programs. Both methods are optional in backends: this asks for both."""
 
-    def store_program(self, program: Any) -> tuple[dict[str, Any], bytes]:
+    def store_program(self, program: object) -> tuple[dict[str, Any], bytes]:
         """The bytes of one of its executables, and what they are for: names with text, numbers, lists and dictionaries.
 
         Raises NotImplementedError for a program that cannot be written, with the reason.
@@ -150,7 +150,7 @@ class StoresPrograms(Protocol):
     def restore_program(
         self,
         name: str,
-        facts: Mapping[str, Any],
+        facts: Mapping[str, object],
         data: bytes,
         in_avals: Sequence[ShapedArray],
         out_avals: Sequence[ShapedArray],

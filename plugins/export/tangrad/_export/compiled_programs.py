@@ -79,7 +79,7 @@ class LoadedCompiled:
         check_values(outs, f"the loaded program {self.fun_name!r}")
         return self.out_tree.unflatten(outs)
 
-    def _array(self, leaf: Any, aval: ShapedArray, label: str) -> Array:
+    def _array(self, leaf: object, aval: ShapedArray, label: str) -> Array:
         if isinstance(leaf, Tracer) or not is_array_value(leaf):
             raise TypeError(f"{self.fun_name}: {label} must be an array, got {leaf!r}; a loaded program is not traced")
         given = get_aval(leaf)
@@ -208,7 +208,7 @@ def load_compiled(
     return _portable(found, fields) if is_portable else _machine_code(found, fields)
 
 
-def _fields(found: dict[str, Any]) -> dict[str, Any]:
+def _fields(found: dict[str, object]) -> dict[str, Any]:
     scope = SymbolicScope(())
     in_avals, out_avals = [
         tuple([read_aval(entry, scope) for entry in read_list(found[side])]) for side in ("in_avals", "out_avals")
@@ -234,7 +234,7 @@ def _fields(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _positions(entry: Any, avals: Sequence[ShapedArray]) -> list[int]:
+def _positions(entry: object, avals: Sequence[ShapedArray]) -> list[int]:
     found = [read_number(position) for position in read_list(entry)]
     if any([position >= len(avals) for position in found]):
         raise ValueError("it takes or returns what there is none of")
@@ -255,7 +255,7 @@ def _portable(found: Unpacked, fields: dict[str, Any]) -> LoadedCompiled:
     return LoadedCompiled(fields, backend, program.executable, None)
 
 
-def _device_of(backend: Backend, fields: dict[str, Any]) -> Device | None:
+def _device_of(backend: Backend, fields: dict[str, object]) -> Device | None:
     """The device that `jit(device=)` named, if it did. Raises ValueError where there is none of its number."""
     number = fields["device"]
     devices = {device.id: device for device in backend.devices()}
@@ -264,7 +264,7 @@ def _device_of(backend: Backend, fields: dict[str, Any]) -> Device | None:
     return None if number is None else devices[number]
 
 
-def _machine_code(found: Unpacked, fields: dict[str, Any]) -> LoadedCompiled:
+def _machine_code(found: Unpacked, fields: dict[str, object]) -> LoadedCompiled:
     name, kept = fields["backend"], fields["kept"]
     backend = get_backend(name) if name in backend_names() else None
     if not isinstance(backend, StoresPrograms):

@@ -256,7 +256,7 @@ class Exported:
 
     # --- calling ----------------------------------------------------------------------------------------------------
 
-    def call(self, *args: Any, **kwargs: Any) -> Any:
+    def call(self, *args: object, **kwargs: object) -> Any:
         """Run the program; also within functions that are jitted, exported or, where it has a vjp, differentiated.
 
         Raises:

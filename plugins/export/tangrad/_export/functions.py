@@ -48,7 +48,7 @@ def _xla() -> Backend:
 
 
 def export(
-    fun_jit: Any, *, platforms: Sequence[str] | None = None, disabled_checks: Sequence[DisabledSafetyCheck] = ()
+    fun_jit: object, *, platforms: Sequence[str] | None = None, disabled_checks: Sequence[DisabledSafetyCheck] = ()
 ) -> Callable[..., Exported]:
     """Make a program of a jitted function, to be called elsewhere, later, and for any sizes.
 
@@ -85,7 +85,7 @@ def export(
     if not all([isinstance(check, DisabledSafetyCheck) for check in checks]):
         raise TypeError(f"export: disabled_checks must consist of DisabledSafetyCheck, got {disabled_checks!r}")
 
-    def exported(*args: Any, **kwargs: Any) -> Exported:
+    def exported(*args: object, **kwargs: object) -> Exported:
         chosen = _checked_platforms(platforms)
         traced = fun_jit.trace(*args, **kwargs)
         parts = parts_of_traced(traced)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
 from tangrad.core import api_boundary, copy_identity, get_backend, holding, thread
@@ -23,6 +23,9 @@ from tangrad.extend.jit import (
 from tangrad.extend.sharding import with_cotangent_sums
 from tangrad.sharding import PartitionSpec
 from tangrad.tree_util import flatten_axes
+
+if TYPE_CHECKING:
+    from tangrad.core import Backend
 
 # --- `in_parts` and `out_parts`: into how many parts the arguments and results of a program are cut -------------------
 
@@ -46,7 +49,9 @@ def _is_spec(value: Any) -> bool:
     return any(integers) and all([given or entry is None for given, entry in zip(integers, value, strict=True)])
 
 
-def tilings(what: str, given: Any, structure: Any, avals: Sequence[Any], has_keywords: bool = False) -> list[Tiling]:
+def tilings(
+    what: str, given: object, structure: Any, avals: Sequence[object], has_keywords: bool = False
+) -> list[Tiling]:
     """For each leaf the number of parts along each of its dimensions, or None for the whole.
 
     Args:
@@ -104,9 +109,9 @@ TUPLE_ABOVE = 100  # as many arguments are taken one by one where it is not said
 def xla_computation(
     fun: Callable[..., Any],
     static_argnums: int | Sequence[int] = (),
-    axis_env: Sequence[tuple[Any, int]] | None = None,
-    in_parts: Any = None,
-    out_parts: Any = None,
+    axis_env: Sequence[tuple[object, int]] | None = None,
+    in_parts: object = None,
+    out_parts: object = None,
     backend: str | None = None,
     tuple_args: bool | None = False,
     instantiate_const_outputs: bool | None = None,
@@ -158,7 +163,7 @@ def xla_computation(
             check_positions(list(signature.parameters.values()), given, what)
     name = getattr(fun, "__name__", type(fun).__name__)
 
-    def computation_of(*args: Any, **kwargs: Any) -> Any:
+    def computation_of(*args: object, **kwargs: object) -> Any:
         call = Call(options, args, kwargs, abstract=True)
         in_scope = (*thread.axis_environment, *axes)
         with holding(axis_environment=in_scope, overrides=(*thread.overrides, NO_DEVICES)):  # part of programs' keys
@@ -185,14 +190,14 @@ def xla_computation(
     return copy_identity(api_boundary(computation_of), fun)
 
 
-def _compiler(name: str | None) -> Any:
+def _compiler(name: str | None) -> Backend:
     backend = get_backend("xla" if name is None else name)
     if backend.name != "xla":
         raise TypeError(f"xla_computation needs a backend that compiles by XLA, got backend={name!r}")
     return backend
 
 
-def _checked_axes(axis_env: Any) -> tuple[tuple[Any, int], ...]:
+def _checked_axes(axis_env: Any) -> tuple[tuple[str, int], ...]:
     found: list[tuple[Any, int]] = []
     for entry in axis_env or ():
         try:

@@ -16,7 +16,7 @@ def call_exported_p(*avals: ShapedArray, exported: Any) -> tuple[ShapedArray, ..
     return exported.results_for(avals)
 
 
-def _forward(*operands: Any, exported: Any) -> tuple[Any, ...]:
+def _forward(*operands: object, exported: Any) -> tuple[Any, ...]:
     """The product of a vector and the transposed Jacobian is linear in the vector: its own derivative by that,
     transposed, takes tangents forwards."""
     count = len(exported.in_avals)

@@ -125,7 +125,7 @@ def _refuse(problem: str) -> NoReturn:
     raise ValueError(f"this is no exported program: {problem}")
 
 
-def _fields(found: Any) -> dict[str, Any]:
+def _fields(found: object) -> dict[str, Any]:
     """The description as fields of `Exported`; every part of it is of the kind that it should be."""
     if not isinstance(found, dict):
         raise ValueError("it is no table")
@@ -190,7 +190,7 @@ def read_aval(entry: Any, scope: SymbolicScope) -> ShapedArray:
     return ShapedArray(tuple(sizes), _dtype(name))
 
 
-def _refer(_: Any) -> Any:
+def _refer(_: object) -> Any:
     raise ValueError("a dtype of its description refers to a table")
 
 
@@ -200,7 +200,7 @@ class _NoTables:
     aval = array = primitive = program = size = staticmethod(_refer)
 
 
-def _dtype(name: Any) -> DType:
+def _dtype(name: object) -> DType:
     if not isinstance(name, dict):
         return runtime.dtype_named(name)
     found = runtime.read(name, _NoTables())
@@ -209,25 +209,25 @@ def _dtype(name: Any) -> DType:
     return found
 
 
-def read_list(value: Any) -> list[Any]:
+def read_list(value: object) -> list[Any]:
     """A list, of not too many. Raises ValueError for anything else."""
     if not isinstance(value, list) or len(value) > MOST["arguments"]:
         raise ValueError(f"expected a list, got {type(value).__name__}")
     return value
 
 
-def _strings(value: Any) -> list[str]:
+def _strings(value: object) -> list[str]:
     return [read_text(item) for item in read_list(value)]
 
 
-def read_text(value: Any) -> str:
+def read_text(value: object) -> str:
     """A text. Raises ValueError for anything else."""
     if not isinstance(value, str):
         raise ValueError(f"expected text, got {type(value).__name__}")
     return value
 
 
-def read_number(value: Any) -> int:
+def read_number(value: object) -> int:
     """A number that may be a size. Raises ValueError for anything else."""
     if type(value) is not int or not 0 <= value < 1 << 63:
         raise ValueError(f"expected a size, got {value!r:.80}")

@@ -91,7 +91,7 @@ def saved(sharding: Sharding | None, ndim: int, devices: Sequence[Device]) -> Sa
     )
 
 
-def _word(name: Any, number: int) -> str:
+def _word(name: object, number: int) -> str:
     """What an axis is called in files: by its name, if that is a word."""
     return name if isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name) else f"axis_{number}_"
 
@@ -141,13 +141,13 @@ def read(entry: Any, ndim: int, device_count: int) -> SavedSharding | None:
     return found
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z_]\w{0,200}", value):
         raise ValueError(f"{value!r:.80} is no name of an axis")
     return value
 
 
-def _count(value: Any) -> int:
+def _count(value: object) -> int:
     if type(value) is not int or not 0 <= value <= MOST_DEVICES:
         raise ValueError(f"{value!r:.80} is no number of devices")
     return value

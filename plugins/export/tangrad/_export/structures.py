@@ -222,12 +222,12 @@ def described_tree(structure: PyTreeDef, depth: int = 0) -> int | str | list[Any
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def tree_from(description: Any) -> PyTreeDef:
+def tree_from(description: object) -> PyTreeDef:
     """The structure of a description. Raises ValueError for what is none, and for nodes that are not registered."""
     return _built(description, 0)
 
 
-def _built(description: Any, depth: int) -> PyTreeDef:
+def _built(description: object, depth: int) -> PyTreeDef:
     if depth > DEPTH:
         raise ValueError("a structure that is nested too deeply")
     if description is None or (type(description) is int and description == LEAF):
@@ -248,7 +248,7 @@ def _built(description: Any, depth: int) -> PyTreeDef:
     raise ValueError(f"{kind!r:.80} is no kind of structure")
 
 
-def _node(kind: type, metadata: Any, children: list[PyTreeDef]) -> PyTreeDef:
+def _node(kind: type, metadata: object, children: list[PyTreeDef]) -> PyTreeDef:
     return PyTreeDef.from_node_data_and_children(None, (kind, metadata), children)
 
 

@@ -110,7 +110,7 @@ def _as_text(name: str) -> str:
     return name
 
 
-def _attribute(value: Any, path: str) -> Attribute:
+def _attribute(value: object, path: str) -> Attribute:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, Mapping):
@@ -132,13 +132,13 @@ def _in_64_bits(value: Any, path: str) -> Any:
     return value
 
 
-def _known(dtype: DType, path: str, value: Any) -> Any:
+def _known(dtype: DType, path: str, value: object) -> Any:
     if dtype.name not in DATA_TYPES or dtype.kind == "c":
         raise TypeError(_refusal(path, value))
     return dtype
 
 
-def _refusal(path: str, value: Any) -> str:
+def _refusal(path: str, value: object) -> str:
     return (
         f"ffi_call: attribute {path} must be a number, a truth value, a text, an array of numbers or a dictionary of "
         f"these, got {value!r} of type {type(value).__name__}; pass arrays that are computed as arguments"

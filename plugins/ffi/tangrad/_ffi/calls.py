@@ -40,7 +40,7 @@ def ffi_call(
     has_side_effect: bool = False,
     vmap_method: str | None = None,
     input_layouts: Sequence[Sequence[int] | None] | None = None,
-    output_layouts: Any = None,
+    output_layouts: object = None,
     input_output_aliases: Mapping[int, int] | None = None,
     custom_call_api_version: int = 4,
     legacy_backend_config: str | None = None,
@@ -120,7 +120,9 @@ def ffi_call(
 
 
 @api_boundary
-def _call(params: Params, input_layouts: Any, aliases: Any, several: bool, /, *args: Any, **attributes: Any) -> Any:
+def _call(
+    params: Params, input_layouts: object, aliases: object, several: bool, /, *args: object, **attributes: object
+) -> Any:
     for position, arg in enumerate(args):
         if not is_array_value(arg):
             raise TypeError(

@@ -279,7 +279,7 @@ class Instance:
             _raise(errors[0] if errors else None)
 
 
-def _in_layout(array: Any, layout: tuple[int, ...]) -> Any:
+def _in_layout(array: object, layout: tuple[int, ...]) -> Any:
     return np.ascontiguousarray(np.asarray(array).transpose(layout))
 
 

@@ -44,7 +44,7 @@ def ffi_lowering(target_name: str, attributes: Callable[..., Any] | None = None)
     True
     """
 
-    def rule(ctx: Any, *operands: Any, **params: Any) -> Any:
+    def rule(ctx: Any, *operands: Any, **params: object) -> Any:
         given = params if attributes is None else attributes(**params)
         call = _call_params(target_name, ctx.in_avals, ctx.out_avals, given)
         program = trace_to_closed_jaxpr(lambda *args: list(ffi_call_p.bind(*args, **call)), ctx.in_avals)
@@ -67,7 +67,7 @@ def host_lowering(target_name: str, attributes: Callable[..., Any] | None = None
     """
     instances = RecentlyUsed(256)
 
-    def rule(ctx: Any, *arrays: Any, **params: Any) -> Any:
+    def rule(ctx: Any, *arrays: object, **params: object) -> Any:
         given = params if attributes is None else attributes(**params)
         call = _call_params(target_name, ctx.in_avals, ctx.out_avals, given)
         key = (call["attributes"], tuple(ctx.in_avals), call["result_avals"])

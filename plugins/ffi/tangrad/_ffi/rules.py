@@ -18,7 +18,7 @@ batch = RuleSet("batch", api=1)
 
 
 @batch.rule(ffi_call_p)
-def _(args: Values, dims: Dims, *, axis_info: AxisInfo, vmap_method: Any, **params: Any) -> Any:
+def _(args: Values, dims: Dims, *, axis_info: AxisInfo, vmap_method: Any, **params: object) -> Any:
     size = axis_info.size
     if vmap_method is None:
         raise NotImplementedError(
@@ -60,7 +60,7 @@ def _with_batch(layout: tuple[int, ...]) -> tuple[int, ...]:
 def _for_each_row(args: Values, dims: Dims, size: Any, vmap_method: str, params: Params) -> Values:
     mapped = [move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True) if dim is not None]
 
-    def call(_: Any, rows: Any) -> Any:
+    def call(_: object, rows: Any) -> Any:
         found = iter(rows)
         operands = [arg if dim is None else next(found) for arg, dim in zip(args, dims, strict=True)]
         return (), tuple(ffi_call_p.bind(*operands, vmap_method=vmap_method, **params))
@@ -77,7 +77,7 @@ transpose = RuleSet("transpose", api=1)
 
 
 @jvp.rule(ffi_call_p)
-def _(primals: Any, tangents: Any, *, target: str, **params: Any) -> Any:
+def _(primals: object, tangents: object, *, target: str, **params: object) -> Any:
     raise ValueError(
         f"the foreign function {target!r} cannot be differentiated: nothing is known of what it computes. Wrap the "
         "call in a function with a rule of its own (tangrad.custom_jvp, or custom_vjp for gradients only), whose rule "
@@ -86,7 +86,7 @@ def _(primals: Any, tangents: Any, *, target: str, **params: Any) -> Any:
 
 
 @transpose.rule(ffi_call_p)
-def _not_linear(cotangents: Any, *args: Any, target: str, **params: Any) -> Any:
+def _not_linear(cotangents: object, *args: object, target: str, **params: object) -> Any:
     raise ValueError(
         f"the foreign function {target!r} cannot be transposed: nothing is known of what it computes. Where it stands "
         "for a linear function, say how that is transposed: tangrad.custom_transpose, linear_call, or custom_vjp"

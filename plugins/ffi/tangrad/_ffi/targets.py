@@ -71,7 +71,7 @@ _lock = threading.Lock()
 
 
 @api_boundary
-def pycapsule(funcptr: Any) -> object:
+def pycapsule(funcptr: object) -> object:
     """A compiled function as a capsule, which `register_ffi_target` takes.
 
     Args:
@@ -94,7 +94,7 @@ def pycapsule(funcptr: Any) -> object:
 
 
 @api_boundary
-def register_ffi_target(name: str, fn: Any, platform: str = "cpu", api_version: int = 1, traits: int = 0) -> None:
+def register_ffi_target(name: str, fn: object, platform: str = "cpu", api_version: int = 1, traits: int = 0) -> None:
     """Give a compiled handler the name by which `ffi_call` calls it.
 
     A handler of version 1 is what the macro XLA_FFI_DEFINE_HANDLER_SYMBOL of `xla/ffi/api/ffi.h` defines (see
@@ -144,7 +144,7 @@ def register_ffi_target(name: str, fn: Any, platform: str = "cpu", api_version: 
         )
 
 
-def _capsule(name: str, stage: str, function: Any) -> Any:
+def _capsule(name: str, stage: str, function: object) -> Any:
     if isinstance(function, _CapsuleType):
         return function
     if isinstance(function, _FunctionPointer):
@@ -156,7 +156,7 @@ def _capsule(name: str, stage: str, function: Any) -> Any:
 
 
 @api_boundary
-def register_ffi_type(name: str, type_registration: Mapping[str, Any], platform: str = "cpu") -> None:
+def register_ffi_type(name: str, type_registration: Mapping[str, object], platform: str = "cpu") -> None:
     """Register the type of the state that a handler keeps from its stage "instantiate" on.
 
     Args:
@@ -207,7 +207,7 @@ def number_types() -> None:
             number.value = next(_type_numbers)
 
 
-def _address(capsule: Any) -> int:
+def _address(capsule: object) -> int:
     return int(_api.PyCapsule_GetPointer(capsule, _api.PyCapsule_GetName(capsule)))
 
 

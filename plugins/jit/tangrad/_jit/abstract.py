@@ -88,7 +88,7 @@ class ShapeDtypeStruct:
             aval.weak_type,
         )
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         # Structs are hashed by what they hold: they are keys of caches and sit in treedefs.
         raise AttributeError(f"ShapeDtypeStruct cannot be changed; make another one: struct.update({name}=...)")
 
@@ -114,7 +114,7 @@ class ShapeDtypeStruct:
             raise TypeError("len() of a shape without dimensions")
         return operator.index(self.shape[0])
 
-    def update(self, **changes: Any) -> ShapeDtypeStruct:
+    def update(self, **changes: object) -> ShapeDtypeStruct:
         """The same with some of its arguments changed."""
         return ShapeDtypeStruct(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
 
@@ -134,7 +134,7 @@ class ShapeDtypeStruct:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={dtypes.dtype_name(self.dtype)}{extra})"
 
 
-def struct_tree(out_tree: PyTreeDef, avals: Sequence[Any]) -> PyTree:
+def struct_tree(out_tree: PyTreeDef, avals: Sequence[object]) -> PyTree:
     """Avals, and what stands for such already, as a tree of `ShapeDtypeStruct`s."""
     return out_tree.unflatten([_struct(aval) for aval in avals])
 
@@ -173,9 +173,9 @@ def make_jaxpr(
 def make_jaxpr(
     fun: Callable[..., Any],
     static_argnums: int | Sequence[int] = (),
-    axis_env: Sequence[tuple[Any, int]] | None = None,
+    axis_env: Sequence[tuple[object, int]] | None = None,
     return_shape: bool = False,
-    abstracted_axes: Any = None,
+    abstracted_axes: object = None,
 ) -> Callable[..., Any]:
     """A function that returns the jaxpr of `fun` for its arguments.
 
@@ -203,7 +203,7 @@ def make_jaxpr(
     name = getattr(fun, "__name__", type(fun).__name__)
     axes = None if abstracted_axes is None else abstracted(abstracted_axes)
 
-    def jaxpr_of(*args: Any, **kwargs: Any) -> Any:
+    def jaxpr_of(*args: object, **kwargs: object) -> Any:
         in_scope = (*thread.axis_environment, *[(axis, size) for axis, size in axis_env or ()])
         with holding(axis_environment=in_scope):
             call = Call(options, args, kwargs, abstract=True)
@@ -224,7 +224,7 @@ def make_jaxpr(
 def eval_shape(fun: Callable[..., Array], *args: PyTree, **kwargs: Any) -> ShapeDtypeStruct: ...
 @overload
 def eval_shape(fun: Callable[..., Any], *args: PyTree, **kwargs: Any) -> PyTree: ...
-def eval_shape(fun: Callable[..., Any], *args: PyTree, **kwargs: Any) -> PyTree:
+def eval_shape(fun: Callable[..., Any], *args: PyTree, **kwargs: object) -> PyTree:
     """Shapes and dtypes of `fun(*args, **kwargs)`, without computing anything.
 
     Args:
@@ -253,6 +253,6 @@ def eval_shape(fun: Callable[..., Any], *args: PyTree, **kwargs: Any) -> PyTree:
     return struct_tree(traced.out_tree, avals)
 
 
-def is_abstract(value: Any) -> bool:
+def is_abstract(value: object) -> bool:
     """Whether a value is the type of an array rather than an array."""
     return isinstance(value, (ShapeDtypeStruct, AbstractValue))

@@ -93,7 +93,7 @@ class AbstractedAxes:
         return changed, sizes
 
 
-def abstracted(spec: Any) -> AbstractedAxes:
+def abstracted(spec: object) -> AbstractedAxes:
     """The axes that the argument `abstracted_axes` names.
 
     For each array it is a dictionary from axes to names, or a tuple with a name or None for each of its first axes, or
@@ -112,7 +112,7 @@ def abstracted(spec: Any) -> AbstractedAxes:
     return found
 
 
-def _is_spec(part: Any) -> bool:
+def _is_spec(part: object) -> bool:
     items = part.values() if isinstance(part, dict) else part if type(part) is tuple else None
     return part is None or (items is not None and not any([isinstance(item, (dict, tuple, list)) for item in items]))
 

@@ -127,7 +127,7 @@ def split_static(options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]
     return tuple(static), args, kwargs
 
 
-def arrays_for(backend: Backend, leaves: Sequence[Any], options: Options) -> list[Array]:
+def arrays_for(backend: Backend, leaves: Sequence[object], options: Options) -> list[Array]:
     """The leaves as arrays of one backend. Arrays of another are moved only if the options say where to run.
 
     Raises TypeError for tracers, and for what is no array; ValueError for arrays of another backend.
@@ -235,11 +235,11 @@ class Call:
         return ("args" if path[0].idx == 0 else "kwargs") + keystr(path[1:])
 
 
-def _given_by_name(options: Options, kwargs: dict[str, Any]) -> bool:
+def _given_by_name(options: Options, kwargs: dict[str, object]) -> bool:
     return any(name in kwargs for name in options.donate_argnames)
 
 
-def run_backend(options: Options, leaves: Sequence[Any]) -> Backend:
+def run_backend(options: Options, leaves: Sequence[object]) -> Backend:
     """The backend that a call runs on: as the options say, or that of the first array."""
     if options.device is not None:
         return options.device.backend
@@ -271,7 +271,7 @@ class AbstractLeaf:
         self.user_sharding = user_sharding
 
 
-def _abstract_leaf(leaf: Any, position: int, call: Call, options: Options, leaves: Sequence[Any]) -> Any:
+def _abstract_leaf(leaf: object, position: int, call: Call, options: Options, leaves: Sequence[object]) -> Any:
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         aval, sharding = abstract_aval(leaf), getattr(leaf, "sharding", None)
         if isinstance(sharding, Sharding):
@@ -293,7 +293,7 @@ def abstract_aval(leaf: Any) -> ShapedArray:
     )
 
 
-def trace_call(fun: Callable[..., Any], call: Call, name: str, avals: Sequence[Any] | None = None) -> Traced:
+def trace_call(fun: Callable[..., Any], call: Call, name: str, avals: Sequence[object] | None = None) -> Traced:
     """Trace the user's function for the types of a call; `avals`: for these of its leaves."""
     out_tree: list[Any] = []
 
@@ -375,7 +375,7 @@ def _free_all() -> None:
         tables.free()
 
 
-def tables_of(function: Any, key: Options) -> Tables:
+def tables_of(function: object, key: Options) -> Tables:
     """The caches of a function under one set of options."""
     try:
         with _tables_lock:

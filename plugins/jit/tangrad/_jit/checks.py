@@ -50,7 +50,7 @@ def check_disjoint(static: Any, donated: Any) -> None:
         raise ValueError(f"arguments cannot be static and donated at once: {sorted(both)}")
 
 
-def sorted_options(given: Any, what: str) -> tuple[tuple[str, Any], ...]:
+def sorted_options(given: object, what: str) -> tuple[tuple[str, bool | int], ...]:
     """Options for the compiler as a part of a key: pairs, sorted by name; () for None.
 
     Raises TypeError, naming `what`, for what is no mapping from names to numbers, booleans and strings. Which names
@@ -72,7 +72,7 @@ def sorted_options(given: Any, what: str) -> tuple[tuple[str, Any], ...]:
 
 
 def for_compiler(
-    compiler_options: Any, compile_regions: Any, compile_effort: Any
+    compiler_options: object, compile_regions: object, compile_effort: object
 ) -> tuple[tuple[tuple[str, Any], ...], Any, Any]:
     """What `jit` was given for compiling, as a part of a key. Raises TypeError or ValueError for what is no option."""
     return (
@@ -82,7 +82,7 @@ def for_compiler(
     )
 
 
-def _setting_or_none(setting: Setting, value: Any) -> Any:
+def _setting_or_none(setting: Setting, value: object) -> bool | str | None:
     """An argument of `jit` that goes before a setting of its name: one of its values, or None, as the setting says.
 
     Raises TypeError or ValueError, naming both the argument and what the setting takes.

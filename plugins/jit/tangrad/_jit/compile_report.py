@@ -373,7 +373,7 @@ def report_of(name: str, traced: ClosedJaxpr, made: Compilation, backend: Any, e
     )
 
 
-def _memory(analysis: Any) -> MemoryUse | None:
+def _memory(analysis: object) -> MemoryUse | None:
     if analysis is None:
         return None
     arguments, results, temporaries, code = [getattr(analysis, name, None) for name in _MEMORY]

@@ -16,7 +16,7 @@ class CompileTimeTrace(RuleTrace):
     __slots__ = ()
     evaluates: ClassVar[bool] = True
 
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: object, args: tuple[object, ...], params: dict[str, object]) -> Any:
         trace = self.parent if any([isinstance(arg, Tracer) for arg in args]) else EVAL_TRACE
         return call_under(trace, trace.process_primitive, primitive, args, params)
 

@@ -91,6 +91,6 @@ def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
     ]
 
 
-def stated(shardings: Sequence[Any]) -> tuple[Any, ...]:
+def stated(shardings: Sequence[object]) -> tuple[Any, ...]:
     """Shardings as the compiler takes them: () where none is said."""
     return tuple(shardings) if any([sharding is not None for sharding in shardings]) else ()

@@ -45,7 +45,7 @@ def _(used_outputs: Any, equation: JaxprEqn) -> Any:
     return used_inputs, new
 
 
-def _thin(closed: ClosedJaxpr, used: tuple[bool, ...]) -> Any:
+def _thin(closed: ClosedJaxpr, used: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool]]:
     jaxpr, used_inputs = dce_jaxpr(closed.jaxpr, used)
     if all(used) and all(used_inputs) and len(jaxpr.eqns) == len(closed.eqns):
         return closed, used_inputs  # the same object: what was compiled of it stays good

@@ -41,7 +41,7 @@ def without_jit(disable: bool = True) -> ContextDecorator:
 CHOICES = ("auto", "marked", "always")
 
 
-def _check(value: Any) -> Any:
+def _check(value: object) -> bool | str:
     """A value of the setting. Raises TypeError or ValueError for what is none."""
     if value is False or (isinstance(value, str) and value in CHOICES):
         return value

@@ -24,7 +24,7 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
         return None
 
 
-def positions(value: Any, what: str) -> tuple[int, ...]:
+def positions(value: object, what: str) -> tuple[int, ...]:
     """`static_argnums` and the like as a tuple of integers. Raises TypeError."""
     if value is None:
         return ()
@@ -52,7 +52,7 @@ def names(value: Any, what: str) -> tuple[str, ...]:
 
 
 def infer_other(
-    signature: inspect.Signature | None, argnums: Any, argnames: Any, what: str
+    signature: inspect.Signature | None, argnums: object, argnames: object, what: str
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Positions and names of the arguments declared, checked; one inferred from the other where only one is given."""
     given_positions, given_names = positions(argnums, f"{what}_argnums"), names(argnames, f"{what}_argnames")

@@ -20,7 +20,7 @@ from tangrad.errors import MissingDistributionError
 
 if TYPE_CHECKING:
     from tangrad._jit.compile_report import CompileReport
-    from tangrad.core import Backend, ClosedJaxpr, Device, Executable
+    from tangrad.core import Array, Backend, ClosedJaxpr, Device, Executable
     from tangrad.tree_util import PyTreeDef
 
 
@@ -57,7 +57,7 @@ class Wrapped(Protocol):
     def trace(self, *args: Any, **kwargs: Any) -> Any:
         """The function, traced for these arguments."""
 
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
+    def lower(self, *args: object, **kwargs: object) -> Any:
         """The program for these arguments, not yet compiled."""
 
 
@@ -110,7 +110,7 @@ class _Stage:
 _ON_ONE_DEVICE, _SERIALIZE = "sharding.SingleDeviceSharding", "export.serialize_compiled"
 
 
-def _on_one_device(device: Any) -> Sharding:
+def _on_one_device(device: object) -> Sharding:
     """The sharding of what is on one device. Raises MissingDistributionError where there are no shardings."""
     plugin = composition().find("tangrad.api", _ON_ONE_DEVICE)
     if plugin is None:
@@ -227,7 +227,7 @@ class Lowered(_Stage):
         """Estimates such as `flops`, as far as the backend knows them before compilation."""
         return self._program.lowered.cost_analysis()
 
-    def compile(self, compiler_options: Mapping[str, Any] | None = None) -> Compiled:
+    def compile(self, compiler_options: Mapping[str, object] | None = None) -> Compiled:
         """Compile the program.
 
         Args:
@@ -265,7 +265,7 @@ class Compiled(_Stage):
         stage._made = Compilation(*times, source.closed, source.options)
         return stage
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Array:
         """Run the program.
 
         Raises TypeError for arguments of another structure, shape or dtype than it was lowered for.

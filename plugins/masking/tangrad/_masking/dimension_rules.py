@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._masking.sizes import Sizes, number
 from tangrad.core import RuleSet
@@ -17,6 +17,6 @@ mask = RuleSet("mask", api=1)
 
 
 @mask.rule(dimension_as_value_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, dimension: SymbolicDimension, dtype: DType) -> Value:
+def _(args: object, shapes: object, *, sizes: Sizes, dimension: SymbolicDimension, dtype: DType) -> Value:
     size = number(sizes.logical(dimension))
     return convert_element_type_p.bind(size, new_dtype=dtype, weak_type=True)

@@ -32,7 +32,7 @@ from tangrad.typing import ArrayLike, Dimensions, PyTree, Value
 # --- Shape specs as strings, for all arguments of a call, in one scope ------------------------------------------------
 
 
-def parsed(spec: str, scope: SymbolicScope, like: Sequence[Any] | None, what: str) -> tuple[Any, ...]:
+def parsed(spec: str, scope: SymbolicScope, like: Sequence[object] | None, what: str) -> tuple[int, ...]:
     """A spec as a shape. Raises TypeError for what is no string, ValueError for one that cannot be read or does not
     fit `like`, naming what it is the spec of.
     """
@@ -56,7 +56,7 @@ def _is_pair(text: str) -> bool:
     return False
 
 
-def for_leaves(specs: Any, values: Any, what: str) -> list[tuple[str, Any]]:
+def for_leaves(specs: object, values: object, what: str) -> list[tuple[str, str]]:
     """For each leaf of `values` what it is called, and its spec, of which one may stand for a whole subtree."""
     names = [what + keystr(path) for path, _ in tree.leaves_with_path(values)]
     return list(zip(names, broadcast_prefix(specs, values), strict=True))
@@ -69,7 +69,7 @@ R = TypeVar("R")
 
 
 def mask(
-    fun: Callable[..., R], in_shapes: Any, out_shape: Any = None, *, constraints: Iterable[str] = ()
+    fun: Callable[..., R], in_shapes: object, out_shape: object = None, *, constraints: Iterable[str] = ()
 ) -> Callable[[Sequence[PyTree], Mapping[str, ArrayLike]], R]:
     """Make a function of padded arrays of `fun`, which computes as if the padding were not there.
 
@@ -129,7 +129,7 @@ def mask(
     return copy_identity(api_boundary(masked), fun)
 
 
-def _logical(padded: Mapping[str, int], dims: Mapping[str, Any]) -> dict[str, Any]:
+def _logical(padded: Mapping[str, int], dims: Mapping[str, object]) -> dict[str, Any]:
     """The logical size of each variable, checked as far as it is known."""
     if not isinstance(dims, Mapping):
         raise TypeError(f"mask: the logical sizes must be a dict of them, got {dims!r} of type {type(dims).__name__}")
@@ -149,7 +149,7 @@ def _check_constraints(scope: SymbolicScope, sizes: Sizes) -> None:
             raise ValueError(f"mask: the constraint {text} does not hold for the logical sizes {dict(known)}")
 
 
-def _size(name: str, value: Any, limit: int) -> Any:
+def _size(name: str, value: Any, limit: int) -> int:
     try:
         aval = get_aval(value)
     except TypeError:
@@ -174,7 +174,7 @@ class ShapeLeaf:
         self.shape = shape
 
 
-def check_result(out_shape: Any, result: Any, scope: SymbolicScope) -> None:
+def check_result(out_shape: object, result: object, scope: SymbolicScope) -> None:
     """Raise ShapeError unless the shapes of a result are as the spec says."""
     out_shape = tuple(out_shape) if isinstance(out_shape, list) and not isinstance(result, list) else out_shape
     for (name, spec), leaf in zip(for_leaves(out_shape, result, "the result"), tree.leaves(result), strict=True):
@@ -198,7 +198,7 @@ def _expected(spec: str, shape: Dimensions, scope: SymbolicScope, name: str) -> 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def shapecheck(in_shapes: Any, out_shape: Any) -> Callable[[F], F]:
+def shapecheck(in_shapes: object, out_shape: object) -> Callable[[F], F]:
     """Make a decorator that compares the shape of a function's result with what is written, when it is defined.
 
     The function is traced once, for arguments of these shapes and dtype float32, with sizes that may be any; nothing is

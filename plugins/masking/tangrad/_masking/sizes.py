@@ -104,7 +104,7 @@ class Sizes:
         self.logical_sizes = {name: size if known else number(size) for name, size in logical_sizes.items()}
         self._arithmetic = INTEGERS if known else ARRAYS
 
-    def padded(self, value: Any) -> Any:
+    def padded(self, value: object) -> Any:
         """A size, or a parameter with sizes in it, as arrays have it: in integers."""
         if is_symbolic(value):
             return evaluate(value, self.padded_sizes)
@@ -112,15 +112,15 @@ class Sizes:
             return tuple([self.padded(item) for item in value])
         return value
 
-    def padded_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def padded_params(self, params: Mapping[str, object]) -> dict[str, Any]:
         """Parameters with the padded sizes in the place of the symbolic ones."""
         return {name: self.padded(value) for name, value in params.items()}
 
-    def logical(self, size: Any) -> Any:
+    def logical(self, size: object) -> Any:
         """A size that counts: an integer where all are known, else maybe a scalar of dtype int32."""
         return evaluate(size, self.logical_sizes, self._arithmetic) if is_symbolic(size) else size
 
-    def valid(self, shape: Sequence[Any], along: Collection[int] | None = None) -> Value | None:
+    def valid(self, shape: Sequence[object], along: Collection[int] | None = None) -> Value | None:
         """Which elements of a padded array count: booleans of its padded shape; None where all do.
 
         Args:

@@ -122,7 +122,7 @@ class MaskTrace(RuleTrace, kind="mask", own=MaskTracer):
                 )
 
 
-def _has_sizes(value: Any) -> bool:
+def _has_sizes(value: object) -> bool:
     """Whether there is a symbolic size among parameters, or in a type of a program among them."""
     if isinstance(value, dict):
         return any([_has_sizes(item) for item in value.values()])
@@ -183,7 +183,7 @@ def mask_jaxpr(
 def mask_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
     """A mask rule made of a primitive's decomposition."""
 
-    def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
+    def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: object) -> Any:
         def run(*values: Any) -> Any:
             out = decomposed(primitive, values, params)
             return tuple(out) if primitive.multiple_results else (out,)
@@ -198,7 +198,7 @@ def mask_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
 def mask_call(primitive: Primitive) -> Callable[..., Any]:
     """The rule of a call of the program `jaxpr`: its steps, here."""
 
-    def rule(args: Any, shapes: Any, *, sizes: Sizes, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    def rule(args: Any, shapes: Any, *, sizes: Sizes, jaxpr: ClosedJaxpr, **params: object) -> Any:
         outs, _ = masked_flat(lambda *values: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *values), args, shapes, sizes)
         return tuple(outs)
 

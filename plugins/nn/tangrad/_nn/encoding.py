@@ -20,7 +20,7 @@ from tangrad.typing import ArrayLike, DTypeLike, Value
 _lax: Any = tangrad.lax  # for what is of distributions of their own
 
 
-def one_hot(x: ArrayLike, num_classes: Any, *, dtype: DTypeLike | None = None, axis: Any = -1) -> Array:
+def one_hot(x: ArrayLike, num_classes: object, *, dtype: DTypeLike | None = None, axis: object = -1) -> Array:
     """Vectors that are 1 at the positions that `x` names, and 0 elsewhere; all 0 where there is no such position.
 
     Args:
@@ -67,7 +67,7 @@ def one_hot(x: ArrayLike, num_classes: Any, *, dtype: DTypeLike | None = None, a
     return _hits(made, count=count, kind=kind, position=position)
 
 
-def _along_named(made: Array, count: Any, kind: Any, axis: Any) -> Array:
+def _along_named(made: Array, count: object, kind: object, axis: object) -> Array:
     """The elements of the vectors that are at this place of a mapped axis."""
     size = _lax.axis_size(axis)
     if size != count:
@@ -76,7 +76,7 @@ def _along_named(made: Array, count: Any, kind: Any, axis: Any) -> Array:
 
 
 @as_one("count", "kind", "position")
-def _hits(made: Value, count: Any, kind: np.dtype, position: int) -> Array:
+def _hits(made: Value, count: object, kind: np.dtype, position: int) -> Array:
     """Where the integers are the places along a new dimension."""
     rank = made.aval.ndim + 1
     shape = (*made.aval.shape[:position], count, *made.aval.shape[position:])

@@ -55,7 +55,7 @@ def _inexact(name: str, x: Value) -> Value:
     return promote_inexact(name, x)[0]
 
 
-def _masked_softmax(x: Value, axis: Axis, where: Any) -> Array:
+def _masked_softmax(x: Value, axis: Axis, where: object) -> Array:
     where = tnp.asarray(where)
     greatest = tnp.max(stop_gradient(x), axis, where=where, initial=-np.inf, keepdims=True)
     powers = tnp.exp(tnp.where(where, x, -np.inf) - greatest)
@@ -200,7 +200,7 @@ def logmeanexp(x: ArrayLike, axis: Axis = None, where: ArrayLike | None = None, 
     return total - tnp.log(_count(x, axis, where, keepdims, total.aval.dtype))
 
 
-def _count(x: Any, axis: Axis, where: Any, keepdims: bool, dtype: np.dtype) -> Any:
+def _count(x: object, axis: Axis, where: Any, keepdims: bool, dtype: np.dtype) -> Any:
     made = array_operand("logmeanexp", x)
     if where is not None:
         mask = tnp.broadcast_to(where, made.shape)

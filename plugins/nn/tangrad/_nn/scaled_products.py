@@ -56,7 +56,7 @@ def scaled_matmul(
     return dot_general(left, right, _ROWS_WITH_ROWS, preferred_element_type=FLOAT32).astype(kind)
 
 
-def _scaled(side: str, x: Any, scales: Any) -> Any:
+def _scaled(side: str, x: Any, scales: Any) -> Array:
     shape, sizes = x.shape, scales.shape
     if len(shape) != 3 or len(sizes) != 3 or sizes[:2] != shape[:2] or not sizes[2] or shape[2] % sizes[2]:
         raise ValueError(

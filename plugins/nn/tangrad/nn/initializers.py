@@ -118,7 +118,7 @@ def constant(value: Any, dtype: Kind = None) -> Initializer:
 # --- of a fixed scale ----------------------------------------------------------------------------------------------
 
 
-def uniform(scale: Any = 1e-2, dtype: Kind = None) -> Initializer:
+def uniform(scale: object = 1e-2, dtype: Kind = None) -> Initializer:
     """An initializer of numbers uniform in [0, scale).
 
     Args:
@@ -141,7 +141,7 @@ def uniform(scale: Any = 1e-2, dtype: Kind = None) -> Initializer:
     return init
 
 
-def normal(stddev: Any = 1e-2, dtype: Kind = None) -> Initializer:
+def normal(stddev: object = 1e-2, dtype: Kind = None) -> Initializer:
     """An initializer of normal numbers.
 
     Args:
@@ -224,7 +224,7 @@ def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes)
 
 
 def variance_scaling(
-    scale: Any,
+    scale: object,
     mode: str,
     distribution: str,
     in_axis: Axes = -2,
@@ -287,12 +287,12 @@ def _in_disc(key: Any, shape: tuple[int, ...], dtype: np.dtype, distance: Callab
     return distance(uniform) * tnp.exp(1j * (2 * np.pi * turn.astype(dtype)))
 
 
-def _complex_uniform(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def _complex_uniform(key: object, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Uniform in a disc, of variance 1."""
     return _in_disc(key, shape, dtype, lambda uniform: tnp.sqrt(2 * uniform).astype(dtype))
 
 
-def _complex_truncated_normal(key: Any, upper: float, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def _complex_truncated_normal(key: object, upper: float, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Complex normal numbers of variance 1 within a disc: the distribution of their distances, inverted."""
     inside = 1 - tnp.exp(tnp.array(-(upper**2), dtype))
     return _in_disc(key, shape, dtype, lambda uniform: tnp.sqrt(-tnp.log(1 - inside * uniform.astype(dtype))))
@@ -301,7 +301,7 @@ def _complex_truncated_normal(key: Any, upper: float, shape: tuple[int, ...], dt
 # --- orthogonal ----------------------------------------------------------------------------------------------------
 
 
-def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Kind = None) -> Initializer:
+def orthogonal(scale: object = 1.0, column_axis: int = -1, dtype: Kind = None) -> Initializer:
     """An initializer of matrices whose rows or columns are orthogonal, whichever there are fewer of.
 
     Args:
@@ -335,7 +335,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Kind = None) -> I
     return init
 
 
-def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Kind = None) -> Initializer:
+def delta_orthogonal(scale: object = 1.0, column_axis: int = -1, dtype: Kind = None) -> Initializer:
     """An initializer of kernels of convolutions that keep lengths: orthogonal at the centre, 0 elsewhere.
 
     Args:

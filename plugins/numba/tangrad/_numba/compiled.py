@@ -220,7 +220,7 @@ def array_function(program: Program, stretch: int) -> Callable[..., tuple[np.nda
     places = {code: position for position, (code, _) in enumerate(program.working)}
     length = program.length
 
-    def call(*operands: Any) -> tuple[np.ndarray, ...]:
+    def call(*operands: object) -> tuple[np.ndarray, ...]:
         memory = [np.empty(size, dtype) for dtype, size in working]
         stacked = [np.empty(result.shape, result.dtype) for result in program.results if isinstance(result, Stacked)]
         given = [np.ascontiguousarray(operand).reshape(-1) for operand in operands]
@@ -249,7 +249,7 @@ def array_function(program: Program, stretch: int) -> Callable[..., tuple[np.nda
 
 
 def loop_function(
-    identity: str, params: Any, in_avals: Sequence[Any], out_avals: Sequence[Any], stretch: int
+    identity: str, params: object, in_avals: Sequence[object], out_avals: Sequence[object], stretch: int
 ) -> Callable[..., tuple[np.ndarray, ...]]:
     """The function. Raises UnsupportedError, and what numba raises."""
     return array_function(loop_program(identity, params, in_avals, out_avals), stretch)

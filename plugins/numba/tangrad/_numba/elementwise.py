@@ -240,7 +240,7 @@ WITH_PARAMETERS: dict[str, Callable[..., str]] = {
 }
 
 
-def text_of(identity: str, codes: list[str], params: Any) -> Callable[..., str] | None:
+def text_of(identity: str, codes: list[str], params: object) -> Callable[..., str] | None:
     """The function from operands, as text, to the text of one element; None for what is not elementwise."""
     plain = PLAIN.get(identity)
     if plain is not None:

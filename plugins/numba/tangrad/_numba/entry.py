@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CHOICES = ("auto", "always")
 
 
-def _check(value: Any) -> Any:
+def _check(value: object) -> Any:
     """A value of the setting. Raises TypeError or ValueError for what is none."""
     if value is False or (isinstance(value, str) and value in CHOICES):
         return value
@@ -157,7 +157,7 @@ class Loops:
     """The compiler of loops: see `tangrad.extend.backend_numpy.LoopCompiler`."""
 
     def compile_loop(
-        self, primitive: Primitive, params: Any, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
+        self, primitive: Primitive, params: object, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
     ) -> Callable[..., tuple[np.ndarray, ...]] | None:
         """A loop as function of arrays; None where it does not pay, or where there is something that has no code."""
         chosen: Any = numba_loops.value

@@ -28,8 +28,8 @@ def _llvm(name: str) -> Any:
     """One of LLVM's functions of a floating-point number."""
 
     @intrinsic
-    def call(context: Any, x: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def call(context: object, x: Any) -> Any:
+        def generate(context: object, builder: Any, signature: object, arguments: Any) -> Any:
             kind = arguments[0].type
             width = "f32" if isinstance(kind, ir.FloatType) else "f64"
             function_type = ir.FunctionType(kind, [kind])
@@ -224,7 +224,7 @@ def _logistic(x: Any) -> Any:
 
 
 @_plain
-def _rsqrt(x: Any) -> Any:
+def _rsqrt(x: object) -> Any:
     return 1.0 / _sqrt(x)
 
 

@@ -26,7 +26,7 @@ class UnsupportedError(Exception):
     """There is no compiled form of a program: the ordinary code runs."""
 
 
-def code_of(dtype: Any) -> str:
+def code_of(dtype: object) -> str:
     """How the text names an element type. Raises UnsupportedError where there is no code for it."""
     code = CODES.get(dtype) if isinstance(dtype, np.dtype) else None
     if code is None:

@@ -27,7 +27,7 @@ from tangrad._numba.loops import (
 # --- Primitives that move elements: most are views --------------------------------------------------------------------
 
 
-def _broadcast(block: Block, out: Any, x: Value, *, shape: Shape, broadcast_dimensions: Shape) -> Value:
+def _broadcast(block: Block, out: object, x: Value, *, shape: Shape, broadcast_dimensions: Shape) -> Value:
     if isinstance(x, Number):
         return replace(x, shape=tuple(shape))
     return block.view(x).broadcast(tuple(shape), tuple(broadcast_dimensions))
@@ -49,7 +49,7 @@ def _reshaped(block: Block, x: Value, shape: Shape) -> Value:
     return found
 
 
-def _reshape(block: Block, out: Any, x: Value, *, new_sizes: Shape, dimensions: Any) -> Value:
+def _reshape(block: Block, out: Any, x: Value, *, new_sizes: Shape, dimensions: object) -> Value:
     if dimensions is not None:
         raise UnsupportedError("a reshape in another order")
     return _reshaped(block, x, out[0].shape)
@@ -65,7 +65,7 @@ def _transpose(block: Block, out: Any, x: Value, *, permutation: Shape) -> Value
     return block.view(x).transposed(tuple(permutation)) if permutation else x
 
 
-def _rev(block: Block, out: Any, x: Value, *, dimensions: Shape) -> Value:
+def _rev(block: Block, out: object, x: Value, *, dimensions: Shape) -> Value:
     return x if isinstance(x, Number) else block.view(x).reversed(tuple(dimensions))
 
 
@@ -100,7 +100,7 @@ def _window(block: Block, view: View, starts: Sequence[Value], sizes: Shape) -> 
     return replace(view.moved(base, sizes), part=max(view.part, loop.part))
 
 
-def _dynamic_slice(block: Block, out: Any, x: Value, *starts: Value, slice_sizes: Shape) -> Value:
+def _dynamic_slice(block: Block, out: object, x: Value, *starts: Value, slice_sizes: Shape) -> Value:
     if isinstance(x, Number):
         return replace(x, shape=tuple(slice_sizes))
     if not starts or any([_is_unsigned(start) for start in starts]):
@@ -163,7 +163,7 @@ def _pad(block: Block, out: Any, x: Value, value: Value, *, padding_config: Any)
     return replace(target, part=_written_after(block, x, inner))
 
 
-def _iota(block: Block, out: Any, *, dtype: Any, shape: Shape, dimension: int) -> Value:
+def _iota(block: Block, out: object, *, dtype: object, shape: Shape, dimension: int) -> Value:
     loop = block.loop(tuple(shape), ())
     code = code_of(dtype)
     if code == "b1":
@@ -171,18 +171,18 @@ def _iota(block: Block, out: Any, *, dtype: Any, shape: Shape, dimension: int) -
     return block.result(loop.let(f"{code}({loop.count(dimension) if shape[dimension] != 1 else 0})", code))
 
 
-def _zeros(block: Block, out: Any, **params: Any) -> Value:
+def _zeros(block: Block, out: Any, **params: object) -> Value:
     code = code_of(out[0].dtype)
     return Number(literal(out[0].dtype.type(0), code), code, out[0].shape)
 
 
-def _move_axis(block: Block, out: Any, x: Value, *, source: int, destination: int) -> Value:
+def _move_axis(block: Block, out: object, x: Value, *, source: int, destination: int) -> Value:
     axes = [axis for axis in range(len(x.shape)) if axis != source]
     axes.insert(destination, source)
     return _transpose(block, out, x, permutation=tuple(axes))
 
 
-def _broadcast_axis(block: Block, out: Any, x: Value, *, shape: Shape, positions: Shape) -> Value:
+def _broadcast_axis(block: Block, out: object, x: Value, *, shape: Shape, positions: Shape) -> Value:
     return _broadcast(block, out, x, shape=shape, broadcast_dimensions=positions)
 
 
@@ -250,7 +250,7 @@ def _steps(name: str, code: str, element: str, local: bool) -> tuple[str, str, s
 
 
 def _reduction(name: str) -> Any:
-    def rule(block: Block, out: Any, x: Value, *, axes: tuple[int, ...]) -> Value:
+    def rule(block: Block, out: object, x: Value, *, axes: tuple[int, ...]) -> Value:
         if not axes:
             return x
         if isinstance(x, Number):
@@ -260,7 +260,7 @@ def _reduction(name: str) -> Any:
     return rule
 
 
-def _sum_trailing(block: Block, out: Any, x: Value, *, count: int) -> Value:
+def _sum_trailing(block: Block, out: object, x: Value, *, count: int) -> Value:
     rank = len(x.shape)
     return _reduction("sum")(block, out, x, axes=tuple(range(rank - count, rank)))
 
@@ -269,7 +269,14 @@ def _sum_trailing(block: Block, out: Any, x: Value, *, count: int) -> Value:
 
 
 def _dot_general(
-    block: Block, out: Any, x: Value, y: Value, *, dimension_numbers: Any, precision: Any, preferred_element_type: Any
+    block: Block,
+    out: Any,
+    x: Value,
+    y: Value,
+    *,
+    dimension_numbers: Any,
+    precision: object,
+    preferred_element_type: object,
 ) -> Value:
     (x_sum, y_sum), (x_batch, y_batch) = dimension_numbers
     code = code_of(out[0].dtype)
@@ -307,7 +314,7 @@ def _product(code: str, old: str, x: str, y: str) -> str:
 
 
 def _running(name: str) -> Any:
-    def rule(block: Block, out: Any, x: Value, *, axis: int, reverse: bool) -> Value:
+    def rule(block: Block, out: object, x: Value, *, axis: int, reverse: bool) -> Value:
         view = block.view(x)
         target = block.memory.take(view.shape, view.code)
         start, step, _ = _steps(name, view.code, "t", False)

@@ -40,13 +40,13 @@ def ds(start: Any, size: Any = None, stride: int | None = None) -> Slice | slice
 
 @api_boundary
 def load(
-    ref: Any,
-    idx: Any = None,
+    ref: object,
+    idx: object = None,
     *,
     mask: ArrayLike | None = None,
     other: ArrayLike | None = None,
-    cache_modifier: Any = None,
-    eviction_policy: Any = None,
+    cache_modifier: object = None,
+    eviction_policy: object = None,
     volatile: bool = False,
 ) -> Array:
     """`ref[idx]`, and `other` where a mask is false; a slice `ds(start, size)` may overhang there.
@@ -76,13 +76,13 @@ def load(
 
 @api_boundary
 def store(
-    ref: Any,
-    idx: Any,
+    ref: object,
+    idx: object,
     val: ArrayLike,
     *,
     mask: ArrayLike | None = None,
-    cache_modifier: Any = None,
-    eviction_policy: Any = None,
+    cache_modifier: object = None,
+    eviction_policy: object = None,
 ) -> None:
     """`ref[idx] = val` where a mask is true; a slice `ds(start, size)` may overhang where it is false.
 
@@ -104,7 +104,9 @@ def store(
 
 
 @api_boundary
-def swap(ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = None, eviction_policy: Any = None) -> Array:
+def swap(
+    ref: object, idx: object, val: ArrayLike, *, mask: ArrayLike | None = None, eviction_policy: object = None
+) -> Array:
     """As `store`, and return what was there before.
 
     Raises as `store` does.
@@ -138,7 +140,7 @@ def _around(reference: Any, chain: Any) -> tuple[Any, Any]:
     return beyond(whole, chain[-1], fill), chain[-1:]
 
 
-def exchange(ref: Any, idx: Any, mask: Any, change: Callable[[Any], Any]) -> Any:
+def exchange(ref: object, idx: object, mask: Any, change: Callable[[Any], Any]) -> Any:
     """Replace a part by what `change` makes of it, where the mask is true; return it as it was."""
     reference, chain = located(ref, idx)
     place = _part(reference, chain)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tangrad.numpy as tnp
 from tangrad._pallas.accesses import exchange
 from tangrad.core import Array, api_boundary
@@ -11,7 +9,7 @@ from tangrad.typing import ArrayLike
 
 
 @api_boundary
-def store(ref: Any, val: ArrayLike, *, mask: ArrayLike | None = None, eviction_policy: Any = None) -> None:
+def store(ref: object, val: ArrayLike, *, mask: ArrayLike | None = None, eviction_policy: object = None) -> None:
     """`ref[...] = val` where a mask is true; a part `ref.at[ds(start, size)]` may overhang where it is false.
 
     Args:
@@ -33,7 +31,7 @@ def store(ref: Any, val: ArrayLike, *, mask: ArrayLike | None = None, eviction_p
 
 
 @api_boundary
-def atomic_add(ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = None) -> Array:
+def atomic_add(ref: object, idx: object, val: ArrayLike, *, mask: ArrayLike | None = None) -> Array:
     """Add to a part of a reference where a mask is true; return it as it was.
 
     Args: as of `experimental.pallas.store`. Raises as it does.
@@ -48,7 +46,7 @@ def atomic_add(ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = N
 
 
 @api_boundary
-def atomic_max(ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = None) -> Array:
+def atomic_max(ref: object, idx: object, val: ArrayLike, *, mask: ArrayLike | None = None) -> Array:
     """Replace a part of a reference by the greater of it and a value where a mask is true; return it as it was.
 
     Args: as of `experimental.pallas.store`. Raises as it does.
@@ -63,7 +61,7 @@ def atomic_max(ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = N
 
 
 @api_boundary
-def atomic_min(ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = None) -> Array:
+def atomic_min(ref: object, idx: object, val: ArrayLike, *, mask: ArrayLike | None = None) -> Array:
     """Replace a part of a reference by the less of it and a value where a mask is true; return it as it was.
 
     Args: as of `experimental.pallas.store`. Raises as it does.
@@ -78,7 +76,7 @@ def atomic_min(ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = N
 
 
 @api_boundary
-def atomic_and(ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = None) -> Array:
+def atomic_and(ref: object, idx: object, val: ArrayLike, *, mask: ArrayLike | None = None) -> Array:
     """Replace a part of a reference by its bits that a value has, too where a mask is true; return it as it was.
 
     Args: as of `experimental.pallas.store`. Raises as it does.
@@ -93,7 +91,7 @@ def atomic_and(ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = N
 
 
 @api_boundary
-def atomic_or(ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = None) -> Array:
+def atomic_or(ref: object, idx: object, val: ArrayLike, *, mask: ArrayLike | None = None) -> Array:
     """Add the bits of a value to a part of a reference where a mask is true; return it as it was.
 
     Args: as of `experimental.pallas.store`. Raises as it does.
@@ -108,7 +106,7 @@ def atomic_or(ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = No
 
 
 @api_boundary
-def atomic_xor(ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = None) -> Array:
+def atomic_xor(ref: object, idx: object, val: ArrayLike, *, mask: ArrayLike | None = None) -> Array:
     """Change those bits of a part of a reference that a value has where a mask is true; return it as it was.
 
     Args: as of `experimental.pallas.store`. Raises as it does.
@@ -123,7 +121,7 @@ def atomic_xor(ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = N
 
 
 @api_boundary
-def atomic_xchg(ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = None) -> Array:
+def atomic_xchg(ref: object, idx: object, val: ArrayLike, *, mask: ArrayLike | None = None) -> Array:
     """Replace a part of a reference where a mask is true; return it as it was.
 
     Args: as of `experimental.pallas.store`. Raises as it does.
@@ -138,7 +136,7 @@ def atomic_xchg(ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = 
 
 
 @api_boundary
-def atomic_cas(ref: Any, cmp: ArrayLike, val: ArrayLike) -> Array:
+def atomic_cas(ref: object, cmp: ArrayLike, val: ArrayLike) -> Array:
     """Replace what is behind a reference where it equals `cmp`, and return what was there before.
 
     Raises TypeError for what is no reference.

@@ -90,7 +90,7 @@ def _with_row(closed: ClosedJaxpr, captured: int) -> ClosedJaxpr:
 def _with_row_starts(closed: ClosedJaxpr, ids: int, ranks: list[int], mapped: tuple[bool, ...]) -> ClosedJaxpr:
     """The index maps with one more program id, where blocks of arrays with rows start."""
 
-    def starts(row: Any, *values: Any) -> list[Any]:
+    def starts(row: object, *values: object) -> list[Any]:
         found = iter(eval_jaxpr(closed.jaxpr, closed.consts, *values))
         made: list[Any] = []
         for rank, is_mapped in zip(ranks, mapped, strict=True):

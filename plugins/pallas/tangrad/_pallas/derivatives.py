@@ -122,7 +122,7 @@ def _split(values: Sequence[Any], count: int) -> tuple[Sequence[Any], Sequence[A
     return values[:count], values[count:]
 
 
-def _interleaved(values: Sequence[Sequence[Any]], tangents: Sequence[Sequence[Any]]) -> list[Any]:
+def _interleaved(values: Sequence[Sequence[object]], tangents: Sequence[Sequence[object]]) -> list[Any]:
     return [item for pair in zip(values, tangents, strict=True) for part in pair for item in part]
 
 
@@ -153,7 +153,7 @@ def _aliases(pairs: Any, prefetched: int, has: _Tangents) -> tuple[tuple[int, in
 
 
 @linearize.rule(pallas_call_p)
-def _linearize(primals: Any, active: Any, *, name: str, **params: Any) -> NoReturn:
+def _linearize(primals: object, active: object, *, name: str, **params: object) -> NoReturn:
     raise NotImplementedError(
         f"pallas_call: kernel {name} has no derivative in reverse mode (grad, vjp, linearize): give the function that "
         "calls it one by tangrad.custom_vjp, with a kernel of its own for the gradient; jvp and jacfwd need none"

@@ -26,19 +26,19 @@ class _Operand(NamedTuple):
 @api_boundary
 def pallas_call(
     kernel: Callable[..., None],
-    out_shape: Any,
+    out_shape: object,
     *,
     grid_spec: GridSpec | None = None,
-    grid: Any = (),
-    in_specs: Any = no_block_spec,
-    out_specs: Any = no_block_spec,
-    scratch_shapes: Any = (),
+    grid: object = (),
+    in_specs: object = no_block_spec,
+    out_specs: object = no_block_spec,
+    scratch_shapes: object = (),
     input_output_aliases: Mapping[int, int] = {},
     debug: bool = False,
-    interpret: Any = False,
+    interpret: object = False,
     name: str | None = None,
-    compiler_params: Any = None,
-    cost_estimate: Any = None,
+    compiler_params: object = None,
+    cost_estimate: object = None,
     metadata: Mapping[str, str] | None = None,
 ) -> Callable[..., Any]:
     """A kernel over a grid, as a function of arrays.
@@ -89,7 +89,7 @@ def pallas_call(
     out_avals, out_tree, out_names = _result_types(out_shape)
     scratch, scratch_tree = _scratch(spec.scratch_shapes)
 
-    def call(*args: Any) -> Any:
+    def call(*args: object) -> Any:
         split = spec.num_scalar_prefetch
         if len(args) < split:
             raise TypeError(f"pallas_call: {split} scalars are to be prefetched, and {label} got {len(args)} operands")
@@ -103,7 +103,7 @@ def pallas_call(
         results = _operands("out_specs", spec.out_specs, out_shape, out_avals, out_names, label)
         aliases = _aliases(input_output_aliases, [*scalars, *types], out_avals)
 
-        def apply(references: Sequence[Any]) -> Any:
+        def apply(references: Sequence[object]) -> Any:
             given = [*in_tree.unflatten(references[: len(leaves)])]
             end = len(leaves) + len(results)
             made = out_tree.unflatten(references[len(leaves) : end])
@@ -140,7 +140,7 @@ def pallas_call(
 # --- the arguments --------------------------------------------------------------------------------------------------
 
 
-def _grid_spec(spec: Any, grid: Any, in_specs: Any, out_specs: Any, scratch_shapes: Any) -> GridSpec:
+def _grid_spec(spec: object, grid: object, in_specs: object, out_specs: object, scratch_shapes: object) -> GridSpec:
     if spec is None:
         return GridSpec(grid, in_specs, out_specs, scratch_shapes)
     given = {
@@ -183,7 +183,7 @@ def _plain(aval: Any) -> ShapedArray:
     return ShapedArray(aval.shape, aval.dtype)
 
 
-def _result_types(out_shape: Any) -> tuple[list[ShapedArray], Any, list[str]]:
+def _result_types(out_shape: object) -> tuple[list[ShapedArray], Any, list[str]]:
     leaves, structure = tree.flatten(out_shape)
     names = [f"result{keystr(path)}" for path, _ in tree.leaves_with_path(out_shape)]
     for leaf, what in zip(leaves, names, strict=True):
@@ -209,7 +209,7 @@ def _scratch(shapes: Any) -> tuple[list[ShapedArray], Any]:
 
 
 def _operands(
-    argument: str, specs: Any, values: Any, avals: Sequence[ShapedArray], names: Sequence[str], kernel: str
+    argument: str, specs: object, values: object, avals: Sequence[ShapedArray], names: Sequence[str], kernel: str
 ) -> list[_Operand]:
     """Each array with its block. Raises ValueError where specs and arrays are not trees of one structure."""
     if argument == "in_specs" and specs is not no_block_spec and not isinstance(specs, (tuple, list)):

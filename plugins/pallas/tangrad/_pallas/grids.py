@@ -179,7 +179,7 @@ def as_block(what: str, block_shape: Any, shape: tuple[int, ...]) -> Block:
     )
 
 
-def _dimension(what: str, dim: Any) -> tuple[str, int, tuple[int, int]]:
+def _dimension(what: str, dim: object) -> tuple[str, int, tuple[int, int]]:
     if dim is None or isinstance(dim, Squeezed):
         return "s", 1, (0, 0)
     if isinstance(dim, Element):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # --- Memory that nothing was written to: NaN, the least integer, False ------------------------------------------------
 
 
-def unwritten_number(dtype: Any) -> int | float | bool:
+def unwritten_number(dtype: object) -> int | float | bool:
     """What is read where nothing was written. Raises TypeError for dtypes that kernels do not have."""
     if dtypes.issubdtype(dtype, np.inexact):
         return float("nan")
@@ -74,7 +74,7 @@ def interpreted(
     places = written_places(jaxpr)
     known = _known_starts(index_map, len(grid))
 
-    def step(ids: Sequence[Any], carried: Sequence[Any]) -> list[Any]:
+    def step(ids: Sequence[Any], carried: Sequence[object]) -> list[Any]:
         values = list(behind)
         for place, value in zip(places, carried, strict=True):
             values[place] = value
@@ -138,11 +138,11 @@ def _run(grid: Sequence[int | None], sizes: Sequence[Any], step: Any, carried: l
     return fori_loop(_integer(0), _integer(total), at, tuple(carried))
 
 
-def _is_one(value: Any) -> bool:
+def _is_one(value: object) -> bool:
     return type(value) is int and value == 1
 
 
-def _integer(value: Any) -> Any:
+def _integer(value: object) -> Any:
     """An int32 scalar as a number of the program."""
     return literal(value, "int32") if type(value) is int else value
 
@@ -160,7 +160,7 @@ def _known_starts(index_map: ClosedJaxpr, ids: int) -> list[Any]:
     return [int(out.val) if type(out) is Literal else "id" if out in places else None for out in outs]
 
 
-def _views(blocks: Sequence[Block], starts: Sequence[tuple[Any, Any]], first: int) -> dict[int, View]:
+def _views(blocks: Sequence[Block], starts: Sequence[tuple[object, object]], first: int) -> dict[int, View]:
     views, begin = {}, 0
     for place, block in enumerate(blocks, first):
         views[place] = View(block, starts[begin : begin + len(block.sizes)])
@@ -207,7 +207,7 @@ class View:
         return dynamic_update_slice(value, part, self.starts, allow_negative_indices=self.may_be_negative)
 
 
-def _start(start: Any, known: Any, size: int) -> Any:
+def _start(start: Any, known: object, size: int) -> Any:
     if type(known) is int:
         return _integer(known * size)
     start = _as_int32(start)

@@ -95,7 +95,7 @@ def dot(
     trans_a: bool = False,
     trans_b: bool = False,
     allow_tf32: bool | None = None,
-    precision: Any = None,
+    precision: object = None,
 ) -> Array:
     """The product of two matrices, in float32 for floating-point ones of 32 bits or fewer.
 
@@ -232,7 +232,12 @@ def when(condition: ArrayLike, /) -> Callable[[Callable[[], None]], None]:
 
 @api_boundary
 def loop(
-    lower: ArrayLike, upper: ArrayLike, *, init_carry: Any = None, step: ArrayLike = 1, unroll: int | bool | None = None
+    lower: ArrayLike,
+    upper: ArrayLike,
+    *,
+    init_carry: object = None,
+    step: ArrayLike = 1,
+    unroll: int | bool | None = None,
 ) -> Callable[[Callable[..., Any]], Any]:
     """A decorator: run a function for each number from `lower` to `upper`, now, and return what it carried.
 
@@ -252,7 +257,7 @@ def loop(
     """
 
     def run(function: Callable[..., Any]) -> Any:
-        def body(number: Any, carry: Any) -> Any:
+        def body(number: Any, carry: object) -> Any:
             index = lower + number * step
             if init_carry is None:
                 function(index)
@@ -265,7 +270,7 @@ def loop(
 
 
 @api_boundary
-def run_scoped(f: Callable[..., R], *types: Any, **kw_types: Any) -> R:
+def run_scoped(f: Callable[..., R], *types: object, **kw_types: object) -> R:
     """Call a function with references to memory of its own, and return what it returns.
 
     Args:
@@ -283,7 +288,7 @@ def run_scoped(f: Callable[..., R], *types: Any, **kw_types: Any) -> R:
     Array([2., 2.], dtype=float32)
     """
 
-    def made(wanted: Any) -> Any:
+    def made(wanted: object) -> Any:
         if not isinstance(wanted, MemoryRef):
             raise TypeError(
                 f"run_scoped: expected requests for memory, such as tpu.VMEM(shape, dtype), got {wanted!r} of type "

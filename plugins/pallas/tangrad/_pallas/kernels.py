@@ -14,7 +14,7 @@ from tangrad.extend.references import value_program
 INDEX = ShapedArray((), "int32")
 
 
-def name_of(function: Any) -> str:
+def name_of(function: object) -> str:
     """The name of a kernel or an index map."""
     function = getattr(function, "func", function)  # of a partial application
     return getattr(function, "__name__", None) or type(function).__name__
@@ -53,7 +53,7 @@ def kernel_program(
 
 
 def index_program(
-    maps: Sequence[tuple[str, Any, Block]], grid: tuple[int | None, ...], scalars: Sequence[ShapedArray]
+    maps: Sequence[tuple[str, object, Block]], grid: tuple[int | None, ...], scalars: Sequence[ShapedArray]
 ) -> ClosedJaxpr:
     """The program of all index maps: program ids and prefetched scalars -> where blocks start, one after the other.
 

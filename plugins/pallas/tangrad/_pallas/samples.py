@@ -55,7 +55,7 @@ def _product() -> Any:
 
 
 def _sums() -> Any:
-    def kernel(start_ref: Any, x_ref: Any, o_ref: Any) -> None:
+    def kernel(start_ref: object, x_ref: Any, o_ref: Any) -> None:
         o_ref[...] = o_ref[...] + x_ref[...] * program_id(0).astype("float64")
 
     rows = BlockSpec((None, 3), lambda i: (i, 0))
@@ -65,7 +65,7 @@ def _sums() -> Any:
 
 
 def _ordered() -> Any:
-    def kernel(order_ref: Any, x_ref: Any, o_ref: Any) -> None:
+    def kernel(order_ref: object, x_ref: Any, o_ref: Any) -> None:
         o_ref[...] = x_ref[...] * 2
 
     spec = PrefetchScalarGridSpec(

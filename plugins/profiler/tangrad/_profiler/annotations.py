@@ -35,7 +35,7 @@ class TraceAnnotation:
         self._foreign: list[Any] = []
         self._started = 0
 
-    def set_metadata(self, **kwargs: Any) -> None:
+    def set_metadata(self, **kwargs: object) -> None:
         """Show more with the event; within the block too."""
         self._details = {**self._details, **kwargs}
         for one in self._foreign:
@@ -53,7 +53,7 @@ class TraceAnnotation:
         self._started = time.perf_counter_ns()
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         recording = own_recording()
         if recording is not None:
             recording.add(self._name, self._started, time.perf_counter_ns(), self._details)
@@ -79,7 +79,7 @@ class StepTraceAnnotation(TraceAnnotation):
         super().__init__(name, **{**_STEP, **kwargs})
 
 
-def annotate_function(func: F, name: str | None = None, **decorator_kwargs: Any) -> F:
+def annotate_function(func: F, name: str | None = None, **decorator_kwargs: object) -> F:
     """The function, whose calls are events in traces.
 
     Args:
@@ -98,7 +98,7 @@ def annotate_function(func: F, name: str | None = None, **decorator_kwargs: Any)
         raise TypeError(f"annotate_function expects a function, got {func!r} of type {type(func).__name__}")
     label: str = name or getattr(func, "__qualname__", None) or getattr(func, "__name__", None) or repr(func)
 
-    def annotated(*args: Value, **kwargs: Any) -> Value:
+    def annotated(*args: Value, **kwargs: object) -> Value:
         with TraceAnnotation(label, **decorator_kwargs):
             return func(*args, **kwargs)
 

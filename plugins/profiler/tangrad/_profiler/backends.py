@@ -16,10 +16,10 @@ from tangrad.errors import BackendError
 class Profiler(Protocol):
     """What a backend's attribute `profiler` is, where it has one."""
 
-    def session(self, options: Any) -> Any:
+    def session(self, options: object) -> Any:
         """Start a recording, as `ProfileOptions` say; its `stop_and_export(folder)` ends and writes it."""
 
-    def annotation(self, name: str, details: dict[str, Any]) -> Any:
+    def annotation(self, name: str, details: dict[str, object]) -> Any:
         """A context manager whose block is an event in recordings; it has `set_metadata(**details)`."""
 
     def is_recording(self) -> bool:

@@ -18,7 +18,7 @@ batch = RuleSet("batch", api=1)
 Dims = tuple[Any, ...]
 
 
-def _rows(function: Callable[..., Any], ref: Any, dims: Dims, size: int, *operands: Any) -> Any:
+def _rows(function: Callable[..., Any], ref: object, dims: Dims, size: int, *operands: object) -> Any:
     """`function(value, *operands)` for each row, where the reference, the operands or both are mapped."""
     whole = get_p.bind(ref, indexers=())
     return vmap(function, in_axes=dims, axis_size=size)(whole, *operands)
@@ -52,8 +52,8 @@ def _placed(rows: Array, dim: int) -> Any:
 
 
 @batch.rule(swap_p)
-def _swap(args: Any, dims: Dims, *, axis_info: AxisInfo, indexers: Any) -> Any:
-    def change(value: Any, *operands: Any) -> Any:
+def _swap(args: object, dims: Dims, *, axis_info: AxisInfo, indexers: Any) -> Any:
+    def change(value: object, *operands: object) -> Any:
         *indices, part = operands
         chain = from_template(indexers, indices)
         return written(value, chain, part), read(value, chain)
@@ -62,8 +62,8 @@ def _swap(args: Any, dims: Dims, *, axis_info: AxisInfo, indexers: Any) -> Any:
 
 
 @batch.rule(addupdate_p)
-def _add(args: Any, dims: Dims, *, axis_info: AxisInfo, indexers: Any) -> Any:
-    def change(value: Any, *operands: Any) -> Any:
+def _add(args: object, dims: Dims, *, axis_info: AxisInfo, indexers: Any) -> Any:
+    def change(value: Any, *operands: object) -> Any:
         *indices, part = operands
         return added(value, from_template(indexers, indices), part), ()
 

@@ -109,7 +109,7 @@ class Reference(Tracer):
         return self.state
 
     @value.setter
-    def value(self, value: Any) -> None:
+    def value(self, value: object) -> None:
         self.state, self.alone = value, False
 
     def part(self, chain: Chain) -> Any:
@@ -139,10 +139,10 @@ class Reference(Tracer):
                 raise AttributeError("a reference is in no backend")
             return self._member(name)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         return get(self, index)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         set_(self, index, value)
 
     @property
@@ -155,7 +155,7 @@ class Reference(Tracer):
     def __bool__(self) -> NoReturn:
         raise TypeError("a reference has no truth value; ref[...] is the array behind it")
 
-    def to_numpy(self, *args: Any, **kwargs: Any) -> Any:
+    def to_numpy(self, *args: object, **kwargs: object) -> Any:
         raise TypeError("a reference is not an array; ref[...] is the array behind it")
 
     __array__ = __int__ = __float__ = __complex__ = __index__ = item = tolist = to_numpy
@@ -173,7 +173,7 @@ class Reference(Tracer):
 
 
 class _IsReference(type):
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return is_reference(instance)
 
 
@@ -192,8 +192,8 @@ class Ref(metaclass=_IsReference):
         ndim: int
         size: int
 
-        def __getitem__(self, index: Any) -> Array: ...
-        def __setitem__(self, index: Any, value: ArrayLike) -> None: ...
+        def __getitem__(self, index: object) -> Array: ...
+        def __setitem__(self, index: object, value: ArrayLike) -> None: ...
         @property
         def at(self) -> Parts: ...
 
@@ -227,10 +227,10 @@ class Part:
     def dtype(self) -> Any:
         return self.reference.dtype
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         return get(self, index)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         set_(self, index, value)
 
     def __repr__(self) -> str:
@@ -264,7 +264,7 @@ class Parts:
     def __init__(self, of: Any) -> None:
         self._of = of
 
-    def __getitem__(self, index: Any) -> Part:
+    def __getitem__(self, index: object) -> Part:
         reference, chain = located(self._of, index)
         return Part(reference, chain)
 
@@ -272,7 +272,7 @@ class Parts:
 # --- reading and writing --------------------------------------------------------------------------------------------
 
 
-def located(of: Any, index: Any) -> tuple[Any, Chain]:
+def located(of: object, index: object) -> tuple[Any, Chain]:
     """The reference, and the chain of indices of what is meant. Raises TypeError for what is no reference."""
     if type(of) is Part:
         return of.reference, chained(of._chain, index)
@@ -291,7 +291,7 @@ def get(ref: Any, idx: Any = None) -> Array:
     return get_p.bind(reference, *arrays, indexers=template)
 
 
-def set_(ref: Any, idx: Any, value: Any) -> None:
+def set_(ref: object, idx: object, value: object) -> None:
     reference, chain = located(ref, idx)
     value = _operand(reference, value)
     if type(reference) is Reference and reference.is_here:
@@ -301,13 +301,13 @@ def set_(ref: Any, idx: Any, value: Any) -> None:
         swap_p.bind(reference, *arrays, value, indexers=template)
 
 
-def swap(ref: Any, idx: Any, value: Any) -> Array:
+def swap(ref: object, idx: object, value: object) -> Array:
     reference, chain = located(ref, idx)
     template, arrays = as_template(chain)
     return swap_p.bind(reference, *arrays, _operand(reference, value), indexers=template)
 
 
-def addupdate(ref: Any, idx: Any, x: Any) -> None:
+def addupdate(ref: object, idx: object, x: object) -> None:
     reference, chain = located(ref, idx)
     template, arrays = as_template(chain)
     addupdate_p.bind(reference, *arrays, _operand(reference, x), indexers=template)
@@ -363,7 +363,7 @@ def discharged(closed: ClosedJaxpr, args: Sequence[Any], own: tuple[bool, ...]) 
 
 
 def value_program(
-    function: Callable[..., Sequence[Any]], avals: Sequence[Any], own: Sequence[bool], name: str
+    function: Callable[..., Sequence[Any]], avals: Sequence[object], own: Sequence[bool], name: str
 ) -> tuple[Jaxpr, list[Any]]:
     """The program of a function that takes references where `own` is true; there the program takes their values.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @api_boundary
-def new_ref(init_val: ArrayLike, *, memory_space: Any = None, kind: str | None = None) -> Ref:
+def new_ref(init_val: ArrayLike, *, memory_space: object = None, kind: str | None = None) -> Ref:
     """A reference to an array: a cell that is read by `ref[...]` and written by `ref[...] = value`.
 
     Functions that are jitted, mapped, differentiated, or bodies of loops, may make references, and may use those from
@@ -54,7 +54,7 @@ def new_ref(init_val: ArrayLike, *, memory_space: Any = None, kind: str | None =
 
 
 @api_boundary
-def empty_ref(ty: Any, memory_space: Any = None) -> Ref:
+def empty_ref(ty: object, memory_space: object = None) -> Ref:
     """A reference to an array of zeros, of the shape and dtype of `ty`.
 
     >>> import tangrad
@@ -129,7 +129,7 @@ def get(ref: Ref | Part, idx: Any = None) -> Array:
 
 
 @api_boundary
-def set_(ref: Ref | Part, idx: Any, value: ArrayLike) -> None:
+def set_(ref: Ref | Part, idx: object, value: ArrayLike) -> None:
     """`ref[idx] = value`: replace a part of the array behind a reference; None for `idx` means all of it.
 
     Args:
@@ -148,7 +148,7 @@ def set_(ref: Ref | Part, idx: Any, value: ArrayLike) -> None:
 
 
 @api_boundary
-def swap(ref: Ref | Part, idx: Any, value: ArrayLike) -> Array:
+def swap(ref: Ref | Part, idx: object, value: ArrayLike) -> Array:
     """As `set`, and return what was there before.
 
     Raises as `set` does.
@@ -162,7 +162,7 @@ def swap(ref: Ref | Part, idx: Any, value: ArrayLike) -> Array:
 
 
 @api_boundary
-def addupdate(ref: Ref | Part, idx: Any, x: ArrayLike) -> None:
+def addupdate(ref: Ref | Part, idx: object, x: ArrayLike) -> None:
     """Add to a part of the array behind a reference: to an element once for each time that `idx` names it.
 
     Raises as `set` does.

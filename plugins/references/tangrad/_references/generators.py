@@ -100,7 +100,7 @@ class StatefulPRNG:
         return [StatefulPRNG(key, new_ref(0)) for key in self.key(n_children)]
 
 
-def stateful_rng(seed: ArrayLike | None = None, *, impl: Any = None) -> StatefulPRNG:
+def stateful_rng(seed: ArrayLike | None = None, *, impl: object = None) -> StatefulPRNG:
     """A generator of random numbers that changes as it draws, after the manner of `numpy.random.default_rng`.
 
     Args:

@@ -69,7 +69,7 @@ class Slice:
         return f"Slice({self.start!r}, {self.size}, stride={self.stride})"
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: object) -> bool:
     return hasattr(value, "aval")
 
 
@@ -87,7 +87,7 @@ class Window(NamedTuple):
         return dynamic_update_slice(value, part, self.starts)
 
 
-def window(value: Any, index: Any) -> Window | None:
+def window(value: Any, index: object) -> Window | None:
     """The window of an index that has slices, None for any other.
 
     Raises IndexError for too many indices, and for slices with known ends that leave the array.
@@ -106,7 +106,7 @@ def window(value: Any, index: Any) -> Window | None:
     return Window(tuple(starts), tuple(sizes), tuple(rest))
 
 
-def _by_dimension(entries: tuple[Any, ...], count: int) -> list[tuple[int, Any]]:
+def _by_dimension(entries: tuple[object, ...], count: int) -> list[tuple[int, Any]]:
     """Each entry with the dimension it is for; those that are for none, or for several, with that of the next one."""
     used = sum([entry is not None and entry is not Ellipsis for entry in entries])
     if used > count:
@@ -126,7 +126,7 @@ def _check_within(entry: Slice, dimension: int, size: Any) -> None:
         )
 
 
-def beyond(value: Any, index: Any, fill: Any) -> Any:
+def beyond(value: Any, index: object, fill: object) -> Any:
     """The array with as much of `fill` after each dimension that slices are for as they could overhang."""
     entries = index if isinstance(index, tuple) else (index,)
     high = [0 for _ in value.aval.shape]
@@ -145,12 +145,12 @@ def beyond(value: Any, index: Any, fill: Any) -> Any:
 Chain = tuple[Any, ...]
 
 
-def chained(chain: Chain, index: Any) -> Chain:
+def chained(chain: Chain, index: object) -> Chain:
     """A chain with one more index; one that means everything adds nothing."""
     return chain if _is_whole(index) else (*chain, index)
 
 
-def _is_whole(index: Any) -> bool:
+def _is_whole(index: object) -> bool:
     if index is None or index is Ellipsis:
         return True
     if isinstance(index, tuple):
@@ -158,7 +158,7 @@ def _is_whole(index: Any) -> bool:
     return _is_whole_slice(index)
 
 
-def _is_whole_slice(entry: Any) -> bool:
+def _is_whole_slice(entry: object) -> bool:
     return type(entry) is slice and entry == slice(None)
 
 
@@ -171,7 +171,7 @@ def as_template(chain: Chain) -> tuple[tuple[Any, ...], list[Any]]:
     return tuple([tuple([_entry(e, arrays) for e in _entries(index)]) for index in chain]), arrays
 
 
-def _entries(index: Any) -> tuple[Any, ...]:
+def _entries(index: object) -> tuple[Any, ...]:
     return index if isinstance(index, tuple) else (index,)
 
 
@@ -259,7 +259,7 @@ def added(value: Any, chain: Chain, part: Any) -> Array:
     return value.at[index].add(part)
 
 
-def fitted(part: Any, dtype: DType) -> Array:
+def fitted(part: object, dtype: DType) -> Array:
     """What is written, in the dtype of the reference. Raises TypeError where that would change its kind."""
     aval = get_aval(part)
     if aval.dtype != dtype and (not aval.weak_type or dtypes.result_type(aval, dtype) != dtype):

@@ -19,7 +19,7 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     return out, Zero.of(out)
 
 
-def _check_constant(ref: Any, tangent: Any) -> None:
+def _check_constant(ref: Any, tangent: object) -> None:
     """Raise TypeError for a reference that a derivative is taken by."""
     if type(tangent) is not Zero:
         raise TypeError(
@@ -42,7 +42,7 @@ def _check(primals: Any, tangents: Any) -> None:
 
 @jvp.rule(swap_p)
 @symbolic_zeros
-def _swap(primals: Any, tangents: Any, **params: Any) -> Any:
+def _swap(primals: Any, tangents: object, **params: Any) -> Any:
     _check(primals, tangents)
     before = swap_p.bind(*primals, **params)
     return before, Zero.of(before)
@@ -50,6 +50,6 @@ def _swap(primals: Any, tangents: Any, **params: Any) -> Any:
 
 @jvp.rule(addupdate_p)
 @symbolic_zeros
-def _add(primals: Any, tangents: Any, **params: Any) -> Any:
+def _add(primals: Any, tangents: object, **params: Any) -> Any:
     _check(primals, tangents)
     return addupdate_p.bind(*primals, **params), ()

@@ -36,13 +36,13 @@ def _checked(what: str, part: Any, value: Any) -> Any:
 
 
 @references.primitive(name="ref_get", weak_type="never", effects=lambda avals, params: READS)
-def get_p(ref: Any, *indices: Any, indexers: tuple[Any, ...]) -> ShapedArray:
+def get_p(ref: object, *indices: object, indexers: tuple[object, ...]) -> ShapedArray:
     """The part of the array behind a reference that `indexers` say, with `indices` in the places of arrays."""
     return _part_of("reading a reference", ref, indices, indexers)
 
 
 @references.primitive(name="ref_swap", weak_type="never", effects=lambda avals, params: WRITES)
-def swap_p(ref: Any, *operands: Any, indexers: tuple[Any, ...]) -> ShapedArray:
+def swap_p(ref: object, *operands: object, indexers: tuple[object, ...]) -> ShapedArray:
     """That part as it was, before the last operand takes its place."""
     *indices, value = operands
     return _checked("writing a reference", _part_of("writing a reference", ref, indices, indexers), value)
@@ -51,7 +51,7 @@ def swap_p(ref: Any, *operands: Any, indexers: tuple[Any, ...]) -> ShapedArray:
 @references.primitive(
     name="ref_addupdate", multiple_results=True, weak_type="never", effects=lambda avals, params: WRITES
 )
-def addupdate_p(ref: Any, *operands: Any, indexers: tuple[Any, ...]) -> tuple[ShapedArray, ...]:
+def addupdate_p(ref: object, *operands: object, indexers: tuple[object, ...]) -> tuple[ShapedArray, ...]:
     """Nothing; the last operand is added to that part."""
     *indices, value = operands
     _checked("adding to a reference", _part_of("adding to a reference", ref, indices, indexers), value)

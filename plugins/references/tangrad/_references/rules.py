@@ -41,13 +41,13 @@ discharge = RuleSet("discharge", api=1)
 
 
 @discharge.rule(get_p)
-def _(args: Any, own: Any, *, indexers: Any) -> Any:
+def _(args: Any, own: object, *, indexers: Any) -> Any:
     ref, *indices = args
     return ref.part(from_template(indexers, indices))
 
 
 @discharge.rule(swap_p)
-def _swap(args: Any, own: Any, *, indexers: Any) -> Any:
+def _swap(args: Any, own: object, *, indexers: Any) -> Any:
     ref, *indices, value = args
     chain = from_template(indexers, indices)
     before = ref.part(chain)
@@ -56,7 +56,7 @@ def _swap(args: Any, own: Any, *, indexers: Any) -> Any:
 
 
 @discharge.rule(addupdate_p)
-def _add(args: Any, own: Any, *, indexers: Any) -> Any:
+def _add(args: Any, own: object, *, indexers: Any) -> Any:
     ref, *indices, value = args
     ref.value = added(ref.value, from_template(indexers, indices), value)
     return ()
@@ -171,7 +171,7 @@ _call(remat_p)
 
 def _custom_call(primitive: Primitive) -> None:
     @discharge.rule(primitive)
-    def _(args: Any, own: Any, *, jaxpr: Any, name: str, **others: Any) -> Any:
+    def _(args: Any, own: Any, *, jaxpr: Any, name: str, **others: object) -> Any:
         if not all([arg._trace.last for arg, is_own in zip(args, own, strict=True) if is_own]):
             raise NotImplementedError(
                 f"{name}: a function with derivatives of its own uses a reference from outside, within a program whose "
@@ -240,7 +240,7 @@ _choice(platform_dependent_p, 0)
 
 
 @discharge.rule(scan_p)
-def _scan(args: Any, own: Flags, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **others: Any) -> Any:
+def _scan(args: Any, own: Flags, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **others: object) -> Any:
     check_distinct("scan", args, own)
     _check_constants("scan", own, num_consts)
     program = discharged(jaxpr, args, own)

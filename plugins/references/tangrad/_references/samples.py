@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tangrad._references.functions import new_ref
@@ -28,7 +26,7 @@ def samples() -> list[Sample]:
     return found
 
 
-def _sample(primitive: Primitive, indexers: Any, *operands: Any) -> Sample:
+def _sample(primitive: Primitive, indexers: object, *operands: object) -> Sample:
     args = (draw(3, 4, dtype="float64"), *operands)
     without = {} if primitive is get_p else {"effects": UNSEEN}
     enter = lambda x, *others: (new_ref(x), *others)

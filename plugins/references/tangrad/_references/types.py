@@ -41,7 +41,7 @@ class AbstractRef(AbstractValue):
             found = _interned.setdefault(inner_aval, found)  # of several threads, one wins
         return found
 
-    def update(self, **changes: Any) -> AbstractRef:
+    def update(self, **changes: object) -> AbstractRef:
         """A copy with some fields of the array's type replaced."""
         return AbstractRef(self.inner_aval.update(**changes))
 
@@ -75,13 +75,13 @@ class AbstractRef(AbstractValue):
 
     # What a value of this type does where users hold a tracer of it: the kernel and `tangrad.numpy` ask for these.
 
-    def get_item(self, reference: Any, index: Any) -> Any:
+    def get_item(self, reference: object, index: object) -> Any:
         return accesses.get(reference, index)
 
-    def set_item(self, reference: Any, index: Any, value: Any) -> None:
+    def set_item(self, reference: object, index: object, value: object) -> None:
         accesses.set(reference, index, value)
 
-    def part_at(self, reference: Any) -> Any:
+    def part_at(self, reference: object) -> Any:
         return accesses.at(reference)
 
 
@@ -120,7 +120,7 @@ READS = frozenset([ReferenceEffect("read")])
 WRITES = frozenset([ReferenceEffect("write")])
 
 
-def is_reference(value: Any) -> bool:
+def is_reference(value: object) -> bool:
     """Whether a value is a reference: a cell, or a tracer that stands for one."""
     return type(getattr(value, "aval", None)) is AbstractRef
 
@@ -131,7 +131,7 @@ def is_reference(value: Any) -> bool:
 def _refusal(primitive: Primitive) -> Callable[..., Any]:
     """What reads no references: it says so where it is applied, also where it is in a program."""
 
-    def refuse(args: Any, own: Any, **params: Any) -> Any:
+    def refuse(args: object, own: Any, **params: object) -> Any:
         places = ", ".join([str(place) for place, is_own in enumerate(own) if is_own])
         if primitive.carries_programs or primitive.evaluate is not None:
             raise NotImplementedError(

@@ -25,6 +25,7 @@ from tangrad.core import (
 from tangrad.core.transformations import is_operand
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import Params, Values
 
 
@@ -56,7 +57,7 @@ class PortableTrace(RuleTrace):
 
     __slots__ = ()
 
-    def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> Array:
         """Bind the primitive, or what stands for it, under the parent."""
         if PORTABLE.get_rule(primitive) is not None:
             return self._by_rule(primitive, args, params)
@@ -121,7 +122,7 @@ def _portable(closed: ClosedJaxpr) -> ClosedJaxpr:
     return trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name or "a program")
 
 
-def _portable_parameter(value: Any) -> Any:
+def _portable_parameter(value: object) -> Any:
     if isinstance(value, ClosedJaxpr):
         return _portable(value)
     if isinstance(value, Jaxpr) and not value.constvars:

@@ -70,7 +70,7 @@ class ReadSizes:
         return self._texts[text]
 
 
-def checked_constraints(constraints: Any) -> list[str]:
+def checked_constraints(constraints: object) -> list[str]:
     """Constraints from a file. Raises ArtifactError for what is no list of texts, and for more than can be compared."""
     if type(constraints) is not list or len(constraints) > MOST_CONSTRAINTS:
         raise ArtifactError(

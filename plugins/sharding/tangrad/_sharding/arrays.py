@@ -90,12 +90,12 @@ addressable_shards = property(_addressable_shards)
 global_shards = property(_global_shards)
 
 
-def _device_buffers(array: Any) -> list[Any]:
+def _device_buffers(array: object) -> list[Any]:
     """The parts of the array on the devices of this process, as arrays of one device each."""
     return [shard.data for shard in _addressable_shards(array)]
 
 
-def _device_buffer(array: Any) -> Any:
+def _device_buffer(array: object) -> Any:
     """The contents of an array of one device, as an array. Raises ValueError for one on several."""
     buffers = _device_buffers(array)
     if len(buffers) != 1:

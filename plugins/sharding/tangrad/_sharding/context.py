@@ -115,7 +115,7 @@ def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[AbstractMesh]:
         yield mesh
 
 
-def _first_devices(mesh: AbstractMesh) -> Any:
+def _first_devices(mesh: AbstractMesh) -> np.ndarray:
     devices = get_backend().devices()
     if mesh.size > len(devices):
         raise ValueError(f"use_abstract_mesh: {mesh} needs {mesh.size} devices, and there are {len(devices)}")

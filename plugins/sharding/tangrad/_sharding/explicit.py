@@ -23,7 +23,7 @@ R = TypeVar("R")
 def reshard(xs: ArrayLike, out_shardings: Any) -> Array: ...
 @overload
 def reshard(xs: T, out_shardings: Any) -> T: ...
-def reshard(xs: PyTree, out_shardings: Any) -> PyTree:
+def reshard(xs: PyTree, out_shardings: object) -> PyTree:
     """The arrays of a tree, moved to the given shardings; along explicit axes of meshes these are part of their types.
 
     Args:
@@ -56,7 +56,7 @@ def auto_axes(
     f: None = None, /, *, axes: Any = None, out_sharding: Any = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def auto_axes(
-    f: Callable[..., Any] | None = None, /, *, axes: Any = None, out_sharding: Any = None
+    f: Callable[..., Any] | None = None, /, *, axes: object = None, out_sharding: object = None
 ) -> Callable[..., Any]:
     """A function within which axes of the mesh are of type `Auto`: types do not record them, and the compiler decides.
 
@@ -81,7 +81,7 @@ def auto_axes(
     if f is None:
         return lambda g: auto_axes(g, axes=axes, out_sharding=out_sharding)
 
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def called(*args: object, **kwargs: object) -> Any:
         result = _stated(kwargs, "out_sharding", out_sharding, "auto_axes")
         mesh = _mesh_of(result, args)
         if mesh.empty:
@@ -102,7 +102,7 @@ def explicit_axes(
     f: None = None, /, *, axes: Any = None, in_sharding: Any = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def explicit_axes(
-    f: Callable[..., Any] | None = None, /, *, axes: Any = None, in_sharding: Any = None
+    f: Callable[..., Any] | None = None, /, *, axes: object = None, in_sharding: object = None
 ) -> Callable[..., Any]:
     """A function within which axes of the mesh in use are of type `Explicit`: types record shardings along them.
 
@@ -130,7 +130,7 @@ def explicit_axes(
     if f is None:
         return lambda g: explicit_axes(g, axes=axes, in_sharding=in_sharding)
 
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def called(*args: object, **kwargs: object) -> Any:
         stated = _stated(kwargs, "in_sharding", in_sharding, "explicit_axes")
         mesh = current_mesh()
         if mesh.empty:
@@ -145,14 +145,14 @@ def explicit_axes(
     return copy_identity(called, f)
 
 
-def _stated(kwargs: dict[str, Any], name: str, value: Any, function: str) -> Any:
+def _stated(kwargs: dict[str, object], name: str, value: object, function: str) -> Any:
     found = value if value is not None else kwargs.pop(name, None)
     if found is None:
         raise TypeError(f"{function} needs {name}, where it is made or at the call: {name}=P(...)")
     return found
 
 
-def _mesh_of(shardings: Any, args: Any) -> Mesh:
+def _mesh_of(shardings: object, args: object) -> Mesh:
     """The mesh in use; where there is none, that of the shardings, or of the arguments' types."""
     mesh = current_mesh()
     if not mesh.empty:
@@ -163,7 +163,7 @@ def _mesh_of(shardings: Any, args: Any) -> Mesh:
     return next((one for one in found if isinstance(one, Mesh)), mesh)
 
 
-def _named(axes: Any, mesh: Mesh | AbstractMesh, function: str) -> tuple[Any, ...]:
+def _named(axes: object, mesh: Mesh | AbstractMesh, function: str) -> tuple[Any, ...]:
     if axes is None:
         return mesh.axis_names
     names = tuple(axes) if isinstance(axes, (tuple, list, set, frozenset)) else (axes,)
@@ -173,7 +173,7 @@ def _named(axes: Any, mesh: Mesh | AbstractMesh, function: str) -> tuple[Any, ..
     return names
 
 
-def _forget(leaf: Any, names: tuple[Any, ...]) -> Any:
+def _forget(leaf: object, names: tuple[object, ...]) -> Any:
     if not is_array_value(leaf) or get_aval(leaf).infer_types is None:
         return leaf
     return auto_axes_p.bind(as_operand(leaf), axes=names)

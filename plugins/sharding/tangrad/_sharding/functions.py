@@ -18,7 +18,7 @@ T = TypeVar("T")
 def with_sharding_constraint(x: ArrayLike, shardings: Any) -> Array: ...
 @overload
 def with_sharding_constraint(x: T, shardings: Any) -> T: ...
-def with_sharding_constraint(x: PyTree, shardings: Any) -> PyTree:
+def with_sharding_constraint(x: PyTree, shardings: object) -> PyTree:
     """The arrays of a tree, constrained to shardings: a hint to the compiler that binds it.
 
     Outside of compiled functions the arrays are moved.
@@ -48,7 +48,7 @@ def with_sharding_constraint(x: PyTree, shardings: Any) -> PyTree:
     return placed_by("with_sharding_constraint", x, shardings, anew=False)
 
 
-def placed_by(name: str, x: Any, shardings: Any, anew: bool) -> PyTree:
+def placed_by(name: str, x: object, shardings: object, anew: bool) -> PyTree:
     """The arrays of a tree, constrained to shardings.
 
     Args:
@@ -66,7 +66,7 @@ def placed_by(name: str, x: Any, shardings: Any, anew: bool) -> PyTree:
     return structure.unflatten(found)
 
 
-def _placed_by(leaf: Any, sharding: Sharding, where: str, anew: bool) -> Value:
+def _placed_by(leaf: object, sharding: Sharding, where: str, anew: bool) -> Value:
     if not is_array_value(leaf):
         raise TypeError(f"{where} must be an array, got {leaf!r} of type {type(leaf).__name__}")
     sharding.check_shape(getattr(leaf, "shape", ()), where)

@@ -162,13 +162,13 @@ def part_numbers(sharding: Sharding, ndim: int) -> list[Device]:
     return [order[number] for number in sorted(range(len(order)), key=lambda number: (coordinates[number], number))]
 
 
-def hlo_of(numbering: Sequence[Any], tiles: Sequence[int], order: Sequence[Any]) -> HloSharding:
+def hlo_of(numbering: Sequence[object], tiles: Sequence[int], order: Sequence[object]) -> HloSharding:
     """XLA's notation, where devices have their place in `numbering` as a number."""
     number = {device: place for place, device in enumerate(numbering)}
     return HloSharding(tuple(tiles), [number[device] for device in order])
 
 
-def refuse_axes(sharding: Sharding, axes: Any) -> None:
+def refuse_axes(sharding: Sharding, axes: object) -> None:
     """Raise ValueError where a mapped dimension is to be sharded along mesh axes, and the sharding has no mesh."""
     if axes is not None:
         raise ValueError(f"spmd_axis_name={axes!r} names axes of a mesh, and {sharding} has none; use a NamedSharding")

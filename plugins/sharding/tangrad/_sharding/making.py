@@ -76,7 +76,7 @@ def make_array_from_callback(
 
 
 def make_array_from_process_local_data(
-    sharding: Any, local_data: Any, global_shape: Sequence[int] | None = None
+    sharding: Any, local_data: object, global_shape: Sequence[int] | None = None
 ) -> Array:
     """An array of what each process has of it: with one process, of the whole.
 
@@ -168,7 +168,7 @@ class _Block:
 
 
 def make_array_from_single_device_arrays(
-    shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: DTypeLike | None = None
+    shape: Sequence[int], sharding: Any, arrays: Sequence[object], *, dtype: DTypeLike | None = None
 ) -> Array:
     """An array of its parts, which are on the devices already; nothing is copied.
 
@@ -236,7 +236,7 @@ def device_put_sharded(shards: Sequence[ArrayLike], devices: Sequence[Device]) -
 @overload
 def device_put_sharded(shards: Sequence[PyTree], devices: Sequence[Device]) -> PyTree: ...
 @transfers.copies_explicitly
-def device_put_sharded(shards: Sequence[Any], devices: Sequence[Device]) -> PyTree:
+def device_put_sharded(shards: Sequence[object], devices: Sequence[Device]) -> PyTree:
     """Stack trees of arrays along a new first axis, each on a device of its own.
 
     Args:
@@ -330,7 +330,7 @@ def _stacked(what: str, leaves: Sequence[Any], rows: NamedSharding) -> Value:
     return assembled(what, (len(leaves), *avals[0].shape), rows, parts)
 
 
-def global_array(value: Any, mesh: Mesh, spec: PartitionSpec) -> Array:
+def global_array(value: object, mesh: Mesh, spec: PartitionSpec) -> Array:
     """The array over a mesh of which each process has `value`; parts that are on its devices already are not copied.
 
     Args:

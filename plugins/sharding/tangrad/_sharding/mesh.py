@@ -69,7 +69,7 @@ class MeshAxes:
         return not self.axis_names
 
     @property
-    def auto_axes(self) -> tuple[Any, ...]:
+    def auto_axes(self) -> tuple[str, ...]:
         """The axes that the compiler decides about."""
         return self._of_type(AxisType.Auto)
 
@@ -98,7 +98,7 @@ class MeshAxes:
         """Whether the program names every axis itself; not of the empty mesh."""
         return len(self.manual_axes) == len(self.axis_names) > 0
 
-    def _of_type(self, kind: AxisType) -> tuple[Any, ...]:
+    def _of_type(self, kind: AxisType) -> tuple[str, ...]:
         return tuple([name for name, found in zip(self.axis_names, self.axis_types, strict=True) if found is kind])
 
     def _described(self, kind: str) -> str:
@@ -180,7 +180,7 @@ class AbstractMesh(MeshAxes):
         return AbstractMesh(self.axis_sizes, self.axis_names, changed_types(self, name_to_type))
 
     def update(
-        self, axis_sizes: Sequence[int] | None = None, axis_names: Any = None, axis_types: Any = None
+        self, axis_sizes: Sequence[int] | None = None, axis_names: object = None, axis_types: object = None
     ) -> AbstractMesh:
         """Another shape, which differs in what is given. Raises as the class does.
 
@@ -245,7 +245,7 @@ class Mesh(MeshAxes):
         store(self, "axis_types", checked_types(axis_types, names))
         store(self, "_key", (names, grid.shape, self.axis_types, tuple([id(device) for device in grid.flat])))
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a mesh cannot be changed; make another one: Mesh(devices, axis_names), not {name} = ...")
 
     def __eq__(self, other: object) -> bool:
@@ -271,7 +271,7 @@ class Mesh(MeshAxes):
         """The same devices, with other types of some axes. Raises ValueError for an axis that there is none of."""
         return Mesh(self.devices, self.axis_names, changed_types(self, name_to_type))
 
-    def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
+    def update(self, devices: object = None, axis_names: object = None, axis_types: object = None) -> Mesh:
         """Another mesh, which differs in what is given. Raises as the class does.
 
         >>> import tangrad
@@ -358,7 +358,7 @@ def _refuse_text(text: str) -> Any:
     raise ValueError("a mesh is made of devices, so only code can set it: with tangrad.set_mesh(mesh): ...")
 
 
-def _checked_mesh(value: Any) -> Any:
+def _checked_mesh(value: object) -> Any:
     if value is not None and not isinstance(value, Mesh):
         raise TypeError("expected a tangrad.sharding.Mesh or None")
     return value
@@ -388,7 +388,7 @@ def _device_grid(devices: Any) -> np.ndarray:
     return grid
 
 
-def _nested_shape(devices: Any) -> tuple[int, ...]:
+def _nested_shape(devices: object) -> tuple[int, ...]:
     if not isinstance(devices, Sequence) or isinstance(devices, str):
         return ()
     inner = {_nested_shape(item) for item in devices}
@@ -397,7 +397,7 @@ def _nested_shape(devices: Any) -> tuple[int, ...]:
     return (len(devices), *(inner.pop() if inner else ()))
 
 
-def _check(grid: np.ndarray, names: tuple[Any, ...]) -> None:
+def _check(grid: np.ndarray, names: tuple[object, ...]) -> None:
     if grid.ndim != len(names):
         raise ValueError(
             f"a mesh needs one axis name for each dimension of its devices, got {grid.ndim} dimensions, of sizes "

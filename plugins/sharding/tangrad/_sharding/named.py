@@ -106,7 +106,7 @@ class PartitionSpec:
 
     def update(
         self,
-        partitions: Sequence[Any] | None = None,
+        partitions: Sequence[object] | None = None,
         unreduced: AbstractSet[Any] | None = None,
         reduced: AbstractSet[Any] | None = None,
         unreduced_kind: UnreducedKind | None = None,
@@ -139,7 +139,7 @@ class PartitionSpec:
         """The number of the first dimension that `value` cuts. Raises ValueError where there is none."""
         return self._partitions.index(value)
 
-    def count(self, value: Any) -> int:
+    def count(self, value: object) -> int:
         """How many dimensions `value` cuts."""
         return self._partitions.count(value)
 
@@ -157,15 +157,15 @@ class PartitionSpec:
     def __getitem__(self, index: int | slice) -> Any:
         return self._partitions[index]
 
-    def __add__(self, other: Any) -> PartitionSpec:
+    def __add__(self, other: object) -> PartitionSpec:
         if not isinstance(other, (PartitionSpec, tuple)):
             return NotImplemented
         return self._joined(*self, *other, other=other)
 
-    def __radd__(self, other: Any) -> PartitionSpec:
+    def __radd__(self, other: object) -> PartitionSpec:
         return self._joined(*other, *self, other=other) if isinstance(other, tuple) else NotImplemented
 
-    def _joined(self, *partitions: Any, other: Any) -> PartitionSpec:
+    def _joined(self, *partitions: object, other: Any) -> PartitionSpec:
         beside = other if isinstance(other, PartitionSpec) else PartitionSpec(*other)
         if beside.unreduced_kind is not self.unreduced_kind:
             raise TypeError(f"specs are added where their unreduced axes are of one kind, got {self} and {other}")
@@ -203,19 +203,19 @@ UNCONSTRAINED = PartitionSpec.UNCONSTRAINED
 
 
 def _unpickled(
-    partitions: tuple[Any, ...], unreduced: frozenset[Any], reduced: frozenset[Any], kind: UnreducedKind | None
+    partitions: tuple[object, ...], unreduced: frozenset[object], reduced: frozenset[object], kind: UnreducedKind | None
 ) -> PartitionSpec:
     return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced, unreduced_kind=kind)
 
 
-def _canonical(entry: Any) -> Any:
+def _canonical(entry: object) -> Any:
     """One axis as itself, several as a tuple, none as None."""
     if isinstance(entry, (tuple, list)):
         return None if not entry else entry[0] if len(entry) == 1 else tuple(entry)
     return entry
 
 
-def _checked_axes(name: str, axes: Any) -> frozenset[Any]:
+def _checked_axes(name: str, axes: object) -> frozenset[Any]:
     if not isinstance(axes, (set, frozenset)):
         raise TypeError(f"PartitionSpec: {name} is a set of axes, got {axes!r} of type {type(axes).__name__}")
     if None in axes:
@@ -223,7 +223,7 @@ def _checked_axes(name: str, axes: Any) -> frozenset[Any]:
     return frozenset(axes)
 
 
-def axes_of(entry: Any) -> tuple[Any, ...]:
+def axes_of(entry: object) -> tuple[Any, ...]:
     """The axes in one entry of a spec, as a tuple."""
     if entry is None or entry is UNCONSTRAINED:
         return ()
@@ -333,7 +333,7 @@ class NamedSharding(Sharding):
         self.dimension_axes(len(aval_shape))
 
     def update(
-        self, *, mesh: Mesh | AbstractMesh | None = None, spec: Any = None, memory_kind: str | None = None
+        self, *, mesh: Mesh | AbstractMesh | None = None, spec: object = None, memory_kind: str | None = None
     ) -> NamedSharding:
         """Another sharding, which differs in what is given. Raises as the class does.
 
@@ -355,12 +355,12 @@ class NamedSharding(Sharding):
             return NamedSharding(self.mesh, spec, memory_kind=self.memory_kind)
         return GSPMDSharding(self.device_order, hlo_of(self.device_order, tiles, order))
 
-    def with_dimension(self, position: int, ndim: int, axes: Any = None) -> NamedSharding:
+    def with_dimension(self, position: int, ndim: int, axes: object = None) -> NamedSharding:
         entries = [*self.spec, *[None] * (ndim - len(self.spec))]
         entries.insert(position, UNCONSTRAINED if axes is None else axes)
         return NamedSharding(self.mesh, PartitionSpec(*entries), memory_kind=self.memory_kind)
 
-    def constrain(self, value: Any) -> Array:
+    def constrain(self, value: object) -> Array:
         return constrained(value, self.to_sharding("a sharding"))
 
     def to_sharding(self, what: str) -> NamedSharding:
@@ -374,7 +374,7 @@ class NamedSharding(Sharding):
             return self
         return NamedSharding(AbstractMesh.of(self.mesh), self.spec, memory_kind=self.memory_kind)
 
-    def with_axes(self, axes: Sequence[tuple[Any, ...]]) -> NamedSharding:
+    def with_axes(self, axes: Sequence[tuple[object, ...]]) -> NamedSharding:
         """Another sharding by the mesh; `axes`: for each dimension those that cut it."""
         return NamedSharding(self.mesh, PartitionSpec(*axes))
 

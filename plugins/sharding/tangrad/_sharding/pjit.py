@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     class Compiled(Protocol[P, R]):  # what `pjit` returns
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
-        def lower(self, *args: Any, **kwargs: Any) -> Any: ...
+        def lower(self, *args: object, **kwargs: object) -> Any: ...
 
 
 class _Unspecified:
@@ -112,11 +112,11 @@ class MeshBoundFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function()(*args, **kwargs)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: object = None) -> Any:
         """In a class body it is a method."""
         return self if instance is None else lambda *args, **kwargs: self(instance, *args, **kwargs)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
+    def lower(self, *args: object, **kwargs: object) -> Any:
         """The program for these arguments under the mesh in use, not yet compiled."""
         return self._function().lower(*args, **kwargs)
 
@@ -124,7 +124,7 @@ class MeshBoundFunction:
         """The traced function for these arguments under the mesh in use."""
         return self._function().trace(*args, **kwargs)
 
-    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+    def eval_shape(self, *args: object, **kwargs: object) -> Any:
         """Shapes and dtypes of the result."""
         return self._function().eval_shape(*args, **kwargs)
 
@@ -137,5 +137,5 @@ class MeshBoundFunction:
         return f"<pjitted {getattr(self._fun, '__name__', type(self._fun).__name__)}>"
 
 
-def _is_none(leaf: Any) -> bool:
+def _is_none(leaf: object) -> bool:
     return leaf is None

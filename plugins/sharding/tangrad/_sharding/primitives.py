@@ -56,7 +56,7 @@ def sharding_constraint_p(x: ShapedArray, *, sharding: Sharding) -> ShapedArray:
 
 
 @sharding.primitive(name="auto_axes")
-def auto_axes_p(x: Any, *, axes: tuple[Any, ...] | None) -> ShapedArray:
+def auto_axes_p(x: Any, *, axes: tuple[object, ...] | None) -> ShapedArray:
     """The same value, whose type has no sharding along some axes of the mesh, or along any (None)."""
     return x
 

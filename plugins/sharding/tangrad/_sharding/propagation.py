@@ -96,12 +96,12 @@ def types_of_results(
     return types if primitive.multiple_results else types[0]
 
 
-def _are_axes(found: Any) -> bool:
+def _are_axes(found: object) -> bool:
     """Whether what a rule returned has, for each result, its type or a sequence of tuples of axes."""
     return isinstance(found, (tuple, list)) and all([isinstance(one, AbstractValue) or _cuts(one) for one in found])
 
 
-def _cuts(axes: Any) -> bool:
+def _cuts(axes: object) -> bool:
     return isinstance(axes, (tuple, list)) and all([isinstance(cut, tuple) for cut in axes])
 
 
@@ -156,7 +156,7 @@ def _typed(model: Any, aval: Any, axes: Any) -> Any:
 def missing_rule(primitive: Primitive) -> ShardingRule:
     """Of a primitive without a rule: nothing is known, unless it has no results."""
 
-    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Axes, ...]:
+    def rule(operands: tuple[Operand, ...], results: tuple[object, ...], params: Params) -> tuple[Axes, ...]:
         if results:
             raise Unclear(f"there is no rule of kind 'sharding' for {primitive.identity!r}")
         return ()
@@ -167,7 +167,7 @@ def missing_rule(primitive: Primitive) -> ShardingRule:
 def rule_by_decomposition(primitive: Primitive) -> ShardingRule:
     """The rule of a primitive that consists of others: what theirs say."""
 
-    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Axes, ...]:
+    def rule(operands: tuple[Operand, ...], results: tuple[object, ...], params: Params) -> tuple[Axes, ...]:
         def run(*args: Any) -> Sequence[Any]:
             # Not `decomposed`, which compares the types with the primitive's own: those are what is asked for.
             decompose: Any = primitive.decompose
@@ -215,7 +215,7 @@ def positionwise(rules: RuleSet[Any], *primitives: Primitive) -> None:
         rules.add(primitive, _positionwise)
 
 
-def _positionwise(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Axes, ...]:
+def _positionwise(operands: tuple[Operand, ...], results: tuple[object, ...], params: Params) -> tuple[Axes, ...]:
     rank = max([len(operand.axes) for operand in operands])
     found = joined([operand.axes for operand in operands if len(operand.axes) == rank])
     return (found,) * len(results)
@@ -228,7 +228,7 @@ def along(name: str, rules: RuleSet[Any], *primitives: Primitive) -> None:
 
 
 def _along(primitive: Primitive, name: str) -> Any:
-    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Axes, ...]:
+    def rule(operands: tuple[Operand, ...], results: tuple[object, ...], params: Params) -> tuple[Axes, ...]:
         for operand in operands:
             uncut_along(operand, (params[name],), name)
         return (joined([operand.axes for operand in operands]),) * len(results)
@@ -243,7 +243,7 @@ def dropping(name: str, rules: RuleSet[Any], *primitives: Primitive) -> None:
 
 
 def _dropping(primitive: Primitive, name: str) -> Any:
-    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Axes, ...]:
+    def rule(operands: tuple[Operand, ...], results: tuple[object, ...], params: Params) -> tuple[Axes, ...]:
         return (without(operands[0].axes, params[name]),) * len(results)
 
     return rule

@@ -27,7 +27,7 @@ transpose.form("linear", auto_axes_p, using=[lambda ct, aval, *, axes: ct])
 
 
 @transpose.rule(inspect_sharding_p)
-def _(cotangents: Any, x: Any, *, callback: Any) -> Any:
+def _(cotangents: object, x: object, *, callback: object) -> Any:
     return (None,)
 
 
@@ -69,12 +69,12 @@ sharding = RuleSet("sharding", api=1)
 
 
 @sharding.rule(sharding_constraint_p)
-def _(operands: Any, results: Any, params: Params) -> Any:
+def _(operands: object, results: object, params: Params) -> Any:
     return results
 
 
 @sharding.rule(auto_axes_p)
-def _(operands: Any, results: Any, params: Params) -> Any:
+def _(operands: Any, results: object, params: Params) -> Any:
     forgotten = params["axes"]
     return (
         tuple([
@@ -85,5 +85,5 @@ def _(operands: Any, results: Any, params: Params) -> Any:
 
 
 @sharding.rule(inspect_sharding_p)
-def _(operands: Any, results: Any, params: Params) -> Any:
+def _(operands: object, results: object, params: Params) -> Any:
     return ()

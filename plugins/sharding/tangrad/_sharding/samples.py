@@ -78,7 +78,7 @@ def samples() -> list[Sample]:
     return [*found, *[Sample(auto_axes_p, (draw(4, 3),), {"axes": names}) for names in axes], shown]
 
 
-def _check_sharding(sharding: Any) -> None:
+def _check_sharding(sharding: object) -> None:
     """What a value's sharding is shown to. Raises TypeError for what is none."""
     if not isinstance(sharding, Sharding):
         raise TypeError(f"a sharding was to be shown, got {sharding!r}")
@@ -144,11 +144,11 @@ def shard_map_samples() -> list[Sample]:
     ]
 
 
-def _bind(name: str, *operands: Any, **params: Any) -> Any:
+def _bind(name: str, *operands: object, **params: object) -> Any:
     return find_primitive(name).bind(*operands, **params)
 
 
-def _sum(x: Value, *axes: Any) -> Value:
+def _sum(x: Value, *axes: object) -> Value:
     return collectives.psum_p.bind(x, axes=axes, axis_index_groups=None)
 
 
@@ -157,7 +157,7 @@ def _wave(x: Value, y: Value) -> Values:
     return product, _sum(product, "x", 0)
 
 
-def _shifted(x: Value, v: Any) -> tuple[Array, ...]:
+def _shifted(x: Value, v: object) -> tuple[Array, ...]:
     """Each device sends to the next one, and all have the sum; the second argument is the same everywhere."""
     count = ROWS // x.shape[0]
     ring = tuple([(number, (number + 1) % count) for number in range(count)])
@@ -183,7 +183,7 @@ def sample(
     mesh: Mesh,
     in_specs: Sequence[PartitionSpec],
     out_specs: Sequence[PartitionSpec],
-    axes: tuple[Any, ...] | None = None,
+    axes: tuple[object, ...] | None = None,
     around: Mapping[Any, int] | None = None,
     checked: bool = False,
 ) -> Sample:

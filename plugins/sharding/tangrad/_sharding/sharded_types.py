@@ -38,7 +38,7 @@ class ShardedType(ShapedArray):
     plain: ShapedArray
     placed: Any
 
-    def __new__(cls, plain: ShapedArray, placed: Any) -> ShardedType:
+    def __new__(cls, plain: ShapedArray, placed: object) -> ShardedType:
         with _lock:
             found = _interned.get((plain, placed))
             if found is None:
@@ -50,7 +50,7 @@ class ShardedType(ShapedArray):
             return found
 
     def infer_types(
-        self, primitive: Primitive, avals: tuple[Any, ...], params: Params, infer: Callable[..., Any]
+        self, primitive: Primitive, avals: tuple[object, ...], params: Params, infer: Callable[..., Any]
     ) -> Any:
         """The types of the results of a primitive, one of whose operands has such a type."""
         return types_of_results(primitive, avals, params, infer)
@@ -70,11 +70,11 @@ class ShardedType(ShapedArray):
         """The sharding that results of the type must have; None where a compiler may cut them further."""
         return None if self.placed.mesh.auto_axes else self.placed
 
-    def cut_by(self, axes: Sequence[tuple[Any, ...]], plain: ShapedArray) -> ShapedArray:
+    def cut_by(self, axes: Sequence[tuple[object, ...]], plain: ShapedArray) -> ShapedArray:
         """`plain` as a type that says by which axes of this mesh its dimensions are cut."""
         return self.placed.with_axes(axes).type_of(plain)
 
-    def update(self, **changes: Any) -> ShapedArray:
+    def update(self, **changes: object) -> ShapedArray:
         """A copy with some parts replaced. A type of another shape has no sharding."""
         plain = self.plain.update(**changes)
         return ShardedType(plain, self.placed) if plain.shape == self.shape else plain
@@ -84,16 +84,16 @@ class ShardedType(ShapedArray):
         plain = self.plain.update(shape=self.shape[:position] + self.shape[position + 1 :])
         return self.cut_by(self.axes[:position] + self.axes[position + 1 :], plain)
 
-    def with_dimension(self, position: int, size: Any) -> ShapedArray:
+    def with_dimension(self, position: int, size: object) -> ShapedArray:
         """The type of a stack of arrays, along a new dimension that is not cut."""
         plain = self.plain.update(shape=(*self.shape[:position], size, *self.shape[position:]))
         return self.cut_by((*self.axes[:position], (), *self.axes[position:]), plain)
 
-    def constrain(self, value: Any) -> Any:
+    def constrain(self, value: object) -> Any:
         """A value of this shape, constrained to the sharding of the type."""
         return self.placed.constrain(value)
 
-    def as_plain(self, value: Any) -> Any:
+    def as_plain(self, value: object) -> Any:
         """A value of this type, with the plain type."""
         return auto_axes_p.bind(value, axes=None)
 

@@ -79,7 +79,7 @@ class GSPMDSharding(Sharding):
     def resharded(self, tiles: Sequence[int], order: Sequence[Device]) -> Sharding:
         return GSPMDSharding(self._devices, hlo_of(self._devices, tiles, order))
 
-    def with_dimension(self, position: int, ndim: int, axes: Any = None) -> GSPMDSharding:
+    def with_dimension(self, position: int, ndim: int, axes: object = None) -> GSPMDSharding:
         refuse_axes(self, axes)
         if self.hlo.is_replicated():
             return self
@@ -87,7 +87,7 @@ class GSPMDSharding(Sharding):
         tiles += (1,) * (ndim - len(tiles))
         return GSPMDSharding(self._devices, HloSharding((*tiles[:position], 1, *tiles[position:]), self.hlo.devices))
 
-    def constrain(self, value: Any) -> Array:
+    def constrain(self, value: object) -> Array:
         return constrained(value, self)
 
     def to_hlo(self, ndim: int) -> HloSharding:
@@ -143,7 +143,7 @@ class SingleDeviceSharding(Sharding):
     def resharded(self, tiles: Sequence[int], order: Sequence[Device]) -> Sharding:
         return self if len(order) == 1 else GSPMDSharding(order, hlo_of(order, tiles, order))
 
-    def with_dimension(self, position: int, ndim: int, axes: Any = None) -> SingleDeviceSharding:
+    def with_dimension(self, position: int, ndim: int, axes: object = None) -> SingleDeviceSharding:
         return self
 
     def constrain(self, value: Any) -> Array:
@@ -273,12 +273,12 @@ class PositionalSharding(Sharding):
     def resharded(self, tiles: Sequence[int], order: Sequence[Device]) -> Sharding:
         return GSPMDSharding(self.device_order, hlo_of(self.device_order, tiles, order))
 
-    def with_dimension(self, position: int, ndim: int, axes: Any = None) -> PositionalSharding:
+    def with_dimension(self, position: int, ndim: int, axes: object = None) -> PositionalSharding:
         refuse_axes(self, axes)
         sizes = [*self.shape, *[1] * (ndim - self.ndim)]
         return self.reshape(*sizes[:position], 1, *sizes[position:])
 
-    def constrain(self, value: Any) -> Array:
+    def constrain(self, value: object) -> Array:
         return constrained(value, self)
 
     def to_hlo(self, ndim: int) -> HloSharding:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 dimensions = PrimitiveSet("dimensions", api=1)
 
 
-def _value(*, dimension: Any, dtype: DType) -> Any:
+def _value(*, dimension: object, dtype: DType) -> Any:
     """Of a size that is a number."""
     if is_symbolic(dimension):
         raise ValueError(
@@ -38,7 +38,7 @@ def _evaluated(_: Any, params: Params) -> Any:
 
 
 @dimensions.primitive(name="dimension_as_value", weak_type="own", evaluate=_evaluated, decompose=_value)
-def dimension_as_value_p(*, dimension: Any, dtype: DType) -> ShapedArray:
+def dimension_as_value_p(*, dimension: object, dtype: DType) -> ShapedArray:
     """A dimension, symbolic or a number, as an integer without dimensions, weakly typed."""
     return ShapedArray((), dtypes.as_dtype(dtype), True)
 
@@ -88,7 +88,7 @@ class Dimension(SymbolicDimension):
     def __copy__(self) -> Dimension:
         return self
 
-    def __deepcopy__(self, _: Any) -> Dimension:
+    def __deepcopy__(self, _: object) -> Dimension:
         return self
 
     def variables(self) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class Dimension(SymbolicDimension):
         """The integers (or infinities) that bound it, by interval arithmetic: both ends are safe, not tight."""
         return interval(self.polynomial, self.scope)
 
-    def evaluate(self, sizes: Any, arithmetic: Any = None) -> Any:
+    def evaluate(self, sizes: Any, arithmetic: Any = None) -> int:
         return evaluate_polynomial(self.polynomial, sizes, arithmetic or INTEGERS)
 
     def extremum(self, largest: bool, sizes: tuple[Any, ...]) -> Any:
@@ -147,16 +147,16 @@ class Dimension(SymbolicDimension):
 
     # --- comparisons ------------------------------------------------------------------------------------------------
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: object) -> bool:
         return _compared(self, other, ">=", 1)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: object) -> bool:
         return _compared(self, other, "<=", -1)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: object) -> bool:
         return _negated(_compared(self, other, ">", -1))
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: object) -> bool:
         return _negated(_compared(self, other, "<", 1))
 
     def __bool__(self) -> bool:
@@ -196,7 +196,7 @@ def dimension(scope: Knowledge, polynomial: Polynomial) -> Dimension | int:
     return Dimension(scope, polynomial) if constant is None else constant
 
 
-def polynomial_of(value: Any, scope: Any) -> Polynomial | None:
+def polynomial_of(value: Any, scope: object) -> Polynomial | None:
     """A size as a polynomial; None for what is no size. Raises ValueError for a dimension of another scope."""
     if type(value) is Dimension:
         if value.scope is not scope:
@@ -219,13 +219,13 @@ def _arithmetic(name: str, of_polynomials: Callable[[Polynomial, Polynomial, Kno
     """Give `Dimension` a binary operator, and its reflection."""
     on_values = getattr(operator, f"__{name}__")
 
-    def method(self: Dimension, other: Any) -> Any:
+    def method(self: Dimension, other: object) -> Any:
         polynomial = polynomial_of(other, self.scope)
         if polynomial is None:
             return _with_values(on_values, self, other)
         return dimension(self.scope, of_polynomials(self.polynomial, polynomial, self.scope))
 
-    def reflected(self: Dimension, other: Any) -> Any:
+    def reflected(self: Dimension, other: object) -> Any:
         polynomial = polynomial_of(other, self.scope)
         if polynomial is None:
             return _with_values(lambda one, another: on_values(another, one), self, other)
@@ -237,7 +237,7 @@ def _arithmetic(name: str, of_polynomials: Callable[[Polynomial, Polynomial, Kno
         setattr(Dimension, made.__name__, made)
 
 
-def _with_values(function: Callable[[Any, Any], Any], size: Dimension, other: Any) -> Any:
+def _with_values(function: Callable[[Any, Any], Any], size: Dimension, other: object) -> Any:
     """Arithmetic with what is no size: a number or an array. NotImplemented for anything else."""
     if isinstance(other, (bool, float, complex)) or hasattr(other, "dtype"):
         return function(size.__tangrad_array__(), other)
@@ -251,7 +251,7 @@ _arithmetic("floordiv", quotient)
 _arithmetic("mod", remainder)
 
 
-def _extremum(scope: Any, largest: bool, sizes: tuple[Any, ...]) -> Any:
+def _extremum(scope: Any, largest: bool, sizes: tuple[object, ...]) -> Any:
     kind = MAX if largest else MIN
     operands = [found for size in sizes if (found := polynomial_of(size, scope)) is not None]
     if len(operands) < len(sizes):

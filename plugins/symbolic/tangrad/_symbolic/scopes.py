@@ -49,7 +49,7 @@ LIMITS = {"letters": 10_000, "digits": 18, "exponent": 32, "depth": 50}  # what 
 _TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_]\w*)|(\.\.\.|//|\*\*|>=|<=|==|[-+*%^(),/<>]))")
 
 
-def parse_shape(text: str, scope: Knowledge) -> list[Any]:
+def parse_shape(text: str, scope: Knowledge) -> list[int]:
     """The entries of a shape: integers, dimensions, ELLIPSIS, PLACEHOLDER. Raises ValueError, pointing at the fault."""
     return _Parser(text, scope).shape()
 
@@ -165,7 +165,7 @@ class _Parser:
         self.depth -= 1
         return total
 
-    def term(self) -> Any:
+    def term(self) -> int:
         product = self.sign()
         while self.next in ("*", "//", "%"):
             if self.next == "*":
@@ -181,7 +181,7 @@ class _Parser:
             return -self.power() if self.advance() == "-" else self.power()
         return self.power()
 
-    def power(self) -> Any:
+    def power(self) -> int:
         base = self.primary()
         if self.next not in ("^", "**"):
             return base

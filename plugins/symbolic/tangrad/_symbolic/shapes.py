@@ -19,8 +19,8 @@ def symbolic_shape(
     *,
     constraints: Iterable[str] = (),
     scope: SymbolicScope | None = None,
-    like: Sequence[Any] | None = None,
-) -> tuple[Any, ...]:
+    like: Sequence[object] | None = None,
+) -> tuple[int, ...]:
     """Make a shape whose dimensions may be variables, or polynomials in them.
 
     Args:
@@ -59,7 +59,7 @@ def _scope(scope: SymbolicScope | None, constraints: Iterable[str]) -> SymbolicS
     return scope
 
 
-def _filled(entries: list[Any], spec: str, like: list[Any] | None) -> list[Any]:
+def _filled(entries: list[Any], spec: str, like: list[Any] | None) -> list[int]:
     """The entries of a shape, with those of `like` in the place of `_` and `...`."""
     written = [entry for entry in entries if entry != ELLIPSIS]
     if len(entries) - len(written) > 1:
@@ -123,7 +123,7 @@ def symbolic_args_specs(
 ) -> PyTree: ...
 def symbolic_args_specs(
     args: PyTree,
-    shapes_specs: Any,
+    shapes_specs: object,
     constraints: Iterable[str] = (),
     scope: SymbolicScope | None = None,
 ) -> PyTree:
@@ -155,12 +155,12 @@ def symbolic_args_specs(
     return structure.unflatten([_typed(leaf, spec, scope) for leaf, spec in zip(leaves, specs, strict=True)])
 
 
-def _typed(leaf: Any, spec: str | None, scope: SymbolicScope) -> Any:
+def _typed(leaf: object, spec: str | None, scope: SymbolicScope) -> Any:
     typed = leaf if hasattr(leaf, "update") and hasattr(leaf, "shape") else get_aval(leaf)
     return typed.update(shape=symbolic_shape(spec, scope=scope, like=typed.shape))
 
 
-def is_symbolic_dim(p: Any) -> bool:
+def is_symbolic_dim(p: object) -> bool:
     """Whether a dimension is symbolic, rather than an integer.
 
     >>> from tangrad.export import is_symbolic_dim, symbolic_shape

@@ -56,7 +56,7 @@ INTEGERS = Arithmetic(
 )
 
 
-def evaluate(size: Any, sizes: Mapping[str, Any], arithmetic: Arithmetic = INTEGERS) -> Any:
+def evaluate(size: Any, sizes: Mapping[str, Any], arithmetic: Arithmetic = INTEGERS) -> int:
     """A size, with the given ones in the place of its variables; an integer is handed to the arithmetic as it is.
 
     Raises KeyError for a variable without a size, ZeroDivisionError where a divisor is 0.
@@ -75,7 +75,7 @@ def evaluate_shape(shape: Any, sizes: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple([evaluate(size, sizes) if is_symbolic(size) else size for size in shape])
 
 
-def evaluate_polynomial(polynomial: Polynomial, sizes: Mapping[str, Any], arithmetic: Arithmetic = INTEGERS) -> Any:
+def evaluate_polynomial(polynomial: Polynomial, sizes: Mapping[str, Any], arithmetic: Arithmetic = INTEGERS) -> int:
     """As `evaluate`, of the polynomial that a dimension is made of."""
     return _Evaluation(sizes, arithmetic).polynomial(polynomial)
 
@@ -85,7 +85,7 @@ class _Evaluation:
         self.sizes = sizes
         self.arithmetic = arithmetic
 
-    def polynomial(self, polynomial: Polynomial) -> Any:
+    def polynomial(self, polynomial: Polynomial) -> int:
         total = None
         for monomial, coefficient in polynomial.terms:
             term = self.term(monomial, coefficient)
@@ -246,7 +246,7 @@ class Plan(NamedTuple):
         return found
 
     def found(
-        self, actual: Callable[[int, int], Any], arithmetic: Arithmetic, known: Mapping[str, Any]
+        self, actual: Callable[[int, int], Any], arithmetic: Arithmetic, known: Mapping[str, object]
     ) -> Iterator[tuple[str, Any]]:
         """Each variable with its value in a given arithmetic; nothing is checked.
 
@@ -318,7 +318,7 @@ class Plan(NamedTuple):
                 )
 
 
-def shape_text(shape: Sequence[Any]) -> str:
+def shape_text(shape: Sequence[object]) -> str:
     """A shape in words: `(n, 2*m + 1)`."""
     return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
 

@@ -33,7 +33,7 @@ def _to_array(contents: np.ndarray, aval: ShapedArray) -> Array:
     return wrap(aval.strip_weak_type(), np.asarray(contents))
 
 
-def _own(contents: Any) -> np.ndarray:
+def _own(contents: object) -> np.ndarray:
     """The contents of a result in memory of its own: the user may go on writing to the array that was returned."""
     return np.array(contents, order="C")
 
@@ -43,13 +43,13 @@ def _program(ctx: Lowering, callback: Any) -> HostProgram:
 
 
 @kernel(lower, pure_callback_p)
-def _(ctx: Lowering, *, callback: Any, **_: object) -> Callable[..., Any]:
+def _(ctx: Lowering, *, callback: object, **_: object) -> Callable[..., Any]:
     program = _program(ctx, callback)
     return lambda *arrays: tuple([_own(result) for result in outside(program, *arrays)])
 
 
 @kernel(lower, io_callback_p)
-def _io(ctx: Lowering, *, callback: Any, ordered: bool, **_: object) -> Callable[..., Any]:
+def _io(ctx: Lowering, *, callback: object, ordered: bool, **_: object) -> Callable[..., Any]:
     program = _program(ctx, callback)
     earlier = io_effects((), {"ordered": True}) if ordered else None
 
@@ -62,7 +62,7 @@ def _io(ctx: Lowering, *, callback: Any, ordered: bool, **_: object) -> Callable
 
 
 @kernel(lower, debug_callback_p, debug_print_p)
-def _debug(ctx: Lowering, *, callback: Any, ordered: bool, **_: object) -> Callable[..., Any]:
+def _debug(ctx: Lowering, *, callback: object, ordered: bool, **_: object) -> Callable[..., Any]:
     program = _program(ctx, callback)
     if not ordered:
         return lambda *arrays: outside(program, *arrays)

@@ -51,7 +51,7 @@ def _dot_general(
     rhs: Value,
     *,
     dimension_numbers: Any,
-    precision: Any,
+    precision: object,
     preferred_element_type: np.dtype | None,
 ) -> Value:
     lhs, rhs, result = _operands(ctx, lhs, rhs, precision)
@@ -71,7 +71,7 @@ def _dot_general(
 # --- dtypes --------------------------------------------------------------------------------------------------------
 
 
-def _operands(ctx: Lowering, lhs: Value, rhs: Value, precision: Any) -> tuple[Any, Any, Any]:
+def _operands(ctx: Lowering, lhs: Value, rhs: Value, precision: object) -> tuple[Value, Value, np.dtype]:
     """The operands in the dtype in which the product is made, and that to which it is rounded."""
     result = ctx.out_aval.dtype
     if is_algorithm(precision):
@@ -170,7 +170,7 @@ def _product(ctx: Lowering, left: Value, right: Value) -> Value:
     return ctx.call(DOT, left, right, like=out)
 
 
-def _long_products(x: Any, y: Any) -> Any:
+def _long_products(x: object, y: object) -> np.ndarray:
     """NumPy adds up one product after another, and loses digits, where the numbers to be read are far apart."""
     return np.matmul(_with_near_numbers(x), _with_near_numbers(y))
 
@@ -179,7 +179,7 @@ def _with_near_numbers(x: Any) -> Any:
     return x if x.itemsize in x.strides[-2:] else np.ascontiguousarray(x)
 
 
-def _as_floats(x: Any, y: Any) -> Any:
+def _as_floats(x: Any, y: Any) -> np.ndarray:
     """The product of integers of up to 16 bits."""
     total = sum([_integer_product(x[..., part], _rows(y, part)) for part in _exact_parts(x.shape[-1])])
     return np.asarray(total).astype(x.dtype)
@@ -196,7 +196,7 @@ def _halves(x: Any, y: Any) -> Any:
     return np.asarray(total).astype(x.dtype)
 
 
-def _integer_product(x: Any, y: Any) -> Any:
+def _integer_product(x: Any, y: Any) -> np.ndarray:
     return np.matmul(x.astype(FLOAT64), y.astype(FLOAT64)).astype(np.int64)
 
 
@@ -204,7 +204,7 @@ def _exact_parts(size: int) -> list[slice]:
     return [slice(start, start + EXACT_SUM) for start in range(0, size, EXACT_SUM)]
 
 
-def _rows(y: Any, part: slice) -> Any:
+def _rows(y: Any, part: slice) -> np.ndarray:
     return y[part] if y.ndim == 1 else y[..., part, :]
 
 
@@ -257,7 +257,7 @@ def _parts(group_sizes: Any, batch: int, outer: int) -> Iterator[tuple[int, int,
                 yield row // outer, row % outer, group, slice(start, end)
 
 
-def _rows_of_groups(shape: tuple[int, ...], left: Any, right: Any, group_sizes: Any) -> Any:
+def _rows_of_groups(shape: tuple[int, ...], left: Any, right: Any, group_sizes: object) -> Any:
     out = np.zeros(shape, left.dtype)
     depth, columns = left.shape[-1], shape[-1]
     for b, x, group, rows in _parts(group_sizes, *shape[:2]):

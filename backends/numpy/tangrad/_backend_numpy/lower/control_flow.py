@@ -113,7 +113,7 @@ def _(
     return ctx.call(_function("while_loop", names, loop.lines, namespace), *cond_consts, *body_consts, *init)
 
 
-def _before(ctx: Lowering, body: ClosedJaxpr, consts: Sequence[Any]) -> tuple[list[Any], ClosedJaxpr]:
+def _before(ctx: Lowering, body: ClosedJaxpr, consts: Sequence[Any]) -> tuple[list[Value], ClosedJaxpr]:
     """The values of what a body need not compute in every iteration, and the body without it."""
     early, body = without_invariants(body, len(consts))
     return ([] if early is None else list(ctx.inline(early, *consts))), body

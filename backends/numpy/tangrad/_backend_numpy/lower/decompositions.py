@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 lower = RuleSet("lower.numpy", api=1)
 
 
-def _call(ctx: Lowering, function: Any, *values: Value) -> Value:
+def _call(ctx: Lowering, function: object, *values: Value) -> Value:
     """A function of arrays, which takes narrow floats as float32."""
     out = ctx.out_aval
     if dtypes.bit_width(out.dtype) >= 32:

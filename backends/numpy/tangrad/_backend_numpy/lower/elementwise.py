@@ -470,14 +470,14 @@ def _(ctx: Lowering, x: Value, *, exponent_bits: int, mantissa_bits: int) -> Val
     return ctx.where(ctx.isnan(x), x, ctx.bitcast(bits, x.dtype))
 
 
-def _rounded_mantissa(ctx: Lowering, bits: Any, dropped: int) -> Value:
+def _rounded_mantissa(ctx: Lowering, bits: object, dropped: int) -> Value:
     """To nearest, halves to even; a carry goes into the exponent, as it should."""
     last = ctx.bitwise_and(ctx.right_shift(bits, dropped), 1)
     bias = ctx.add(last, (1 << (dropped - 1)) - 1)
     return ctx.left_shift(ctx.right_shift(ctx.add(bits, bias), dropped), dropped)
 
 
-def _limited_exponent(ctx: Lowering, bits: Any, own_exponent: int, own_mantissa: int, exponent_bits: int) -> Value:
+def _limited_exponent(ctx: Lowering, bits: object, own_exponent: int, own_mantissa: int, exponent_bits: int) -> Value:
     """Too large becomes infinite, too small zero (there are no subnormals), both with their sign."""
     sign_mask = 1 << (own_exponent + own_mantissa)
     bias, narrow_bias = (1 << (own_exponent - 1)) - 1, (1 << (exponent_bits - 1)) - 1

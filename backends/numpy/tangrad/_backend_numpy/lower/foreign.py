@@ -19,6 +19,6 @@ lower = RuleSet("lower.numpy", api=1)
 
 
 @kernel(lower, ffi_call_p, nature=FRESH)
-def _(ctx: Lowering, **params: Any) -> Callable[..., Any]:
+def _(ctx: Lowering, **params: object) -> Callable[..., Any]:
     instance = Instance(params, ctx.in_avals)
     return lambda *arrays: outside(instance, *arrays)

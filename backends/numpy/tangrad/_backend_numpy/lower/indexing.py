@@ -80,7 +80,7 @@ class Windows:
             return starts, None
         return np.clip(starts, 0, self.limits), np.asarray(inside.all(axis=1))
 
-    def slices(self, start: Array) -> tuple[Any, ...]:
+    def slices(self, start: Array) -> tuple[int | slice, ...]:
         """The index of one window: slices, and integers for the dimensions that it lacks."""
         first = dict(zip(self.index_map, start.tolist()))
         first.update({d: int(place[0]) for d, place in self.batch_places.items()})
@@ -128,7 +128,7 @@ class Windows:
 
 @kernel(lower, p.gather_p, nature=FRESH)
 def _gather(
-    ctx: Lowering, *, dimension_numbers: Any, slice_sizes: Dimensions, mode: Any, fill_value: Any, **_: object
+    ctx: Lowering, *, dimension_numbers: Any, slice_sizes: Dimensions, mode: object, fill_value: object, **_: object
 ) -> Callable[..., Any]:
     operand, indices = ctx.in_avals
     windows = Windows(operand, indices, dimension_numbers, slice_sizes)
@@ -269,7 +269,7 @@ def _scatter(primitive: Primitive, function: Any) -> None:
 # --- sums and counts ------------------------------------------------------------------------------------------------
 
 
-def _adds_to_vector(operand: Any, indices: Any, windows: Windows, mode: Any) -> bool:
+def _adds_to_vector(operand: Any, indices: Any, windows: Windows, mode: object) -> bool:
     """Whether many numbers are added to a vector with no more elements than that, and those out of bounds dropped."""
     size = operand.shape[0] if operand.ndim == 1 else 0
     reached = 1 << (8 * indices.dtype.itemsize - 1)

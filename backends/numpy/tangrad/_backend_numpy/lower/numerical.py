@@ -63,7 +63,7 @@ lower = RuleSet("lower.numpy", api=1)
 _PRECISE = {dtypes.as_dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
 
 
-def _in_common_dtype(ctx: Lowering, *values: Value) -> list[Any] | None:
+def _in_common_dtype(ctx: Lowering, *values: Value) -> list[Value] | None:
     """The operands in the dtype of the result, where NumPy computes in that and nothing is lost by it."""
     dtype = ctx.out_aval.dtype
     if dtype not in _PRECISE or not all([value.dtype == dtype or value.dtype.kind in "biu" for value in values]):
@@ -106,7 +106,7 @@ _UNIVERSAL: dict[Any, tuple[Any, Any, bool]] = {
 }
 
 
-def _universal(of_floats: Any, of_integers: Any, small: bool) -> Callable[..., Any]:
+def _universal(of_floats: object, of_integers: object, small: bool) -> Callable[..., Any]:
     def build(ctx: Lowering, x: Value, y: Value) -> Value | None:
         out = ctx.out_aval
         if small and out.size > _SMALL:
@@ -135,7 +135,13 @@ def _trunc(ctx: Lowering, x: Value) -> Value | None:
 
 @whole(lower, interpolation)
 def _interp(
-    ctx: Lowering, x: Value, xp: Any, fp: Any, left: Value | None = None, right: Value | None = None, period: Any = None
+    ctx: Lowering,
+    x: Value,
+    xp: Any,
+    fp: Any,
+    left: Value | None = None,
+    right: Value | None = None,
+    period: object = None,
 ) -> Value | None:
     operands = _in_common_dtype(ctx, x, xp, fp)
     if operands is None or ctx.out_aval.dtype.kind == "c" or not xp.shape[0]:
@@ -147,7 +153,7 @@ def _interp(
     return ctx.call(lambda x, xp, fp: function(x, xp, fp, narrow), *operands, nature=FRESH)
 
 
-def _interpolation(x: Any, xp: Any, fp: Any, narrow: float) -> Any:
+def _interpolation(x: Any, xp: Any, fp: Any, narrow: float) -> np.ndarray:
     """The steps of the function in `tangrad.numpy`, one by one."""
     upper = xp.searchsorted(x, "right")
     upper = np.minimum(np.maximum(upper, 1, out=upper), len(xp) - 1, out=upper)
@@ -201,7 +207,7 @@ whole(lower, convolve)(_convolution(np.convolve))
 
 
 @whole(lower, correlate)
-def _correlate(ctx: Lowering, a: Value, v: Value, mode: str = "valid", **options: Any) -> Value:
+def _correlate(ctx: Lowering, a: Value, v: Value, mode: str = "valid", **options: object) -> Value:
     return _convolution(np.correlate)(ctx, a, v, mode, **options)
 
 
@@ -284,7 +290,7 @@ whole(lower, numpy.nanmin)(_without_nan(np.fmin))
 
 
 @whole(lower, numpy.norm)
-def _norm(ctx: Lowering, x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Value | None:
+def _norm(ctx: Lowering, x: Value, ord: object = None, axis: object = None, keepdims: bool = False) -> Value | None:
     """The Euclidean one of all elements, as a product of the vector with itself."""
     if x.dtype not in _FLOATS or ord is not None or axis is not None or keepdims:
         return None

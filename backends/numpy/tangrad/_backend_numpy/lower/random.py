@@ -177,7 +177,7 @@ def fused_multiply_add(x: Any, y: Any, z: Any) -> Any:
     return _single(x, y, z) if x.dtype == np.float32 else _double(x, y, z)
 
 
-def _single(x: Any, y: Any, z: Any) -> Any:
+def _single(x: Any, y: Any, z: object) -> Any:
     product = np.multiply(x, y, dtype=np.float64)  # exact: 48 bits
     wide = np.asarray(product + z)
     halfway = (wide.view(np.int64) & _DROPPED) == _HALF
@@ -189,13 +189,13 @@ def _single(x: Any, y: Any, z: Any) -> Any:
     return wide.astype(np.float32)
 
 
-def _rest_of_sum(x: Any, y: Any, total: Any) -> Any:
+def _rest_of_sum(x: Any, y: object, total: Any) -> Any:
     """What the rounded sum of x and y lacks. D. E. Knuth, The Art of Computer Programming, 4.2.2."""
     shadow = total - x
     return (x - (total - shadow)) + (y - shadow)
 
 
-def _double(x: Any, y: Any, z: Any) -> Any:
+def _double(x: Any, y: Any, z: object) -> Any:
     """S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums: by rounding to odd, 2008."""
     product = x * y
     rest_of_product = _rest_of_product(x, y, product)
@@ -206,7 +206,7 @@ def _double(x: Any, y: Any, z: Any) -> Any:
     return high + _sum_to_odd(rest_of_low, rest_of_high)
 
 
-def _rest_of_product(x: Any, y: Any, product: Any) -> Any:
+def _rest_of_product(x: object, y: object, product: object) -> Any:
     """What the rounded product lacks. T. J. Dekker, 1971."""
     x_high, x_low = _halves(x)
     y_high, y_low = _halves(y)
@@ -392,7 +392,7 @@ _floats(random.random_normal_p, _normal)
 
 
 @composed(lower, random.random_between_p)
-def _between(ctx: Lowering, unit: Any, low: Any, high: Any) -> Value:
+def _between(ctx: Lowering, unit: Any, low: object, high: object) -> Value:
     span = ctx.subtract(high, low)
     if unit.dtype not in (SINGLE, np.float64) or _is_power_of_2(span.constant):
         moved = ctx.add(ctx.multiply(unit, span), low)  # a product with a power of 2 is exact

@@ -27,7 +27,7 @@ lower = RuleSet("lower.numpy", api=1)
 # --- reductions ----------------------------------------------------------------------------------------------------
 
 
-def _reduction(primitive: Primitive, ufunc: Any) -> Kernel:
+def _reduction(primitive: Primitive, ufunc: object) -> Kernel:
     identity = p.identities[primitive]
 
     def emit(ctx: Lowering, x: Value, *, axes: tuple[int, ...]) -> Value:
@@ -47,7 +47,9 @@ def _reduction(primitive: Primitive, ufunc: Any) -> Kernel:
     return Kernel(emit)
 
 
-def _without_repeats(ctx: Lowering, x: Value, axes: tuple[int, ...], ufunc: Any) -> tuple[Any, tuple[int, ...], int]:
+def _without_repeats(
+    ctx: Lowering, x: Value, axes: tuple[int, ...], ufunc: object
+) -> tuple[Value, tuple[int, ...], int]:
     """The value without the axes along which it is stored once: a sum over them is a product, an extremum nothing."""
     stored = (1,) * (x.ndim - len(x.stored.shape)) + x.stored.shape
     repeated = [axis for axis in axes if stored[axis] == 1]
@@ -119,7 +121,7 @@ _running_log_sum_exp = _running(np.logaddexp)
 
 
 @composed(lower, p.cumlogsumexp_p)
-def _cumlogsumexp(ctx: Lowering, x: Value, **params: Any) -> Value:
+def _cumlogsumexp(ctx: Lowering, x: Value, **params: object) -> Value:
     if not dtypes.issubdtype(x.dtype, np.complexfloating):
         return _running_log_sum_exp(ctx, x, **params)
     return ctx.inline(decomposition_jaxpr(p.cumlogsumexp_p, ctx.in_avals, params), x)

@@ -178,7 +178,7 @@ def _negative_zeros_of(dtype: np.dtype) -> Callable[[Any], Any]:
     return lambda x: minimum(x.view(bits), None) == least
 
 
-def _sort_complex(x: Any, dimension: int) -> Any:
+def _sort_complex(x: Any, dimension: int) -> np.ndarray:
     if np.isnan(x.imag).any():
         return np.take_along_axis(x, np.lexsort((x.imag, x.real), dimension), dimension)
     return np.sort(x, dimension, "stable")

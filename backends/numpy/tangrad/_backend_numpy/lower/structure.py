@@ -246,5 +246,5 @@ def _optimization_barrier(ctx: Lowering, *xs: Value) -> tuple[Value, ...]:
 
 
 @composed(lower, device_put_p, any_sizes=True)
-def _(ctx: Lowering, x: Value, *, target: Any) -> Value:
+def _(ctx: Lowering, x: Value, *, target: object) -> Value:
     return x

@@ -48,7 +48,7 @@ def computed_dtype(dtype: np.dtype) -> np.dtype:
 
 @composed(lower, p.conv_general_dilated_p)
 def _conv_general_dilated(
-    ctx: Lowering, x: Value, w: Value, *, precision: Any, preferred_element_type: np.dtype | None, **params: Any
+    ctx: Lowering, x: Value, w: Value, *, precision: object, preferred_element_type: np.dtype | None, **params: object
 ) -> Value:
     out = ctx.out_aval
     dtype = computed_dtype(out.dtype)

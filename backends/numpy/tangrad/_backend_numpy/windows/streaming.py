@@ -49,7 +49,7 @@ class StreamedProduct(Function):
     def text_into(self, out: str, operands: Sequence[str], bind: Bind) -> list[str]:
         return [self.text([*operands, out], bind, False)]
 
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+    def flops(self, inputs: Sequence[object], outputs: Sequence[Any]) -> int:
         return int(2 * outputs[0].size * self.summed)
 
 

@@ -141,7 +141,7 @@ def _all_gather(
     return _gathered(ctx, x, dimension, _manual(ctx, names).groups(names, axis_index_groups), ctx.out_type)
 
 
-def _gathered(ctx: FunctionContext, x: IrValue, dimension: int, groups: Any, out_type: Any) -> IrValue:
+def _gathered(ctx: FunctionContext, x: IrValue, dimension: int, groups: object, out_type: Any) -> IrValue:
     attributes = _attributes(ctx, groups, by_global_ids=True)
     attributes["all_gather_dim"] = ctx.vocabulary.integer(dimension)
     return ctx.op("stablehlo.all_gather", out_type, (x,), attributes)

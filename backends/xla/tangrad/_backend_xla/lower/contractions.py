@@ -31,8 +31,8 @@ def _dot_general(
     lhs: IrValue,
     rhs: IrValue,
     *,
-    dimension_numbers: Any,
-    precision: Any,
+    dimension_numbers: object,
+    precision: object,
     preferred_element_type: DType | None,
 ) -> IrValue:
     left, right = ctx.in_avals
@@ -67,7 +67,7 @@ def _in_dtype(ctx: FunctionContext, value: IrValue, aval: ShapedArray, dtype: DT
 
 
 def _dimension_numbers(ctx: FunctionContext, numbers: Any) -> IrAttribute:
-    def make(context: Any) -> Any:
+    def make(context: object) -> Any:
         (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = [[list(axes) for axes in pair] for pair in numbers]
         text = (
             f"#stablehlo.dot<lhs_batching_dimensions = {lhs_batch}, rhs_batching_dimensions = {rhs_batch}, "
@@ -78,7 +78,7 @@ def _dimension_numbers(ctx: FunctionContext, numbers: Any) -> IrAttribute:
     return ctx.vocabulary.made(("dot", numbers), make)
 
 
-def _algorithm(ctx: FunctionContext, precision: Any, lhs: ShapedArray, rhs: ShapedArray) -> IrAttribute:
+def _algorithm(ctx: FunctionContext, precision: object, lhs: ShapedArray, rhs: ShapedArray) -> IrAttribute:
     parts = algorithm_parts(precision, lhs, rhs)
     names = (
         "lhs_precision_type",

@@ -43,7 +43,7 @@ FEW, FEW_IN_A_GROUP = 1 << 14, 1 << 19
 
 
 @lower.rule(conv_general_dilated_p)
-def _conv_general_dilated(ctx: FunctionContext, lhs: IrValue, rhs: IrValue, **params: Any) -> IrValue:
+def _conv_general_dilated(ctx: FunctionContext, lhs: IrValue, rhs: IrValue, **params: object) -> IrValue:
     avals = [aval.strip_weak_type() for aval in ctx.in_avals]
     left, right, out = shapes = [aval.shape for aval in (*avals, ctx.out_aval)]
     form = None
@@ -124,7 +124,7 @@ def accumulated_products(x: Any, y: Any, **params: Any) -> Value:
     row = (*(1,) * looped, *whole[looped:])
     taps = list(product(*map(range, places)))
 
-    def add_row(number: Any, sums: Sequence[Any]) -> Sequence[Any]:
+    def add_row(number: object, sums: Sequence[object]) -> Sequence[Any]:
         feature, line = _divided(number, window[1]) if looped == 2 else (number, None)
         slab = [1, *x.aval.shape[1:]]
         if line is not None:
@@ -152,7 +152,7 @@ def accumulated_products(x: Any, y: Any, **params: Any) -> Value:
     return _convert(_arranged(together, numbers, out_spec), _result_dtype(dtype, params))
 
 
-def _starts(feature: Any, line: Any, step: int, x: Any) -> list[Any]:
+def _starts(feature: Any, line: object, step: int, x: Any) -> list[Any]:
     """Where the part of a feature, and of a line of it, begins."""
     zero = literal(0, feature.aval.dtype)
     lines = [] if line is None else [_scaled(line, step)]
@@ -173,7 +173,7 @@ def group_by_group(x: Any, kernel: Any, **params: Any) -> Value:
         pairs = zip(_split(x, x_axis, groups), _split(kernel, rhs_spec[0], groups))
         return lax.concatenate_p.bind(*[conv_general_dilated_p.bind(a, b, **alone) for a, b in pairs], dimension=axis)
 
-    def convolve(group: Any, out: Any) -> Any:
+    def convolve(group: Any, out: object) -> Any:
         found = conv_general_dilated_p.bind(
             _of_group(x, x_axis, groups, group), _of_group(kernel, rhs_spec[0], groups, group), **alone
         )
@@ -188,7 +188,7 @@ def _of_group(x: Any, axis: int, groups: int, group: Any) -> Any:
     return _moved(x, _place_of_group(group, axis, sizes), sizes)
 
 
-def _place_of_group(group: Any, axis: int, sizes: Sequence[int]) -> list[Any]:
+def _place_of_group(group: object, axis: int, sizes: Sequence[int]) -> list[Any]:
     """Where the part of these sizes begins that a group is of an array."""
     return [_scaled(group, size if at == axis else 0) for at, size in enumerate(sizes)]
 
@@ -258,7 +258,7 @@ def _part(x: Any, starts: Sequence[int], limits: Sequence[int], strides: Sequenc
     )
 
 
-def _moved(x: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
+def _moved(x: object, starts: Sequence[object], sizes: Sequence[int]) -> Any:
     return lax.dynamic_slice_p.bind(x, *starts, slice_sizes=tuple(sizes))
 
 

@@ -96,7 +96,7 @@ class _Call:
         return [hlo_sharding(sharding, self._layout.devices, len(aval.shape)) for sharding, aval in pairs]
 
 
-def _partition(shapes: Any, shardings: Any, result_shape: Any, result_sharding: Any, configuration: bytes) -> Any:
+def _partition(shapes: object, shardings: Any, result_shape: Any, result_sharding: Any, configuration: bytes) -> Any:
     """What jaxlib calls, from within the compiler: an error goes by way of `failures`."""
     try:
         several = result_shape.is_tuple()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._backend_xla.dimension_values import SIZE
 from tangrad._backend_xla.helpers import convert
@@ -19,6 +19,6 @@ lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(dimension_as_value_p)
-def _dimension_as_value(ctx: FunctionContext, *, dimension: Any, dtype: DType) -> IrValue:
+def _dimension_as_value(ctx: FunctionContext, *, dimension: object, dtype: DType) -> IrValue:
     value = ctx.size(dimension)
     return value if ctx.out_aval.dtype == SIZE.dtype else convert(ctx, value, SIZE, ctx.out_aval)

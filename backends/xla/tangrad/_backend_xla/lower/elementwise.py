@@ -209,7 +209,7 @@ def _sign(ctx: FunctionContext, x: IrValue) -> IrValue:
 
 
 @lower.rule(p.round_p)
-def _round(ctx: FunctionContext, x: IrValue, *, rounding_method: Any) -> IrValue:
+def _round(ctx: FunctionContext, x: IrValue, *, rounding_method: object) -> IrValue:
     afz = rounding_method is p.RoundingMethod.AWAY_FROM_ZERO
     return ctx.op("stablehlo.round_nearest_afz" if afz else "stablehlo.round_nearest_even", ctx.out_type, (x,))
 

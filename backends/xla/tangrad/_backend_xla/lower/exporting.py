@@ -84,7 +84,7 @@ def _as_types(ctx: FunctionContext, values: Sequence[IrValue], types: Sequence[A
     ]
 
 
-def _check_types(exported: Any, what: str, own: Sequence[Any], stated: Sequence[Any]) -> None:
+def _check_types(exported: Any, what: str, own: Sequence[object], stated: Sequence[object]) -> None:
     """Raise ValueError unless the types of the module's entry are those that the program states, but for sizes that
     one of them leaves open."""
     if len(own) != len(stated) or not all(map(_agree, own, stated)):
@@ -92,7 +92,7 @@ def _check_types(exported: Any, what: str, own: Sequence[Any], stated: Sequence[
         raise ValueError(f"{exported.fun_name}: its module has the {what} ({given}), and its types say ({expected})")
 
 
-def _agree(one: Any, other: Any) -> bool:
+def _agree(one: object, other: object) -> bool:
     if one == other:
         return True
     if not (isinstance(one, ir.RankedTensorType) and isinstance(other, ir.RankedTensorType)):

@@ -68,7 +68,7 @@ def _gather(
     slice_sizes: Dimensions,
     indices_are_sorted: bool,
     unique_indices: bool,
-    mode: Any,
+    mode: object,
     fill_value: Any,
 ) -> IrValue:
     operand, index_aval = ctx.in_avals
@@ -123,7 +123,7 @@ def _scatter(primitive: Primitive, body: Callable[..., Any]) -> None:
         dimension_numbers: Any,
         indices_are_sorted: bool,
         unique_indices: bool,
-        mode: Any,
+        mode: object,
     ) -> IrValue:
         operand, index_aval, update_aval = ctx.in_avals
         window, inserted, index_map, operand_batching, indices_batching = dimension_numbers.astuple()

@@ -192,7 +192,7 @@ _running_log_sum_exp = _running(_log_add_exp, lambda dtype: np.asarray(-np.inf, 
 
 
 @lower.rule(p.cumlogsumexp_p)
-def _cumlogsumexp(ctx: FunctionContext, x: IrValue, **params: Any) -> IrValue:
+def _cumlogsumexp(ctx: FunctionContext, x: IrValue, **params: object) -> IrValue:
     if not dtypes.issubdtype(ctx.out_aval.dtype, np.complexfloating):
         return _running_log_sum_exp(ctx, x, **params)
     return ctx.inline(decomposition_jaxpr(p.cumlogsumexp_p, tuple(ctx.in_avals), params), (x,))[0]

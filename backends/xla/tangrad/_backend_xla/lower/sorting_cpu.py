@@ -23,7 +23,8 @@ from tangrad.extend.lax import GatherDimensionNumbers, GatherScatterMode, gather
 if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
-    from tangrad.typing import DType
+    from tangrad.core import Array
+    from tangrad.typing import DType, Value
 
 
 lower = RuleSet("lower.xla.cpu", api=1)
@@ -73,7 +74,7 @@ def _sort_alone(xs: Sequence[Any], dimension: int) -> tuple[Any]:
     return (lax.bitcast_convert_type_p.bind(found, new_dtype=x.aval.dtype),)
 
 
-def _sort_together(xs: Sequence[Any], dimension: int) -> tuple[Any, ...]:
+def _sort_together(xs: Sequence[Any], dimension: int) -> tuple[Value, ...]:
     """Several arrays, by the first one."""
     key = xs[0]
     ranks = _float_ranks(_bits(key), key.aval.dtype) if key.aval.dtype.kind not in "bui" else _integer_ranks(key)
@@ -85,7 +86,7 @@ def _sort_together(xs: Sequence[Any], dimension: int) -> tuple[Any, ...]:
 # --- words ---------------------------------------------------------------------------------------------------------
 
 
-def _sorted_words(ranks: Any, places: Any, dimension: int) -> Any:
+def _sorted_words(ranks: object, places: object, dimension: int) -> Any:
     words = lax.or_p.bind(_shift(lax.shift_left_p, _convert(ranks, WORD), HALF), places)
     return sort_p.bind(words, dimension=dimension, is_stable=True, num_keys=1)[0]  # stable, which is the faster way
 
@@ -105,7 +106,7 @@ def _bits(x: Any) -> Any:
     return lax.bitcast_convert_type_p.bind(x, new_dtype=dtypes.as_dtype(f"int{width}"))
 
 
-def _float_ranks(bits: Any, dtype: np.dtype) -> Any:
+def _float_ranks(bits: object, dtype: np.dtype) -> Any:
     """Integers in the order of floats, of their bits: one for both zeros, and one for all NaN, the greatest."""
     size = lax.and_p.bind(bits, _number(bits, _greatest(bits)))
     infinity, nan = [
@@ -116,7 +117,7 @@ def _float_ranks(bits: Any, dtype: np.dtype) -> Any:
     return lax.select_n_p.bind(lax.gt_p.bind(size, infinity), ranks, _like(bits, nan))
 
 
-def _mirrored(bits: Any) -> Any:
+def _mirrored(bits: Any) -> Array:
     """Bits of floats as integers in their order, and back: below zero all but the sign are inverted."""
     last = dtypes.bit_width(bits.aval.dtype) - 1
     below = _shift(lax.shift_right_arithmetic_p, bits, last)
@@ -131,15 +132,15 @@ def _number(x: Any, value: int) -> Any:
     return literal(value, x.aval.dtype)
 
 
-def _full(x: Any, value: int) -> Any:
+def _full(x: object, value: int) -> Array:
     return _like(x, _number(x, value))
 
 
-def _like(x: Any, value: Any) -> Any:
+def _like(x: Any, value: Any) -> Array:
     return lax.broadcast_in_dim_p.bind(value, shape=x.aval.shape, broadcast_dimensions=())
 
 
-def _shift(primitive: Primitive, x: Any, by: int) -> Any:
+def _shift(primitive: Primitive, x: object, by: int) -> Any:
     return primitive.bind(x, _number(x, by))
 
 
@@ -147,7 +148,7 @@ def _convert(x: Any, dtype: DType) -> Any:
     return x if x.aval.dtype == dtype else lax.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 
-def _take(x: Any, order: Any, dimension: int) -> Any:
+def _take(x: Any, order: Any, dimension: int) -> Array:
     """The elements in an order of their own for each row."""
     rows = tuple([axis for axis in range(x.aval.ndim) if axis != dimension])
     index = lax.broadcast_in_dim_p.bind(

@@ -49,10 +49,10 @@ def default_backend() -> str:
     return tangrad.devices()[0].platform
 
 
-def device_put(x: Any, device: Any = None, **options: Any) -> Any:
+def device_put(x: Any, device: object = None, **options: Any) -> Any:
     """As `tangrad.device_put`; of a `Format` the sharding counts, since compilers choose layouts here."""
 
-    def place(one: Any) -> Any:
+    def place(one: object) -> Any:
         return one.sharding if isinstance(one, Format) else one
 
     wanted = tangrad.tree.map(place, device, is_leaf=lambda one: one is None)
@@ -81,7 +81,7 @@ def fwd_and_bwd(
     several = isinstance(argnums, Sequence)
     wanted = tuple(argnums) if isinstance(argnums, Sequence) else (argnums,)
 
-    def fwd(*args: Any) -> Any:
+    def fwd(*args: object) -> Any:
         partial, dynamic = argnums_partial(wrap_init(fun), wanted, args, require_static_args_hashable=False)
         return tangrad.vjp(partial.call_wrapped, *dynamic, has_aux=has_aux)
 
@@ -92,7 +92,7 @@ def fwd_and_bwd(
     return (tangrad.jit(fwd), tangrad.jit(bwd)) if jitted else (fwd, bwd)
 
 
-def smap(f: Any = None, /, *, in_axes: Any = ..., out_axes: Any, axis_name: Any) -> Any:
+def smap(f: Any = None, /, *, in_axes: object = ..., out_axes: Any, axis_name: Any) -> Any:
     """Map a function over the devices along one axis of the mesh in use: each computes with its part of the arrays.
 
     Args:
@@ -122,7 +122,7 @@ def smap(f: Any = None, /, *, in_axes: Any = ..., out_axes: Any, axis_name: Any)
         return tangrad.P() if axis is None else tangrad.P(*[None] * (axis % (rank or axis + 1)), axis_name)
 
     def of(function: Callable[..., Any]) -> Callable[..., Any]:
-        def mapped(*args: Any) -> Any:
+        def mapped(*args: object) -> Any:
             leaves, structure = tangrad.tree.flatten(args)
             axes = flatten_axes("smap in_axes", structure, in_axes)
             specs = [spec(axis, tangrad.numpy.ndim(leaf)) for axis, leaf in zip(axes, leaves, strict=True)]

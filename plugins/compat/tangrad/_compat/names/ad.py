@@ -24,7 +24,7 @@ zeros_like_aval = zeros
 def defjvp(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
     """Derivatives by one argument each: `rule(tangent, *primals, **params)`, None where there is none."""
 
-    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+    def jvp(primals: Sequence[Any], tangents: Sequence[object], **params: Any) -> tuple[Any, Any]:
         out = primitive.bind(*primals, **params)
         parts = [
             rule(tangent, *primals, **params)
@@ -42,7 +42,7 @@ def defjvp(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
 def defjvp2(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
     """As `defjvp`, of rules that are given the result, too: `rule(tangent, result, *primals, **params)`."""
 
-    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+    def jvp(primals: Sequence[Any], tangents: Sequence[object], **params: Any) -> tuple[Any, Any]:
         out = primitive.bind(*primals, **params)
         total: Any = Zero.from_primal_value(out)
         for rule, tangent in zip(rules, tangents, strict=True):

@@ -15,7 +15,7 @@ shaped_abstractify = typeof
 
 
 def debug_info(
-    traced_for: str, function: Callable[..., Any], args: Any = (), kwargs: Any = None, **options: Any
+    traced_for: str, function: Callable[..., Any], args: object = (), kwargs: object = None, **options: object
 ) -> DebugInfo:
     """What errors say of a function that is traced."""
     return DebugInfo(traced_for, getattr(function, "__name__", repr(function)))
@@ -34,7 +34,7 @@ def flatten_fun_nokwargs(function: WrappedFun, in_tree: Any) -> tuple[WrappedFun
 def _flattened(function: WrappedFun, arguments: Callable[[Any], Any]) -> tuple[WrappedFun, Callable[[], Any]]:
     structures: list[Any] = []
 
-    def flat(*leaves: Any) -> Any:
+    def flat(*leaves: object) -> Any:
         args, kwargs = arguments(leaves)
         out, structure = tree.flatten(function.call_wrapped(*args, **kwargs))
         structures[:] = [structure]
@@ -46,7 +46,7 @@ def _flattened(function: WrappedFun, arguments: Callable[[Any], Any]) -> tuple[W
 def argnums_partial(
     function: WrappedFun,
     dyn_argnums: int | Sequence[int],
-    args: Sequence[Any],
+    args: Sequence[object],
     require_static_args_hashable: bool = True,
 ) -> tuple[WrappedFun, tuple[Any, ...]]:
     """The function of the arguments at `dyn_argnums` alone, the others being fixed, and those arguments.
@@ -67,7 +67,7 @@ def argnums_partial(
         if getattr(type(arg), "__hash__", None) is None:
             raise ValueError(f"argument {place} of {function.__name__} is static and must be hashable, got {arg!r}")
 
-    def of_dynamic(*dynamic: Any, **kwargs: Any) -> Any:
+    def of_dynamic(*dynamic: object, **kwargs: object) -> Any:
         given = {**fixed, **dict(zip(places, dynamic, strict=True))}
         return function.call_wrapped(*[given[place] for place in range(len(args))], **kwargs)
 

@@ -24,12 +24,12 @@ def moveaxis(x: Any, source: Any, destination: int) -> Value:
     return move_axis(x, source, destination)
 
 
-def bdim_at_front(x: Any, dim: int | None, size: int) -> Value:
+def bdim_at_front(x: object, dim: int | None, size: int) -> Value:
     """`x` with the mapped axis first, repeated where it has none."""
     return broadcast_axis(x, size, 0) if dim is None else move_axis(x, dim, 0)
 
 
-def broadcast(x: Any, size: int, axis: int, mesh_axis: Any = None) -> Value:
+def broadcast(x: object, size: int, axis: int, mesh_axis: object = None) -> Value:
     """`x`, which is not mapped, repeated along a new axis."""
     return broadcast_axis(x, size, axis)
 
@@ -37,7 +37,7 @@ def broadcast(x: Any, size: int, axis: int, mesh_axis: Any = None) -> Value:
 def defbroadcasting(primitive: Primitive) -> None:
     """Say that a primitive acts element by element on operands that broadcast to one shape."""
 
-    def rule(args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+    def rule(args: Sequence[Any], dims: Sequence[int | None], **params: object) -> tuple[Any, Any]:
         size = next(arg.shape[dim] for arg, dim in zip(args, dims, strict=True) if dim is not None)
         operands, dim = match_axes(args, dims, size)
         out = primitive.bind(*operands, **params)
@@ -49,7 +49,7 @@ def defbroadcasting(primitive: Primitive) -> None:
 defvectorized = defbroadcasting
 
 
-def is_vmappable(value: Any) -> bool:
+def is_vmappable(value: object) -> bool:
     """Whether `vmap` takes values of this class as `register_vmappable` said."""
     return type(value) in vmappables
 
@@ -58,7 +58,7 @@ def unregister_vmappable(data_type: type) -> None:
     """Do nothing, as in jax."""
 
 
-def defreducer(primitive: Primitive, identity: Any = None) -> None:
+def defreducer(primitive: Primitive, identity: object = None) -> None:
     """Say that a primitive reduces along `axes`, its parameter, which are counted anew where its operand is mapped."""
 
     def rule(args: Sequence[Any], dims: Sequence[int | None], *, axes: Sequence[int], **params: Any) -> tuple[Any, Any]:

@@ -48,7 +48,7 @@ Token = AbstractToken
 array_types = frozenset([np.ndarray, np.generic, Array])
 
 
-def concrete_or_error(force: Callable[[Any], Any] | None, value: Any, context: str = "") -> Any:
+def concrete_or_error(force: Callable[[Any], Any] | None, value: object, context: str = "") -> Any:
     """`force` of a concrete value, or the error that says what for a tracer was looked at."""
     found = _concrete_or_error(value, context)
     return found if force is None else force(found)
@@ -60,19 +60,19 @@ def gensym(suffix: str = "") -> Callable[[Any], Var]:
 
 
 def new_jaxpr_eqn(
-    invars: Sequence[Any],
-    outvars: Sequence[Any],
-    primitive: Any,
-    params: dict[str, Any],
-    effects: frozenset[Any],
-    source_info: Any = None,
-    ctx: Any = None,
+    invars: Sequence[object],
+    outvars: Sequence[object],
+    primitive: object,
+    params: dict[str, object],
+    effects: frozenset[object],
+    source_info: object = None,
+    ctx: object = None,
 ) -> JaxprEqn:
     """An equation; the arguments stand in another order there."""
     return JaxprEqn(primitive, invars, outvars, params, frozenset(effects), source_info)
 
 
-def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
+def jaxprs_in_params(params: dict[str, object]) -> Iterator[Jaxpr]:
     """The programs among the parameters of an equation, without their constants."""
     for jaxpr in sub_jaxprs(params):
         yield jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
@@ -91,25 +91,25 @@ def mapped_aval(size: int, axis: int | None, aval: Any) -> ShapedArray:
     return aval.update(shape=aval.shape[:axis] + aval.shape[axis + 1 :])
 
 
-def unmapped_aval(size: int, axis: int | None, aval: Any, explicit_mesh_axis: Any = None) -> ShapedArray:
+def unmapped_aval(size: int, axis: int | None, aval: Any, explicit_mesh_axis: object = None) -> ShapedArray:
     """The type of all examples, along `axis`, of one of type `aval`."""
     if axis is None:
         return aval
     return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
 
 
-def primal_dtype_to_tangent_dtype(dtype: Any) -> DType:
+def primal_dtype_to_tangent_dtype(dtype: object) -> DType:
     """The dtype of tangents: float0 where there is no derivative."""
     from_dtype = dtypes.as_dtype(dtype)
     return from_dtype if getattr(from_dtype, "kind", "V") in "fcV" and from_dtype != dtypes.float0 else dtypes.float0
 
 
-def valid_jaxtype(value: Any) -> bool:
+def valid_jaxtype(value: object) -> bool:
     """Whether a value can be an argument of traced functions."""
     return is_array_value(value)
 
 
-def find_top_trace(arrays: Sequence[Any]) -> Trace:
+def find_top_trace(arrays: Sequence[object]) -> Trace:
     """The trace that interprets primitives now."""
     return current_trace()
 

@@ -36,11 +36,11 @@ class GlobalAsyncCheckpointManagerBase(ABC):
         """Wait until everything is written."""
 
     @abstractmethod
-    def serialize(self, *args: Any, **kwargs: Any) -> None:
+    def serialize(self, *args: object, **kwargs: object) -> None:
         """Begin to write arrays."""
 
     @abstractmethod
-    def deserialize(self, *args: Any, **kwargs: Any) -> Any:
+    def deserialize(self, *args: object, **kwargs: object) -> Any:
         """Read arrays."""
 
 
@@ -53,17 +53,17 @@ _WHY = (
 )
 
 
-def colocated_cpu_devices(*args: Any, **kwargs: Any) -> NoReturn:
+def colocated_cpu_devices(*args: object, **kwargs: object) -> NoReturn:
     """Raises NotImplementedError."""
     raise NotImplementedError(_WHY)
 
 
-def colocated_python(*args: Any, **kwargs: Any) -> NoReturn:
+def colocated_python(*args: object, **kwargs: object) -> NoReturn:
     """Raises NotImplementedError."""
     raise NotImplementedError(_WHY)
 
 
-def colocated_python_class(*args: Any, **kwargs: Any) -> NoReturn:
+def colocated_python_class(*args: object, **kwargs: object) -> NoReturn:
     """Raises NotImplementedError."""
     raise NotImplementedError(_WHY)
 
@@ -80,7 +80,7 @@ class ProcessFailureError(RuntimeError):
 
 
 @contextmanager
-def live_devices(devices: Sequence[Any]) -> Iterator[list[Any]]:
+def live_devices(devices: Sequence[object]) -> Iterator[list[Any]]:
     """The devices of `devices` whose processes live: all of them, since a process that is lost ends the others.
 
     Raises ValueError for a device that there is not.
@@ -109,7 +109,7 @@ def reached_preemption_sync_point(step_id: int) -> bool:
 # --- `sparse.linalg`: linear systems of sparse matrices, solved densely -----------------------------------------------
 
 
-def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reorder: int = 1) -> Array:
+def spsolve(data: object, indices: object, indptr: object, b: object, tol: float = 1e-6, reorder: int = 1) -> Array:
     """The solution of `A @ x = b`, where rows of the matrix `A` hold `data` at the columns `indices`.
 
     Args:

@@ -35,7 +35,7 @@ class WrappedFun:
 
 
 def wrap_init(
-    f: Callable[..., Any], params: dict[str, Any] | None = None, *, debug_info: DebugInfo | None = None
+    f: Callable[..., Any], params: dict[str, object] | None = None, *, debug_info: DebugInfo | None = None
 ) -> WrappedFun:
     """A function to wrap, with keyword arguments `params` given."""
     fixed = dict(params or {})
@@ -47,8 +47,8 @@ def transformation(generator: Callable[..., Generator[Any, Any, Any]]) -> Callab
     """What wraps functions as a generator function says, which yields arguments, is sent the result, yields another."""
 
     @wraps(generator)
-    def wrap(function: WrappedFun, *fixed: Any) -> WrappedFun:
-        def call(*args: Any, **kwargs: Any) -> Any:
+    def wrap(function: WrappedFun, *fixed: object) -> WrappedFun:
+        def call(*args: object, **kwargs: object) -> Any:
             steps = generator(*fixed, *args, **kwargs)
             inner_args, inner_kwargs = next(steps)
             return steps.send(function.call_wrapped(*inner_args, **inner_kwargs))
@@ -62,7 +62,7 @@ def transformation2(change: Callable[..., Any]) -> Callable[..., WrappedFun]:
     """What wraps functions as `change(function, *fixed, *args, **kwargs)` says."""
 
     @wraps(change)
-    def wrap(function: WrappedFun, *fixed: Any) -> WrappedFun:
+    def wrap(function: WrappedFun, *fixed: object) -> WrappedFun:
         call = partial(change, function.call_wrapped, *fixed)
         return WrappedFun(call, function.debug_info, function.f)
 
@@ -77,7 +77,7 @@ def transformation_with_aux(
     What wraps a function returns a function of no arguments, too, which gives what was beside the latest result.
     """
 
-    def change(function: Any, store: Store, *args: Any, **kwargs: Any) -> Any:
+    def change(function: Any, store: Store, *args: object, **kwargs: object) -> Any:
         steps = generator(*args, **kwargs)
         inner_args, inner_kwargs = next(steps)
         out, beside = steps.send(function(*inner_args, **inner_kwargs))
@@ -91,7 +91,7 @@ def transformation_with_aux2(change: Callable[..., Any]) -> Callable[..., tuple[
     """As `transformation_with_aux`, of `change(function, store, *fixed, *args, **kwargs)`, which stores it."""
 
     @wraps(change)
-    def wrap(function: WrappedFun, *fixed: Any, **options: Any) -> tuple[WrappedFun, Callable[[], Any]]:
+    def wrap(function: WrappedFun, *fixed: object, **options: object) -> tuple[WrappedFun, Callable[[], Any]]:
         store = Store()
         call = partial(change, function.call_wrapped, store, *fixed)
         return WrappedFun(call, function.debug_info, function.f), lambda: store.val
@@ -111,7 +111,7 @@ class Store:
     def __init__(self) -> None:
         self._values: list[Any] = []
 
-    def store(self, value: Any) -> None:
+    def store(self, value: object) -> None:
         """Put something there, in the place of what was."""
         self._values = [value]
 
@@ -136,12 +136,12 @@ def merge_linear_aux(first: Callable[[], Any], second: Callable[[], Any]) -> tup
     return found[0]
 
 
-def cache(call: Callable[..., Any], *, explain: Any = None) -> Callable[..., Any]:
+def cache(call: Callable[..., Any], *, explain: object = None) -> Callable[..., Any]:
     """Keep what `call(function, *args)` returned, for each function that was wrapped alike and for arguments."""
     kept: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 
     @wraps(call)
-    def looked_up(function: WrappedFun, *args: Any) -> Any:
+    def looked_up(function: WrappedFun, *args: object) -> Any:
         results = kept.setdefault(function, {})
         if args not in results:
             results[args] = call(function, *args)

@@ -28,7 +28,7 @@ class PartialVal(NamedTuple):
     const: Any
 
     @classmethod
-    def known(cls, value: Any) -> PartialVal:
+    def known(cls, value: object) -> PartialVal:
         """One that is known."""
         return cls(None, value)
 
@@ -43,7 +43,7 @@ class PartialVal(NamedTuple):
 
 
 def trace_to_jaxpr_dynamic(
-    function: WrappedFun, in_avals: Sequence[AbstractValue], *, keep_inputs: Sequence[bool] | None = None, **_: Any
+    function: WrappedFun, in_avals: Sequence[AbstractValue], *, keep_inputs: Sequence[bool] | None = None, **_: object
 ) -> tuple[Any, list[AbstractValue], list[Any]]:
     """The program of a function of flat arguments and results.
 
@@ -62,7 +62,7 @@ def trace_to_jaxpr_dynamic(
     """
     kept = [True] * len(in_avals) if keep_inputs is None else keep_inputs
 
-    def of_kept(*args: Any) -> Any:
+    def of_kept(*args: object) -> Any:
         return function.call_wrapped(*[arg for arg, keep in zip(args, kept, strict=True) if keep])
 
     program = trace_to_closed_jaxpr(of_kept, list(in_avals), function.__name__)
@@ -86,7 +86,7 @@ def trace_to_jaxpr_nounits(
     """
     places = [place for place, value in enumerate(values) if not value.is_known()]
 
-    def of_unknown(*args: Any) -> Any:
+    def of_unknown(*args: object) -> Any:
         given = dict(zip(places, args, strict=True))
         return function.call_wrapped(*[given.get(place, value.const) for place, value in enumerate(values)])
 
@@ -105,7 +105,7 @@ def trace_to_jaxpr_nounits(
 _UNKNOWN: Any = object()
 
 
-def _known_results(program: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+def _known_results(program: ClosedJaxpr, args: Sequence[object]) -> list[Any]:
     """Evaluate the equations whose operands are all known; functions that are compiled are looked into."""
     jaxpr = program.jaxpr
     env = {**dict(zip(jaxpr.constvars, program.consts, strict=True)), **dict(zip(jaxpr.invars, args, strict=True))}

@@ -35,7 +35,7 @@ def define_prng_impl(
     )
 
 
-def seed_with_impl(impl: Any, seeds: Any) -> Array:
+def seed_with_impl(impl: object, seeds: Any) -> Array:
     """Keys of a generator of integers: one of a number, an array of keys of an array."""
     make = lambda seed: _random.key(seed, impl=impl)
     for _ in range(jnp.ndim(seeds)):
@@ -43,12 +43,12 @@ def seed_with_impl(impl: Any, seeds: Any) -> Array:
     return make(seeds)
 
 
-def random_seed(seeds: Any, impl: Any) -> Array:
+def random_seed(seeds: object, impl: object) -> Array:
     """As `seed_with_impl`."""
     return seed_with_impl(impl, seeds)
 
 
-def threefry_2x32(keypair: Any, count: Any) -> Array:
+def threefry_2x32(keypair: Any, count: object) -> Array:
     """The cipher of numbers.
 
     Args:

@@ -33,7 +33,7 @@ class State:
         return f"<setting {self.name} = {self.value!r}>"
 
 
-def update(name: str, value: Any) -> None:
+def update(name: str, value: object) -> None:
     """Set a setting. Raises AttributeError for one that there is not, ValueError for a value that is refused."""
     config.update(name, value)
 

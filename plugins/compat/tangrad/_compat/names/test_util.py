@@ -29,7 +29,7 @@ def default_tolerance() -> dict[Any, float]:
     return {dtypes.as_dtype(name): value for name, value in _TOLERANCES.items()}
 
 
-def tolerance(dtype: Any, tol: Any = None) -> float:
+def tolerance(dtype: object, tol: Any = None) -> float:
     """`tol` itself, what it says of the dtype if it is a dict by dtypes, or the default of the dtype."""
     wanted = dtypes.as_dtype(dtype)
     if isinstance(tol, dict):
@@ -38,10 +38,10 @@ def tolerance(dtype: Any, tol: Any = None) -> float:
     return _TOLERANCES.get(str(wanted), 0.0) if tol is None else tol
 
 
-def check_close(xs: Any, ys: Any, atol: Any = None, rtol: Any = None, err_msg: str = "") -> None:
+def check_close(xs: object, ys: object, atol: object = None, rtol: object = None, err_msg: str = "") -> None:
     """Raise AssertionError where two trees of arrays differ by more than the coarser of their dtypes tolerates."""
 
-    def check(x: Any, y: Any) -> None:
+    def check(x: object, y: object) -> None:
         found = [get_aval(value).dtype for value in (x, y)]
         absolute, relative = (max([tolerance(dtype, tol) for dtype in found]) for tol in (atol, rtol))
         actual, desired = (_comparable(value) for value in (x, y))
@@ -50,7 +50,7 @@ def check_close(xs: Any, ys: Any, atol: Any = None, rtol: Any = None, err_msg: s
     tree.map(check, xs, ys)
 
 
-def _comparable(value: Any) -> Any:
+def _comparable(value: object) -> Any:
     array = np.asarray(value)
     return array if array.dtype.kind in "biufc" else array.astype(np.float32)  # of a dtype of ml_dtypes
 
@@ -68,12 +68,12 @@ def test_device_matches(device_types: Sequence[str]) -> bool:
 vars(test_device_matches)["__test__"] = False  # no test of pytest's
 
 
-def is_device_tpu(version: Any = None, variant: str = "") -> bool:
+def is_device_tpu(version: object = None, variant: str = "") -> bool:
     """Whether tests run on TPUs: never."""
     return False
 
 
-def num_float_bits(dtype: Any) -> int:
+def num_float_bits(dtype: object) -> int:
     """The bits of a floating dtype; of a complex one those of its parts."""
     return int(dtypes.finfo(dtypes.as_dtype(dtype)).bits)
 
@@ -81,7 +81,7 @@ def num_float_bits(dtype: Any) -> int:
 def promote_like_jnp(function: Callable[..., Any], inexact: bool = False) -> Callable[..., Any]:
     """A function of NumPy's whose arguments meet in a dtype as those of `jax.numpy` do."""
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         leaves, structure = tangrad.tree.flatten(args)
         found = tangrad.numpy.result_type(*leaves)
         dtype = dtypes.to_inexact_dtype(found) if inexact else found
@@ -129,13 +129,13 @@ class JaxTestCase(unittest.TestCase):
         """A generator that starts alike in each test."""
         return self._rng
 
-    def assertDtypesMatch(self, x: Any, y: Any, *, canonicalize_dtypes: bool = True) -> None:
+    def assertDtypesMatch(self, x: object, y: object, *, canonicalize_dtypes: bool = True) -> None:
         """Fail where dtypes differ; as they are computed with, unless `canonicalize_dtypes` is False."""
         found = [get_aval(value).dtype if canonicalize_dtypes else np.asarray(value).dtype for value in (x, y)]
         self.assertEqual(*found)
 
     def assertArraysEqual(
-        self, actual: Any, desired: Any, *, check_dtypes: bool = True, err_msg: str = "", **options: Any
+        self, actual: object, desired: object, *, check_dtypes: bool = True, err_msg: str = "", **options: object
     ) -> None:
         """Fail where arrays differ."""
         if check_dtypes:
@@ -166,7 +166,7 @@ class JaxTestCase(unittest.TestCase):
 
 
 @contextmanager
-def _settings(values: dict[str, Any]) -> Iterator[None]:
+def _settings(values: dict[str, object]) -> Iterator[None]:
     before = {name: config.read(name) for name in values}
     try:
         for name, value in values.items():

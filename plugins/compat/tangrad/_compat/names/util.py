@@ -31,7 +31,7 @@ def safe_map(function: Callable[..., T], *sequences: Iterable[Any]) -> list[T]:
     return list(map(function, *_same_lengths("safe_map", sequences)))
 
 
-def _same_lengths(name: str, sequences: Sequence[Iterable[Any]]) -> list[list[Any]]:
+def _same_lengths(name: str, sequences: Sequence[Iterable[object]]) -> list[list[Any]]:
     lists = [list(sequence) for sequence in sequences]
     if len({len(each) for each in lists}) > 1:
         raise ValueError(f"{name}: the sequences must have one length, got {[len(each) for each in lists]}")
@@ -43,13 +43,15 @@ def foreach(function: Callable[..., object], *sequences: Iterable[Any]) -> None:
     safe_map(function, *sequences)
 
 
-def unzip2(pairs: Iterable[tuple[Any, Any]]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def unzip2(pairs: Iterable[tuple[object, object]]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The first ones and the second ones of pairs; of none, two empty tuples."""
     listed = list(pairs)
     return tuple([first for first, _ in listed]), tuple([second for _, second in listed])
 
 
-def unzip3(triples: Iterable[tuple[Any, Any, Any]]) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+def unzip3(
+    triples: Iterable[tuple[object, object, object]],
+) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
     """As `unzip2`, of triples."""
     listed = list(triples)
     return tuple([a for a, _, _ in listed]), tuple([b for _, b, _ in listed]), tuple([c for _, _, c in listed])
@@ -160,7 +162,7 @@ def wrap_name(transform_name: str, name: str) -> str:
     return f"{transform_name}({name})"
 
 
-def wraps(wrapped: Any, namestr: str | None = None, docstr: str | None = None, **kwargs: Any) -> Callable[[T], T]:
+def wraps(wrapped: Any, namestr: str | None = None, docstr: str | None = None, **kwargs: object) -> Callable[[T], T]:
     """As `functools.wraps`; `namestr` and `docstr` say the name and the text with `{fun}` and `{doc}` in them."""
 
     def wrap(function: T) -> T:
@@ -179,16 +181,16 @@ def curry(function: Callable[..., Any]) -> Callable[..., Any]:
     return functools.partial(functools.partial, function)
 
 
-def cache(max_size: int | None = 4096, **options: Any) -> Callable[[Callable[..., T]], Callable[..., T]]:
+def cache(max_size: int | None = 4096, **options: object) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Keep the latest results of a function, apart for each setting of 64-bit dtypes."""
 
     def wrap(function: Callable[..., T]) -> Callable[..., T]:
         @functools.lru_cache(maxsize=max_size)
-        def kept(x64: bool, *args: Any, **kwargs: Any) -> T:
+        def kept(x64: bool, *args: object, **kwargs: object) -> T:
             return function(*args, **kwargs)
 
         @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> T:
+        def call(*args: object, **kwargs: object) -> T:
             return kept(config.enable_x64, *args, **kwargs)
 
         named: Any = call
@@ -225,7 +227,7 @@ class HashableFunction:
         return f"<hashable function {fun_name(self.f)} of {self.closure}>"
 
 
-def as_hashable_function(closure: Any) -> Callable[[Callable[..., Any]], HashableFunction]:
+def as_hashable_function(closure: object) -> Callable[[Callable[..., Any]], HashableFunction]:
     """A decorator: functions of one text are equal where `closure` is."""
     return lambda function: HashableFunction(function, closure)
 
@@ -249,7 +251,7 @@ class HashablePartial:
         return self.f(*self.args, *args, **self.kwargs, **kwargs)
 
 
-def toposort(ends: Sequence[Any]) -> list[Any]:
+def toposort(ends: Sequence[object]) -> list[Any]:
     """What `ends` and their `parents` are, each after its own parents."""
     found: dict[int, Any] = {}
 

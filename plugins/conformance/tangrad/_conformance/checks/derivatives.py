@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from tangrad._conformance.comparison import Mismatch, as_numpy, check_near, chec
 from tangrad._conformance.point import Point, linear_point_of, point_of, product, slope_of
 from tangrad._conformance.samples import Sample, reference_backend
 from tangrad.core import rule_table
+
+if TYPE_CHECKING:
+    from tangrad.core import Array
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 
@@ -103,11 +106,11 @@ def check_linear_transpose(point: Point, positions: Sequence[int]) -> None:
         raise Mismatch(f"c · L t = {left}, but Lᵀ c · t = {right}")
 
 
-def _pulled(point: Point, positions: Sequence[int]) -> list[Any]:
+def _pulled(point: Point, positions: Sequence[int]) -> list[np.ndarray]:
     """The cotangents of some arguments, by the transpose rule."""
 
-    def transposed(one: Any, primals: Any, cotangents: Any) -> Any:
-        def linear(*values: Any) -> Any:
+    def transposed(one: Any, primals: Any, cotangents: Any) -> tuple[Array]:
+        def linear(*values: object) -> tuple[Array]:
             found = list(primals)
             for position, value in zip(positions, values):
                 found[position] = value
@@ -183,7 +186,7 @@ def _check_transpose(point: Point) -> None:
 def _check_transposed(point: Point) -> None:
     """The forward derivative as a linear function of the tangents: in a program known primals meet unknown tangents."""
 
-    def transposed(one: Any, primals: Any, cotangents: Any) -> Any:
+    def transposed(one: Any, primals: Any, cotangents: Any) -> tuple[Array, ...]:
         linear = tangrad.linear_transpose(lambda *tangents: slope_of(one, primals, tangents), *primals)
         return linear(tuple(cotangents))
 
@@ -195,7 +198,7 @@ def _check_transposed(point: Point) -> None:
 def _check_argument(point: Point, position: int) -> None:
     """By one argument alone, the others being known: rules see no tangents of theirs."""
 
-    def alone(one: Any, primals: Any, cotangents: Any) -> Any:
+    def alone(one: Any, primals: Any, cotangents: Any) -> tuple[Array]:
         others = list(primals)
 
         def function(value: Any) -> Any:
@@ -211,7 +214,7 @@ def _check_argument(point: Point, position: int) -> None:
 def _check_result(point: Point, position: int) -> None:
     """Of one result alone: the cotangents of the others are no arrays of zeros then, but absent."""
 
-    def alone(one: Any, primals: Any, cotangents: Any) -> Any:
+    def alone(one: Any, primals: Any, cotangents: Any) -> tuple[Array, Array]:
         return tangrad.vjp(lambda *values: one(*values)[position], *primals)[1](cotangents[position])
 
     def padded(one: Any, primals: Any, cotangents: Any) -> Any:
@@ -235,11 +238,11 @@ def check_second(sample: Sample) -> Cells:
         yield "backward over forward", partial(_check_second_backward, point)
 
 
-def _second(one: Any, primals: Any, tangents: Any) -> Any:
+def _second(one: Any, primals: Any, tangents: Any) -> tuple[Array]:
     return tangrad.jvp(lambda *point: slope_of(one, point, tangents), primals, tangents)[1]
 
 
-def _pulled_slope(one: Any, primals: Any, tangents: Any, cotangents: Any) -> Any:
+def _pulled_slope(one: Any, primals: Any, tangents: Any, cotangents: Any) -> tuple[Array]:
     return tangrad.vjp(lambda *point: slope_of(one, point, tangents), *primals)[1](tuple(cotangents))
 
 

@@ -40,12 +40,12 @@ def edges(dtype: DType) -> np.ndarray:
     return np.array(_reals(kind), np.float64).astype(kind)
 
 
-def _tiny(kind: Any) -> float:
+def _tiny(kind: object) -> float:
     """So small that 1 is the same with it, and without."""
     return float(dtypes.finfo(kind).eps) / 16
 
 
-def _reals(kind: Any) -> list[float]:
+def _reals(kind: object) -> list[float]:
     limits = dtypes.finfo(kind)
     most, least, tiny = float(limits.max), float(limits.smallest_normal), _tiny(kind)
     found = [0.0, -0.0, tiny, -tiny, np.nan, np.inf, -np.inf, 1.0, -1.0, most, -most, 4 * least, -4 * least]
@@ -106,7 +106,7 @@ def _filled(array: Any, values: Sequence[Any]) -> Any:
     return np.resize(np.array(values).astype(array.dtype), array.shape)
 
 
-def _with(array: Any, value: float) -> Any:
+def _with(array: object, value: float) -> Any:
     """One element of another value."""
     changed = np.array(array)
     changed.reshape(-1)[changed.size // 2] = value
@@ -179,7 +179,7 @@ def _equal(x: Any, y: Any) -> bool:
     return x.dtype.kind in "fc" and np.array_equal(x, y, equal_nan=True)
 
 
-def _run(sample: Sample, name: str) -> list[Any]:
+def _run(sample: Sample, name: str) -> list[np.ndarray]:
     with use_backend(name):
         return as_numpy(sample.apply(*sample.args))
 
@@ -206,7 +206,7 @@ def _compare(sample: Sample, found: Any, expected: Any, allowed: frozenset[str],
     check_edges(rows[0], rows[1], sample.tolerance, names, allowed, rows[2])
 
 
-def _is_odd(array: Any) -> Any:
+def _is_odd(array: Any) -> np.ndarray:
     """Where a complex number is not finite, or a part of it minus zero."""
     if array.dtype.kind != "c":
         return np.zeros(array.shape, bool)
@@ -254,7 +254,7 @@ def special_values(dtype: np.dtype, values: Sequence[Any] = ALL) -> np.ndarray:
     return np.array([complex(x, y) for x in reals for y in (0.5, x)], dtype)
 
 
-def _operands(sample: Sample, positions: tuple[int, ...], tried: Sequence[Any] = ALL) -> Iterator[Arguments]:
+def _operands(sample: Sample, positions: tuple[int, ...], tried: Sequence[object] = ALL) -> Iterator[Arguments]:
     """Arguments with special values at some positions, turned until each value has been somewhere."""
     sizes = [np.size(sample.args[position]) for position in positions]
     count = max([len(special_values(np.asarray(sample.args[position]).dtype, tried)) for position in positions])

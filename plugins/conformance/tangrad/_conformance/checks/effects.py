@@ -79,25 +79,25 @@ def _no_observation() -> None:
 # --- what takes place -----------------------------------------------------------------------------------------------
 
 
-def _seen(sample: Sample, function: Function, *args: Any) -> list[Any]:
+def _seen(sample: Sample, function: Function, *args: object) -> list[np.ndarray]:
     """What takes place while a function runs."""
     _observed(sample)
     function(*args)
     return _observed(sample)
 
 
-def _observed(sample: Sample) -> list[Any]:
+def _observed(sample: Sample) -> list[np.ndarray]:
     tangrad.effects_barrier()
     return list(sample.observe()) if sample.observe is not None else []
 
 
-def _once(sample: Sample, *args: Any) -> list[Any]:
+def _once(sample: Sample, *args: object) -> list[np.ndarray]:
     """What takes place when the primitive is applied to arguments: what everything is held against."""
     with use_backend(reference_backend()):
         return _seen(sample, sample.apply, *args)
 
 
-def _calls(sample: Sample) -> list[tuple[Any, ...]]:
+def _calls(sample: Sample) -> list[tuple[np.ndarray, ...]]:
     """Arguments of several applications, each like the sample's."""
     return list(zip(*[variants(arg) for arg in sample.args])) if sample.args else [(), ()]
 
@@ -116,7 +116,7 @@ def _compare(sample: Sample, found: Sequence[Any], expected: Sequence[Any], what
         del rest[place]
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     if isinstance(one, tuple):
         return isinstance(other, tuple) and len(one) == len(other) and all([_same(x, y) for x, y in zip(one, other)])
     one, other = np.asarray(one), np.asarray(other)
@@ -147,7 +147,7 @@ def _check_compiled(sample: Sample, name: str) -> None:
 
 
 def _check_unused(sample: Sample, name: str) -> None:
-    def unused(*args: Any) -> None:
+    def unused(*args: object) -> None:
         sample.apply(*args)
 
     expected, inner = _once(sample, *sample.args), tangrad.jit(unused)
@@ -192,7 +192,7 @@ def _check_differentiated(sample: Sample) -> None:
         _check_or_refused(sample, backward, sample.args, expected, "under vjp")
 
 
-def _check_or_refused(sample: Sample, function: Function, args: Sequence[Any], expected: Any, what: str) -> None:
+def _check_or_refused(sample: Sample, function: Function, args: Sequence[object], expected: Any, what: str) -> None:
     """The function has the effects expected, or refuses and has none."""
     try:
         found = _seen(sample, function, *args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tangrad
 from tangrad import use_backend
@@ -14,6 +14,9 @@ from tangrad._conformance.comparison import Mismatch, as_numpy, check_same
 from tangrad._conformance.samples import Sample, reference_backend
 from tangrad.core import ClosedJaxpr, as_array, dce_jaxpr, dtypes, eval_jaxpr, get_aval, trace_to_closed_jaxpr
 from tangrad.core.tools import check_jaxpr
+
+if TYPE_CHECKING:
+    from tangrad.core import Array, ShapedArray
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 
@@ -24,7 +27,7 @@ def run(sample: Sample, name: str) -> list[Any]:
         return as_numpy(sample.apply(*sample.args))
 
 
-def operands_of(sample: Sample) -> tuple[Any, ...]:
+def operands_of(sample: Sample) -> tuple[Array, ...]:
     """The operands, of one example where the sample has axes."""
     args = sample.example() if sample.axes else sample.args
     return tuple([as_array(value) for value in sample.operands(*args)])
@@ -53,7 +56,7 @@ def check_abstract(sample: Sample) -> Cells:
     yield "staged", partial(_check_staged, sample)
 
 
-def _inferred(sample: Sample, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+def _inferred(sample: Sample, operands: tuple[object, ...]) -> tuple[ShapedArray, ...]:
     out = sample.primitive.infer(tuple([get_aval(value) for value in operands]), dict(sample.params))
     return tuple(out) if sample.primitive.multiple_results else (out,)
 
@@ -73,10 +76,10 @@ def _check_abstract(sample: Sample, name: str) -> None:
                 raise Mismatch(f"inferred {aval.str_short()}, the array holds {held.dtype.name}{list(held.shape)}")
 
 
-def _executed(sample: Sample) -> tuple[Any, ...]:
+def _executed(sample: Sample) -> tuple[Array, ...]:
     """What the primitive itself returns, with the sample's axes in front."""
 
-    def applied(*args: Any) -> tuple[Any, ...]:
+    def applied(*args: object) -> tuple[Array, ...]:
         result = sample.primitive.bind(*[as_array(value) for value in sample.operands(*args)], **sample.params)
         return tuple(result) if sample.primitive.multiple_results else (result,)
 
@@ -100,10 +103,10 @@ def _check_avals(found: list[Any], expected: tuple[Any, ...], how: str) -> None:
             )
 
 
-def staged(sample: Sample, operands: tuple[Any, ...]) -> ClosedJaxpr:
+def staged(sample: Sample, operands: tuple[object, ...]) -> ClosedJaxpr:
     """A program that applies the sample's primitive."""
 
-    def applied(*args: Any) -> Any:
+    def applied(*args: object) -> tuple[Array, ...]:
         result = sample.primitive.bind(*args, **sample.params)
         return tuple(result) if sample.primitive.multiple_results else (result,)
 
@@ -190,7 +193,7 @@ def check_dce(sample: Sample) -> Cells:
 
 
 def _check_thinned(sample: Sample, wanted: tuple[bool, ...]) -> None:
-    def thinned(*args: Any) -> tuple[Any, ...]:
+    def thinned(*args: object) -> tuple[Any, ...]:
         operands = tuple([as_array(value) for value in sample.operands(*args)])
         closed = staged(sample, operands)
         jaxpr, used = dce_jaxpr(closed.jaxpr, wanted)

@@ -49,7 +49,7 @@ def _combinations(sample: Sample) -> list[Axes]:
     return [found[round(position * step)] for position in range(MOST)]
 
 
-def variants(arg: Any) -> list[Any]:
+def variants(arg: object) -> list[np.ndarray]:
     """Examples near the argument: what it must be (in a domain, in bounds, positive definite) they are as well."""
     array = np.asarray(arg)
     if array.dtype.kind in "fc":
@@ -122,7 +122,7 @@ def check_split_axis(sample: Sample) -> Cells:
             yield f"{name!r} in one part, of what is the same along it", partial(_check_parts, sample, name, 1, False)
 
 
-def _check_parts(sample: Sample, name: Any, count: int, differs: bool) -> None:
+def _check_parts(sample: Sample, name: object, count: int, differs: bool) -> None:
     position = list(sample.axes).index(name)
     size = sample.axes[name]
     if not differs:
@@ -141,7 +141,7 @@ def _apart(arg: Any, position: int, count: int) -> Any:
     return arg.reshape(*shape[:position], count, shape[position] // count, *shape[position + 1 :])
 
 
-def _mapped(sample: Sample, split: Any, count: int, differs: bool) -> Callable[..., Any]:
+def _mapped(sample: Sample, split: object, count: int, differs: bool) -> Callable[..., Any]:
     """The sample mapped over its axes, one of them in two parts."""
     function: Callable[..., Any] = sample.apply_one
     for name, size in reversed(list(sample.axes.items())):
@@ -170,7 +170,7 @@ def check_replication(sample: Sample) -> Cells:
             yield f"arguments that differ along {what}", partial(_check, sample, frozenset(names))
 
 
-def _check(sample: Sample, differing: frozenset[Any]) -> None:
+def _check(sample: Sample, differing: frozenset[object]) -> None:
     args = [_same_along(np.asarray(arg), sample.axes, differing) for arg in sample.args]
     claimed = _claimed(sample, differing)
     with use_backend(reference_backend()):
@@ -184,14 +184,14 @@ def _check(sample: Sample, differing: frozenset[Any]) -> None:
                 )
 
 
-def _same_along(arg: Any, axes: Any, differing: frozenset[Any]) -> Any:
+def _same_along(arg: Any, axes: Any, differing: frozenset[object]) -> Any:
     for position, (name, size) in enumerate(axes.items()):
         if name not in differing:
             arg = np.take(arg, [0] * size, position)
     return arg
 
 
-def _claimed(sample: Sample, differing: frozenset[Any]) -> list[frozenset[Any]]:
+def _claimed(sample: Sample, differing: frozenset[object]) -> list[frozenset[Any]]:
     """The axes along which each result may differ. Without a rule: where an operand does, and where it names one."""
     avals = tuple([operand.aval for operand in sample.operands(*sample.example())])
     params = dict(sample.params)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from tangrad._conformance.point import is_differentiated
 from tangrad._conformance.samples import Arguments, Sample, reference_backend
 from tangrad.core import as_array, dtypes, find_primitive, get_aval
 from tangrad.core.tools import families
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 
@@ -62,7 +65,7 @@ def _in_dtype(sample: Sample, positions: list[int], name: str) -> Sample | None:
     return other
 
 
-def _converted(arg: Any, kind: Any) -> Any:
+def _converted(arg: object, kind: Any) -> np.ndarray:
     array = np.asarray(arg)
     if array.dtype.kind == "c" and not dtypes.issubdtype(kind, np.complexfloating):
         array = array.real
@@ -159,7 +162,7 @@ def _repeated(array: Any, size: int, times: int) -> Any:
     return (found * (1 - 0.1 * np.arange(found.size).reshape(found.shape) / found.size)).astype(array.dtype)
 
 
-def _run(sample: Sample, name: str | None = None) -> list[Any]:
+def _run(sample: Sample, name: str | None = None) -> list[np.ndarray]:
     with use_backend(name or reference_backend()):
         return as_numpy(sample.apply(*sample.args))
 
@@ -243,12 +246,12 @@ def _moved(arg: Any) -> Any:
     return np.ascontiguousarray(np.moveaxis(arg, -1, 0)) if arg.ndim else arg
 
 
-def _moved_back(value: Any) -> Any:
+def _moved_back(value: Any) -> Value:
     last = np.ndim(value) - 1
     return find_primitive("batching.move_axis").bind(value, source=0, destination=last) if last > 0 else value
 
 
-def _turned(value: Any) -> Any:
+def _turned(value: Any) -> Value:
     dimensions = tuple(range(np.ndim(value)))
     return find_primitive("structure.rev").bind(value, dimensions=dimensions) if dimensions else value
 
@@ -261,7 +264,7 @@ def _check_layout(sample: Sample, name: str, prepare: Turn, undo: Turn) -> None:
     else:
         args = [_each(prepare, np.asarray(arg), named) for arg in sample.args]
 
-    def applied(*values: Any) -> Any:
+    def applied(*values: object) -> Any:
         return sample.apply_one(*[undo(as_array(value)) for value in values])
 
     with use_backend(name):
@@ -270,7 +273,7 @@ def _check_layout(sample: Sample, name: str, prepare: Turn, undo: Turn) -> None:
         check_same(sample.around(tangrad.jit(applied))(*args), expected, sample.tolerance, "in a program, fresh")
 
 
-def _each(function: Turn, array: Any, named: int) -> Any:
+def _each(function: Turn, array: Any, named: int) -> np.ndarray:
     """The function of each example, below the named axes."""
     if not named:
         return function(array)

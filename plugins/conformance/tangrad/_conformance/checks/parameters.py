@@ -65,7 +65,7 @@ def check_pickle(sample: Sample) -> Cells:
         yield "parameters", partial(_check_pickled_params, sample)
 
 
-def _again(value: Any) -> Any:
+def _again(value: object) -> Any:
     return pickle.loads(pickle.dumps(value))
 
 

@@ -84,7 +84,7 @@ def _of_element(point: Point, place: int, index: tuple[int, ...]) -> list[Bounds
     return [_extremes(np.stack(values)) for values in zip(*sides, strict=True)]
 
 
-def _moved(point: Point, step: float, direction: Sequence[Any]) -> tuple[Any, ...]:
+def _moved(point: Point, step: float, direction: Sequence[Any]) -> tuple[np.ndarray, ...]:
     return tuple([primal + step * part for primal, part in zip(point.primals, direction)])
 
 
@@ -132,7 +132,7 @@ def _runs_with_kink(equation: Any, values: dict[Any, Any]) -> bool:
     return any([(np.abs(x - y) > TOLERANCE * (1 + np.abs(x))).any() for x, y in zip(*sides, strict=True)])
 
 
-def _value_of(atom: Any, values: dict[Any, Any]) -> Any:
+def _value_of(atom: object, values: dict[Any, object]) -> Any:
     return as_array(atom.ndarray) if isinstance(atom, Literal) else values[atom]
 
 
@@ -163,7 +163,7 @@ def check_points(sample: Sample) -> Cells:
             yield f"{subject} at 0, 1, -1{values}", partial(_check_point, point, positions, turn)
 
 
-def _special_args(point: Point, positions: list[int], turn: int) -> list[Any]:
+def _special_args(point: Point, positions: list[int], turn: int) -> list[np.ndarray]:
     args = list(point.args)
     for position in positions:
         arg = args[position]
@@ -198,26 +198,26 @@ def _check_forward(point: Point) -> None:
                 )
 
 
-def _limits(point: Point, sign: int) -> list[Any]:
+def _limits(point: Point, sign: int) -> list[np.ndarray]:
     """The derivatives from one side; NaN where the differences have no limit."""
     with use_backend(reference_backend()):
         far, near = [as_numpy(point.function(*point.moved(sign * step))) for step in STEPS[0]]
     return one_sided(point.inexact(point.results), far, near, (sign * STEPS[0][0], sign * STEPS[0][1]))
 
 
-def _ordered(x: Any, y: Any) -> tuple[Any, Any]:
+def _ordered(x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     if x.dtype.kind != "c":
         return np.minimum(x, y), np.maximum(x, y)
     (low, high), (below, above) = _ordered(x.real, y.real), _ordered(x.imag, y.imag)
     return low + 1j * below, high + 1j * above
 
 
-def _wider(one: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
+def _wider(one: tuple[object, object], other: tuple[object, object]) -> tuple[np.ndarray, np.ndarray]:
     """The bounds of both; unknown where either is."""
     return _ordered(one[0], other[0])[0], _ordered(one[1], other[1])[1]
 
 
-def _beyond(found: Any, low: Any, high: Any) -> Any:
+def _beyond(found: Any, low: Any, high: Any) -> np.ndarray:
     """Where a derivative is none of the numbers between bounds that are known."""
     if found.dtype.kind == "c":
         return _beyond(found.real, low.real, high.real) | _beyond(found.imag, low.imag, high.imag)

@@ -20,6 +20,7 @@ from tangrad._conformance.samples import Sample, reference_backend
 from tangrad.core import dtypes, find_primitive, get_aval
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import DType
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
@@ -72,7 +73,7 @@ class _Gradient:
             self.results = as_numpy(sample.apply(*sample.args))
         self.kept = [i for i, result in enumerate(self.results) if _is_inexact(result.dtype)]
 
-    def total(self, *args: Any) -> Any:
+    def total(self, *args: object) -> tuple[Array]:
         """The scalars that users would differentiate: one for each dtype among the results."""
         results = self.sample.apply_one(*args)
         sums: dict[Any, Any] = {}
@@ -82,7 +83,7 @@ class _Gradient:
             sums[kind] = self.add.bind(sums[kind], one) if kind in sums else one
         return tuple(sums.values())
 
-    def __call__(self, *args: Any) -> tuple[Any, ...]:
+    def __call__(self, *args: Any) -> tuple[Array, ...]:
         """The value, and its gradient: of one example."""
         real = [_is_real(np.asarray(arg).dtype) for arg in self.sample.args]
         kinds = {self.results[position].dtype for position in self.kept}
@@ -102,7 +103,7 @@ class _Gradient:
 
         return function
 
-    def eager(self) -> list[Any]:
+    def eager(self) -> list[np.ndarray]:
         """As users call it first."""
         with use_backend(reference_backend()):
             return as_numpy(self.sample.around(self)(*self.sample.args))
@@ -114,7 +115,7 @@ class _Gradient:
         check_same(found, expected, max(tolerance, self.sample.tolerance or 0.0), names)
 
 
-def _one(value: Any) -> Any:
+def _one(value: object) -> np.ndarray:
     return np.ones((), get_aval(value).dtype)
 
 

@@ -32,7 +32,7 @@ jvp = RuleSet("jvp", api=1)
 @jvp.rule(remat_p)
 @symbolic_zeros
 def _(
-    primals: Values, tangents: tuple[Value | Zero, ...], *, jaxpr: ClosedJaxpr, prevent_cse: Any, **params: Any
+    primals: Values, tangents: tuple[Value | Zero, ...], *, jaxpr: ClosedJaxpr, prevent_cse: Any, **params: object
 ) -> Any:
     nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
     program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
@@ -67,7 +67,7 @@ def _(
     return Linearized(tuple(outs[: len(nonzero)]), tuple(halves.residuals(primals, outs)), linear, nonzero)
 
 
-def _linearized(closed: ClosedJaxpr, active: tuple[bool, ...], policy: Any, prevent_cse: Barrier) -> Any:
+def _linearized(closed: ClosedJaxpr, active: tuple[bool, ...], policy: object, prevent_cse: Barrier) -> Any:
     program = linearize_jaxpr(judged(closed, policy), active)
     count = len(program.nonzero)
     halves = Halves(program.primal, count, program.residual_sources, program.linear, policy, prevent_cse)
@@ -77,7 +77,7 @@ def _linearized(closed: ClosedJaxpr, active: tuple[bool, ...], policy: Any, prev
     return halves, linear, program.nonzero
 
 
-def _call(halves: Halves, policy: Any) -> JaxprEqn:
+def _call(halves: Halves, policy: object) -> JaxprEqn:
     """The equation that calls the second half."""
     closed = halves.second
     inputs, outputs = [Var(aval) for aval in closed.in_avals], [Var(aval) for aval in closed.out_avals]
@@ -121,7 +121,7 @@ transpose = RuleSet("transpose", api=1)
 @transpose.rule(remat_p)
 @symbolic_zeros
 def _(
-    cotangents: Any, *args: Value | Linear, jaxpr: ClosedJaxpr, prevent_cse: Any, **params: Any
+    cotangents: Any, *args: Value | Linear, jaxpr: ClosedJaxpr, prevent_cse: Any, **params: object
 ) -> tuple[Value | None, ...]:
     linear = tuple([is_linear(arg) for arg in args])
     given = tuple([type(cotangent) is not Zero for cotangent in cotangents])

@@ -41,7 +41,7 @@ def is_kept(eqn: JaxprEqn, policy: Any) -> bool:
     return policy is not None and keeps(policy(eqn.primitive, *[atom.aval for atom in eqn.invars], **eqn.params))
 
 
-def shown_again(primal: Jaxpr, policy: Any) -> set[JaxprEqn]:
+def shown_again(primal: Jaxpr, policy: object) -> set[JaxprEqn]:
     """The equations for debugging that take place again, to show what is computed again.
 
     They must not change what is: one that the policy would keep is shown only values that are at hand anyway.
@@ -110,7 +110,7 @@ class Recomputation:
         self.second = second
 
 
-def divide(closed: ClosedJaxpr, wanted: Sequence[bool], policy: Any) -> Division:
+def divide(closed: ClosedJaxpr, wanted: Sequence[bool], policy: object) -> Division:
     """Divide a program, of which some outputs are wanted a second time."""
     jaxpr = closed.jaxpr
     atoms = [out for out, is_wanted in zip(jaxpr.outvars, wanted, strict=True) if is_wanted]
@@ -122,7 +122,7 @@ def divide(closed: ClosedJaxpr, wanted: Sequence[bool], policy: Any) -> Division
 
 
 def _divide(
-    primal: Jaxpr, wanted: Sequence[Var], policy: Any
+    primal: Jaxpr, wanted: Sequence[Var], policy: object
 ) -> tuple[list[JaxprEqn], list[JaxprEqn], list[Var], set[Any]]:
     """The equations, those to be computed again for the values wanted, the variables kept, and what must be at hand."""
     needed = {atom for atom in wanted if type(atom) is not Literal}
@@ -154,7 +154,7 @@ def _divide(
 
 
 @calls_rules("recompute", "eqn")
-def _inside(eqn: JaxprEqn, needed: set[Any], policy: Any) -> Recomputation | None:
+def _inside(eqn: JaxprEqn, needed: set[Any], policy: object) -> Recomputation | None:
     """An equation that carries programs, divided; None for others, and where there is nothing to decide."""
     if eqn.effects or not eqn.primitive.carries_programs:
         return None
@@ -169,7 +169,7 @@ def _inside(eqn: JaxprEqn, needed: set[Any], policy: Any) -> Recomputation | Non
     return found
 
 
-def judged(closed: ClosedJaxpr, policy: Any) -> ClosedJaxpr:
+def judged(closed: ClosedJaxpr, policy: object) -> ClosedJaxpr:
     """A program as a policy judges it: with the steps of jitted functions in place of their calls."""
     return closed if policy is None else without_calls(closed)
 

@@ -55,7 +55,7 @@ class ConcreteTrace(RuleTrace, own=ConcreteTracer):
 
     __slots__ = ()
 
-    def applies(self, primitive: Primitive, args: tuple[Any, ...], params: Params) -> bool:
+    def applies(self, primitive: Primitive, args: tuple[object, ...], params: Params) -> bool:
         return True
 
     def apply(self, primitive: Primitive, values: list[Value], extras: list[Any], params: Params) -> Any:
@@ -161,7 +161,7 @@ def _trace(
     return Traced(ClosedJaxpr(closed_over_as_arguments(jaxpr)), consts, out_tree[0])
 
 
-def leaves_of(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
+def leaves_of(name: str, args: Sequence[object], kwargs: dict[str, object]) -> tuple[list[Array], PyTreeDef]:
     """The operands of a call and their structure. Raises TypeError for what is no array."""
     cure = "expected arrays and numbers; name the positions of others in static_argnums"
     what = f"checkpoint: of (args, kwargs) of {name}, the leaf at "
@@ -230,7 +230,7 @@ def checkpoint(
     statics, names = _positions(static_argnums), _names(static_argnames)
     parameters = _positional_names(fun) if names else []
 
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+    def checkpointed(*args: object, **kwargs: object) -> Array:
         by_name = [position for position, one in enumerate(parameters[: len(args)]) if one in names]
         static = [*_static(name, (*statics, *by_name), args), *[(one, kwargs[one]) for one in names if one in kwargs]]
         places = [where for where, _ in static]
@@ -259,7 +259,7 @@ def checkpoint(
     return copy_identity(checkpointed, fun)
 
 
-def _positions(static_argnums: Any) -> tuple[int, ...]:
+def _positions(static_argnums: object) -> tuple[int, ...]:
     given = static_argnums if isinstance(static_argnums, (tuple, list)) else (static_argnums,)
     try:
         return tuple([operator.index(position) for position in given])
@@ -285,7 +285,7 @@ def _positional_names(fun: Callable[..., Any]) -> list[str]:
     return [one.name for one in parameters if one.kind in kinds]
 
 
-def _static(name: str, statics: Sequence[int], args: Sequence[Any]) -> list[tuple[int, Any]]:
+def _static(name: str, statics: Sequence[int], args: Sequence[object]) -> list[tuple[int, Any]]:
     count, found = len(args), {}
     for position in statics:
         if not -count <= position < count:
@@ -294,7 +294,7 @@ def _static(name: str, statics: Sequence[int], args: Sequence[Any]) -> list[tupl
     return sorted(found.items(), key=lambda pair: pair[0])
 
 
-def _flags(name: str, prevent_cse: tuple[Any, ...], arguments: Any) -> list[bool]:
+def _flags(name: str, prevent_cse: tuple[object, ...], arguments: object) -> list[bool]:
     """The flag of each leaf of the arguments. Raises ValueError unless `prevent_cse` is a prefix of their tree."""
     try:
         flags = broadcast_prefix(prevent_cse, arguments)

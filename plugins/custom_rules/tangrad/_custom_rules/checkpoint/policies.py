@@ -49,7 +49,7 @@ class Offloadable(NamedTuple):
     dst: str
 
 
-def keeps(decision: Any) -> bool:
+def keeps(decision: object) -> bool:
     """Whether a policy's decision is to keep the value. Raises TypeError for what is no decision."""
     if isinstance(decision, bool):
         return decision
@@ -63,17 +63,17 @@ def keeps(decision: Any) -> bool:
     )
 
 
-def everything_saveable(primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
+def everything_saveable(primitive: Primitive, *avals: ShapedArray, **params: object) -> bool:
     """Keep all, as without `checkpoint`."""
     return True
 
 
-def nothing_saveable(primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
+def nothing_saveable(primitive: Primitive, *avals: ShapedArray, **params: object) -> bool:
     """Keep the arguments alone, as `checkpoint` without a policy."""
     return False
 
 
-def dots_saveable(primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
+def dots_saveable(primitive: Primitive, *avals: ShapedArray, **params: object) -> bool:
     """Keep the results of matrix products and convolutions, which are dear to compute again."""
     return primitive.name in ("dot_general", "conv_general_dilated")
 

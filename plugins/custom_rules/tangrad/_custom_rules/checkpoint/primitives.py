@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad.core import ClosedJaxpr, PrimitiveSet, ShapedArray, as_array, eval_jaxpr
 from tangrad.core.programs import check_results
@@ -23,7 +23,7 @@ def _evaluate(args: Values, params: Params) -> Values:
     return tuple([as_array(out) for out in outs])
 
 
-def _inline(*args: Value, jaxpr: ClosedJaxpr, prevent_cse: Barrier, differentiated: bool, policy: Any) -> Values:
+def _inline(*args: Value, jaxpr: ClosedJaxpr, prevent_cse: Barrier, differentiated: bool, policy: object) -> Values:
     """Inside a compiled program: the steps. What is computed again must not be merged with the first time."""
     flags = (prevent_cse,) * len(args) if isinstance(prevent_cse, bool) else prevent_cse
     if differentiated and any(flags):
@@ -43,7 +43,7 @@ def barrier_of(prevent_cse: Barrier, positions: Iterable[int], others: int = 0) 
     name="remat", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=_evaluate, decompose=_inline
 )
 def remat_p(
-    *avals: ShapedArray, jaxpr: ClosedJaxpr, prevent_cse: Barrier, differentiated: bool, policy: Any
+    *avals: ShapedArray, jaxpr: ClosedJaxpr, prevent_cse: Barrier, differentiated: bool, policy: object
 ) -> tuple[ShapedArray, ...]:
     """A call of a program of which a gradient keeps what `policy` says."""
     return tuple(jaxpr.out_avals)

@@ -17,7 +17,7 @@ from tangrad.core import Jaxpr, Literal, Var, dtypes
 from tangrad.tree_util import PyTreeDef, keystr
 
 
-def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
+def saved_residuals(fun: Callable[..., Any], *args: object, **kwargs: object) -> list[tuple[Any, str]]:
     """What a gradient of `fun` at these arguments keeps: pairs of a type and a description of where it comes from.
 
     Constants come first, then arguments, then results of operations, in the order of the program.
@@ -52,7 +52,7 @@ def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[
 
 
 def argument_names(
-    fun: Callable[..., Any], treedef: PyTreeDef, args: Sequence[Any], kwargs: dict[str, Any]
+    fun: Callable[..., Any], treedef: PyTreeDef, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> list[str]:
     """What a user would write for each leaf of the arguments: `x`, `weights['b'][0]`."""
     paths = [path for path, _ in tree.leaves_with_path(treedef.unflatten(range(treedef.num_leaves)))]
@@ -94,7 +94,7 @@ def _origin(jaxpr: Jaxpr, var: Var) -> str:
     return f"{text} from {eqn.source_info.summarize()}" if eqn.source_info is not None else text
 
 
-def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+def print_saved_residuals(f: Callable[..., Any], *args: object, **kwargs: object) -> None:
     """Print what a gradient of `f` at these arguments keeps: a line for each value, its type and its source.
 
     >>> import tangrad

@@ -185,7 +185,7 @@ class _Pass:
             found = self._regions[number] = self._program(program)
         return found
 
-    def _rewritten(self, value: Any) -> Any:
+    def _rewritten(self, value: object) -> Any:
         if isinstance(value, ClosedJaxpr):
             return self._program(value)
         return tuple([self._rewritten(item) for item in value]) if type(value) is tuple else value

@@ -211,7 +211,7 @@ def _crossing(equations: Sequence[JaxprEqn], uses: Uses, stretch: Stretch) -> np
 # --- what is cut out --------------------------------------------------------------------------------------------------
 
 
-def connections(copy: Sequence[JaxprEqn]) -> tuple[Any, ...]:
+def connections(copy: Sequence[JaxprEqn]) -> tuple[tuple[int, ...], ...]:
     """How the equations of a copy are connected: for each operand which result it is, -1 for one from outside."""
     places: dict[Any, int] = {}
     found = []
@@ -230,7 +230,7 @@ def from_outside(copy: Sequence[JaxprEqn]) -> list[Var]:
 
 def program_of(
     copy: Sequence[JaxprEqn],
-    operands: Sequence[tuple[Any, ...]],
+    operands: Sequence[tuple[object, ...]],
     arguments: Sequence[tuple[Any, ...]],
     outputs: Sequence[tuple[int, int]],
     name: str,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from tangrad.core.caches import typed_key
 from tangrad.core.tools import sub_jaxprs
+
+if TYPE_CHECKING:
+    from tangrad.core import ShapedArray
 
 # Calls of functions with rules of their own: in a compiled program nothing is left of the rules.
 _RULES_OF_CALLS = {
@@ -47,7 +50,7 @@ class Structures:
         self._contents: dict[int, Contents] = {}
         self._seen: list[Any] = []
 
-    def _number(self, key: Any) -> int:
+    def _number(self, key: object) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def of_equation(self, equation: JaxprEqn) -> int:
@@ -65,7 +68,7 @@ class Structures:
         except TypeError:  # a parameter that cannot be hashed
             return self._number(("alone", len(self._numbers)))
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: object) -> Any:
         if isinstance(value, (ClosedJaxpr, Jaxpr)):
             return "program", self.of_program(value)
         if type(value) is tuple:
@@ -135,5 +138,5 @@ def _is_steady(equation: JaxprEqn) -> bool:
     return runs and last > 2 and all([var.aval.dtype.itemsize >= 4 for var in equation.invars])
 
 
-def _literal(literal: Literal) -> Any:
+def _literal(literal: Literal) -> tuple[str, ShapedArray, bytes]:
     return "literal", literal.aval, literal.ndarray.tobytes()

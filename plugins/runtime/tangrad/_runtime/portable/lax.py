@@ -14,7 +14,7 @@ portable = RuleSet("portable", api=1)
 
 
 @portable.rule(platform_dependent_p)
-def _(*args: Any, branches: Any, platforms: Any) -> Any:
+def _(*args: object, branches: Any, platforms: Any) -> Any:
     branch = branches[branch_of_platform(platforms, "numpy", "cpu")]
     return tuple(eval_jaxpr(branch.jaxpr, branch.consts, *args))
 

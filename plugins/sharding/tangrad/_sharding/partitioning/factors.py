@@ -66,7 +66,7 @@ class ArrayMapping(tuple[Any, ...]):
         return f"ArrayMapping{tuple(self)}" if len(self) != 1 else f"ArrayMapping({self[0]!r})"
 
 
-def _is_batching(dimension: Any) -> bool:
+def _is_batching(dimension: object) -> bool:
     return (
         isinstance(dimension, str)
         and dimension.startswith(BATCHING)
@@ -74,7 +74,7 @@ def _is_batching(dimension: Any) -> bool:
     )
 
 
-def _check_name(factor: Any, what: str) -> None:
+def _check_name(factor: object, what: str) -> None:
     if not isinstance(factor, str):
         raise TypeError(f"{what} takes names of factors, got {factor!r} of type {type(factor).__name__}")
     if not _FACTOR.fullmatch(factor):

@@ -135,7 +135,7 @@ class custom_partitioning(Generic[P, R]):  # noqa: N801 - a decorator
         operands = [as_operand(leaf) for leaf in leaves]
         structure: list[Any] = []
 
-        def flat(*values: Any) -> list[Any]:
+        def flat(*values: object) -> list[Any]:
             outs, out_tree = returned_leaves(function(*treedef.unflatten(values)), f"custom_partitioning {name!r}")
             structure.append(out_tree)
             return outs
@@ -150,7 +150,7 @@ class custom_partitioning(Generic[P, R]):  # noqa: N801 - a decorator
         outs = custom_partitioning_p.bind(*operands, jaxpr=ClosedJaxpr(jaxpr, consts), how=how)
         return structure[0].unflatten([as_array(out) for out in outs])  # type: ignore[no-any-return]
 
-    def _by_position(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    def _by_position(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
         if not kwargs:
             return list(args)
         bound = inspect.signature(self.fun).bind(*args, **kwargs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad.core import Array, ClosedJaxpr, PrimitiveSet, ShapedArray, as_array, eval_jaxpr
 from tangrad.core.programs import check_results
@@ -20,7 +20,7 @@ def _evaluate(args: Values, params: Params) -> tuple[Array, ...]:
     return tuple([as_array(out) for out in outs])
 
 
-def _inline(*args: Any, jaxpr: ClosedJaxpr, how: Any) -> Values:
+def _inline(*args: object, jaxpr: ClosedJaxpr, how: object) -> Values:
     """On one device, mapped or differentiated: the function itself."""
     return tuple(eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args))
 
@@ -33,6 +33,6 @@ def _inline(*args: Any, jaxpr: ClosedJaxpr, how: Any) -> Values:
     evaluate=_evaluate,
     decompose=_inline,
 )
-def custom_partitioning_p(*avals: ShapedArray, jaxpr: ClosedJaxpr, how: Any) -> tuple[ShapedArray, ...]:
+def custom_partitioning_p(*avals: ShapedArray, jaxpr: ClosedJaxpr, how: object) -> tuple[ShapedArray, ...]:
     """What the program computes; over several devices the parts of it are computed as `how` says."""
     return tuple(jaxpr.out_avals)

@@ -20,15 +20,15 @@ def samples() -> list[Sample]:
     return [Sample(custom_partitioning_p, args, params, without={"params": by_call, "pickle": by_call})]
 
 
-def _bind(name: str, *operands: Any) -> Any:
+def _bind(name: str, *operands: object) -> Any:
     return find_primitive(f"elementwise.{name}").bind(*operands)
 
 
-def _waves(x: Any, y: Any) -> tuple[Any, Any]:
+def _waves(x: object, y: object) -> tuple[Any, Any]:
     product = _bind("mul", _bind("sin", x), y)
     return product, _bind("cos", product)
 
 
-def _partition(mesh: Any, args: Any, result: Any) -> Any:
+def _partition(mesh: object, args: Any, result: object) -> Any:
     sharding = args[0].sharding
     return mesh, _waves, (sharding, sharding), (sharding, sharding)

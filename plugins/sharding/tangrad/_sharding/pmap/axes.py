@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tangrad.typing import Value
 
 
-def checked_axes(axes: Any, what: str) -> None:
+def checked_axes(axes: object, what: str) -> None:
     """Raise TypeError unless `axes` is an integer, None, or a tree of them."""
     for leaf in tree.leaves(axes):
         if isinstance(leaf, bool) or not hasattr(type(leaf), "__index__"):
@@ -25,8 +25,8 @@ def checked_axes(axes: Any, what: str) -> None:
 
 
 def axes_of_arguments(
-    in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any], values: Sequence[Value]
-) -> list[Any]:
+    in_axes: object, args: tuple[object, ...], kwargs: dict[str, object], values: Sequence[Value]
+) -> list[int]:
     """The mapped axis of each leaf, counted from the front, or None; keyword arguments are mapped along the first."""
     if isinstance(in_axes, tuple) and len(in_axes) != len(args):
         raise ValueError(
@@ -67,7 +67,7 @@ def axes_of_results(out_axes: Any, out_tree: PyTreeDef, shapes: Sequence[Any]) -
     return found
 
 
-def path(position: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+def path(position: int, args: tuple[object, ...], kwargs: dict[str, object]) -> str:
     """Where a leaf is among the arguments, for messages."""
     keys = tree.leaves_with_path((args, kwargs))[position][0]
     return ("args" if keys[0].idx == 0 else "kwargs") + keystr(keys[1:])

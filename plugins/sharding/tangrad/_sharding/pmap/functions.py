@@ -177,13 +177,13 @@ class PmapFunction(Generic[P, R]):
     def __repr__(self) -> str:
         return f"<pmapped {getattr(self._fun, '__name__', type(self._fun).__name__)}>"
 
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
+    def lower(self, *args: object, **kwargs: object) -> Any:
         """The program for these arguments, not yet compiled."""
         return self._jitted.lower(*args, **kwargs)
 
     # --- a call -----------------------------------------------------------------------------------------------------
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call(self, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         dynamic, _ = self._split(args)
         leaves, structure = array_leaves((dynamic, kwargs), "pmap: the arguments ")
         values = [as_operand(leaf) for leaf in leaves]
@@ -211,7 +211,12 @@ class PmapFunction(Generic[P, R]):
         return self._mesh(len(devices))
 
     def _call_with_others(
-        self, mesh: Mesh, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: tuple[Any, ...], values: Sequence[Any]
+        self,
+        mesh: Mesh,
+        args: tuple[object, ...],
+        kwargs: dict[str, Any],
+        dynamic: tuple[Any, ...],
+        values: Sequence[Any],
     ) -> Any:
         """Each process passes the examples of its own devices, and gets their results."""
         here = len(mesh.local_devices)
@@ -233,7 +238,7 @@ class PmapFunction(Generic[P, R]):
         """How a result is sharded: along the mapped axis in one dimension, or the same everywhere."""
         return PartitionSpec(*[self._name if count > 1 else None for count in out.user_sharding.tiles(out.ndim)])
 
-    def _split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[int, Any]]:
+    def _split(self, args: tuple[Any, ...]) -> tuple[tuple[Array, ...], dict[int, Any]]:
         """The arguments that are mapped, and the static ones by their positions."""
         count = len(args)
         missing = [position for position in self._static if not -count <= position < count]
@@ -253,7 +258,7 @@ class PmapFunction(Generic[P, R]):
 
     def _axes(
         self, dynamic: tuple[Any, ...], kwargs: dict[str, Any], values: Sequence[Value], axis_size: int | None
-    ) -> tuple[list[Any], int]:
+    ) -> tuple[list[int], int]:
         in_axes = self._in_axes
         if isinstance(in_axes, tuple) and self._static and len(in_axes) == len(dynamic) + len(self._static):
             count = len(in_axes)  # the entries of static arguments say nothing

@@ -38,7 +38,8 @@ from tangrad.extend.lax import reshape_p
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 if TYPE_CHECKING:
-    from tangrad.typing import Dimensions
+    from tangrad.core import Array, Device
+    from tangrad.typing import Dimensions, Value
 
 
 class _Axis:
@@ -81,11 +82,11 @@ def soft_pmap(
 ) -> Callable[[Callable[P, R]], SoftPmapFunction[P, R]]: ...
 def soft_pmap(
     fun: Callable[..., Any] | None = None,
-    axis_name: Any = None,
+    axis_name: object = None,
     *,
-    in_axes: Any = 0,
-    out_axes: Any = 0,
-    devices: Sequence[Any] | None = None,
+    in_axes: object = 0,
+    out_axes: object = 0,
+    devices: Sequence[object] | None = None,
     backend: str | None = None,
     axis_size: int | None = None,
 ) -> Callable[..., Any]:
@@ -160,11 +161,11 @@ class SoftPmapFunction(Generic[P, R]):
     def __repr__(self) -> str:
         return f"<soft-pmapped {getattr(self._fun, '__name__', type(self._fun).__name__)}>"
 
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
+    def lower(self, *args: object, **kwargs: object) -> Any:
         """The program for these arguments, not yet compiled."""
         return self._jitted.lower(*args, **kwargs)
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call(self, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         array_leaves((args, kwargs), "soft_pmap: the arguments ")  # which says what is no array
         if is_inside():  # the devices are taken: examples are computed together
             return self._as_pmap()(*args, **kwargs)
@@ -175,7 +176,7 @@ class SoftPmapFunction(Generic[P, R]):
 
     # --- as it is traced --------------------------------------------------------------------------------------------
 
-    def _mapped(self, *args: Any, **kwargs: Any) -> Any:
+    def _mapped(self, *args: object, **kwargs: object) -> Any:
         leaves, structure = tree.flatten((args, kwargs))
         values = [as_operand(leaf) for leaf in leaves]
         axes = axes_of_arguments(self._in_axes, args, kwargs, values)
@@ -186,7 +187,7 @@ class SoftPmapFunction(Generic[P, R]):
         axis = SplitAxis(self._name, chunk, self._outer, count)
         wanted = axes_of_results(self._out_axes, out_tree, [aval.shape for aval in program.out_avals])
 
-        def of_chunk(*parts: Any) -> list[Any]:
+        def of_chunk(*parts: object) -> list[Any]:
             operands, dims = [*consts, *parts], [*[None] * len(consts), *axes]
             outs, out_dims = batch_flat(
                 lambda *examples: eval_jaxpr(program.jaxpr, program.consts, *examples),
@@ -200,7 +201,7 @@ class SoftPmapFunction(Generic[P, R]):
         outs = [_joined(as_operand(out), axis, mesh) for out, axis in zip(mapped(*chunks), wanted, strict=True)]
         return out_tree.unflatten([as_array(out) for out in outs])
 
-    def _devices_for(self, size: int) -> list[Any]:
+    def _devices_for(self, size: int) -> list[Device]:
         there = list(get_backend(self._backend).devices() if self._devices is None else self._devices)
         if size > len(there) and size % len(there):
             raise ValueError(
@@ -215,7 +216,7 @@ class SoftPmapFunction(Generic[P, R]):
         """The program of one example, with the constants that it takes first, and the structure of its result."""
         out_tree: list[Any] = []
 
-        def of_one(*examples: Any) -> list[Any]:
+        def of_one(*examples: Any) -> list[Array]:
             call_args, call_kwargs = structure.unflatten(examples)
             with inside_pmap():
                 outs, treedef = returned_leaves(self._fun(*call_args, **call_kwargs), "soft_pmap: the function")
@@ -226,13 +227,13 @@ class SoftPmapFunction(Generic[P, R]):
         return *trace_of_one(of_one, values, axes, (self._name, size), name), out_tree[0]
 
 
-def _placed(out: Any, dim: int | None, axis: int | None, size: int) -> Any:
+def _placed(out: object, dim: int | None, axis: int | None, size: int) -> Any:
     if axis is None and dim is not None:
         raise ValueError("soft_pmap: out_axes is None for a result that differs between examples; give it an axis")
     return out if axis is None else place_axis(out, dim, axis, size)
 
 
-def _split(value: Any, axis: int | None, count: int) -> Any:
+def _split(value: Any, axis: int | None, count: int) -> Value:
     """An argument with its mapped axis as two: one over devices, and behind it the examples of each."""
     if axis is None:
         return value
@@ -249,5 +250,5 @@ def _joined(value: Any, axis: int | None, mesh: Mesh) -> Any:
     return NamedSharding(mesh, PartitionSpec(*[None] * axis, *mesh.axis_names)).constrain(whole)
 
 
-def _with_shape(value: Any, shape: Dimensions) -> Any:
+def _with_shape(value: Any, shape: Dimensions) -> Array:
     return reshape_p.bind(value, new_sizes=shape, dimensions=None)

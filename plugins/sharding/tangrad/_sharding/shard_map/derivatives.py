@@ -187,7 +187,7 @@ def _cuts_of_residuals(
     return [next(own) if source is None else in_shardings[source] for source in sources]
 
 
-def _of_residuals(closed: ClosedJaxpr, sources: Sequence[Any]) -> ClosedJaxpr:
+def _of_residuals(closed: ClosedJaxpr, sources: Sequence[object]) -> ClosedJaxpr:
     """A second half that takes the residuals that are no inputs of the first as stacks of one."""
     stacked = [source is None for source in sources]
     return unstacking(closed, [*stacked, *[False] * (len(closed.in_avals) - len(stacked))])

@@ -177,7 +177,7 @@ class _Arguments:
         numbered = self._structure.unflatten(list(range(self._structure.num_leaves)))
         return [path for place, (path, _) in enumerate(tree.leaves_with_path(numbered)) if place not in self._kept]
 
-    def rebuilt(self, arrays: Sequence[Value]) -> Any:
+    def rebuilt(self, arrays: Sequence[Value]) -> tuple[Array]:
         """The arguments with other arrays."""
         others = iter(arrays)
         count = self._structure.num_leaves
@@ -220,7 +220,7 @@ class _ShardedFunction:
         if mesh is not None:
             self._manual(mesh)  # which looks whether the axes are there
 
-    def _manual(self, mesh: Mesh | AbstractMesh) -> tuple[Any, ...]:
+    def _manual(self, mesh: Mesh | AbstractMesh) -> tuple[str, ...]:
         """The axes that the function is mapped over, in the order of the mesh."""
         names, auto = self._axis_names, self._auto
         for what, axes in (("axis_names", names), ("auto", auto)):
@@ -230,7 +230,7 @@ class _ShardedFunction:
         chosen = set(names or axes_left(mesh)) - set(auto or ())
         return tuple([axis for axis in mesh.axis_names if axis in chosen])
 
-    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(self, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         """The function of whole arrays."""
         if kwargs:
             raise TypeError(
@@ -334,7 +334,7 @@ def smap(f: Callable[P, R], /, *, in_axes: Any = ..., out_axes: Any, axis_name: 
 def smap(
     f: None = None, /, *, in_axes: Any = ..., out_axes: Any, axis_name: Hashable
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def smap(f: Any = None, /, *, in_axes: Any = _MISSING, out_axes: Any, axis_name: Hashable) -> Any:
+def smap(f: Any = None, /, *, in_axes: object = _MISSING, out_axes: object, axis_name: Hashable) -> Any:
     """Map a function over one axis of the mesh in use: each device runs it on its parts of the arguments.
 
     Along the other axes of the mesh it may be mapped by another `smap` within, or be partitioned by the compiler.
@@ -379,10 +379,10 @@ def smap(f: Any = None, /, *, in_axes: Any = _MISSING, out_axes: Any, axis_name:
     return shard_map(f, in_specs=arguments, out_specs=results, axis_names={axis_name})
 
 
-def _specs(argument: str, axes: Any, name: Hashable) -> Any:
+def _specs(argument: str, axes: object, name: Hashable) -> Any:
     """A partition spec for each dimension that is named."""
 
-    def spec(axis: Any) -> PartitionSpec:
+    def spec(axis: object) -> PartitionSpec:
         if axis is None:
             return PartitionSpec()
         if isinstance(axis, bool) or not isinstance(axis, int):

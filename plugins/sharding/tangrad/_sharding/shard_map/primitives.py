@@ -32,7 +32,7 @@ def as_vmaps(
     mesh: Any,
     in_shardings: tuple[Sharding, ...],
     out_shardings: tuple[Sharding, ...],
-    manual_axes: tuple[Any, ...],
+    manual_axes: tuple[object, ...],
     checked: bool,
 ) -> list[Array]:
     """The results of a sharded map of whole arrays."""
@@ -57,7 +57,7 @@ def as_vmaps(
     ]
 
 
-def _axes_of(sharding: Sharding, ndim: int) -> tuple[tuple[Any, ...], ...]:
+def _axes_of(sharding: Sharding, ndim: int) -> tuple[tuple[str, ...], ...]:
     return sharding.dimension_axes(ndim)
 
 
@@ -117,7 +117,7 @@ def _effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Any]:
     return frozenset(params["jaxpr"].effects) - bound
 
 
-def _run(args: tuple[Array, ...], params: Params) -> Any:
+def _run(args: tuple[Array, ...], params: Params) -> tuple[Array, ...]:
     """Outside of programs: as a compiled program of one equation; where values are checked, operation by operation."""
     if is_checking_values() or thread.disable_jit:
         return tuple(as_vmaps(*args, **params))
@@ -149,7 +149,7 @@ def _run(args: tuple[Array, ...], params: Params) -> Any:
 def shard_map_p(
     *avals: Any,
     jaxpr: ClosedJaxpr,
-    mesh: Any,
+    mesh: object,
     in_shardings: Any,
     out_shardings: Any,
     manual_axes: tuple[Any, ...],

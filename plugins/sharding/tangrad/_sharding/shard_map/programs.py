@@ -50,7 +50,7 @@ def unstacking(closed: ClosedJaxpr, stacked: Sequence[bool]) -> ClosedJaxpr:
     return _made.get(closed, ("unstacking", tuple(stacked)), make)
 
 
-def with_differing_results(closed: ClosedJaxpr, axes: Sequence[tuple[Any, ...]]) -> ClosedJaxpr:
+def with_differing_results(closed: ClosedJaxpr, axes: Sequence[tuple[object, ...]]) -> ClosedJaxpr:
     """The program whose results are of types that say that they differ along axes, those that they are cut along."""
     known = [[name for name, _ in aval.named_shape] for aval in closed.out_avals]
     if all([axis in names for cut, names in zip(axes, known, strict=True) for axis in cut]):
@@ -66,7 +66,7 @@ def with_differing_results(closed: ClosedJaxpr, axes: Sequence[tuple[Any, ...]])
     return _made.get(closed, ("differing", tuple(axes)), make)
 
 
-def sharing_cotangents(closed: ClosedJaxpr, shares: Sequence[int], sums: Sequence[tuple[Any, ...]]) -> ClosedJaxpr:
+def sharing_cotangents(closed: ClosedJaxpr, shares: Sequence[int], sums: Sequence[tuple[object, ...]]) -> ClosedJaxpr:
     """A transposed program for devices that share cotangents.
 
     Args:

@@ -143,7 +143,7 @@ def places(of: Callable[[int, dict[str, Any]], Places]) -> Callable[[Rule], Rule
 
 
 def fitted(
-    primitive: Primitive, recorded: Sequence[Any], args: Sequence[Any], params: Params, names: Sequence[Any]
+    primitive: Primitive, recorded: Sequence[Any], args: Sequence[object], params: Params, names: Sequence[object]
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """The operands and parameters of an equation, with programs for operands that differ as they do.
 
@@ -181,7 +181,7 @@ def _places(primitive: Primitive, count: int, params: Params, programs: Sequence
 
 
 def _round(
-    programs: Sequence[ClosedJaxpr], found: Places, wanted: list[NamedShape], names: Sequence[Any]
+    programs: Sequence[ClosedJaxpr], found: Places, wanted: list[NamedShape], names: Sequence[object]
 ) -> tuple[list[NamedShape], list[ClosedJaxpr]]:
     """The axes of operands, and the programs: those of a carry after as many turns as it takes until they stay."""
     while True:
@@ -228,7 +228,7 @@ def _as_wide(value: Any, axes: NamedShape) -> Any:
     return differing(value, tuple([name for name, _ in axes])) if axes else value
 
 
-def _among(axes: NamedShape, names: Sequence[Any]) -> NamedShape:
+def _among(axes: NamedShape, names: Sequence[object]) -> NamedShape:
     return tuple([(name, size) for name, size in axes if name in names])
 
 
@@ -240,7 +240,7 @@ def _avals(program: ClosedJaxpr) -> list[Any]:
     return [*program.in_avals, *program.out_avals]
 
 
-def _items(value: Any) -> Sequence[Any]:
+def _items(value: object) -> Sequence[Any]:
     return value if isinstance(value, tuple) else (value,)
 
 

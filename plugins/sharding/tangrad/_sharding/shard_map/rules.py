@@ -22,7 +22,7 @@ sharding = RuleSet("sharding", api=1)
 
 
 @sharding.rule(shard_map_p)
-def _(operands: Any, results: Any, params: Params) -> Any:
+def _(operands: object, results: object, params: Params) -> Any:
     """As `out_specs` say."""
     return results
 
@@ -52,7 +52,7 @@ def _(used_outputs: Any, equation: Any) -> Any:
     return used_inputs, new
 
 
-def _thin(closed: ClosedJaxpr, used: tuple[bool, ...]) -> Any:
+def _thin(closed: ClosedJaxpr, used: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool]]:
     jaxpr, used_inputs = dce_jaxpr(closed.jaxpr, used)
     if all(used) and all(used_inputs) and len(jaxpr.eqns) == len(closed.eqns):
         return closed, used_inputs  # the same object: what was compiled of it stays good
@@ -98,7 +98,7 @@ def _(
     return outs, tuple([0 if is_mapped else None for is_mapped in out_mapped])
 
 
-def _widened(shardings: Any, mapped: Any, entry: tuple[Any, ...]) -> tuple[Any, ...]:
+def _widened(shardings: Any, mapped: Any, entry: tuple[object, ...]) -> tuple[Any, ...]:
     return tuple(
         [
             with_leading(sharding, entry) if is_mapped else sharding
@@ -124,7 +124,7 @@ axis_subst = RuleSet("axis_subst", api=1)
 
 
 @axis_subst.rule(shard_map_p)
-def _(params: Params, subst: Any) -> Any:
+def _(params: Params, subst: object) -> Any:
     bound = params["manual_axes"]
     program, names = subst_under_binder(params["jaxpr"], subst, bound)
     if names == bound:

@@ -35,7 +35,7 @@ class _TypedAxes:
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
 
-    def without(self, names: Sequence[Any]) -> _TypedAxes:
+    def without(self, names: Sequence[object]) -> _TypedAxes:
         """The same for the others of these axes."""
         return _TypedAxes(tuple([name for name in self.names if name not in names])) if names else self
 
@@ -48,7 +48,7 @@ class _TypedAxes:
         return differing(value, names)
 
     def fitted(
-        self, primitive: Primitive, recorded: Sequence[Any], args: Sequence[Any], params: Params
+        self, primitive: Primitive, recorded: Sequence[object], args: Sequence[object], params: Params
     ) -> tuple[Sequence[Any], dict[str, Any]]:
         """An equation's operands and parameters, with programs for operands of types as they are, not as recorded."""
         if "manual_axes" not in params:
@@ -91,13 +91,13 @@ def mesh_in_use() -> Mesh:
     return _around.maps[-1][0] if _around.maps else get_mesh()
 
 
-def axes_left(mesh: Mesh | AbstractMesh) -> tuple[Any, ...]:
+def axes_left(mesh: Mesh | AbstractMesh) -> tuple[str, ...]:
     """The axes that the maps around do not map over; all of them where none is left."""
     mapped = {axis for _, axes in _around.maps for axis in axes}
     return tuple([axis for axis in mesh.axis_names if axis not in mapped]) or mesh.axis_names
 
 
-def check_nesting(mesh: Mesh, manual: Sequence[Any]) -> None:
+def check_nesting(mesh: Mesh, manual: Sequence[object]) -> None:
     """Raise ValueError for a sharded map within one over another mesh, or over an axis that is mapped already."""
     for other, axes in _around.maps:
         if other != mesh:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tangrad.typing import Value
 
 
-def check_constraints(jaxpr: Jaxpr | ClosedJaxpr, manual_axes: Sequence[Any], name: str) -> None:
+def check_constraints(jaxpr: Jaxpr | ClosedJaxpr, manual_axes: Sequence[object], name: str) -> None:
     """Raise ValueError for a value that is constrained along an axis of which each device has its own part already."""
     for eqn in jaxpr.eqns:
         sharding = eqn.params.get("sharding") if eqn.primitive is sharding_constraint_p else None
@@ -51,7 +51,9 @@ _programs = JaxprCache()
 register_cache(_programs.clear)
 
 
-def with_cotangent_sums(closed: ClosedJaxpr, sizes: dict[Any, int], varying: Sequence[frozenset[Any]]) -> ClosedJaxpr:
+def with_cotangent_sums(
+    closed: ClosedJaxpr, sizes: dict[Any, int], varying: Sequence[frozenset[object]]
+) -> ClosedJaxpr:
     """The program of parts without sums that wait for what differs; itself where it has none.
 
     Args:
@@ -83,7 +85,7 @@ def _waits(jaxpr: Jaxpr | ClosedJaxpr) -> bool:
 
 
 def _with_sums(
-    closed: ClosedJaxpr, names: Sequence[Any], sizes: dict[Any, int], varying: Sequence[frozenset[Any]]
+    closed: ClosedJaxpr, names: Sequence[object], sizes: dict[Any, int], varying: Sequence[frozenset[object]]
 ) -> ClosedJaxpr:
     for name in names:
         closed = _along(closed, SplitAxis(name, 1, name, sizes[name]), [name in axes for axes in varying])

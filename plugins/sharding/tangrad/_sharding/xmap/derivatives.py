@@ -125,7 +125,7 @@ def _as_call(program: ClosedJaxpr, **params: Any) -> ClosedJaxpr:
     return ClosedJaxpr(Jaxpr([], inputs, outputs, [JaxprEqn(xmap_p, inputs, outputs, params, effects)]))
 
 
-def _variables(avals: Sequence[ShapedArray], axes: Any, sizes: dict[Any, Any]) -> list[Var]:
+def _variables(avals: Sequence[ShapedArray], axes: Any, sizes: dict[Any, object]) -> list[Var]:
     return [
         Var(aval.update(shape=with_axes(aval.shape, positions, sizes)))
         for aval, positions in zip(avals, axes, strict=True)
@@ -184,7 +184,7 @@ def _(
     sums: Any,
     sizes: Any,
     name: str,
-    **params: Any,
+    **params: object,
 ) -> tuple[Value | None, ...]:
     linear = tuple([is_linear(arg) for arg in args])
     given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
@@ -216,7 +216,9 @@ def _(
     return tuple([next(per_unknown) if is_unknown else None for is_unknown in linear])
 
 
-def _transposed(jaxpr: ClosedJaxpr, linear: tuple[bool, ...], given: tuple[bool, ...], shares: tuple[Any, ...]) -> Any:
+def _transposed(
+    jaxpr: ClosedJaxpr, linear: tuple[bool, ...], given: tuple[bool, ...], shares: tuple[object, ...]
+) -> Any:
     """The transposed program, of shares of the cotangents."""
     program, nonzero = transpose_jaxpr(jaxpr, linear, given)
     if all([share == 1 for share in shares]):

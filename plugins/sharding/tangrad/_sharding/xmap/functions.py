@@ -59,11 +59,11 @@ PROGRAM_LIMIT = 64  # programs kept for one mapped function
 
 def xmap(
     fun: Callable[P, R],
-    in_axes: Any,
-    out_axes: Any,
+    in_axes: object,
+    out_axes: object,
     *,
     axis_sizes: Mapping[Any, int] | None = None,
-    axis_resources: Mapping[Any, Any] | None = None,
+    axis_resources: Mapping[Any, object] | None = None,
     donate_argnums: int | Sequence[int] = (),
     backend: str | None = None,
 ) -> MappedFunction[P, R]:
@@ -189,14 +189,14 @@ class MappedFunction(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self._call(*args, **kwargs)
 
-    def _apply(self, *args: Any) -> Any:
+    def _apply(self, *args: object) -> Any:
         leaves = tree.leaves(args)
         if thread.trace is EVAL_TRACE and not any([isinstance(leaf, Tracer) for leaf in leaves]):
             self._check_shardings(args)
             return self._as_out_axes_say(self._kept.jitted(*args), leaves, args)
         return self._bind(*args)
 
-    def _as_out_axes_say(self, outs: Any, leaves: Sequence[Any], args: tuple[Any, ...]) -> Any:
+    def _as_out_axes_say(self, outs: object, leaves: Sequence[object], args: tuple[object, ...]) -> Any:
         """Results on a mesh, sharded as their axes say: a compiler that was free may have chosen otherwise."""
         if not any(self._resources.values()) or current_mesh().empty:
             return outs
@@ -214,11 +214,11 @@ class MappedFunction(Generic[P, R]):
             found.append(array if same else wanted.constrain(array))
         return structure.unflatten(found)
 
-    def lower(self, *args: Any) -> Any:
+    def lower(self, *args: object) -> Any:
         """The program for these arguments (arrays or `ShapeDtypeStruct`s), not yet compiled, as that of `jit`."""
         return self._kept.jitted.lower(*args)
 
-    def picture(self, *args: Any) -> str:
+    def picture(self, *args: object) -> str:
         """Where each axis of each value lives, as a table: along a mesh axis, in a loop, or as a dimension of arrays.
 
         Args: arrays or `ShapeDtypeStruct`s.
@@ -247,7 +247,7 @@ class MappedFunction(Generic[P, R]):
 
     # --- a call ------------------------------------------------------------------------------------------------------
 
-    def _bind(self, *args: Any) -> Any:
+    def _bind(self, *args: object) -> Any:
         leaves, structure = array_leaves(args, f"xmap: of the arguments of {self._name}, the leaf at ")
         operands = [as_operand(leaf) for leaf in leaves]
         program = self._program(*structure.unflatten([operand.aval for operand in operands]))
@@ -300,7 +300,7 @@ class MappedFunction(Generic[P, R]):
         }
         return _Program(params, consts, out_tree)
 
-    def _traced(self, avals: Sequence[ShapedArray], structure: PyTreeDef, sizes: dict[Any, int], mesh: Any) -> Any:
+    def _traced(self, avals: Sequence[ShapedArray], structure: PyTreeDef, sizes: dict[Any, int], mesh: object) -> Any:
         """The program of one example, the values of outer traces that it closed over, the structure of its result."""
         out_tree: list[Any] = []
 
@@ -316,14 +316,14 @@ class MappedFunction(Generic[P, R]):
 
     # --- what is checked ----------------------------------------------------------------------------------------------
 
-    def _positions(self, args: tuple[Any, ...]) -> list[Positions]:
+    def _positions(self, args: tuple[object, ...]) -> list[Positions]:
         specs = self._in.of_leaves(tree.structure(args))
         return [
             spec.positions(len(aval.shape), f"xmap: {_path(args, number)} of {self._name}")
             for number, (spec, aval) in enumerate(zip(specs, tree.leaves(args), strict=True))
         ]
 
-    def _sizes(self, args: tuple[Any, ...], in_axes: Sequence[Positions]) -> dict[Any, int]:
+    def _sizes(self, args: tuple[object, ...], in_axes: Sequence[Positions]) -> dict[Any, int]:
         """The size of each axis. Raises ValueError where two arguments, or one and axis_sizes, do not agree."""
         sizes, origins = dict(self._given_sizes), dict.fromkeys(self._given_sizes, "axis_sizes says")
         for number, (aval, positions) in enumerate(zip(tree.leaves(args), in_axes, strict=True)):
@@ -365,7 +365,7 @@ class MappedFunction(Generic[P, R]):
             found.append(spec.positions(ndim, f"xmap: result {number} of {self._name}"))
         return found
 
-    def _check_shardings(self, args: tuple[Any, ...]) -> None:
+    def _check_shardings(self, args: tuple[object, ...]) -> None:
         """Raise ValueError for an array that is cut over several devices in another way than its axes are to be."""
         arrays = [leaf for leaf in tree.leaves(args) if isinstance(leaf, Array)]
         shardings = [getattr(array, "user_sharding", None) for array in arrays]
@@ -393,19 +393,19 @@ class MappedFunction(Generic[P, R]):
         )
 
 
-def _path(args: Any, number: int) -> str:
+def _path(args: object, number: int) -> str:
     return "args" + keystr(tree.leaves_with_path(args)[number][0])
 
 
 def _positional(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def call(*args: Any) -> Any:
+    def call(*args: object) -> Any:
         return function(*args)
 
     call.__name__ = call.__qualname__ = name
     return call
 
 
-def _checked_sizes(axis_sizes: Any) -> dict[Any, int]:
+def _checked_sizes(axis_sizes: object) -> dict[Any, int]:
     if axis_sizes is None:
         return {}
     if not isinstance(axis_sizes, Mapping):
@@ -416,7 +416,7 @@ def _checked_sizes(axis_sizes: Any) -> dict[Any, int]:
     return {name: operator.index(size) for name, size in axis_sizes.items()}
 
 
-def _checked_positions(donate_argnums: Any) -> tuple[int, ...]:
+def _checked_positions(donate_argnums: object) -> tuple[int, ...]:
     given = donate_argnums if isinstance(donate_argnums, (tuple, list)) else (donate_argnums,)
     try:
         return tuple([operator.index(position) for position in given])

@@ -43,7 +43,7 @@ def _is_call(eqn: JaxprEqn) -> bool:
     return eqn.primitive.identity == "jit.jit"
 
 
-def check_looped(jaxpr: Jaxpr, looped: Sequence[Any]) -> None:
+def check_looped(jaxpr: Jaxpr, looped: Sequence[object]) -> None:
     """Raise NotImplementedError for a collective along a looped axis.
 
     The index along one is known, but not inside of loops and branches of the program.
@@ -65,7 +65,9 @@ def check_looped(jaxpr: Jaxpr, looped: Sequence[Any]) -> None:
         )
 
 
-def with_given_indices(closed: ClosedJaxpr, looped: tuple[Any, ...], sizes: dict[Any, Any]) -> tuple[ClosedJaxpr, Any]:
+def with_given_indices(
+    closed: ClosedJaxpr, looped: tuple[object, ...], sizes: dict[Any, Any]
+) -> tuple[ClosedJaxpr, Any]:
     """The program with the indices along looped axes as further arguments, as far as it reads them.
 
     Returns the program, and pairs of an axis and its indices.
@@ -77,7 +79,7 @@ def with_given_indices(closed: ClosedJaxpr, looped: tuple[Any, ...], sizes: dict
     return program, tuple([(name, iota(_INT32, sizes[name])) for name in used])
 
 
-def _without_indices(closed: ClosedJaxpr, used: tuple[Any, ...], sizes: dict[Any, Any]) -> ClosedJaxpr:
+def _without_indices(closed: ClosedJaxpr, used: tuple[object, ...], sizes: dict[Any, object]) -> ClosedJaxpr:
     count = len(closed.in_avals)
     index = ShapedArray((), _INT32)
 
@@ -110,7 +112,7 @@ def _evaluated(
     return [read(atom) for atom in jaxpr.outvars]
 
 
-def _index(eqn: JaxprEqn, indices: dict[Any, Any], sizes: dict[Any, Any]) -> Array:
+def _index(eqn: JaxprEqn, indices: dict[Any, object], sizes: dict[Any, object]) -> Array:
     """The index along the axes of an equation, the first one varying slowest."""
     given = eqn.params["axis_name"]
     names = given if isinstance(given, tuple) else (given,)

@@ -77,7 +77,7 @@ class Mapping:
         return _map(axis, inner, values, places)
 
 
-def _without(places: Places, name: Any) -> Places:
+def _without(places: Places, name: object) -> Places:
     """The places in a value that has lost the dimension of one axis."""
     gone = places.get(name)
     if gone is None:
@@ -85,7 +85,7 @@ def _without(places: Places, name: Any) -> Places:
     return {other: at - (at > gone) for other, at in places.items() if other != name}
 
 
-def _with(places: Places, name: Any, position: int) -> Places:
+def _with(places: Places, name: object, position: int) -> Places:
     """The places in a value that has got a dimension for one axis."""
     return {name: position, **{other: at + (at >= position) for other, at in places.items()}}
 

@@ -99,7 +99,7 @@ def _entries(positions: Any, ndim: int, axes: dict[Any, Axis]) -> list[Any]:
     return entries
 
 
-def _spec(positions: Any, aval: ShapedArray, axes: dict[Any, Axis]) -> PartitionSpec:
+def _spec(positions: object, aval: ShapedArray, axes: dict[Any, Axis]) -> PartitionSpec:
     return PartitionSpec(*_entries(positions, len(aval.shape), axes))
 
 

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 xmapping = PrimitiveSet("xmapping", api=1)
 
 
-def without_axes(shape: Sequence[Any], positions: Positions) -> tuple[Any, ...]:
+def without_axes(shape: Sequence[object], positions: Positions) -> tuple[Any, ...]:
     """The shape of one example."""
     named = {position for _, position in positions}
     return tuple([size for position, size in enumerate(shape) if position not in named])
 
 
-def with_axes(shape: Sequence[Any], positions: Positions, sizes: dict[Any, Any]) -> tuple[Any, ...]:
+def with_axes(shape: Sequence[object], positions: Positions, sizes: dict[Any, object]) -> tuple[Any, ...]:
     """The shape of all examples."""
     full = list(shape)
     for name, position in positions:  # by position, the first one first: so each is where it is to be
@@ -81,9 +81,9 @@ def xmap_p(
     name: str,
     in_axes: tuple[Positions, ...],
     out_axes: tuple[Positions, ...],
-    sums: tuple[tuple[Any, ...], ...],
-    sizes: tuple[tuple[Any, Any], ...],
-    resources: tuple[tuple[Any, Any], ...],
+    sums: tuple[tuple[object, ...], ...],
+    sizes: tuple[tuple[object, object], ...],
+    resources: tuple[tuple[object, object], ...],
     sharding: Sharding | None,
     lowering: str,
 ) -> tuple[ShapedArray, ...]:

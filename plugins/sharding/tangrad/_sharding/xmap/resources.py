@@ -54,7 +54,7 @@ def _refuse_text(text: str) -> Any:
     )
 
 
-def _checked_loops(value: Any) -> Any:
+def _checked_loops(value: object) -> Any:
     if not isinstance(value, tuple):
         raise TypeError("expected a tuple of pairs of a name and a SerialLoop")
     return value
@@ -110,7 +110,7 @@ class Assigned(NamedTuple):
         return (*[("mesh axis", axis) for axis in self.mesh_axes], *named)
 
 
-def read_resources(axis_resources: Any, known: Sequence[Any]) -> dict[Any, tuple[Any, ...]]:
+def read_resources(axis_resources: object, known: Sequence[object]) -> dict[Any, tuple[Any, ...]]:
     """Axis -> its resources as a tuple, as far as they can be checked without knowing what is in scope.
 
     Raises ValueError for axes that are not `known`, and for a resource that is there twice; TypeError for what is no
@@ -199,7 +199,7 @@ _tracing = _Tracing()
 
 
 @contextmanager
-def tracing_for(mesh: Any) -> Iterator[None]:
+def tracing_for(mesh: object) -> Iterator[None]:
     """A mapped function is traced meanwhile: neither the mesh nor the settings may change."""
     around = _tracing.mesh
     _tracing.depth, _tracing.mesh = _tracing.depth + 1, mesh
@@ -209,7 +209,7 @@ def tracing_for(mesh: Any) -> Iterator[None]:
         _tracing.depth, _tracing.mesh = _tracing.depth - 1, around
 
 
-def check_same_mesh(mesh: Any) -> None:
+def check_same_mesh(mesh: object) -> None:
     """Raise RuntimeError where the mesh in use is another one than around the mapped function that is traced."""
     if _tracing.depth and _tracing.mesh != mesh:
         raise RuntimeError(
@@ -233,13 +233,13 @@ def _checked(value: Any) -> bool:
     return value
 
 
-def _checked_spmd(value: Any) -> bool:
+def _checked_spmd(value: object) -> bool:
     if not _checked(value) and getattr(thread, _BY_HAND, False):
         raise ValueError(f"{_BY_HAND} needs it; switch that off first")
     return bool(value)
 
 
-def _checked_manual(value: Any) -> bool:
+def _checked_manual(value: object) -> bool:
     if _checked(value) and not getattr(thread, _BY_PARTITIONING, True):
         raise ValueError(f"it needs {_BY_PARTITIONING}; switch that on first")
     return bool(value)

@@ -20,7 +20,7 @@ axis_subst = RuleSet("axis_subst", api=1)
 
 
 @axis_subst.rule(xmap_p)
-def _(params: Params, subst: Any) -> Any:
+def _(params: Params, subst: object) -> Any:
     bound = tuple([name for name, _ in params["sizes"]])
     jaxpr, names = subst_under_binder(params["jaxpr"], subst, bound)
     if jaxpr is params["jaxpr"]:
