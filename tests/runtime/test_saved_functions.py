@@ -179,6 +179,7 @@ REFUSED = {
     "callbacks.debug_callback": "side effects",
     "callbacks.debug_print": "side effects",
     "foreign.ffi_call": "Dictionary",
+    "sharding.inspect_sharding": "side effects",
 }
 
 

@@ -146,6 +146,13 @@ def mesh():
     return tangrad.make_mesh((1,), ("i",), devices=tangrad.devices()[:1])
 
 
+def partitioned(y):
+    """A function that says how it is partitioned: here on one device, where it runs as it is."""
+    tripled = tangrad.experimental.custom_partitioning.custom_partitioning(lambda y: 3 * y)
+    tripled.def_partition(partition=lambda mesh, *types: (mesh, tripled, None, None), sharding_rule="i -> i")
+    return tripled(y)
+
+
 def constrained(x):
     return lax.with_sharding_constraint(x * 2, NamedSharding(mesh(), P("i")))
 
@@ -234,6 +241,7 @@ PROGRAMS = {
     "shard_map": (shared, True),
     "regions": (tangrad.jit(in_regions, compile_regions="always"), True),
     "runtime_checks": (checked, True),
+    "custom_partitioning": (partitioned, True),
     "sharding": (constrained, True),
     "solves": (solved, True),
     "sorting": (lambda x: tnp.sort(-x) + tnp.argsort(x), True),

@@ -27,6 +27,7 @@ from tangrad.typing import PyTree
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 Value = str | bool | int | float
 
 
@@ -98,6 +99,18 @@ def xla_metadata_call(f: Any = None, /, **meta: Value) -> Any:
     return decorate if f is None else decorate(f)
 
 
+@overload
+def xla_metadata_call2(
+    f: Callable[P, R], /, metadata: Mapping[str, Value] | None = None, *, ad_metadata: str | Mapping[str, Value] = ...
+) -> Callable[P, R]: ...
+@overload
+def xla_metadata_call2(
+    f: Mapping[str, Value] | None = None,
+    /,
+    metadata: Mapping[str, Value] | None = None,
+    *,
+    ad_metadata: str | Mapping[str, Value] = ...,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def xla_metadata_call2(
     f: Any = None, /, metadata: Mapping[str, Value] | None = None, *, ad_metadata: str | Mapping[str, Value] = "same"
 ) -> Any:
@@ -154,6 +167,10 @@ def fuse_limit() -> Hints:
     return Hints("fuse_limit", {"FUSE_LIMIT": True})
 
 
+@overload
+def set_xla_metadata(x: None = None, **kwargs: Value) -> Hints: ...
+@overload
+def set_xla_metadata(x: T, **kwargs: Value) -> T: ...
 def set_xla_metadata(x: Any = None, **kwargs: Value) -> Any:
     """Give operations attributes for XLA.
 
@@ -255,6 +272,24 @@ def _compute_attributes(compute_type: Any, options: Mapping[str, Any] | None) ->
     return {"_xla_compute_type": _KINDS[compute_type], **more}
 
 
+@overload
+def compute_on(f: str, *, compiler_options: Mapping[str, Any] | None = None) -> Hints: ...
+@overload
+def compute_on(
+    f: None = None,
+    *,
+    compute_type: str,
+    out_memory_spaces: PyTree = None,
+    compiler_options: Mapping[str, Any] | None = None,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+@overload
+def compute_on(
+    f: Callable[P, R],
+    *,
+    compute_type: str,
+    out_memory_spaces: PyTree = None,
+    compiler_options: Mapping[str, Any] | None = None,
+) -> Callable[P, R]: ...
 def compute_on(
     f: Any = None,
     *,
