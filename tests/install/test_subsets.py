@@ -200,7 +200,7 @@ SUBSETS = (
         monitoring.record_scalar("/loss", 0.5)
         assert seen == [0.5]
         """,
-        {"jit": "tangrad-jit", "numpy": "tangrad-numpy"},
+        {"vmap": "tangrad-batching", "numpy": "tangrad-numpy"},
     ),
     Subset(
         "lax+jit",

@@ -201,6 +201,7 @@ RULES: dict[str, type[Any]] = {
     "checkify": CheckifyRule,
     "discharge": DischargeRule,
     "key_reuse": KeyReuseRule,
+    "roofline": LoweringRule,  # of a context and types: of the same form
     **dict.fromkeys(("portable", "sparse"), PortableRule),
 }
 

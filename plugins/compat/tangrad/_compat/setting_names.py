@@ -72,7 +72,6 @@ _TRIALS = "it turns on what is being tried out inside of JAX"
 _ELSEWHERE = "the hardware or the service that it is about is not supported"
 
 NAMES: dict[str, Alias | Fixed | Ignored] = {
-    "experimental_xmap_ensure_fixed_sharding": Ignored(False, "results of xmap are sharded as their axes say, always"),
     "jax2tf_associative_scan_reductions": Ignored(False, "programs are not converted to TensorFlow's"),
     "jax2tf_default_native_serialization": Ignored(True, "programs are not converted to TensorFlow's"),
     "jax_accurate_erf_inv": Ignored(False, "`erf_inv` is as exact near 1 as elsewhere"),

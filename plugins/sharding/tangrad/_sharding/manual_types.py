@@ -32,7 +32,11 @@ class ManualAxisType:
     reduced: frozenset[Any]
 
     def __init__(
-        self, *, varying: Iterable[Any] = (), unreduced: Iterable[Any] = (), reduced: Iterable[Any] = ()
+        self,
+        *,
+        varying: Iterable[Any] = frozenset(),
+        unreduced: Iterable[Any] = frozenset(),
+        reduced: Iterable[Any] = frozenset(),
     ) -> None:
         for name, axes in (("varying", varying), ("unreduced", unreduced), ("reduced", reduced)):
             object.__setattr__(self, name, frozenset(axes))

@@ -14,6 +14,7 @@ _WORD = re.compile(r"\s*(\.\.\.\d*|…\d*|[(),]|[^\W\d_]\w*)")
 _FACTOR = re.compile(r"[^\W\d_]\w*")
 
 
+@class_boundary
 class CompoundFactor(tuple[str, ...]):
     """Several factors that make one dimension together, the slowest varying first.
 
@@ -37,6 +38,7 @@ class CompoundFactor(tuple[str, ...]):
         return f"CompoundFactor{tuple(self)}"
 
 
+@class_boundary
 class ArrayMapping(tuple[Any, ...]):
     """The factors of one operand or result, dimension by dimension.
 

@@ -20,6 +20,7 @@ from tangrad.core import (
     array_leaves,
     as_array,
     as_operand,
+    class_boundary,
     returned_leaves,
     trace_to_closed_jaxpr,
     trace_to_jaxpr,
@@ -32,6 +33,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@class_boundary
 class custom_partitioning(Generic[P, R]):  # noqa: N801 - a decorator
     """Decorator: a function that says itself how it is divided over the devices of a program.
 
