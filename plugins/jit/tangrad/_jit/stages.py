@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
@@ -249,9 +249,10 @@ class Lowered(_Stage):
 class Compiled(_Stage):
     """A compiled program, for arguments of exactly the types it was lowered for."""
 
-    __slots__ = ("_backend", "_donated", "_made", "_options", "_program")
+    __slots__ = ("_backend", "_donated", "_execute", "_made", "_options", "_program")
     _backend: Any
     _donated: tuple[bool, ...]
+    _execute: Callable[[Any], Any]
     _made: Compilation
     _options: Options
     _program: Program
@@ -261,6 +262,7 @@ class Compiled(_Stage):
         stage = cls(lowered._traced, lowered._call, lowered._name, lowered.donate_argnums)
         stage._backend, stage._options, stage._program = lowered._backend, lowered._options, program
         stage._donated, source = lowered._donated, lowered._program
+        stage._execute = with_float0_of_numpy(program.execute, lowered._traced.jaxpr.out_avals)
         times = (lowered._traced.seconds, lowered._reused, lowered._passes, source.seconds, seconds)
         stage._made = Compilation(*times, source.closed, source.options)
         return stage
@@ -298,8 +300,7 @@ class Compiled(_Stage):
         check_not_shared(self._call.path, self._donated, arrays, self._name)
         if self._traced.outer:
             arrays = [*to_arrays(self._backend, self._traced.outer), *arrays]
-        execute = with_float0_of_numpy(self._program.execute, self._traced.jaxpr.out_avals)
-        return self._traced.out_tree.unflatten(execute(arrays))
+        return self._traced.out_tree.unflatten(self._execute(arrays))
 
     @property
     def input_shardings(self) -> Any:
