@@ -21,6 +21,7 @@ from tangrad.core import (
     as_array,
     as_operand,
     class_boundary,
+    copy_identity,
     returned_leaves,
     trace_to_closed_jaxpr,
     trace_to_jaxpr,
@@ -69,10 +70,7 @@ class custom_partitioning(Generic[P, R]):  # noqa: N801 - a decorator
         self.static_argnums = tuple(static_argnums)
         self.partition: Callable[..., Any] | None = None
         self.sharding_rule: Any = None
-        for name in ("__name__", "__qualname__", "__doc__", "__module__"):
-            if hasattr(fun, name):
-                setattr(self, name, getattr(fun, name))
-        self.__wrapped__ = fun
+        copy_identity(self, fun)
 
     def __repr__(self) -> str:
         return f"<custom_partitioning of {self.fun!r}>"
