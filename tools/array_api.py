@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tools.workspace import ROOT
+from tools.workspace import ROOT, environment_without
 
 VARIABLE = "ARRAY_API_TESTS"
 REASONS = ROOT / "tools" / "array_api.toml"
@@ -68,9 +68,8 @@ class Subject:
 
     def environment(self) -> dict[str, str]:
         """The variables that it runs under. The suite takes 64-bit dtypes for granted."""
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("TANGRAD_", "PYTEST_"))}
         own = {} if self.backend is None else {"TANGRAD_BACKEND": self.backend, "TANGRAD_ENABLE_X64": "1"}
-        return clean | own
+        return environment_without("TANGRAD_", "PYTEST_") | own
 
     def expected_failures(self, version: str, certain: bool = False) -> set[str]:
         """The tests that need not pass; with `certain` those that cannot."""

@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tools.workspace import ROOT, distributions
+from tools.workspace import ROOT, distributions, environment_without
 
 VARIABLE = "PACKAGE_CHECKOUTS"
 LIST = ROOT / "tools" / "packages.toml"
@@ -171,21 +172,13 @@ def run(package: Package, side: str, interpreter: Path, limit: float) -> Outcome
 
 
 def _wait(command: Sequence[str], folder: Path, log: int, limit: float) -> tuple[int, os.struct_rusage, bool]:  # type: ignore[name-defined]
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("TANGRAD_", "JAX_", "PYTEST_"))}
-    process = subprocess.Popen(
-        command, cwd=folder, env=clean | {"JAX_PLATFORMS": "cpu", "TANGRAD_BACKEND": "xla"}, stdout=log, stderr=log
-    )
-    ended = threading.Event()
-
-    def end_late() -> None:
-        if not ended.wait(limit):
-            process.kill()
-
-    watch = threading.Thread(target=end_late, daemon=True)
+    variables = environment_without("TANGRAD_", "JAX_", "PYTEST_") | {"JAX_PLATFORMS": "cpu", "TANGRAD_BACKEND": "xla"}
+    process = subprocess.Popen(command, cwd=folder, env=variables, stdout=log, stderr=log)
+    late = threading.Timer(limit, os.kill, (process.pid, signal.SIGKILL))
     began = time.monotonic()
-    watch.start()
+    late.start()
     _, status, used = os.wait4(process.pid, 0)
-    ended.set()
+    late.cancel()
     process.returncode = os.waitstatus_to_exitcode(status)
     return process.returncode, used, time.monotonic() - began < limit
 

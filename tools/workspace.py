@@ -1,5 +1,6 @@
 """The workspace as data: its distributions, read from the tree, so that no list of them is kept anywhere."""
 
+import os
 import re
 import tomllib
 from collections.abc import Iterator
@@ -80,6 +81,11 @@ def module_name(path: Path) -> str:
 def _read(folder: Path) -> Distribution:
     with open(folder / "pyproject.toml", "rb") as file:
         return Distribution(folder, tomllib.load(file)["project"])
+
+
+def environment_without(*prefixes: str) -> dict[str, str]:
+    """Return this process's variables but those whose names begin so: what is run shall not depend on them."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
 
 
 def umbrella(root: Path = ROOT) -> Distribution:

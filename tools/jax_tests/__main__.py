@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tools.jax_tests import CHECKOUT, LIMIT, REPORT
 from tools.jax_tests.outcomes import Outcome, as_list, as_table, known, unexpected
-from tools.workspace import ROOT
+from tools.workspace import ROOT, environment_without
 
 REQUIRED = ("absl", "ml_dtypes", "scipy")
 # Seconds that a test may take, and all of a file.
@@ -96,8 +96,7 @@ def _read(report: Path) -> dict[str, tuple[str, str]]:
 
 def environment(backend: str, cases: int) -> dict[str, str]:
     """The variables that the tests run under: eight devices, as JAX runs them, and so many draws of each test."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("TANGRAD_", "PYTEST_", "JAX_"))}
-    return clean | {
+    return environment_without("TANGRAD_", "PYTEST_", "JAX_") | {
         CHECKOUT: str(checkout()),
         LIMIT: str(TEST_LIMIT),
         "JAX_NUM_GENERATED_CASES": str(cases),
