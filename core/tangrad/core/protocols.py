@@ -17,8 +17,8 @@ __getattr__, __dir__ = door(
         "tangrad._core.kernel.primitive": "Primitive",
         "tangrad._core.kernel.protocols": (
             "AxisInfo AxisSubstRule BatchRule CheckifyRule Coordination DceRule DischargeRule JvpRule KeyReuseRule "
-            "LinearizeRule Linearized Lowered LoweringRule MaskRule PartialEval PartialEvalRule PortableRule RULES "
-            "RecomputeRule ReplicationRule ShardingRule SplitAxisRule TransposeRule"
+            "LinearizeRule Linearized Lowered LoweringRule MakesPrimitive MaskRule PartialEval PartialEvalRule "
+            "PortableRule RULES RecomputeRule ReplicationRule ShardingRule SplitAxisRule TransposeRule"
         ),
         "tangrad._core.kernel.trace": "Trace Tracer",
     },

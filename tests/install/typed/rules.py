@@ -11,7 +11,17 @@ from typing import Any, Protocol, assert_type
 from tangrad import core
 from tangrad.autodiff import Linearized, PartialEval
 from tangrad.batching import AxisInfo
-from tangrad.core import ClosedJaxpr, HookContext, JaxprEqn, PrimitiveSet, RuleSet, ShapedArray, hookimpl, protocols
+from tangrad.core import (
+    Array,
+    ClosedJaxpr,
+    HookContext,
+    JaxprEqn,
+    PrimitiveSet,
+    RuleSet,
+    ShapedArray,
+    hookimpl,
+    protocols,
+)
 
 family = PrimitiveSet("typed_example", api=1)
 
@@ -24,6 +34,22 @@ def double_p(x: ShapedArray, *, twice: bool) -> ShapedArray:
 @family.primitive(name="pair", multiple_results=True)
 def pair_p(x: ShapedArray) -> tuple[ShapedArray, ShapedArray]:
     return x, x
+
+
+@family.primitive(name="several", multiple_results=True)
+def several_p(*avals: ShapedArray) -> list[ShapedArray]:
+    return [*avals]
+
+
+@family.primitive
+def half_p(x: ShapedArray) -> ShapedArray:
+    return x
+
+
+assert_type(double_p.bind(1.0, twice=True), Array)
+assert_type(half_p(1.0), Array)
+assert_type(pair_p.bind(1.0), tuple[Array, Array])
+assert_type(several_p.bind(1.0), tuple[Array, ...])
 
 
 @family.primitive(name="number")  # wrong

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar  # the standard library's has no default before Python 3.13
 
     from tangrad._core.kernel import protocols as p
+    from tangrad._core.kernel.array import Array
 
     R = TypeVar("R", bound=Callable[..., Any], default=Callable[..., Any])
 else:
@@ -56,12 +57,12 @@ class PrimitiveSet:
         self.primitives: Declared[str, Primitive] = Declared()
 
     @overload
-    def primitive(self, abstract_eval: AbstractEval, *, name: str | None = None, **options: Any) -> Primitive: ...
+    def primitive(
+        self, abstract_eval: Callable[..., AbstractValue], *, name: str | None = None, **options: Any
+    ) -> Primitive[Array]: ...
 
     @overload
-    def primitive(
-        self, abstract_eval: None = None, *, name: str | None = None, **options: Any
-    ) -> Callable[[AbstractEval], Primitive]: ...
+    def primitive(self, abstract_eval: None = None, *, name: str | None = None, **options: Any) -> p.MakesPrimitive: ...
 
     def primitive(self, abstract_eval: AbstractEval | None = None, *, name: str | None = None, **options: Any) -> Any:
         """Make a primitive of `abstract_eval(*avals, **params) -> aval or tuple`. Options: see `Primitive`.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from tangrad._core.diagnostics.errors import unhashable_parameters
 from tangrad._core.diagnostics.tracebacks import calls_rules, filter_traceback, own_boundary
@@ -20,6 +20,15 @@ from tangrad._core.kernel.keys import FixedParams, exact_equality, params_key
 from tangrad._core.kernel.trace import Trace, Tracer, find_backend
 from tangrad._core.settings.caches import register_cache
 from tangrad._core.settings.config import ThreadState, thread
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # the standard library's has no default before Python 3.13
+
+    Result_co = TypeVar("Result_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    Result_co = TypeVar("Result_co", covariant=True)
 
 # What is called by itself: its operands are converted.
 COPIES_FROM_HOST = {"__call__": lambda given: is_from_host(given["*"])}
@@ -40,7 +49,7 @@ def checked_name(what: str, name: Any) -> str:
 
 
 @exact_equality
-class Primitive:
+class Primitive(Generic[Result_co]):
     """An operation on arrays that transformations have rules for.
 
     Made by `PrimitiveSet.primitive`. `bind` applies it to values the current trace knows; calling it converts Python
@@ -98,23 +107,26 @@ class Primitive:
         return self.name
 
     @own_boundary
-    def bind(self, *args: Any, **params: Any) -> Any:
+    def bind(self, *args: Any, **params: Any) -> Result_co:
         """Apply to arrays, tracers and literals, under the current trace."""
         try:
-            return thread.trace.process_primitive(self, args, params)
+            out: Result_co = thread.trace.process_primitive(self, args, params)
+            return out
         except Exception as error:
             filter_traceback(error)
             raise
 
-    def bind_fixed(self, params: FixedParams, *args: Any) -> Any:
+    def bind_fixed(self, params: FixedParams, *args: Any) -> Result_co:
         """As `bind`, with parameters that were made before, for hot paths."""
-        return thread.trace.process_primitive(self, args, params)
+        out: Result_co = thread.trace.process_primitive(self, args, params)
+        return out
 
     @own_boundary
-    def __call__(self, *args: Any, **params: Any) -> Any:
+    def __call__(self, *args: Any, **params: Any) -> Result_co:
         """Apply, converting Python and NumPy values to arrays first."""
         try:
-            return thread.trace.process_primitive(self, tuple([as_operand(arg) for arg in args]), params)
+            out: Result_co = thread.trace.process_primitive(self, tuple([as_operand(arg) for arg in args]), params)
+            return out
         except Exception as error:
             filter_traceback(error)
             raise

@@ -17,9 +17,12 @@ The kernel itself imports nothing of this module while programs run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, overload
 
+from tangrad._core.kernel.array import Array
+from tangrad._core.kernel.aval import AbstractValue as Type
 from tangrad._core.kernel.jaxpr import JaxprEqn
+from tangrad._core.kernel.primitive import Primitive
 
 # --- rules, a protocol for each kind -------------------------------------------------------------------------------
 
@@ -181,6 +184,19 @@ class KeyReuseRule(Protocol):
     """`(avals, **params) -> use`: which random keys a primitive uses, and which of its results are keys."""
 
     def __call__(self, avals: Sequence[Any], /, **params: Any) -> Any: ...
+
+
+class MakesPrimitive(Protocol):
+    """Makes a primitive of an abstract evaluation; the form of its result is that of the primitive's."""
+
+    @overload
+    def __call__(self, types: Callable[..., Type], /) -> Primitive[Array]: ...
+    @overload
+    def __call__(self, types: Callable[..., tuple[Type, Type]], /) -> Primitive[tuple[Array, Array]]: ...
+    @overload
+    def __call__(self, types: Callable[..., tuple[Type, Type, Type]], /) -> Primitive[tuple[Array, Array, Array]]: ...
+    @overload
+    def __call__(self, types: Callable[..., Sequence[Type]], /) -> Primitive[tuple[Array, ...]]: ...
 
 
 # Rule kind -> the type of its rules. `lower` stands for each backend's kind, `lower.numpy` and the like.

@@ -45,8 +45,8 @@ def _(
         )
     mapped = [dim is not None for dim in dims[num_consts:]]
     values = [to_front(arg, dim) for arg, dim in zip(args[num_consts:], dims[num_consts:], strict=True)]
-    outs, flags = _mapped(rule, axis_info.size, mapped, values)
-    return tuple(outs), tuple([0 if flag else None for flag in flags])
+    mapped_outs, flags = _mapped(rule, axis_info.size, mapped, values)
+    return tuple(mapped_outs), tuple([0 if flag else None for flag in flags])
 
 
 def _mapped(rule: Any, size: Any, mapped: Sequence[bool], values: Sequence[Any]) -> Results:

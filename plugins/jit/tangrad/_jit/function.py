@@ -346,7 +346,7 @@ class JitFunction(Generic[P, R]):
             leaves = constrained(leaves, shardings_of_arguments(self._options, call, self._name))
         operands = [*traced.outer, *leaves]
         if self._options.inline:
-            outs = eval_jaxpr(traced.jaxpr.jaxpr, traced.jaxpr.consts, *operands)
+            outs: Sequence[Value] = eval_jaxpr(traced.jaxpr.jaxpr, traced.jaxpr.consts, *operands)
         else:
             outs = jit_p.bind(*operands, jaxpr=traced.jaxpr, name=self._name)
         if self._sharded:

@@ -12,6 +12,7 @@ from tangrad import tree
 from tangrad._masking.sizes import INT32, ShapeError, Sizes
 from tangrad._masking.trace import masked_flat
 from tangrad.core import (
+    Array,
     ShapedArray,
     api_boundary,
     array_leaves,
@@ -129,7 +130,7 @@ def mask(
     return copy_identity(api_boundary(masked), fun)
 
 
-def _logical(padded: Mapping[str, int], dims: Mapping[str, object]) -> dict[str, Any]:
+def _logical(padded: Mapping[str, int], dims: Mapping[str, object]) -> dict[str, int | Array]:
     """The logical size of each variable, checked as far as it is known."""
     if not isinstance(dims, Mapping):
         raise TypeError(f"mask: the logical sizes must be a dict of them, got {dims!r} of type {type(dims).__name__}")
@@ -149,7 +150,7 @@ def _check_constraints(scope: SymbolicScope, sizes: Sizes) -> None:
             raise ValueError(f"mask: the constraint {text} does not hold for the logical sizes {dict(known)}")
 
 
-def _size(name: str, value: Any, limit: int) -> int:
+def _size(name: str, value: Any, limit: int) -> int | Array:
     try:
         aval = get_aval(value)
     except TypeError:

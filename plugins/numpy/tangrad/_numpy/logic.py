@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from tangrad._numpy.fusing import fused, fused_pair
 from tangrad._numpy.makers import Binary, binary_pair, general_form, operator_form, public_form, unary
 from tangrad._numpy.operands import (
     BOOL,
-    V,
     align,
     align_numeric,
     floating_dtypes,
@@ -131,7 +130,11 @@ greater_equal, greater_equal_operator = _comparison(
 # --- truth ---------------------------------------------------------------------------------------------------------
 
 
-def truth(x: V) -> V:
+@overload
+def truth(x: Array) -> Array: ...
+@overload
+def truth(x: Value) -> Value: ...
+def truth(x: Value) -> Value:
     """Whether each element is not zero."""
     return x if x.aval.dtype is BOOL else ne_p.bind(x, literal_like(x, 0))
 

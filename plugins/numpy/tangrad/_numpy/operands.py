@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeGuard, overload
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from tangrad.extend.lax import broadcast_in_dim_p, convert_element_type_p, selec
 if TYPE_CHECKING:
     from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Value
 
-V = TypeVar("V", bound="Value")
 
 BOOL = dtypes.as_dtype(bool)
 INT32: np.dtype[Any] = dtypes.as_dtype("int32")
@@ -119,7 +118,11 @@ def array_operand(name: str, value: object, position: int = 0) -> Array:
     return as_array(operand(name, value, position))
 
 
-def convert(value: V, dtype: DType, weak_type: bool = False) -> V:
+@overload
+def convert(value: Array, dtype: DType, weak_type: bool = False) -> Array: ...
+@overload
+def convert(value: Value, dtype: DType, weak_type: bool = False) -> Value: ...
+def convert(value: Value, dtype: DType, weak_type: bool = False) -> Value:
     """An operand in another dtype; as it is where nothing would change."""
     aval = value.aval
     if aval.dtype is dtype and aval.weak_type is weak_type:
@@ -232,7 +235,11 @@ def broadcast_all(name: str, operands: Sequence[Value]) -> list[Value]:
     return [broadcast_to_shape(value, shape) for value in operands]
 
 
-def broadcast_to_shape(value: V, shape: Dimensions) -> V:
+@overload
+def broadcast_to_shape(value: Array, shape: Dimensions) -> Array: ...
+@overload
+def broadcast_to_shape(value: Value, shape: Dimensions) -> Value: ...
+def broadcast_to_shape(value: Value, shape: Dimensions) -> Value:
     """An operand repeated to fill `shape`, which it is known to fit."""
     own = value.aval.shape
     if own == shape:
@@ -469,7 +476,11 @@ def of_known_type(values: Sequence[ArrayLike], operands: Sequence[Value]) -> Seq
     return [strong(made) for made in operands]
 
 
-def strong(value: V) -> V:
+@overload
+def strong(value: Array) -> Array: ...
+@overload
+def strong(value: Value) -> Value: ...
+def strong(value: Value) -> Value:
     """An operand not weakly typed."""
     return convert(value, value.aval.dtype) if value.aval.weak_type else value
 

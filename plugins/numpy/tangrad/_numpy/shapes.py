@@ -11,7 +11,6 @@ from tangrad._numpy.axes import transpose
 from tangrad._numpy.conversion import asarray
 from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.operands import (
-    V,
     array_operand,
     broadcast_shape,
     broadcast_to_shape,
@@ -81,7 +80,11 @@ def _unknown_order(name: str, order: object) -> Exception:
     return ValueError(f"{name}: order must be 'C' or 'F', got {order!r}")
 
 
-def reshaped(x: V, shape: object) -> V:
+@overload
+def reshaped(x: Array, shape: object) -> Array: ...
+@overload
+def reshaped(x: Value, shape: object) -> Value: ...
+def reshaped(x: Value, shape: object) -> Value:
     """An array in another shape, which may hold -1."""
     sizes = shape if type(shape) is tuple else _sizes(shape)
     aval, eager = x.aval, thread.trace is EVAL_TRACE

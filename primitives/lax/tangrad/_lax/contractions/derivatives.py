@@ -68,7 +68,7 @@ def _dot_general(
         raise TypeError("dot_general: a product of two arguments is not linear in both, so it cannot be transposed")
     linear, other = (rhs, lhs) if rhs_is_linear else (lhs, rhs)
     numbers, ct_first, permutation = transposed(dimension_numbers, lhs.aval.ndim, rhs.aval.ndim, rhs_is_linear)
-    out = dot_general_p.bind(
+    out: Value = dot_general_p.bind(
         *((ct, other) if ct_first else (other, ct)),
         dimension_numbers=numbers,
         precision=precision,
@@ -112,7 +112,7 @@ def _ragged(
         numbers, order = _of_lhs(form), lhs_order
         other = transposed_to(rhs, rhs_order)
         operands = (other, ct) if form.mode is CONTRACTING else (ct, other)
-    out = ragged_dot_general_p.bind(*operands, group_sizes, ragged_dot_dimension_numbers=numbers, **params)
+    out: Value = ragged_dot_general_p.bind(*operands, group_sizes, ragged_dot_dimension_numbers=numbers, **params)
     if not rhs_is_linear and form.mode is CONTRACTING:  # the contracted dimensions come before the free ones
         order = (*form.lhs_batch, *form.lhs_contracting, *form.lhs_free)
     out = transposed_to(out, sorted(range(len(order)), key=order.__getitem__))

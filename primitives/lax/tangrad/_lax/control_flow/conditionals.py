@@ -188,12 +188,12 @@ def switch(
             raise TypeError(f"switch: operand= is the only operand where it is given, got {len(operands)} more")
         operands = (operand,)
     branches = tuple(branches)
-    for position, branch in enumerate(branches):
+    for number, branch in enumerate(branches):
         if not callable(branch):
-            raise TypeError(f"switch: branch {position} must be a function, got {branch!r}")
+            raise TypeError(f"switch: branch {number} must be a function, got {branch!r}")
     if not is_array_value(index):
         raise TypeError(f"switch: index must be an integer scalar, got {index!r} of type {type(index).__name__}")
-    position = as_operand(index)
+    position: Value = as_operand(index)
     aval = position.aval
     if aval.shape or not dtypes.issubdtype(aval.dtype, np.integer):
         raise TypeError(f"switch: index must be an integer scalar, got {aval.str_short()}")

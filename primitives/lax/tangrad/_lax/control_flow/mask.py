@@ -158,7 +158,7 @@ def _passing_over(
     avals = body.in_avals
     carry = slice(num_consts, num_consts + num_carry)
 
-    def stay(*values: Value) -> list[Array]:
+    def stay(*values: Value) -> list[Value]:
         ys = [
             broadcast_in_dim_p.bind(literal(0, aval.dtype, aval.weak_type), shape=aval.shape, broadcast_dimensions=())
             for aval in body.out_avals[num_carry:]

@@ -53,7 +53,7 @@ def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
     >>> permutation
     Array([1, 0], dtype=int32)
     """
-    return tuple(p.lu_p.bind(operand("lu", x, "x")))
+    return p.lu_p.bind(operand("lu", x, "x"))
 
 
 def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
@@ -255,7 +255,8 @@ def svd(
         (values,) = outs
         return values if kept is None else s.slice_in_dim(values, *kept, axis=values.aval.ndim - 1)
     if kept is None:
-        return tuple(outs)
+        u, values, vh = outs
+        return u, values, vh
     axes = (x.aval.ndim - 1, x.aval.ndim - 2, x.aval.ndim - 2)
     u, values, vh = [s.slice_in_dim(out, *kept, axis=axis) for out, axis in zip(outs, axes)]
     return u, values, vh
@@ -447,10 +448,10 @@ def hessenberg(a: ArrayLike) -> tuple[Any, Any]:
     >>> h.shape, taus.shape
     ((3, 3), (2,))
     """
-    return tuple(p.hessenberg_p.bind(operand("hessenberg", a, "a")))
+    return p.hessenberg_p.bind(operand("hessenberg", a, "a"))
 
 
-def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
+def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Array, Array]:
     """The tridiagonal form a = Q T Qᴴ of symmetric or Hermitian matrices, as LAPACK keeps it.
 
     Args:
@@ -471,4 +472,5 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Any, Any, Any, Any
     >>> diagonal
     Array([2., 3.], dtype=float32)
     """
-    return tuple(p.tridiagonal_p.bind(operand("tridiagonal", a, "a"), lower=bool(lower)))
+    vectors, diagonal, beside, taus = p.tridiagonal_p.bind(operand("tridiagonal", a, "a"), lower=bool(lower))
+    return vectors, diagonal, beside, taus

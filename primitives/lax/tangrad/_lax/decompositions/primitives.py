@@ -158,7 +158,7 @@ def _complex(dtype: DType) -> np.dtype:
 
 
 @decompositions.primitive(name="lu", multiple_results=True)
-def lu_p(x: ShapedArray) -> tuple[ShapedArray, ...]:
+def lu_p(x: ShapedArray) -> tuple[ShapedArray, ShapedArray, ShapedArray]:
     """L without its diagonal of ones and U in one matrix, the row that each row was exchanged with, the permutation.
 
     x[permutation] = L U.
@@ -283,7 +283,7 @@ def schur_p(x: ShapedArray, *, compute_schur_vectors: bool) -> tuple[ShapedArray
 
 
 @decompositions.primitive(name="hessenberg", multiple_results=True)
-def hessenberg_p(a: ShapedArray) -> tuple[ShapedArray, ...]:
+def hessenberg_p(a: ShapedArray) -> tuple[ShapedArray, ShapedArray]:
     """The Hessenberg form with the Householder vectors below it, as LAPACK keeps them, and the factors."""
     batch, size, _, _ = _matrix("hessenberg", a, "a", square=True)
     return ShapedArray(a.shape, a.dtype), ShapedArray((*batch, max(size - 1, 0)), a.dtype)

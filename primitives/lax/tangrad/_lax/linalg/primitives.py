@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, overload
 
 from tangrad._lax.checks import COMPLEX, FLOATING, INEXACT, check_dtype, check_same_dtype, is_kind
 from tangrad._lax.contractions.precision import Precision
@@ -43,7 +43,6 @@ def check_square(name: str, aval: ShapedArray, argument: str) -> None:
 
 
 INDEX = dtypes.as_dtype("int32")
-M = TypeVar("M", bound=Value)
 _EXACTLY = (Precision.HIGHEST, Precision.HIGHEST)
 
 
@@ -61,7 +60,11 @@ def adjoint(matrix: Value) -> Array:
     return conjugated(transposed(matrix))
 
 
-def conjugated(matrix: M) -> M:
+@overload
+def conjugated(matrix: Array) -> Array: ...
+@overload
+def conjugated(matrix: Value) -> Value: ...
+def conjugated(matrix: Value) -> Value:
     """The complex conjugate; a real matrix as it is."""
     if not is_kind(matrix.aval.dtype, (COMPLEX,)):
         return matrix
@@ -106,7 +109,8 @@ def _from_diagonal(aval: ShapedArray, k: int) -> Value:
 
 def _indices(aval: ShapedArray) -> tuple[Array, Array]:
     shape = aval.shape[-2:]
-    return tuple([iota_p.bind(dtype=INDEX, shape=shape, dimension=d) for d in (0, 1)])
+    rows, columns = [iota_p.bind(dtype=INDEX, shape=shape, dimension=d) for d in (0, 1)]
+    return rows, columns
 
 
 def _for_each_matrix(mask: Value, aval: ShapedArray) -> Value:

@@ -39,8 +39,8 @@ def _reduce(
         def tree(*values: object) -> Any:
             return decompose(*values, jaxpr=jaxpr, dimensions=dimensions)
 
-        outs, out_dims = batch_flat(tree, args, dims, axis_info)
-        return tuple(outs), tuple(out_dims)
+        reduced, out_dims = batch_flat(tree, args, dims, axis_info)
+        return tuple(reduced), tuple(out_dims)
     operands = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args[:count], dims)]
     outs = p.reduce_p.bind(*operands, *args[count:], jaxpr=jaxpr, dimensions=tuple([d + 1 for d in dimensions]))
     return outs, (0,) * count

@@ -86,7 +86,8 @@ def sort_key_val(
     made = keys if isinstance(keys, Array) else as_lax_operand("sort_key_val", keys, "keys")
     others = values if isinstance(values, Array) else as_lax_operand("sort_key_val", values, "values")
     axis = canonical_axis("sort_key_val", dimension, made.aval.ndim, "dimension")
-    return sort_p.bind(made, others, dimension=axis, is_stable=bool(is_stable), num_keys=1)
+    ordered, moved = sort_p.bind(made, others, dimension=axis, is_stable=bool(is_stable), num_keys=1)
+    return ordered, moved
 
 
 def top_k(operand: ArrayLike, k: SupportsIndex, *, axis: int = -1) -> tuple[Array, Array]:

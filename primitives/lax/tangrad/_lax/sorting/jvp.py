@@ -51,9 +51,9 @@ def _sort(
         outs = sort_p.bind(*primals, dimension=dimension, **params)
         return outs, tuple([Zero.of(out) for out in outs])
     positions = iota_p.bind(dtype=_position_dtype(shape[dimension]), shape=shape, dimension=dimension)
-    *outs, order = sort_p.bind(*primals, positions, dimension=dimension, **params)
-    moved = [Zero.of(out) if type(t) is Zero else _take(t, order, dimension) for out, t in zip(outs, tangents)]
-    return tuple(outs), tuple(moved)
+    *ordered, order = sort_p.bind(*primals, positions, dimension=dimension, **params)
+    moved = [Zero.of(out) if type(t) is Zero else _take(t, order, dimension) for out, t in zip(ordered, tangents)]
+    return tuple(ordered), tuple(moved)
 
 
 def _selection(primitive: Primitive) -> None:

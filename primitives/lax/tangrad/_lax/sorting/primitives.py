@@ -147,7 +147,7 @@ def sort_p(*operands: ShapedArray, dimension: int, is_stable: bool, num_keys: in
 
 
 @sorting.primitive(name="top_k", multiple_results=True, weak_type="own")
-def top_k_p(operand: ShapedArray, *, k: int, axis: int) -> tuple[ShapedArray, ...]:
+def top_k_p(operand: ShapedArray, *, k: int, axis: int) -> tuple[ShapedArray, ShapedArray]:
     """The `k` greatest elements along `axis`, descending, and their positions; the first of equal ones first."""
     check_dtype("top_k", operand, ORDERED, "operand")
     check_axes("top_k", (axis,), operand.ndim, "axis")
@@ -215,7 +215,7 @@ def result_size(size: Any, rank: int, k: int, recall_target: float, input_size: 
     return tile * -(-tiles // (1 << halvings))
 
 
-def exactly(operand: Value, *, axis: int, is_max_k: bool, results: object, **_: object) -> tuple[Any, Any]:
+def exactly(operand: Value, *, axis: int, is_max_k: bool, results: object, **_: object) -> tuple[Array, Array]:
     """All of them, without loss, in order."""
     if is_max_k:
         return top_k_p.bind(operand, k=results, axis=axis)

@@ -126,7 +126,7 @@ def _input_cotangent(
     feature_group_count: int,
     batch_group_count: int,
     **params: Any,
-) -> Array:
+) -> Value:
     """The cotangent, dilated by the strides, convolved with the reversed kernel in steps of the input's dilation."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     pads = lhs_gradient_pads(
@@ -142,7 +142,7 @@ def _input_cotangent(
     if groups > 1:  # the groups move from the output features of the kernel to its input features
         rhs = join_axis(split_axis(rhs, rhs_spec[0], groups), rhs_spec[0], rhs_spec[1])
     reversed_kernel = _in_dtype(rev_p.bind(rhs, dimensions=rhs_spec[2:]), ct.aval)
-    out = conv_general_dilated_p.bind(
+    out: Value = conv_general_dilated_p.bind(
         ct,
         reversed_kernel,
         window_strides=lhs_dilation,
