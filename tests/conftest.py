@@ -57,7 +57,6 @@ LONG = frozenset(
         "stress/test_memory.py",
         "transformations/test_callbacks_as_in_jax.py",
         "transformations/test_checkpoint.py",
-        "xmap/test_eight_devices.py",
     ]
 )
 HERE = Path(__file__).parent

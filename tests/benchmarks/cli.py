@@ -5,12 +5,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .best import best_table
 from .driver import Driver, Result
 from .measure import CLOCKS
 from .pool import WorkerError, WorkerPool
 from .processes import ProcessBench
-from .report import as_json, machine, markdown_table, summary, text_table
+from .report import as_json, best_table, machine, markdown_table, summary, text_table
 from .rows import Row, all_rows, with_peer_as_subject, without_torch
 from .sides import JAX, SIDES
 

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from .loading import command
-from .programs import second_process, several_processes
+from .programs import fresh_processes
 from .sides import Side
 
 TIME_LIMIT = 120.0
@@ -40,7 +40,7 @@ WORK = {
 import {module}.numpy as np
 api.jit(api.grad(lambda x: np.sum(np.sin(x) * x)))(np.arange(3.0)).block_until_ready()""",
     "plugins": "import {module}",
-    **second_process.PROGRAMS,
+    **fresh_processes.SECOND_PROCESS,
 }
 
 ENTRY_POINTS = """[tangrad.primitives]
@@ -81,9 +81,9 @@ class ProcessBench:
 
     def sample(self, side: Side, program: str) -> dict[str, float]:
         """Run the program in a fresh process, or several; its seconds and resident bytes. RuntimeError if it fails."""
-        if program in several_processes.PROGRAMS:
+        if program in fresh_processes.SEVERAL_PROCESSES:
             return self._sample_together(side, program)
-        if program in second_process.PROGRAMS and (side.name, program) not in self.prepared:
+        if program in fresh_processes.SECOND_PROCESS and (side.name, program) not in self.prepared:
             self.prepared.add((side.name, program))
             self._sample_alone(side, program)  # the first process, which fills the cache
         return self._sample_alone(side, program)
@@ -108,11 +108,11 @@ class ProcessBench:
             address = f"127.0.0.1:{trial.getsockname()[1]}"
         started: list[subprocess.Popen[str]] = []
         try:
-            for number in range(several_processes.PROGRAMS[program][0]):
+            for number in range(fresh_processes.SEVERAL_PROCESSES[program][0]):
                 words = (side.name, program, address, str(number))
                 options = {"env": self.environment(side, program), "cwd": self.folder.name, "text": True}
                 pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-                whole = command(self.python(side), "programs.several_processes", *words)
+                whole = command(self.python(side), "programs.fresh_processes", *words)
                 started.append(subprocess.Popen(whole, **options, **pipes))
             output, errors = started[0].communicate(timeout=TIME_LIMIT)
             if started[0].returncode != 0:
@@ -132,8 +132,8 @@ class ProcessBench:
         environment = side_environment(side, Path(self.folder.name))
         if program == "plugins":
             environment["PYTHONPATH"] = str(self.plugin_folder())
-        if program in second_process.PROGRAMS:
-            environment |= second_process.environment(Path(self.folder.name), side.name)
+        if program in fresh_processes.SECOND_PROCESS:
+            environment |= fresh_processes.environment(Path(self.folder.name), side.name)
         return environment
 
     def plugin_folder(self) -> Path:

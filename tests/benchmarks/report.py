@@ -1,4 +1,4 @@
-"""The results as a table for the terminal, as Markdown for the README, and as JSON."""
+"""The results as a table for the terminal, as Markdown, as JSON; and the workloads beside the best of the peers."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import platform
 from collections.abc import Sequence
 
 from .driver import Result
-from .sides import SIDES
+from .sides import JAX, NUMPY, SIDES, TORCH
 
 SCALES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (0.0, "ns"))
 HEAD = ("work", "tangrad", "peer", "", "ratio", "budget", "")
@@ -111,3 +111,45 @@ def as_json(results: Sequence[Result]) -> str:
         for result in results
     ]
     return json.dumps({"machine": machine(), "results": rows}, indent=1, ensure_ascii=False)
+
+
+PREFIX = "peers: "
+PEERS = (JAX.name, NUMPY.name, TORCH.name)
+PEERS_HEAD = """| work, ms | X | N | JAX | NumPy | PyTorch | X to the best | N to the best |
+|---|---:|---:|---:|---:|---:|---:|---:|"""
+
+
+def best_table(results: Sequence[Result]) -> str:
+    """The table as Markdown, and how many workloads are at or near the best; nothing where none was measured."""
+    measured = [result for result in results if result.row.name.startswith(PREFIX) and result.judged is not None]
+    names = list(dict.fromkeys([result.row.name for result in measured]))
+    lines = [_line(name, [result for result in measured if result.row.name == name]) for name in names]
+    counts = [
+        f"{letter}: {sum([ratio <= limit for ratio in ratios])} of {len(ratios)} within {limit}"
+        for letter, limit in (("X", 1.02), ("N", 1.5))
+        if (ratios := [found for name in names if (found := to_the_best(measured, name, letter)) is not None])
+    ]
+    return "\n".join([PEERS_HEAD, *lines, "", "; ".join(counts)]) if lines else ""
+
+
+def to_the_best(results: Sequence[Result], name: str, letter: str) -> float | None:
+    """The greatest of a workload's ratios to its peers: that to the fastest."""
+    ratios = [
+        result.judged
+        for result in results
+        if result.row.name == name and result.row.backend == letter and result.judged is not None
+    ]
+    return max(ratios, default=None)
+
+
+def _line(name: str, results: Sequence[Result]) -> str:
+    ours = {result.row.backend: result.subject for result in results}
+    theirs = {result.peer_name: result.peer for result in results}
+    times = [ours.get("X"), ours.get("N"), *[theirs.get(peer) for peer in PEERS]]
+    ratios = [to_the_best(results, name, letter) for letter in ("X", "N")]
+    cells = [_shown(None if time is None else time * 1e3) for time in times]
+    return " | ".join(["| " + name.removeprefix(PREFIX), *cells, *map(_shown, ratios)]) + " |"
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"

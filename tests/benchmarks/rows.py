@@ -7,13 +7,14 @@ fresh processes (`processes.py`); the geometric mean is made from the steady-sta
 
 from dataclasses import dataclass, replace
 
-from .programs import deep, second_process
+from .programs import deep
 from .programs.cliffs import IDIOMS
 from .programs.common import NAMES as COMMON
-from .programs.convolutions import PROGRAMS as CONVOLUTIONS
+from .programs.fresh_processes import SECOND_PROCESS as SECOND
+from .programs.fresh_processes import SEVERAL_PROCESSES
 from .programs.numerical import WORK as NUMERICAL
 from .programs.peers import WORKLOADS
-from .programs.several_processes import PROGRAMS as SEVERAL_PROCESSES
+from .programs.steady import CONVOLUTIONS
 from .sides import (
     AUTOGRAD,
     JAX,
@@ -82,7 +83,7 @@ class Row:
 
 
 N, X = TANGRAD_NUMPY.name, TANGRAD_XLA.name
-(SECOND_PROCESS,) = second_process.PROGRAMS
+(SECOND_PROCESS,) = SECOND
 
 
 def _rows(names: tuple[str, ...], subjects: tuple[str, ...], limit: float, **flags: bool) -> list[Row]:

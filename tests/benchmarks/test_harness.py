@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from . import best, cli, cliff_table, driver, hlo, measure, processes, programs, report, rows, sides
+from . import cli, cliff_table, driver, hlo, measure, processes, programs, report, rows, sides
 from .pool import WorkerError, WorkerPool
 
 IN_WORKERS = ("loop", "once")
@@ -26,7 +26,7 @@ def test_every_loop_row_has_a_program():
         if row.kind in IN_WORKERS:
             assert row.program in table
         if row.kind == "process":
-            known = processes.WORK.keys() | programs.several_processes.PROGRAMS.keys()
+            known = processes.WORK.keys() | programs.fresh_processes.SEVERAL_PROCESSES.keys()
             assert row.program in known
             assert all((peer.program or row.program) in known for peer in row.peers)
 
@@ -142,20 +142,20 @@ def test_geometric_mean():
 
 
 def test_the_best_of_the_peers():
-    workloads = [row for row in rows.all_rows() if row.name.startswith(best.PREFIX)]
+    workloads = [row for row in rows.all_rows() if row.name.startswith(report.PREFIX)]
     assert len(workloads) == 2 * 36
     row = next(row for row in workloads if row.name == "peers: sort" and row.backend == "X")
-    assert [peer.side for peer in row.peers] == list(best.PEERS)
+    assert [peer.side for peer in row.peers] == list(report.PEERS)
     assert [peer.side for peer in rows.without_torch(row).peers] == ["jax", "numpy"]
     results = [
         driver.Result(row, peer, 1.02, subject=0.002, peer=0.002 / ratio, judged=ratio)
         for peer, ratio in (("jax", 0.5), ("numpy", 2.0))
     ]
     missing = driver.Result(row, "torch", 1.02, error="no interpreter")
-    table = best.best_table([*results, missing])
+    table = report.best_table([*results, missing])
     assert "| sort | 2 | – | 4 | 1 | – | 2 | – |" in table
     assert table.endswith("X: 0 of 1 within 1.02")
-    assert best.best_table([missing]) == ""
+    assert report.best_table([missing]) == ""
 
 
 ONE_HLO = """HloModule jit_f, entry_computation_layout={(f32[3]{0})->f32[3]{0}}

@@ -1,4 +1,4 @@
-"""What type checkers say of authors' packages: rules of the wrong form are found, and nothing else is."""
+"""What type checkers say of authors' packages, and jaxtyping of arrays: what is wrong is found, and nothing else is."""
 
 import inspect
 import os
@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import tangrad
 import tangrad.autodiff
 import tangrad.batching
+import tangrad.numpy as np
 from tangrad import core
 from tangrad._core.composition.hook_names import ARGUMENTS
 from tangrad.core import composition, protocols
@@ -98,3 +100,34 @@ def test_what_an_object_lacks_can_be_asked():
 
     assert not isinstance(Half(), protocols.Backend)
     assert isinstance(composition().find("tangrad.backends", "numpy").load(), protocols.Backend)
+
+
+jaxtyping = pytest.importorskip("jaxtyping")
+
+
+@pytest.mark.parametrize(
+    ("array", "kind", "shape", "fits"),
+    [
+        (np.ones((2, 3)), "Float", "2 b", True),
+        (np.ones(3), "Float", "a b", False),
+        (np.arange(3), "Int", "a", True),
+        (np.arange(3), "Float", "a", False),
+        (np.zeros(2, "bool"), "Bool", "...", True),
+    ],
+)
+def test_an_array_is_of_an_annotation_of_its_shape_and_dtype(array, kind, shape, fits):
+    annotation = getattr(jaxtyping, kind)[tangrad.Array, shape]
+    assert isinstance(array, annotation) is fits
+
+
+def test_so_are_tracers():
+    kinds = []
+
+    @tangrad.jit
+    def function(x):
+        kinds.append(isinstance(x, jaxtyping.Float[tangrad.Array, "2 b"]))
+        return x
+
+    function(np.ones((2, 3)))
+    function(np.ones(2))
+    assert kinds == [True, False]

@@ -9,6 +9,7 @@ import tarfile
 import tomllib
 import zipfile
 
+import numpy
 import pytest
 
 from tests.install.test_contracts import COMPOSED, project, write
@@ -231,3 +232,12 @@ def test_a_source_distribution_has_the_stubs_and_no_hook(tmp_path):
         (project,) = (archive.extractfile(name) for name in archive.getnames() if name.endswith("/pyproject.toml"))
         assert "hooks" not in tomllib.loads(project.read().decode())["tool"]["hatch"]["build"]
     assert {"tangrad/nn/__init__.pyi", "tangrad/extend/nn.pyi"} <= names
+
+
+DRAW = numpy.random.default_rng(0)
+FIRST = numpy.random.default_rng(0).random()
+
+
+@pytest.mark.parametrize("turn", range(2))
+def test_each_draws_the_first_number(turn: int) -> None:
+    assert DRAW.random() == FIRST

@@ -29,11 +29,21 @@ def test_there_are_files() -> None:
     assert FILES
 
 
+def check(file: str, backend: str, **variables: str) -> None:
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    assert " passed" in run("-m", "pytest", *options, str(HERE / file), **on_devices(backend, 8), **variables)
+
+
 @pytest.mark.parametrize("backend", ["numpy", "xla"])
 @pytest.mark.parametrize("file", FILES)
 def test_on_eight_devices(file: str, backend: str) -> None:
-    options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    assert " passed" in run("-m", "pytest", *options, str(HERE / file), **on_devices(backend, 8))
+    check(file, backend)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("backend", "examples"), [("numpy", 2000), ("xla", 100)])
+def test_many_programs_of_xmap(backend: str, examples: int) -> None:
+    check("check_xmap.py", backend, XMAP_EXAMPLES=str(examples))
 
 
 # --- derivatives inside of checked sharded maps: the same numbers as in JAX, on both backends ------------------------

@@ -4,22 +4,7 @@ from collections.abc import Callable
 
 from ..measure import Case
 from ..sides import Side
-from . import (
-    cliffs,
-    common,
-    control_flow,
-    convolutions,
-    deep,
-    dispatch,
-    eager,
-    gradients,
-    many_devices,
-    named_axes,
-    numerical,
-    peers,
-    steady,
-    tracing,
-)
+from . import cliffs, common, control_flow, deep, eager, many_devices, numerical, peers, steady, tracing
 
 Maker = Callable[[Side], Case]
 
@@ -29,17 +14,13 @@ def program_table() -> dict[str, Maker]:
     table: dict[str, Maker] = {}
     for module in (
         tracing,
-        dispatch,
-        eager,
-        gradients,
         steady,
+        eager,
         control_flow,
-        convolutions,
         deep,
         cliffs,
         common,
         many_devices,
-        named_axes,
         numerical,
         peers,
     ):

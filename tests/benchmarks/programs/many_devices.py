@@ -1,5 +1,6 @@
 """Eight devices of the processor: what it costs to shard arrays and to call what runs on several, and collectives."""
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -126,3 +127,55 @@ CALLS: dict[str, Maker] = {
 }
 PROGRAMS = {f"8 devices: {name}": lambda side, maker=maker: call_case(maker, side) for name, maker in CALLS.items()}
 PROGRAMS["8 devices: trace + StableHLO of a step"] = lowering_case
+
+
+def within_mesh(side: Side) -> tuple[Any, Callable[..., Any]]:
+    """The api of a side and its `xmap`; from now on the process is within a mesh of 2 x 4 devices."""
+    api = side.api()
+    mesh_of_eight(api).__enter__()
+    return api, importlib.import_module(f"{side.module}.experimental.maps").xmap
+
+
+def centred(api: Any, xmap: Callable[..., Any]) -> Callable[..., Any]:
+    """Rows less their mean, over all devices."""
+    return xmap(
+        lambda row: row - api.lax.pmean(row, "i"),
+        in_axes={0: "i"},
+        out_axes={0: "i"},
+        axis_resources={"i": ("x", "y")},
+    )
+
+
+def xmap_case(side: Side) -> Case:
+    """Call a small mapped function on what it has returned, and wait for it."""
+    api, xmap = within_mesh(side)
+    function = centred(api, xmap)
+    rows = function(numpy.ones((8, 8), "float32"))
+    return Case(lambda: function(rows).block_until_ready())
+
+
+def product_case(side: Side) -> Case:
+    """A product of 256 x 256 floats, rows along x and columns along y."""
+    api, xmap = within_mesh(side)
+    function = xmap(
+        api.numpy.dot,
+        in_axes=({0: "rows"}, {1: "columns"}),
+        out_axes={0: "rows", 1: "columns"},
+        axis_resources={"rows": "x", "columns": "y"},
+    )
+    draw = numpy.random.default_rng(0).normal(size=(256, 256)).astype("float32")
+    return Case(lambda: function(draw, draw).block_until_ready())
+
+
+def xmap_lowering_case(side: Side) -> Case:
+    """Trace and lower a fresh mapped function."""
+    api, xmap = within_mesh(side)
+    rows = api.numpy.ones((8, 8), "float32")
+    return Case(lambda function: function.lower(rows), fresh=lambda: centred(api, xmap))
+
+
+PROGRAMS |= {
+    "xmap: dispatch": xmap_case,
+    "xmap: product 256 from the host": product_case,
+    "xmap: trace + lower": xmap_lowering_case,
+}

@@ -13,9 +13,8 @@ import numpy
 from ..measure import Case
 from ..sides import Side
 from . import models, peers_by_hand
-from .convolutions import grouped
 from .numerical import MANY, matrices
-from .steady import normal
+from .steady import grouped, normal
 
 Function = Callable[..., Any]
 Arguments = tuple[Any, ...]

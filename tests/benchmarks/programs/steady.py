@@ -1,4 +1,4 @@
-"""Compiled programs in steady state: how fast what the compiler was given runs, and whether it made the same of it."""
+"""Compiled programs: what a call of them costs, how fast they run, and convolutions that XLA for CPUs is slow at."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +8,48 @@ import numpy
 from ..measure import Case
 from ..sides import Side
 from . import models
+
+
+def one_array(array: Any) -> Any:
+    """A single array, shape (3,)."""
+    return array
+
+
+def dict_of_20(array: Any) -> Any:
+    """A dict of 20 arrays."""
+    return {f"parameter{number}": array for number in range(20)}
+
+
+def leaves_200(array: Any) -> Any:
+    """50 layers of dicts that hold two arrays and a pair: a model's parameters."""
+    layer = {"weights": array, "biases": array, "norm": (array, array)}
+    return [{"layer": dict(layer)} for _ in range(50)]
+
+
+TREES = {"one array": one_array, "dict of 20": dict_of_20, "200 leaves": leaves_200}
+
+
+def dispatch_case(make_tree: Any, side: Side) -> Case:
+    """Call `jit(tree -> tree + 1)` on a tree of small arrays."""
+    api = side.api()
+    tree = make_tree(api.numpy.ones(3, "float32"))
+    function = api.jit(lambda arguments: api.tree.map(lambda leaf: leaf + 1, arguments))
+    wait_for_one(function(tree))
+    return Case(lambda: function(tree), finish=wait_for_one)
+
+
+def wait_for_one(tree: Any) -> None:
+    """Wait for the first array of a result, without walking all of it: that is not dispatch."""
+    while isinstance(tree, (dict, list, tuple)):
+        tree = next(iter(tree.values())) if isinstance(tree, dict) else tree[0]
+    tree.block_until_ready()
+
+
+CALLS = {
+    f"jit dispatch: {name}": lambda side, make_tree=make_tree: dispatch_case(make_tree, side)
+    for name, make_tree in TREES.items()
+}
+
 
 Program = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -126,3 +168,56 @@ def steady_case(maker: Callable[[Any], Program], side: Side) -> Case:
 PROGRAMS = {
     f"steady state: {name}": lambda side, maker=maker: steady_case(maker, side) for name, maker in MAKERS.items()
 }
+
+
+def grouped(*image: int, groups: int, window: int) -> Callable[[Any], tuple[Callable[..., Any], tuple[Any, ...]]]:
+    """A convolution of as many features as it has, in groups, of images (batch, height, width, features)."""
+
+    def make(api: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        def convolve(x: Any, kernel: Any) -> Any:
+            return api.lax.conv_general_dilated(
+                x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=groups
+            )
+
+        return convolve, (normal(*image), normal(window, window, image[-1] // groups, image[-1], seed=1))
+
+    return make
+
+
+def layers(api: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The sum of what four equal convolutions, in a loop, make of images (batch, features, height, width)."""
+
+    def deep(x: Any, kernels: Any) -> Any:
+        def layer(x: Any, kernel: Any) -> Any:
+            return api.numpy.tanh(api.lax.conv_general_dilated(x, kernel, (1, 1), "SAME")), None
+
+        return api.lax.scan(layer, x, kernels)[0]
+
+    return deep, (normal(4, 32, 28, 28), normal(4, 32, 32, 3, 3, seed=1) * 0.1)
+
+
+CONVOLUTION_MAKERS = {
+    "depthwise 8x56x56x64, 3x3": grouped(8, 56, 56, 64, groups=64, window=3),
+    "depthwise 8x14x14x256, 7x7": grouped(8, 14, 14, 256, groups=256, window=7),
+    "16 groups of 8x28x28x128, 3x3": grouped(8, 28, 28, 128, groups=16, window=3),
+    "4 layers of 4x32x28x28 in a scan": layers,
+}
+
+
+def case(maker: Callable[[Any], Any], side: Side, differentiated: bool) -> Case:
+    """Calls of the compiled program, or of its gradient by both arguments, each waited for."""
+    api = side.api()
+    function, arguments = maker(api)
+    program = api.grad(lambda x, kernel: (function(x, kernel) ** 2).sum(), (0, 1)) if differentiated else function
+    arguments = models.to_api(api, arguments)
+    jitted, wait = api.jit(program), api.block_until_ready
+    return Case(lambda: wait(jitted(*arguments)))
+
+
+CONVOLUTIONS = {
+    f"convolution: {name}{suffix}": lambda side, maker=maker, gradient=bool(suffix): case(maker, side, gradient)
+    for name, maker in CONVOLUTION_MAKERS.items()
+    for suffix in ("", ", gradient")
+}
+
+PROGRAMS |= CALLS | CONVOLUTIONS

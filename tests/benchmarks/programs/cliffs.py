@@ -10,18 +10,12 @@ from typing import Any
 
 import numpy as onp
 
-from ...measure import Case
-from ...sides import Side
-from ..eager import waiter
-from . import everyday, numerics, transformed
-from .idioms import Idiom, Idioms
+from ..measure import Case
+from ..sides import Side
+from .eager import waiter
+from .idioms import IDIOMS, Idiom
 
 LENGTH, LENGTHS = 100, 16
-
-IDIOMS = Idioms()
-for _module in (everyday, numerics, transformed):
-    for _name, _idiom in _module.IDIOMS.items():
-        IDIOMS.add(_name, _idiom.work, _idiom.in_numpy)
 
 
 def vectors(api: Any, idiom: Idiom) -> Callable[[], Any]:

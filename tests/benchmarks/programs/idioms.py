@@ -1,4 +1,4 @@
-"""Everyday idioms: loops, parts of arrays, arrays that are made, operators, keys, and what stands around arrays."""
+"""The idioms: everyday eager code, each with a name, written once for all sides."""
 
 import copy
 import functools
@@ -8,15 +8,52 @@ import math
 import operator
 import pickle
 import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as onp
 
-from .idioms import TIMES, Idioms, square
+TIMES = range(30)
+Work = Callable[[Any, Any, int], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Idiom:
+    """A piece of work `work(api, x, n)` on a vector x of n floats; `in_numpy`: whether NumPy has all that it uses."""
+
+    work: Work
+    in_numpy: bool
+
+
+class Idioms(dict[str, Idiom]):
+    """Idioms by name, added by `add` or by decorating with `named`."""
+
+    def add(self, name: str, work: Work, in_numpy: bool = True) -> None:
+        """Add one. Raises ValueError for a name that is taken."""
+        if name in self:
+            raise ValueError(f"there is an idiom {name!r} already")
+        self[name] = Idiom(work, in_numpy)
+
+    def named(self, name: str, in_numpy: bool = True) -> Callable[[Work], Work]:
+        """Decorator: add the function."""
+
+        def decorate(work: Work) -> Work:
+            self.add(name, work, in_numpy)
+            return work
+
+        return decorate
+
+
+def square(x: Any, side: int = 8) -> Any:
+    """The first elements as a square matrix."""
+    return x[: side * side].reshape(side, side)
+
 
 IDIOMS = Idioms()
 add = IDIOMS.add
+add_ours = partial(IDIOMS.add, in_numpy=False)
 
 # --- Going through arrays, and taking them out of their library: loops, unpacking, printing, conversions ------------
 
@@ -176,21 +213,25 @@ add("nn.leaky_relu(x, i)", lambda api, x, n: [api.nn.leaky_relu(x, i * 0.1) for 
 
 # --- Random keys in loops -------------------------------------------------------------------------------------------
 
-draw = partial(IDIOMS.add, in_numpy=False)
 
-
-draw("uniform(key(i))", lambda api, x, n: [api.random.uniform(api.random.key(i)) for i in TIMES])
-draw("fold_in(key, i)", lambda api, x, n: [api.random.normal(api.random.fold_in(api.random.key(1), i)) for i in TIMES])
-draw(
+add_ours("uniform(key(i))", lambda api, x, n: [api.random.uniform(api.random.key(i)) for i in TIMES])
+add_ours(
+    "fold_in(key, i)", lambda api, x, n: [api.random.normal(api.random.fold_in(api.random.key(1), i)) for i in TIMES]
+)
+add_ours(
     "for key in split(key, n)",
     lambda api, x, n: [api.random.uniform(k) for k in api.random.split(api.random.key(0), n)],
 )
-draw("a, b, c = split(key, 3)", lambda api, x, n: [api.random.bits(k) for k in api.random.split(api.random.key(0), 3)])
-draw("randint up to i", lambda api, x, n: [api.random.randint(api.random.key(0), (n,), 0, i + 1) for i in TIMES])
-draw("uniform up to i", lambda api, x, n: [api.random.uniform(api.random.key(0), (n,), maxval=i + 1.0) for i in TIMES])
-draw("bernoulli(i / 30)", lambda api, x, n: [api.random.bernoulli(api.random.key(0), i / 30, (n,)) for i in TIMES])
-draw("permutation(key(i), x)", lambda api, x, n: [api.random.permutation(api.random.key(i), x) for i in TIMES])
-draw("choice(key(i), x)", lambda api, x, n: [api.random.choice(api.random.key(i), x, (5,)) for i in range(8)])
+add_ours(
+    "a, b, c = split(key, 3)", lambda api, x, n: [api.random.bits(k) for k in api.random.split(api.random.key(0), 3)]
+)
+add_ours("randint up to i", lambda api, x, n: [api.random.randint(api.random.key(0), (n,), 0, i + 1) for i in TIMES])
+add_ours(
+    "uniform up to i", lambda api, x, n: [api.random.uniform(api.random.key(0), (n,), maxval=i + 1.0) for i in TIMES]
+)
+add_ours("bernoulli(i / 30)", lambda api, x, n: [api.random.bernoulli(api.random.key(0), i / 30, (n,)) for i in TIMES])
+add_ours("permutation(key(i), x)", lambda api, x, n: [api.random.permutation(api.random.key(i), x) for i in TIMES])
+add_ours("choice(key(i), x)", lambda api, x, n: [api.random.choice(api.random.key(i), x, (5,)) for i in range(8)])
 
 
 @IDIOMS.named("key, sub = split(key)", in_numpy=False)
@@ -228,3 +269,174 @@ add("x.shape, x.dtype, len(x)", lambda api, x, n: [(x.shape[0], x.ndim, x.size, 
 add("deepcopy(x)", lambda api, x, n: copy.deepcopy({"x": x, "y": [x, x]}))
 add("pickle", lambda api, x, n: pickle.loads(pickle.dumps(x)))
 add("numpy.save", lambda api, x, n: onp.save(io.BytesIO(), x))
+
+
+# --- What numerical programs call in each step: summaries, small matrices, transforms, sets, polynomials ---
+
+KERNEL = onp.array([0.25, 0.5, 0.25], "float32")
+
+
+def regular(api: Any, x: Any) -> Any:
+    """A small matrix that is symmetric and positive definite."""
+    m = x[:9].reshape(3, 3)
+    return m @ m.T + api.numpy.eye(3)
+
+
+add("x.min(), max, mean, std", lambda api, x, n: (x.min(), x.max(), x.mean(), x.std()))
+add("(x - mean) / std", lambda api, x, n: (x - x.mean()) / x.std())
+add("softmax by hand", lambda api, x, n: api.numpy.exp(x - x.max()) / api.numpy.exp(x - x.max()).sum())
+add("isnan(x).any()", lambda api, x, n: bool(api.numpy.isnan(x).any()))
+add("array_equal(x, x)", lambda api, x, n: bool(api.numpy.array_equal(x, x)))
+add("isclose(x, x)", lambda api, x, n: api.numpy.isclose(x, x).all())
+add("median(x)", lambda api, x, n: api.numpy.median(x))
+add("average(x, weights)", lambda api, x, n: api.numpy.average(x, weights=x))
+add("cov, corrcoef", lambda api, x, n: (api.numpy.cov(x, x), api.numpy.corrcoef(x, x)))
+add("cumsum, cumprod", lambda api, x, n: (api.numpy.cumsum(x), api.numpy.cumprod(x)))
+add("histogram(x)", lambda api, x, n: api.numpy.histogram(x, 10))
+add("bincount", lambda api, x, n: api.numpy.bincount(x.astype(int)))
+add("where(x > 4)", lambda api, x, n: api.numpy.where(x > 4))
+add("argwhere, nonzero", lambda api, x, n: (api.numpy.argwhere(x > 4), api.numpy.nonzero(x), (x > 4).nonzero()))
+add("count_nonzero", lambda api, x, n: int(api.numpy.count_nonzero(x > 4)))
+add("intersect1d, union1d", lambda api, x, n: (api.numpy.intersect1d(x[:20], x[9:]), api.numpy.union1d(x, x[:9])))
+add("setdiff1d", lambda api, x, n: api.numpy.setdiff1d(x, x[:20]))
+add("isin(x, x[:3])", lambda api, x, n: api.numpy.isin(x, x[:3]))
+add("unique with counts", lambda api, x, n: api.numpy.unique(x.astype(int), return_counts=True))
+add("sort(x)[::-1]", lambda api, x, n: api.numpy.sort(x)[::-1])
+add("argsort(-x)[:5]", lambda api, x, n: x[api.numpy.argsort(-x)[:5]])
+add("lexsort", lambda api, x, n: api.numpy.lexsort((x, x)))
+add("pairwise distances", lambda api, x, n: api.numpy.sqrt((x[:20, None] - x[None, :20]) ** 2).sum(axis=1))
+add("polyfit(x, x, 2)", lambda api, x, n: api.numpy.polyfit(x, x, 2))
+add("polynomial roots", lambda api, x, n: api.numpy.roots(api.numpy.array([1.0, -6.0, 11.0, -6.0])))
+add("polymul, polyder", lambda api, x, n: (api.numpy.polymul(x[:4], x[1:4]), api.numpy.polyder(x[:4])))
+add("convolve(x, kernel)", lambda api, x, n: api.numpy.convolve(x, KERNEL, "same"))
+add("gradient(x)", lambda api, x, n: api.numpy.gradient(x))
+add("trapezoid(x)", lambda api, x, n: api.numpy.trapezoid(x))
+add("interp(x, x, x)", lambda api, x, n: api.numpy.interp(x, x, x))
+add("fft(x)", lambda api, x, n: api.numpy.abs(api.numpy.fft.fft(x[:64])))
+add("rfft, irfft", lambda api, x, n: api.numpy.fft.irfft(api.numpy.fft.rfft(x[:64])))
+add("fftfreq", lambda api, x, n: api.numpy.fft.fftfreq(n, 0.1))
+add("norm(x)", lambda api, x, n: api.numpy.linalg.norm(x))
+add("solve 3 x 3", lambda api, x, n: api.numpy.linalg.solve(regular(api, x), x[:3]))
+add("inv 3 x 3", lambda api, x, n: api.numpy.linalg.inv(regular(api, x)))
+add("det 3 x 3", lambda api, x, n: api.numpy.linalg.det(regular(api, x)))
+add("eigh 3 x 3", lambda api, x, n: api.numpy.linalg.eigh(regular(api, x)))
+add("svd 3 x 3", lambda api, x, n: api.numpy.linalg.svd(regular(api, x)))
+add("cholesky 3 x 3", lambda api, x, n: api.numpy.linalg.cholesky(regular(api, x)))
+add("qr 3 x 3", lambda api, x, n: api.numpy.linalg.qr(regular(api, x)))
+add("lstsq", lambda api, x, n: api.numpy.linalg.lstsq(square(x) + api.numpy.eye(8), x[:8]))
+add("matrix_power", lambda api, x, n: api.numpy.linalg.matrix_power(regular(api, x), 3))
+add("cross, dot, outer", lambda api, x, n: (api.numpy.cross(x[:3], x[3:6]), api.numpy.outer(x[:3], x[:3])))
+add(
+    "diag, trace, triu",
+    lambda api, x, n: (api.numpy.diag(x[:8]), api.numpy.trace(square(x)), api.numpy.triu(square(x))),
+)
+add("kron", lambda api, x, n: api.numpy.kron(square(x, 2), square(x, 2)))
+add("einsum of matrices", lambda api, x, n: api.numpy.einsum("ij,jk->ik", square(x), square(x)))
+add("vectorize(f)(x)", lambda api, x, n: api.numpy.vectorize(lambda v: v * v + 1)(x))
+add("apply_along_axis", lambda api, x, n: api.numpy.apply_along_axis(lambda row: row.sum(), 1, square(x)))
+add("select", lambda api, x, n: api.numpy.select([x < 3, x < 6], [x, x * 2], 0.0))
+add("unravel_index(argmax)", lambda api, x, n: api.numpy.unravel_index(api.numpy.argmax(square(x)), (8, 8)))
+add("take_along_axis", lambda api, x, n: api.numpy.take_along_axis(x, api.numpy.argsort(x), 0))
+add("m.sum(axis=0)", lambda api, x, n: (square(x).sum(axis=0), square(x).mean(axis=1, keepdims=True)))
+add("m.T @ m", lambda api, x, n: [square(x).T @ square(x) for _ in range(8)])
+add("x.astype(int)", lambda api, x, n: [x.astype(int), x.astype("float32"), (x > 3).astype("float32")])
+add("flatten, ravel", lambda api, x, n: (square(x).flatten(), square(x).ravel(), square(x).reshape(-1)))
+add("norm.pdf(x)", lambda api, x, n: api.scipy.stats.norm.pdf(x), False)
+add("norm.logpdf(x).sum()", lambda api, x, n: api.scipy.stats.norm.logpdf(x, 1.0, 2.0).sum(), False)
+add("logsumexp(x)", lambda api, x, n: api.scipy.special.logsumexp(x), False)
+
+
+@IDIOMS.named("sums of steps")
+def sums(api: Any, x: Any, n: int) -> Any:
+    """A list of numbers that is gathered in a loop, and summed up."""
+    losses = []
+    for i in TIMES:
+        losses.append((x * i).mean())
+    return api.numpy.mean(api.numpy.array(losses))
+
+
+@IDIOMS.named("histogram by hand", in_numpy=False)
+def counted(api: Any, x: Any, n: int) -> Any:
+    """Counts that are changed one by one."""
+    counts = api.numpy.zeros(10)
+    for i in TIMES:
+        counts = counts.at[int(x[i])].add(1)
+    return counts
+
+
+@IDIOMS.named("power iteration")
+def power_iteration(api: Any, x: Any, n: int) -> Any:
+    """A small matrix that is applied again and again."""
+    m, v = square(x), x[:8]
+    for _ in range(10):
+        v = m @ v
+        v = v / api.numpy.linalg.norm(v)
+    return v
+
+
+@IDIOMS.named("Newton's method")
+def newton(api: Any, x: Any, n: int) -> Any:
+    """A loop over numbers that ends when they no longer change."""
+    root = x[9]
+    for _ in range(20):
+        step = (root * root - 2.0) / (2.0 * root)
+        root = root - step
+        if abs(step) < 1e-6:
+            break
+    return root
+
+
+# --- Transformations in loops: of functions made in the loop, of closures over numbers that change, of trees ---
+
+FEW, SOME = range(3), range(10)
+
+
+def called_with(function: Any, x: Any, numbers: Any) -> list[Any]:
+    """The results of a function of x and of a Python number."""
+    return [function(x, number) for number in numbers]
+
+
+def loss(y: Any) -> Any:
+    """A function to differentiate."""
+    return ((y * y - y) * 0.5).sum()
+
+
+add_ours("tree.map of a list", lambda api, x, n: api.tree.map(lambda v: v * 2, [x] * 10))
+add_ours(
+    "tree.map of two dicts",
+    lambda api, x, n: api.tree.map(lambda p, g: p - 0.1 * g, {"w": x, "b": x}, {"w": x, "b": x}),
+)
+add_ours("jit(f)(x, 0.1 i)", lambda api, x, n: called_with(api.jit(lambda y, s: y * s), x, [0.1 * i for i in SOME]))
+add_ours("jit(f)(x, i)", lambda api, x, n: called_with(api.jit(lambda y, s: y + s), x, SOME))
+add_ours("jit in a loop", lambda api, x, n: [api.jit(lambda y: y * 2 + 1)(x) for _ in FEW])
+add_ours("jit of a closure", lambda api, x, n: [api.jit(lambda y, i=i: y * i)(x) for i in FEW])
+add_ours("grad in a loop", lambda api, x, n: [api.grad(loss)(x) for _ in SOME])
+add_ours("grad of a lambda", lambda api, x, n: [api.grad(lambda y: (y * y).sum())(x) for _ in SOME])
+add_ours("grad of a closure", lambda api, x, n: [api.grad(lambda y, i=i: (y * i).sum())(x) for i in SOME])
+add_ours("value_and_grad", lambda api, x, n: [api.value_and_grad(loss)(x * i) for i in SOME])
+add_ours("grad of a number", lambda api, x, n: [api.grad(lambda v: v**3)(0.1 * i) for i in SOME])
+add_ours("grad of grad", lambda api, x, n: [api.grad(api.grad(lambda v: v**3))(0.1 * i) for i in FEW])
+add_ours("vmap of a lambda", lambda api, x, n: [api.vmap(lambda v: v * 2 + 1)(x) for _ in SOME])
+add_ours("vmap of a closure", lambda api, x, n: [api.vmap(lambda row, i=i: row @ row * i)(square(x)) for i in SOME])
+add_ours("vmap of grad", lambda api, x, n: api.vmap(api.grad(lambda v: v * v))(x))
+add_ours("jacrev", lambda api, x, n: api.jacrev(lambda y: y * y)(x[:5]))
+add_ours("hessian", lambda api, x, n: api.hessian(loss)(x[:5]))
+add_ours("jvp, vjp", lambda api, x, n: (api.jvp(loss, (x,), (x,)), api.vjp(loss, x)[1](1.0)))
+add_ours("fori_loop(0, i)", lambda api, x, n: [api.lax.fori_loop(0, i, lambda j, s: s + j, 0) for i in FEW])
+add_ours("scan over x", lambda api, x, n: api.lax.scan(lambda c, v: (c + v, c), 0.0, x))
+add_ours("cond of x[i]", lambda api, x, n: [api.lax.cond(x[i] > 3, lambda v: v, lambda v: -v, x[i]) for i in SOME])
+add_ours("while_loop", lambda api, x, n: api.lax.while_loop(lambda s: s < 50.0, lambda s: s * 2.0, x[1]))
+add_ours("make_jaxpr", lambda api, x, n: str(api.make_jaxpr(loss)(x)))
+add_ours("eval_shape", lambda api, x, n: api.eval_shape(loss, x))
+add_ours("device_get", lambda api, x, n: api.device_get({"x": x, "y": x}))
+add_ours("block_until_ready", lambda api, x, n: api.block_until_ready(x * 2))
+
+
+@IDIOMS.named("gradient descent", in_numpy=False)
+def descent(api: Any, x: Any, n: int) -> Any:
+    """Steps of gradient descent on a tree of parameters, not compiled."""
+    parameters = {"w": x, "b": x[0]}
+    for _ in SOME:
+        gradient = api.grad(lambda p: loss(p["w"] * x + p["b"]))(parameters)
+        parameters = api.tree.map(lambda p, g: p - 0.01 * g, parameters, gradient)
+    return parameters
