@@ -36,6 +36,9 @@ CASES = {
     "two sums": ((2, 3, 4), (3, 4, 5), (((1, 2), (0, 1)), ((), ()))),
     "two sums, exchanged": ((2, 3, 4), (4, 5, 3), (((1, 2), (2, 0)), ((), ()))),
     "many rows": ((2, 3, 4), (5, 4), (((2,), (1,)), ((), ()))),
+    "two sums, together": ((2, 3, 4, 5), (6, 4, 5), (((2, 3), (1, 2)), ((), ()))),
+    "two sums, first": ((4, 5, 3), (4, 5, 9), (((0, 1), (0, 1)), ((), ()))),
+    "two sums of a batch": ((2, 3, 4, 5), (2, 6, 4, 5), (((2, 3), (2, 3)), ((0,), (0,)))),
     "no sum": ((2, 3), (2, 4), (((), ()), ((0,), (0,)))),
     "outer": ((3,), (4,), (((), ()), ((), ()))),
     "scalars": ((), (), (((), ()), ((), ()))),
@@ -224,6 +227,28 @@ def test_batching(name):
     left, right, numbers = CASES[name]
     x, y = draw("float32", *left), draw("float32", *right, seed=1)
     check_batching(lambda x, y: lax.dot_general(x, y, numbers), x, y)
+
+
+def test_dimensions_that_stand_together_are_one_for_cpus():
+    def product(name):
+        left, right, numbers = CASES[name]
+        lowered = tangrad.jit(lambda x, y: lax.dot_general(x, y, numbers), backend="xla").lower(
+            draw("float32", *left), draw("float32", *right)
+        )
+        return next(line for line in lowered.as_text().splitlines() if "dot_general" in line)
+
+    assert "(tensor<6x20xf32>, tensor<6x20xf32>) -> tensor<6x6xf32>" in product("two sums, together")
+    assert "(tensor<2x3x20xf32>, tensor<2x6x20xf32>) -> tensor<2x3x6xf32>" in product("two sums of a batch")
+    assert "(tensor<20x3xf32>, tensor<20x9xf32>) -> tensor<3x9xf32>" in product("two sums, first")
+    assert "tensor<2x3x4xf32>, tensor<4x5x3xf32>" in product("two sums, exchanged")
+
+
+def test_gradients_of_weights_need_no_permutation():
+    def loss(weight, x):
+        return lax.dot_general(x, weight, (((2,), (0,)), ((), ()))).sum()
+
+    program = tangrad.make_jaxpr(tangrad.grad(loss))(draw("float32", 4, 2, 3), draw("float32", 5, 6, 4))
+    assert "transpose" not in str(program)
 
 
 @pytest.mark.parametrize("name", ["matrices", "two sums, exchanged", "batch in the middle"])

@@ -164,8 +164,7 @@ def transposed(
     """The contraction of a cotangent with the other operand that gives the cotangent of the linear one.
 
     Returns its dimension numbers, whether the cotangent comes first in it, and how its result must be permuted; None:
-    not at all. It comes last where that spares a permutation of matrices; elsewhere XLA would make another program of
-    it, and not a better one.
+    not at all. It comes last where that spares a permutation.
     """
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     sides = [(lhs_rank, lhs_contract, lhs_batch), (rhs_rank, rhs_contract, rhs_batch)]
@@ -180,7 +179,7 @@ def transposed(
     # What is left of the other operand are its contracted dimensions, in its own order.
     by_other = [contract[i] for i in sorted(range(len(contract)), key=other_contract.__getitem__)]
     every = list(range(rank))
-    if [*batch, *by_other, *free] == every and len(by_other) == len(free) == len(other_free) == 1:
+    if [*batch, *by_other, *free] == every:
         return DotDimensionNumbers(((other_free, ct_other), (other_batch, ct_batch))), False, None
     found = [*batch, *free, *by_other]
     permutation = None if found == every else tuple(sorted(every, key=found.__getitem__))
