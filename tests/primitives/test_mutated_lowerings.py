@@ -155,12 +155,14 @@ XLA = {
     "indexing.gather": {"clips": other(mode=CLIP, fill_value=None)},
     "indexing.scatter_add": {"clips": other(mode=CLIP)},
     "structure.dynamic_slice": {"from the end": _before_index(_from_the_end)},
-    "contractions.dot_general": {"in half": _through("float16")},
-    "windows.conv_general_dilated": {"in half": _through("float16")},
     "windows.reduce_window_max": {"from 0": _from_zero},
     "sorting.top_k": {"in half": _through("float16")},
 }
-CPU = {"linalg.triangular_solve": {"no unit diagonal": other(unit_diagonal=lambda unit: not unit)}}
+CPU = {
+    "contractions.dot_general": {"in half": _through("float16")},
+    "linalg.triangular_solve": {"no unit diagonal": other(unit_diagonal=lambda unit: not unit)},
+    "windows.conv_general_dilated": {"in half": _through("float16")},
+}
 MUTANTS = [
     (kind, name, what, mutate)
     for kind, table in (("lower.numpy", NUMPY), ("lower.xla", XLA), ("lower.xla.cpu", CPU))
