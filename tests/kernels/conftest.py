@@ -10,6 +10,7 @@ import pytest
 
 import tangrad
 from tangrad.core import register
+from tangrad.extend.nn import softmax_p
 from tools.stubs import alone
 from tools.workspace import ROOT
 
@@ -44,15 +45,20 @@ def library_path(build, tmp_path_factory):
 def rule_sets(library_path):
     """The rules of the compiled kernels. Those of the entry points are loaded first: they stay as they are."""
     from tangrad._kernels import on_numpy, random_on_numpy
-    from tangrad._kernels.jobs import JOBS
+    from tangrad._kernels.jobs import JOBS, softmax
     from tangrad._kernels.library import VARIABLE, library
 
-    importlib.import_module("tangrad._kernels.rules_on_numpy")
+    for name in ("rules_on_numpy", "activations_on_numpy"):
+        importlib.import_module(f"tangrad._kernels.{name}")
     makers = [on_numpy.rule_set]
+    others = [random_on_numpy.rule_set]
     if "xla" in tangrad.core.backend_names():
         from tangrad._kernels import on_xla_cpu
 
+        for name in ("rules_on_xla_cpu", "activations_on_xla_cpu"):
+            importlib.import_module(f"tangrad._kernels.{name}")
         makers.append(on_xla_cpu.rule_set)
+        others.append(on_xla_cpu.function_rules)
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = str(library_path)
     library.cache_clear()
@@ -60,8 +66,8 @@ def rule_sets(library_path):
         assert library() is not None
     finally:
         os.environ.pop(VARIABLE) if before is None else os.environ.update({VARIABLE: before})
-    made = [make(jobs) for make in makers for jobs in JOBS.values()]
-    return [*made, random_on_numpy.rule_set()]
+    made = [make(jobs) for make in makers for jobs in (*JOBS.values(), {softmax_p: softmax})]
+    return [*made, *[make() for make in others]]
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import sys
 import numpy as np
 
 NAMES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+NARROW = 11  # bfloat16, as whose bits any number of 16 will do
 SHAPES = [
     (1, 1, 1),
     (1, 7, 1),
@@ -104,9 +105,24 @@ def depthwise(call):
         call("depthwise_gradient", [*sizes, 3, 2, height, width, *steps], [x, y], [np.empty_like(kernel)])
 
 
+def chain(call):
+    for number, size in itertools.product((0, 1, NARROW), (1, 15, 1024, 5001, 70_000)):
+        x = draw(size, NAMES[number] if number < NARROW else "uint16")
+        if number < NARROW:
+            x[: size // 2] *= np.asarray(10, x.dtype) ** (np.arange(size // 2) % 38).astype(x.dtype)
+        for functions in ([0], [1]) if number == 1 else ([0], [1], [0, 2, 1, 3], [3, 1, 0]):
+            call("chain", [number, size, len(functions), *functions], [x], [np.empty_like(x)])
+
+
+def softmax(call):
+    for number, (rows, size) in itertools.product((0, NARROW), [(1, 1), (7, 16), (300, 130), (3, 9001), (0, 20)]):
+        x = draw((rows, size), NAMES[number] if number < NARROW else "uint16")
+        call("softmax", [number, rows, size], [x], [np.empty_like(x)])
+
+
 def main(path):
     call = Caller(path)
-    for exercise in (running, sort, top, lu, bits, depthwise):
+    for exercise in (running, sort, top, lu, bits, depthwise, chain, softmax):
         exercise(call)
     print(call.digest.hexdigest())
 

@@ -8,7 +8,19 @@ from math import prod
 from typing import Any, NamedTuple
 
 from tangrad.core import Primitive, ShapedArray, dtypes
-from tangrad.extend.lax import conv_general_dilated_p, cummax_p, cummin_p, cumsum_p, lu_p, sort_p, top_k_p
+from tangrad.extend.lax import (
+    conv_general_dilated_p,
+    cos_p,
+    cummax_p,
+    cummin_p,
+    cumsum_p,
+    exp_p,
+    lu_p,
+    sin_p,
+    sort_p,
+    tanh_p,
+    top_k_p,
+)
 
 # As in native/kernel.h.
 NAMES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -166,6 +178,37 @@ def _convolution(
 
 
 WINDOWS: dict[Primitive, Describe] = {conv_general_dilated_p: _convolution}
+
+
+# Functions of each element, with their numbers in native/chain.cc, and the dtypes that have it: what XLA computes one
+# element at a time, and what may follow it in the same call.
+ANGLES = {sin_p: 0, cos_p: 1}
+FOLLOWING = {exp_p: 2, tanh_p: 3}
+OF_ANGLES, OF_FOLLOWING = ("float32", "float64", "bfloat16"), ("float32", "bfloat16")
+
+
+def _angle(function: int, x: ShapedArray) -> Job | None:
+    number = number_of(x, OF_ANGLES)
+    if number is None or not is_known(x) or prod(x.shape) < MANY:
+        return None
+    return Job("chain", (number, prod(x.shape), 1, function), on_numpy=False)
+
+
+FUNCTIONS: dict[Primitive, Describe] = {primitive: partial(_angle, function) for primitive, function in ANGLES.items()}
+
+
+def softmax(x: ShapedArray, *, axes: tuple[int, ...]) -> Job | None:
+    """Over the last axes."""
+    number = number_of(x, ("float32", "bfloat16"))
+    if number is None or not is_known(x) or prod(x.shape) < MANY:
+        return None
+    first = x.ndim - len(axes)
+    if sorted(axes) != list(range(first, x.ndim)) or (size := prod(x.shape[first:])) < SHORT:
+        return None
+    return Job("softmax", (number, prod(x.shape[:first]), size))
+
+
+SHORT = 16  # elements of a row: shorter ones are the backends'
 
 
 JOBS: dict[str, Mapping[Primitive, Describe]] = {

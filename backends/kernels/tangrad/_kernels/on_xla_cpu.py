@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad import ffi
-from tangrad._kernels.jobs import FACTORS, RUNNING, SORTING, WINDOWS, Describe, Job
+from tangrad._kernels.jobs import (
+    ANGLES,
+    FOLLOWING,
+    FUNCTIONS,
+    OF_FOLLOWING,
+    Describe,
+    Job,
+    number_of,
+)
 from tangrad._kernels.library import handler, replaced, replacing
 from tangrad.core import Primitive, RuleSet
 
@@ -16,17 +24,25 @@ if TYPE_CHECKING:
     from tangrad.typing import Params
 
 KIND = "lower.xla.cpu"
+NAMES = "tangrad_kernels.{}"  # by which programs call kernels
+
+
+def _is_here(ctx: Any) -> bool:
+    """Whether kernels may be called: partitioned over several devices, XLA would put every operand on each; a program
+    that goes elsewhere may meet none there."""
+    return ctx.module.meshes is None and not ctx.module.is_portable
+
+
+def _call(ctx: Any, job: Job, *operands: object, **params: Any) -> Any:
+    return ffi.ffi_lowering(target(job), lambda **_: _attributes(job))(ctx, *operands, **params)
 
 
 def _rule(primitive: Primitive, describe: Describe) -> Any:
     def lower(ctx: Any, *operands: object, **params: Any) -> Any:
-        # Partitioned over several devices, XLA would put every operand on each; a program that goes elsewhere may meet
-        # no kernels there.
-        is_here = ctx.module.meshes is None and not ctx.module.is_portable
-        job = describe(*ctx.in_avals, **params) if is_here else None
+        job = describe(*ctx.in_avals, **params) if _is_here(ctx) else None
         if job is None:
             return replaced(KIND, primitive)(ctx, *operands, **params)
-        return ffi.ffi_lowering(target(job), lambda **_: _attributes(job))(ctx, *operands, **params)
+        return _call(ctx, job, *operands, **params)
 
     return lower
 
@@ -37,7 +53,7 @@ def _attributes(job: Job) -> Params:
 
 def target(job: Job) -> str:
     """The name by which programs call the kernel, which is registered."""
-    name = f"tangrad_kernels.{job.name}"
+    name = NAMES.format(job.name)
     ffi.register_ffi_target(name, handler(job.name))
     return name
 
@@ -47,7 +63,42 @@ def rule_set(jobs: Mapping[Primitive, Describe]) -> RuleSet[Any]:
     return replacing(KIND, {primitive: _rule(primitive, describe) for primitive, describe in jobs.items()})
 
 
-reductions = rule_set(RUNNING)
-ordering = rule_set(SORTING)
-decompositions = rule_set(FACTORS)
-windows = rule_set(WINDOWS)
+# --- functions of each element, one after another ---------------------------------------------------------------------
+
+
+def _function(primitive: Primitive, function: int, describe: Describe | None) -> Any:
+    """As `_rule`; what is applied to the result of such a call becomes part of it, and XLA drops the other if nothing
+    else needs it."""
+
+    def lower(ctx: Any, x: Any, **params: Any) -> Any:
+        begun = _chain(x) if _is_here(ctx) else None
+        if begun is not None and (describe is not None or number_of(ctx.out_aval, OF_FOLLOWING) is not None):
+            (dtype, size, count, *functions), start = begun
+            job = Job("chain", (dtype, size, count + 1, *functions, function))
+            return _call(ctx, job, start, **params)
+        if describe is None:
+            return replaced(KIND, primitive)(ctx, x, **params)
+        return _rule(primitive, describe)(ctx, x, **params)
+
+    return lower
+
+
+def _chain(value: Any) -> tuple[list[int], Any] | None:
+    """The plan and the operand of the call of the kernel `chain` that gives the value, if one does."""
+    made = value.owner
+    if getattr(made, "name", None) != "stablehlo.custom_call":  # arguments are of blocks
+        return None
+    if made.attributes["call_target_name"].value != NAMES.format("chain"):
+        return None
+    return list(made.attributes["backend_config"]["plan"]), made.operands[0]
+
+
+FUNCTION_RULES = {
+    primitive: _function(primitive, number, FUNCTIONS.get(primitive))
+    for primitive, number in {**ANGLES, **FOLLOWING}.items()
+}
+
+
+def function_rules() -> RuleSet[Any]:
+    """The rules of functions of each element."""
+    return replacing(KIND, FUNCTION_RULES)

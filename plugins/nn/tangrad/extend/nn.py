@@ -7,5 +7,6 @@ __getattr__, __dir__ = door(
     {
         "tangrad._nn.activations": "log1mexp",
         "tangrad._nn.normalization": "log_softmax logsumexp softmax",
+        "tangrad._nn.primitives": "softmax_p",
     },
 )
