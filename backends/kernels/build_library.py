@@ -48,7 +48,7 @@ def compile_library(folder: Path, *more: str) -> Path:
         )
     folder.mkdir(parents=True, exist_ok=True)
     library = folder / FILE
-    options = ["-std=c++17", "-O3", "-w", "-fvisibility=hidden", "-shared", *more]
+    options = ["-std=c++17", "-O3", "-fno-math-errno", "-w", "-fvisibility=hidden", "-shared", *more]
     if not WINDOWS:
         options += ["-fPIC", "-pthread"]
     sources = sorted((HERE / "native").glob("*.cc"))

@@ -44,7 +44,7 @@ def library_path(build, tmp_path_factory):
 @pytest.fixture(scope="session")
 def rule_sets(library_path):
     """The rules of the compiled kernels. Those of the entry points are loaded first: they stay as they are."""
-    from tangrad._kernels import on_numpy, random_on_numpy
+    from tangrad._kernels import on_numpy, random_on_numpy, row_programs
     from tangrad._kernels.jobs import JOBS, softmax
     from tangrad._kernels.library import VARIABLE, library
 
@@ -67,7 +67,7 @@ def rule_sets(library_path):
     finally:
         os.environ.pop(VARIABLE) if before is None else os.environ.update({VARIABLE: before})
     made = [make(jobs) for make in makers for jobs in (*JOBS.values(), {softmax_p: softmax})]
-    return [*made, *[make() for make in others]]
+    return [*made, on_numpy.rule_set({}, row_programs.REDUCTIONS), *[make() for make in others]]
 
 
 @pytest.fixture

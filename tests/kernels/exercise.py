@@ -120,9 +120,65 @@ def softmax(call):
         call("softmax", [number, rows, size], [x], [np.empty_like(x)])
 
 
+def rows(call):
+    """The variance of rows, exponentials and a sum of columns; of columns that are longer than a block, too."""
+    code = [
+        10,
+        4,
+        0,
+        0,
+        3,
+        5,
+        4,
+        2,
+        1,
+        6,
+        0,
+        5,
+        2,
+        9,
+        6,
+        6,
+        10,
+        8,
+        9,
+        9,
+        8,
+        7,
+        6,
+        6,
+        11,
+        10,
+        7,
+        7,
+        12,
+        11,
+        9,
+        9,
+        0,
+        9,
+        9,
+        1,
+    ]
+    code = code[:-4] + [6, 12, 7, 7]
+    kinds = [0, 2, 3, 0, 1, 1, 0, 0, 1, 0, 1, 2, 0]
+    for number, (height, width) in itertools.product(
+        (0, 1), [(1, 2), (7, 16), (300, 130), (5, 9001), (4097, 3), (0, 9)]
+    ):
+        name = NAMES[number]
+        operands = [
+            draw((height, width), name),
+            draw((width,), name, 1),
+            np.array(width, name),
+            draw((height, width), name),
+        ]
+        results = [np.empty(size, name) for size in (height, (height, width), height, width, (height, width))]
+        call("rows", [number, height, width, 4, 4, 5, 9, *kinds, *code], operands, results)
+
+
 def main(path):
     call = Caller(path)
-    for exercise in (running, sort, top, lu, bits, depthwise, chain, softmax):
+    for exercise in (running, sort, top, lu, bits, depthwise, chain, softmax, rows):
         exercise(call)
     print(call.digest.hexdigest())
 

@@ -95,7 +95,7 @@ def test_under_transformations(backend, with_and_without):
 def test_derivatives(backend, with_and_without):
     x = numpy.random.default_rng(2).normal(size=(50, 200))
     loss = lambda x: np.sum(np.sort(x, 1) * np.arange(200.0)) + np.sum(lax.top_k(x, 3)[0] ** 2)
-    for function in (tangrad.grad(loss), lambda x: tangrad.jvp(tangrad.grad(loss), (x,), (np.cos(x),))[1]):
+    for function in (tangrad.grad(loss), lambda x: tangrad.jvp(tangrad.grad(loss), (x,), (x[::-1],))[1]):
         assert_same(*with_and_without(function, x))
 
 
@@ -192,7 +192,7 @@ def test_running_under_transformations(backend, with_and_without, dtype):
 def test_running_derivatives(backend, with_and_without):
     x = numpy.random.default_rng(2).normal(size=(50, 100))
     loss = lambda x: np.sum(np.sin(total(0)(x)) * total(1, True)(x))
-    for function in (tangrad.grad(loss), lambda x: tangrad.jvp(tangrad.grad(loss), (x,), (np.cos(x),))[1]):
+    for function in (tangrad.grad(loss), lambda x: tangrad.jvp(tangrad.grad(loss), (x,), (x[::-1],))[1]):
         numpy.testing.assert_allclose(*with_and_without(function, x), rtol=1e-9, atol=1e-9)
 
 

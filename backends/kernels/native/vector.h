@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "kernel.h"
 
@@ -149,28 +150,49 @@ TANGRAD_INLINE float hyperbolic_tangent(float x) {
   return bits_as<float>(bits_as<uint32_t>(y) | (bits_as<uint32_t>(x) & 0x80000000u));
 }
 
+// Of double precision there are C's own.
+TANGRAD_INLINE double exponential(double x) { return std::exp(x); }
+TANGRAD_INLINE double hyperbolic_tangent(double x) { return std::tanh(x); }
+
 // --- many at once ------------------------------------------------------------------------------------------------------
 
-// 16 floats, in registers as wide as there are: sums and extrema of rows, which compilers must not put in another order.
+// 64 bytes, in registers as wide as there are: sums and extrema of rows, which compilers must not put in another order.
 typedef float Floats __attribute__((vector_size(64)));
-constexpr int64_t kFloats = 16;
+typedef double Doubles __attribute__((vector_size(64)));
 
-TANGRAD_INLINE Floats loaded(const float* x) {
-  Floats found;
+template <typename T>
+struct Vector;
+template <>
+struct Vector<float> {
+  using Type = Floats;
+  static constexpr int64_t kSize = 16;
+};
+template <>
+struct Vector<double> {
+  using Type = Doubles;
+  static constexpr int64_t kSize = 8;
+};
+
+template <typename T>
+TANGRAD_INLINE typename Vector<T>::Type loaded(const T* x) {
+  typename Vector<T>::Type found;
   std::memcpy(&found, x, sizeof(found));
   return found;
 }
 
-TANGRAD_INLINE Floats filled(float x) { return x - Floats{}; }
+template <typename Lanes>
+TANGRAD_INLINE Lanes greater(Lanes x, Lanes y) {
+  return x > y ? x : y;
+}
 
-TANGRAD_INLINE Floats greater(Floats x, Floats y) { return x > y ? x : y; }
-
-// Of all 16: halves of them together, and so on.
-template <typename Combine>
-TANGRAD_INLINE float folded(Floats x, const Combine& combine) {
-  float parts[kFloats];
+// Of all lanes: halves of them together, and so on.
+template <typename Lanes, typename Combine>
+TANGRAD_INLINE auto folded(Lanes x, const Combine& combine) {
+  using T = std::remove_reference_t<decltype(x[0])>;
+  constexpr int64_t kSize = sizeof(Lanes) / sizeof(T);
+  T parts[kSize];
   std::memcpy(parts, &x, sizeof(x));
-  for (int64_t half = kFloats / 2; half > 0; half /= 2)
+  for (int64_t half = kSize / 2; half > 0; half /= 2)
     for (int64_t i = 0; i < half; ++i) parts[i] = combine(parts[i], parts[i + half]);
   return parts[0];
 }

@@ -56,6 +56,7 @@ def caller(job: Job, out_avals: Sequence[ShapedArray]) -> Callable[..., tuple[np
     return run
 
 
-def rule_set(jobs: Mapping[Primitive, Describe]) -> RuleSet[Any]:
+def rule_set(jobs: Mapping[Primitive, Describe], more: Mapping[Primitive, Kernel] | None = None) -> RuleSet[Any]:
     """The rules of a family's equations."""
-    return replacing(KIND, {primitive: rule(primitive, describe) for primitive, describe in jobs.items()})
+    made = {primitive: rule(primitive, describe) for primitive, describe in jobs.items()}
+    return replacing(KIND, {**made, **(more or {})})

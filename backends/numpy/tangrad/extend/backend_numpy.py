@@ -10,7 +10,9 @@ __getattr__, __dir__ = door(
     __name__,
     {
         "tangrad._backend_numpy.compilers": "LoopCompiler",
+        "tangrad._backend_numpy.functions": "Method Opaque Reduction Ufunc",
         "tangrad._backend_numpy.kernels": "ELEMENTWISE FRESH UNKNOWN VIEW Kernel composed inlined kernel ufunc",
         "tangrad._backend_numpy.lowering": "Lowering",
+        "tangrad._backend_numpy.program": "Program Step Stored",
     },
 )

@@ -1,0 +1,263 @@
+// A small program over rows: sums, products and functions of elements, sums and maxima of rows, sums of columns. Rows go
+// through all of it block by block, so that what is between stays in the nearest cache.
+//
+// Arrays are seen as (rows, columns). Each has a kind: all elements, one number for each row, one for each column, or
+// one at all. plan:
+//   dtype (F32 or F64), rows, columns, how many operands, temporary arrays, results, instructions;
+//   the kind of each operand, temporary array and result, in this order, by which instructions number them;
+//   instructions: operation, what it writes, what it reads (twice the same for functions of one).
+// Temporary arrays have a number for each element or each row. No instruction writes what it reads. Sums of columns are
+// results, which no instruction reads.
+//
+// Blocks, and parts of the rows whose columns are added up by themselves, depend on the shape alone.
+
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <new>
+
+#include "rows.h"
+#include "xla_handler.h"
+
+namespace tangrad {
+namespace {
+
+enum Kind : int64_t { kAll, kOfRow, kOfColumn, kOne };
+enum Operation : int64_t {
+  kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kNegate, kRoot, kExp, kTanh, kRowSum, kRowMaximum, kColumnSum
+};
+
+constexpr int64_t kBlock = 4096;   // elements of a temporary array, or one row
+constexpr int64_t kChain = 256;    // of so many roundings in a row a sum may be made
+constexpr int64_t kAlign = 64;     // bytes
+
+// --- instructions: for each type a function, that is compiled for several processors ----------------------------------
+
+// y = x OPERATION z; a step of 0 repeats the one number.
+#define TANGRAD_BINARY(NAME, T, EXPRESSION)                                                            \
+  TANGRAD_WIDE static void NAME(const T* x, int64_t x_step, const T* z, int64_t z_step, T* y, int64_t size) { \
+    if (x_step != 0 && z_step != 0) {                                                                  \
+      for (int64_t i = 0; i < size; ++i) {                                                             \
+        const T a = x[i], b = z[i];                                                                    \
+        y[i] = EXPRESSION;                                                                             \
+      }                                                                                                \
+    } else if (x_step != 0) {                                                                          \
+      const T b = *z;                                                                                  \
+      for (int64_t i = 0; i < size; ++i) {                                                             \
+        const T a = x[i];                                                                              \
+        y[i] = EXPRESSION;                                                                             \
+      }                                                                                                \
+    } else if (z_step != 0) {                                                                          \
+      const T a = *x;                                                                                  \
+      for (int64_t i = 0; i < size; ++i) {                                                             \
+        const T b = z[i];                                                                              \
+        y[i] = EXPRESSION;                                                                             \
+      }                                                                                                \
+    } else {                                                                                           \
+      const T a = *x, b = *z;                                                                          \
+      std::fill_n(y, size, static_cast<T>(EXPRESSION));                                                \
+    }                                                                                                  \
+  }
+
+#define TANGRAD_FOR_EACH_OPERATION(T)                  \
+  TANGRAD_BINARY(add, T, a + b)                        \
+  TANGRAD_BINARY(subtract, T, a - b)                   \
+  TANGRAD_BINARY(multiply, T, a* b)                    \
+  TANGRAD_BINARY(divide, T, a / b)                     \
+  TANGRAD_BINARY(maximum, T, (a > b) | (a != a) ? a : b) \
+  TANGRAD_BINARY(minimum, T, (a < b) | (a != a) ? a : b) \
+  TANGRAD_BINARY(negate, T, -a)                        \
+  TANGRAD_BINARY(root, T, std::sqrt(a))                \
+  TANGRAD_BINARY(power, T, exponential(a))             \
+  TANGRAD_BINARY(tangent, T, hyperbolic_tangent(a))
+
+TANGRAD_FOR_EACH_OPERATION(float)
+TANGRAD_FOR_EACH_OPERATION(double)
+
+#define TANGRAD_ROWS(T)                                                                        \
+  TANGRAD_WIDE static T row_sum(const T* x, int64_t size) { return sum_of(x, size); }          \
+  TANGRAD_WIDE static T row_maximum(const T* x, int64_t size) {                                \
+    return any_nan(x, size) ? std::numeric_limits<T>::quiet_NaN() : greatest_of(x, size);      \
+  }
+
+TANGRAD_ROWS(float)
+TANGRAD_ROWS(double)
+
+TANGRAD_WIDE static void add_to(float* total, const float* x, int64_t size) {
+  for (int64_t i = 0; i < size; ++i) total[i] += x[i];
+}
+
+TANGRAD_WIDE static void add_to(double* total, const double* x, int64_t size) {
+  for (int64_t i = 0; i < size; ++i) total[i] += x[i];
+}
+
+// --- programs ----------------------------------------------------------------------------------------------------------
+
+struct Shape {
+  int64_t rows, columns;
+};
+
+template <typename T>
+struct Place {  // where an operand is, and the steps from row to row and from element to element
+  T* data;
+  int64_t row, element;
+};
+
+template <typename T>
+class Program {
+ public:
+  Program(Plan plan, Inputs in, Outputs out)
+      : shape_{plan[1], plan[2]},
+        operands_(plan[3]),
+        temporaries_(plan[4]),
+        results_(plan[5]),
+        instructions_(plan[6]),
+        kinds_(plan + 7),
+        code_(kinds_ + operands_ + temporaries_ + results_),
+        in_(in),
+        out_(out),
+        height_(std::max<int64_t>(1, kBlock / std::max<int64_t>(1, shape_.columns))),
+        part_(std::max(height_, kLittle / std::max<int64_t>(1, shape_.columns))) {}
+
+  int run() {
+    const int64_t parts = std::max<int64_t>(1, (shape_.rows + part_ - 1) / part_), sums = column_sums();
+    std::unique_ptr<T[]> totals(new (std::nothrow) T[std::max<int64_t>(1, parts * sums * shape_.columns)]());
+    if (totals == nullptr) return 1;
+    std::atomic<bool> failed{false};
+    parallel(parts, [&](int64_t part) {
+      if (!run_part(part, totals.get() + part * sums * shape_.columns)) failed.store(true);
+    });
+    if (failed.load()) return 1;
+    const int64_t width = sums * shape_.columns;
+    for (int64_t step = 1; step < parts; step *= 2)
+      for (int64_t part = 0; part + step < parts; part += 2 * step)
+        add_to(totals.get() + part * width, totals.get() + (part + step) * width, width);
+    int64_t found = 0;
+    for (int64_t i = 0; i < results_; ++i)
+      if (kinds_[operands_ + temporaries_ + i] == kOfColumn)
+        std::copy_n(totals.get() + found++ * shape_.columns, shape_.columns, static_cast<T*>(out_[i]));
+    return 0;
+  }
+
+ private:
+  int64_t column_sums() const {
+    int64_t count = 0;
+    for (int64_t i = 0; i < results_; ++i) count += kinds_[operands_ + temporaries_ + i] == kOfColumn;
+    return count;
+  }
+
+  // Which of the sums of columns a result is.
+  int64_t sum_number(int64_t number) const {
+    int64_t before = 0;
+    for (int64_t i = operands_ + temporaries_; i < number; ++i) before += kinds_[i] == kOfColumn;
+    return before;
+  }
+
+  bool run_part(int64_t part, T* totals) {
+    const int64_t begin = part * part_, end = std::min(shape_.rows, begin + part_);
+    const int64_t room = (height_ * shape_.columns * sizeof(T) + kAlign - 1) / kAlign * kAlign / sizeof(T);
+    std::unique_ptr<T[]> memory(new (std::nothrow) T[temporaries_ * room + shape_.columns + kAlign]);
+    if (memory == nullptr) return false;
+    T* aligned = reinterpret_cast<T*>((reinterpret_cast<uintptr_t>(memory.get()) + kAlign - 1) / kAlign * kAlign);
+    T* columns = aligned + temporaries_ * room;
+    for (int64_t row = begin; row < end; row += height_) {
+      const int64_t height = std::min(height_, end - row);
+      for (int64_t i = 0; i < instructions_; ++i) execute(code_ + 4 * i, row, height, aligned, room, columns, totals);
+    }
+    return true;
+  }
+
+  Place<T> place(int64_t number, int64_t row, T* memory, int64_t room) const {
+    const int64_t kind = kinds_[number];
+    T* data;
+    int64_t first = row;
+    if (number < operands_) {
+      data = static_cast<T*>(const_cast<void*>(in_[number]));
+    } else if (number < operands_ + temporaries_) {
+      data = memory + (number - operands_) * room;
+      first = 0;
+    } else {
+      data = static_cast<T*>(out_[number - operands_ - temporaries_]);
+    }
+    switch (kind) {
+      case kAll:
+        return {data + first * shape_.columns, shape_.columns, 1};
+      case kOfRow:
+        return {data + first, 1, 0};
+      case kOfColumn:
+        return {data, 0, 1};
+      default:
+        return {data, 0, 0};
+    }
+  }
+
+  void execute(const int64_t* code, int64_t row, int64_t height, T* memory, int64_t room, T* columns, T* totals) {
+    const int64_t operation = code[0];
+    const Place<T> x = place(code[2], row, memory, room);
+    if (operation == kColumnSum) return add_columns(x.data, height, columns, totals + sum_number(code[1]) * shape_.columns);
+    const Place<T> y = place(code[1], row, memory, room), z = place(code[3], row, memory, room);
+    if (operation == kRowSum || operation == kRowMaximum) {
+      for (int64_t i = 0; i < height; ++i)
+        y.data[i] = operation == kRowSum ? row_sum(x.data + i * shape_.columns, shape_.columns)
+                                         : row_maximum(x.data + i * shape_.columns, shape_.columns);
+      return;
+    }
+    if (y.element == 0) return compute(operation, {x.data, 0, x.row}, {z.data, 0, z.row}, y.data, height);
+    const bool is_flat = (x.row != 0) == (x.element != 0) && (z.row != 0) == (z.element != 0);
+    if (is_flat) return compute(operation, x, z, y.data, height * shape_.columns);
+    for (int64_t i = 0; i < height; ++i)
+      compute(operation, {x.data + i * x.row, 0, x.element}, {z.data + i * z.row, 0, z.element}, y.data + i * y.row,
+              shape_.columns);
+  }
+
+  static void compute(int64_t operation, Place<T> x, Place<T> z, T* y, int64_t size) {
+    switch (operation) {
+      case kAdd:
+        return add(x.data, x.element, z.data, z.element, y, size);
+      case kSubtract:
+        return subtract(x.data, x.element, z.data, z.element, y, size);
+      case kMultiply:
+        return multiply(x.data, x.element, z.data, z.element, y, size);
+      case kDivide:
+        return divide(x.data, x.element, z.data, z.element, y, size);
+      case kMaximum:
+        return maximum(x.data, x.element, z.data, z.element, y, size);
+      case kMinimum:
+        return minimum(x.data, x.element, z.data, z.element, y, size);
+      case kNegate:
+        return negate(x.data, x.element, z.data, z.element, y, size);
+      case kRoot:
+        return root(x.data, x.element, z.data, z.element, y, size);
+      case kExp:
+        return power(x.data, x.element, z.data, z.element, y, size);
+      default:
+        return tangent(x.data, x.element, z.data, z.element, y, size);
+    }
+  }
+
+  // Of a block, onto the total of a part: directly where that is of few rows.
+  void add_columns(const T* x, int64_t height, T* columns, T* total) {
+    if (part_ <= kChain) {
+      for (int64_t i = 0; i < height; ++i) add_to(total, x + i * shape_.columns, shape_.columns);
+      return;
+    }
+    std::fill_n(columns, shape_.columns, T(0));
+    for (int64_t i = 0; i < height; ++i) add_to(columns, x + i * shape_.columns, shape_.columns);
+    add_to(total, columns, shape_.columns);
+  }
+
+  const Shape shape_;
+  const int64_t operands_, temporaries_, results_, instructions_;
+  const int64_t *kinds_, *code_;
+  Inputs in_;
+  Outputs out_;
+  const int64_t height_, part_;
+};
+
+}  // namespace
+}  // namespace tangrad
+
+TANGRAD_KERNEL(rows) {
+  using namespace tangrad;
+  return plan[0] == F32 ? Program<float>(plan, in, out).run() : Program<double>(plan, in, out).run();
+}
