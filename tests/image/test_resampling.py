@@ -88,3 +88,29 @@ def test_bad_input_is_named(call, error, message):
 @pytest.mark.parametrize("method", ["nearest", "linear", "cubic", "area"])
 def test_an_image_of_no_elements(method):
     assert image.resize(PICTURE, (0, *PICTURE.shape[1:]), method).shape == (0, *PICTURE.shape[1:])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "bfloat16"])
+@pytest.mark.parametrize("sizes", [(16, 9), (4, 27), (12, 6), (8, 18), (8, 7), (1, 3), (24, 1)])
+@pytest.mark.parametrize("method", ["linear", "cubic", "bicubic-pytorch", "area"])
+def test_simple_proportions_are_as_a_matrix_of_weights(on, method, sizes, dtype):
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(2, 8, 9, 3)) + 1j * draw.normal(size=(2, 8, 9, 3))
+    with tangrad.enable_x64(True):
+        x = tangrad.numpy.asarray(x if dtype == "complex64" else x.real).astype(dtype)
+        resize = tangrad.jit(lambda x: image.resize(x, (2, *sizes, 3), method))
+        # What becomes of each element alone.
+        rows, columns = [image.resize(np.eye(n), (n, size), method) for n, size in zip((8, 9), sizes, strict=True)]
+        found, exact = resize(x), np.einsum("bhwc,hH,wW->bHWc", x.astype("complex128"), rows, columns)
+        assert found.dtype == x.dtype
+        tolerance = 0.02 if dtype == "bfloat16" else 1e-5
+        np.testing.assert_allclose(found.astype("complex128"), exact, rtol=tolerance, atol=tolerance)
+
+
+def test_derivatives_of_sums_of_shifted_images(on):
+    with tangrad.enable_x64(True):
+        for sizes in ((10, 14), (5, 21), (15, 1)):
+            resized = lambda x, sizes=sizes: image.resize(x, (*sizes, 2), "cubic")
+            reference.check_finite_differences(resized, (PICTURE.astype("float64"),))
+            batch = np.stack([PICTURE, -PICTURE]).astype("float64")
+            np.testing.assert_allclose(tangrad.vmap(resized)(batch)[1], resized(batch[1]), rtol=1e-12)

@@ -38,7 +38,7 @@ TANGRAD_INLINE double nearest(double x, int32_t& last) {
 TANGRAD_INLINE float nearest(float x, int32_t& last) {  // below 2^22
   constexpr float kShift = 0x1.8p23f;
   const float shifted = x + kShift;
-  last = bits_as<int32_t>(shifted) - bits_as<int32_t>(kShift);
+  last = static_cast<int32_t>(bits_as<uint32_t>(shifted) - bits_as<uint32_t>(kShift));
   return shifted - kShift;
 }
 
@@ -57,15 +57,15 @@ constexpr double kHalfPi4 = 0x1.b839a252049c1p-104;
 
 // sin (kQuarter: 0) or cos (1) of r, which k quarters of a turn are to be added to.
 template <int kQuarter>
-TANGRAD_INLINE float of_remainder(float r, int32_t k) {
+TANGRAD_INLINE float of_remainder(float r, int32_t quarters) {
   const float z = r * r;
   const float odd = ((2.7179131545991146e-6f * z - 1.9839294234906641e-4f) * z + 8.3333292652895266e-3f) * z - 0.16666667f;
   const float even = (-2.7207862872918374e-7f * z + 2.4799494956921716e-5f) * z - 1.3888883677384195e-3f;
   const float sine = r + (r * z) * odd;
   const float cosine = (1 - 0.5f * z) + (z * z) * (even * z + 4.1666666622261189e-2f);
-  k += kQuarter;
+  const uint32_t k = static_cast<uint32_t>(quarters) + kQuarter;
   const float y = (k & 1) != 0 ? cosine : sine;
-  return bits_as<float>(bits_as<uint32_t>(y) ^ (static_cast<uint32_t>(k & 2) << 30));
+  return bits_as<float>(bits_as<uint32_t>(y) ^ ((k & 2) << 30));
 }
 
 template <int kQuarter>
@@ -91,8 +91,8 @@ TANGRAD_INLINE float quickly_turned(float x) {
 
 template <int kQuarter>
 TANGRAD_INLINE double turned(double x) {
-  int32_t k;
-  const double turns = nearest(x * kTwoOverPi, k);
+  int32_t quarters;
+  const double turns = nearest(x * kTwoOverPi, quarters);
   const double first = x - turns * kHalfPi1;
   const double p2 = turns * kHalfPi2, second = first - p2;
   const double p3 = turns * kHalfPi3, third = second - p3;
@@ -107,7 +107,7 @@ TANGRAD_INLINE double turned(double x) {
   const double sine = r + ((r * z) * odd + rest * (1 - half));
   const double whole = 1 - half;
   const double cosine = whole + (((1 - whole) - half) + ((z * z) * even - r * rest));
-  k += kQuarter;
+  const uint32_t k = static_cast<uint32_t>(quarters) + kQuarter;
   const double y = (k & 1) != 0 ? cosine : sine;
   const double found = bits_as<double>(bits_as<uint64_t>(y) ^ (static_cast<uint64_t>(k & 2) << 62));
   return kQuarter == 0 && x == 0 ? x : found;

@@ -12,6 +12,15 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import tree_util
+from tangrad._scipy.resampling import (
+    areas,
+    cubic,
+    in_phases,
+    lanczos,
+    triangle,
+    weights_at,
+    weights_with_repeated_edges,
+)
 from tangrad.core import Array, class_boundary, dtypes
 from tangrad.errors import TracerArrayConversionError
 from tangrad.extend.lax import Precision
@@ -252,9 +261,7 @@ def _ascending(axis: int, given: object, line: Any, values: Any) -> tuple[Any, A
 
 
 # --- Images on another grid: `tangrad.image.resize`, `scale_and_translate` --------------------------------------------
-# Each dimension is resampled by a matrix of weights. Sources: Keys, Cubic convolution interpolation for digital image
-# processing, IEEE Trans. Acoust. 29 (1981); Duchon, Lanczos filtering in one and two dimensions, J. Appl. Meteorol. 18
-# (1979).
+# Each dimension is resampled by a matrix of weights, or as a sum of shifted images.
 
 
 @class_boundary
@@ -299,29 +306,12 @@ _NAMES = {
 }
 
 
-def _triangle(x: Any) -> Any:
-    return tnp.maximum(0, 1 - x)
-
-
-def _cubic(a: float) -> Callable[[Any], Any]:
-    def kernel(x: Any) -> Array:
-        inner = ((a + 2) * x - (a + 3)) * x * x + 1
-        outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-        return tnp.where(x <= 1, inner, tnp.where(x < 2, outer, 0))
-
-    return kernel
-
-
-def _lanczos(radius: int) -> Callable[[Any], Any]:
-    return lambda x: tnp.where(x < radius, tnp.sinc(x) * tnp.sinc(x / radius), 0)
-
-
-_KERNELS: dict[ResizeMethod, Callable[[Any], Any]] = {
-    ResizeMethod.LINEAR: _triangle,
-    ResizeMethod.LANCZOS3: _lanczos(3),
-    ResizeMethod.LANCZOS5: _lanczos(5),
-    ResizeMethod.CUBIC: _cubic(-0.5),
-    ResizeMethod.CUBIC_PYTORCH: _cubic(-0.5),
+_KERNELS: dict[ResizeMethod, Callable[[Any, Any], Any]] = {
+    ResizeMethod.LINEAR: triangle,
+    ResizeMethod.LANCZOS3: lanczos(3),
+    ResizeMethod.LANCZOS5: lanczos(5),
+    ResizeMethod.CUBIC: cubic(-0.5),
+    ResizeMethod.CUBIC_PYTORCH: cubic(-0.5),
 }
 
 
@@ -334,41 +324,22 @@ def _method(name: str, method: object) -> ResizeMethod:
 
 
 def _weights(
-    method: ResizeMethod, size: int, count: int, scale: object, translation: object, antialias: bool, dtype: np.dtype
-) -> Array:
-    """How much of each old element, a row, goes into each new one, a column."""
-    kernel = _KERNELS[method]
-    scale, translation = asarray(scale, dtype), asarray(translation, dtype)
-    places = (tnp.arange(count, dtype=dtype) + 0.5 - translation) / scale - 0.5
+    module: Any,
+    method: ResizeMethod,
+    size: int,
+    count: int,
+    scale: object,
+    translation: object,
+    antialias: bool,
+    dtype: np.dtype,
+) -> Any:
+    """How much of each old element, a row, goes into each new one, a column: arrays of a module, NumPy or ours."""
+    scale, translation = module.asarray(scale, dtype), module.asarray(translation, dtype)
+    places = (module.arange(count, dtype=dtype) + 0.5 - translation) / scale - 0.5
     if method is ResizeMethod.CUBIC_PYTORCH and not antialias:
-        return _weights_with_repeated_edges(places, size)
-    width = tnp.maximum(1 / scale, 1) if antialias else 1
-    values = kernel(abs(places - tnp.arange(size, dtype=dtype)[:, None]) / width)
-    total = values.sum(0)
-    # Elements that nothing reaches stay 0; so do those whose centre is outside of the image.
-    there = abs(total) > 1000 * float(dtypes.finfo(dtype).eps)
-    values = tnp.where(there, values / tnp.where(there, total, 1), 0)
-    return tnp.where((places >= -0.5) & (places <= size - 0.5), values, 0)
-
-
-def _weights_with_repeated_edges(places: Any, size: int) -> Any:
-    """The same for the cubic convolution of four elements, those beyond the image being the ones at its edges."""
-    below = tnp.floor(places)
-    rows = tnp.arange(size)[:, None]
-    total: Any = 0
-    for step in (-1, 0, 1, 2):
-        element = tnp.clip(below + step, 0, size - 1).astype(rows.dtype)
-        total = total + tnp.where(rows == element, _cubic(-0.75)(abs(places - below - step)), 0)
-    return total
-
-
-def _areas(size: int, count: int) -> Any:
-    """The same for means over areas, whose ends may cut elements."""
-    ends = np.arange(count + 1) * (size / max(count, 1))
-    start, end = ends[:-1], ends[1:]
-    places = np.arange(size)[:, None]
-    overlap = np.clip(np.minimum(places + 1, end) - np.maximum(places, start), 0, None)
-    return overlap / overlap.sum(0)
+        return weights_with_repeated_edges(module, places, size)
+    width = module.maximum(1 / scale, 1) if antialias else 1
+    return weights_at(module, _KERNELS[method], places, size, width)
 
 
 def _resampled(image: Any, weights: dict[int, Any], precision: Any) -> Any:
@@ -428,15 +399,24 @@ def resize(
             made = tnp.take(made, places.astype(np.int32), axis)
         return made
     made = asarray(promote_inexact("resize", made)[0])
-    weights = {}
-    for axis in axes:
-        size, count = made.shape[axis], sizes[axis]
-        if kind is ResizeMethod.AREA:
-            weights[axis] = tnp.asarray(_areas(size, count), made.dtype)
-        else:
-            options = (size, count, count / max(size, 1), 0.0, antialias, made.real.dtype)
-            weights[axis] = _weights(kind, *options)
-    return _resampled(made, weights, precision)
+    # What grows last goes through as few steps as possible; along the last axes these are dear on NumPy.
+    for axis in sorted(axes, key=lambda axis: (sizes[axis] > made.shape[axis], -axis)):
+        made = _resized(made, axis, sizes[axis], kind, antialias, precision)
+    return made
+
+
+def _resized(image: Any, axis: int, count: int, kind: ResizeMethod, antialias: bool, precision: Any) -> Any:
+    size = image.shape[axis]
+    if kind is not ResizeMethod.AREA and not (type(size) is int and type(count) is int and size and count):
+        options = (size, count, count / max(size, 1), 0.0, antialias, image.real.dtype)
+        return _resampled(image, {axis: _weights(tnp, kind, *options)}, precision)
+    if kind is ResizeMethod.AREA:
+        weights = areas(size, count)
+    else:
+        dtype = np.dtype("float64" if image.real.dtype == "float64" else "float32")
+        weights = _weights(np, kind, size, count, count / size, 0.0, antialias, dtype)
+    found = in_phases(image, axis, weights)
+    return _resampled(image, {axis: tnp.asarray(weights)}, precision) if found is None else found
 
 
 def scale_and_translate(
@@ -492,7 +472,7 @@ def scale_and_translate(
             raise ValueError(f"scale_and_translate: dimension {axis} is not in spatial_dims, and {old} is not {new}")
     options = antialias, made.real.dtype
     weights = {
-        axis: _weights(kind, made.shape[axis], sizes[axis], factors[place], shifts[place], *options)
+        axis: _weights(tnp, kind, made.shape[axis], sizes[axis], factors[place], shifts[place], *options)
         for place, axis in enumerate(axes)
     }
     return _resampled(made, weights, precision)
