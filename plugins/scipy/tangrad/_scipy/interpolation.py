@@ -328,8 +328,8 @@ def _weights(
     method: ResizeMethod,
     size: int,
     count: int,
-    scale: object,
-    translation: object,
+    scale: Any,
+    translation: Any,
     antialias: bool,
     dtype: np.dtype,
 ) -> Any:
