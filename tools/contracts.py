@@ -67,7 +67,7 @@ LAZY = {
     "tangrad._core.composition.api": "resolves public names at their first use, and claims of others on modules",
     "tangrad._core.kernel.backend": "reads capsules of other libraries where there are some",
     "tangrad.core": "resolves rarely needed names at their first use",
-    "tangrad._core.composition.versioning": "resolves deprecated names",
+    "tangrad._core.composition.policy": "resolves deprecated names",
     "tangrad._core.composition.doors": "loads the modules behind doors at the first use of a name",
     "tangrad._core.composition.plugin": "loads what an entry point names",
     "tangrad._core.composition.discovery": "asks other finders than those of folders only where there are some",

@@ -49,7 +49,7 @@ IDENTIFIERS = {
 # What is history, or about these words, by the end of its path; and old names that still work, where they are listed.
 EXEMPT = ("CHANGELOG.md", "LICENSE", "tools/words.py", "tests/install/test_house.py")
 STILL_WORK = re.compile(r"\btold_axes\b")  # names of doors that give the new one with a warning
-OLD_NAMES = ("composition/versioning.py", "docs/extension-api.md", "changes/+names.changed.md")
+OLD_NAMES = ("composition/policy.py", "docs/extension-api.md", "changes/+names.changed.md")
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _NAMES = [(re.compile(pattern), instead) for pattern, instead in IDENTIFIERS.items()]

@@ -12,7 +12,7 @@ import pytest
 
 import tangrad
 from tangrad._console.report.composed import entry_problems
-from tangrad._core.composition.versioning import DEPRECATED
+from tangrad._core.composition.policy import DEPRECATED
 from tangrad.core import composition
 from tests.docs.test_examples import OPTIONS, PAGES
 from tools.docs import rooms

@@ -8,7 +8,7 @@ import pytest
 
 import tangrad.core as kernel
 from tangrad._conformance.scaffold import KINDS, names_for, render
-from tangrad._core.composition.versioning import DEPRECATED
+from tangrad._core.composition.policy import DEPRECATED
 from tests.install.environments import unpack
 from tools import contracts
 from tools.docs.rooms import code_lines
@@ -204,7 +204,7 @@ def test_a_sound_house_passes(small):
         ("core/tangrad/_core/kernel/types.py", "from tangrad._core.composition import api", None),
         ("core/tangrad/_core/composition/api.py", "def f():\n    from tangrad._core.dtypes import kinds", None),
         ("core/tangrad/_core/composition/api.py", "def f():\n    from tangrad.core import types", "which is above it"),
-        ("core/tangrad/_core/dtypes/kinds.py", "from tangrad._core.composition import api", "which is above it"),
+        ("core/tangrad/_core/dtypes/objects.py", "from tangrad._core.composition import api", "which is above it"),
         ("core/tangrad/core/types.py", "x = 1\n" * 501, "has 501 lines"),
         ("plugins/autodiff/tangrad/autodiff/api.py", "import tangrad.lax", "does not require tangrad-lax"),
         (

@@ -85,8 +85,8 @@ LOGBOOK_PROGRAM = """
 NEXT_KERNEL = """
 import warnings
 import tangrad
-from tangrad._core.composition import versioning
-versioning.EXTENSION_API += 1
+from tangrad._core.composition import policy
+policy.EXTENSION_API += 1
 caught = warnings.catch_warnings(record=True)
 said = caught.__enter__()
 warnings.simplefilter("always")

@@ -25,7 +25,7 @@ from typing import Any
 os.register_at_fork = lambda **_: None  # type: ignore[assignment]
 import tangrad
 from tangrad._console.explanations import catalogue
-from tangrad._core.composition.faults import unfinished_module
+from tangrad._core.composition.plugin import unfinished_module
 from tangrad.core import EVAL_TRACE, thread
 
 warnings.simplefilter("error")

@@ -11,7 +11,7 @@ import pytest
 import tangrad
 from tangrad._console.explanations.missing import describe_leak
 from tangrad._console.explanations.rules import missing_rule
-from tangrad._core.composition.versioning import check_api_version
+from tangrad._core.composition.policy import check_api_version
 from tangrad._core.diagnostics import errors
 from tangrad._core.diagnostics.source_info import current_source
 from tangrad._lax.elementwise.primitives import sin_p

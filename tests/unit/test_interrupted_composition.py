@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tangrad.core
-from tangrad._core.composition.faults import unfinished_module
+from tangrad._core.composition.plugin import unfinished_module
 from tangrad._core.composition.registry import Composition, Plugin
 from tangrad.errors import BrokenPluginError, PluginWarning
 from tests.unit.plugin_site import Site

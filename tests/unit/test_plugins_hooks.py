@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tangrad._core.composition.faults import from_signal_handler
 from tangrad._core.composition.hooks import hooks
+from tangrad._core.composition.plugin import from_signal_handler
 from tangrad._core.diagnostics.errors import BrokenPluginError, PluginWarning
 from tangrad.core import ClosedJaxpr, HookContext, Jaxpr, ShapedArray, Var, composition, hookimpl, register
 from tangrad.core.tools import plugin_manager

@@ -13,8 +13,8 @@ import pytest
 
 import tangrad
 import tangrad.numpy as np
-from tangrad._core.diagnostics.public_boundaries import with_boundary
 from tangrad._core.diagnostics.source_info import is_internal
+from tangrad._core.diagnostics.tracebacks import with_boundary
 from tangrad.core import class_boundary, composition, find_primitive
 
 THREE, FOUR = numpy.ones(3, "float32"), numpy.ones(4, "float32")

@@ -13,7 +13,7 @@ from collections import OrderedDict, defaultdict, namedtuple
 import numpy as np
 import pytest
 
-from tangrad._core.tree.interning import data_key
+from tangrad._core.tree.tables import data_key
 from tangrad.tree import structure
 from tangrad.tree_util import (
     PyTreeDef,

@@ -8,7 +8,7 @@ import pytest
 
 import tangrad.core
 from tangrad import errors
-from tangrad._core.composition import versioning
+from tangrad._core.composition import policy
 from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, composition, register
 from tests.unit.plugin_site import Site
 
@@ -16,9 +16,9 @@ from tests.unit.plugin_site import Site
 @pytest.fixture
 def second(monkeypatch):
     """A kernel whose number is 2, in a process where nothing has been said yet."""
-    monkeypatch.setattr(versioning, "EXTENSION_API", 2)
-    monkeypatch.setattr(versioning, "_stated", {})
-    monkeypatch.setattr(versioning, "_warned", set())
+    monkeypatch.setattr(policy, "EXTENSION_API", 2)
+    monkeypatch.setattr(policy, "_stated", {})
+    monkeypatch.setattr(policy, "_warned", set())
     with warnings.catch_warnings():
         # Our own are of the previous number, then. (As errors warnings would set aside what the tests after this need.)
         warnings.filterwarnings("ignore", "tangrad-", errors.PluginWarning)
@@ -55,7 +55,7 @@ def test_other_numbers_are_refused(second, api):
 
 
 def test_the_first_number_has_none_before_it():
-    assert versioning.EXTENSION_API == tangrad.core.tools.EXTENSION_API == 1
+    assert policy.EXTENSION_API == tangrad.core.tools.EXTENSION_API == 1
     with pytest.raises(errors.ApiVersionError, match="extension API 0"):
         register(primitives(api=0))
 
@@ -83,9 +83,9 @@ new = PrimitiveSet("half_new", api={new})
 """
 PROGRAM = """
 import warnings
-from tangrad._core.composition import versioning
+from tangrad._core.composition import policy
 from tangrad.core import composition
-versioning.EXTENSION_API = 2
+policy.EXTENSION_API = 2
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     for name in {order}:
@@ -140,8 +140,8 @@ def test_the_doctor_names_numbers(site):
     entries = {"tangrad.primitives": {"half_old": "half:old", "half_new": "half:new"}}
     site.add("half-migrated", entries, "1.5", {"half.py": HALF_MIGRATED.format(new=2)})
     program = (
-        "import tangrad.core\nfrom tangrad._core.composition import versioning\nfrom tangrad.core import composition\n"
-        "tangrad.core.tools.EXTENSION_API = versioning.EXTENSION_API = 2\nimport warnings\n"
+        "import tangrad.core\nfrom tangrad._core.composition import policy\nfrom tangrad.core import composition\n"
+        "tangrad.core.tools.EXTENSION_API = policy.EXTENSION_API = 2\nimport warnings\n"
         "warnings.simplefilter('ignore')\nfrom tangrad._console.report.composed import number_problems\n"
         "for problem in number_problems(composition()): print(problem.what, '=>', problem.cure)"
     )
@@ -154,8 +154,8 @@ def test_the_doctor_names_numbers(site):
 
 
 def test_a_deprecated_name_still_works(monkeypatch):
-    old = versioning.Deprecated("tangrad._core.kernel.rules:find_primitive", "0.2", "tangrad.core.find_primitive")
-    monkeypatch.setitem(versioning.DEPRECATED, "primitive_named", old)
+    old = policy.Deprecated("tangrad._core.kernel.rules:find_primitive", "0.2", "tangrad.core.find_primitive")
+    monkeypatch.setitem(policy.DEPRECATED, "primitive_named", old)
     expected = (
         r"tangrad\.core\.primitive_named is deprecated since tangrad-core 0\.2.*write tangrad\.core\.find_primitive"
     )
@@ -170,7 +170,7 @@ def test_a_deprecated_name_still_works(monkeypatch):
 def test_deprecated_names_lead_somewhere():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        for name, old in versioning.DEPRECATED.items():
+        for name, old in policy.DEPRECATED.items():
             assert getattr(tangrad.core, name) is not None and old.since and old.instead
             assert name not in vars(tangrad.core)
 

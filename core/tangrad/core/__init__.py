@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from tangrad._core.composition.doors import door
-from tangrad._core.composition.versioning import deprecated_name, moved_name
+from tangrad._core.composition.policy import deprecated_name, moved_name
 from tangrad._core.kernel import all_settings as all_settings
 from tangrad._core.kernel import applications as applications
 from tangrad._core.kernel import compilation as compilation
@@ -47,9 +47,10 @@ __getattr__, __dir__ = door(
         "tangrad._core.composition.hooks": "HookContext hookimpl",
         "tangrad._core.composition.registry": "composition register",
         "tangrad._core.diagnostics.errors": "RefusedError",
-        "tangrad._core.diagnostics.public_boundaries": "class_boundary without_boundary",
         "tangrad._core.diagnostics.source_info": "WrappedSignature copy_identity current_source",
-        "tangrad._core.diagnostics.tracebacks": "api_boundary calls_rules filter_traceback own_boundary",
+        "tangrad._core.diagnostics.tracebacks": (
+            "api_boundary calls_rules class_boundary filter_traceback own_boundary without_boundary"
+        ),
         "tangrad._core.kernel": "dlpack transfers",
         "tangrad._core.kernel.all_settings": "config",
         "tangrad._core.kernel.array": "Array Literal literal",

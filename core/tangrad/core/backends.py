@@ -7,7 +7,7 @@ __getattr__, __dir__ = door(
     {
         "tangrad._core.composition.record": "read_own_file",
         "tangrad._core.diagnostics.logs": "Logger",
-        "tangrad._core.diagnostics.public_boundaries": "method_boundaries",
+        "tangrad._core.diagnostics.tracebacks": "method_boundaries",
         "tangrad._core.kernel.array": "ArrayOperators",
         "tangrad._core.kernel.aval": "AbstractToken",
         "tangrad._core.kernel.backend": "chosen_device CompileOptions loaded_backends",

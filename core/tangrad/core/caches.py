@@ -7,6 +7,7 @@ __getattr__, __dir__ = door(
     {
         "tangrad._core.kernel.jaxpr": "weak_key",
         "tangrad._core.kernel.keys": "exact_equality FixedParams params_key typed_key",
+        "tangrad._core.kernel.primitive": "DirectCalls",
         "tangrad._core.settings.caches": "clear_caches JaxprCache RecentlyUsed register_cache",
         "tangrad._core.settings.threads": "after_fork free_after_fork",
     },

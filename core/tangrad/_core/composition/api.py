@@ -23,9 +23,8 @@ from tangrad._core.composition.policy import BY_HAND
 from tangrad._core.composition.registry import claim, composition, conflict
 from tangrad._core.diagnostics import tracebacks
 from tangrad._core.diagnostics.errors import BrokenPluginError, MissingDistributionImportError
-from tangrad._core.diagnostics.public_boundaries import with_boundary
 from tangrad._core.diagnostics.source_info import callers_of, is_internal
-from tangrad._core.diagnostics.tracebacks import api_boundary
+from tangrad._core.diagnostics.tracebacks import api_boundary, with_boundary
 
 GROUP = "tangrad.api"
 _ROOT = "tangrad."

@@ -13,8 +13,7 @@ from typing import Any
 
 from tangrad._core.composition.missing_names import explanations
 from tangrad._core.composition.registry import composition
-from tangrad._core.diagnostics.public_boundaries import boundary_around
-from tangrad._core.diagnostics.tracebacks import filter_traceback, is_boundary, own_boundary
+from tangrad._core.diagnostics.tracebacks import boundary_around, filter_traceback, is_boundary, own_boundary
 from tangrad._core.settings.threads import free_after_fork
 
 ATTRIBUTES_GROUP = "tangrad.array"

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tangrad._core.composition import record as records
-from tangrad._core.composition.faults import own_fault
+from tangrad._core.composition.plugin import own_fault
 from tangrad._core.composition.record import Distribution, Record, normalise, read_regular_file
 
 # Below this number of names a folder is listed anew each time: that costs as much as reading its record would.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from tangrad._core.composition.faults import FORM
+from tangrad._core.composition.plugin import FORM
 
 
 def door(

@@ -14,7 +14,6 @@ from typing import Any
 
 import pluggy
 
-from tangrad._core.composition.faults import CIRCUMSTANCES, FAULTS, own_fault
 from tangrad._core.composition.hook_names import (
     ARGUMENTS,
     HOOKS,
@@ -27,7 +26,7 @@ from tangrad._core.composition.hook_names import (
     cell_of,
     specifications,
 )
-from tangrad._core.composition.plugin import Plugin, flat
+from tangrad._core.composition.plugin import CIRCUMSTANCES, FAULTS, Plugin, flat, own_fault
 from tangrad._core.diagnostics.errors import BrokenPluginError, DeniedPluginError, RefusedError
 
 PASSES_THROUGH = (*CIRCUMSTANCES, RefusedError)  # what a hook raises and is no fault of its plugin

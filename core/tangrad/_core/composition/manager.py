@@ -16,7 +16,6 @@ from typing import Any
 
 import pluggy
 
-from tangrad._core.composition.faults import CIRCUMSTANCES, own_fault
 from tangrad._core.composition.hook_names import (
     ARGUMENTS,
     COMMANDS,
@@ -28,7 +27,7 @@ from tangrad._core.composition.hook_names import (
     hook_of,
     specifications,
 )
-from tangrad._core.composition.plugin import Plugin, flat
+from tangrad._core.composition.plugin import CIRCUMSTANCES, Plugin, flat, own_fault
 from tangrad._core.composition.policy import BY_HAND
 from tangrad._core.diagnostics.errors import BrokenPluginError
 from tangrad._core.diagnostics.source_info import callers_of

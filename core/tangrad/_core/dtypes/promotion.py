@@ -9,16 +9,17 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from tangrad._core.diagnostics.errors import TypePromotionError
-from tangrad._core.diagnostics.users_calls import written_by_user
+from tangrad._core.diagnostics.source_info import written_by_user
 from tangrad._core.dtypes import lattice
 from tangrad._core.dtypes.arguments import represented_array
-from tangrad._core.dtypes.kinds import iinfo, issubdtype
 from tangrad._core.dtypes.objects import (
     DType,
     ExtendedDType,
     as_dtype,
     canonicalize_dtype,
     dtype_name,
+    iinfo,
+    issubdtype,
     python_scalar_dtypes,
     warn_truncated,
 )

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from tangrad._core.composition.missing_names import explanations
 from tangrad._core.composition.registry import Plugin, composition
 from tangrad._core.diagnostics.errors import PluginError
-from tangrad._core.diagnostics.public_boundaries import class_boundary
+from tangrad._core.diagnostics.tracebacks import class_boundary
 from tangrad._core.settings.config import SETTINGS, Setting, thread
 
 SETTINGS_GROUP = "tangrad.settings"

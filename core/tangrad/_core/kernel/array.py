@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad._core.composition.attributes import attributes
-from tangrad._core.diagnostics.public_boundaries import method_boundaries
-from tangrad._core.diagnostics.tracebacks import filter_traceback, own_boundary
-from tangrad._core.dtypes import kinds, objects, promotion
+from tangrad._core.diagnostics.tracebacks import filter_traceback, method_boundaries, own_boundary
+from tangrad._core.dtypes import objects, promotion
 from tangrad._core.kernel.array_members import ArrayMembers
 from tangrad._core.kernel.aval import ShapedArray
 from tangrad._core.kernel.buffers import ALL_BUT_WRITING, check_format, exported, serve
@@ -120,7 +119,7 @@ class ArrayOperators(ArrayMembers):
         return complex(self._scalar(complex))
 
     def __index__(self) -> int:
-        if self.aval.ndim or not kinds.issubdtype(self.aval.dtype, np.integer):
+        if self.aval.ndim or not objects.issubdtype(self.aval.dtype, np.integer):
             raise TypeError(
                 f"only integer arrays without dimensions can be used as an index, got {self.aval.str_short()}"
             )

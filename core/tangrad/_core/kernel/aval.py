@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from tangrad._core.composition.attributes import attributes
-from tangrad._core.dtypes import kinds, objects
+from tangrad._core.dtypes import objects
 from tangrad._core.dtypes.arguments import can_represent_array, is_symbolic, product, represented_array
 from tangrad._core.settings.config import thread
-from tangrad._core.tree.interning import PLAIN, Table, forgetter, intern
 from tangrad._core.tree.keys import keystr
 from tangrad._core.tree.operations import tree_flatten, tree_leaves_with_path
+from tangrad._core.tree.tables import PLAIN, Table, forgetter, intern
 
 Shape = tuple[Any, ...]  # integers, or symbolic dimensions: hashable objects that compare and calculate like integers
 NamedShape = tuple[tuple[Any, int], ...]
@@ -92,7 +92,7 @@ class ShapedArray(AbstractValue):
 
     def to_tangent_aval(self) -> ShapedArray:
         """The type of tangents of values of this type: with dtype float0 for integers, booleans and keys."""
-        is_vector_space = kinds.issubdtype(self.dtype, np.inexact)
+        is_vector_space = objects.issubdtype(self.dtype, np.inexact)
         return self if is_vector_space else ShapedArray(self.shape, objects.float0, False, self.named_shape)
 
     at_least_vspace = to_tangent_aval  # its name in JAX, in libraries' rules

@@ -11,8 +11,8 @@ import numpy as np
 
 from tangrad._core.composition.missing_names import explanations
 from tangrad._core.composition.plugin import Plugin
+from tangrad._core.composition.policy import check_api_version
 from tangrad._core.composition.registry import composition
-from tangrad._core.composition.versioning import check_api_version
 from tangrad._core.diagnostics.errors import BackendError, PluginError
 from tangrad._core.dtypes import objects, promotion
 from tangrad._core.dtypes.arguments import can_represent_array, represented_array

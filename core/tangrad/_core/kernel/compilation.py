@@ -19,7 +19,7 @@ from tangrad._core.composition.hook_names import BEFORE_APPLY
 from tangrad._core.composition.hooks import HookContext, hooks
 from tangrad._core.diagnostics.logs import Logger
 from tangrad._core.diagnostics.tracebacks import calls_rules
-from tangrad._core.dtypes import kinds
+from tangrad._core.dtypes import objects
 from tangrad._core.kernel.applications import ask_about
 from tangrad._core.kernel.array import Array, Literal
 from tangrad._core.kernel.backend import Backend, CompileOptions, preferred_backend
@@ -169,7 +169,7 @@ def usable_donations(jaxpr: Jaxpr, donated: Sequence[bool]) -> tuple[bool, ...]:
     usable = [False] * len(donated)
     outs = [out.aval for out in jaxpr.outvars] if any(donated) else []
     type_of = lambda aval: (aval.shape, aval.dtype)
-    size_of = lambda aval: (aval.size, kinds.bit_width(aval.dtype))
+    size_of = lambda aval: (aval.size, objects.bit_width(aval.dtype))
     free = {kind: Counter(map(kind, outs)) for kind in (type_of, size_of)}
     for kind, places in free.items():
         for position, (var, is_donated) in enumerate(zip(jaxpr.invars, donated)):

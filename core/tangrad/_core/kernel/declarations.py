@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, overload
 
-from tangrad._core.composition.faults import Declared
+from tangrad._core.composition.plugin import Declared
 from tangrad._core.kernel.aval import AbstractValue
 from tangrad._core.kernel.primitive import Primitive, checked_name
 

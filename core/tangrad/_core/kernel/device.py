@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tangrad._core.diagnostics.public_boundaries import class_boundary
+from tangrad._core.diagnostics.tracebacks import class_boundary
 
 
 class Memory(NamedTuple):

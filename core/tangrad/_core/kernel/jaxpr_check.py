@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._core.composition.faults import own_fault
 from tangrad._core.composition.hook_names import Program
+from tangrad._core.composition.plugin import own_fault
 from tangrad._core.diagnostics.errors import JaxprTypeError
 from tangrad._core.kernel.array import Literal
 from tangrad._core.kernel.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, equation_effects, join_effects, sub_jaxprs

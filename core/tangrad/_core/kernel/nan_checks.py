@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._core.dtypes import kinds
+from tangrad._core.dtypes import objects
 from tangrad._core.kernel.array import Array
 from tangrad._core.kernel.compilation import Execute, program_watchers
 from tangrad._core.kernel.jaxpr import ClosedJaxpr, eval_jaxpr
@@ -27,7 +27,7 @@ from tangrad._core.settings.threads import holding
 def _bad_value(outs: Sequence[Any]) -> str | None:
     """What the settings forbid and the arrays contain: "nan", "inf", or None."""
     for out in outs:
-        if not isinstance(out, Array) or isinstance(out, Tracer) or not kinds.issubdtype(out.aval.dtype, np.inexact):
+        if not isinstance(out, Array) or isinstance(out, Tracer) or not objects.issubdtype(out.aval.dtype, np.inexact):
             continue
         contents = out.to_numpy()
         if contents.dtype.kind not in "fc":  # bfloat16 and the like

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from tangrad._core.diagnostics.errors import unhashable_parameters
+from tangrad._core.diagnostics.source_info import is_from_host
 from tangrad._core.diagnostics.tracebacks import calls_rules, filter_traceback, own_boundary
-from tangrad._core.diagnostics.users_calls import is_from_host
 from tangrad._core.kernel.aval import AbstractToken, AbstractValue, ShapedArray
 from tangrad._core.kernel.backend import as_operand, preferred_backend
 from tangrad._core.kernel.keys import FixedParams, exact_equality, params_key
@@ -65,11 +65,14 @@ class Primitive(Generic[Result_co]):
             in place of the backend's `apply`.
         carries_programs: whether it was ever applied with a jaxpr or a function among its parameters.
         own_named_shape: whether the named axes of the results are as abstract_eval says; else they are all operands'.
+        value_form: None or `(*avals, **params) -> function of the operands, or None`: the entry of `calls` on a backend
+            that compiles each operation, where a parameter is a number that it need not be compiled for.
+        calls: the functions that compute it, by signature.
     """
 
     __slots__ = (
-        *("__weakref__", "abstract_eval", "carries_programs", "decompose", "documentation", "effects", "evaluate"),
-        *("family", "memo", "multiple_results", "name", "own_named_shape", "value_form", "weak_type"),
+        *("__weakref__", "abstract_eval", "calls", "carries_programs", "decompose", "documentation", "effects"),
+        *("evaluate", "family", "memo", "multiple_results", "name", "own_named_shape", "value_form", "weak_type"),
     )
 
     def __init__(
@@ -98,6 +101,7 @@ class Primitive(Generic[Result_co]):
         self.carries_programs = False
         self.own_named_shape = own_named_shape
         self.memo: dict[Any, Any] = {}  # inferred types, by those of the operands (and the key of the parameters)
+        self.calls = DirectCalls()
 
     @property
     def identity(self) -> str:
@@ -157,8 +161,9 @@ class Primitive(Generic[Result_co]):
         return params
 
     def clear_cache(self) -> None:
-        """Forget the inferred types."""
+        """Forget the inferred types, and what computes each signature."""
         self.memo.clear()
+        self.calls.clear()
 
     @calls_rules("abstract_eval", "self")
     def _infer(self, avals: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -219,10 +224,61 @@ def evaluate(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]
     return backend.apply(primitive, args, params)
 
 
-# (backend, primitive, key of parameters, types of the operands) -> the function that computes it.
-calls: dict[Any, Callable[..., Any]] = {}
-# What clears tables that public functions fill with functions of these kinds, under keys that are found sooner.
-kept_elsewhere: list[Callable[[], None]] = []
+class DirectCalls(dict[Any, Callable[..., Any]]):
+    """The functions that compute one operation where nothing is traced, by its signature: one table an operation.
+
+    Those of a primitive are under (backend, key of the parameters, types of the operands). A function made of
+    primitives has a table of its own, with keys that it has at hand: a key must say all that the function depends on,
+    and which operands are literals. It looks into the table where the current trace is `EVAL_TRACE`. What is there may
+    be called with any operands that the key describes: what it cannot compute directly (tracers, deleted arrays, arrays
+    of other backends and devices) it hands to `evaluate`.
+
+    >>> import tangrad
+    >>> from tangrad.core.caches import DirectCalls
+    >>> from tangrad.extend.lax import sin_p
+    >>> calls, x = DirectCalls(), tangrad.numpy.zeros(2)
+    >>> calls.get(x.aval, lambda x: calls.apply(x.aval, sin_p, (x,)))(x)  # from the second time on, found under the key
+    Array([0., 0.], dtype=float32)
+    """
+
+    __slots__ = ()
+
+    def apply(self, key: Any, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any] | None = None) -> Any:
+        """Apply a primitive under the current trace; at the bottom, keep under `key` the function that does it."""
+        trace, params = thread.trace, params or {}
+        out = trace.process_primitive(primitive, args, params)
+        if trace is EVAL_TRACE:
+            of_params = params_key(params) if params else None
+            call = primitive.calls.get((_backend_of(args), of_params, *[arg.aval for arg in args]))
+            if call is not None:
+                self.keep(key, call)
+        return out
+
+    def keep(self, key: Any, call: Callable[..., Any]) -> None:
+        """Have `call` under `key`, as long as operations are not looked at one by one."""
+        self.add(key, call)
+        if EVAL_TRACE.watched:  # looked at last: it may have changed meanwhile
+            self.clear()
+
+    def add(self, key: Any, call: Callable[..., Any]) -> None:
+        """Have `call` under `key`, until settings, plugins or caches change."""
+        if len(self) >= CALL_LIMIT:
+            self.clear()
+        if len(_filled) >= CALL_LIMIT:
+            forget_direct_calls()
+        self[key] = call
+        _filled[id(self)] = self
+
+
+_filled: dict[int, DirectCalls] = {}
+
+
+@register_cache
+def forget_direct_calls() -> None:
+    """Have the function of each signature made again, of all operations."""
+    for calls in tuple(_filled.values()):
+        calls.clear()
+    _filled.clear()
 
 
 def dispatch(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -234,41 +290,39 @@ def dispatch(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]
         of_params = None if not params else params.key if type(params) is FixedParams else params_key(params)
         if len(args) == 2:
             x, y = args
-            key: Any = (x.backend or y.backend, primitive, of_params, x.aval, y.aval)
+            key: Any = (x.backend or y.backend, of_params, x.aval, y.aval)
         elif len(args) == 1:
             (x,) = args
-            key = (x.backend, primitive, of_params, x.aval)
+            key = (x.backend, of_params, x.aval)
         elif len(args) == 3:
             x, y, z = args
-            key = (x.backend or y.backend, primitive, of_params, x.aval, y.aval, z.aval)
+            key = (x.backend or y.backend, of_params, x.aval, y.aval, z.aval)
         else:
-            key = (args[0].backend or args[1].backend, primitive, of_params, *[arg.aval for arg in args])
-        call = calls.get(key)
+            key = (_backend_of(args), of_params, *[arg.aval for arg in args])
+        call = primitive.calls.get(key)
     except (AttributeError, IndexError, TypeError):  # what is no operand yet, nothing at all, or cannot be a key
         return evaluate(primitive, args, params)
-    return _dispatch_anew(key, primitive, args, params) if call is None else call(*args)
-
-
-def _dispatch_anew(key: Any, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """The first time of a signature, one that has no function, or literals alone, of which the settings say where."""
-    if key[0] is None and thread.default_device is None:
-        key = (preferred_backend() if len(args) < 3 else find_backend(args)[0], *key[1:])
-    call = calls.get(key)
-    if call is None and key[0] is not None and primitive.evaluate is None and primitive.effects is None:
-        call = key[0].direct(primitive, args, params)
     if call is None:
-        return evaluate(primitive, args, params)
-    if len(calls) >= CALL_LIMIT:
-        calls.clear()
-    calls[key] = call
+        call = _find_call(key, primitive, args, params)
+        if call is None:
+            return evaluate(primitive, args, params)
     return call(*args)
 
 
-@register_cache
-def forget_direct_calls() -> None:
-    """Have the function of each signature made again: the kernel's, and those that others keep."""
-    for forget in (calls.clear, *kept_elsewhere):
-        forget()
+def _backend_of(args: tuple[Any, ...]) -> Any:
+    return args[0].backend or args[:2][-1].backend
+
+
+def _find_call(key: Any, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """The first time of a signature, one that has no function, or literals alone, of which the settings say where."""
+    if key[0] is None and thread.default_device is None:
+        key = (preferred_backend() if len(args) < 3 else find_backend(args)[0], *key[1:])
+    call = primitive.calls.get(key)
+    if call is None and key[0] is not None and primitive.evaluate is None and primitive.effects is None:
+        call = key[0].direct(primitive, args, params)
+        if call is not None:
+            primitive.calls.add(key, call)
+    return call
 
 
 class EvalTrace(Trace):

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from tangrad._core.composition.missing_names import explanations
 from tangrad._core.composition.plugin import Plugin
+from tangrad._core.composition.policy import EXTENSION_API, check_api_version, provider
 from tangrad._core.composition.registry import composition
-from tangrad._core.composition.versioning import EXTENSION_API, check_api_version, provider
 from tangrad._core.diagnostics import errors
 from tangrad._core.diagnostics.tracebacks import SITES, explain_by
 from tangrad._core.kernel.declarations import (

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from tangrad._core.diagnostics.public_boundaries import class_boundary
+from tangrad._core.diagnostics.tracebacks import class_boundary
 from tangrad._core.kernel.array import Literal
 from tangrad._core.kernel.backend import CompileOptions
 from tangrad._core.kernel.device import Device

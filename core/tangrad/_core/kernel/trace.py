@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from tangrad._core.composition.missing_names import explanations
 from tangrad._core.diagnostics import errors
-from tangrad._core.diagnostics.public_boundaries import method_boundaries
+from tangrad._core.diagnostics.tracebacks import method_boundaries
 from tangrad._core.kernel.array import CONVERSIONS, Array
 from tangrad._core.kernel.backend import as_array, as_operand, preferred_backend
 from tangrad._core.settings.config import thread

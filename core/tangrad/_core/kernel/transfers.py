@@ -14,8 +14,8 @@ from types import SimpleNamespace
 from typing import Any, ParamSpec, TypeVar
 
 from tangrad._core.diagnostics.logs import Logger
-from tangrad._core.diagnostics.users_calls import is_from_host as is_from_host
-from tangrad._core.diagnostics.users_calls import what_is_copied
+from tangrad._core.diagnostics.source_info import is_from_host as is_from_host
+from tangrad._core.diagnostics.source_info import what_is_copied
 from tangrad._core.settings.config import Setting, define_setting, one_of, thread
 from tangrad._core.settings.threads import holding
 

@@ -13,10 +13,9 @@ from typing import Any
 from weakref import WeakValueDictionary, ref
 
 from tangrad._core.tree.definition import LEAF, Leaf, NodeKind, PyTreeDef, define, flatten_children
-from tangrad._core.tree.dispatch import add_kind, are_leaves, derivations
-from tangrad._core.tree.interning import PLAIN, bounded, data_key
 from tangrad._core.tree.keys import DictKey, GetAttrKey, SequenceKey
 from tangrad._core.tree.specialised import Writer, only_strings
+from tangrad._core.tree.tables import PLAIN, add_kind, are_leaves, bounded, data_key, derivations
 
 Name = Callable[[Any], str]
 

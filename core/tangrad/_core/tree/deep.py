@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tangrad._core.tree.dispatch import flatteners
+from tangrad._core.tree.tables import flatteners
 
 Define = Callable[[Any, Any, Sequence[Any]], Any]
 Apart = tuple[Any, Sequence[Any], Any, int]

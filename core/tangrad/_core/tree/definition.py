@@ -6,11 +6,20 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary, ref
 
-from tangrad._core.tree import deep, interning
-from tangrad._core.tree.dispatch import are_leaves, flatteners, when_replaced
-from tangrad._core.tree.interning import Table, data_key, equal_data, forgetter, intern, same_data
+from tangrad._core.tree import deep, tables
 from tangrad._core.tree.keys import FlattenedIndexKey
 from tangrad._core.tree.specialised import Writer, compile_build, compile_take
+from tangrad._core.tree.tables import (
+    Table,
+    are_leaves,
+    data_key,
+    equal_data,
+    flatteners,
+    forgetter,
+    intern,
+    same_data,
+    when_replaced,
+)
 
 Leaf: TypeAlias = Any
 FoldNode: TypeAlias = Callable[[tuple[Any, ...], Any], Any]
@@ -208,7 +217,7 @@ class PyTreeDef:
 
         It may not where metadata compare by value: a tree would be given those of another.
         """
-        return (self.take or self.specialised("take")) is not None and self.comparison != interning.BY_VALUE
+        return (self.take or self.specialised("take")) is not None and self.comparison != tables.BY_VALUE
 
     def specialised(self, name: str) -> Callable[[Any], Any] | None:
         """Count a use; return `take` or `build`, which are generated when a structure has been used often."""
@@ -371,7 +380,7 @@ class NodeKind:
 
 def _make(kind: NodeKind | None, data: Any, subtrees: tuple[PyTreeDef, ...], comparison: int) -> PyTreeDef:
     comparison = max([comparison, *[subtree.comparison for subtree in subtrees]])
-    made: PyTreeDef = object.__new__(_ByValue if comparison == interning.BY_VALUE else PyTreeDef)
+    made: PyTreeDef = object.__new__(_ByValue if comparison == tables.BY_VALUE else PyTreeDef)
     made.kind, made.data, made.subtrees, made.comparison = kind, data, subtrees, comparison
     made.num_leaves = sum([subtree.num_leaves for subtree in subtrees]) if kind is not None else 1
     made.num_nodes = sum([subtree.num_nodes for subtree in subtrees]) + 1
@@ -392,7 +401,7 @@ def _forget_takes() -> None:
 
 when_replaced.append(_forget_takes)
 
-LEAF: PyTreeDef = _make(None, None, (), interning.PLAIN)
+LEAF: PyTreeDef = _make(None, None, (), tables.PLAIN)
 
 
 def _leaf() -> PyTreeDef:

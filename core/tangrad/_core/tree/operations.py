@@ -9,10 +9,10 @@ from typing import Any, Final
 from tangrad._core.tree import deep
 from tangrad._core.tree.builtin_nodes import TUPLE
 from tangrad._core.tree.definition import LEAF, Leaf, NodeKind, PyTreeDef, define, kind_of, with_article
-from tangrad._core.tree.dispatch import flatteners
 from tangrad._core.tree.keys import KeyPath
 from tangrad._core.tree.prefixes import IsLeaf, answers_yes, flatten_rest, flatten_until
 from tangrad._core.tree.registration import register_dataclass, register_pytree_node
+from tangrad._core.tree.tables import flatteners
 
 PathIsLeaf = Callable[..., bool] | None
 

@@ -21,8 +21,8 @@ from tangrad._core.tree.definition import (
     kind_of,
     with_article,
 )
-from tangrad._core.tree.interning import equal_data
 from tangrad._core.tree.keys import KeyPath, keystr
+from tangrad._core.tree.tables import equal_data
 
 IsLeaf = Callable[[Any], bool]
 Difference = tuple[KeyPath, str, str, str]  # where, what the first tree has, what the second has, why they differ

@@ -9,9 +9,9 @@ from operator import attrgetter, methodcaller
 from typing import Any, TypeVar
 
 from tangrad._core.tree.definition import NodeKind
-from tangrad._core.tree.dispatch import add_kind
 from tangrad._core.tree.keys import GetAttrKey
 from tangrad._core.tree.specialised import Writer
+from tangrad._core.tree.tables import add_kind
 
 Class = TypeVar("Class", bound=type)
 Node = TypeVar("Node")

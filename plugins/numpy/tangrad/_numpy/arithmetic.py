@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import fused, fused_pair
 from tangrad._numpy.makers import OfTwoToPair, binary_pair, fast, general_form, operator_form, public_form, unary
 from tangrad._numpy.operands import (
@@ -31,6 +30,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.operations import numerical
 from tangrad._numpy.settings import check_promotion
 from tangrad.core import EVAL_TRACE, Array, dtypes, filter_traceback, own_boundary, thread, transfers
+from tangrad.core.caches import DirectCalls
 from tangrad.extend.lax import (
     RoundingMethod,
     abs_p,

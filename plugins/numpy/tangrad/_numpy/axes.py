@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import SupportsIndex
 
-from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.operands import array_operand, canonical_axes, canonical_axis, index_argument
 from tangrad.core import EVAL_TRACE, Array, thread
+from tangrad.core.caches import DirectCalls
 from tangrad.extend.lax import transpose_p
 from tangrad.typing import ArrayLike
 

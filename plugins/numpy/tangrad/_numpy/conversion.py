@@ -10,13 +10,13 @@ import numpy as np
 
 import tangrad
 from tangrad import core as kernel
-from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import SEQUENCE_LIMIT, as_one
 from tangrad._numpy.new_arrays import HOST_LIMIT, adopt, type_of_array
 from tangrad._numpy.operands import broadcast_to_shape, cast, convert, operand, user_dtype
 from tangrad._numpy.operations import numerical
 from tangrad.core import EVAL_TRACE, Array, Literal, ShapedArray, Tracer, as_array, dtypes, get_aval, put, thread
 from tangrad.core.arguments import can_represent_array, represented_array
+from tangrad.core.caches import DirectCalls
 from tangrad.extend.lax import concatenate_p, constrained, convert_element_type_p, copy_p, is_device, place_of
 from tangrad.typing import ArrayLike, DeviceLike, DType, DTypeLike, ShardingLike, Value
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tangrad._numpy import settings as _defines_what_thread_has  # noqa: F401
-from tangrad._numpy.direct_calls import DirectCalls
 from tangrad.core import (
     EVAL_TRACE,
     Primitive,
@@ -25,8 +24,7 @@ from tangrad.core import (
     thread,
     trace_to_closed_jaxpr,
 )
-from tangrad.core.backends import carried_program
-from tangrad.core.caches import FixedParams, params_key, register_cache, typed_key
+from tangrad.core.caches import DirectCalls, params_key, register_cache, typed_key
 from tangrad.core.settings import shared
 
 if TYPE_CHECKING:
@@ -38,7 +36,6 @@ PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for othe
 Pair = Callable[[Any, Any], Any]
 
 _NO_PARAMETERS: dict[str, Any] = {}
-KNOWN_LIMIT = 512  # combinations of options, for each function
 LITERAL_LIMIT = 4096
 SEQUENCE_LIMIT = 64  # arrays in a list: no program is as long as an axis
 _INT32 = range(-(1 << 31), 1 << 31)
@@ -51,9 +48,12 @@ class Fused:
 
     Types are inferred once for each signature, so the settings that decide what the types are become a parameter,
     `settings`. The primitive is not announced to the registry: no program holds one. Backends may have rules for it.
+
+    Attributes:
+        calls: what computes each signature, settings included.
     """
 
-    __slots__ = ("_fixed", "_made", "calls", "family", "function", "multiple_results", "name")
+    __slots__ = ("_made", "calls", "family", "function", "multiple_results", "name")
 
     def __init__(
         self, name: str, function: Callable[..., Any], multiple_results: bool = False, family: str = "numpy"
@@ -64,14 +64,13 @@ class Fused:
         self.multiple_results = multiple_results
         self.calls = DirectCalls()
         self._made: dict[str, Primitive] = {}
-        self._fixed: dict[Any, FixedParams] = {}
         register_cache(self._forget)
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         return self.call(operands, params)
 
     def call(self, operands: Sequence[Any], params: Params) -> Any:
-        """With parameters that may be `FixedParams`."""
+        """With its parameters as a dictionary."""
         if thread.trace is not EVAL_TRACE:
             return self.function(*operands, **params)
         if len(operands) == 2:
@@ -85,7 +84,11 @@ class Fused:
             return call(*operands)
         if checks_operands():
             return self.function(*operands, **params)
-        return self.calls.apply(key, self.primitive, tuple(operands), self._with_settings(params))
+        return self.found(key, operands, params)
+
+    def found(self, key: Any, operands: Sequence[Any], params: Params) -> Any:
+        """Of a signature that was not met before: kept under `key`."""
+        return self.calls.apply(key, self.primitive, tuple(operands), {**params, "settings": typing_settings()})
 
     def of_one(self, x: Value) -> Array:
         """Of one operand, without parameters: the same, sooner."""
@@ -101,19 +104,7 @@ class Fused:
         found = self._made.get(self.name)
         return self._made.setdefault(self.name, self._primitive()) if found is None else found
 
-    def _with_settings(self, params: Params) -> dict[str, Any]:
-        if params and carried_program(params) is not None:  # whose life a table would prolong
-            return {**params, "settings": typing_settings()}
-        key = (typing_settings(), params_key(params))
-        found = self._fixed.get(key)
-        if found is None:
-            if len(self._fixed) >= KNOWN_LIMIT:
-                self._fixed.clear()
-            found = self._fixed[key] = FixedParams(**params, settings=key[0])
-        return found
-
     def _forget(self) -> None:
-        self._fixed.clear()
         for primitive in self._made.values():
             primitive.clear_cache()
 
@@ -182,8 +173,6 @@ def as_one(
 
         fused = Fused(name or general.__name__, with_operands, several, family)
         calls = fused.calls
-        known: dict[Any, FixedParams] = {}  # the parameters of calls, by all that is no operand in them
-        register_cache(known.clear)
 
         def function(*args: Any, **options: Any) -> Any:
             if thread.trace is not EVAL_TRACE or len(args) > len(names):
@@ -215,17 +204,12 @@ def as_one(
                 return call(*operands)
             if checks_operands():
                 return general(*args, **options)
-            params = known.get(made)
-            if params is None:
-                parameters, given = _divided(roles, args, options)
-                # An argument given twice, unknown, or by a name that it does not have.
-                misfits = len(given) + len(parameters) < len(args) + len(options)
-                if misfits or not operands or any([one in options for one in by_position]):
-                    return general(*args, **options)
-                if len(known) >= KNOWN_LIMIT:
-                    known.clear()
-                params = known[made] = FixedParams(given=given, settings=typing_settings(), **parameters)
-            return calls.apply(made, fused.primitive, tuple(operands), params)
+            parameters, given = _divided(roles, args, options)
+            # An argument given twice, unknown, or by a name that it does not have.
+            misfits = len(given) + len(parameters) < len(args) + len(options)
+            if misfits or not operands or any([one in options for one in by_position]):
+                return general(*args, **options)
+            return fused.found(made, operands, {"given": given, **parameters})
 
         vars(function)["fused"] = fused
         return copy_identity(function, general)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import Fused
 from tangrad._numpy.index_parsing import (
     ARRAY,
@@ -53,7 +52,7 @@ from tangrad.core import (
     thread,
 )
 from tangrad.core.arguments import is_symbolic
-from tangrad.core.caches import exact_equality
+from tangrad.core.caches import DirectCalls, exact_equality
 from tangrad.extend import lax
 from tangrad.extend.lax import (
     broadcast_in_dim_p,

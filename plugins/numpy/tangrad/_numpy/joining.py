@@ -10,7 +10,6 @@ import numpy as np
 
 from tangrad._numpy.axes import moveaxis
 from tangrad._numpy.conversion import asarray, converted
-from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.operands import (
     array_operand,
@@ -24,6 +23,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.settings import check_dtypes
 from tangrad._numpy.shapes import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel
 from tangrad.core import EVAL_TRACE, Array, Tracer, thread
+from tangrad.core.caches import DirectCalls
 from tangrad.extend.lax import concatenate_p, split_p, squeeze_p
 from tangrad.typing import ArrayLike, DType, DTypeLike, Value
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeAlias
 
-from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import Fused, fused_pair
 from tangrad._numpy.operands import (
     ARRAY_LIKE,
@@ -22,6 +21,7 @@ from tangrad._numpy.operands import (
 )
 from tangrad.core import EVAL_TRACE, Array, Primitive, api_boundary, filter_traceback, own_boundary, thread
 from tangrad.core.arguments import can_represent_array
+from tangrad.core.caches import DirectCalls
 from tangrad.typing import ArrayLike, Axis, DTypeLike, Value
 
 # --- What type checkers know of the universal functions: plain functions that have methods as attributes --------------

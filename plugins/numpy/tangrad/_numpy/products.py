@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad._numpy.arithmetic import multiply
 from tangrad._numpy.axes import moveaxis
-from tangrad._numpy.direct_calls import MATMUL, note_plain, plain_product
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.makers import operator_form
 from tangrad._numpy.operands import (
@@ -18,6 +17,7 @@ from tangrad._numpy.operands import (
     refuse_out,
     user_dtype,
 )
+from tangrad._numpy.plain_products import MATMUL, note_plain, plain_product
 from tangrad._numpy.rounding import conjugate
 from tangrad._numpy.settings import check_dtypes, check_promotion, check_rank_promotion
 from tangrad._numpy.shapes import expand_dims, ravel

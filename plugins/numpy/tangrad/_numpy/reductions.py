@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.logic import truth
 from tangrad._numpy.operands import (
@@ -40,7 +39,7 @@ from tangrad._numpy.reduced_axes import (
     with_kept_axes,
 )
 from tangrad.core import EVAL_TRACE, Array, Primitive, dtypes, thread
-from tangrad.core.caches import register_cache
+from tangrad.core.caches import DirectCalls, register_cache
 from tangrad.extend.lax import (
     add_p,
     and_p,

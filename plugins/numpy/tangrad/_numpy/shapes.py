@@ -9,7 +9,6 @@ import numpy as np
 
 from tangrad._numpy.axes import transpose
 from tangrad._numpy.conversion import asarray
-from tangrad._numpy.direct_calls import DirectCalls
 from tangrad._numpy.operands import (
     array_operand,
     broadcast_shape,
@@ -24,6 +23,7 @@ from tangrad._numpy.operands import (
 )
 from tangrad.core import EVAL_TRACE, Array, ShapedArray, thread
 from tangrad.core.arguments import is_symbolic
+from tangrad.core.caches import DirectCalls
 from tangrad.extend.lax import broadcast_in_dim_p, copy_p, reshape_p, sharded_call, squeeze_p
 from tangrad.typing import ArrayLike, Axis, Shape, ShardingLike, Value
 
