@@ -102,8 +102,7 @@ def test_contents_outlive_their_array(dtype: str, end: str) -> None:
 
 
 def test_compiled_programs_survive_serialisation() -> None:
-    from tangrad._backend_xla.mlir import bytecode, ir
-    from tangrad._backend_xla.vocabulary import vocabulary
+    from tangrad._backend_xla.mlir import bytecode, ir, vocabulary
 
     text = """module @twice { func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
       %y = stablehlo.add %x, %x : tensor<4xf32>

@@ -10,7 +10,7 @@ pytest.importorskip("jaxlib")
 p = pytest.importorskip("tangrad._lax.elementwise.primitives")
 
 from tangrad import named_scope
-from tangrad._backend_xla import helpers, vocabulary
+from tangrad._backend_xla import helpers, mlir
 from tangrad._backend_xla.lowering import lower_to_module
 from tangrad._backend_xla.manual import AxisEnvironment
 from tangrad.core import (
@@ -213,11 +213,11 @@ def test_constants_of_every_dtype(dtype: str) -> None:
 
 
 def test_large_constants_make_a_new_context() -> None:
-    before = vocabulary.vocabulary()
-    big = put(np.zeros(vocabulary.CONSTANT_LIMIT // 8 + 1))
+    before = mlir.vocabulary()
+    big = put(np.zeros(mlir.CONSTANT_LIMIT // 8 + 1))
     closed = trace_to_closed_jaxpr(lambda: (p.neg_p.bind(big),), [])
     lowered = XLA.lower(closed, CompileOptions("big"))
-    assert vocabulary.vocabulary() is not before
+    assert mlir.vocabulary() is not before
     assert "func.func public @main" in lowered.as_text()  # its own context lives on
 
 

@@ -219,9 +219,9 @@ def test_the_first_calls_of_many_threads_compile_once() -> None:
 
 
 def test_threads_lower_and_compile_at_once(monkeypatch) -> None:
-    from tangrad._backend_xla import vocabulary
+    from tangrad._backend_xla import mlir
 
-    monkeypatch.setattr(vocabulary, "MODULE_LIMIT", 3)  # contexts come and go meanwhile
+    monkeypatch.setattr(mlir, "MODULE_LIMIT", 3)  # contexts come and go meanwhile
     failures = []
 
     def work(seed: int) -> None:
@@ -333,7 +333,7 @@ refused(lambda: array.device, "4 devices")
 
 # a program over replicas
 from tangrad._backend_xla.mlir import bytecode, ir
-from tangrad._backend_xla.vocabulary import vocabulary
+from tangrad._backend_xla.mlir import vocabulary
 text = '''module @sums attributes {mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     %s = "stablehlo.all_reduce"(%x) ({

@@ -25,7 +25,7 @@ FIRST = {
     "composition": ("record", "discovery", "plugin", "policy", "registry"),
     "diagnostics": ("errors", "source_info"),
     "settings": ("config",),
-    "dtypes": ("objects", "kinds", "lattice", "promotion"),
+    "dtypes": ("objects", "lattice", "promotion"),
     "tree": ("registration", "definition", "operations"),
 }
 ROW = re.compile(r"^\| `(?P<module>\w+)` \| (?P<lines>\d+) \|", re.MULTILINE)

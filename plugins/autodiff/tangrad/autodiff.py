@@ -7,7 +7,6 @@ __getattr__, __dir__ = door(
     {
         "tangrad._autodiff.directional": "jvp linear_transpose linearize vjp",
         "tangrad._autodiff.forward": "JVPTrace JVPTracer jvp_flat jvp_jaxpr",
-        "tangrad._autodiff.jvp_rules": "elementwise_jvp linear_jvp multilinear_jvp symbolic_zeros zero_jvp",
         "tangrad._autodiff.primitives": "add_any_p append_dims_p set_weak_type_p sum_trailing_p zeros_p",
         "tangrad._autodiff.programs": (
             "Linearized PartialEval is_marked_linear linearize_jaxpr mark_linear partial_eval_jaxpr transpose_jaxpr"
@@ -16,8 +15,9 @@ __getattr__, __dir__ = door(
         "tangrad._autodiff.tape": "TapeTrace TapeTracer linearize_flat transpose_flat",
         "tangrad._autodiff.transpose_rules": "is_linear linear_transpose_rule",
         "tangrad._autodiff.cotangents": "current_typed_axes each_by_itself marked",
-        "tangrad._autodiff.zeros": (
-            "Linear Zero add_tangents has_tangent instantiate tangent_aval unbroadcast with_weak_type_of zeros"
+        "tangrad._autodiff.tangents": (
+            "add_tangents elementwise_jvp has_tangent instantiate Linear linear_jvp multilinear_jvp symbolic_zeros "
+            "tangent_aval unbroadcast with_weak_type_of Zero zero_jvp zeros"
         ),
     },
     renamed={"told_axes": "current_typed_axes"},

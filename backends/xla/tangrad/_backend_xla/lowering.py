@@ -21,8 +21,17 @@ from tangrad._backend_xla.dimension_values import SIZE, size_value
 from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad._backend_xla.manual import AxisEnvironment, MappedAxes, ReplicaAxes, no_axes
 from tangrad._backend_xla.mesh_words import Layout, Meshes, Parts, constrained_by_type
-from tangrad._backend_xla.mlir import IrAttribute, IrOperation, IrType, IrValue, ir, refined
-from tangrad._backend_xla.vocabulary import Vocabulary, lowering_rules, vocabulary
+from tangrad._backend_xla.mlir import (
+    IrAttribute,
+    IrOperation,
+    IrType,
+    IrValue,
+    Vocabulary,
+    ir,
+    lowering_rules,
+    refined,
+    vocabulary,
+)
 from tangrad.core import ClosedJaxpr, Effect, Jaxpr, JaxprEqn, Literal, ShapedArray, calls_rules
 from tangrad.core.backends import AbstractToken
 

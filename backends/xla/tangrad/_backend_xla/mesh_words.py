@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_xla.jaxlib_api import physical_aval, tiling_of
-from tangrad._backend_xla.mlir import ir
-from tangrad._backend_xla.vocabulary import Vocabulary
+from tangrad._backend_xla.mlir import Vocabulary, ir
 from tangrad.core import Jaxpr, ShapedArray, Sharding
 
 

@@ -14,8 +14,7 @@ from typing import Any
 from tangrad._backend_xla.dimension_values import SIZE, Arithmetic
 from tangrad._backend_xla.lowering import FunctionContext, Module, lower_function, ordered_effects
 from tangrad._backend_xla.mesh_words import Layout, sharding_attributes
-from tangrad._backend_xla.mlir import ir
-from tangrad._backend_xla.vocabulary import lowering_rules
+from tangrad._backend_xla.mlir import ir, lowering_rules
 from tangrad.core import ClosedJaxpr, Primitive
 from tangrad.core.arguments import is_symbolic
 

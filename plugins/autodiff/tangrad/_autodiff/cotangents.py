@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tangrad._autodiff.zeros import Linear, Zero, linear_placeholders, zeros
+from tangrad._autodiff.tangents import Linear, Zero, linear_placeholders, zeros
 from tangrad.core import ShapedArray, as_operand, get_aval, holding, is_array_value, thread
 
 if TYPE_CHECKING:

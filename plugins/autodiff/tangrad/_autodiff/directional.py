@@ -12,8 +12,8 @@ from tangrad._autodiff.auxiliary import Auxiliary
 from tangrad._autodiff.cotangents import check_same, marked, materialised
 from tangrad._autodiff.forward import jvp_flat
 from tangrad._autodiff.reducing import check_in_scope, checked_names
+from tangrad._autodiff.tangents import Zero, has_tangent, instantiate, tangent_aval, with_weak_type_of, zeros
 from tangrad._autodiff.tape import linearize_flat, record_linear
-from tangrad._autodiff.zeros import Zero, has_tangent, instantiate, tangent_aval, with_weak_type_of, zeros
 from tangrad.core import (
     Array,
     ClosedJaxpr,

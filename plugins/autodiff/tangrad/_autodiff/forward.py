@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._autodiff.cotangents import as_different_as, current_typed_axes
-from tangrad._autodiff.zeros import Zero, instantiate
+from tangrad._autodiff.tangents import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
     DerivedRule,

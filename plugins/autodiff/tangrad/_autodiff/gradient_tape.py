@@ -10,8 +10,8 @@ import numpy as np
 
 from tangrad._autodiff.primitives import add_any_p
 from tangrad._autodiff.programs import linearize_jaxpr, transpose_jaxpr
+from tangrad._autodiff.tangents import Zero
 from tangrad._autodiff.tape import linearize_flat
-from tangrad._autodiff.zeros import Zero
 from tangrad.core import (
     EVAL_TRACE,
     Backend,

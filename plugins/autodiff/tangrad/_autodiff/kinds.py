@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tangrad._autodiff.forward import jvp_by_decomposition
-from tangrad._autodiff.jvp_rules import JVP_FORMS, adapt_jvp_rule
 from tangrad._autodiff.programs import transpose_by_decomposition
+from tangrad._autodiff.tangents import JVP_FORMS, adapt_jvp_rule
 from tangrad._autodiff.transpose_rules import TRANSPOSE_FORMS
 from tangrad.core import RuleKind, Transformation
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad._autodiff.cotangents import current_typed_axes
 from tangrad._autodiff.reducing import reduced
+from tangrad._autodiff.tangents import Zero, instantiate
 from tangrad._autodiff.tape import linearize_flat, record_linear, record_unknown
 from tangrad._autodiff.transpose_rules import is_linear
-from tangrad._autodiff.zeros import Zero, instantiate
 from tangrad.core import (
     ClosedJaxpr,
     DerivedRule,

@@ -13,8 +13,8 @@ from tangrad._autodiff.auxiliary import Auxiliary
 from tangrad._autodiff.cotangents import marked, materialised
 from tangrad._autodiff.gradient_tape import array_of, eager_gradient
 from tangrad._autodiff.reducing import check_in_scope, checked_names
+from tangrad._autodiff.tangents import Zero, has_tangent, ones_scalars, with_weak_type_of
 from tangrad._autodiff.tape import linearize_flat
-from tangrad._autodiff.zeros import Zero, has_tangent, ones_scalars, with_weak_type_of
 from tangrad.core import (
     EVAL_TRACE,
     Array,

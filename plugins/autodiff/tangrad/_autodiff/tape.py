@@ -17,7 +17,7 @@ from tangrad._autodiff.cotangents import as_different_as, with_plain_type, with_
 from tangrad._autodiff.forward import JVP, JVPTracer
 from tangrad._autodiff.primitives import add_any_p
 from tangrad._autodiff.reducing import absent_from_types, marks, reduced, summed_over
-from tangrad._autodiff.zeros import Zero, add_tangents, check_cotangent, instantiate, linear_placeholders
+from tangrad._autodiff.tangents import Zero, add_tangents, check_cotangent, instantiate, linear_placeholders
 from tangrad.core import (
     EVAL_TRACE,
     NO_EFFECTS,

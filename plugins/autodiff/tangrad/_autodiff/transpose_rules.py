@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tangrad._autodiff.zeros import Linear
+from tangrad._autodiff.tangents import Linear
 from tangrad.core import Primitive, RuleSet
 
 if TYPE_CHECKING:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tangrad._batching.axes import AxisInfo, broadcast_axis, broadcast_axis_p, move_axis, place_axis, to_front
 from tangrad._batching.split import split_by_names
-from tangrad._batching.trace import batch_by_decomposition, batch_call
+from tangrad._batching.trace import (
+    AxisInfo,
+    batch_by_decomposition,
+    batch_call,
+    broadcast_axis,
+    broadcast_axis_p,
+    move_axis,
+    place_axis,
+    to_front,
+)
 from tangrad.core import Primitive, RuleKind, RuleSet, Transformation
 
 if TYPE_CHECKING:

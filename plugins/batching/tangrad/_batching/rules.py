@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tangrad._batching.axes import AxisInfo, broadcast_axis_p, move_axis_p, sum_axes_p
+from tangrad._batching.trace import AxisInfo, broadcast_axis_p, move_axis_p, sum_axes_p
 from tangrad.core import RuleSet, ShapedArray
 
 if TYPE_CHECKING:

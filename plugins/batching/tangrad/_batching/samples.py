@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tangrad._batching.axes import broadcast_axis_p, move_axis_p, sum_axes_p
+from tangrad._batching.trace import broadcast_axis_p, move_axis_p, sum_axes_p
 from tangrad.conformance import Sample, draw
 
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tangrad._batching.axes import BATCH, AxisInfo
-from tangrad._batching.trace import bad_result
+from tangrad._batching.trace import BATCH, AxisInfo, bad_result
 from tangrad.core import NamedAxisEffect, Primitive, as_operand, calls_rules, equation_effects, rule_table
 
 AXIS_SUBST = rule_table("axis_subst")

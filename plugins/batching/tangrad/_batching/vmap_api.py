@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 
 from tangrad import tree
-from tangrad._batching.axes import AxisInfo, place_axis
-from tangrad._batching.trace import BatchTracer, batch_flat
+from tangrad._batching.trace import AxisInfo, BatchTracer, batch_flat, place_axis
 from tangrad.core import (
     Array,
     api_boundary,

@@ -12,8 +12,7 @@ from tangrad.extend.ffi import Dictionary, Elements, Scalar, ffi_call_p, find, m
 
 if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
-    from tangrad._backend_xla.mlir import IrValue
-    from tangrad._backend_xla.vocabulary import Vocabulary
+    from tangrad._backend_xla.mlir import IrValue, Vocabulary
 
 
 lower = RuleSet("lower.xla", api=1)
