@@ -58,13 +58,28 @@ class Figures:
         """files LICENSE"""
         return self._named("LICENSE")
 
+    @cached_property
+    def _short(self) -> list[str]:
+        return [name for name, text in self.texts.items() if 0 < text.count("\n") < SHORT]
+
     def short_files(self) -> int:
         """shipped files of fewer than 15 lines, empty ones apart"""
-        return len([text for text in self.texts.values() if 0 < text.count("\n") < SHORT])
+        return len(self._short)
+
+    def short_without_reason(self) -> int:
+        """of these neither at a public path nor named by an entry point"""
+        return len([name for name in self._short if is_inner(name) and name not in self._entered])
+
+    @cached_property
+    def _entered(self) -> set[str]:
+        """The modules that entry points name: rules, samples and hooks are loaded alone, old paths lead to packages."""
+        groups = [group for part in self.house.parts.values() for group in part.entry_points.values()]
+        return {value.partition(":")[0] for group in groups for value in group.values()}
 
     def forwarding(self) -> int:
-        """__init__ files that only forward to one module"""
-        return len([name for name, path in self.house.files.items() if path.name == "__init__.py" and _forwards(path)])
+        """__init__ files that only forward to one module, where no old path leads to the package"""
+        doors = [name for name, path in self.house.files.items() if path.name == "__init__.py" and _forwards(path)]
+        return len([name for name in doors if name not in self._entered])
 
     def lines(self) -> int:
         """shipped lines"""

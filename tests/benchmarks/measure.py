@@ -10,9 +10,61 @@ On a machine that others keep busy the CPU clock (of all the process's threads) 
 import gc
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import repeat
 from time import perf_counter, process_time
 from typing import Any
+
+# --- How many programs a side has compiled so far, by what the side itself reports ---
+
+BACKEND_COMPILE = "/jax/core/compile/backend_compile_duration"
+
+_counters: dict[str, Callable[[], int]] = {}
+
+
+def counter(module: str) -> Callable[[], int]:
+    """The function that returns the number of programs compiled since this was first asked for. NumPy compiles none."""
+    if module not in _counters:
+        _counters[module] = _MAKERS.get(module, _of_none)()
+    return _counters[module]
+
+
+def _of_none() -> Callable[[], int]:
+    return lambda: 0
+
+
+def _of_jax() -> Callable[[], int]:
+    seen: list[str] = []
+
+    def listen(event: str, seconds: float, **_: Any) -> None:
+        if event == BACKEND_COMPILE:
+            seen.append(event)
+
+    import_module("jax.monitoring").register_event_duration_secs_listener(listen)
+    return lambda: len(seen)
+
+
+def _of_tangrad() -> Callable[[], int]:
+    core = import_module("tangrad.core")
+
+    class Compilations:
+        """Counts what is compiled."""
+
+        count = 0
+
+        @core.hookimpl  # type: ignore[untyped-decorator]
+        def tangrad_compiled(self, context: Any) -> None:
+            self.count += 1
+
+    observer = Compilations()
+    core.register(observer, group="tangrad.hooks", name="compilations")
+    return lambda: observer.count
+
+
+_MAKERS = {"jax": _of_jax, "tangrad": _of_tangrad}
+
+
+# --- Timing one piece of work inside a process: what a `Case` is, and the best time of one call of it ---
 
 CLOCKS = {"wall": perf_counter, "cpu": process_time}
 LOOP_SECONDS = 0.004

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from time import process_time
 
-from .compilations import counter
+from .measure import counter
 
 PAGES_IN_A_MIB = 2**20 // resource.getpagesize()
 KIB_IN_A_MIB = 2**10

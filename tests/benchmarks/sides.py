@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
-from .compilations import counter
+from .measure import counter
 
 SUBMODULES = ("numpy", "lax", "nn", "random", "scipy.special", "scipy.stats", "sharding")
 

@@ -7,8 +7,8 @@ import pytest
 
 import tangrad
 from tangrad import config
-from tangrad._compat import setting_names
-from tangrad._compat.setting_names import NAMES, Alias, Fixed, Ignored
+from tangrad._compat import settings
+from tangrad._compat.settings import NAMES, Alias, Fixed, Ignored
 from tangrad._core.kernel import all_settings
 from tangrad._core.kernel.all_settings import names
 from tangrad.errors import MissingDistributionError
@@ -205,7 +205,7 @@ ALIASES = {name: known for name, known in NAMES.items() if isinstance(known, Ali
 @pytest.fixture
 def as_before(monkeypatch):
     """Whatever a test sets is undone."""
-    monkeypatch.setattr(setting_names, "_said", {})
+    monkeypatch.setattr(settings, "_said", {})
     before = {known.setting: config.read(known.setting) for known in ALIASES.values() if known.setting in names()}
     yield
     for name, value in before.items():
@@ -295,10 +295,10 @@ def test_a_platform_can_be_said_where_its_backend_is_not_installed():
     def missing(name):
         raise MissingDistributionError(name, "tangrad-backend-xla")
 
-    setting_names.update("jax_platforms", "cpu", missing)
-    assert setting_names.read("jax_platforms", missing) == "cpu"
+    settings.update("jax_platforms", "cpu", missing)
+    assert settings.read("jax_platforms", missing) == "cpu"
     with pytest.raises(MissingDistributionError, match="tangrad-backend-xla"):
-        setting_names.update("jax_platforms", "gpu", missing)
+        settings.update("jax_platforms", "gpu", missing)
 
 
 @pytest.mark.usefixtures("as_before")
@@ -316,4 +316,4 @@ def test_what_an_entry_for_names_must_be():
     composition = tangrad.core.composition()
     plugin = composition.find("tangrad.setting_names", "jax")
     with pytest.raises(TypeError, match="expected a ForeignNames"):
-        all_settings._check_names(plugin, setting_names)
+        all_settings._check_names(plugin, settings)

@@ -21,14 +21,19 @@ from tangrad.core.settings import SETTINGS
 from tests.install.environments import new_environment
 from tools import metadata
 from tools.docs import notebooks
-from tools.docs.examples import blocks, blocks_of
+from tools.docs.notebooks import blocks, blocks_of
 from tools.generate_api import public_api
 from tools.workspace import ROOT, distributions
 
 # --- Every Python example of the README and of the pages in `docs/` runs, and prints what the page says ---
 
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted(ROOT.glob("contrib/*/README.md")),
+]
 ON_NUMPY_ALONE = {"several-processes.md"}  # XLA joins processes before its devices are used, and tests use them
 SAME_DIGITS = {"tutorial.md", "README.md", "index.md"}  # what newcomers type, whatever they have installed
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

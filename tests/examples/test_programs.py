@@ -12,7 +12,7 @@ import pytest
 
 import tangrad
 from tests.install.environments import new_environment, run
-from tools.docs.examples import blocks
+from tools.docs.notebooks import blocks
 from tools.workspace import ROOT
 
 # --- The examples at small sizes: they run on both backends, which agree, and make their pictures ---
@@ -38,7 +38,12 @@ def examples(monkeypatch):
 
 
 def test_every_program_is_here():
-    others = {"parallel_transformer", "pictures", "train_digits"}  # with tests of their own, or run by `make demo`
+    others = {
+        "parallel_transformer",
+        "pictures",
+        "six_libraries",
+        "train_digits",
+    }  # tested otherwise, or by `make demo`
     assert {path.stem for path in FOLDER.glob("*.py")} == {*PROGRAMS} | others
 
 
@@ -87,14 +92,14 @@ def test_only_the_imports_name_tangrad(name):
 # --- The programs of the page that compares libraries ---
 
 
-BESIDE_FOLDER = ROOT / "docs" / "examples" / "beside"
+SIX_LIBRARIES = ROOT / "docs" / "examples" / "six_libraries.py"
 PAGE = (ROOT / "docs" / "beside-others.md").read_text()
-LIBRARIES = [path.stem.removeprefix("with_") for path in sorted(BESIDE_FOLDER.glob("with_*.py"))]
+LIBRARIES = re.findall(r"^def with_(\w+)", SIX_LIBRARIES.read_text(), re.MULTILINE)
 EXPECTED = re.search(r"^loss .*$", PAGE, re.MULTILINE)[0]
 
 
 def test_the_page_has_a_row_for_each_program():
-    assert set(re.findall(r"\(examples/beside/with_(\w+)\.py\)", PAGE)) == set(LIBRARIES)
+    assert set(re.findall(r"^\| `with_(\w+)`", PAGE, re.MULTILINE)) == set(LIBRARIES)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -102,7 +107,7 @@ def test_a_program_prints_what_the_page_says(library):
     if importlib.util.find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", BESIDE_FOLDER / f"with_{library}.py"],
+        [sys.executable, "-W", "ignore", SIX_LIBRARIES, library],
         capture_output=True,
         text=True,
         timeout=600,

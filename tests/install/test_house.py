@@ -24,12 +24,16 @@ CORE = {
         name = "tangrad-one"
         version = "0.1.0"
         dependencies = ["tangrad-core==0.1.*", "tangrad-two==0.1.*"]
+
+        [project.entry-points."tangrad.samples"]
+        one = "tangrad._one.samples:samples"
         """,
     "plugins/one/LICENSE": "text",
     "plugins/one/tangrad/_one/__init__.py": "",
     "plugins/one/tangrad/_one/use.py": (
         "from tangrad._two.inner import x\nfrom tangrad.core import f\nthread.trace = x\n"
     ),
+    "plugins/one/tangrad/_one/samples.py": "samples = 1\n",
     "plugins/two/pyproject.toml": """
         [project]
         name = "tangrad-two"
@@ -41,13 +45,14 @@ CORE = {
     "README.md": "What it tells whoever reads.\n",
 }
 EXPECTED = {
-    "tracked_files": 13,
+    "tracked_files": 14,
     "distributions": 4,
     "projects": 3,
     "licences": 1,
-    "short_files": 3,
+    "short_files": 4,
+    "short_without_reason": 2,
     "forwarding": 1,
-    "lines": 31,
+    "lines": 32,
     "import_cycles": 0,
     "kernel_names": 1,
     "inner_imports": 1,

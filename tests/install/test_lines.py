@@ -8,7 +8,7 @@ import pytest
 
 from tests.install.environments import UV, run
 from tools.checkout import build_wheel
-from tools.docs.examples import blocks_of
+from tools.docs.notebooks import blocks_of
 from tools.workspace import ROOT
 
 PAGES = [

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.install.environments import layer, new_environment, wheel_folder
-from tools.docs.examples import blocks
+from tools.docs.notebooks import blocks
 from tools.workspace import GROUPS_OF_PARTS, ROOT, distributions
 
 pytestmark = pytest.mark.slow

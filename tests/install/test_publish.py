@@ -18,7 +18,7 @@ import tools.wheels
 from tests.install.environments import HAVE_UV, NOT_HANDED_ON, UV, run
 from tools.build_wheels import build_source, folders
 from tools.checkout import WHEELS, build_editable, build_wheel
-from tools.docs.examples import blocks
+from tools.docs.notebooks import blocks
 from tools.metadata import portable, urls
 from tools.release import notes
 from tools.workspace import ROOT, umbrella

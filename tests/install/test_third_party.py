@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from tools.docs.examples import blocks
+from tools.docs.notebooks import blocks
 from tools.workspace import ROOT
 
 pytestmark = pytest.mark.slow

@@ -166,7 +166,7 @@ def test_interrupts_leave_no_thread_behind() -> None:
     pytest.importorskip("jaxlib")
     code = """
 import random, signal, sys, threading, time
-from tangrad._backend_xla.interrupts import _running, uninterrupted
+from tangrad._backend_xla.failures import _running, uninterrupted
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 sys.setswitchinterval(1e-5)
 over = threading.Event()
@@ -211,7 +211,7 @@ def test_exceptions_that_are_sent_while_a_thread_starts() -> None:
     code = """
 import random, sys, time
 import interrupted
-from tangrad._backend_xla.interrupts import _running, uninterrupted
+from tangrad._backend_xla.failures import _running, uninterrupted
 sys.setswitchinterval(1e-5)
 sys.unraisablehook = lambda unraisable: None  # what the interpreter says of a thread that ended so
 interrupted.work = lambda number: [uninterrupted(lambda: number) for _ in range(20)]

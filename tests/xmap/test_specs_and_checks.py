@@ -262,8 +262,8 @@ def test_pictures() -> None:
 
 def test_settings_that_contradict() -> None:
     spmd, manual = (
-        tangrad._sharding.xmap.resources.spmd_lowering,
-        tangrad._sharding.xmap.resources.manual_lowering,
+        tangrad._sharding.xmap.axes.spmd_lowering,
+        tangrad._sharding.xmap.axes.manual_lowering,
     )
     with spmd(False), pytest.raises(ValueError, match="needs experimental_xmap_spmd_lowering"), manual(True):
         pass

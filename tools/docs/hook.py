@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import posixpath
 import re
 import sys
 from functools import cache
@@ -21,6 +22,7 @@ from tools.workspace import ROOT, umbrella
 # --- Files of the repository that are pages too, and links to its home ---
 
 PAGES = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md", "security.md": "SECURITY.md"}
+PAGES |= {f"contrib/{path.parent.name}.md": str(path.relative_to(ROOT)) for path in ROOT.glob("contrib/*/README.md")}
 CITATION = "CITATION.cff"
 EDIT = "edit/main/docs/"  # relative to the home: where a code host has a page's editor
 # In the footer of every page; those of the home follow.
@@ -42,16 +44,29 @@ def links() -> dict[str, str]:
     return LINKS | {name: found[name] for name in HOME if name in found}
 
 
-def page_of_repository(name: str) -> str:
-    """Return a file of the repository as a page of the site, whose links lead to pages, or to the home."""
-    own = {source: page for page, source in PAGES.items()}
+def _relinked(text: str, source: str) -> str:
+    """Return a file's text with its links to files that are pages too as links from the page that it becomes.
+
+    Where it is a file of the repository beside `docs/`, links to no page lead to the project's home.
+    """
+    own = {file: page for page, file in PAGES.items()}
+    here = posixpath.dirname(own.get(source, source.removeprefix("docs/")))
 
     def link(match: re.Match[str]) -> str:
-        target = match["target"]
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(source), match["target"]))
         page = own.get(target) or (target.removeprefix("docs/") if target.startswith("docs/") else None)
-        return f"[{match['text']}]({page})" if page else metadata.portable(match[0], metadata.home())
+        if target not in own and source not in own:
+            return match[0]
+        if page is None:
+            return metadata.portable(f"[{match['text']}]({target})", metadata.home())
+        return f"[{match['text']}]({posixpath.relpath(page, here)})"
 
-    return LINK.sub(link, (ROOT / name).read_text())
+    return LINK.sub(link, text)
+
+
+def page_of_repository(name: str) -> str:
+    """Return a file of the repository as a page of the site, whose links lead to pages, or to the home."""
+    return _relinked((ROOT / name).read_text(), name)
 
 
 # --- What mkdocs calls ---
@@ -100,8 +115,10 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Have sessions coloured as sessions."""
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Have sessions coloured as sessions, and links to files of the repository lead to the pages that they are."""
+    if page.file.src_uri not in PAGES:
+        markdown = _relinked(markdown, f"docs/{page.file.src_uri}")
     return SESSION.sub(r"\g<fence>pycon\n\g<start>", markdown)
 
 

@@ -17,7 +17,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from tangrad._compat.setting_names import NAMES, Alias, Fixed
+from tangrad._compat.settings import NAMES, Alias, Fixed
 from tangrad._console.explanations.catalogue_data import PUBLIC_NAMES
 from tangrad._console.report.surroundings import _OTHER_VARIABLES
 from tangrad._core.kernel.all_settings import usable_settings
@@ -99,7 +99,8 @@ def packages_table() -> str:
     rows = ["| package | what it is | lines of Python |", "|---|---|---:|"]
     for name, folder in packages().items():
         summary = tomllib.loads((folder / "pyproject.toml").read_text())["project"]["description"]
-        rows.append(f"| [`contrib/{name}`]({name}.md) | {summary.rstrip('.')} | {_length(folder / 'src')} |")
+        page = f"../../contrib/{name}/README.md"
+        rows.append(f"| [`contrib/{name}`]({page}) | {summary.rstrip('.')} | {_length(folder / 'src')} |")
     return "\n".join(rows)
 
 

@@ -9,7 +9,7 @@ import pytest
 import tangrad
 import tangrad.numpy as jnp
 from tangrad import lax
-from tangrad._sharding.xmap.resources import manual_lowering, spmd_lowering
+from tangrad._sharding.xmap.axes import manual_lowering, spmd_lowering
 from tangrad.experimental.maps import SerialLoop
 from tangrad.sharding import PartitionSpec as P
 from tests.sharding.eight_devices.support import ON_XLA, assert_equal, matrix, mesh

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tangrad
-from tangrad._sharding.xmap.resources import manual_lowering, spmd_lowering
+from tangrad._sharding.xmap.axes import manual_lowering, spmd_lowering
 from tangrad.experimental import mesh_utils
 from tangrad.experimental.mesh_utils import create_device_mesh
 from tangrad.experimental.pjit import pjit, with_sharding_constraint

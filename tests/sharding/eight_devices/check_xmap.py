@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
-from tangrad._sharding.xmap.resources import manual_lowering, spmd_lowering
+from tangrad._sharding.xmap.axes import manual_lowering, spmd_lowering
 from tangrad.experimental.maps import SerialLoop, xmap
 from tangrad.sharding import NamedSharding
 from tangrad.sharding import PartitionSpec as P

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad._backend_xla import jaxlib_version
-from tangrad._backend_xla.interrupts import uninterrupted
+from tangrad._backend_xla.failures import uninterrupted
 from tangrad.core import ShapedArray, dtypes
 from tangrad.dtypes import ExtendedDType, float0
 

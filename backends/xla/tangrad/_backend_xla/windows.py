@@ -1,4 +1,4 @@
-"""Reductions over windows and convolutions as StableHLO, for the lowerings of more than one platform."""
+"""What contractions and convolutions share: how exactly their products are computed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,25 @@ import numpy as np
 
 from tangrad._backend_xla.helpers import fill_body, same_type
 from tangrad._backend_xla.mlir import IrValue, ir
-from tangrad._backend_xla.products import precision_config
 from tangrad.core import ShapedArray, dtypes
+from tangrad.extend.lax import is_algorithm
 
 if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrAttribute
     from tangrad.typing import DType
+
+
+# --- What contractions and convolutions share: how exactly their products are computed ---
+
+
+def precision_config(ctx: FunctionContext, precision: Any) -> IrAttribute:
+    """The attribute that says how exactly accelerators compute, of a canonical precision."""
+    names = ("DEFAULT", "DEFAULT") if precision is None or is_algorithm(precision) else [p.name for p in precision]
+    return ctx.vocabulary.parsed(f"[#stablehlo<precision {names[0]}>, #stablehlo<precision {names[1]}>]")
+
+
+# --- Reductions over windows and convolutions as StableHLO, for the lowerings of more than one platform ---
 
 
 def padding_attribute(ctx: FunctionContext, padding: Any) -> IrAttribute:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._checkify.error import check_p
+from tangrad._checkify.functions import check_p
 from tangrad._checkify.state import Checks, Layout, only
 from tangrad.core import RuleSet
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._checkify.error import check_p
 from tangrad._checkify.failures import FailedCheckError
+from tangrad._checkify.functions import check_p
 from tangrad._checkify.state import Layout
 from tangrad.conformance import Sample, draw
 from tangrad.tree import structure

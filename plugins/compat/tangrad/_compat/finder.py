@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from tangrad._compat.module_names import HELD, NAMES_OF
-from tangrad._compat.primitive_names import primitive_called
+from tangrad._compat.primitives import primitive_called
 from tangrad.core import class_boundary, composition
 from tangrad.errors import MissingDistributionError
 

@@ -1,9 +1,4 @@
-"""Primitives as packages make them for jax, with the rules that they put into its tables, as Tangrad knows them.
-
-There a primitive is made by its name, gets its abstract evaluation and its other parts one by one, and its rules by
-assignment to tables (`ad.primitive_jvps[p] = rule`). Here each is a primitive of a family of its own, and a rule that
-is assigned is registered as a rule set of one rule. Rules are called as jax calls them.
-"""
+"""Tangrad's primitives by the names that they have in jax: `tanh_p` for `tanh`."""
 
 from __future__ import annotations
 
@@ -11,15 +6,82 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tangrad import core
 from tangrad.autodiff import Linear, symbolic_zeros
 from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, register
-from tangrad.core.tools import EXTENSION_API
+from tangrad.core.tools import EXTENSION_API, families, primitive_set
 
 if TYPE_CHECKING:
     from tangrad.typing import ArrayLike, Params, Value, Values
+
+
+# --- Tangrad's primitives by the names that they have in jax: `tanh_p` for `tanh` ---
+
+# Where jax calls one otherwise.
+RENAMED = {"add_jaxvals": "add_any", "broadcast": "broadcast_in_dim", "linear_solve": "custom_linear_solve"}
+RENAMED |= {"checkpoint": "remat", "pjit": "jit"}
+# Those of jax that programs traced here never have: packages ask for them to distinguish them from others.
+NEVER = frozenset(
+    [
+        "after_all",
+        "call",
+        "closed_call",
+        "core_call",
+        "create_token",
+        "dce_sink",
+        "empty2",
+        "get",
+        "infeed",
+        "ormqr",
+        "outfeed",
+        "ragged_all_to_all",
+        "remat_opt",
+        "rng_uniform",
+        "select_and_scatter",
+        "stack",
+        "stage",
+        "swap",
+        "symmetric_product",
+        "tile",
+        "unstack",
+        "xla_pmap",
+    ]
+)
+
+
+@cache
+def _by_name() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for family in families():
+        if not family.startswith("jax_alias"):
+            for name, primitive in primitive_set(family).primitives.items():
+                found.setdefault(name, primitive)
+    return found
+
+
+def primitive_called(module: str, name: str) -> Primitive:
+    """The primitive that `module` calls `name` (`tanh_p`). Raises AttributeError where there is none."""
+    bare = name.removesuffix("_p")
+    primitive = _by_name().get(RENAMED.get(bare, bare)) if name.endswith("_p") else None
+    if primitive is None and name.endswith("_p") and bare in NEVER:
+        return _never(bare)
+    if primitive is None:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+    return primitive
+
+
+@cache
+def _never(bare: str) -> Primitive:
+    return Primitive(bare)
+
+
+# --- Primitives as packages make them for jax, with the rules that they put into its tables, as Tangrad knows them ---
+# There a primitive is made by its name, gets its abstract evaluation and its other parts one by one, and its rules by
+# assignment to tables (`ad.primitive_jvps[p] = rule`). Here each is a primitive of a family of its own, and a rule
+# that is assigned is registered as a rule set of one rule. Rules are called as jax calls them.
 
 FAMILY = "jax_alias"
 Rule = Callable[..., Any]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
 from tangrad._export.primitives import call_exported_p
-from tangrad._export.shardings import SavedSharding, over_mesh
-from tangrad._export.writing import serialize
+from tangrad._export.writing import SavedSharding, over_mesh, serialize
 from tangrad.core import ClosedJaxpr, ShapedArray, as_operand, class_boundary, get_backend
 from tangrad.core.arguments import first_symbolic
 from tangrad.core.caches import JaxprCache, exact_equality, register_cache

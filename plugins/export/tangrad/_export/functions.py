@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad import default_backend, tree
 from tangrad._export.exported import NUMPY, DisabledSafetyCheck, Exported, argument_labels, check_contents
-from tangrad._export.shardings import devices_of, saved
-from tangrad._export.writing import written_program
+from tangrad._export.writing import devices_of, saved, written_program
 from tangrad.autodiff import tangent_aval, vjp
 from tangrad.core import Backend, ClosedJaxpr, api_boundary, backend_names, eval_jaxpr, get_backend
 from tangrad.core.arguments import first_symbolic

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tangrad._export.bytecode import DamagedModule, read_contents
 from tangrad._export.exported import NUMPY, DisabledSafetyCheck, Exported, check_contents
-from tangrad._export.shardings import MOST_DEVICES, SavedSharding
-from tangrad._export.shardings import read as read_sharding
 from tangrad._export.structures import tree_from
-from tangrad._export.writing import HEADER, HEADERS, MAGIC, MOST, read_program
+from tangrad._export.writing import HEADER, HEADERS, MAGIC, MOST, MOST_DEVICES, SavedSharding, read_program
+from tangrad._export.writing import read as read_sharding
 from tangrad.core import ClosedJaxpr, ShapedArray
 from tangrad.dtypes import ExtendedDType
 from tangrad.extend import runtime

@@ -1,22 +1,170 @@
-"""Exported programs as bytes: for XLA as StableHLO, for NumPy as `tangrad.runtime` writes them."""
+"""Exported programs as bytes: as StableHLO, or as `tangrad.runtime` writes them; and how arguments are sharded."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import struct
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import Any, NamedTuple
 
-from tangrad._export.shardings import described
 from tangrad._export.structures import described_tree
-from tangrad.core import ClosedJaxpr, ShapedArray, dtypes, get_backend
+from tangrad.core import ClosedJaxpr, Device, ShapedArray, Sharding, dtypes, get_backend
 from tangrad.dtypes import ExtendedDType
 from tangrad.extend import runtime
 from tangrad.extend.runtime import DEFAULT, SavedProgram, pack, program_sections, unpack
+from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
+
+# How the arguments and results of a program over several devices are sharded, as files say it: without the devices
+# The devices of a program are numbered, in the order of their ids.
+
+MOST_DEVICES = 1 << 20
+
+
+class SavedSharding(NamedTuple):
+    """A sharding over numbered devices.
+
+    Attributes:
+        grid: name and size of each axis of the grid of devices.
+        dimensions: for each dimension of the array the axes that cut it.
+        order: the numbers of the devices in the order of the grid; () where they are in order.
+    """
+
+    grid: tuple[tuple[str, int], ...]
+    dimensions: tuple[tuple[str, ...], ...]
+    order: tuple[int, ...] = ()
+
+    def on(self, devices: Sequence[Device]) -> Placed:
+        """The same on devices, the first of which has the number 0."""
+        return Placed(self, tuple([devices[number] for number in self.order] if self.order else devices))
+
+
+class Placed(Sharding):
+    """A saved sharding on devices."""
+
+    __slots__ = ("_devices", "_saved")
+
+    def __init__(self, saved: SavedSharding, devices: Sequence[Device]) -> None:
+        self._saved = saved
+        self._devices = tuple(devices)
+
+    @property
+    def device_order(self) -> tuple[Device, ...]:
+        """The devices in the order of the grid."""
+        return self._devices
+
+    @property
+    def grid(self) -> tuple[tuple[Any, int], ...]:
+        """Name and size of each axis of the grid."""
+        return self._saved.grid
+
+    def dimension_axes(self, ndim: int) -> tuple[tuple[Any, ...], ...]:
+        """For each dimension of an array the axes that cut it; keys have dimensions of their own behind these."""
+        return self._saved.dimensions + ((),) * (ndim - len(self._saved.dimensions))
+
+
+def devices_of(shardings: Iterable[Sharding | None]) -> list[Device]:
+    """The devices of a program with such shardings, by their numbers in it; none for a program on one device.
+
+    Raises ValueError where two of them are over different devices.
+    """
+    sets = {frozenset(sharding.device_order) for sharding in shardings if sharding is not None}
+    if len(sets) > 1:
+        counts = sorted(map(len, sets))
+        raise ValueError(f"export: one program cannot run on two sets of devices; it states some of {counts} devices")
+    devices = sorted(next(iter(sets), ()), key=lambda device: device.id)
+    return devices if len(devices) > 1 else []
+
+
+def saved(sharding: Sharding | None, ndim: int, devices: Sequence[Device]) -> SavedSharding | None:
+    """A sharding of arrays of `ndim` dimensions as files have it; None where nothing is said.
+
+    Raises NotImplementedError for one in another memory than the usual one.
+    """
+    if sharding is None or not devices:
+        return None
+    if sharding.memory_kind not in (None, devices[0].memory_kinds[0]):
+        raise NotImplementedError(
+            f"export: programs have arguments and results in the usual memory, not in {sharding.memory_kind!r}"
+        )
+    names = {name: _word(name, number) for number, (name, _) in enumerate(sharding.grid)}
+    numbers = tuple([devices.index(device) for device in sharding.device_order])
+    return SavedSharding(
+        tuple([(names[name], size) for name, size in sharding.grid]),
+        tuple([tuple([names[axis] for axis in axes]) for axes in sharding.dimension_axes(ndim)]),
+        () if numbers == tuple(range(len(numbers))) else numbers,
+    )
+
+
+def _word(name: object, number: int) -> str:
+    """What an axis is called in files: by its name, if that is a word."""
+    return name if isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name) else f"axis_{number}_"
+
+
+def over_mesh(sharding: SavedSharding | None, mesh: Mesh) -> Sharding | None:
+    """A `NamedSharding` over the devices of a mesh: over the mesh itself, if its axes are those of the sharding."""
+    if sharding is None:
+        return None
+    spec = PartitionSpec(*[axes[0] if len(axes) == 1 else axes or None for axes in sharding.dimensions])
+    count = prod([size for _, size in sharding.grid])
+    if mesh.size != count:
+        raise ValueError(f"the program is for {count} devices, and the mesh {mesh} has {mesh.size}")
+    if not sharding.order and tuple(mesh.shape.items()) == sharding.grid:
+        return NamedSharding(mesh, spec)
+    devices = mesh.devices.flat[list(sharding.order)] if sharding.order else mesh.devices.reshape(-1)
+    sizes, names = [size for _, size in sharding.grid], [name for name, _ in sharding.grid]
+    return NamedSharding(Mesh(devices.reshape(sizes), names), spec)
+
+
+# --- in files ---------------------------------------------------------------------------------------------------------
+
+
+def described(sharding: SavedSharding | None) -> list[Any] | None:
+    """A sharding as JSON: `null`, or grid, dimensions and order."""
+    if sharding is None:
+        return None
+    grid = [[name, size] for name, size in sharding.grid]
+    return [grid, [list(axes) for axes in sharding.dimensions], list(sharding.order)]
+
+
+def read(entry: Any, ndim: int, device_count: int) -> SavedSharding | None:
+    """A sharding from its description, of arrays of `ndim` dimensions. Raises ValueError for anything else."""
+    if entry is None:
+        return None
+    grid, dimensions, order = entry
+    found = SavedSharding(
+        tuple([(_name(name), _count(size)) for name, size in grid]),
+        tuple([tuple(map(_name, axes)) for axes in dimensions]),
+        tuple(map(_count, order)),
+    )
+    names = [name for name, _ in found.grid]
+    used = [axis for axes in found.dimensions for axis in axes]
+    fits = prod([size for _, size in found.grid]) == device_count and len(found.dimensions) == ndim
+    known = len(set(names)) == len(names) and len(set(used)) == len(used) and set(used) <= set(names)
+    if not (fits and known and sorted(found.order) in ([], list(range(device_count)))):
+        raise ValueError(f"a sharding over {device_count} devices of {ndim} dimensions is none: {entry!r:.200}")
+    return found
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z_]\w{0,200}", value):
+        raise ValueError(f"{value!r:.80} is no name of an axis")
+    return value
+
+
+def _count(value: object) -> int:
+    if type(value) is not int or not 0 <= value <= MOST_DEVICES:
+        raise ValueError(f"{value!r:.80} is no number of devices")
+    return value
+
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Exported programs for NumPy as bytes: as `tangrad.runtime` writes them, with flat arguments and results.
+
+
+# --- Exported programs as bytes: for XLA as StableHLO, for NumPy as `tangrad.runtime` writes them ---
 
 
 def written_program(closed: ClosedJaxpr, names: Sequence[str]) -> bytes:

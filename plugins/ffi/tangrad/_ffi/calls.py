@@ -1,15 +1,69 @@
-"""`ffi_call`: a registered handler as a function of arrays."""
+"""The primitive that calls a registered handler."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
-from tangrad._ffi.attributes import normalized
-from tangrad._ffi.primitives import ffi_call_p
-from tangrad.core import Array, ShapedArray, api_boundary, as_operand, dtypes, is_array_value
+from tangrad._ffi.frames import normalized
+from tangrad.core import Array, Effect, PrimitiveSet, ShapedArray, api_boundary, as_operand, dtypes, is_array_value
 from tangrad.typing import HasShapeAndDType, Params
+
+if TYPE_CHECKING:
+    from tangrad._ffi.frames import Dictionary
+
+
+# --- The primitive that calls a registered handler ---
+
+foreign = PrimitiveSet("foreign", api=1)
+
+
+class FfiEffect(Effect):
+    """A call of a handler that does more than compute its results. Any two are the same effect."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return "FFI"
+
+
+_EFFECTS = (frozenset[Effect](), frozenset[Effect]([FfiEffect()]))
+
+
+def _effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Effect]:
+    return _EFFECTS[params["has_side_effect"]]
+
+
+@foreign.primitive(name="ffi_call", multiple_results=True, weak_type="own", effects=_effects)
+def ffi_call_p(
+    *avals: ShapedArray,
+    target: str,
+    result_avals: tuple[ShapedArray, ...],
+    attributes: Dictionary,
+    aliases: tuple[tuple[int, int], ...],
+    input_layouts: tuple[tuple[int, ...], ...],
+    output_layouts: tuple[tuple[int, ...], ...],
+    vmap_method: str | None,
+    has_side_effect: bool,
+    api_version: int,
+    backend_config: str | None,
+) -> tuple[ShapedArray, ...]:
+    """The results of a compiled function, called by the name of its target.
+
+    `aliases` are pairs of an operand and the result that takes over its memory; layouts list the dimensions from the
+    slowest varying to the fastest.
+    """
+    return result_avals
+
+
+# --- `ffi_call`: a registered handler as a function of arrays ---
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized", None)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad._ffi.attributes import normalized
+from tangrad._ffi.calls import ffi_call_p
+from tangrad._ffi.frames import normalized
 from tangrad._ffi.host import Instance
-from tangrad._ffi.primitives import ffi_call_p
 from tangrad.core import api_boundary, trace_to_closed_jaxpr
 from tangrad.core.caches import RecentlyUsed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tangrad._ffi.primitives import ffi_call_p
+from tangrad._ffi.calls import ffi_call_p
 from tangrad.batching import move_axis, operand_of_call
 from tangrad.core import RuleSet
 from tangrad.extend.lax import scan

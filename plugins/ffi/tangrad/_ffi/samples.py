@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from tangrad._ffi import frames
-from tangrad._ffi.calls import ffi_call
+from tangrad._ffi.calls import ffi_call, ffi_call_p
 from tangrad._ffi.frames import buffer, handler
-from tangrad._ffi.primitives import ffi_call_p
 from tangrad._ffi.targets import register_ffi_target
 from tangrad.conformance import Sample, draw, recorded
 from tangrad.core import ShapedArray

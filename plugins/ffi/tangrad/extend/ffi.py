@@ -5,10 +5,9 @@ from tangrad.core import door
 __getattr__, __dir__ = door(
     __name__,
     {
-        "tangrad._ffi.attributes": "Dictionary Elements Scalar",
         "tangrad._ffi.host": "Instance",
-        "tangrad._ffi.primitives": "ffi_call_p",
-        "tangrad._ffi.frames": "buffer handler",
+        "tangrad._ffi.calls": "ffi_call_p",
+        "tangrad._ffi.frames": "Dictionary Elements Scalar buffer handler",
         "tangrad._ffi.targets": "find missing types",
     },
 )

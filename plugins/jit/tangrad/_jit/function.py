@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 from tangrad import tree
 from tangrad._jit import checks
-from tangrad._jit.abstract import ShapeDtypeStruct, struct_tree
-from tangrad._jit.abstracted import abstracted, filled_in
+from tangrad._jit.abstract import ShapeDtypeStruct, abstracted, filled_in, struct_tree
 from tangrad._jit.call import (
     BoundMethod,
     Call,
@@ -30,8 +29,8 @@ from tangrad._jit.call import (
     why_new,
     with_float0_of_numpy,
 )
+from tangrad._jit.checks import refusing_shared, taken_over
 from tangrad._jit.compiling import Placed, watched
-from tangrad._jit.donations import refusing_shared, taken_over
 from tangrad._jit.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
 from tangrad._jit.primitives import jit_p
 from tangrad._jit.settings import no_tracing

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 from tangrad import tree
 from tangrad._jit.abstract import struct_tree
 from tangrad._jit.call import Call, Options, Traced, arrays_for, run_backend, with_float0_of_numpy
-from tangrad._jit.checks import sorted_options
+from tangrad._jit.checks import check_not_shared, sorted_options, taken_over
 from tangrad._jit.compiling import Compilation, watched
-from tangrad._jit.donations import check_not_shared, taken_over
 from tangrad._jit.layout import shardings_of_arguments, shardings_of_results, stated
 from tangrad.core import Sharding, Tracer, class_boundary, composition, get_aval, is_array_value
 from tangrad.core.programs import LoweredProgram, Program, lower_program, to_arrays

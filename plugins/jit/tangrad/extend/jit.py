@@ -7,7 +7,7 @@ __getattr__, __dir__ = door(
     {
         "tangrad._jit.abstract": "struct_tree",
         "tangrad._jit.call": "Call Options trace_call",
-        "tangrad._jit.donations": "check_not_shared taken_over",
+        "tangrad._jit.checks": "check_not_shared taken_over",
         "tangrad._jit.function": "JitFunction jit",
         "tangrad._jit.layout": "stated",
         "tangrad._jit.primitives": "hinted_p jit_p region_p tagged_p",

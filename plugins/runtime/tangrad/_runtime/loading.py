@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad import tree
-from tangrad._runtime.container import DEFAULT, HEADER_BYTES, ArtifactError, Limits, check_header, of_type, unpack
+from tangrad._runtime.container import (
+    DEFAULT,
+    HEADER_BYTES,
+    ArtifactError,
+    Limits,
+    Requirement,
+    check_header,
+    of_type,
+    unpack,
+)
 from tangrad._runtime.reading import SavedProgram
-from tangrad._runtime.requirements import Requirement
 from tangrad.core import Array, Backend, dtypes, get_backend, put
 from tangrad.core.programs import compile_program
 

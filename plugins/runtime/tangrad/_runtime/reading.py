@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad._runtime import parameters
-from tangrad._runtime.container import ArtifactError, Limits, of_type
-from tangrad._runtime.requirements import Requirement, check_requirements, find_usable
+from tangrad._runtime.container import ArtifactError, Limits, Requirement, check_requirements, find_usable, of_type
 from tangrad._runtime.saving import DATA, FORMATS, PROGRAM
 from tangrad._runtime.sizes import ReadSizes, SizesAtCall
 from tangrad.core import (

@@ -13,10 +13,9 @@ import numpy as np
 
 from tangrad import tree
 from tangrad._runtime import parameters
-from tangrad._runtime.container import ALIGNMENT, ArtifactError, of_type, pack
+from tangrad._runtime.container import ALIGNMENT, ArtifactError, of_type, pack, requirements_of
 from tangrad._runtime.parameters import NotSavedError, bytes_of, written
 from tangrad._runtime.portability import portable_program
-from tangrad._runtime.requirements import requirements_of
 from tangrad._runtime.sizes import WrittenSizes
 from tangrad.core import (
     ClosedJaxpr,

@@ -11,7 +11,7 @@ from tangrad._sharding.context import current_mesh, on_devices
 from tangrad._sharding.hlo import HloSharding, hlo_of, part_numbers
 from tangrad._sharding.mesh import AbstractMesh, Mesh
 from tangrad._sharding.primitives import constrained
-from tangrad._sharding.sharded_types import ShardedType
+from tangrad._sharding.propagation import ShardedType
 from tangrad._sharding.unnamed import GSPMDSharding, checked_memory_kind
 from tangrad.core import Array, Device, ShapedArray, Sharding, class_boundary
 

@@ -9,7 +9,7 @@ __getattr__, __dir__ = door(
         "tangrad._sharding.making": "global_array local_array",
         "tangrad._sharding.mesh": "Mesh",
         "tangrad._sharding.named": "NamedSharding PartitionSpec",
-        "tangrad._sharding.partitioning.primitives": "custom_partitioning_p",
+        "tangrad._sharding.partitioning.functions": "custom_partitioning_p",
         "tangrad._sharding.primitives": "auto_axes_p inspect_sharding_p sharding_constraint_p",
         "tangrad._sharding.propagation": (
             "Axes Operand Unclear along dropping joined positionwise stacked uncut_along without"

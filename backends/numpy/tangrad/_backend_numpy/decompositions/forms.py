@@ -1,4 +1,4 @@
-"""Hessenberg and tridiagonal forms, by reflections, and the Schur form."""
+"""Systems of equations: general ones by NumPy's solver, tridiagonal ones by elimination with rows exchanged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,61 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_numpy.decompositions import factorisations
-from tangrad._backend_numpy.decompositions.factorisations import householder_product, reflector
+from tangrad._backend_numpy.decompositions.factorisations import (
+    householder_product,
+    lu,
+    nan_like,
+    reflector,
+    triangular_solve,
+)
+
+
+def solve(a: Array, b: Array) -> Array:
+    """The X with a X = b."""
+    try:
+        return np.linalg.solve(a, b)
+    except np.linalg.LinAlgError:
+        pass
+    factors, _, order = lu(a)
+    right = np.take_along_axis(b, order[..., None], -2)
+    below = triangular_solve(factors, right, True, True, False, False, True)
+    return triangular_solve(factors, below, True, False, False, False, False)
+
+
+def tridiagonal_solve(dl: Array, d: Array, du: Array, b: Array) -> Array:
+    """The solutions; NaN where a matrix is singular."""
+    size = d.shape[-1]
+    if b.size == 0:
+        return b.copy()
+    diagonal, above, right = d.copy(), du.copy(), b.copy()
+    # An exchange of rows moves an element to the second diagonal above the main one.
+    second = np.zeros_like(d)
+    above[..., -1] = 0
+    for k in range(size - 1):
+        below = dl[..., k + 1].copy()
+        swap = np.abs(below) > np.abs(diagonal[..., k])
+        first = diagonal[..., k].copy(), above[..., k].copy(), np.zeros_like(below)
+        other = below, diagonal[..., k + 1].copy(), above[..., k + 1].copy()
+        upper = [np.where(swap, y, x) for x, y in zip(first, other)]
+        lower = [np.where(swap, x, y) for x, y in zip(first, other)]
+        factor = lower[0] / upper[0]
+        factor = np.where((lower[0] == 0) & (upper[0] == 0), 0, factor)
+        diagonal[..., k], above[..., k], second[..., k] = upper
+        diagonal[..., k + 1] = lower[1] - factor * upper[1]
+        above[..., k + 1] = lower[2] - factor * upper[2]
+        x, y = right[..., k, :].copy(), right[..., k + 1, :].copy()
+        chosen = swap[..., None]
+        right[..., k, :] = np.where(chosen, y, x)
+        right[..., k + 1, :] = np.where(chosen, x, y) - factor[..., None] * right[..., k, :]
+    for k in range(size - 1, -1, -1):
+        if k + 1 < size:
+            right[..., k, :] -= above[..., k, None] * right[..., k + 1, :]
+        if k + 2 < size:
+            right[..., k, :] -= second[..., k, None] * right[..., k + 2, :]
+        right[..., k, :] /= diagonal[..., k, None]
+    singular = (diagonal == 0).any(-1)
+    return np.where(singular[..., None, None], nan_like(right.dtype), right) if singular.any() else right
+
 
 # --- Hessenberg and tridiagonal forms ---
 # Hessenberg and tridiagonal forms, by reflections (Golub and Van Loan, Matrix Computations, 7.4.2 and 8.3.1), kept as
@@ -17,6 +71,10 @@ from tangrad._backend_numpy.decompositions.factorisations import householder_pro
 # Without SciPy: the QR algorithm on the Hessenberg form. Complex matrices by single shifts of Wilkinson's and
 # rotations; real ones by Francis's double shift, and blocks of two rows with real eigenvalues are split (Golub and Van
 # Loan, Matrix Computations, 7.5).
+
+# --- Systems of equations: general ones by NumPy's solver, tridiagonal ones by elimination with rows exchanged ---
+
+# --- Hessenberg and tridiagonal forms, by reflections, and the Schur form ---
 
 Array = np.ndarray
 

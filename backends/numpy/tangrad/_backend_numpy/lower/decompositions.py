@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad._backend_numpy.decompositions import factorisations, forms
-from tangrad._backend_numpy.decompositions.systems import solve, tridiagonal_solve
+from tangrad._backend_numpy.decompositions.forms import solve, tridiagonal_solve
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import composed, kernel
 from tangrad.core import RuleSet, dtypes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad._backend_xla.dimension_values import has_symbolic
 from tangrad._backend_xla.helpers import convert, reshape
-from tangrad._backend_xla.products import precision_config
+from tangrad._backend_xla.windows import precision_config
 from tangrad.core import RuleSet, ShapedArray
 from tangrad.extend.lax import (
     DotAlgorithmPreset,

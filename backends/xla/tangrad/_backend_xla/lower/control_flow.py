@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._backend_xla.helpers import broadcast, compare, full, physical_aval, reshape, window
-from tangrad._backend_xla.loops import State, loop
+from tangrad._backend_xla.helpers import State, broadcast, compare, full, loop, physical_aval, reshape, window
 from tangrad._backend_xla.lowering import FunctionContext, ordered_effects
 from tangrad._backend_xla.symbolic_entry import PLATFORM_INDEX
 from tangrad.core import ClosedJaxpr, Effect, RuleSet, ShapedArray, dtypes

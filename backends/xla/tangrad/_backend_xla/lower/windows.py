@@ -1,4 +1,4 @@
-"""How convolutions and reductions over windows become StableHLO."""
+"""Convolutions and reductions over windows as StableHLO; for GPUs, on which XLA before 0.12 reduces no pairs, too."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tangrad._backend_xla import jaxlib_api
 from tangrad._backend_xla.helpers import (
     accumulate,
     compare,
     extremum,
     fill_body,
+    full,
     pad,
     reducer,
     same_type,
     scalar,
     select,
 )
+from tangrad._backend_xla.library_functions import rules_for_gpus
 from tangrad._backend_xla.windows import convolution, padding_attribute, reduce_window
-from tangrad.core import ClosedJaxpr, Primitive, RuleSet, ShapedArray
+from tangrad.core import ClosedJaxpr, Primitive, RuleSet, ShapedArray, dtypes
 from tangrad.extend import lax as p
 from tangrad.extend.lax import ge_p, greatest, least, zero
 
@@ -79,6 +82,8 @@ def _unselected(ctx: FunctionContext, select_prim: Primitive, dtype: np.dtype) -
 
 
 @lower.rule(p.select_and_gather_add_p)
+# --- Reductions over windows on GPUs, where XLA before 0.12 does not reduce pairs: these are packed in words ---
+
 def _select_and_gather_add(
     ctx: FunctionContext, tangents: IrValue, operand: IrValue, *, select_prim: Primitive, **params: Any
 ) -> IrValue:
@@ -133,3 +138,81 @@ def _select_and_scatter_add(
         return result
     back = [(-low, -high, 0) for low, high in padding]
     return pad(ctx, result, start, out, back)
+
+
+def _in_words(
+    ctx: FunctionContext, tangents: IrValue, operand: IrValue, *, select_prim: Primitive, **params: Any
+) -> IrValue:
+    """An element in the upper half of a word, its tangent in the lower; a double keeps half of its bits."""
+    out, (aval, _) = ctx.out_aval, ctx.in_avals
+    pairs = _Pairs(out.dtype)
+    value, direction = ShapedArray((), out.dtype), "GE" if select_prim is ge_p else "LE"
+
+    def body(inner: FunctionContext, x: IrValue, y: IrValue) -> Sequence[IrValue]:
+        stays = compare(inner, direction, pairs.first(inner, x), pairs.first(inner, y), value)
+        return (select(inner, stays, x, y, ShapedArray((), pairs.word)),)
+
+    infinity = scalar(ctx, -np.inf if select_prim is ge_p else np.inf, out.dtype)
+    start = pairs.pack(ctx, infinity, scalar(ctx, 0, out.dtype), value)
+    word = out.update(dtype=pairs.word)
+    (found,) = reduce_window(ctx, body, [pairs.pack(ctx, operand, tangents, aval)], [start], [word], **params)
+    return pairs.second(ctx, found, out)
+
+
+class _Pairs:
+    """Pairs of floats as words."""
+
+    def __init__(self, dtype: DType) -> None:
+        self.dtype = dtype
+        self.bits = dtypes.bit_width(dtype)
+        self.half = dtypes.as_dtype(f"uint{self.bits}")
+        self.is_exact = self.bits < 64
+        self.word = dtypes.as_dtype(f"uint{2 * self.bits}") if self.is_exact else self.half
+        self.shift = self.bits if self.is_exact else self.bits // 2
+
+    def pack(self, ctx: FunctionContext, x: IrValue, y: IrValue, aval: ShapedArray) -> IrValue:
+        """The words of two values of type `aval`."""
+        x, y = self._bits(ctx, x, aval), self._bits(ctx, y, aval)
+        word = aval.update(dtype=self.word)
+        distance = full(ctx, self.shift, word)
+        if self.is_exact:
+            x, y = [ctx.op("stablehlo.convert", ctx.types[word], (z,)) for z in (x, y)]
+            x = same_type(ctx, "stablehlo.shift_left", x, distance)
+        else:
+            y = same_type(ctx, "stablehlo.shift_right_logical", y, distance)
+        return same_type(ctx, "stablehlo.or", x, y)
+
+    def _bits(self, ctx: FunctionContext, x: IrValue, aval: ShapedArray) -> IrValue:
+        if not self.is_exact:
+            limits = dtypes.finfo(self.dtype)
+            words = ctx.vocabulary
+            attributes = {
+                "exponent_bits": words.integer32(limits.nexp),
+                "mantissa_bits": words.integer32(self.shift - limits.nexp - 1),
+            }
+            x = ctx.op("stablehlo.reduce_precision", ctx.types[aval], (x,), attributes)
+        return ctx.op("stablehlo.bitcast_convert", ctx.types[aval.update(dtype=self.half)], (x,))
+
+    def first(self, ctx: FunctionContext, word: IrValue) -> IrValue:
+        """The first value of a word of rank 0."""
+        value, bits = ShapedArray((), self.dtype), ShapedArray((), self.half)
+        if self.is_exact:
+            upper = same_type(ctx, "stablehlo.shift_right_logical", word, scalar(ctx, self.shift, self.word))
+            upper = ctx.op("stablehlo.convert", ctx.types[bits], (upper,))
+        else:
+            mask = scalar(ctx, ((1 << self.shift) - 1) << self.shift, self.word)
+            upper = same_type(ctx, "stablehlo.and", word, mask)
+        return ctx.op("stablehlo.bitcast_convert", ctx.types[value], (upper,))
+
+    def second(self, ctx: FunctionContext, word: IrValue, aval: ShapedArray) -> IrValue:
+        """The second values of words, of type `aval`."""
+        if self.is_exact:
+            lower_half = ctx.op("stablehlo.convert", ctx.types[aval.update(dtype=self.half)], (word,))
+        else:
+            distance = full(ctx, self.shift, aval.update(dtype=self.word))
+            lower_half = same_type(ctx, "stablehlo.shift_left", word, distance)
+        return ctx.op("stablehlo.bitcast_convert", ctx.types[aval], (lower_half,))
+
+
+# Where it does, the rule for all platforms serves, which loses no bits.
+cuda, rocm = rules_for_gpus({} if jaxlib_api.GPUS_REDUCE_PAIRS else {p.select_and_gather_add_p: _in_words})

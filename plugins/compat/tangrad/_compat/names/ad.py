@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tangrad._compat.primitive_names import primitive_called
-from tangrad._compat.primitives import Primitive, primitive_jvps, primitive_transposes
+from tangrad._compat.primitives import Primitive, primitive_called, primitive_jvps, primitive_transposes
 from tangrad.autodiff import JVPTrace as JVPTrace
 from tangrad.autodiff import JVPTracer as JVPTracer
 from tangrad.autodiff import Linear as UndefinedPrimal

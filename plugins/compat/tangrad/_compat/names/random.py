@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import tangrad
 from tangrad import lax
 from tangrad import numpy as jnp
-from tangrad._compat.primitive_names import primitive_called
+from tangrad._compat.primitives import primitive_called
 from tangrad.core import Array
 
 _random: Any = tangrad.random

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._compat.setting_names import NAMES
+from tangrad._compat.settings import NAMES, override
 from tangrad._compat.settings import config as config
-from tangrad._compat.settings import override
 
 
 class State:

@@ -1,12 +1,146 @@
-"""The rules of checkpointed calls but for derivatives: their program is mapped, checked, or made smaller."""
+"""The rules of checkpointed calls and of named values: forward, in two parts, transposed; mapped; made smaller."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tangrad._custom_rules.checkpoint.primitives import barrier_of, name_p, remat_p
-from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, dce_jaxpr, keeps_alive
+from tangrad._custom_rules.checkpoint.division import Halves, judged
+from tangrad._custom_rules.checkpoint.primitives import Barrier, barrier_of, name_p, remat_p
+from tangrad.autodiff import (
+    Linear,
+    Linearized,
+    PartialEval,
+    Zero,
+    is_linear,
+    jvp_jaxpr,
+    linear_transpose_rule,
+    linearize_jaxpr,
+    partial_eval_jaxpr,
+    symbolic_zeros,
+    transpose_jaxpr,
+)
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var, dce_jaxpr, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value, Values
+
+
+# --- Derivatives of checkpointed calls, and of named values: forward, in two parts, and transposed ---
+
+jvp = RuleSet("jvp", api=1)
+
+
+@jvp.rule(remat_p)
+@symbolic_zeros
+def _(
+    primals: Values, tangents: tuple[Value | Zero, ...], *, jaxpr: ClosedJaxpr, prevent_cse: Any, **params: object
+) -> Any:
+    nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
+    program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
+    barrier = barrier_of(prevent_cse, range(len(primals)), sum(nonzero))
+    given = [tangent for tangent in tangents if type(tangent) is not Zero]
+    results = remat_p.bind(*primals, *given, jaxpr=program, prevent_cse=barrier, **params)
+    count = len(jaxpr.out_avals)
+    outs, rest = results[:count], iter(results[count:])
+    return outs, tuple([next(rest) if has else Zero.of(out) for out, has in zip(outs, nonzero_out, strict=True)])
+
+
+@jvp.rule(name_p)
+@symbolic_zeros
+def _name(primals: Values, tangents: Values, *, name: str) -> Any:
+    return name_p.bind(primals[0], name=name), tangents[0]
+
+
+linearize = RuleSet("linearize", api=1)
+partial_eval = RuleSet("partial_eval", api=1)
+_programs = JaxprCache()
+register_cache(_programs.clear)
+
+
+@linearize.rule(remat_p)
+def _(
+    primals: Values, active: Any, *, jaxpr: ClosedJaxpr, policy: Any, prevent_cse: Barrier, differentiated: bool
+) -> Any:
+    key = ("linearize", tuple(active), policy, prevent_cse)
+    halves, linear, nonzero = _programs.get(jaxpr, key, lambda: _linearized(jaxpr, *key[1:]))
+    params = {"policy": policy, "prevent_cse": prevent_cse, "differentiated": differentiated}
+    outs = remat_p.bind(*primals, jaxpr=halves.first, **params)
+    return Linearized(tuple(outs[: len(nonzero)]), tuple(halves.residuals(primals, outs)), linear, nonzero)
+
+
+def _linearized(closed: ClosedJaxpr, active: tuple[bool, ...], policy: object, prevent_cse: Barrier) -> Any:
+    program = linearize_jaxpr(judged(closed, policy), active)
+    count = len(program.nonzero)
+    halves = Halves(program.primal, count, program.residual_sources, program.linear, policy, prevent_cse)
+    call = _call(halves, policy)
+    # A program of one equation: the tape holds that one, so nothing is computed early.
+    linear = ClosedJaxpr(Jaxpr([], call.invars, call.outvars, [call] if call.outvars else []))
+    return halves, linear, program.nonzero
+
+
+def _call(halves: Halves, policy: object) -> JaxprEqn:
+    """The equation that calls the second half."""
+    closed = halves.second
+    inputs, outputs = [Var(aval) for aval in closed.in_avals], [Var(aval) for aval in closed.out_avals]
+    params = {"jaxpr": closed, "policy": policy, "prevent_cse": halves.barrier, "differentiated": True}
+    return JaxprEqn(remat_p, inputs, outputs, params, closed.effects)
+
+
+@partial_eval.rule(remat_p)
+def _partial_eval(
+    known: Any, args: Values, *, jaxpr: ClosedJaxpr, policy: Any, prevent_cse: Any, differentiated: bool
+) -> Any:
+    # Without results that are known, as in the second half of a linearised call, nothing must be computed early.
+    if not any(partial_eval_jaxpr(jaxpr, known).out_known):
+        return None
+    key = ("partial_eval", tuple(known), policy, prevent_cse)
+    halves, out_known = _programs.get(jaxpr, key, lambda: _divided(jaxpr, *key[1:]))
+    given = [position for position, is_known in enumerate(known) if is_known]
+    inputs = [args[position] for position in given]
+    params = {"policy": policy, "prevent_cse": barrier_of(prevent_cse, given), "differentiated": differentiated}
+    outs = remat_p.bind(*inputs, jaxpr=halves.first, **params)
+    found = iter(outs)
+    known_outs = [next(found) if is_known else None for is_known in out_known]
+    if all(out_known):
+        return PartialEval(known_outs, (), None)
+    rest = [arg for arg, is_known in zip(args, known, strict=True) if not is_known]
+    return PartialEval(known_outs, (), _call(halves, policy), (*halves.residuals(inputs, outs), *rest))
+
+
+def _divided(closed: ClosedJaxpr, known: tuple[bool, ...], policy: Any, prevent_cse: Barrier) -> Any:
+    program = partial_eval_jaxpr(judged(closed, policy), known)
+    given = [position for position, is_known in enumerate(known) if is_known]
+    count = sum(program.out_known)
+    barrier = barrier_of(prevent_cse, given)
+    halves = Halves(program.known, count, program.residual_sources, program.unknown, policy, barrier)
+    return halves, program.out_known
+
+
+transpose = RuleSet("transpose", api=1)
+
+
+@transpose.rule(remat_p)
+@symbolic_zeros
+def _(
+    cotangents: Any, *args: Value | Linear, jaxpr: ClosedJaxpr, prevent_cse: Any, **params: object
+) -> tuple[Value | None, ...]:
+    linear = tuple([is_linear(arg) for arg in args])
+    given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
+    program, nonzero = transpose_jaxpr(jaxpr, linear, given)
+    known = [position for position, is_unknown in enumerate(linear) if not is_unknown]
+    cotangents = [cotangent for cotangent in cotangents if type(cotangent) is not Zero]
+    barrier = barrier_of(prevent_cse, known, len(cotangents))
+    operands = [args[position] for position in known]
+    found = iter(remat_p.bind(*operands, *cotangents, jaxpr=program, prevent_cse=barrier, **params))
+    per_unknown = iter([next(found) if has else None for has in nonzero])
+    return tuple([next(per_unknown) if is_unknown else None for is_unknown in linear])
+
+
+linear_transpose_rule(transpose, name_p, lambda cotangent, aval, name: cotangent)
+
+
+# --- The rules of checkpointed calls but for derivatives: their program is mapped, checked, or made smaller ---
 
 batch = RuleSet("batch", api=1)
 batch.form("call", remat_p)

@@ -1,18 +1,19 @@
-"""`custom_partitioning`: functions that say themselves how they are divided over devices."""
+"""The primitive: a call of a function that says itself how it is divided."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 import tangrad
 from tangrad import tree
 from tangrad._sharding.partitioning.factors import SdyShardingRule, rule_of_text
-from tangrad._sharding.partitioning.primitives import custom_partitioning_p
 from tangrad._sharding.shard_map.scope import axes_in_scope
 from tangrad.core import (
+    Array,
     ClosedJaxpr,
+    PrimitiveSet,
     ShapedArray,
     Sharding,
     Tracer,
@@ -22,19 +23,57 @@ from tangrad.core import (
     as_operand,
     class_boundary,
     copy_identity,
+    eval_jaxpr,
     returned_leaves,
     trace_to_closed_jaxpr,
     trace_to_jaxpr,
 )
+from tangrad.core.programs import check_results
 from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import flatten_axes
 from tangrad.typing import PyTree
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params, Values
+
+
+partitioned_calls = PrimitiveSet("custom_partitioning", api=1)
+
+
+def _evaluate(args: Values, params: Params) -> tuple[Array, ...]:
+    """Outside of programs the function runs, operation by operation."""
+    jaxpr, name = params["jaxpr"], params["how"].name
+    outs = check_results(lambda: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args), f"the function {name!r}")
+    return tuple([as_array(out) for out in outs])
+
+
+def _inline(*args: object, jaxpr: ClosedJaxpr, how: object) -> Values:
+    """On one device, mapped or differentiated: the function itself."""
+    return tuple(eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args))
+
+
+@partitioned_calls.primitive(
+    name="custom_partitioning",
+    multiple_results=True,
+    weak_type="own",
+    own_named_shape=True,
+    evaluate=_evaluate,
+    decompose=_inline,
+)
+def custom_partitioning_p(*avals: ShapedArray, jaxpr: ClosedJaxpr, how: object) -> tuple[ShapedArray, ...]:
+    """What the program computes; over several devices the parts of it are computed as `how` says."""
+    return tuple(jaxpr.out_avals)
+
+
+# --- `custom_partitioning`: functions that say themselves how they are divided over devices ---
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 @class_boundary
+# --- The primitive: a call of a function that says itself how it is divided ---
+
 class custom_partitioning(Generic[P, R]):  # noqa: N801 - a decorator
     """Decorator: a function that says itself how it is divided over the devices of a program.
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._sharding.partitioning.functions import custom_partitioning
-from tangrad._sharding.partitioning.primitives import custom_partitioning_p
+from tangrad._sharding.partitioning.functions import custom_partitioning, custom_partitioning_p
 from tangrad.conformance import Sample, draw, recorded
 from tangrad.core import find_primitive
 

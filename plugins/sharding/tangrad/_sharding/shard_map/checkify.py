@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._sharding.shard_map.primitives import shard_map_p
-from tangrad._sharding.shard_map.programs import stacking
+from tangrad._sharding.shard_map.primitives import shard_map_p, stacking
 from tangrad._sharding.shard_map.scope import axes_in_scope, over_all
 from tangrad.core import ClosedJaxpr, RuleSet
 from tangrad.extend.checkify import Checks, checked_program

@@ -9,8 +9,13 @@ from collections.abc import Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from tangrad._sharding.shard_map.primitives import shard_map_p
-from tangrad._sharding.shard_map.programs import sharing_cotangents, stacking, unstacking, with_differing_results
+from tangrad._sharding.shard_map.primitives import (
+    shard_map_p,
+    sharing_cotangents,
+    stacking,
+    unstacking,
+    with_differing_results,
+)
 from tangrad._sharding.shard_map.replication import types_suffice, varying_of_program
 from tangrad._sharding.shard_map.scope import axes_in_scope, mentioned, over_all, size_along, whole_aval
 from tangrad.autodiff import (

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+from tangrad._sharding.xmap.axes import Positions
 from tangrad._sharding.xmap.levels import total_size
 from tangrad._sharding.xmap.primitives import in_scope, with_axes, xmap_p
-from tangrad._sharding.xmap.specs import Positions
 from tangrad._sharding.xmap.variation import named, varying_results
 from tangrad.autodiff import (
     Linear,

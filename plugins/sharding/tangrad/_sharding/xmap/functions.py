@@ -11,12 +11,11 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from tangrad import tree
-from tangrad._sharding.xmap.indices import check_looped
-from tangrad._sharding.xmap.placement import partition_of
-from tangrad._sharding.xmap.primitives import in_scope, without_axes, xmap_p
-from tangrad._sharding.xmap.resources import (
+from tangrad._sharding.xmap.axes import (
     REPLICATED,
     Assigned,
+    Positions,
+    SpecTree,
     check_divides,
     check_same_mesh,
     chosen_lowering,
@@ -24,7 +23,7 @@ from tangrad._sharding.xmap.resources import (
     resolve,
     tracing_for,
 )
-from tangrad._sharding.xmap.specs import Positions, SpecTree
+from tangrad._sharding.xmap.primitives import check_looped, in_scope, partition_of, without_axes, xmap_p
 from tangrad._sharding.xmap.variation import UnnamedAxisError, check_clashes, named, picture, varying_results
 from tangrad.core import (
     EVAL_TRACE,

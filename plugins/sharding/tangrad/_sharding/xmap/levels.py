@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tangrad._sharding.xmap.specs import Positions
+from tangrad._sharding.xmap.axes import Positions
 from tangrad.batching import AxisInfo, batch_flat, move_axis, place_axis
 from tangrad.core import Array, ClosedJaxpr, as_operand, eval_jaxpr, literal, trace_to_jaxpr
 from tangrad.extend.lax import add_p, full, mul_p, reduce_sum_p, reshape_p, scan, transpose_p

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+from tangrad._sharding.xmap.axes import Positions
 from tangrad._sharding.xmap.primitives import in_scope, xmap_p
-from tangrad._sharding.xmap.specs import Positions
 from tangrad.batching import AxisInfo, batch_jaxpr, to_front
 from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, dce_jaxpr, equation_effects, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tangrad._sharding.xmap.axes import MANUAL, REPLICATED, SPMD, Assigned
 from tangrad._sharding.xmap.primitives import in_scope, xmap_p
-from tangrad._sharding.xmap.resources import MANUAL, REPLICATED, SPMD, Assigned
 from tangrad.conformance import Sample, draw
 from tangrad.core import Sharding, find_primitive, get_aval, trace_to_closed_jaxpr
 from tangrad.extend.sharding import NamedSharding, PartitionSpec, left_out, line_and_grid

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tangrad._sharding.xmap.resources import Assigned
-from tangrad._sharding.xmap.specs import Positions
+from tangrad._sharding.xmap.axes import Assigned, Positions
 from tangrad.batching import AxisInfo, BatchTracer, batch_flat
 from tangrad.core import Array, ClosedJaxpr, JaxprEqn, Literal, axes_of_effects, trace_to_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache

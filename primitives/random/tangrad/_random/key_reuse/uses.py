@@ -45,7 +45,7 @@ class KeyUse(NamedTuple):
             places.
         some: result -> operand: the result's keys are keys of that operand, and values say which.
 
-    >>> from tangrad._random.key_reuse import KeyUse
+    >>> from tangrad._random.key_reuse.uses import KeyUse
     >>> KeyUse(consumes={0: True}, fresh=(0,))  # as splitting does
     KeyUse(consumes={0: True}, fresh=(0,), moved={}, some={})
     """

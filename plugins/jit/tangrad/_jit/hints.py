@@ -1,4 +1,4 @@
-"""`xla_metadata_call`, `set_xla_metadata` and `compute_on`: operations with attributes for the compiler."""
+"""Attributes of operations for the compiler alone: `xla_metadata_call`, `set_xla_metadata`, `compute_on`."""
 
 from __future__ import annotations
 
