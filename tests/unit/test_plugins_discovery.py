@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tangrad._core.composition import record as records
-from tangrad._core.composition.discovery import Index, cache_folder, discover
+from tangrad._core.composition.discovery import cache_folder, discover
+from tangrad._core.composition.record import Index
 from tests.unit.plugin_site import Site
 
 HOOKS = "tangrad.hooks"

@@ -19,7 +19,7 @@ from typing import Any
 
 from tangrad._core.composition import record as records
 from tangrad._core.composition.plugin import own_fault
-from tangrad._core.composition.record import Distribution, Record, normalise, read_regular_file
+from tangrad._core.composition.record import Index, Record, normalise, read_regular_file
 
 # Below this number of names a folder is listed anew each time: that costs as much as reading its record would.
 _SMALL_FOLDER = 64
@@ -29,68 +29,6 @@ _RACY_NANOSECONDS = 2_000_000_000
 _MAXIMUM_RECORDS = 128
 # Where the finders come from whose distributions are in folders of `sys.path`, which are scanned here.
 _FINDERS_OF_FOLDERS = ("_frozen_importlib_external", "importlib.metadata", "importlib_metadata")
-
-
-class Index:
-    """What is installed, in the order of `sys.path`, without the distributions that an earlier one shadows."""
-
-    __slots__ = ("_names", "_records", "_with_group")
-
-    def __init__(self, found: Iterable[Record]) -> None:
-        self._records: list[tuple[Record, set[str]]] = []  # each with the names in it that an earlier one hides
-        self._names: set[str] = set()
-        for record in found:
-            self._records.append((record, self._names.intersection(record.names)))
-            self._names.update(record.names)
-
-    def has_distribution(self, name: str) -> bool:
-        """Return whether a distribution is installed, with or without plugins; `name` in normal form."""
-        return name in self._names
-
-    def distributions(self) -> dict[str, Distribution]:
-        """Return the distributions that have entry points of ours, by name."""
-        pairs = [(hidden, item) for record, hidden in self._records for item in record.distributions.items()]
-        return {name: one for hidden, (name, one) in pairs if name not in hidden}
-
-    def groups(self) -> list[str]:
-        """Return the names of all groups that some distribution uses, sorted."""
-        return sorted({group for record, _ in self._records for group in record.groups()})
-
-    def groups_of(self, distribution: str) -> set[str]:
-        """Return the groups that one distribution uses."""
-        visible = [record for record, hidden in self._records if distribution not in hidden]
-        return {group for record in visible for group in record.groups_of(distribution)}
-
-    def rows(self, group: str, name: str | None = None, with_suffixes: bool = False) -> list[tuple[str, str, str, str]]:
-        """Return `(entry name, value, distribution, its version)` of every visible entry point of `group`.
-
-        With a `name`, of those called so, or also `name.suffix`; then nothing else is looked at.
-        """
-        found = []
-        for record, hidden in self._records:
-            if group not in record.groups():
-                continue
-            rows = record.rows(group) if name is None else record.rows_for(group, name, with_suffixes)
-            for entry, value, owner in rows:
-                known = None if owner in hidden else record.distributions.get(owner)
-                if known is not None:
-                    found.append((entry, value, owner, known.version))
-        return found
-
-    def shadowed(self) -> list[tuple[str, str, str]]:
-        """Return `(distribution, where it is used from, where it also is)` for those that are installed twice."""
-        places: dict[str, str] = {}
-        found = []
-        for record, hidden in self._records:
-            known = record.distributions
-            found += [(name, places[name], known[name].location) for name in known if name in hidden]
-            for name in record.names:
-                places.setdefault(name, known[name].location if name in known else record.path)
-        return found
-
-    def problems(self) -> list[tuple[str, ...]]:
-        """Return what could not be read: distribution and problem."""
-        return [problem for record, hidden in self._records for problem in record.problems if problem[0] not in hidden]
 
 
 def discover(paths: Iterable[str] | None = None, cache: str | None = None) -> Index:

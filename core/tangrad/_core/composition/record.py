@@ -1,4 +1,4 @@
-"""The record of one folder of `sys.path`: which distributions are in it and the entry points of ours, as text on disk.
+"""The record of a folder of `sys.path`: its distributions and their entry points of ours, as text on disk; their index.
 
 A plain text format, because what is in a cache folder must never be executed, and because `json` costs 1.2 ms to
 import:
@@ -29,6 +29,7 @@ import os
 import re
 import stat
 import zlib
+from collections.abc import Iterable
 from typing import NamedTuple
 
 _FAMILY = b"tangrad-discovery "  # of every version
@@ -161,6 +162,68 @@ class Record:
                     self._add(group, entry, value, name)
                 else:
                     self.add_problem(name, f"{location}: {line!r} in [{group}] is not 'name = module:attribute'")
+
+
+class Index:
+    """What is installed, in the order of `sys.path`, without the distributions that an earlier one shadows."""
+
+    __slots__ = ("_names", "_records", "_with_group")
+
+    def __init__(self, found: Iterable[Record]) -> None:
+        self._records: list[tuple[Record, set[str]]] = []  # each with the names in it that an earlier one hides
+        self._names: set[str] = set()
+        for record in found:
+            self._records.append((record, self._names.intersection(record.names)))
+            self._names.update(record.names)
+
+    def has_distribution(self, name: str) -> bool:
+        """Return whether a distribution is installed, with or without plugins; `name` in normal form."""
+        return name in self._names
+
+    def distributions(self) -> dict[str, Distribution]:
+        """Return the distributions that have entry points of ours, by name."""
+        pairs = [(hidden, item) for record, hidden in self._records for item in record.distributions.items()]
+        return {name: one for hidden, (name, one) in pairs if name not in hidden}
+
+    def groups(self) -> list[str]:
+        """Return the names of all groups that some distribution uses, sorted."""
+        return sorted({group for record, _ in self._records for group in record.groups()})
+
+    def groups_of(self, distribution: str) -> set[str]:
+        """Return the groups that one distribution uses."""
+        visible = [record for record, hidden in self._records if distribution not in hidden]
+        return {group for record in visible for group in record.groups_of(distribution)}
+
+    def rows(self, group: str, name: str | None = None, with_suffixes: bool = False) -> list[tuple[str, str, str, str]]:
+        """Return `(entry name, value, distribution, its version)` of every visible entry point of `group`.
+
+        With a `name`, of those called so, or also `name.suffix`; then nothing else is looked at.
+        """
+        found = []
+        for record, hidden in self._records:
+            if group not in record.groups():
+                continue
+            rows = record.rows(group) if name is None else record.rows_for(group, name, with_suffixes)
+            for entry, value, owner in rows:
+                known = None if owner in hidden else record.distributions.get(owner)
+                if known is not None:
+                    found.append((entry, value, owner, known.version))
+        return found
+
+    def shadowed(self) -> list[tuple[str, str, str]]:
+        """Return `(distribution, where it is used from, where it also is)` for those that are installed twice."""
+        places: dict[str, str] = {}
+        found = []
+        for record, hidden in self._records:
+            known = record.distributions
+            found += [(name, places[name], known[name].location) for name in known if name in hidden]
+            for name in record.names:
+                places.setdefault(name, known[name].location if name in known else record.path)
+        return found
+
+    def problems(self) -> list[tuple[str, ...]]:
+        """Return what could not be read: distribution and problem."""
+        return [problem for record, hidden in self._records for problem in record.problems if problem[0] not in hidden]
 
 
 def name_and_version(folder: str) -> tuple[str, str]:

@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import invalidate_caches
 from typing import TYPE_CHECKING, Any
 
-from tangrad._core.composition.discovery import Index, cache_folder, discover
+from tangrad._core.composition.discovery import cache_folder, discover
 from tangrad._core.composition.hook_names import GROUPS, HOOKS_GROUP, NAMES, RULES
 from tangrad._core.composition.plugin import Plugin, names_object
 from tangrad._core.composition.policy import BY_HAND, Policy
+from tangrad._core.composition.record import Index
 from tangrad._core.diagnostics.errors import PluginConflictError
 from tangrad._core.settings.threads import free_after_fork
 

@@ -105,20 +105,14 @@ class Tracer(Array, has_memory=False):
     def block_until_ready(self) -> Tracer:
         return self
 
-    def __copy__(self) -> Tracer:
-        return self
-
     def __deepcopy__(self, memo: Any) -> Tracer:
         return self
 
     def __reduce__(self) -> Any:
         raise errors.ConcretizationTypeError(self, "pickling it")
 
-    def item(self, *index: Any) -> Any:
-        return self._concrete_or(errors.ConcretizationTypeError).item(*index)
-
-    def tolist(self) -> Any:
-        return self._concrete_or(errors.ConcretizationTypeError).tolist()
+    def _looked_at(self) -> Any:
+        return self._concrete_or(errors.ConcretizationTypeError)._looked_at()
 
     def known(self) -> Mapping[str, Any]:
         """What is known of the value, by name: what `repr` shows. Values of traces below are shown likewise."""
