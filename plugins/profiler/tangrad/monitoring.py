@@ -5,17 +5,17 @@ Tangrad reports its own work by hooks (`tangrad_compiled` and the like); these e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-_events: list[Callable[..., Any]] = []
-_durations: list[Callable[..., Any]] = []
-_spans: list[Callable[..., Any]] = []
-_scalars: list[Callable[..., Any]] = []
+_events: list[Callable[..., object]] = []
+_durations: list[Callable[..., object]] = []
+_spans: list[Callable[..., object]] = []
+_scalars: list[Callable[..., object]] = []
 _KINDS = (_events, _durations, _spans, _scalars)
 
 
-def _notify(listeners: list[Callable[..., Any]], *arguments: object, **details: object) -> None:
+def _notify(listeners: Sequence[Callable[..., object]], *arguments: object, **details: object) -> None:
     for listener in tuple(listeners):  # one may take itself off
         listener(*arguments, **details)
 
@@ -53,22 +53,22 @@ def record_scalar(event: str, value: float | int, **kwargs: str | int) -> None:
     _notify(_scalars, event, value, **kwargs)
 
 
-def register_event_listener(callback: Callable[..., Any]) -> None:
+def register_event_listener(callback: Callable[..., object]) -> None:
     """Have `callback(event, **details)` called for each `record_event`."""
     _events.append(callback)
 
 
-def register_event_duration_secs_listener(callback: Callable[..., Any]) -> None:
+def register_event_duration_secs_listener(callback: Callable[..., object]) -> None:
     """Have `callback(event, duration, **details)` called for each `record_event_duration_secs`."""
     _durations.append(callback)
 
 
-def register_event_time_span_listener(callback: Callable[..., Any]) -> None:
+def register_event_time_span_listener(callback: Callable[..., object]) -> None:
     """Have `callback(event, start_time, end_time, **details)` called for each `record_event_time_span`."""
     _spans.append(callback)
 
 
-def register_scalar_listener(callback: Callable[..., Any]) -> None:
+def register_scalar_listener(callback: Callable[..., object]) -> None:
     """Have `callback(event, value, **details)` called for each `record_scalar`."""
     _scalars.append(callback)
 
@@ -79,22 +79,22 @@ def _take_off(listeners: list[Callable[..., Any]], callback: Callable[..., Any],
     listeners.remove(callback)
 
 
-def unregister_event_listener(callback: Callable[..., Any]) -> None:
+def unregister_event_listener(callback: Callable[..., object]) -> None:
     """Take a listener of events off. Raises ValueError where it is none."""
     _take_off(_events, callback, "events")
 
 
-def unregister_event_duration_listener(callback: Callable[..., Any]) -> None:
+def unregister_event_duration_listener(callback: Callable[..., object]) -> None:
     """Take a listener of durations off. Raises ValueError where it is none."""
     _take_off(_durations, callback, "durations")
 
 
-def unregister_event_time_span_listener(callback: Callable[..., Any]) -> None:
+def unregister_event_time_span_listener(callback: Callable[..., object]) -> None:
     """Take a listener of time spans off. Raises ValueError where it is none."""
     _take_off(_spans, callback, "time spans")
 
 
-def unregister_scalar_listener(callback: Callable[..., Any]) -> None:
+def unregister_scalar_listener(callback: Callable[..., object]) -> None:
     """Take a listener of numbers off. Raises ValueError where it is none."""
     _take_off(_scalars, callback, "scalars")
 

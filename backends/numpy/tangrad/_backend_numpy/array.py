@@ -141,7 +141,7 @@ class NumpyArray(Array):
             options |= {"copy": None} if _DLPACK_OPTIONS else {}
             return kernel.dlpack.to_dlpack(contents.copy(), **options)
 
-    def __dlpack_device__(self) -> Any:
+    def __dlpack_device__(self) -> tuple[int, int]:
         return self.buffer().__dlpack_device__()
 
     def __deepcopy__(self, _: object) -> Any:
@@ -213,7 +213,7 @@ class PlacedArray(NumpyArray):
     def is_deleted(self) -> bool:
         return self._contents is None
 
-    def __deepcopy__(self, _: object) -> Any:
+    def __deepcopy__(self, _: object) -> PlacedArray:
         return PlacedArray(self.aval, self.buffer().copy(), self._device, self._committed)
 
 

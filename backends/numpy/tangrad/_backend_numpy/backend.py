@@ -16,6 +16,8 @@ from tangrad.core.backends import CompileOptions, chosen_device
 from tangrad.core.caches import JaxprCache, free_after_fork
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from tangrad._backend_numpy.executable import Lowered, NumpyExecutable
     from tangrad.typing import Params, Value, Values
 
@@ -227,19 +229,19 @@ def _is_sharded_by(array: NumpyArray, sharding: Sharding) -> bool:
     return getattr(array, "user_sharding", None) == sharding and array.aval is sharding.type_of(array.aval)
 
 
-def _sharded() -> Any:
+def _sharded() -> ModuleType:
     from tangrad._backend_numpy import sharded
 
     return sharded
 
 
-def _compiler() -> Any:
+def _compiler() -> ModuleType:
     from tangrad._backend_numpy import executable
 
     return executable
 
 
-def _dispatch() -> Any:
+def _dispatch() -> ModuleType:
     from tangrad._backend_numpy import dispatch
 
     return dispatch

@@ -80,7 +80,7 @@ class _LoopWriter:
         self.finish: list[str] = []
         self._names: dict[Stored, str] = {}  # array -> its block
         self._last = {stored: place for place, inner in enumerate(loop.steps) for stored in inner.inputs}
-        self._free: dict[Any, list[str]] = {}  # dtype -> names of blocks that are no longer needed
+        self._free: dict[object, list[str]] = {}  # dtype -> names of blocks that are no longer needed
         self._temporary: set[str] = set()
         for stored in step.inputs:
             self._names[stored] = self._input(stored)

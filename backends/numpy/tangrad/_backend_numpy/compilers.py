@@ -39,7 +39,7 @@ class LoopCompiler(Protocol):
         ...
 
 
-def compiled_or(ordinary: Callable[..., Any]) -> Callable[..., Any]:
+def compiled_or(ordinary: Callable[..., Any]) -> Callable[..., tuple[Value, ...]]:
     """Decorator of a loop's rule: what a compiler has for the loop comes first."""
 
     def emit(ctx: Lowering, *operands: Value, **params: object) -> tuple[Value, ...]:
@@ -51,7 +51,7 @@ def compiled_or(ordinary: Callable[..., Any]) -> Callable[..., Any]:
     return emit
 
 
-def _compiled_loop(ctx: Lowering, params: Params) -> Callable[..., tuple[Any, ...]] | None:
+def _compiled_loop(ctx: Lowering, params: Params) -> Callable[..., tuple[np.ndarray, ...]] | None:
     """The loop of an equation as a function of arrays, from the first compiler that has one."""
     for plugin in composition().entries(GROUP):
         try:

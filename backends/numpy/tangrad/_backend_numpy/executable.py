@@ -22,6 +22,7 @@ from tangrad.core.arguments import first_symbolic
 from tangrad.core.backends import CompileOptions
 
 if TYPE_CHECKING:
+    from tangrad._backend_numpy.program import Step, Stored
     from tangrad.typing import Value
 
 
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
 
 
 def entry_function(
-    program: Callable[..., Any],
-    slowly: Callable[[Sequence[Any]], list[Any]],
+    program: Callable[..., object],
+    slowly: Callable[..., object],
     arguments: int,
     out_avals: Sequence[ShapedArray],
     donated: Sequence[int],
     owned: Sequence[int],
-) -> Callable[[Sequence[Any]], list[Any]]:
+) -> Callable[..., Any]:
     """The function from a sequence of arrays to the list of results.
 
     Args:
@@ -167,7 +168,7 @@ def array_function_into(
     return function_from(source), tuple(written), overwritten
 
 
-def _is_updated(program: Program, steps: dict[Any, Any], argument: int, position: int) -> bool:
+def _is_updated(program: Program, steps: Mapping[Stored, Step], argument: int, position: int) -> bool:
     """Whether an output is an argument with parts replaced, and in memory that nothing else shows after the call."""
     result = source = program.outputs[position]
     while source is not program.arguments[argument]:
@@ -370,7 +371,7 @@ class Lowered:
             self._source = Source(build(self._closed, self._options.donated), self._options.name, single=False)
         return self._source.text
 
-    def compiler_ir(self, dialect: str | None = None) -> Any:
+    def compiler_ir(self, dialect: str | None = None) -> ClosedJaxpr:
         """The closed jaxpr."""
         return self._closed
 

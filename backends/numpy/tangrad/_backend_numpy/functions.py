@@ -289,7 +289,7 @@ class Where(Function):
     key = "where"
     writes_into = True
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
         return np.where
 
     def text(self, operands: Sequence[str], bind: Bind, scalar: bool) -> str:

@@ -402,7 +402,9 @@ def _check_types(primitive: Primitive, outs: tuple[Value, ...], out_avals: Seque
 
 @calls_rules("lower.numpy", "ctx", inner="conform")
 @calls_rules("lower.numpy", "ctx", inner="call_rule")
-def _checked(rule: Callable[..., Any], ctx: Lowering, params: Params) -> Callable[..., Any]:
+def _checked(
+    rule: Callable[..., Any], ctx: Lowering, params: Params
+) -> Callable[..., np.ndarray | tuple[np.ndarray, ...]]:
     """A plain rule as a function of the arrays, whose results are checked."""
     several, identity = ctx.primitive.multiple_results, ctx.primitive.identity
     types = tuple([physical(aval) for aval in ctx.out_avals])

@@ -28,7 +28,7 @@ _PLAIN = frozenset({int, NoneType, EllipsisType})
 _FORWARDS = (None, 1)  # steps of slices that may be the whole array
 
 # (type of an array, shape of a part) -> type of the part
-_types: dict[Any, ShapedArray] = {}
+_types: dict[object, ShapedArray] = {}
 register_cache(_types.clear)
 # The type of an array -> that of its slices along the first axis: as `_types` has it, in half the time.
 _elements: dict[Any, ShapedArray] = {}

@@ -258,7 +258,7 @@ def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
     return tuple([_common_size(sizes) for sizes in zip(*padded)])
 
 
-def _common_size(sizes: Sequence[object]) -> Any:
+def _common_size(sizes: Sequence[object]) -> object:
     others = set(sizes) - {1}
     if len(others) > 1:
         raise ValueError(f"arrays of sizes {', '.join(map(str, others))} do not meet in one shape")
@@ -268,7 +268,7 @@ def _common_size(sizes: Sequence[object]) -> Any:
 _result_dtypes: dict[Any, Any] = {}  # bounded by the ufuncs and dtypes that there are
 
 
-def ufunc_result_dtype(ufunc: Any, dtypes: tuple[np.dtype, ...]) -> np.dtype:
+def ufunc_result_dtype(ufunc: np.ufunc, dtypes: tuple[np.dtype, ...]) -> np.dtype:
     """The dtype that a ufunc gives for operands of some dtypes, or None where it does not take them."""
     key = (ufunc, dtypes)
     if key not in _result_dtypes:

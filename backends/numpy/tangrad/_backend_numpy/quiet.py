@@ -39,12 +39,12 @@ def _quiet_run() -> Callable[..., Any]:
     return run if _BY_CONTEXT else functools.partial(run, _ignoring)
 
 
-def _ignoring(function: Callable[..., Any], *args: object) -> Any:
+def _ignoring(function: Callable[..., object], *args: object) -> object:
     with np.errstate(all="ignore"):
         return function(*args)
 
 
-def _reporting(function: Callable[..., Any], *args: object) -> Any:
+def _reporting(function: Callable[..., object], *args: object) -> Any:
     with np.errstate(**_DEFAULT_REPORTS):
         return function(*args)
 

@@ -33,7 +33,7 @@ PIECE = 1 << 18  # bytes
 RANGE = 600.0  # numbers between which exponentials in double precision keep all digits
 
 
-def running_totals(ufunc: Any, x: np.ndarray, axis: int, dtype: np.dtype) -> np.ndarray:
+def running_totals(ufunc: np.ufunc, x: np.ndarray, axis: int, dtype: np.dtype) -> np.ndarray:
     """`ufunc.accumulate(x, axis, dtype)` of addition or of `logaddexp`, in floating or complex numbers."""
     size, logarithms = x.shape[axis], ufunc is np.logaddexp
     if size <= (SHORT_OF_LOGARITHMS if logarithms else SHORT) or not x.size:

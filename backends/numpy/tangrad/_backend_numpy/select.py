@@ -27,7 +27,7 @@ _and, _xor, _negative, _subtract, _copyto = np.bitwise_and, np.bitwise_xor, np.n
 
 
 def selection(
-    size: Any, dtype: np.dtype, masks: Stored, first: Stored, second: Stored
+    size: int, dtype: np.dtype, masks: Stored, first: Stored, second: Stored
 ) -> tuple[Function, tuple[Stored, ...]]:
     """How to compute `where(mask, first, second)`: a function, and which of the three stored arrays it takes."""
     operands = (masks, first, second)
@@ -57,7 +57,7 @@ class _ChooseSmall(Function):
     key = "choose small"
     writes_into = True
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
         return _choose_small
 
     def text(self, operands: Sequence[str], bind: Bind, scalar: bool) -> str:
@@ -86,7 +86,7 @@ class _Bitwise(Function):
     nature = ELEMENTWISE
     writes_into = True
     run: Callable[..., Any]
-    run_into: Callable[..., Any]
+    run_into: Callable[..., object]
 
     def direct(self, scalar: bool) -> Callable[..., Any]:
         return self.run
@@ -115,7 +115,7 @@ class _Choose(_Bitwise):
         return "choose", self.dtype
 
 
-def _choosers(integer: Any, dtype: np.dtype) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _choosers(integer: object, dtype: np.dtype) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def choose(mask: Any, x: Any, y: Any) -> np.ndarray:
         bits = _negative(mask.view(_BYTE)).astype(integer)
         y = y.view(integer)
@@ -149,7 +149,7 @@ class _Keep(_Bitwise):
         return "keep", self.dtype, self.where
 
 
-def _keepers(integer: Any, dtype: np.dtype, where: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _keepers(integer: Any, dtype: np.dtype, where: bool) -> tuple[Callable[..., Any], Callable[..., None]]:
     def bits_of(mask: Any) -> Any:
         mask = mask.view(_BYTE)
         return (_negative(mask) if where else _subtract(mask, 1, dtype=_BYTE)).astype(integer)

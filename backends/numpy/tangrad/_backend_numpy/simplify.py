@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
@@ -111,7 +110,7 @@ class Plan:
         self.memories: dict[Stored, tuple[Memory, ...]] = {}
         self.exact: set[Stored] = set()
         self.needed_until = _needed_until(program)
-        self._pool: dict[Any, list[Memory]] = {}
+        self._pool: dict[object, list[Memory]] = {}
         for stored in program.arguments:
             self._open(stored, -1, stored in program.owned, stored in program.donated)
         expiring: dict[int, list[Memory]] = {}

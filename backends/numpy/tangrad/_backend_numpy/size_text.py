@@ -52,7 +52,7 @@ class _Names(dict[str, str]):
 size_names = _Names()
 
 
-def size_text(size: Any) -> str:
+def size_text(size: SymbolicDimension) -> str:
     """A size as text: a number, or how it is computed from the variables."""
     return str(size.evaluate(size_names, Text)) if is_symbolic(size) else str(size)
 
@@ -73,7 +73,7 @@ def lines_of_sizes(plan: Any) -> Iterator[tuple[str, str]]:
         yield size_names[name], text
 
 
-def plan_of(avals: Sequence[ShapedArray]) -> Any:
+def plan_of(avals: Sequence[ShapedArray]) -> object:
     """How the variables in the types of a program's arguments are found; None where all sizes are numbers."""
     dimension = first_symbolic(avals)
     labels = [f"argument {position}" for position in range(len(avals))]

@@ -33,7 +33,7 @@ class Names:
     def __init__(self) -> None:
         # `view` of the dtypes of ml_dtypes imports a module of NumPy's.
         builtins = {"range": range, "len": len, "max": max, "min": min, "__import__": __import__}
-        self.namespace: dict[str, Any] = {"__builtins__": builtins}
+        self.namespace: dict[str, object] = {"__builtins__": builtins}
         self._bound: dict[int, str] = {}
         self._taken: set[str] = set(_BUILTIN_NAMES)
         self._counts: Counter[str] = Counter()
@@ -216,7 +216,7 @@ def function_from(source: Source) -> Callable[..., Any]:
     return text_function(source.text, source.names.namespace, source.title)
 
 
-def text_function(text: str, namespace: dict[str, object], name: str) -> Callable[..., Any]:
+def text_function(text: str, namespace: dict[str, object], name: str) -> FunctionType:
     """The function that a text made here defines, with `namespace` as its globals."""
     code = _codes.get(text)
     if code is None:

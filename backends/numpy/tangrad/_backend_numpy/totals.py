@@ -124,7 +124,7 @@ def _cut_sum(x: np.ndarray, axes: tuple[int, ...], dtype: np.dtype, cut: int, le
     return total + sum_in_parts(x[(*before, slice(count * length, None))], axes, dtype) if rest else total
 
 
-def _turned(ufunc: Any, outer: int, size: int, kept: tuple[int, ...]) -> Callable[[Any], Any]:
+def _turned(ufunc: np.ufunc, outer: int, size: int, kept: tuple[int, ...]) -> Callable[[Any], Any]:
     reduce, copy = ufunc.reduce, np.ascontiguousarray
 
     def turned_reduce(x: np.ndarray) -> np.ndarray:

@@ -40,7 +40,7 @@ def exp2(x: np.ndarray) -> np.ndarray:
     return np.exp2(x)
 
 
-def _compute(ufunc: Any, x: np.ndarray, out: np.ndarray) -> None:
+def _compute(ufunc: np.ufunc, x: np.ndarray, out: np.ndarray) -> None:
     endings, short = np.empty(BLOCK, np.uint16), np.empty(BLOCK, bool)
     whole = len(x) // GROUP * GROUP
     for start in range(0, whole, BLOCK):

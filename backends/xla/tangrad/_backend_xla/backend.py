@@ -13,6 +13,8 @@ from tangrad import core as kernel
 from tangrad._backend_xla import jaxlib_version
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from tangrad._backend_xla.dispatch import Dispatcher
     from tangrad._backend_xla.executable import Lowered, Program
     from tangrad._backend_xla.jaxlib_profiler import XlaProfiler
@@ -233,7 +235,7 @@ class XlaBackend(Backend):
         aval = ShapedArray(contents.shape, contents.dtype)
         return XlaArray(aval, jaxlib_api.put(contents, aval, placement.sharding, copy=bool(copy)), placement)
 
-    def _from_capsule(self, capsule: Any, placement: Any, copy: bool | None) -> XlaArray:
+    def _from_capsule(self, capsule: Any, placement: Placement, copy: bool | None) -> XlaArray:
         buffer = jaxlib_api.from_dlpack(capsule, placement.devices[0].raw, copy=copy)
         dtype, shape = jaxlib_api.dtype_and_shape(buffer)
         aval = ShapedArray(shape, dtype)
@@ -304,13 +306,13 @@ class XlaBackend(Backend):
             self._dispatcher.clear()
 
 
-def _sharded() -> Any:
+def _sharded() -> ModuleType:
     from tangrad._backend_xla import sharded
 
     return sharded
 
 
-def _memories() -> Any:
+def _memories() -> ModuleType:
     from tangrad._backend_xla import memories
 
     return memories
@@ -342,25 +344,25 @@ def _says_memory(place: Device | Sharding | None) -> bool:
     return isinstance(place, Sharding) and place.memory_kind is not None
 
 
-def _compiler() -> Any:
+def _compiler() -> ModuleType:
     from tangrad._backend_xla import executable
 
     return executable
 
 
-def _stored_programs() -> Any:
+def _stored_programs() -> ModuleType:
     from tangrad._backend_xla import stored_programs
 
     return stored_programs
 
 
-def _dispatcher_class() -> Any:
+def _dispatcher_class() -> type[Dispatcher]:
     from tangrad._backend_xla import dispatch
 
     return dispatch.Dispatcher
 
 
-def _profiler() -> Any:
+def _profiler() -> type[XlaProfiler]:
     from tangrad._backend_xla import jaxlib_profiler
 
     return jaxlib_profiler.XlaProfiler

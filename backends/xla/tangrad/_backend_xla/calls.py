@@ -114,7 +114,7 @@ def _many_checked(runner: Any) -> Execute:
     return execute
 
 
-def wrapped(avals: Sequence[ShapedArray], values: Sequence[Any], placement: Placement) -> list[Any]:
+def wrapped(avals: Sequence[ShapedArray], values: Sequence[object], placement: Placement) -> list[Any]:
     """Buffers as arrays at one placement, or, of several, each at its own."""
     if type(placement) is tuple:
         return list(map(XlaArray, avals, values, placement))

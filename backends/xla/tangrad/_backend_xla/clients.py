@@ -161,7 +161,7 @@ def _warn() -> None:
     )
 
 
-def _make_cpu_client(coordination: Coordination) -> Any:
+def _make_cpu_client(coordination: Coordination) -> object:
     return jaxlib_api.make_cpu_client(
         thread.num_cpu_devices,
         asynchronous=settings.xla_cpu_asynchronous.value,

@@ -9,7 +9,7 @@ from typing import Any
 from tangrad.core.backends import CompileOptions
 
 # What `compile_effort="fast"` means, for each platform: see docs/compiling.md for what it costs.
-FAST: dict[str, dict[str, Any]] = {
+FAST: dict[str, dict[str, object]] = {
     "cpu": {"xla_backend_optimization_level": 0},
     "cuda": {"xla_gpu_autotune_level": 0},
     "rocm": {"xla_gpu_autotune_level": 0},
@@ -24,7 +24,7 @@ class CompilerOptionError(ValueError, RuntimeError):
 _REFUSALS = ("No such compile option", "INVALID_ARGUMENT")
 
 
-def with_effort(extra: Mapping[str, Any], platform: str) -> dict[str, Any]:
+def with_effort(extra: Mapping[str, Any], platform: str) -> dict[str, object]:
     """The options of a program for which `extra` names an effort; those that the user gave hold."""
     usual = FAST.get(platform, {}) if extra["compile_effort"] == "fast" else {}
     return {**usual, **extra.get("compiler_options", {})}

@@ -242,7 +242,7 @@ def _is_tabled(ctx: FunctionContext, kinds: tuple[Any, Any], oscillates: str | N
 
 
 def _from_table(
-    ctx: FunctionContext, reference: Callable[[Any], Any], kinds: tuple[Any, Any], negative: IrValue | None
+    ctx: FunctionContext, reference: Callable[..., object] | np.ufunc, kinds: tuple[Any, Any], negative: IrValue | None
 ) -> IrValue:
     """The function of numbers of these kinds, the real part of either sign if `negative` says which."""
     places = ctx.out_aval.update(dtype=INT32)
@@ -275,13 +275,13 @@ def _table(reference: Callable[[Any], Any], reals: tuple[float, ...], dtype: DTy
         return reference(arguments).astype(dtype)
 
 
-def less_one(z: Any) -> np.ndarray:
+def less_one(z: np.ndarray) -> np.ndarray:
     """exp(z) - 1, by parts: a difference of complex numbers could lose the sign of a zero."""
     power = np.exp(z)
     return _joined(power.real - 1, power.imag)
 
 
-def log_of_one_plus(z: Any) -> np.ndarray:
+def log_of_one_plus(z: np.ndarray) -> np.ndarray:
     """log(1 + z), likewise."""
     return np.log(_joined(z.real + 1, z.imag))
 

@@ -163,7 +163,7 @@ def _load_libraries(name: str) -> None:
             logger.debug("%s is not loaded from its wheel: %s", library, error)
 
 
-def client_options(environ: Any = os.environ) -> dict[str, Any]:
+def client_options(environ: Any = os.environ) -> dict[str, object]:
     """The plugin's options, from the environment variables that XLA's users know (XLA_PYTHON_CLIENT_…)."""
     options: dict[str, Any] = {}
     allocator = environ.get("XLA_PYTHON_CLIENT_ALLOCATOR", "default").lower()

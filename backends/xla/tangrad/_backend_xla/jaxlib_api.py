@@ -104,7 +104,7 @@ def make_cpu_client(
     process_count: int = 1,
     host: str | None = None,
     patience: int = 5,
-) -> Any:
+) -> object:
     """A client for the host's processors, shown as `num_devices` devices.
 
     None takes the number from the environment's XLA_FLAGS (`--xla_force_host_platform_device_count`), else 1. With a
@@ -133,7 +133,7 @@ def load_plugin(name: str, library_path: str) -> object:
     return capsule
 
 
-def make_plugin_client(name: str, options: dict[str, object], distributed_client: object = None) -> Any:
+def make_plugin_client(name: str, options: dict[str, object], distributed_client: object = None) -> object:
     """A client of a loaded PJRT plugin. Raises XlaRuntimeError where it finds no device."""
     return _jax.get_c_api_client(name, options, distributed_client)
 
@@ -155,7 +155,7 @@ class OnDevice(_SingleDeviceSharding):
         self.memory_kind = memory_kind
         self.devices = (device,)
 
-    def _to_xla_hlo_sharding(self, num_dimensions: int) -> Any:
+    def _to_xla_hlo_sharding(self, num_dimensions: int) -> object:
         return _REPLICATED
 
     is_fully_addressable = True
@@ -188,7 +188,7 @@ class OverDevices(_Sharding):
         self._internal_device_list = _jax.DeviceList(self.devices)
         self.reachable = tuple(self._internal_device_list.addressable_device_list)
 
-    def _to_xla_hlo_sharding(self, num_dimensions: int) -> Any:
+    def _to_xla_hlo_sharding(self, num_dimensions: int) -> object:
         return self._hlo_of_rank(num_dimensions)
 
     @property
@@ -199,7 +199,7 @@ class OverDevices(_Sharding):
 _REPLICATED = HloSharding.replicate()
 
 
-def tiled_sharding(tiles: Sequence[int], order: Sequence[int]) -> Any:
+def tiled_sharding(tiles: Sequence[int], order: Sequence[int]) -> object:
     """The HLO sharding that cuts dimension i into tiles[i] parts, held by the devices of these numbers, part by part.
 
     Each part is repeated on as many devices as there are for it.
@@ -215,7 +215,7 @@ def tiled_sharding(tiles: Sequence[int], order: Sequence[int]) -> Any:
     return HloSharding.from_proto(described)
 
 
-def output_shardings(executable: Any) -> list[Any]:
+def output_shardings(executable: Any) -> list[object]:
     """The HLO sharding of each output of a partitioned program."""
     found = executable.get_output_shardings()
     return [HloSharding.from_proto(described) for described in found or ()]
@@ -264,7 +264,7 @@ def put_shards(contents: Sequence[np.ndarray], aval: ShapedArray, sharding: Over
     return _jax.batched_device_put(aval, sharding, list(contents), sharding.reachable, True, False, _ALIAS, True)
 
 
-def copy_to(buffer: Any, aval: Any, sharding: OnDevice) -> Any:
+def copy_to(buffer: object, aval: object, sharding: OnDevice) -> Any:
     """A copy of a single-device buffer on another device."""
     return _jax.batched_device_put(aval, sharding, (buffer,), sharding.devices, True, False, _ALIAS, True)
 
@@ -274,7 +274,7 @@ def assemble(shards: Sequence[Any], aval: ShapedArray, sharding: OverDevices) ->
     return _jax.ArrayImpl(aval, sharding, list(shards), True, _skip_checks=True)
 
 
-def shards_of(buffer: Any, avals: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
+def shards_of(buffer: Any, avals: Sequence[ShapedArray], shardings: Sequence[OnDevice]) -> list[Any]:
     """The single-device buffers of an array, in the order of its devices, under the avals and shardings of parts."""
     return [
         with_aval(shard, aval, sharding) for shard, aval, sharding in zip(buffer._arrays, avals, shardings, strict=True)
@@ -366,7 +366,7 @@ def dtype_and_shape(buffer: object) -> tuple[Any, tuple[int, ...]]:
     return contents.dtype, contents.shape
 
 
-def with_aval(buffer: Any, aval: Any, sharding: Any) -> Any:
+def with_aval(buffer: Any, aval: ShapedArray, sharding: object) -> Any:
     """The same buffer under an aval and a sharding."""
     return buffer._rewrap_with_aval_and_sharding(aval, sharding)
 
@@ -438,7 +438,7 @@ def bytecode(module: Any) -> bytes:
 
 
 def compile_and_load(
-    client: Any, module: Any, devices: Sequence[Any], options: Any, host_callbacks: Sequence[Any] = ()
+    client: Any, module: Any, devices: Sequence[Any], options: Any, host_callbacks: Sequence[object] = ()
 ) -> Any:
     """Compile a StableHLO program for addressable devices. Raises XlaRuntimeError.
 
@@ -457,7 +457,7 @@ def serialize_executable(executable: Any) -> bytes:
     return bytes(executable.serialize())
 
 
-def deserialize_executable(client: Any, data: bytes, devices: Sequence[Any], options: Any) -> Any:
+def deserialize_executable(client: Any, data: bytes, devices: Sequence[Any], options: Any) -> object:
     """A compiled program from its bytes. They hold machine code: only bytes that this user wrote may come here."""
     return uninterrupted(client.deserialize_executable, data, _jax.DeviceList(tuple(devices)), options)
 
@@ -491,6 +491,6 @@ def cost_analysis(executable: Any) -> dict[str, float]:
     return dict(executable.cost_analysis())
 
 
-def memory_analysis(executable: Any) -> Any:
+def memory_analysis(executable: Any) -> object:
     """Sizes in bytes of arguments, outputs, temporaries and code; None where the platform does not report them."""
     return executable.get_compiled_memory_stats()

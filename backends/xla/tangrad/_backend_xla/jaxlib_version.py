@@ -12,7 +12,6 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any
 
 # The bounds of the distribution's requirement, whose ends `make test-matrix` runs; a test compares them.
 OLDEST = (0, 10)
@@ -63,7 +62,7 @@ def refuse_older(version: str, folders: Sequence[str]) -> None:
         raise UnusableJaxlibError(message, name="jaxlib")
 
 
-def try_out(version: str, attempt: Callable[[], Any]) -> None:
+def try_out(version: str, attempt: Callable[[], None]) -> None:
     """For a release that is newer than the tested ones: warn, once the attempt has shown that it may work."""
     if not is_untested(version):
         return

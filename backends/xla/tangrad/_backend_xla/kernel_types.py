@@ -112,7 +112,7 @@ def _is_typed(attributes: Any) -> bool:
     return "api_version" in attributes and ir.IntegerAttr(attributes["api_version"]).value == _TYPED
 
 
-def _without_sizes(operation: Any) -> list[Any]:
+def _without_sizes(operation: Any) -> list[object]:
     """The types of the operands, but for those that say how large results are where that is not known yet."""
     attributes = operation.attributes
     sizes: set[int] = set()
@@ -121,7 +121,7 @@ def _without_sizes(operation: Any) -> list[Any]:
     return [operand.type for place, operand in enumerate(operation.operands) if place not in sizes]
 
 
-def _attributes(operation: Any) -> dict[str, Any]:
+def _attributes(operation: Any) -> dict[str, object]:
     for key in (_OLD_CONFIG, "backend_config"):
         if key in operation.attributes and isinstance(operation.attributes[key], ir.DictAttr):
             config = operation.attributes[key]

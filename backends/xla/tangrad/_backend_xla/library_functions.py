@@ -13,6 +13,7 @@ from tangrad._backend_xla import jaxlib_calls
 from tangrad.core import RuleSet, dtypes
 
 if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import FunctionContext
     from tangrad.typing import DType
 
 
@@ -39,7 +40,7 @@ def character(text: str) -> np.uint8:
 _VENDORS = {"cuda": "cu", "rocm": "hip"}
 
 
-def library_name(ctx: Any, function: str) -> str:
+def library_name(ctx: FunctionContext, function: str) -> str:
     """The name of a function on the platform at hand: `solver_getrf_ffi` is `cusolver_getrf_ffi` or `hipsolver_…`."""
     return _VENDORS[ctx.module.platform] + function
 

@@ -42,7 +42,7 @@ class AxisEnvironment:
         """The size of an axis."""
         return self.sizes[len(self.names) - 1 - self.names[::-1].index(name)]
 
-    def replica_groups(self, axes: Any) -> np.ndarray:
+    def replica_groups(self, axes: object) -> np.ndarray:
         """For a collective over one or several axes: one row for each group, the numbers of the replicas in it.
 
         With axes i of size 4 and j of size 2, the groups over i are {0,2,4,6} and {1,3,5,7}, those over j {0,1},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad._backend_xla.helpers import broadcast, compare, custom_call, full, iota, select
-from tangrad.core import ShapedArray, dtypes, literal, trace_to_closed_jaxpr
+from tangrad.core import Array, ShapedArray, dtypes, literal, trace_to_closed_jaxpr
 from tangrad.extend import lax
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def cholesky_update(ctx: FunctionContext, matrix: IrValue, vector: IrValue) -> I
     return loop.results[1]
 
 
-def _rotate_row(index: Any, matrix: Any, vector: Any) -> Any:
+def _rotate_row(index: object, matrix: object, vector: Any) -> Any:
     """One step of the loop: a Givens rotation, scaled so that squares do not overflow."""
     shape = vector.aval.shape
     origin = [literal(0, INDEX)] * (len(shape) - 1)
@@ -162,7 +162,7 @@ def _rotate_row(index: Any, matrix: Any, vector: Any) -> Any:
     return lax.add_p.bind(index, literal(1, INDEX)), matrix, vector
 
 
-def _rotation(x: Any, y: Any) -> tuple[Any, Any]:
+def _rotation(x: Array, y: Array) -> tuple[Array, Array]:
     """The cosine and sine that turn (x, y) into (r, 0), with r not negative unless y is 0."""
     dtype = x.aval.dtype
     scale = lax.max_p.bind(lax.abs_p.bind(x), lax.abs_p.bind(y))
@@ -176,11 +176,11 @@ def _rotation(x: Any, y: Any) -> tuple[Any, Any]:
     return cosine, sine
 
 
-def _like(value: Any, x: Any) -> Any:
+def _like(value: int, x: Any) -> Array:
     return lax.broadcast_in_dim_p.bind(literal(value, x.aval.dtype), shape=x.aval.shape, broadcast_dimensions=())
 
 
-def _for_row(value: Any, shape: Any) -> Any:
+def _for_row(value: Any, shape: Any) -> Array:
     return lax.broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=tuple(range(len(shape))))
 
 
@@ -286,7 +286,7 @@ def geqrf(ctx: FunctionContext, a: IrValue, target: str) -> tuple[IrValue, ...]:
     return tuple(call_matrices(ctx, target, ctx.out_avals, [a], 0))
 
 
-def geqp3(ctx: FunctionContext, a: IrValue, target: str, **config: Any) -> tuple[IrValue, IrValue, IrValue]:
+def geqp3(ctx: FunctionContext, a: IrValue, target: str, **config: str) -> tuple[IrValue, IrValue, IrValue]:
     """As geqrf, with the order of the columns; zeros leave every column free."""
     aval, taus_aval, order_aval = ctx.out_avals
     if is_empty(ctx):

@@ -111,7 +111,7 @@ def load(runner: Any, plan: Plan, compile_for: Any) -> tuple[Callable[..., Any],
     return run, handlers, outputs[0] if same else tuple(outputs)
 
 
-def _to_its_end(execute: Any) -> Any:
+def _to_its_end(execute: Any) -> Callable[..., _Done]:
     """The method that starts a program, as one that waits until it is done.
 
     Where several programs are under way, XLA's threads for a process's CPUs can all wait for one whose counterpart in
@@ -135,7 +135,7 @@ class _Done:
         return self._token
 
 
-def _of_live_buffers(run: Callable[..., Any]) -> Callable[..., Any]:
+def _of_live_buffers(run: Callable[..., object]) -> Callable[..., Any]:
     """`run` for several devices: of a buffer that was deleted or donated, the client there does not raise, but ends the
     process."""
 

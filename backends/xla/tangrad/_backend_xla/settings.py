@@ -15,11 +15,11 @@ from tangrad.core.settings import (
 PLATFORMS = ("cpu", "cuda", "rocm")
 
 
-def _parse_platforms(text: str) -> Any:
+def _parse_platforms(text: str) -> object:
     return _check_platforms(tuple([name.strip() for name in text.split(",") if name.strip()]) or None)
 
 
-def _check_platforms(value: Any) -> Any:
+def _check_platforms(value: Any) -> object:
     if value is None:
         return None
     if isinstance(value, str):

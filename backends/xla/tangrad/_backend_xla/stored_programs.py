@@ -105,7 +105,7 @@ class RestoredProgram(Program):
         backend: Any,
         options: CompileOptions,
         device: Any,
-        executable: Any,
+        executable: object,
         in_avals: Sequence[ShapedArray],
         out_avals: Sequence[ShapedArray],
     ) -> None:

@@ -30,7 +30,7 @@ def precision_config(ctx: FunctionContext, precision: Any) -> IrAttribute:
 # --- Reductions over windows and convolutions as StableHLO, for the lowerings of more than one platform ---
 
 
-def padding_attribute(ctx: FunctionContext, padding: Any) -> IrAttribute:
+def padding_attribute(ctx: FunctionContext, padding: tuple[tuple[int, ...], ...]) -> IrAttribute:
     """Pairs `(low, high)` as an attribute."""
     return ctx.vocabulary.integer_matrix(np.asarray(padding, np.int64).reshape(len(padding), 2))
 

@@ -31,7 +31,7 @@ _ROOT = "tangrad."
 _ON_THE_WAY = (__file__, tracebacks.__file__, "<frozen importlib")  # frames between who asks and what answers
 
 # Package -> the names that were put into its globals: a change of the composition takes them out again.
-_resolved: dict[str, dict[str, Any]] = {}
+_resolved: dict[str, dict[str, object]] = {}
 
 
 def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -44,7 +44,7 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
     if prefix and _rivals_of(module_name):
         _guard(module_name)
 
-    def __getattr__(name: str) -> Any:  # noqa: N807
+    def __getattr__(name: str) -> object:  # noqa: N807
         if name.startswith("__"):
             if name == "__all__":
                 return sorted(_usable_names(prefix))
@@ -86,7 +86,7 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
     return api_boundary(__getattr__), __dir__
 
 
-def _beside_a_module(full_name: str) -> Any:
+def _beside_a_module(full_name: str) -> object:
     """What users find under the name of a module on disk that an entry claims as well, or that is denied."""
     _guard(full_name)
     return _chosen(full_name, sys._getframe(2))

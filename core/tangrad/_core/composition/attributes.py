@@ -8,13 +8,17 @@ takes it off again.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._core.composition.missing_names import explanations
 from tangrad._core.composition.registry import composition
 from tangrad._core.diagnostics.tracebacks import boundary_around, filter_traceback, is_boundary, own_boundary
 from tangrad._core.settings.threads import free_after_fork
+
+if TYPE_CHECKING:
+    from tangrad._core.composition.plugin import Plugin
 
 ATTRIBUTES_GROUP = "tangrad.array"
 
@@ -50,7 +54,7 @@ class _Attributes(dict[str, Any]):
                 self._put_on_class(name, found)
         return found
 
-    def _put_on_class(self, name: str, found: Any) -> None:
+    def _put_on_class(self, name: str, found: object) -> None:
         if not name.startswith("__"):
             if type(found) in (FunctionType, property):
                 self._put(name, found)
@@ -60,7 +64,7 @@ class _Attributes(dict[str, Any]):
             if reflected in vars(self._owner):
                 self._put(reflected, _reflected(found))
 
-    def _put(self, name: str, value: Any) -> None:
+    def _put(self, name: str, value: object) -> None:
         self._replaced.setdefault(name, vars(self._owner).get(name))
         setattr(self._owner, name, value)
 
@@ -77,7 +81,7 @@ class _Attributes(dict[str, Any]):
                     delattr(self._owner, name)
 
 
-def _with_boundary(found: Any) -> Any:
+def _with_boundary(found: object) -> object:
     if type(found) is FunctionType:
         return boundary_around(found)
     if type(found) is property and type(found.fget) is FunctionType:
@@ -85,8 +89,8 @@ def _with_boundary(found: Any) -> Any:
     return found
 
 
-def _reflected(operation: Any) -> Any:
-    def reflected_operator(self: Any, other: Any) -> Any:
+def _reflected(operation: FunctionType) -> Any:
+    def reflected_operator(self: object, other: object) -> object:
         try:
             return operation(other, self)
         except Exception as error:
@@ -100,7 +104,7 @@ def _names() -> set[str]:
     return composition().names(ATTRIBUTES_GROUP)
 
 
-def _check_attribute(_: Any, loaded: Any) -> None:
+def _check_attribute(_: Plugin, loaded: Callable[..., object] | int | property) -> None:
     if not hasattr(type(loaded), "__get__"):
         raise TypeError(
             f"expected a function of the array, or a property, got {loaded!r} of type {type(loaded).__name__}"

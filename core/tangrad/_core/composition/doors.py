@@ -19,7 +19,7 @@ def door(
     module_name: str,
     table: Mapping[str, str],
     renamed: Mapping[str, str] | None = None,
-    otherwise: Callable[[str, str], Any] | None = None,
+    otherwise: Callable[[str, str], object] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a module whose names are those of inner modules.
 
@@ -34,7 +34,7 @@ def door(
     """
     owners = {name: module for module, names in table.items() for name in names.split()}
 
-    def __getattr__(name: str) -> Any:  # noqa: N807
+    def __getattr__(name: str) -> object:  # noqa: N807
         if renamed and name in renamed:
             new = renamed[name]
             message = f"{module_name}.{name} is deprecated, and goes with extension API 2: write {module_name}.{new}"

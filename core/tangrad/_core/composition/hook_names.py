@@ -103,7 +103,7 @@ class Program(Generic[P]):
         self.closed_jaxpr = closed_jaxpr
 
 
-def call_inside(function: Callable[..., Any], *args: Any) -> Any:
+def call_inside(function: Callable[..., object], *args: object) -> object:
     """Call a hook. Not a context manager: an interrupt may come before its `__exit__` has done anything."""
     before = thread.in_hook
     try:

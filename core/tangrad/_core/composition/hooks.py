@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from tangrad._core.composition.hook_names import BEFORE_APPLY, PASS, PROGRAM_HOOKS, P, Program
 from tangrad._core.composition.registry import Composition, composition
 from tangrad._core.settings.threads import thread
+
+if TYPE_CHECKING:
+    from tangrad._core.composition.manager import Manager
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,7 +26,7 @@ def hookimpl(function: F) -> F: ...
 
 
 @overload
-def hookimpl(function: None = None, **options: Any) -> Callable[[F], F]: ...
+def hookimpl(function: None = None, **options: object) -> Callable[[F], F]: ...
 
 
 def hookimpl(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -90,15 +93,15 @@ class Hooks:
         self._call(PASS, closed_jaxpr=program, context=context)
         return program.closed_jaxpr
 
-    def before_apply(self, primitive: Any, avals: Any, params: Any, context: HookContext) -> None:
+    def before_apply(self, primitive: object, avals: object, params: object, context: HookContext) -> None:
         """Ask the policies whether a primitive may be applied. Raises what they raise."""
         self._call(BEFORE_APPLY, primitive=primitive, avals=avals, params=params, context=context)
 
-    def traced(self, context: HookContext, closed_jaxpr: Any, seconds: float) -> None:
+    def traced(self, context: HookContext, closed_jaxpr: object, seconds: float) -> None:
         """Report a trace."""
         self._call("tangrad_traced", context=context, closed_jaxpr=closed_jaxpr, seconds=seconds)
 
-    def lowered(self, context: HookContext, lowered: Any, seconds: float) -> None:
+    def lowered(self, context: HookContext, lowered: object, seconds: float) -> None:
         """Report a lowering."""
         self._call("tangrad_lowered", context=context, lowered=lowered, seconds=seconds)
 
@@ -131,11 +134,11 @@ class Hooks:
         self._publish(manager)
         self._loaded = not manager.is_loading()  # a plugin's module may trace or compile while it is imported
 
-    def _forget(self, plugins: tuple[Any, ...] | None) -> None:
+    def _forget(self, plugins: tuple[object, ...] | None) -> None:
         if plugins is None:  # other distributions may be installed
             self._loaded = False
 
-    def _publish(self, manager: Any) -> None:
+    def _publish(self, manager: Manager) -> None:
         callers = {hook: getattr(manager.hook, hook).get_hookimpls() for hook in PROGRAM_HOOKS}
         self.cache_hit_observers = tuple(callers["tangrad_cache_hit"]) or None
         self.shortest = min([getattr(one.function, "least_equations", 0) for one in callers[PASS]], default=0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import CodeType
 from typing import Any
@@ -48,7 +48,7 @@ class Contributor:
         for hook in {hook_of(group) for group in groups}:
             setattr(self, hook, self._answering(hook))
 
-    def _answering(self, hook: str) -> Any:
+    def _answering(self, hook: str) -> object:
         def answer(*arguments: Any) -> list[Plugin] | None:
             entries = self._entries(*cell_of(hook, arguments))
             return [one for one in entries if one.distribution == self.distribution and one.denial is None] or None
@@ -134,7 +134,7 @@ class Manager(pluggy.PluginManager):
             if frame.f_code is code and frame.f_locals.get("self") is self:
                 yield frame.f_locals
 
-    def _ask(self, group: str, name: str, facts: dict[str, Any]) -> Any:
+    def _ask(self, group: str, name: str, facts: Mapping[str, object]) -> object:
         hook = hook_of(group)
         several = {
             "tangrad_rules": (group.removeprefix(RULES), name, ()),
@@ -254,7 +254,7 @@ class Manager(pluggy.PluginManager):
             listener(self)
         self.is_loaded = True
 
-    def _name_for(self, plugin: Plugin, taken: dict[str, Any]) -> str:
+    def _name_for(self, plugin: Plugin, taken: Mapping[str, Sequence[Plugin]]) -> str:
         """The name of a hook plugin's contributor: its distribution's; by hand, its own, as far as that is free."""
         if plugin.distribution != BY_HAND:
             return plugin.distribution
@@ -311,7 +311,7 @@ class Manager(pluggy.PluginManager):
 
     # --- what users call --------------------------------------------------------------------------------------------
 
-    def register(self, plugin: Any, name: str | None = None) -> str | None:
+    def register(self, plugin: object, name: str | None = None) -> str | None:
         """Register a hook object, as `tangrad.core.register(plugin, group="hooks", name=name)` does."""
         name = name or self.get_canonical_name(plugin)
         if self.is_blocked(name):
@@ -321,7 +321,7 @@ class Manager(pluggy.PluginManager):
         self._composition.register(plugin, group=HOOKS_GROUP, name=name)
         return name
 
-    def unregister(self, plugin: Any = None, name: str | None = None) -> Any:
+    def unregister(self, plugin: object = None, name: str | None = None) -> Any:
         """Take a hook object back that was registered by hand; returns it, or None.
 
         Raises ValueError for an installed distribution: that is blocked.

@@ -115,7 +115,7 @@ def how_to_install(name: str) -> str:
     return f"pip install {explanations().distribution_of(name) or 'tangrad'}"
 
 
-def _check(_: Plugin, loaded: Any) -> None:
+def _check(_: Plugin, loaded: object) -> None:
     if not isinstance(loaded, Explanations):
         raise TypeError(f"expected an Explanations, got {loaded!r} of type {type(loaded).__name__}")
 
@@ -222,7 +222,7 @@ class _Former:
             return
         module.__doc__, module.__dict__["__getattr__"] = self.module.__doc__, self._handed_on
 
-    def _handed_on(self, name: str) -> Any:
+    def _handed_on(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(f"module {self.module.__name__!r} has no attribute {name!r}")
         return getattr(self.module, name)

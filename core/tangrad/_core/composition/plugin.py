@@ -184,7 +184,7 @@ class Plugin:
         self.distribution = distribution
         self.version = version
         self.override = False
-        self._object: Any = _NOTHING
+        self._object: object = _NOTHING
         self.cause: BaseException | None = None
         self._why_broken = ""
         self.denial: str | None = owner.policy.denial(self)
@@ -213,7 +213,7 @@ class Plugin:
             return "loaded"
         return "available" if self._owner.is_served(self) else "dormant"
 
-    def provide(self, loaded: Any) -> bool:
+    def provide(self, loaded: object) -> bool:
         """Make `loaded` the plugin's object; False if it has one or is set aside: the first of several threads wins."""
         if self._object is not _NOTHING or self.cause is not None:
             return False
@@ -297,7 +297,7 @@ class Plugin:
         error.__cause__ = self.cause
         return error
 
-    def _resolve(self) -> Any:
+    def _resolve(self) -> object:
         module_name, attribute = split_value(self.value)
         found: Any = import_module(module_name)
         for part in attribute.split(".") if attribute else ():

@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tangrad._core.composition.plugin import Plugin
 from tangrad._core.composition.record import normalise
@@ -214,7 +214,7 @@ _stated: dict[str, dict[int, str]] = {}
 _warned: set[tuple[str, str]] = set()
 
 
-def check_api_version(plugin: Plugin, loaded: Any) -> None:
+def check_api_version(plugin: Plugin, loaded: object) -> None:
     """Raise ApiVersionError where a plugin's object states a number (`loaded.api`) that this kernel does not take.
 
     The one before the kernel's is taken, with one PluginWarning for each distribution; so are both in one distribution.
@@ -296,7 +296,7 @@ DEPRECATED: dict[str, Deprecated] = {
 }
 
 
-def deprecated_name(module: str, name: str) -> Any:
+def deprecated_name(module: str, name: str) -> object:
     """What a deprecated name stands for, with a DeprecationWarning that says what to write in its place.
 
     Raises AttributeError for a name that is none.
@@ -309,7 +309,7 @@ def deprecated_name(module: str, name: str) -> Any:
     return getattr(import_module(place), attribute)
 
 
-def moved_name(module: str, name: str, now_in: ModuleType) -> Any:
+def moved_name(module: str, name: str, now_in: ModuleType) -> object:
     """What a name stands for that was in `module` in tangrad-core 0.1 and is in another door now, with a warning."""
     _warn_of_name(f"{module}.{name}", "0.2", f"from {now_in.__name__} import {name}")
     return getattr(now_in, name)

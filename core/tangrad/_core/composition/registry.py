@@ -78,10 +78,10 @@ class Composition:
         self._entries: dict[tuple[str, str | None], tuple[Plugin, ...]] = {}
         self._found: dict[tuple[str, str], Plugin] = {}
         self._by_hand: list[Plugin] = []
-        self._provenance: dict[int, tuple[Any, Plugin]] = {}
+        self._provenance: dict[int, tuple[object, Plugin]] = {}
         self._listeners: list[Listener] = []
         self.hook_listeners: list[Callable[[Manager], None]] = []
-        self._checks: dict[str, Callable[[Plugin, Any], None]] = {}
+        self._checks: dict[str, Callable[[Plugin, object], None]] = {}
 
     # --- what is declared -------------------------------------------------------------------------------------------
 
@@ -250,7 +250,7 @@ class Composition:
         self._provenance.setdefault(id(obj), (obj, plugin))
         return plugin
 
-    def publish(self, plugin: Plugin, loaded: Any) -> Any:
+    def publish(self, plugin: Plugin, loaded: object) -> Any:
         """Make `loaded` the object of `plugin`; the first of several threads decides."""
         with self.lock:
             if plugin.provide(loaded):
@@ -260,7 +260,7 @@ class Composition:
     # --- changing ---------------------------------------------------------------------------------------------------
 
     def register(
-        self, obj: Any, *, group: str | None = None, name: str | None = None, override: bool = False
+        self, obj: object, *, group: str | None = None, name: str | None = None, override: bool = False
     ) -> Registration:
         """Add a plugin object by hand, for notebooks and tests.
 
@@ -295,7 +295,7 @@ class Composition:
             self.unregister(added)
             raise
 
-    def _registered(self, obj: Any, place: tuple[str, str], override: bool) -> Plugin:
+    def _registered(self, obj: object, place: tuple[str, str], override: bool) -> Plugin:
         described = obj if hasattr(obj, "__qualname__") else type(obj)
         value = f"{described.__module__}:{described.__qualname__}"
         plugin = Plugin(self, place[0], place[1], value, BY_HAND, "")
@@ -374,7 +374,7 @@ def _family(plugin: Plugin) -> str | None:
     return plugin.name.partition(".")[0] if plugin.group.startswith(RULES) else None
 
 
-def _places(obj: Any, group: str | None, name: str | None) -> list[tuple[str, str]]:
+def _places(obj: object, group: str | None, name: str | None) -> list[tuple[str, str]]:
     if group is not None and name is not None:
         return [(group if group.startswith("tangrad.") else f"tangrad.{group}", name)]
     describe = getattr(obj, "plugin_entries", None)
@@ -413,7 +413,7 @@ def plugin_manager() -> Manager:
     return composition().manager
 
 
-def register(obj: Any, *, group: str | None = None, name: str | None = None, override: bool = False) -> Registration:
+def register(obj: object, *, group: str | None = None, name: str | None = None, override: bool = False) -> Registration:
     """Register a plugin object by hand, in a notebook or a test; tables that it touches are made anew.
 
     See `Composition.register` for arguments and errors.

@@ -31,18 +31,18 @@ class TracerError(TangradError):
         super().__init__(tracer if isinstance(tracer, str) else self.message(tracer, what))
 
     @classmethod
-    def message(cls, tracer: Any, what: str = "") -> str:
+    def message(cls, tracer: object, what: str = "") -> str:
         """The text about one tracer; `what` names what its value is needed for: "the argument `stop` of arange"."""
         needed = f" (for {what})" if what else ""
         return cls.explanation.format(subject=_subject(tracer), origin=_origin(tracer), needed=needed)
 
 
-def _subject(tracer: Any) -> str:
+def _subject(tracer: object) -> str:
     aval = getattr(tracer, "aval", None)
     return "a traced value" if aval is None else f"a traced array of type {aval.str_short()}"
 
 
-def _origin(tracer: Any) -> str:
+def _origin(tracer: object) -> str:
     """Of which transformation a tracer is, and on which line it was made, as far as its trace knows."""
     origin = getattr(tracer, "origin", None)
     lines = [f"It is {origin()}."] if origin is not None else []
@@ -231,7 +231,7 @@ class KeyReuseError(TangradError, RuntimeError):
     """A random key is used a second time; looked for where `tangrad.debug_key_reuse` is on."""
 
 
-def unhashable_parameters(primitive: str, params: Mapping[str, Any]) -> TypeError:
+def unhashable_parameters(primitive: str, params: Mapping[str, object]) -> TypeError:
     """The error for parameters that cannot be a key, naming the first that is to blame."""
     for name, value in params.items():
         try:
@@ -246,14 +246,14 @@ def unhashable_parameters(primitive: str, params: Mapping[str, Any]) -> TypeErro
     return TypeError(f"the parameters of primitive {primitive!r} must be hashable, got {params!r}")
 
 
-def _is_traced(value: Any) -> bool:
+def _is_traced(value: object) -> bool:
     """Whether a parameter is a tracer, or holds one."""
     if isinstance(value, (tuple, list)):
         return any([_is_traced(item) for item in value])
     return hasattr(type(value), "_trace")
 
 
-def _traced_parameter(name: str, primitive: str, value: Any) -> str:
+def _traced_parameter(name: str, primitive: str, value: object) -> str:
     return (
         f"parameter {name!r} of primitive {primitive!r} must be known when it is applied, got {value!r}, which is "
         "traced: an argument that a parameter is made of is static (tangrad.jit(f, static_argnums=...), or "

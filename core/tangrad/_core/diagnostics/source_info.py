@@ -247,7 +247,7 @@ def current_source(skip: int = 1) -> SourceInfo:
 # --- functions that stand for others -------------------------------------------------------------------------------
 
 
-def copy_identity(wrapper: Function, function: Callable[..., Any]) -> Function:
+def copy_identity(wrapper: Function, function: Callable[..., object]) -> Function:
     """Give `wrapper` the name, documentation, annotations, signature and public attributes of `function`; return it.
 
     What `functools.wraps` does at a fifth of its cost: a transformation wraps a function at every call of `grad(f)`.
@@ -275,7 +275,7 @@ class WrappedSignature:
     inspect takes such objects for built-in functions, if it is asked not to follow `__wrapped__`.
     """
 
-    def __get__(self, instance: Any, owner: Any = None) -> inspect.Signature | None:
+    def __get__(self, instance: Any, owner: object = None) -> inspect.Signature | None:
         return None if instance is None else inspect.signature(instance.__wrapped__)
 
 
@@ -377,7 +377,7 @@ def what_is_copied(put: bool) -> str:
     return ""
 
 
-def is_from_host(value: Any) -> bool:
+def is_from_host(value: object) -> bool:
     """Whether a value is a number or array on the host, or a list, tuple or dictionary with one in it."""
     if isinstance(value, (list, tuple, dict)):
         return value == [] or any(map(is_from_host, value.values() if isinstance(value, dict) else value))
@@ -394,7 +394,7 @@ def _function(frame: FrameType) -> Any:
     return found if _is_ours(found) else None
 
 
-def _is_ours(function: Any) -> bool:
+def _is_ours(function: object) -> bool:
     return inspect.isfunction(function) and is_internal(function.__code__.co_filename)
 
 

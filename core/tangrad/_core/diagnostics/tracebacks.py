@@ -51,7 +51,7 @@ class WholeTraceback:
         return type(None), ()
 
 
-def api_boundary(function: Callable[P, R], *, identity: Callable[..., Any] | None = None) -> Callable[P, R]:
+def api_boundary(function: Callable[P, R], *, identity: Callable[..., object] | None = None) -> Callable[P, R]:
     """Wrap a function that users call, so that what it raises shows their frames and not ours.
 
     `identity`: the function whose name, documentation and signature the result gets; by default `function`. A call that
@@ -88,7 +88,7 @@ def own_boundary(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-def is_boundary(function: Any) -> bool:
+def is_boundary(function: Callable[..., object]) -> bool:
     """Whether a function is a boundary already."""
     return function.__code__ in _boundaries
 
@@ -197,7 +197,7 @@ _CONVERTED = ("bool", "int", "float", "complex", "index", "format", "array", "dl
 _SPECIAL = frozenset([f"__{name}__" for name in (*_MADE_AND_USED, *_HELD, *_CONVERTED)])
 
 
-def with_boundary(value: Any, package: str, name: str) -> Any:
+def with_boundary(value: Any, package: str, name: str) -> object:
     """What users get for a public name: a function of ours as a boundary, anything else as it is.
 
     `package`, `name`: where it is found, which pickles and printed functions say. A function has one boundary, however
@@ -212,7 +212,7 @@ def with_boundary(value: Any, package: str, name: str) -> Any:
     return found
 
 
-def without_boundary(value: Any) -> Any:
+def without_boundary(value: object) -> object:
     """The function of ours that users have by its public name, or any other value as it is.
 
     For those who compare functions that they are handed with their own.
@@ -221,7 +221,7 @@ def without_boundary(value: Any) -> Any:
     return inner if type(inner) is FunctionType and inner.__dict__.get("__boundary__") is value else value
 
 
-def _needs_boundary(value: Any) -> bool:
+def _needs_boundary(value: object) -> bool:
     """Whether it is a function of ours that is no boundary already."""
     if type(value) is not FunctionType or is_boundary(value):
         return False
@@ -246,7 +246,7 @@ def class_boundary(kind: C) -> C:
     return kind
 
 
-def _is_called(name: str, value: Any) -> bool:
+def _is_called(name: str, value: object) -> bool:
     return name in _SPECIAL or not (name.startswith("_") or isinstance(value, property))
 
 
@@ -269,18 +269,18 @@ def _install(kind: type, names: Iterable[str], make: Callable[[Any], Any]) -> No
             setattr(kind, name, wrap(make(function)))
 
 
-def _as_it_is(function: Any) -> Any:
+def _as_it_is(function: Callable[..., object]) -> object:
     return function
 
 
-def boundary_around(function: Any) -> Any:
+def boundary_around(function: FunctionType) -> Any:
     """A function, ours or another package's, within a boundary under the same name; itself if it is a boundary."""
     if is_boundary(function):
         return function
     return _boundary(function) if _needs_boundary(function) else api_boundary(function)
 
 
-def _boundary(function: Any) -> Any:
+def _boundary(function: Callable[..., object]) -> Any:
     code = function.__code__
     made = _template(_signature(code)).replace(
         co_filename=code.co_filename,

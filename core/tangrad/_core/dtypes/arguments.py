@@ -16,7 +16,7 @@ CONVERSIONS = ("__tangrad_array__", "__jax_array__")
 _NUMBERS = (np.ndarray, np.generic, bool, int, float, complex)
 
 
-def can_represent_array(value: Any) -> bool:
+def can_represent_array(value: object) -> bool:
     """Whether the type of `value` says how to make an array of it: a method `__tangrad_array__` or `__jax_array__`."""
     kind = type(value)
     return hasattr(kind, "__tangrad_array__") or hasattr(kind, "__jax_array__")
@@ -54,18 +54,18 @@ class SymbolicDimension:
         """The names of the sizes that it is made of."""
         raise NotImplementedError
 
-    def evaluate(self, sizes: Any, arithmetic: Any = None) -> Any:
+    def evaluate(self, sizes: object, arithmetic: Any = None) -> Any:
         """Its value where its variables have the given sizes, which are integers or what `arithmetic` computes with.
 
         `arithmetic` has functions `constant`, `add`, `multiply`, `floordiv`, `mod`, `maximum` and `minimum`.
         """
         raise NotImplementedError
 
-    def extremum(self, largest: bool, sizes: tuple[Any, ...]) -> int:
+    def extremum(self, largest: bool, sizes: tuple[int, ...]) -> int:
         """The largest or the smallest of sizes, of which this one is the first that is symbolic."""
         raise NotImplementedError
 
-    def plan(self, shapes: Any, labels: Any = ()) -> Any:
+    def plan(self, shapes: Any, labels: object = ()) -> Any:
         """How the variables in the shapes of arguments, of which this is one, are found when the arguments are there.
 
         An object with `sizes(shapes)`, from shapes of numbers to the sizes of the variables by name; it raises
@@ -74,12 +74,12 @@ class SymbolicDimension:
         """
         raise NotImplementedError
 
-    def filled_in(self, value: Any, sizes: Any) -> Any:
+    def filled_in(self, value: object, sizes: object) -> Any:
         """A program, a parameter or a type with other sizes, by name, in the place of variables."""
         raise NotImplementedError
 
 
-def first_symbolic(avals: Iterable[Any]) -> Any:
+def first_symbolic(avals: Iterable[object]) -> Any:
     """The first symbolic dimension in the shapes of some types, or None.
 
     >>> import tangrad
@@ -94,7 +94,7 @@ def first_symbolic(avals: Iterable[Any]) -> Any:
     return None
 
 
-def is_symbolic(dimension: Any) -> bool:
+def is_symbolic(dimension: object) -> bool:
     """Whether a dimension of a shape is no number yet: a rule must not compute with it as with an integer.
 
     >>> from tangrad.core.arguments import is_symbolic

@@ -11,12 +11,15 @@ import importlib
 import sys
 import warnings
 from functools import lru_cache
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from tangrad._core.dtypes import lattice
 from tangrad._core.settings.config import enable_x64, thread
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 DType: TypeAlias = "np.dtype[Any]"  # an extended dtype too, wherever a function says that it lets these pass
 
@@ -80,7 +83,7 @@ class ExtendedDType:
 ML_DTYPES = "ml_dtypes>=0.5,<0.7"  # what the matrix runs; nothing here requires it
 
 
-def ml_dtypes() -> Any:
+def ml_dtypes() -> ModuleType:
     """The package ml_dtypes, imported now unless it was before."""
     return importlib.import_module("ml_dtypes")
 
@@ -155,7 +158,7 @@ def _intern(dtype: DType) -> DType:
     return found
 
 
-def _unsupported(dtype: Any) -> str:
+def _unsupported(dtype: object) -> str:
     byte_order = isinstance(dtype, np.dtype) and not dtype.isnative
     cure = ", in this machine's byte order: use x.astype(x.dtype.newbyteorder('='))" if byte_order else ""
     return f"dtype {dtype} is not a dtype of arrays; they hold booleans, integers, floats and complex numbers{cure}"
@@ -197,7 +200,7 @@ def _resolve(dtype: Any) -> DType:
     return _intern(numpy_dtype)
 
 
-def _not_understood(dtype: Any) -> str:
+def _not_understood(dtype: object) -> str:
     return f"{dtype!r} is not a dtype; expected a name such as 'float32', a NumPy dtype, or bool, int, float, complex"
 
 
@@ -217,7 +220,7 @@ def canonicalize_dtype(dtype: Any) -> DType:
 
 
 @lru_cache(2048)  # names can be spelled in many ways ('f4', '<f4', '=f4')
-def _canonicalize(dtype: Any, x64: bool) -> DType:
+def _canonicalize(dtype: object, x64: bool) -> DType:
     wide = as_dtype(float if dtype is None else dtype)
     return wide if x64 else _by_name.get(_to_32_bit.get(wide.name, ""), wide)
 
@@ -301,7 +304,7 @@ def dtype_name(dtype: Any) -> str:
     return "float0" if dtype == float0 else str(dtype.name)
 
 
-def short_name(dtype: Any) -> str:
+def short_name(dtype: object) -> str:
     """The name that jaxprs print: 'f32', 'i8', 'u4', 'c64', 'bf16', 'f8_e4m3fn', 'bool', 'float0', 'key<fry>'."""
     found = _short_names.get(dtype)
     if found is not None:
@@ -318,7 +321,7 @@ def short_name(dtype: Any) -> str:
     return name
 
 
-_short_names: dict[Any, str] = {}
+_short_names: dict[object, str] = {}
 
 
 # --- their place among NumPy's scalar classes, their width and limits, the dtypes that go with them -----------------
@@ -352,7 +355,7 @@ def issubdtype(a: Any, b: Any) -> bool:
 
 
 @lru_cache(1024)
-def _issubdtype(a: Any, b: Any) -> bool:
+def _issubdtype(a: Any, b: type) -> bool:
     if isinstance(b, ExtendedDType):
         return isinstance(a, ExtendedDType) and a == b
     lower, upper = _scalar_class(a), _scalar_class(b)
@@ -378,7 +381,7 @@ def _numpy_class(narrow: str) -> type:
     return np.unsignedinteger if narrow.startswith("u") else np.signedinteger
 
 
-def bit_width(dtype: Any) -> int:
+def bit_width(dtype: object) -> int:
     """Bits of one element: 4 for int4, 8 for bool. Of an extended dtype, those of its physical element."""
     dtype = as_dtype(dtype)
     if dtype_name(dtype) in NARROW_NAMES:
@@ -390,7 +393,7 @@ def bit_width(dtype: Any) -> int:
 itemsize_bits = bit_width
 
 
-def finfo(dtype: Any) -> Any:
+def finfo(dtype: object) -> Any:
     """Limits of a floating or complex dtype, as `numpy.finfo`. Raises ValueError for others."""
     dtype = as_dtype(dtype)
     if dtype_name(dtype) in NARROW_NAMES:
@@ -414,7 +417,7 @@ def to_inexact_dtype(dtype: Any) -> DType:
     return cast(DType, dtype)
 
 
-def to_floating_dtype(dtype: Any) -> DType:
+def to_floating_dtype(dtype: object) -> DType:
     """The real floating dtype beside `dtype`: that of the parts of a complex one, else as `to_inexact_dtype`."""
     dtype = to_inexact_dtype(dtype)
     return as_dtype(dtype.type(0).real.dtype) if issubdtype(dtype, np.complexfloating) else dtype
@@ -426,7 +429,7 @@ def to_complex_dtype(dtype: Any) -> DType:
     return as_dtype("complex128" if wide else "complex64")
 
 
-def to_numeric_dtype(dtype: Any) -> DType:
+def to_numeric_dtype(dtype: np.dtype) -> DType:
     """`dtype`, or int32 for bool: the dtype in which booleans are counted."""
     dtype = as_dtype(dtype)
     return as_dtype("int32") if dtype is _BOOL else dtype

@@ -73,7 +73,7 @@ def _dtype_and_weak_type(x: Any) -> tuple[DType, bool]:
     raise TypeError(f"{x!r} of type {kind.__name__} is neither a dtype nor an array or number that has one")
 
 
-def check_integer_fits(value: int, dtype: Any) -> None:
+def check_integer_fits(value: int, dtype: object) -> None:
     """Raise OverflowError if the Python integer `value` is beyond the integer dtype `dtype`; other dtypes take all."""
     low, high = _integer_range(as_dtype(dtype))
     if not low <= value <= high:
@@ -117,7 +117,7 @@ def _node(dtype: DType, weak_type: bool) -> str:
     return lattice.WEAK_COMPLEX if name in lattice.COMPLEXES else lattice.WEAK_FLOAT
 
 
-def promote_types(a: Any, b: Any) -> DType:
+def promote_types(a: Any, b: object) -> DType:
     """The dtype in which two dtypes meet on the lattice; Python's `int`, `float`, `complex` are weak.
 
     Leaves 64-bit dtypes as they are. Raises TypePromotionError where they do not meet, TypeError for what is no dtype.
@@ -150,7 +150,7 @@ def promote_pair(a: DType, a_weak: bool, b: DType, b_weak: bool) -> tuple[DType,
     return found if found is not None else _promote([(a, a_weak), (b, b_weak)], key)
 
 
-def lattice_result_type(*args: Any, function_name: str = "result_type") -> tuple[DType, bool]:
+def lattice_result_type(*args: object, function_name: str = "result_type") -> tuple[DType, bool]:
     """The dtype and weak type of an operation on `args`: arrays, avals, numbers, dtypes. Raises as `promote_types`.
 
     `function_name`: the public function that asks. What our own functions promote inside is promoted, even where the
@@ -164,7 +164,7 @@ def lattice_result_type(*args: Any, function_name: str = "result_type") -> tuple
         return _promote(list(dict.fromkeys([_dtype_and_weak_type(x) for x in args])), None, strict=False)
 
 
-def _lattice_result_type(args: tuple[Any, ...]) -> tuple[DType, bool]:
+def _lattice_result_type(args: tuple[object, ...]) -> tuple[DType, bool]:
     if len(args) == 2:
         return promote_pair(*_dtype_and_weak_type(args[0]), *_dtype_and_weak_type(args[1]))
     if not args:
@@ -175,7 +175,7 @@ def _lattice_result_type(args: tuple[Any, ...]) -> tuple[DType, bool]:
     return _promote(distinct, None)
 
 
-def _promote(operands: list[tuple[DType, bool]], key: Any, strict: bool | None = None) -> tuple[DType, bool]:
+def _promote(operands: list[tuple[DType, bool]], key: object, strict: bool | None = None) -> tuple[DType, bool]:
     """`strict`: whether only what users ask for is promoted; None: as the setting says."""
     strict = thread.numpy_dtype_promotion == "strict" if strict is None else strict
     x64 = thread.enable_x64

@@ -68,7 +68,7 @@ def usable_settings() -> dict[str, Setting]:
     return found
 
 
-def _check(plugin: Plugin, loaded: Any) -> None:
+def _check(plugin: Plugin, loaded: Setting) -> None:
     if not isinstance(loaded, Setting):
         raise TypeError(f"expected a setting, as `define_setting` makes it, got {loaded!r}")
     if loaded.name != plugin.name:
@@ -82,7 +82,7 @@ def _foreign(name: str) -> ForeignNames | None:
     return None if plugin is None else plugin.load()
 
 
-def _check_names(plugin: Plugin, loaded: Any) -> None:
+def _check_names(plugin: Plugin, loaded: ForeignNames) -> None:
     if not isinstance(loaded, ForeignNames):
         raise TypeError(f"expected a ForeignNames, got {loaded!r} of type {type(loaded).__name__}")
 
@@ -111,7 +111,7 @@ class Config:
         names_of_others = _foreign(name)
         return setting(name).value if names_of_others is None else names_of_others.read(name, setting)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         self.update(name, value)
 
     def __dir__(self) -> list[str]:

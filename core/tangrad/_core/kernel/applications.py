@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from tangrad._core.composition.hook_names import BEFORE_APPLY
 from tangrad._core.composition.hooks import HookContext, hooks
@@ -14,11 +14,14 @@ from tangrad._core.kernel.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
 from tangrad._core.kernel.primitive import watch_operations
 from tangrad._core.kernel.trace import find_backend
 
+if TYPE_CHECKING:
+    from tangrad._core.kernel.primitive import Primitive
 
-def _asking(compute: Callable[..., Any]) -> Callable[..., Any]:
+
+def _asking(compute: Callable[..., object]) -> Callable[..., Any]:
     """Around what computes operations: every policy has its say first. Raises RefusedError."""
 
-    def ask_and_compute(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def ask_and_compute(primitive: Primitive, args: tuple[object, ...], params: Mapping[str, object]) -> object:
         if hooks.observes(BEFORE_APPLY):
             backend, operands = find_backend(args)
             context = HookContext(primitive.name, backend.name, backend.platform, {"eager": True})
@@ -36,10 +39,10 @@ def ask_about(program: ClosedJaxpr | Jaxpr, context: HookContext) -> None:
             ask_about(inner, context)
 
 
-def _guarding(compute: Callable[..., Any]) -> Callable[..., Any]:
+def _guarding(compute: Callable[..., object]) -> Callable[..., Any]:
     """Around what computes operations: what these bring from the host is reported first. Raises RuntimeError."""
 
-    def report_and_compute(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def report_and_compute(primitive: Primitive, args: tuple[object, ...], params: Mapping[str, object]) -> object:
         transfers.brought(next((arg.aval for arg in args if type(arg) is Literal), None), put=False)
         return compute(primitive, args, params)
 

@@ -64,13 +64,13 @@ class ArrayOperators(ArrayMembers):
             raise TypeError("iteration over an array without dimensions")
         return attributes["__iter__"](self)  # type: ignore[no-any-return]
 
-    def __contains__(self, item: Any) -> bool:
+    def __contains__(self, item: object) -> bool:
         return bool(attributes["__contains__"](self, item))
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return attributes["__array_namespace__"](self, api_version=api_version)
 
-    def _member(self, name: str) -> Any:
+    def _member(self, name: str) -> object:
         # Only names that the class lacks come here: plugins' methods and properties. `ndarray` is what the NumPy
         # backend looks for, to distinguish its own arrays and literals from all others.
         if name.startswith("__") or name == "ndarray":
@@ -97,7 +97,7 @@ class ArrayOperators(ArrayMembers):
         """The contents to be read only: it may be what backends compute with, and is not returned to users."""
         return self.to_numpy()
 
-    def _scalar(self, convert: Any) -> Any:
+    def _scalar(self, convert: type[complex] | type[float] | type[int]) -> Any:
         if self.aval.shape:
             raise TypeError(f"only arrays without dimensions convert to Python scalars, got shape {self.aval.shape}")
         return convert(self._looked_at())
@@ -129,7 +129,7 @@ class ArrayOperators(ArrayMembers):
 def _forwarding(name: str, reflected: bool = False) -> Any:
     """The method that stands in the class until the plugin's function is known, which then takes its place."""
 
-    def forwarding_operator(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def forwarding_operator(self: object, *args: object, **kwargs: object) -> object:
         try:
             operands = (*args, self) if reflected else (self, *args)
             return attributes[name](*operands, **kwargs)
@@ -177,7 +177,7 @@ class Array(ArrayOperators):
             raise TypeError(f"arrays are immutable: x.at[{index!r}].set(value) returns a changed copy")
         set_item(self, index, value)
 
-    def __delitem__(self, index: Any) -> None:
+    def __delitem__(self, index: object) -> None:
         raise TypeError(
             f"arrays are immutable: del x[{index!r}] is not possible; tangrad.numpy.delete(x, {index!r}) returns a "
             f"copy without that part"

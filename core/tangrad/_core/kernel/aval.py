@@ -7,8 +7,8 @@ references; an aval lives as long as it is referenced.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from tangrad._core.settings.config import thread
 from tangrad._core.tree.keys import keystr
 from tangrad._core.tree.operations import tree_flatten, tree_leaves_with_path
 from tangrad._core.tree.tables import PLAIN, Table, forgetter, intern
+
+if TYPE_CHECKING:
+    from tangrad._core.dtypes.objects import DType
+    from tangrad._core.tree.definition import PyTreeDef
 
 Shape = tuple[Any, ...]  # integers, or symbolic dimensions: hashable objects that compare and calculate like integers
 NamedShape = tuple[tuple[Any, int], ...]
@@ -135,7 +139,7 @@ class ShapedArray(AbstractValue):
     def __copy__(self) -> ShapedArray:
         return self
 
-    def __deepcopy__(self, _: Any) -> ShapedArray:
+    def __deepcopy__(self, _: object) -> ShapedArray:
         return self
 
 
@@ -143,7 +147,7 @@ def _canonical_named_shape(named_shape: Any) -> NamedShape:
     return tuple(sorted(dict(named_shape).items(), key=lambda item: str(item[0])))
 
 
-def _intern(shape: Shape, dtype: Any, weak_type: bool, named_shape: NamedShape) -> ShapedArray:
+def _intern(shape: Shape, dtype: DType, weak_type: bool, named_shape: NamedShape) -> ShapedArray:
     """Check, canonicalise and intern a new aval."""
     shape = canonicalize_shape(shape)
     aval = object.__new__(ShapedArray)
@@ -174,7 +178,7 @@ class AbstractToken(AbstractValue):
 abstract_token = AbstractToken()
 
 
-def canonicalize_shape(shape: Iterable[Any]) -> Shape:
+def canonicalize_shape(shape: Iterable[object]) -> Shape:
     """A shape as a tuple of Python integers (or symbolic dimensions). A single integer is a shape of one dimension.
 
     Raises TypeError for a dimension that is not an integer, ValueError for a negative one.
@@ -184,13 +188,13 @@ def canonicalize_shape(shape: Iterable[Any]) -> Shape:
     return tuple([d if type(d) is int and d >= 0 else _canonical_dimension(d, shape) for d in shape])
 
 
-def _one_dimension(size: Any) -> tuple[Any, ...]:
+def _one_dimension(size: int) -> tuple[int]:
     if is_symbolic(size) or not hasattr(type(size), "__index__"):
         raise TypeError(f"a shape must be a sequence of integers, got {size!r} of type {type(size).__name__}")
     return (operator.index(size),)
 
 
-def _canonical_dimension(dimension: Any, shape: Any) -> Any:
+def _canonical_dimension(dimension: Any, shape: Any) -> object:
     if is_symbolic(dimension):
         return dimension
     try:
@@ -240,14 +244,14 @@ def _inherited_handler(kind: type) -> Callable[[Any], ShapedArray] | None:
 typeof = get_aval
 
 
-def is_array_value(value: Any) -> bool:
+def is_array_value(value: object) -> bool:
     """Whether `value` has an aval."""
     if hasattr(type(value), "aval"):
         return True
     return _inherited_handler(type(value)) is not None or can_represent_array(value)
 
 
-def _numpy_aval(value: Any) -> ShapedArray:
+def _numpy_aval(value: np.generic | np.ndarray) -> ShapedArray:
     if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
         raise ValueError("masked arrays of NumPy are not taken, lest the mask be lost: call .filled(value) first")
     return ShapedArray(value.shape, objects.canonicalize_dtype(value.dtype))
@@ -278,7 +282,7 @@ register_aval_handler(np.generic, _numpy_aval)
 _EXPECTED = "expected arrays, numbers, and trees of them"
 
 
-def array_leaves(value: Any, what: str, cure: str = _EXPECTED) -> tuple[list[Any], Any]:
+def array_leaves(value: object, what: str, cure: str = _EXPECTED) -> tuple[list[Any], PyTreeDef]:
     """The leaves and the structure of what a function was given.
 
     Raises TypeError for a leaf that is no array or number: what it is, its path, the leaf and its type; `cure`.
@@ -298,7 +302,7 @@ def array_leaves(value: Any, what: str, cure: str = _EXPECTED) -> tuple[list[Any
     return leaves, structure
 
 
-def returned_leaves(value: Any, function: str, place: str = "result") -> tuple[list[Any], Any]:
+def returned_leaves(value: object, function: str, place: str = "result") -> tuple[list[Any], Any]:
     """The leaves and the structure of what a user's function returned, or of the part of it that is named `place`.
 
     Raises TypeError for a leaf that is no array or number.
@@ -316,7 +320,7 @@ def returned_leaves(value: Any, function: str, place: str = "result") -> tuple[l
     return leaves, structure
 
 
-def _strangers(value: Any, leaves: list[Any]) -> list[tuple[str, Any]]:
+def _strangers(value: object, leaves: Sequence[object]) -> list[tuple[str, Any]]:
     """The leaves of a tree that are no arrays or numbers, each with its path."""
     if all([hasattr(type(leaf), "aval") or is_array_value(leaf) for leaf in leaves]):  # no call for an array
         return []

@@ -242,7 +242,7 @@ class Backend(Protocol):
         return f"<backend {self.name}>"
 
 
-def members(kind: type[Any]) -> frozenset[str]:
+def members(kind: type[object]) -> frozenset[str]:
     """The names of the attributes and methods that a class, such as `Backend`, or a protocol asks for.
 
     >>> from tangrad.core import protocols

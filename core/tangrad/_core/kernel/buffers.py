@@ -10,11 +10,15 @@ import contextlib
 import ctypes
 import sys
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._core.dtypes import objects
+
+if TYPE_CHECKING:
+    from tangrad._core.dtypes.objects import DType
 
 # What consumers ask for (PEP 3118). Without FORMAT the memory is bytes, without STRIDES it is in order.
 FORMAT, STRIDES, IN_ORDER = 0x4, 0x10 | 0x8, 0x20
@@ -25,7 +29,7 @@ _CHECKED = hasattr(sys, "gettotalrefcount") or hasattr(sys, "getobjects")
 _SERVED = sys.version_info < (3, 12) and sys.implementation.name == "cpython" and not _CHECKED
 
 
-def check_format(dtype: Any, flags: int) -> None:
+def check_format(dtype: DType, flags: int) -> None:
     """Raise BufferError where a consumer asks for a format and a dtype of NumPy's extensions (bfloat16) has none."""
     if flags & FORMAT and isinstance(dtype, np.dtype) and dtype.isbuiltin != 1:
         raise BufferError(
@@ -46,7 +50,7 @@ def exported(contents: np.ndarray, flags: int) -> np.ndarray:
     return contents
 
 
-def _filler(get_buffer: Any) -> Any:
+def _filler(get_buffer: Any) -> Callable[..., int]:
     """What consumers call; `get_buffer` has the view filled. What it needs is its own: modules may be gone by then."""
     own_errors = (AttributeError, BufferError, MemoryError, RuntimeError, TypeError, ValueError)
     every, ignoring = BaseException, contextlib.suppress

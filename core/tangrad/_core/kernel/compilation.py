@@ -180,7 +180,7 @@ def usable_donations(jaxpr: Jaxpr, donated: Sequence[bool]) -> tuple[bool, ...]:
     return tuple(usable)
 
 
-def _compiled(make: Callable[[], Any], closed: ClosedJaxpr, kept: Any, context: HookContext) -> Program:
+def _compiled(make: Callable[[], object], closed: ClosedJaxpr, kept: Any, context: HookContext) -> Program:
     started = perf_counter()
     executable = make()
     seconds = perf_counter() - started

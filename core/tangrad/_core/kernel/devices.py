@@ -94,9 +94,9 @@ def default_backend() -> str:
 @overload
 def device_get(x: Array) -> np.ndarray[Any, Any]: ...
 @overload
-def device_get(x: Any) -> Any: ...
+def device_get(x: object) -> Any: ...
 @copies_explicitly
-def device_get(x: Any) -> Any:
+def device_get(x: object) -> Any:
     """The arrays of a tree as NumPy arrays, NumPy's scalars included; other leaves, and tracers, as they are.
 
     >>> import tangrad
@@ -107,7 +107,7 @@ def device_get(x: Any) -> Any:
     return tree_map(_to_host, x)
 
 
-def _to_host(leaf: Any) -> Any:
+def _to_host(leaf: int | np.generic | Array) -> Any:
     if isinstance(leaf, Array):
         if isinstance(leaf, Tracer):
             return leaf
@@ -130,7 +130,7 @@ def block_until_ready(x: T) -> T:
     return x
 
 
-def copy_to_host_async(x: Any) -> None:
+def copy_to_host_async(x: object) -> None:
     """Start to copy the arrays of a tree to the host, where the backend can do that beside other work."""
     for leaf in tree_leaves(x):
         start = getattr(leaf, "copy_to_host_async", None)

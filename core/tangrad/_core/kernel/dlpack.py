@@ -148,7 +148,7 @@ def checked_capsule(external: Any) -> object:
     return capsule
 
 
-def _opened(capsule: Any, owner: str) -> tuple[Any, bytes]:
+def _opened(capsule: object, owner: str) -> tuple[Any, bytes]:
     """What a capsule holds, and the name that it has once it is taken."""
     if type(capsule).__name__ != "PyCapsule":
         raise BufferError(f"__dlpack__ of {owner} returned {capsule!r}, which is no DLPack capsule")
@@ -169,7 +169,7 @@ def _named(name: bytes | None) -> str:
     return f"named {name.decode(errors='replace')!r}{used}"
 
 
-def _described(tensor: Any) -> tuple[dict[str, Any], Any]:
+def _described(tensor: _Tensor) -> tuple[dict[str, Any], Any]:
     """What a tensor says, for `__array_interface__`, and its dtype. Raises BufferError where it cannot be."""
     if tensor.device_type not in HOST_DEVICES:
         raise BufferError(f"the memory is on DLPack device type {tensor.device_type}, not the host's; copy it there")
@@ -188,7 +188,7 @@ def _described(tensor: Any) -> tuple[dict[str, Any], Any]:
     return interface, dtype
 
 
-def _dtype(tensor: Any) -> Any:
+def _dtype(tensor: _Tensor) -> Any:
     name = DTYPES.get((tensor.code, tensor.bits))
     if name is None or tensor.lanes != 1:
         raise BufferError(
@@ -201,7 +201,7 @@ def _dtype(tensor: Any) -> Any:
         raise BufferError(f"the DLPack capsule's dtype {name} is not there: {error}") from None
 
 
-def _sizes(tensor: Any, itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+def _sizes(tensor: _Tensor, itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
     """The shape, and the strides in bytes."""
     ndim = tensor.ndim
     if not 0 <= ndim <= MOST_DIMENSIONS:
@@ -223,7 +223,7 @@ def _numbers(address: int | None, count: int) -> tuple[int, ...]:
     return tuple((ctypes.c_int64 * count).from_address(address)) if count and address else ()
 
 
-def _check_reach(tensor: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, bytes_in_all: int) -> None:
+def _check_reach(tensor: _Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None, bytes_in_all: int) -> None:
     """No element is where no memory can be."""
     first = (tensor.data or 0) + tensor.byte_offset
     steps = [] if strides is None else [(size - 1) * stride for size, stride in zip(shape, strides, strict=True)]

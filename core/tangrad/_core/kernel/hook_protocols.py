@@ -174,7 +174,7 @@ class ApplicationPolicy(Protocol):
     """Is asked before a primitive is applied."""
 
     def tangrad_before_apply(
-        self, primitive: Primitive, avals: Sequence[AbstractValue], params: Mapping[str, Any], context: HookContext
+        self, primitive: Primitive, avals: Sequence[AbstractValue], params: Mapping[str, object], context: HookContext
     ) -> None:
         """Look at a primitive before it is applied; for policies, which raise RefusedError.
 
@@ -201,7 +201,7 @@ class TraceObserver(Protocol):
 class LoweringObserver(Protocol):
     """Observes what was lowered."""
 
-    def tangrad_lowered(self, context: HookContext, lowered: Any, seconds: float) -> None:
+    def tangrad_lowered(self, context: HookContext, lowered: object, seconds: float) -> None:
         """Observe that a program was lowered to the backend's form (StableHLO, generated Python source) `lowered`."""
         ...
 
@@ -209,7 +209,7 @@ class LoweringObserver(Protocol):
 class CompilationObserver(Protocol):
     """Observes what was compiled."""
 
-    def tangrad_compiled(self, context: HookContext, executable: Any, seconds: float) -> None:
+    def tangrad_compiled(self, context: HookContext, executable: object, seconds: float) -> None:
         """Observe that a program was compiled to `executable`, the backend's own object."""
         ...
 

@@ -230,7 +230,7 @@ def join_effects(parts: Iterable[Any]) -> frozenset[Any]:
     return joined
 
 
-def sub_jaxprs(params: dict[str, Any]) -> Iterator[Jaxpr | ClosedJaxpr]:
+def sub_jaxprs(params: dict[str, object]) -> Iterator[Jaxpr | ClosedJaxpr]:
     """The jaxprs among parameters, those inside tuples included.
 
     >>> import tangrad
@@ -253,7 +253,7 @@ def equation_effects(primitive: Any, avals: tuple[Any, ...], params: dict[str, A
     return join_effects(sub_jaxprs(params))
 
 
-def one_equation(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:
+def one_equation(primitive: Any, in_avals: Sequence[object], params: dict[str, Any]) -> ClosedJaxpr:
     """The program that applies `primitive` to operands of the types `in_avals`.
 
     >>> from tangrad.core import PrimitiveSet, ShapedArray
@@ -270,7 +270,7 @@ def one_equation(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any]
     return ClosedJaxpr(Jaxpr([], invars, outvars, [JaxprEqn(primitive, invars, outvars, params, effects)]))
 
 
-def carried_program(params: dict[str, Any]) -> Jaxpr | ClosedJaxpr | None:
+def carried_program(params: dict[str, object]) -> Jaxpr | ClosedJaxpr | None:
     """The first jaxpr among parameters, or None: what is made of an equation that carries one lives as long as it."""
     return next(sub_jaxprs(params), None)
 

@@ -45,7 +45,7 @@ class Names:
     def typed(self, var: Any) -> str:
         return f"{self.of(var)}:{var.aval.str_short()}"
 
-    def atom(self, atom: Any) -> str:
+    def atom(self, atom: object) -> str:
         return repr(atom) if type(atom) is Literal else self.of(atom)
 
 
@@ -58,17 +58,17 @@ def _letters(number: int) -> str:
             return text
 
 
-def jaxpr_text(jaxpr: Any, *, source_info: bool = False, name_stack: bool = False, use_color: object = None) -> str:
+def jaxpr_text(jaxpr: object, *, source_info: bool = False, name_stack: bool = False, use_color: object = None) -> str:
     """The text of a jaxpr. `source_info` appends where each equation was written, `name_stack` its named scopes."""
     return _Printer(source_info, name_stack).jaxpr(jaxpr, Names(), "")
 
 
-def equation_text(eqn: Any) -> str:
+def equation_text(eqn: object) -> str:
     """The text of one equation, with variables named by their order in it."""
     return _Printer(False, False).equation(eqn, Names(), "")
 
 
-def jaxpr_html(jaxpr: Any) -> str:
+def jaxpr_html(jaxpr: object) -> str:
     """The text of a jaxpr as an HTML fragment, for notebooks."""
     import html  # only for notebooks
 

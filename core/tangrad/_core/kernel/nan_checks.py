@@ -24,7 +24,7 @@ from tangrad._core.settings.config import debug_infs, debug_nans, is_checking_va
 from tangrad._core.settings.threads import holding
 
 
-def _bad_value(outs: Sequence[Any]) -> str | None:
+def _bad_value(outs: Sequence[object]) -> str | None:
     """What the settings forbid and the arrays contain: "nan", "inf", or None."""
     for out in outs:
         if not isinstance(out, Array) or isinstance(out, Tracer) or not objects.issubdtype(out.aval.dtype, np.inexact):
@@ -44,7 +44,7 @@ def without_value_checks() -> holding:
     return holding(values_unchecked=True)
 
 
-def check_values(outs: Sequence[Any], where: str, again: Callable[[], Any] | None = None) -> None:
+def check_values(outs: Sequence[Any], where: str, again: Callable[[], object] | None = None) -> None:
     """Raise FloatingPointError for results, made by `where`, that the settings of this thread forbid.
 
     `again` runs the same operation by operation, so that the one is found that made the value.
@@ -83,7 +83,7 @@ def _around_operations(compute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _around_program(execute: Execute, closed: ClosedJaxpr, name: str) -> Execute:
-    def checked(arrays: Sequence[Any]) -> list[Any]:
+    def checked(arrays: Sequence[object]) -> list[Any]:
         outs = execute(arrays)
         check_values(outs, f"the compiled function {name!r}", lambda: eval_jaxpr(closed.jaxpr, closed.consts, *arrays))
         return outs
@@ -91,7 +91,7 @@ def _around_program(execute: Execute, closed: ClosedJaxpr, name: str) -> Execute
     return checked if is_checking_values() else execute
 
 
-def _start_checking(value: Any) -> None:
+def _start_checking(value: bool) -> None:
     if value and _around_program not in program_watchers:
         program_watchers.append(_around_program)
         watch_operations(_around_operations)

@@ -8,7 +8,7 @@ rule set.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from tangrad._core.diagnostics.errors import unhashable_parameters
@@ -23,6 +23,8 @@ from tangrad._core.settings.config import ThreadState, thread
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # the standard library's has no default before Python 3.13
+
+    from tangrad._core.kernel.array import Array, Literal
 
     Result_co = TypeVar("Result_co", covariant=True, default=Any)
 else:
@@ -39,7 +41,7 @@ WEAK_TYPE_POLICIES = ("all", "never", "own")
 _NAME = re.compile(r"\w[\w.-]*")
 
 
-def checked_name(what: str, name: Any) -> str:
+def checked_name(what: str, name: str) -> str:
     """A name that can stand in jaxprs, policies and generated source: letters, digits, `_`, `.` and `-`."""
     if not isinstance(name, str):
         raise TypeError(f"the name of a {what} must be a string, got {name!r} of type {type(name).__name__}")
@@ -100,7 +102,7 @@ class Primitive(Generic[Result_co]):
         self.documentation = abstract_eval.__doc__
         self.carries_programs = False
         self.own_named_shape = own_named_shape
-        self.memo: dict[Any, Any] = {}  # inferred types, by those of the operands (and the key of the parameters)
+        self.memo: dict[object, object] = {}  # inferred types, by those of the operands (and the key of the parameters)
         self.calls = DirectCalls()
 
     @property
@@ -156,7 +158,7 @@ class Primitive(Generic[Result_co]):
             self.memo[key] = out
         return out
 
-    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+    def get_bind_params(self, params: dict[str, object]) -> dict[str, Any]:
         """The parameters of an equation as `bind` takes them: the same, for interpreters that were written for JAX."""
         return params
 
@@ -166,7 +168,7 @@ class Primitive(Generic[Result_co]):
         self.calls.clear()
 
     @calls_rules("abstract_eval", "self")
-    def _infer(self, avals: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def _infer(self, avals: tuple[Any, ...], params: Mapping[str, object]) -> object:
         out = self.abstract_eval(*avals, **params)
         outs = out if self.multiple_results else (out,)
         if not isinstance(outs, (tuple, list)) or not all(isinstance(aval, AbstractValue) for aval in outs):
@@ -181,7 +183,7 @@ class Primitive(Generic[Result_co]):
         return tuple(outs) if self.multiple_results else outs[0]
 
 
-def _with_weak_type(aval: Any, weak: bool) -> Any:
+def _with_weak_type(aval: ShapedArray, weak: bool) -> ShapedArray:
     if aval.weak_type is weak or isinstance(aval, AbstractToken):
         return aval
     return aval.update(weak_type=weak)
@@ -203,7 +205,7 @@ def join_named_shapes(avals: Iterable[Any]) -> tuple[tuple[Any, int], ...]:
     return ShapedArray((), bool, False, joined).named_shape if joined else ()
 
 
-def _holds_program(params: dict[str, Any]) -> bool:
+def _holds_program(params: Mapping[str, object]) -> bool:
     """Whether a parameter is a jaxpr or a callable, or a tuple of them: caches must not keep programs alive."""
     items = [item for value in params.values() for item in (value if isinstance(value, tuple) else (value,))]
     return any([callable(item) or getattr(type(item), "holds_program", False) for item in items])
@@ -213,7 +215,7 @@ def _holds_program(params: dict[str, Any]) -> bool:
 
 
 @calls_rules("evaluate")
-def evaluate(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def evaluate(primitive: Primitive, args: tuple[object, ...], params: dict[str, Any]) -> Any:
     """Apply a primitive to concrete arrays: as it says itself, or as the backend of the arguments does."""
     for arg in args:  # a reference is in no backend; its trace outlasts every call, and knows what to do
         if isinstance(arg, Tracer) and arg._trace.outlasts:
@@ -281,7 +283,7 @@ def forget_direct_calls() -> None:
     _filled.clear()
 
 
-def dispatch(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def dispatch(primitive: Primitive, args: tuple[Array | Literal, ...], params: dict[str, object]) -> object:
     """As `evaluate`, by the function that was found for the signature before, where there is one.
 
     Written out for one to three operands: a comprehension takes as long as half of NumPy's addition of a few numbers.
@@ -348,7 +350,7 @@ class EvalTrace(Trace):
 
 EVAL_TRACE = EvalTrace()
 ThreadState.trace = EVAL_TRACE
-_watchers: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
+_watchers: list[Callable[..., Callable[..., Any]]] = []
 
 
 def watch_operations(around: Callable[[Callable[..., Any]], Callable[..., Any]], on: bool = True) -> None:
@@ -359,7 +361,7 @@ def watch_operations(around: Callable[[Callable[..., Any]], Callable[..., Any]],
         _watchers.append(around)
     else:
         _watchers.remove(around)
-    compute: Callable[..., Any] = dispatch
+    compute: Callable[..., object] = dispatch
     for watcher in _watchers:
         compute = watcher(compute)
     EVAL_TRACE.process_primitive = compute

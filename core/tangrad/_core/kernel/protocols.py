@@ -57,7 +57,7 @@ class PartialEval(Protocol):
 
     known_outs: Any
     residuals: Any
-    unknown_equation: Any
+    unknown_equation: object
     operands: Any
 
 
@@ -200,7 +200,7 @@ class MakesPrimitive(Protocol):
 
 
 # Rule kind -> the type of its rules. `lower` stands for each backend's kind, `lower.numpy` and the like.
-RULES: dict[str, type[Any]] = {
+RULES: dict[str, type[object]] = {
     "jvp": JvpRule,
     "transpose": TransposeRule,
     "linearize": LinearizeRule,
@@ -237,5 +237,5 @@ class Coordination(Protocol):
 
     def check_not_started(self) -> None: ...
     def serve(self, address: str, process_count: int, **timeouts: float) -> None: ...
-    def connect(self, address: str, process_index: int, process_count: int, **options: Any) -> None: ...
+    def connect(self, address: str, process_index: int, process_count: int, **options: object) -> None: ...
     def leave(self) -> None: ...

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from tangrad._core.diagnostics.source_info import current_source
 from tangrad._core.diagnostics.tracebacks import calls_rules
 from tangrad._core.kernel.backend import as_operand
 from tangrad._core.kernel.trace import Trace, Tracer, check_no_leak
 from tangrad._core.settings.config import thread
+
+if TYPE_CHECKING:
+    from tangrad._core.kernel.primitive import Primitive
 
 T = TypeVar("T")
 _new = object.__new__
@@ -38,7 +41,7 @@ class RuleTrace(Trace):
     __slots__ = ("below", "parent")
     own: ClassVar[Any] = RuleTracer
     absent: ClassVar[Any] = None
-    parent: Any
+    parent: Trace
     below: Any
 
     def __init_subclass__(cls, kind: str = "", own: type[Tracer] | None = None) -> None:
@@ -76,7 +79,7 @@ class RuleTrace(Trace):
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         own, absent, mine = self.own, self.absent, False
         values: list[Any] = []
-        extras: list[Any] = []
+        extras: list[object] = []
         for arg in args:
             if type(arg) is own and arg._trace is self:
                 values.append(arg.value)
@@ -102,7 +105,7 @@ class RuleTrace(Trace):
             if placed:
                 thread.source = None
 
-    def pass_on(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def pass_on(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, object]) -> Any:
         """Apply a primitive under the trace below."""
         thread.trace = self.parent
         try:

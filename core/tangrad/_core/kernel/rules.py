@@ -314,7 +314,7 @@ class DerivedRule:
 # --- what plugins of these groups must be ---------------------------------------------------------------------------
 
 
-def check_plugin(plugin: Plugin, loaded: Any, expected: type) -> None:
+def check_plugin(plugin: Plugin, loaded: object, expected: type) -> None:
     """Raise TypeError if a plugin is of the wrong type, ApiVersionError if it was written for another extension API."""
     if not isinstance(loaded, expected):
         raise TypeError(f"expected {expected.__name__}, got {loaded!r} of type {type(loaded).__name__}")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from tangrad._core.composition.hooks import HookContext, hooks
 from tangrad._core.diagnostics.errors import UnexpectedTracerError
 from tangrad._core.diagnostics.source_info import SourceInfo, current_source
 from tangrad._core.diagnostics.tracebacks import calls_rules
 from tangrad._core.dtypes import objects
-from tangrad._core.kernel.array import Literal
-from tangrad._core.kernel.aval import get_aval, is_array_value
+from tangrad._core.kernel.array import Array, Literal
+from tangrad._core.kernel.aval import ShapedArray, get_aval, is_array_value
 from tangrad._core.kernel.backend import as_operand
 from tangrad._core.kernel.jaxpr import (
     NO_EFFECTS,
@@ -27,6 +27,11 @@ from tangrad._core.kernel.jaxpr import (
 from tangrad._core.kernel.jaxpr_check import check_jaxpr
 from tangrad._core.kernel.trace import Trace, Tracer, check_no_leak
 from tangrad._core.settings.config import thread
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tangrad._core.kernel.primitive import Primitive
 
 
 class StagingTracer(Tracer):
@@ -75,9 +80,9 @@ class StagingTrace(Trace):
         self.constants: dict[Var, Any] = {}
         self._constant_vars: dict[int, Var] = {}
         self._by_aval: dict[Any, list[Var]] = {}
-        self._originals: list[Any] = []
+        self._originals: list[object] = []
 
-    def new_input(self, aval: Any) -> StagingTracer:
+    def new_input(self, aval: ShapedArray) -> StagingTracer:
         """A tracer for one more argument of the program."""
         tracer = self.tracer(aval)
         self.invars.append(tracer.variable)
@@ -169,7 +174,7 @@ class StagingTrace(Trace):
         self.eqns.append(JaxprEqn(primitive, atoms, (var,), params, effects, source))
         return tracer
 
-    def to_jaxpr(self, outputs: Sequence[Any], debug_name: str = "") -> tuple[Jaxpr, list[Any]]:
+    def to_jaxpr(self, outputs: Sequence[object], debug_name: str = "") -> tuple[Jaxpr, list[Any]]:
         """The program with these outputs, and the values of its constants (which may be tracers of outer traces)."""
         outvars, consts = [self.atom(out) for out in outputs], self.constants
         return Jaxpr([*consts], self.invars, outvars, self.eqns, debug_name=debug_name), [*consts.values()]
@@ -203,14 +208,14 @@ def trace_to_jaxpr(
     return jaxpr, consts
 
 
-def _report(jaxpr: Jaxpr, consts: Sequence[Any], name: str, seconds: float) -> None:
+def _report(jaxpr: Jaxpr, consts: Sequence[object], name: str, seconds: float) -> None:
     """Notify observers; they do not get tracers, which they could keep."""
     if any([isinstance(const, Tracer) for const in consts]):
         jaxpr, consts = closed_over_as_arguments(jaxpr), ()
     hooks.traced(HookContext(name), ClosedJaxpr(jaxpr, consts), seconds)
 
 
-def _check_outputs(outputs: Sequence[Any], name: str) -> None:
+def _check_outputs(outputs: Sequence[np.ndarray | Array | Literal], name: str) -> None:
     for position, out in enumerate(outputs):
         if not hasattr(type(out), "aval") and not is_array_value(out):  # no call for an array
             raise TypeError(
@@ -226,7 +231,7 @@ def trace_to_closed_jaxpr(
     return ClosedJaxpr(*trace_to_jaxpr(function, in_avals, name))
 
 
-def decomposition_jaxpr(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:
+def decomposition_jaxpr(primitive: Any, in_avals: Sequence[ShapedArray], params: dict[str, Any]) -> ClosedJaxpr:
     """The decomposition of a primitive as a jaxpr, for lowering and for rules that work on jaxprs.
 
     Raises TypeError for one whose results are not of the types that the primitive's own inference says.
@@ -252,7 +257,9 @@ def decomposed(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> A
 
 
 @calls_rules("decompose")
-def _check_decomposition(primitive: Any, in_avals: Sequence[Any], params: dict[str, Any], results: Any) -> None:
+def _check_decomposition(
+    primitive: Primitive, in_avals: Sequence[Any], params: dict[str, object], results: Any
+) -> None:
     """Raise TypeError where the results of a decomposition are not of the types that the primitive infers."""
     try:
         found = [get_aval(result) for result in results]

@@ -99,13 +99,13 @@ class Tracer(Array, has_memory=False):
     def to_numpy(self) -> Any:
         raise errors.TracerArrayConversionError(self)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: object = None, copy: Any = None) -> Any:
         raise errors.TracerArrayConversionError(self)
 
     def block_until_ready(self) -> Tracer:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Tracer:
+    def __deepcopy__(self, memo: object) -> Tracer:
         return self
 
     def __reduce__(self) -> Any:
@@ -133,7 +133,7 @@ class Tracer(Array, has_memory=False):
 method_boundaries(Tracer, CONVERSIONS)
 
 
-def find_backend(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+def find_backend(args: tuple[object, ...]) -> tuple[Any, tuple[Any, ...]]:
     """The backend that must compute with `args`, and the args as operands. Raises for a leaked tracer."""
     backend = None
     for arg in args:
@@ -182,7 +182,7 @@ def current_trace() -> Trace:
     return trace
 
 
-def install_trace(trace: Any) -> Any:
+def install_trace(trace: Trace) -> Any:
     """Put `trace` on top of the current one, for the rest of the function that is traced: who began that ends it."""
     thread.trace = trace
     return trace
@@ -215,7 +215,7 @@ def computes_at_once(args: Any) -> bool:
     return thread.trace.evaluates and not any([isinstance(leaf, Tracer) for leaf in tree_leaves(args)])
 
 
-def concrete_or_error(value: Any, what: str = "") -> Any:
+def concrete_or_error(value: object, what: str = "") -> Any:
     """The concrete contents of `value`. Raises ConcretizationTypeError, which says what needed them, for a tracer."""
     if not isinstance(value, Tracer):
         return value
@@ -225,7 +225,7 @@ def concrete_or_error(value: Any, what: str = "") -> Any:
     return concrete
 
 
-def close_trace(trace: Trace) -> weakref.ref[Any]:
+def close_trace(trace: Trace) -> weakref.ref[object]:
     """Former: `run_traced` ends what it begins."""
     trace.alive = False
     return weakref.ref(trace)

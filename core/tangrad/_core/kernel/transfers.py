@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
 from types import SimpleNamespace
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from tangrad._core.diagnostics.logs import Logger
 from tangrad._core.diagnostics.source_info import is_from_host as is_from_host
 from tangrad._core.diagnostics.source_info import what_is_copied
 from tangrad._core.settings.config import Setting, define_setting, one_of, thread
 from tangrad._core.settings.threads import holding
+
+if TYPE_CHECKING:
+    from tangrad._core.kernel.aval import ShapedArray
 
 LEVELS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 HOST_TO_DEVICE, DEVICE_TO_DEVICE, DEVICE_TO_HOST = "host_to_device", "device_to_device", "device_to_host"
@@ -92,7 +95,7 @@ def _level(direction: str) -> str:
     return getattr(thread, f"transfer_guard_{direction}") or thread.transfer_guard  # type: ignore[no-any-return]
 
 
-def brought(aval: Any, put: bool = True) -> None:
+def brought(aval: ShapedArray | None, put: bool = True) -> None:
     """Say that something of type `aval` is put on a device, or is the operand of an operation, in a call of the user's.
 
     Raises RuntimeError where the call brings it from the host, and a guard refuses that.

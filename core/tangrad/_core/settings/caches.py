@@ -48,7 +48,7 @@ class RecentlyUsed:
         self.limit = limit
         self.on_turn = on_turn
         self.recent: dict[Any, Any] = {}
-        self._older: dict[Any, Any] = {}
+        self._older: dict[object, object] = {}
 
     def find(self, key: Any) -> Any:
         """The item, which counts as used, or None."""
@@ -124,7 +124,7 @@ class JaxprCache:
             return found.put_back(jaxpr)  # type: ignore[no-any-return]
         return found
 
-    def find(self, jaxpr: Any, key: Any) -> Any:
+    def find(self, jaxpr: object, key: object) -> Any:
         """What `get` would return without making it, or None."""
         results = self._entries.get(jaxpr)
         found = None if results is None else results.get((key, cache_context()))

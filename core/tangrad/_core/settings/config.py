@@ -75,7 +75,7 @@ class _Override(ContextDecorator):
         finally:
             del self._previous[-1]
 
-    def _restore(self, present: bool, value: Any, overrides: tuple[tuple[str, Any], ...]) -> None:
+    def _restore(self, present: bool, value: object, overrides: tuple[tuple[str, Any], ...]) -> None:
         local = thread.__dict__
         if present:
             local[self._setting.name] = value
@@ -112,7 +112,7 @@ class Setting:
         self.initial: Any = None  # the value that the process began with
         self.defined_in = ""  # the module
         self.rejected: str | None = None  # what is wrong with the environment variable, where that is not used
-        self._listeners: list[Callable[[Any], None]] = []
+        self._listeners: list[Callable[[object], None]] = []
 
     def __repr__(self) -> str:
         return f"<setting {self.name} = {self.value!r}>"
@@ -141,12 +141,12 @@ class Setting:
         self._listeners.append(listener)
         listener(self.value)
 
-    def notify(self, value: Any) -> None:
+    def notify(self, value: object) -> None:
         """Call the listeners."""
         for listener in self._listeners:
             listener(value)
 
-    def _checked(self, value: Any) -> Any:
+    def _checked(self, value: Any) -> object:
         try:
             return self.check(value)
         except (TypeError, ValueError) as error:
@@ -189,8 +189,8 @@ def define_setting(
     default: Any,
     doc: str,
     *,
-    parse: Callable[[str], Any],
-    check: Callable[[Any], Any] | None = None,
+    parse: Callable[..., object] | type,
+    check: Callable[..., object] | None = None,
     changes_results: bool = False,
 ) -> Setting:
     """Define a setting, which its reader then reads as `thread.<name>`.
@@ -239,7 +239,7 @@ def parse_bool(text: str) -> bool:
     raise ValueError("expected one of 1, 0, true, false, yes, no, on, off")
 
 
-def check_bool(value: Any) -> bool:
+def check_bool(value: bool | str) -> bool:
     if not isinstance(value, bool):
         raise TypeError("expected True or False")
     return value
@@ -275,7 +275,7 @@ def parse_optional_integer(text: str) -> int | None:
     return int(text) if text.strip() else None
 
 
-def check_optional_text(value: Any) -> str | None:
+def check_optional_text(value: str | None) -> str | None:
     """Check a setting: a string or None. Raises TypeError for anything else.
 
     >>> from tangrad.core.settings import check_optional_text
@@ -287,7 +287,7 @@ def check_optional_text(value: Any) -> str | None:
     return value
 
 
-def check_device(value: Any) -> Any:
+def check_device(value: str | None) -> Any:
     """Check a setting: None, a device, or the name of a backend or platform, with or without the number of a device.
 
     Which devices there are is not known before a backend is loaded. Raises TypeError or ValueError.
@@ -304,7 +304,7 @@ def check_device(value: Any) -> Any:
     return value
 
 
-def check_optional_positive(value: Any) -> Any:
+def check_optional_positive(value: Any) -> int | None:
     """Check a setting: a positive integer or None. Raises TypeError for other types, ValueError for 0 and below.
 
     >>> from tangrad.core.settings import check_optional_positive

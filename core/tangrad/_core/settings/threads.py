@@ -91,7 +91,7 @@ def _free_all() -> None:
             _watched.add(lock)
 
 
-def after_fork(repair: Callable[[], Any]) -> Callable[[], Any]:
+def after_fork(repair: Callable[[], None]) -> Callable[[], Any]:
     """Have `repair()` called in the child of a fork, where locks of `free_after_fork` are free already.
 
     Returns it, so that it serves as a decorator.

@@ -193,7 +193,7 @@ class DictKind(NodeKind):
 
     def __init__(self, node_type: type) -> None:
         super().__init__(node_type)
-        self._layouts: dict[tuple[Any, ...], _Layout] = {}
+        self._layouts: dict[tuple[object, ...], _Layout] = {}
         self._empty = define(self, (), ())
 
     def order(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -252,7 +252,7 @@ class DictKind(NodeKind):
             layout.expected = ref(structure)
         return structure
 
-    def _lay_out(self, given: tuple[Any, ...]) -> _Layout:
+    def _lay_out(self, given: tuple[object, ...]) -> _Layout:
         layout = _Layout(self, given, self.order(given))
         if layout.comparison == PLAIN and len(given) < _LONGEST_KEPT:
             bounded(self._layouts, _MOST_KEPT)
@@ -287,13 +287,13 @@ class OrderedDictKind(DictKind):
         return keys
 
 
-def listed(keys: tuple[Any, ...]) -> str:
+def listed(keys: tuple[object, ...]) -> str:
     """Return keys as text, the first of them if they are many."""
     shown = [repr(key) for key in keys[:12]]
     return f"[{', '.join(shown)}{', ...' if len(keys) > 12 else ''}]"
 
 
-def sorted_keys(keys: tuple[Any, ...]) -> tuple[Any, ...]:
+def sorted_keys(keys: tuple[Any, ...]) -> tuple[str, ...]:
     """Return the keys of a dict in order. Raises ValueError where they cannot be compared with one another."""
     try:
         return tuple(sorted(keys))
@@ -303,7 +303,7 @@ def sorted_keys(keys: tuple[Any, ...]) -> tuple[Any, ...]:
         ) from error
 
 
-def _values_getter(keys: tuple[Any, ...]) -> Callable[[Any], Sequence[Any]]:
+def _values_getter(keys: tuple[object, ...]) -> Callable[[Any], Sequence[Any]]:
     if len(keys) == 1:
         (key,) = keys
         return lambda value: (value[key],)

@@ -14,7 +14,7 @@ Define = Callable[[Any, Any, Sequence[Any]], Any]
 Apart = tuple[Any, Sequence[Any], Any, int]
 
 
-def flatten_node(value: Any) -> Apart | None:
+def flatten_node(value: object) -> Apart | None:
     """The kind of a node, its children, its data and its identity; None for a leaf."""
     flattener: Any = flatteners[type(value)]
     if flattener is None:
@@ -53,7 +53,7 @@ def flatten(
         path.append((parts, iter(parts[1]), []))
 
 
-def fold(structure: Any, at_leaf: Callable[[], Any], at_node: Callable[[Any, list[Any]], Any]) -> Any:
+def fold(structure: Any, at_leaf: Callable[[], object], at_node: Callable[[Any, list[Any]], object]) -> Any:
     """The result of `at_node(structure, results of its children)` at the root, where leaves give `at_leaf()`."""
     path: list[tuple[Any, Iterator[Any], list[Any]]] = [(None, iter((structure,)), [])]  # with what is done in each
     while True:

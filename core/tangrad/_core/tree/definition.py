@@ -142,7 +142,7 @@ class PyTreeDef:
 
     @staticmethod
     def from_node_data_and_children(
-        registry: Any, node_data: tuple[type, Any] | None, children: Iterable[PyTreeDef]
+        registry: object, node_data: tuple[type, Any] | None, children: Iterable[PyTreeDef]
     ) -> PyTreeDef:
         """Return the structure whose `node_data()` and `children()` are these.
 
@@ -219,7 +219,7 @@ class PyTreeDef:
         """
         return (self.take or self.specialised("take")) is not None and self.comparison != tables.BY_VALUE
 
-    def specialised(self, name: str) -> Callable[[Any], Any] | None:
+    def specialised(self, name: str) -> Callable[..., Any] | None:
         """Count a use; return `take` or `build`, which are generated when a structure has been used often."""
         self._uses += 1  # a plain attribute: if two threads lose a count, or both compile, nothing is lost
         if getattr(self, name) is None and self._uses > _HOT and self.num_nodes <= _LARGEST:
@@ -289,7 +289,7 @@ class NodeKind:
         """Return the key entry of each child (`DictKey`, ...) of a node with this data, as many as it has children."""
         return [FlattenedIndexKey(index) for index in range(count)]
 
-    def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
+    def entries(self, value: object) -> tuple[Sequence[Any], Sequence[Any], Any]:
         """Return the key entry of each child of a node, the children, and the data."""
         children, data = self.flatten_node(value)
         return self.keys(data, len(children)), children, data
@@ -326,7 +326,7 @@ class NodeKind:
         if children:
             writer.line(f"{', '.join(children)}, = {parts}")
 
-    def write_same(self, writer: Writer, found: str, data: Any) -> str:
+    def write_same(self, writer: Writer, found: str, data: object) -> str:
         """Return the condition that the data named `found` and `data` are interchangeable, as source."""
         known = writer.constant(data)
         return f"({found} is {known} or {writer.constant(same_data)}({found}, {known}))"
@@ -341,7 +341,7 @@ class NodeKind:
             raise ValueError(f"a {self.type.__name__} with metadata {data!r} cannot have {count} children")
         return data
 
-    def children_like(self, definition: PyTreeDef, value: Any) -> Sequence[Any]:
+    def children_like(self, definition: PyTreeDef, value: object) -> Sequence[Any]:
         """Return the children of `value`, which must be a node like the root of `definition`. Raises ValueError."""
         but = ""
         if type(value) is self.type:
@@ -367,7 +367,7 @@ class NodeKind:
             self.expected[None] = ref(found)
         return found
 
-    def interned(self, key: Hashable, data: Any, subtrees: Sequence[PyTreeDef], comparison: int) -> PyTreeDef:
+    def interned(self, key: Hashable, data: object, subtrees: Sequence[PyTreeDef], comparison: int) -> PyTreeDef:
         """Return the structure with this root, data and subtrees, which has the key `key` in `table`."""
         reference = self.table.get(key)
         if reference is not None:
@@ -378,7 +378,7 @@ class NodeKind:
         return intern(self.table, key, made, self._forget, made.comparison)
 
 
-def _make(kind: NodeKind | None, data: Any, subtrees: tuple[PyTreeDef, ...], comparison: int) -> PyTreeDef:
+def _make(kind: NodeKind | None, data: object, subtrees: tuple[PyTreeDef, ...], comparison: int) -> PyTreeDef:
     comparison = max([comparison, *[subtree.comparison for subtree in subtrees]])
     made: PyTreeDef = object.__new__(_ByValue if comparison == tables.BY_VALUE else PyTreeDef)
     made.kind, made.data, made.subtrees, made.comparison = kind, data, subtrees, comparison
@@ -408,13 +408,13 @@ def _leaf() -> PyTreeDef:
     return LEAF
 
 
-def define(kind: NodeKind, data: Any, subtrees: Sequence[PyTreeDef]) -> PyTreeDef:
+def define(kind: NodeKind, data: object, subtrees: Sequence[PyTreeDef]) -> PyTreeDef:
     """Return the structure with a root of the given kind and data, and these subtrees."""
     key, comparison = data_key(data)
     return kind.interned((key, tuple(map(id, subtrees))), data, subtrees, comparison)
 
 
-def restore(node_type: type, data: Any, subtrees: tuple[PyTreeDef, ...]) -> PyTreeDef:
+def restore(node_type: type, data: Sequence[str] | None, subtrees: tuple[PyTreeDef, ...]) -> PyTreeDef:
     """Return the structure with a root of the given type: how structures are unpickled. Raises ValueError."""
     kind = kind_of(node_type)
     if kind is None:
@@ -452,7 +452,7 @@ def flatten_into(tree: Any, leaves: list[Leaf]) -> PyTreeDef:
     return structure
 
 
-def flatten_children(children: Iterable[Any], leaves: list[Leaf]) -> list[PyTreeDef]:
+def flatten_children(children: Iterable[object], leaves: list[Leaf]) -> list[PyTreeDef]:
     """Append the leaves of some trees to `leaves`; return their structures."""
     subtrees = []
     for child in children:

@@ -32,7 +32,7 @@ class _Entry:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._value(),)
 
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
+    def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} is immutable: {name!r} cannot be set")
 
     def __delattr__(self, name: str) -> NoReturn:

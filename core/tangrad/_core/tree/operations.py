@@ -75,7 +75,7 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Leaf]) -> Any:
     return treedef.unflatten(leaves)
 
 
-def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Leaf]:
+def tree_leaves(tree: object, is_leaf: IsLeaf | None = None) -> list[Leaf]:
     """Return the leaves of a tree.
 
     Args:
@@ -88,7 +88,7 @@ def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Leaf]:
     return tree_flatten(tree, is_leaf)[0]
 
 
-def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> PyTreeDef:
+def tree_structure(tree: object, is_leaf: IsLeaf | None = None) -> PyTreeDef:
     """Return the structure of a tree.
 
     Args:
@@ -101,7 +101,7 @@ def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> PyTreeDef:
     return tree_flatten(tree, is_leaf)[1]
 
 
-def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
+def tree_map(f: Callable[..., object], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
     """Apply a function to each leaf; return the tree of the results.
 
     Args:
@@ -125,7 +125,7 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | Non
 
 
 def tree_reduce(
-    function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _UNSPECIFIED, is_leaf: IsLeaf | None = None
+    function: Callable[[Any, Any], Any], tree: object, initializer: object = _UNSPECIFIED, is_leaf: IsLeaf | None = None
 ) -> Any:
     """Combine the leaves of a tree from the first to the last.
 
@@ -151,7 +151,11 @@ def tree_reduce(
 
 
 def tree_reduce_associative(
-    operation: Callable[[Any, Any], Any], tree: Any, *, identity: Any = _UNSPECIFIED, is_leaf: IsLeaf | None = None
+    operation: Callable[[Any, Any], Any],
+    tree: object,
+    *,
+    identity: object = _UNSPECIFIED,
+    is_leaf: IsLeaf | None = None,
 ) -> Any:
     """Combine the leaves of a tree by an associative operation, as a balanced tree of pairs.
 
@@ -176,14 +180,14 @@ def tree_reduce_associative(
     return identity
 
 
-def _reduce_halves(operation: Callable[[Any, Any], Any], leaves: list[Leaf]) -> Any:
+def _reduce_halves(operation: Callable[[Any, Any], object], leaves: list[Leaf]) -> Any:
     if len(leaves) == 1:
         return leaves[0]
     middle = len(leaves) // 2
     return operation(_reduce_halves(operation, leaves[:middle]), _reduce_halves(operation, leaves[middle:]))
 
 
-def tree_all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
+def tree_all(tree: object, *, is_leaf: IsLeaf | None = None) -> bool:
     """Say whether all leaves are true.
 
     Args:
@@ -196,7 +200,7 @@ def tree_all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
     return all(tree_leaves(tree, is_leaf))
 
 
-def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any) -> Any:
+def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: object) -> Any:
     """Return a tree of trees turned inside out.
 
     Args:
@@ -228,7 +232,7 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
     return inner_treedef.unflatten([outer_treedef.unflatten(leaves[first::inner]) for first in range(inner)])
 
 
-def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
+def all_leaves(iterable: Iterable[object], is_leaf: IsLeaf | None = None) -> bool:
     """Say whether all of some values are leaves. None is a node, so it is not.
 
     Args:
@@ -278,7 +282,7 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     return define(TUPLE, None, subtrees)
 
 
-def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
+def build_tree(treedef: PyTreeDef, xs: object) -> Any:
     """Return the tree of a structure from nested iterables of the same shape.
 
     Args:
@@ -306,7 +310,7 @@ def is_tree_node(typ: type) -> bool:
     return flatteners[typ] is not None
 
 
-def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
+def flatten_one_level(tree: object) -> tuple[Iterable[Any], Any]:
     """Return the children of a node, and its metadata.
 
     Raises:
@@ -321,7 +325,7 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
     return children, kind.metadata(data)
 
 
-def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
+def flatten_one_level_with_keys(tree: object) -> tuple[Iterable[tuple[Any, Any]], Any]:
     """Return the children of a node as pairs of key entry and child, and its metadata.
 
     Raises:
@@ -336,14 +340,14 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], A
     return list(zip(keys, children)), kind.metadata(data)
 
 
-def _kind_of_node(tree: Any) -> NodeKind:
+def _kind_of_node(tree: object) -> NodeKind:
     kind = kind_of(type(tree))
     if kind is None:
         raise ValueError(f"{with_article(type(tree).__name__)} is a leaf, it has no children: {tree!r}")
     return kind
 
 
-def _check_structure(function: str, argument: str, value: Any) -> None:
+def _check_structure(function: str, argument: str, value: PyTreeDef) -> None:
     if not isinstance(value, PyTreeDef):
         raise TypeError(f"{function}: {argument} must be a PyTreeDef, got {type(value).__name__}: {value!r}")
 
@@ -367,7 +371,7 @@ def tree_flatten_with_path(
     if is_leaf is not None and not is_leaf_takes_path:
         without_path = is_leaf
 
-        def stops(path: KeyPath, node: Any) -> bool:
+        def stops(path: KeyPath, node: str) -> bool:
             return without_path(node)
 
     def apart(value: tuple[KeyPath, Any]) -> deep.Apart | None:
@@ -382,7 +386,7 @@ def tree_flatten_with_path(
 
 
 def tree_leaves_with_path(
-    tree: Any, is_leaf: PathIsLeaf = None, is_leaf_takes_path: bool = False
+    tree: object, is_leaf: PathIsLeaf = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Leaf]]:
     """Return pairs of key path and leaf.
 
@@ -397,7 +401,7 @@ def tree_leaves_with_path(
 
 
 def tree_map_with_path(
-    f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: PathIsLeaf = None, is_leaf_takes_path: bool = False
+    f: Callable[..., object], tree: object, *rest: object, is_leaf: PathIsLeaf = None, is_leaf_takes_path: bool = False
 ) -> Any:
     """Apply a function to each leaf and its key path; return the tree of the results.
 
@@ -443,12 +447,12 @@ class PyTreeRegistry:
         return tree_flatten_with_path(tree, leaf_predicate, is_leaf_takes_path=True)
 
     @staticmethod
-    def flatten_one_level(tree: Any) -> tuple[Any, Any] | None:
+    def flatten_one_level(tree: object) -> tuple[Any, Any] | None:
         """Return the children and metadata of a node, None for a leaf."""
         return None if kind_of(type(tree)) is None else flatten_one_level(tree)
 
     @staticmethod
-    def flatten_one_level_with_keys(tree: Any) -> tuple[Any, Any] | None:
+    def flatten_one_level_with_keys(tree: object) -> tuple[Any, Any] | None:
         """Return pairs of key entry and child, and the metadata, of a node; None for a leaf."""
         return None if kind_of(type(tree)) is None else flatten_one_level_with_keys(tree)
 

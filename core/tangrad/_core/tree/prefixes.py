@@ -33,7 +33,7 @@ def flatten_until(tree: Any, is_leaf: IsLeaf | None, leaves: list[Leaf]) -> PyTr
     if is_leaf is None:
         return flatten_into(tree, leaves)
 
-    def apart(value: Any) -> deep.Apart | None:
+    def apart(value: object) -> deep.Apart | None:
         kind = None if answers_yes(is_leaf(value)) else kind_of(type(value))
         return None if kind is None else (kind, *kind.flatten_node(value), id(value))
 
@@ -41,7 +41,7 @@ def flatten_until(tree: Any, is_leaf: IsLeaf | None, leaves: list[Leaf]) -> PyTr
     return found
 
 
-def answers_yes(answer: Any) -> bool:
+def answers_yes(answer: bool) -> bool:
     """Return the answer of an `is_leaf` function; None counts as False. Raises ValueError for anything but a bool."""
     if answer is True:
         return True
@@ -50,7 +50,7 @@ def answers_yes(answer: Any) -> bool:
     raise ValueError(f"is_leaf must return True or False, got {type(answer).__name__}: {answer!r}")
 
 
-def equality_errors(tree1: Any, tree2: Any, is_leaf: IsLeaf | None = None) -> Iterator[Difference]:
+def equality_errors(tree1: object, tree2: object, is_leaf: IsLeaf | None = None) -> Iterator[Difference]:
     """Yield where two trees that should have the same structure differ, nearest to the root first.
 
     Args:
@@ -111,7 +111,7 @@ def flatten_rest(function: str, structure: PyTreeDef, tree: Any, other: Any, is_
 
 
 def _differences(
-    first: Any,
+    first: object,
     second: PyTreeDef,
     types: Sequence[type],
     is_leaf: IsLeaf | None,
@@ -157,7 +157,7 @@ def _explain(kind: NodeKind, data: Any, count: int, other: PyTreeDef) -> tuple[s
     return name + kind.features(data, count), name + kind.features(other.data, len(other.subtrees)), why
 
 
-def _explain_keys(keys: tuple[Any, ...], other_keys: tuple[Any, ...]) -> str:
+def _explain_keys(keys: tuple[str, ...], other_keys: tuple[str, ...]) -> str:
     first = tuple([key for key in keys if key not in other_keys])
     second = tuple([key for key in other_keys if key not in keys])
     only = [f"{listed(some)} only in the {name}" for some, name in ((first, "first"), (second, "second")) if some]
@@ -171,7 +171,7 @@ def _type_names(first: type, second: type) -> tuple[str, str]:
     return f"a {first.__module__}.{first.__qualname__}", f"a {second.__module__}.{second.__qualname__}"
 
 
-def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
+def tree_broadcast(prefix_tree: object, full_tree: object, is_leaf: IsLeaf | None = None) -> Any:
     """Return the tree with the structure of `full_tree` and, at each leaf, the leaf of the prefix that covers it.
 
     Args:
@@ -190,7 +190,7 @@ def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = No
     return structure.unflatten(leaves)
 
 
-def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> list[Leaf]:
+def broadcast_prefix(prefix_tree: object, full_tree: object, is_leaf: IsLeaf | None = None) -> list[Leaf]:
     """Return the leaves of a prefix, each as often as the part of the full tree that it covers has leaves.
 
     Args:
@@ -208,7 +208,7 @@ def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = 
     return _broadcast(prefix_tree, full_tree, is_leaf)[0]
 
 
-def _broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None) -> tuple[list[Leaf], PyTreeDef]:
+def _broadcast(prefix_tree: object, full_tree: object, is_leaf: IsLeaf | None) -> tuple[list[Leaf], PyTreeDef]:
     leaves: list[Leaf] = []
     structure = flatten_into(full_tree, leaves)
     covering: list[Leaf] = []
@@ -222,7 +222,7 @@ class leaf:  # noqa: N801 - messages have the names of types
     """What the leaves of a structure are where their types are not known."""
 
 
-def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: Any, hint: str = "") -> list[Any]:
+def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: object, hint: str = "") -> list[Any]:
     """Return the leaf of `axis_tree` for each leaf of a structure. None counts as a leaf: "not mapped".
 
     Args:

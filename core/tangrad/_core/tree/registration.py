@@ -210,7 +210,7 @@ def register_static(cls: Class) -> Class:
     return cls
 
 
-def _check_type(function: str, node_type: Any) -> None:
+def _check_type(function: str, node_type: object) -> None:
     if not isinstance(node_type, type):
         raise TypeError(f"{function}: expected a type, got {type(node_type).__name__}: {node_type!r}")
 
@@ -324,7 +324,7 @@ def register_dataclass(
     return nodetype
 
 
-def _names(argument: str, names: Any) -> tuple[str, ...]:
+def _names(argument: str, names: Sequence[str]) -> tuple[str, ...]:
     """Return a list of field names as a tuple; one string is taken for a mistake, not for its letters."""
     result = () if isinstance(names, str) else tuple(names)
     if isinstance(names, str) or not all(isinstance(name, str) for name in result):
@@ -409,7 +409,7 @@ class Partial(functools.partial[Any]):
 
     __slots__ = ()
 
-    def __new__(cls, func: Callable[..., Any], /, *args: Any, **keywords: Any) -> Partial:
+    def __new__(cls, func: Callable[..., object], /, *args: object, **keywords: object) -> Partial:
         # functools.partial would join a partial that it is given with the new one, and make its arguments children.
         return super().__new__(cls, _Opaque(func) if isinstance(func, functools.partial) else func, *args, **keywords)
 

@@ -61,7 +61,7 @@ class Writer:
         return generated
 
 
-def compile_take(structure: Any) -> Callable[[Any], list[Any] | None]:
+def compile_take(structure: object) -> Callable[[Any], list[Any] | None]:
     """Return a function from a tree to the list of what stands at the leaves of `structure`, or None if it differs."""
     writer = Writer()
     leaves: list[str] = []
@@ -72,7 +72,7 @@ def compile_take(structure: Any) -> Callable[[Any], list[Any] | None]:
     return writer.function("tree", f"[{', '.join(leaves)}]", guarded=True)
 
 
-def compile_build(structure: Any) -> Callable[[Sequence[Any]], Any]:
+def compile_build(structure: object) -> Callable[[Sequence[Any]], Any]:
     """Return a function from the leaves of `structure`, exactly as many as it has, to its tree."""
     writer = Writer()
     leaves: list[str] = []

@@ -109,7 +109,7 @@ Table = dict[Hashable, "KeyedRef[Hashable, Any]"]
 _RECENT: deque[Any] = deque(maxlen=1024)
 
 
-def forgetter(table: Table) -> Callable[[KeyedRef[Hashable, Any]], None]:
+def forgetter(table: Table) -> Callable[..., None]:
     """Return the callback of the weak references in `table`: it takes the entry of a dead one out."""
 
     def forget(reference: KeyedRef[Hashable, Any], remove: Callable[..., None] = _remove_dead_weakref) -> None:
@@ -181,7 +181,7 @@ class _Value:
             return 0
 
 
-def same_data(left: Any, right: Any) -> bool:
+def same_data(left: object, right: object) -> bool:
     """Return whether two data are interchangeable (see `data_key`)."""
     if left is right:
         return True
@@ -190,7 +190,7 @@ def same_data(left: Any, right: Any) -> bool:
     return data_key(left, by_value=True) == data_key(right, by_value=True)
 
 
-def equal_data(left: Any, right: Any) -> bool:
+def equal_data(left: object, right: object) -> bool:
     """Return whether two data are the same object or equal. Raises ValueError where `==` fails, as for arrays."""
     try:
         return left is right or bool(left == right)

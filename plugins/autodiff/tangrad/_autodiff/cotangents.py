@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tangrad.typing import Value
 
 
-def current_typed_axes() -> tuple[Any, ...] | None:
+def current_typed_axes() -> tuple[str, ...] | None:
     """The axes that types record now: part of what a transposed program depends on."""
     return None if thread.typed_axes is None else thread.typed_axes.names
 
@@ -54,7 +54,7 @@ def materialised(tangent: Value | Zero) -> Value:
     return marked(zeros(tangent.aval), tangent.aval) if type(tangent) is Zero else tangent
 
 
-def check_same(name: str, aval: ShapedArray, cotangent: Any) -> None:
+def check_same(name: str, aval: ShapedArray, cotangent: Value) -> None:
     """Raise ValueError for a user's cotangent that differs along an axis along which the output is the same."""
     beyond = _beyond(cotangent.aval, aval)
     if beyond:

@@ -42,7 +42,9 @@ class Linearized:
 
     __slots__ = ("linear_jaxpr", "nonzero", "primals_out", "residuals")
 
-    def __init__(self, primals_out: Values, residuals: Values, linear_jaxpr: ClosedJaxpr, nonzero: Any = None) -> None:
+    def __init__(
+        self, primals_out: Values, residuals: Values, linear_jaxpr: ClosedJaxpr, nonzero: object = None
+    ) -> None:
         self.primals_out = primals_out
         self.residuals = residuals
         self.linear_jaxpr = linear_jaxpr
@@ -62,7 +64,7 @@ class PartialEval:
 
     __slots__ = ("known_outs", "operands", "residuals", "unknown_equation")
 
-    def __init__(self, known_outs: Any, residuals: Any, unknown_equation: Any, operands: Any = None) -> None:
+    def __init__(self, known_outs: Any, residuals: Any, unknown_equation: object, operands: object = None) -> None:
         self.known_outs = known_outs
         self.residuals = residuals
         self.unknown_equation = unknown_equation

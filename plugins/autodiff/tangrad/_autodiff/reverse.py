@@ -169,16 +169,16 @@ def value_and_grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: str | Sequence[Any] = (),
+    reduce_axes: str | Sequence[object] = (),
     _name: str = ...,
 ) -> Callable[P, tuple[R, Any]]: ...
 def value_and_grad(
-    fun: Callable[..., Any],
+    fun: Callable[..., object],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: str | Sequence[Any] = (),
+    reduce_axes: str | Sequence[object] = (),
     _name: str = "value_and_grad",
 ) -> Callable[..., Any]:
     """The value of `fun` together with its gradient.
@@ -200,7 +200,7 @@ def value_and_grad(
     single = None if several else positions[0]
 
     @own_boundary
-    def value_and_grad_of(*args: object, **kwargs: object) -> Any:
+    def value_and_grad_of(*args: object, **kwargs: object) -> object:
         try:
             return evaluate(args, kwargs)
         except Exception as error:
@@ -274,7 +274,7 @@ def value_and_grad(
     return _like(value_and_grad_of, fun, _name)
 
 
-def _like(made: Callable[..., Any], fun: Callable[..., Any], what: str) -> Callable[..., Any]:
+def _like(made: Callable[..., object], fun: Callable[..., object], what: str) -> Callable[..., Any]:
     """Give a made function the name, documentation and signature of the one it was made of."""
     copy_identity(made, fun)
     name = getattr(fun, "__name__", type(fun).__name__)
@@ -298,7 +298,7 @@ def check_argnums(argnums: Any, name: str) -> tuple[tuple[int, ...], bool]:
         raise TypeError(f"{name}: argnums must be an integer or a sequence of integers, got {argnums!r}") from None
 
 
-def _choose(args: tuple[object, ...], positions: tuple[int, ...], single: int | None, name: str) -> Any:
+def _choose(args: tuple[object, ...], positions: tuple[int, ...], single: int | None, name: str) -> object:
     for position in positions:
         if not -len(args) <= position < len(args):
             raise TypeError(
@@ -311,7 +311,9 @@ def _choose(args: tuple[object, ...], positions: tuple[int, ...], single: int | 
     return tuple([args[position] for position in positions])
 
 
-def _replace(args: tuple[Any, ...], positions: tuple[int, ...], values: Sequence[Any]) -> tuple[Any, ...]:
+def _replace(
+    args: tuple[Any, ...], positions: tuple[int, ...], values: Sequence[object]
+) -> tuple[dict[str, Array] | list[Array] | Array, ...]:
     new = list(args)
     for position, value in zip(positions, values, strict=True):
         new[position] = value
@@ -326,7 +328,7 @@ def _as_primal(leaf: object, name: str) -> Value:
     return as_array(leaf)
 
 
-_real: dict[Any, bool] = {}
+_real: dict[object, bool] = {}
 
 
 def _is_real(dtype: DType) -> bool:

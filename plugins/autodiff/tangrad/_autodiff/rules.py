@@ -29,7 +29,7 @@ def _(cotangent: Any, x: Any, y: Any) -> Any:
     return cotangent if is_linear(x) else None, cotangent if is_linear(y) else None
 
 
-def _undo_append(ct: Value, aval: ShapedArray, sizes: Any) -> Value:
+def _undo_append(ct: Value, aval: ShapedArray, sizes: tuple[int, ...]) -> Value:
     return sum_trailing_p.bind(ct, count=len(sizes))
 
 

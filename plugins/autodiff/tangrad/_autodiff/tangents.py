@@ -283,7 +283,7 @@ JVP_FORMS: dict[str, Callable[..., Rule]] = {
 
 
 @calls_rules("jvp", inner="adapted")
-def adapt_jvp_rule(primitive: Primitive, rule: Callable[..., Any]) -> Callable[..., Any]:
+def adapt_jvp_rule(primitive: Primitive, rule: Callable[..., object]) -> Callable[..., Any]:
     """A jvp rule as traces call it: with symbolic zeros, and certain to return a pair, of one type.
 
     Rules that take symbolic zeros, as all that the helpers make do, are called as they are.
@@ -291,7 +291,7 @@ def adapt_jvp_rule(primitive: Primitive, rule: Callable[..., Any]) -> Callable[.
     if getattr(rule, "symbolic_zeros", False):
         return rule
 
-    def adapted(primals: Values, tangents: Values, **params: object) -> Any:
+    def adapted(primals: Values, tangents: Values, **params: object) -> object:
         out = rule(primals, tuple([instantiate(tangent) for tangent in tangents]), **params)
         if type(out) is not tuple or len(out) != 2:
             raise TypeError(

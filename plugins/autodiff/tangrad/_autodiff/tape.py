@@ -103,7 +103,7 @@ class TapeTrace(RuleTrace, own=TapeTracer):
 
     @calls_rules("partial_eval")
     def _split(
-        self, primitive: Primitive, args: tuple[Any, ...], params: Params, out: tuple[ShapedArray, ...]
+        self, primitive: Primitive, args: tuple[Array | Literal, ...], params: Params, out: tuple[ShapedArray, ...]
     ) -> tuple[Array, ...]:
         """A call or loop with known primals and unknown tangents: its rule computes the known part."""
         known = tuple([not (type(arg) is TapeTracer and arg._trace is self) for arg in args])
@@ -359,13 +359,13 @@ def _acts(primitive: Primitive, args: Sequence[Value], params: Params) -> bool:
     return keeps_alive(equation_effects(primitive, tuple([arg.aval for arg in args]), params))
 
 
-def _accumulate(pending: dict[int, Any], tracer: Value, cotangent: Any) -> None:
+def _accumulate(pending: dict[int, Any], tracer: Value, cotangent: object) -> None:
     key = id(tracer)
     earlier = pending.get(key)
     pending[key] = cotangent if earlier is None else add_tangents(earlier, cotangent)
 
 
-def _gather(pending: dict[int, Any], outs: Values, rule: Any) -> Any:
+def _gather(pending: dict[int, Any], outs: Values, rule: Callable[..., object]) -> Any:
     """The cotangents of an equation's outputs, or None if it has none."""
     found = [pending.pop(id(out), None) for out in outs]
     if all([cotangent is None for cotangent in found]):
@@ -378,7 +378,7 @@ def linearize_flat(
     function: Callable[..., Sequence[Any]],
     primals: Sequence[Value],
     active: Sequence[bool] | None = None,
-    reduce_axes: tuple[Any, ...] = (),
+    reduce_axes: tuple[object, ...] = (),
 ) -> tuple[list[Array], LinearProgram]:
     """Evaluate a function of flat arguments and results, and return its results and its linear program.
 
@@ -404,7 +404,7 @@ def linearize_flat(
 
 def transpose_flat(
     function: Callable[..., Sequence[Any]], in_avals: Sequence[ShapedArray], cotangents: Sequence[Any]
-) -> list[Any]:
+) -> list[Array | Literal | Zero]:
     """Transpose a linear function of flat arguments: map cotangents of its results to cotangents of its arguments."""
     return record_linear(function, in_avals).backward(cotangents)
 

@@ -17,7 +17,7 @@ def is_linear(arg: Value | Linear) -> bool:
     return type(arg) is Linear
 
 
-def linear_transpose_rule(transpose: RuleSet, primitive: Primitive, rule: Callable[..., Any]) -> None:
+def linear_transpose_rule(transpose: RuleSet, primitive: Primitive, rule: Callable[..., object]) -> None:
     """Register `rule(cotangent, operand_aval, **params) -> cotangent` of a primitive of one operand."""
     transpose.add(primitive, linear(primitive, rule))
 

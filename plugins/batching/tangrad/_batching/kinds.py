@@ -137,7 +137,7 @@ def front(primitive: Primitive, function: Rule | None = None, broadcast: bool = 
     return rule
 
 
-def operand_of_call(arg: Value, dim: int | None, size: Any, vmap_method: str) -> Value:
+def operand_of_call(arg: Value, dim: int | None, size: object, vmap_method: str) -> Value:
     """An operand of a function of the host or of C that is called once for a whole batch, with its axis in front.
 
     What is not mapped gets an axis of size 1 ("expand_dims"), of the batch's size ("broadcast_all"), or none

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._batching.trace import AxisInfo, broadcast_axis_p, move_axis_p, sum_axes_p
-from tangrad.core import RuleSet, ShapedArray
+from tangrad.core import Array, RuleSet, ShapedArray
 
 if TYPE_CHECKING:
     from tangrad.extend.masking import Sizes
@@ -36,7 +36,7 @@ def _undo_broadcast(cotangent: Value, aval: ShapedArray, shape: Dimensions, posi
     return broadcast_axis_p.bind(summed, shape=aval.shape, positions=tuple([positions.index(p) for p in order]))
 
 
-def _undo_sum(cotangent: object, aval: ShapedArray, axes: Any) -> Any:
+def _undo_sum(cotangent: object, aval: ShapedArray, axes: Any) -> Array:
     kept = tuple([axis for axis in range(aval.ndim) if axis not in axes])
     return broadcast_axis_p.bind(cotangent, shape=aval.shape, positions=kept)
 

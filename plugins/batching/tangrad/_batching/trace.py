@@ -82,7 +82,7 @@ class AxisInfo:
     __slots__ = ("name", "size", "spmd_name")
     rules: Any = BATCH
 
-    def __init__(self, name: Any, size: Any, spmd_name: Any = None) -> None:
+    def __init__(self, name: Any, size: Any, spmd_name: object = None) -> None:
         self.name = name
         self.size = size
         self.spmd_name = spmd_name
@@ -265,7 +265,7 @@ class ResumedTrace(BatchTrace):
 
 def batch_flat(
     function: Callable[..., Sequence[Any]],
-    values: Sequence[Any],
+    values: Sequence[object],
     dims: Sequence[int | None],
     axis: AxisInfo,
     resumed: BatchTrace | None = None,

@@ -41,9 +41,9 @@ class Vmappable(NamedTuple):
 
     spec_type: type
     axis_size_type: type
-    to_elt: Callable[..., Any]
-    from_elt: Callable[..., Any]
-    make_iota: Callable[[Any], Any] | None
+    to_elt: Callable[..., object]
+    from_elt: Callable[..., object]
+    make_iota: Callable[..., Any] | None
 
 
 vmappables: dict[type, Vmappable] = {}
@@ -54,8 +54,8 @@ def register_vmappable(
     data_type: type,
     spec_type: type,
     axis_size_type: type,
-    to_elt: Callable[..., Any],
-    from_elt: Callable[..., Any],
+    to_elt: Callable[..., object],
+    from_elt: Callable[..., object],
     make_iota: Callable[[Any], Any] | None = None,
 ) -> None:
     """Say how `vmap` maps values of a class, which then are leaves of its arguments and results.
@@ -96,11 +96,11 @@ def is_vmappable(value: object) -> bool:
     return type(value) in vmappables
 
 
-def to_example(value: object, spec: object, axis: AxisInfo) -> Any:
+def to_example(value: object, spec: object, axis: AxisInfo) -> object:
     """The value that the mapped function sees: within the trace of the axis."""
     trace: Any = current_trace()
 
-    def cont(part: object, spec: object) -> Any:
+    def cont(part: object, spec: object) -> object:
         known = vmappables.get(type(part))
         if known is not None:
             return known.to_elt(cont, get_index, part, spec)
@@ -110,7 +110,7 @@ def to_example(value: object, spec: object, axis: AxisInfo) -> Any:
         return trace.tracer(operand, spec % operand.aval.ndim)
 
     @cache
-    def get_index() -> Any:
+    def get_index() -> object:
         makers = [known.make_iota for known in vmappables.values() if known.axis_size_type is type(axis.size)]
         make = next((make for make in makers if make is not None), lambda size: np.arange(size, dtype=np.int32))
         return trace.tracer(as_operand(make(axis.size)), 0)
@@ -121,7 +121,7 @@ def to_example(value: object, spec: object, axis: AxisInfo) -> Any:
 def from_example(example: object, spec: object, axis: AxisInfo) -> Any:
     """What the mapped function returned, as a value of all examples."""
 
-    def cont(size: object, part: Any, spec: object) -> Any:
+    def cont(size: object, part: Any, spec: object) -> object:
         known = vmappables.get(type(part))
         if known is not None:
             return known.from_elt(cont, size, part, spec)
@@ -265,7 +265,7 @@ def _check_axes(axes: object, what: str) -> None:
             )
 
 
-def _as_value(leaf: object, axis: int | None, position: int, args: object, kwargs: object) -> Any:
+def _as_value(leaf: object, axis: int | None, position: int, args: object, kwargs: object) -> object:
     """A leaf of the arguments as a value to trace with. What is not mapped is handed on as it is: it may be any object,
     and a number stays one, which can be a static argument of a jitted function."""
     if axis is None or isinstance(leaf, Array) or type(leaf) in vmappables:
@@ -282,7 +282,7 @@ def _path(position: int, args: object, kwargs: object) -> str:
     return ("args" if path[0].idx == 0 else "kwargs") + keystr(path[1:])
 
 
-def _canonical(axis: int | None, value: Any, position: int, args: Any, kwargs: Any) -> int | None:
+def _canonical(axis: int | None, value: Any, position: int, args: object, kwargs: object) -> int | None:
     if axis is None or type(value) in vmappables:
         return axis
     axis, ndim = operator.index(axis), len(value.aval.shape)
@@ -320,7 +320,7 @@ def _mapped_size(values: Any, dims: Any, axis_size: object, args: object, kwargs
     return first
 
 
-def _disagreement(values: Sequence[Value], dims: Dims, axis_size: Any, args: Any, kwargs: Any) -> str:
+def _disagreement(values: Sequence[Value], dims: Dims, axis_size: object, args: object, kwargs: object) -> str:
     lines = []
     for position, (value, dim) in enumerate(zip(values, dims, strict=True)):
         if dim is not None:
@@ -332,8 +332,8 @@ def _disagreement(values: Sequence[Value], dims: Dims, axis_size: Any, args: Any
 
 
 def _place(
-    out: Any, dim: int | None, wanted: Any, size: object, position: int, out_tree: PyTreeDef, sum_match: bool
-) -> Any:
+    out: Any, dim: int | None, wanted: int | None, size: object, position: int, out_tree: PyTreeDef, sum_match: bool
+) -> np.ndarray | Array:
     if isinstance(out, np.ndarray) and out.dtype == dtypes.float0:
         return _place_float0(out, wanted, size)
     if wanted is None:

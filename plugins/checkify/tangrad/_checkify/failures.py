@@ -70,7 +70,7 @@ class FailedCheckError(Failure):
     __slots__ = ("_structure", "_text")
 
     def __init__(
-        self, text: str, structure: PyTreeDef, payload: tuple[Any, ...], place: SourceInfo | None = None
+        self, text: str, structure: PyTreeDef, payload: tuple[object, ...], place: SourceInfo | None = None
     ) -> None:
         super().__init__(payload, (text, structure), place)
         self._text = text

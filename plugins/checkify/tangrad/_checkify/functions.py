@@ -145,13 +145,13 @@ class CheckEffect(Effect):
 _EFFECTS = frozenset([CheckEffect()])
 
 
-def _raise(args: Any, params: Params) -> tuple[Any, ...]:
+def _raise(args: tuple[Array, Literal, Literal], params: Params) -> tuple[()]:
     if not params["debug"]:
         Error(params["layout"], args).throw()
     return ()
 
 
-def _refuse(*args: Value, layout: Layout, debug: bool) -> tuple[Any, ...]:
+def _refuse(*args: Value, layout: Layout, debug: bool) -> tuple[()]:
     """In a compiled program the error would be lost; checks for debugging are left out."""
     if debug:
         return ()

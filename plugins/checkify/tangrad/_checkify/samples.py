@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tangrad._checkify.failures import FailedCheckError
@@ -21,7 +19,7 @@ def samples() -> list[Sample]:
     return [_sample(), _sample(x), _sample(x, draw(2, dtype="int32"))]
 
 
-def _sample(*values: Any) -> Sample:
+def _sample(*values: np.ndarray) -> Sample:
     kinds = tuple([(value.shape, value.dtype) for value in values])
     failure = FailedCheckError("{}" * len(values), structure((values, {})), kinds)
     params = {"layout": Layout([failure]), "debug": True}

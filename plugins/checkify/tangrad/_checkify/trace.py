@@ -9,6 +9,7 @@ from tangrad._checkify.failures import Failure
 from tangrad._checkify.state import Checks, Layout
 from tangrad.core import (
     ClosedJaxpr,
+    Literal,
     Primitive,
     RuleKind,
     RuleSet,
@@ -102,7 +103,7 @@ def checked_program(closed: ClosedJaxpr, enabled: frozenset[type[Failure]]) -> C
     return CheckedProgram(*_programs.get(closed, enabled, lambda: _make(closed, enabled)))
 
 
-def checked_call(primitive: Primitive) -> Callable[..., Any]:
+def checked_call(primitive: Primitive) -> Callable[..., tuple[Array | Literal, ...]]:
     """The rule of a call of the program `jaxpr`: the program returns its error too."""
 
     def rule(args: Values, *, checks: Checks, jaxpr: ClosedJaxpr, **params: object) -> Values:

@@ -130,7 +130,7 @@ class AliasModule(ModuleType):
             raise AttributeError(_missing(f"{self.__name__}.{name}"), name=name, obj=self) from cause
         return module
 
-    def _special(self, name: str) -> Any:
+    def _special(self, name: str) -> object:
         if name == "__all__":
             return [each for each in dir(self) if not each.startswith("_")]
         for source in self.__sources__[:1]:

@@ -186,7 +186,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         return self._infer(avals, params)
 
 
-def apply_primitive(primitive: Primitive, *args: object, **params: object) -> Any:
+def apply_primitive(primitive: Primitive, *args: object, **params: object) -> object:
     """The results of a primitive as its lowering says. Raises NotImplementedError where it has none."""
     if primitive.decompose is None or primitive.decompose is primitive.impl:
         raise NotImplementedError(
@@ -324,7 +324,7 @@ def lower_fun(function: Callable[..., Any], multiple_results: bool = True) -> Ca
 
 
 def register_lowering(
-    primitive: Primitive, rule: Callable[..., Any], platform: str | None = None, **options: object
+    primitive: Primitive, rule: Callable[..., object], platform: str | None = None, **options: object
 ) -> Callable[..., Any]:
     """Have a primitive compiled by a rule. One for a single platform counts where there is none for all of them."""
     if not isinstance(primitive, Primitive) or not hasattr(primitive, "lowered_by"):

@@ -373,7 +373,7 @@ def read_environment() -> None:
             )
 
 
-def _read(name: str, known: Any, text: str) -> None:
+def _read(name: str, known: Alias | Fixed | Ignored, text: str) -> None:
     if isinstance(known, Alias):
         words = {str(theirs): theirs for theirs in (*known.values, *known.optional)}
         setting = usable_settings().get(known.setting)
@@ -385,7 +385,7 @@ def _read(name: str, known: Any, text: str) -> None:
     config.update(name, value)
 
 
-def _parsed(text: str, like: object) -> Any:
+def _parsed(text: str, like: object) -> object:
     """A text as a value of the type of another."""
     if isinstance(like, bool):
         return usable_settings()["enable_x64"].parse(text)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import enable_x64, use_backend
 from tangrad._conformance.checks import CHECKS
 from tangrad._conformance.samples import Sample, reference_backend
 from tangrad.core import Primitive, composition
 from tangrad.extend.console import normal_name
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 EXAMPLES = 5
 SHRINKING_STEPS = 200
@@ -25,7 +28,7 @@ def is_strategy(samples: object) -> bool:
 def examples_of(strategy: object, count: int = EXAMPLES) -> list[Sample]:
     """Samples drawn from a strategy, which they remember. Raises TypeError for what is no sample."""
     drawn: list[Any] = []
-    hypothesis: Any = sys.modules["hypothesis"]
+    hypothesis: ModuleType = sys.modules["hypothesis"]
 
     @_settings(hypothesis, count)
     @hypothesis.given(strategy)
@@ -49,12 +52,12 @@ def expanded(samples: Any, count: int = EXAMPLES) -> list[Sample]:
     return found
 
 
-def smallest_failing(strategy: object, fails: Callable[[Sample], Any]) -> Sample | None:
+def smallest_failing(strategy: object, fails: Callable[[Sample], object]) -> Sample | None:
     """The simplest sample of a strategy that fails, as far as Hypothesis finds it; None if it finds none at all.
 
     `fails` is asked many times: what it does should be short.
     """
-    hypothesis: Any = sys.modules["hypothesis"]
+    hypothesis: ModuleType = sys.modules["hypothesis"]
     try:
         settings = _settings(hypothesis, SHRINKING_STEPS)
         found: Sample = hypothesis.find(strategy, lambda sample: bool(fails(sample)), settings=settings)
@@ -106,7 +109,7 @@ def primitives_of(*distributions: str) -> list[Primitive]:
     return list(found)
 
 
-def _rule_sets(wanted: set[Any]) -> list[Any]:
+def _rule_sets(wanted: set[str]) -> list[Any]:
     """The rule sets of distributions that would be used: those without an owner are dormant."""
     kinds = {group for group in composition().groups() if group.startswith(RULES_GROUPS)} if wanted else ()
     return [

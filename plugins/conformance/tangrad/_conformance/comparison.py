@@ -39,7 +39,7 @@ def as_numpy(values: Sequence[object]) -> list[np.ndarray]:
 
 
 def check_same(
-    found: Sequence[Any], expected: Sequence[Any], tolerance: float | None = None, names: str = "found, expected"
+    found: Sequence[Any], expected: Sequence[object], tolerance: float | None = None, names: str = "found, expected"
 ) -> None:
     """Raise Mismatch unless two lists of arrays are the same."""
     found, expected = as_numpy(found), as_numpy(expected)

@@ -23,7 +23,7 @@ def _as_they_are(*args: object) -> Arguments:
     return args
 
 
-def _unchanged(result: object) -> Any:
+def _unchanged(result: object) -> object:
     return result
 
 
@@ -188,7 +188,7 @@ class _Recorder(RuleTrace):
         return self.pass_on(primitive, args, params)
 
 
-def recorded(primitive: Primitive, function: Callable[[], Any]) -> tuple[Arguments, dict[str, Any]]:
+def recorded(primitive: Primitive, function: Callable[..., object]) -> tuple[Arguments, dict[str, Any]]:
     """The operands and parameters that a function applies a primitive to. Raises LookupError where it does not.
 
     >>> import tangrad

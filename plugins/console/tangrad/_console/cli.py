@@ -10,7 +10,6 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import tangrad
 from tangrad._console.explanations import catalogue
@@ -22,7 +21,7 @@ from tangrad.errors import MissingDistributionError, PluginError, PluginWarning,
 COMMANDS_GROUP = "tangrad.commands"
 
 
-def _check_command(plugin: Plugin, loaded: Any) -> None:
+def _check_command(plugin: Plugin, loaded: object) -> None:
     if not callable(loaded):
         raise TypeError(f"expected a function of the arguments, got {loaded!r} of type {type(loaded).__name__}")
 

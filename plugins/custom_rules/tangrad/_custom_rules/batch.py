@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 from tangrad.autodiff import Zero, tangent_aval
 from tangrad.batching import AxisInfo, BatchTrace, batch_flat, batch_jaxpr, place_axis, sum_axes_p, to_front
-from tangrad.core import Array, ClosedJaxpr, RuleSet, dtypes, trace_to_jaxpr
+from tangrad.core import Array, ClosedJaxpr, RuleSet, ShapedArray, dtypes, trace_to_jaxpr
 from tangrad.core.tools import own_fault
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class _MappedBwd(_Mapped):
         return results
 
 
-def _one_example(aval: Any) -> Any:
+def _one_example(aval: ShapedArray) -> Any:
     return aval.update(shape=aval.shape[1:])
 
 
@@ -231,7 +231,7 @@ def _with_rule(
     operands: Sequence[Value],
     mapped: Flags,
     axis: AxisInfo,
-) -> tuple[Any, _Outs]:
+) -> tuple[ClosedJaxpr, _Outs]:
     """The mapped program, such that a result is mapped where its tangent, which the rule makes, is.
 
     That of a function whose result is constant may be: then the result is repeated, as it is where no program is staged

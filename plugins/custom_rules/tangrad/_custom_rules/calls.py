@@ -33,7 +33,7 @@ class _Value:
     """Stands for an array where only the structure of a tree counts."""
 
 
-def leaves_or_none(treedef: PyTreeDef, value: Any, prefix: bool = False) -> list[Value | None]:
+def leaves_or_none(treedef: PyTreeDef, value: object, prefix: bool = False) -> list[Value | None]:
     """The leaves of a tree of that structure, in which None may stand for a whole part: None for each leaf of it.
 
     With `prefix` any leaf may stand for a part so. Raises TypeError or ValueError for another structure.
@@ -130,7 +130,9 @@ class Arguments:
 
     __slots__ = ("_signature", "fun", "kind", "name", "nondiff")
 
-    def __init__(self, fun: Callable[..., Any], kind: str, argnums: Any, argnames: Any) -> None:
+    def __init__(
+        self, fun: Callable[..., Any], kind: str, argnums: Any, argnames: str | Sequence[str] | tuple[()]
+    ) -> None:
         if not callable(fun):
             raise TypeError(f"{kind} expects a function, got {fun!r} of type {type(fun).__name__}")
         self.fun = fun
@@ -202,7 +204,7 @@ class FlatCall:
         self.axes = thread.axis_environment
         self.trace = weakref.ref(thread.trace)
 
-    def _leaf(self, leaf: Any, position: int) -> Any:
+    def _leaf(self, leaf: object, position: int) -> object:
         if not is_array_value(leaf):
             path = keystr(tree.leaves_with_path(self.treedef.unflatten(range(self.treedef.num_leaves)))[position][0])
             raise TypeError(

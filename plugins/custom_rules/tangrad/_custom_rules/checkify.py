@@ -114,7 +114,13 @@ class _CheckedBwd(_Checked):
 
 
 def _checked(
-    primitive: Primitive, wrapper: Any, args: Values, checks: Checks, jaxpr: Any, name_of_rule: str, params: Params
+    primitive: Primitive,
+    wrapper: type | type[_CheckedFwd] | type[_CheckedJVP],
+    args: Values,
+    checks: Checks,
+    jaxpr: Any,
+    name_of_rule: str,
+    params: Params,
 ) -> Values:
     """Bind the call of a function in its checked form, and take its error."""
     if type(jaxpr) is ClosedJaxpr:

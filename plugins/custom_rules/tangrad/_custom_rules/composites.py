@@ -60,7 +60,7 @@ class Attributes:
         return repr(self.values)
 
 
-def _checked(what: str, name: str, value: Any) -> Any:
+def _checked(what: str, name: str, value: object) -> object:
     """The value of an attribute, made of what cannot change. Raises TypeError for what compilers have no form of."""
     if isinstance(value, (bool, int, float, str, np.bool_, np.integer, np.floating, np.dtype)):
         return value

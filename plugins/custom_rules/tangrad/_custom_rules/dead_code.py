@@ -112,10 +112,10 @@ class custom_dce(Stackable):  # noqa: N801 - a decorator, named as the field kno
             raise TypeError(f"custom_dce expects a function, got {fun!r} of type {type(fun).__name__}")
         self.fun = fun
         self.static_argnums = index_tuple(static_argnums, "static_argnums")
-        self.dce_rule: Callable[..., Any] | None = None
+        self.dce_rule: Callable[..., object] | None = None
         copy_identity(self, fun)
 
-    def def_dce(self, dce_rule: Callable[..., Any]) -> Callable[..., Any]:
+    def def_dce(self, dce_rule: Callable[..., object]) -> Callable[..., Any]:
         """Give the rule, `(*static, used_outs, *args) -> results, or None in place of those not used`; returns it."""
         if not callable(dce_rule):
             raise TypeError(f"def_dce expects a function, got {dce_rule!r} of type {type(dce_rule).__name__}")

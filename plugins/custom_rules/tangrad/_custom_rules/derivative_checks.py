@@ -86,7 +86,7 @@ def check_vjp(
 
 @api_boundary
 def check_grads(
-    f: Callable[..., Any],
+    f: Callable[..., object],
     args: Sequence[object],
     order: int,
     modes: Sequence[str] = ("fwd", "rev"),
@@ -124,7 +124,7 @@ def check_grads(
             check_grads(_derivative(f, mode), args, order - 1, modes, atol, rtol, eps)
 
 
-def _derivative(f: Callable[..., Any], mode: str) -> Callable[..., Any]:
+def _derivative(f: Callable[..., object], mode: str) -> Callable[..., Any]:
     if mode == "fwd":
         return lambda *args: jvp(f, args, tree.map(lambda x: _direction(np.random.default_rng(2), x), args))[1]
 
@@ -144,14 +144,14 @@ def _direction(draw: np.random.Generator, like: object) -> np.ndarray:
 
 
 def _difference(
-    f: Callable[..., Any], args: Sequence[object], directions: tuple[np.ndarray, ...], eps: float | None
-) -> Any:
+    f: Callable[..., object], args: Sequence[object], directions: tuple[np.ndarray, ...], eps: float | None
+) -> object:
     step = eps or max([STEPS.get(get_aval(leaf).dtype, 1e-4) for leaf in tree.leaves(tuple(args))], default=1e-4)
 
     def moved(by: float) -> Any:
         return f(*tree.map(lambda x, d: x if d.dtype == dtypes.float0 else x + by * d, tuple(args), directions))
 
-    def central(by: float) -> Any:
+    def central(by: float) -> object:
         return tree.map(lambda a, b: (np.asarray(a) - np.asarray(b)) / (2 * by), moved(by), moved(-by))
 
     # Richardson's extrapolation: the third derivative, which would stand out at a step that float32 needs, cancels.

@@ -241,7 +241,7 @@ def check_outputs(what: str, treedef: PyTreeDef, outs: Sequence[Value], avals: t
             )
 
 
-def _check_tangent(what: str, treedef: PyTreeDef, position: int, out: Value, leaf: Value) -> Any:
+def _check_tangent(what: str, treedef: PyTreeDef, position: int, out: Value, leaf: Value) -> object:
     try:
         tangent = taken(leaf)
     except TypeError as error:

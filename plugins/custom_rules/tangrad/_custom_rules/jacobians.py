@@ -59,7 +59,7 @@ def jacfwd(
     holomorphic: bool = False,
 ) -> Callable[P, Any]: ...
 def jacfwd(
-    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+    fun: Callable[..., object], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
     """The Jacobian of `fun`, column by column, in forward mode: best where there are fewer inputs than outputs.
 
@@ -84,10 +84,10 @@ def jacfwd(
     _check_callable(fun, "jacfwd")
     positions, several = check_argnums(argnums, "jacfwd")
 
-    def jacobian_of(*args: object, **kwargs: object) -> Any:
+    def jacobian_of(*args: object, **kwargs: object) -> object:
         function, chosen = _partial(fun, positions, not several, args, kwargs, "jacfwd")
         leaves, treedef = _inputs(chosen, holomorphic, False, "jacfwd")
-        auxiliary: list[Any] = []
+        auxiliary: list[object] = []
 
         def pushforward(*tangents: Value) -> tuple[Array, Array]:
             out = jvp(function, (chosen,), (treedef.unflatten(tangents),), has_aux=has_aux)
@@ -171,7 +171,7 @@ def hessian(
 ) -> Callable[Concatenate[Array, P], Array]: ...
 @overload
 def hessian(
-    fun: Callable[P, Any],
+    fun: Callable[..., object],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
@@ -219,7 +219,7 @@ def _check_callable(fun: object, name: str) -> None:
 
 
 def _partial(
-    fun: Callable[..., Any],
+    fun: Callable[..., object],
     positions: tuple[int, ...],
     single: bool,
     args: tuple[object, ...],

@@ -167,7 +167,7 @@ def _operands(values: object, argument: str) -> tuple[list[Value], PyTreeDef]:
 
 
 def _trace(
-    fun: Callable[[Any, Any], Any],
+    fun: Callable[..., object],
     first_tree: PyTreeDef,
     second_tree: PyTreeDef,
     first: list[ShapedArray],
@@ -219,7 +219,7 @@ class custom_transpose(Stackable):  # noqa: N801 - a decorator, named as the fie
         self.transpose: Callable[..., Any] | None = None
         copy_identity(self, fun)
 
-    def def_transpose(self, transpose: Callable[..., Any]) -> Callable[..., Any]:
+    def def_transpose(self, transpose: Callable[..., object]) -> Callable[..., Any]:
         """Give the transpose, `(residuals, cotangent) -> cotangent of linear`; returns it."""
         self.transpose = transpose
         return transpose

@@ -67,10 +67,10 @@ class custom_vmap(Stackable):  # noqa: N801 - a decorator, named as the field kn
     def __init__(self, fun: Callable[..., Any]) -> None:
         self._arguments = Arguments(fun, "custom_vmap", (), ())
         self.fun = fun
-        self.vmap_rule: Callable[..., Any] | None = None
+        self.vmap_rule: Callable[..., object] | None = None
         copy_identity(self, fun)
 
-    def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
+    def def_vmap(self, vmap_rule: Callable[..., object]) -> Callable[..., Any]:
         """Give the rule, `(axis_size, in_batched, *args) -> (output, out_batched)`; returns it."""
         if not callable(vmap_rule):
             raise TypeError(f"def_vmap expects a function, got {vmap_rule!r} of type {type(vmap_rule).__name__}")
@@ -158,7 +158,7 @@ class TangentRule:
         return repr(self.of)
 
 
-def sequential_vmap(f: Callable[..., Any]) -> Callable[..., Any]:
+def sequential_vmap(f: Callable[..., object]) -> custom_vmap:
     """`f`, which `vmap` runs on one row after the other, by `lax.map`: in less memory, or where rows must not meet.
 
     Args:

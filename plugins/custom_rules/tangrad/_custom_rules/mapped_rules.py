@@ -21,7 +21,7 @@ from tangrad.batching import AxisInfo, batch_flat, batch_jaxpr, place_axis, to_f
 from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, Var, dtypes, eval_jaxpr
 
 if TYPE_CHECKING:
-    from tangrad.typing import Dims
+    from tangrad.typing import Dims, Values
 
 
 Results: TypeAlias = tuple[list[Any], list[bool]]
@@ -108,7 +108,7 @@ partial_eval = RuleSet("partial_eval", api=1)
 
 @jvp.rule(custom_vmap_call_p)
 @symbolic_zeros
-def _jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str) -> Any:
+def _jvp(primals: Values, tangents: Any, *, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str) -> object:
     beyond_rule = rule is None or any([type(tangent) is not Zero for tangent in tangents[:num_consts]])
     if beyond_rule or not _all_differentiable(tangents[num_consts:]):
         return _by_program(primals, tangents, jaxpr)
@@ -131,7 +131,7 @@ def _all_differentiable(tangents: Sequence[Any]) -> bool:
     return all([tangent.aval.dtype != dtypes.float0 for tangent in tangents])
 
 
-def _by_program(primals: Any, tangents: Any, jaxpr: Any) -> Any:
+def _by_program(primals: Values, tangents: Any, jaxpr: ClosedJaxpr) -> object:
     outs, found = jvp_flat(lambda *values: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *values), primals, tangents)
     return tuple(outs), tuple(found)
 

@@ -101,7 +101,7 @@ def custom_vjp_call_p(
     return out_avals(jaxpr, avals)
 
 
-def _refuse_forward_mode(name: str) -> Any:
+def _refuse_forward_mode(name: str) -> object:
     raise TypeError(
         f"{name} has a custom_vjp rule, so it has no forward-mode derivative (jvp, jacfwd, linearize applied to "
         "tangents); differentiate it in reverse (grad, vjp, jacrev), or give it a rule by custom_jvp, which serves both"
@@ -123,7 +123,7 @@ def custom_lin_p(
     num_res: int,
     active: tuple[bool, ...],
     avals_out: tuple[ShapedArray, ...],
-    nonzero: Any,
+    nonzero: tuple[bool, ...],
     name: str,
 ) -> tuple[ShapedArray, ...]:
     """The linear map of tangents whose transpose is a user's `bwd`: it can only be transposed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
@@ -128,8 +128,8 @@ def _bind(
     residual: Program,
     solver: Program,
     tangent: Program,
-    operands: list[Any],
-    guess: list[Any],
+    operands: Sequence[object],
+    guess: Sequence[object],
     vectors: Vectors,
     has_aux: bool,
 ) -> Any:
@@ -286,6 +286,6 @@ class _Functions:
         )
 
 
-_remembered: weakref.WeakKeyDictionary[Any, dict[Any, Programs]] = weakref.WeakKeyDictionary()
+_remembered: weakref.WeakKeyDictionary[object, dict[object, Programs]] = weakref.WeakKeyDictionary()
 _lock = free_after_fork(threading.RLock())
 register_cache(_remembered.clear)

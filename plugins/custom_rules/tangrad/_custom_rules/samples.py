@@ -71,7 +71,7 @@ class _Transposed(Sample):
         count = self.params["num_res"]
         residuals, tangents = args[:count], args[count:]
 
-        def applied(*values: Any) -> tuple[Any, ...]:
+        def applied(*values: object) -> tuple[Any, ...]:
             return self.results(self.primitive.bind(*self.operands(*residuals, *values), **self.params))
 
         avals = [aval for aval, has in zip(self.params["avals_out"], self.params["nonzero"], strict=True) if has]
@@ -143,7 +143,7 @@ def solve_samples() -> list[Sample]:
 
 
 def _tied(
-    primitive: Primitive, run: Callable[..., Any], *values: np.ndarray, without: Mapping[str, str] | None = None
+    primitive: Primitive, run: Callable[..., object], *values: np.ndarray, without: Mapping[str, str] | None = None
 ) -> Sample:
     """A sample with `values` as arguments: several programs of a solve close over the same value, and it can only
     change for all of them at once.
@@ -152,7 +152,7 @@ def _tied(
     operands = [np.asarray(operand) for operand in found]  # of no backend
     sources = [next((i for i, v in enumerate(values) if np.array_equal(operand, v)), None) for operand in operands]
 
-    def enter(*args: Any) -> Any:
+    def enter(*args: object) -> Any:
         pairs = zip(operands, sources, strict=True)
         return tuple([operand if source is None else args[source] for operand, source in pairs])
 

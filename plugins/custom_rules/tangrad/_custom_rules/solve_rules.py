@@ -17,7 +17,7 @@ from tangrad.autodiff import (
     with_weak_type_of,
 )
 from tangrad.batching import batch_jaxpr, place_axis, to_front
-from tangrad.core import ClosedJaxpr, JaxprEqn, Primitive, RuleSet, ShapedArray, dce_jaxpr, keeps_alive
+from tangrad.core import Array, ClosedJaxpr, JaxprEqn, Primitive, RuleSet, ShapedArray, dce_jaxpr, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.extend.lax import neg_p
 
@@ -117,7 +117,9 @@ def _(
 
 @jvp.rule(custom_linear_solve_p)
 @symbolic_zeros
-def _linear_solve(primals: Values, tangents: tuple[Value | Zero, ...], *, num_consts: Any, **programs: Any) -> Any:
+def _linear_solve(
+    primals: Values, tangents: tuple[Value | Zero, ...], *, num_consts: tuple[int, ...], **programs: ClosedJaxpr
+) -> tuple[tuple[Array, ...], tuple[object, ...]]:
     # A x = b,  hence  A dx = db - dA x: one more solution with the same A.
     outs = custom_linear_solve_p.bind(*primals, num_consts=num_consts, **programs)
     of_matvec, *others, b = split(primals, num_consts)
@@ -147,7 +149,7 @@ def _transpose(
     vecmat: ClosedJaxpr,
     solve: ClosedJaxpr,
     transpose_solve: ClosedJaxpr,
-    num_consts: Any,
+    num_consts: tuple[int, ...],
 ) -> tuple[Value | None, ...]:
     if transpose_solve is None:
         raise TypeError(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 batch = RuleSet("batch", api=1)
 
 
-def _batched(result_avals: tuple[ShapedArray, ...], size: Any) -> tuple[ShapedArray, ...]:
+def _batched(result_avals: tuple[ShapedArray, ...], size: object) -> tuple[ShapedArray, ...]:
     return tuple([aval.update(shape=(size, *aval.shape)) for aval in result_avals])
 
 

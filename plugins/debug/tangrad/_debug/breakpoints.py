@@ -140,7 +140,7 @@ class Prompt(cmd.Cmd):
 
     # --- what they share -------------------------------------------------------------------------------------------
 
-    def _show(self, expression: str, text: Callable[[Any], str]) -> None:
+    def _show(self, expression: str, text: Callable[..., str]) -> None:
         try:
             value = eval(expression, dict(self._frames[self._position].names), self._variables[self._position])
         except Exception as error:
@@ -241,14 +241,14 @@ def _variables(frame: FrameType) -> dict[str, Any]:
     return {name: _handed_over(value) for name, value in frame.f_locals.items()}
 
 
-def _handed_over(value: object) -> Any:
+def _handed_over(value: object) -> object:
     try:
         return tree.map(_alive, value)
     except Exception:  # a tree that cannot be taken apart, such as a dictionary whose keys have no order
         return _Whole(value)
 
 
-def _alive(leaf: object) -> Any:
+def _alive(leaf: object) -> object:
     if isinstance(leaf, Tracer) and not leaf._trace.alive:
         return repr(leaf)
     return leaf if isinstance(leaf, (Array, np.ndarray, np.generic, int, float, complex)) else _Whole(leaf)

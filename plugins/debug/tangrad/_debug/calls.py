@@ -170,7 +170,7 @@ class HostCall:
             )
         return [self._leaf(out, leaf, aval, position) for position, (leaf, aval) in enumerate(zip(leaves, results))]
 
-    def _leaf(self, out: Any, leaf: Any, aval: ShapedArray, position: int) -> np.ndarray:
+    def _leaf(self, out: Any, leaf: object, aval: ShapedArray, position: int) -> np.ndarray:
         try:
             array = np.asarray(leaf)
             dtype = dtypes.canonicalize_dtype(array.dtype)
@@ -194,7 +194,7 @@ class HostCall:
     def _raised(self, error: Exception) -> str:
         return f"{self._subject()} raised {type(error).__name__}: {error}"
 
-    def _returned(self, out: object, position: int, found: str, aval: Any) -> str:
+    def _returned(self, out: object, position: int, found: str, aval: ShapedArray) -> str:
         path = keystr(tree.leaves_with_path(out)[position][0])
         where = f", at result{path}," if path else ""
         declared = f"{dtypes.dtype_name(aval.dtype)}{list(aval.shape)}"
@@ -210,7 +210,7 @@ def function_name(function: object) -> str:
     return type(function).__name__
 
 
-def _identity(function: object) -> Any:
+def _identity(function: object) -> object:
     """A key of a function: itself (methods of one object are equal), or its identity where it has no hash."""
     try:
         hash(function)
@@ -224,7 +224,7 @@ def _structure(value: object) -> PyTreeDef:
     return tree.structure(_with_tuples(value))
 
 
-def _with_tuples(value: object) -> Any:
+def _with_tuples(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return tuple([_with_tuples(item) for item in value])
     if type(value) is dict:

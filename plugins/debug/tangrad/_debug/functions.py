@@ -13,7 +13,7 @@ from tangrad._debug.calls import HostCall, current_overrides, function_name
 from tangrad._debug.primitives import debug_callback_p, io_callback_p, pure_callback_p
 from tangrad.core import Array, ShapedArray, api_boundary, as_operand, current_source, dtypes, is_array_value
 from tangrad.tree_util import keystr
-from tangrad.typing import HasShapeAndDType, PyTree
+from tangrad.typing import ArrayLike, HasShapeAndDType, PyTree
 
 if TYPE_CHECKING:
     from tangrad.typing import Value
@@ -26,7 +26,7 @@ VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_a
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: HasShapeAndDType,
-    *args: Any,
+    *args: object,
     sharding: Any = None,
     vmap_method: str | None = None,
     **kwargs: Any,
@@ -35,7 +35,7 @@ def pure_callback(
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: PyTree,
-    *args: Any,
+    *args: object,
     sharding: Any = None,
     vmap_method: str | None = None,
     **kwargs: Any,
@@ -88,25 +88,25 @@ def pure_callback(
 
 @overload
 def io_callback(
-    callback: Callable[..., Any],
+    callback: Callable[..., object],
     result_shape_dtypes: HasShapeAndDType,
-    *args: Any,
-    sharding: Any = None,
+    *args: ArrayLike,
+    sharding: object = None,
     ordered: bool = False,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Array: ...
 @overload
 def io_callback(
-    callback: Callable[..., Any],
+    callback: Callable[..., object],
     result_shape_dtypes: PyTree,
-    *args: Any,
-    sharding: Any = None,
+    *args: ArrayLike,
+    sharding: object = None,
     ordered: bool = False,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> PyTree: ...
 @api_boundary
 def io_callback(
-    callback: Callable[..., Any],
+    callback: Callable[..., object],
     result_shape_dtypes: PyTree,
     *args: object,
     sharding: object = None,
@@ -143,7 +143,7 @@ def io_callback(
 
 @overload
 def debug_callback(
-    callback: Callable[..., Any], *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any
+    callback: Callable[..., Any], *args: object, ordered: bool = False, partitioned: bool = False, **kwargs: Any
 ) -> None: ...
 @overload
 def debug_callback(

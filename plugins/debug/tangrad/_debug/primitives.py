@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -89,7 +89,7 @@ def evaluate_callback(args: Values, params: Params) -> Values:
     return tuple([backend.put(array, aval, device) for array, aval in zip(contents, results)])
 
 
-def evaluate_debug(args: Values, params: Params) -> tuple[Any, ...]:
+def evaluate_debug(args: Values, params: Params) -> tuple[()]:
     """Call a function for debugging. What it raises comes out as it is, as if the user had called it."""
     if params["ordered"]:
         wait_for_earlier(debug_effects((), params))
@@ -124,7 +124,7 @@ def host_device(backend: Backend) -> Device | None:
     return backend.devices("cpu")[0]  # type: ignore[call-arg]
 
 
-def _common_device(operands: Sequence[Value]) -> Any:
+def _common_device(operands: Sequence[Value]) -> object:
     """The device that an operand is committed to, or None: results go where operands are.
 
     Beside operands on several devices they are free to go with them: the function returned one whole array.

@@ -6,7 +6,7 @@ import logging
 import string
 import sys
 from collections.abc import Callable
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tangrad._debug.functions import debug_call
 from tangrad._debug.primitives import debug_print_p
 from tangrad.core import api_boundary, current_source
 from tangrad.core.tools import SourceInfo
+
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike
 
 logger = logging.getLogger("tangrad")
 
@@ -78,11 +81,11 @@ class Line:
 @overload
 def debug_print(
     fmt: str,
-    *args: Any,
+    *args: ArrayLike,
     ordered: bool = False,
     partitioned: bool = False,
     skip_format_check: bool = False,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> None: ...
 @overload
 def debug_print(
@@ -128,11 +131,11 @@ def debug_print(
 @overload
 def debug_log(
     fmt: str,
-    *args: Any,
+    *args: object,
     ordered: bool = False,
     partitioned: bool = False,
     skip_format_check: bool = False,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> None: ...
 @overload
 def debug_log(

@@ -164,13 +164,13 @@ def _contents(leaf: object) -> np.ndarray:
     return np.ascontiguousarray(np.asarray(leaf, aval.dtype)).reshape(aval.shape)
 
 
-def _whole(array: Any) -> np.ndarray:
+def _whole(array: Array) -> np.ndarray:
     sharding = array.sharding
     whole = sharding.resharded((1,) * array.ndim, sharding.device_order)
     return np.array(whole.constrain(array).to_numpy())
 
 
-def _stacked(leaf: Any, tiled: bool) -> np.ndarray:
+def _stacked(leaf: Array, tiled: bool) -> np.ndarray:
     rows = _gathered(_contents(leaf))
     return rows.reshape(-1, *rows.shape[2:]) if tiled and rows.ndim > 1 else rows
 
@@ -191,7 +191,7 @@ def _sent(contents: np.ndarray, mine: bool) -> np.ndarray:
     return np.frombuffer(total.tobytes()[: contents.nbytes], contents.dtype).reshape(contents.shape).copy()
 
 
-def _sharded_rows(row: np.ndarray) -> tuple[Any, NamedSharding]:
+def _sharded_rows(row: np.ndarray) -> tuple[Array, NamedSharding]:
     """A row of each process as one array over the first device of each; and the sharding by which all have all rows."""
     backend = get_backend()
     first: dict[int, Any] = {}
@@ -208,9 +208,9 @@ T = TypeVar("T")
 
 
 @overload
-def host_local_array_to_global_array(local_inputs: ArrayLike, global_mesh: Mesh, pspecs: Any) -> Array: ...
+def host_local_array_to_global_array(local_inputs: ArrayLike, global_mesh: Mesh, pspecs: object) -> Array: ...
 @overload
-def host_local_array_to_global_array(local_inputs: T, global_mesh: Mesh, pspecs: Any) -> T: ...
+def host_local_array_to_global_array(local_inputs: T, global_mesh: Mesh, pspecs: object) -> T: ...
 def host_local_array_to_global_array(local_inputs: PyTree, global_mesh: Mesh, pspecs: object) -> PyTree:
     """Arrays over a mesh of all processes, of what each process has of them.
 
@@ -235,9 +235,9 @@ def host_local_array_to_global_array(local_inputs: PyTree, global_mesh: Mesh, ps
 
 
 @overload
-def global_array_to_host_local_array(global_inputs: ArrayLike, global_mesh: Mesh, pspecs: Any) -> Array: ...
+def global_array_to_host_local_array(global_inputs: ArrayLike, global_mesh: Mesh, pspecs: object) -> Array: ...
 @overload
-def global_array_to_host_local_array(global_inputs: T, global_mesh: Mesh, pspecs: Any) -> T: ...
+def global_array_to_host_local_array(global_inputs: T, global_mesh: Mesh, pspecs: object) -> T: ...
 def global_array_to_host_local_array(global_inputs: PyTree, global_mesh: Mesh, pspecs: object) -> PyTree:
     """What this process has of arrays over a mesh of all processes, as arrays over its own part of the mesh.
 
@@ -260,7 +260,7 @@ def global_array_to_host_local_array(global_inputs: PyTree, global_mesh: Mesh, p
     Array([0, 1, 2], dtype=int32)
     """
 
-    def localised(value: Any, mesh: Mesh, spec: Any) -> Any:
+    def localised(value: Any, mesh: Mesh, spec: Any) -> Array:
         return local_array(NamedSharding(mesh, spec).constrain(value), mesh, spec)
 
     return _mapped("global_array_to_host_local_array", localised, global_inputs, global_mesh, pspecs)

@@ -60,7 +60,7 @@ class LoadedCompiled:
         self.backend: str = backend.name
         self._labels = argument_labels(self.in_tree)
         self._kind, self._executable = backend.array_type, executable
-        self._execute: Callable[[list[Any]], list[Any]] = executable.execute
+        self._execute: Callable[[list[object]], list[object]] = executable.execute
         self._kept = range(len(self.in_avals)) if kept is None else kept
         self._donated = [position in fields["donated"] for position in range(len(self.in_avals))]
 
@@ -279,7 +279,7 @@ def _machine_code(found: Unpacked, fields: dict[str, object]) -> LoadedCompiled:
 # --- `experimental.serialize_executable`: JAX's names for compiled programs as bytes ----------------------------------
 
 
-def serialize(compiled: Any) -> tuple[bytes, Any, Any]:
+def serialize(compiled: Any) -> tuple[bytes, PyTreeDef, PyTreeDef]:
     """A compiled program as bytes, and the structures of its arguments and results, which the bytes hold too.
 
     See `export.serialize_compiled` for what is refused.

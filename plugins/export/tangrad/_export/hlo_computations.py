@@ -107,7 +107,7 @@ TUPLE_ABOVE = 100  # as many arguments are taken one by one where it is not said
 
 
 def xla_computation(
-    fun: Callable[..., Any],
+    fun: Callable[..., object],
     static_argnums: int | Sequence[int] = (),
     axis_env: Sequence[tuple[object, int]] | None = None,
     in_parts: object = None,
@@ -163,7 +163,7 @@ def xla_computation(
             check_positions(list(signature.parameters.values()), given, what)
     name = getattr(fun, "__name__", type(fun).__name__)
 
-    def computation_of(*args: object, **kwargs: object) -> Any:
+    def computation_of(*args: object, **kwargs: object) -> object:
         call = Call(options, args, kwargs, abstract=True)
         in_scope = (*thread.axis_environment, *axes)
         with holding(axis_environment=in_scope, overrides=(*thread.overrides, NO_DEVICES)):  # part of programs' keys

@@ -25,7 +25,7 @@ def _forward(*operands: object, exported: Any) -> tuple[Any, ...]:
     return tuple(exported.second_vjp().call(*primals, *cotangents, *tangents)[count:])
 
 
-def _tangents(exported: Any, avals: Any) -> tuple[Any, ...]:
+def _tangents(exported: Any, avals: object) -> tuple[Any, ...]:
     return tuple([tangent_aval(aval) for aval in exported.results_for(avals)])
 
 

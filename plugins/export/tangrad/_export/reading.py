@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tangrad._export.bytecode import DamagedModule, read_contents
@@ -157,7 +156,7 @@ def _fields(found: object) -> dict[str, Any]:
 _AVALS = ("in_avals", "out_avals")
 
 
-def _shardings(found: Any, key: str, avals: Sequence[Any], count: int) -> tuple[SavedSharding | None, ...]:
+def _shardings(found: Any, key: str, avals: tuple[ShapedArray, ...], count: int) -> tuple[SavedSharding | None, ...]:
     """How each value of a program over `count` devices is sharded."""
     if count == 1 and key not in found:
         return (None,) * len(avals)
@@ -189,7 +188,7 @@ def read_aval(entry: Any, scope: SymbolicScope) -> ShapedArray:
     return ShapedArray(tuple(sizes), _dtype(name))
 
 
-def _refer(_: object) -> Any:
+def _refer(_: object) -> object:
     raise ValueError("a dtype of its description refers to a table")
 
 

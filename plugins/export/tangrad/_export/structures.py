@@ -62,7 +62,7 @@ class NodeForm(NamedTuple):
     name: str
     write: Callable[[Any], bytes]
     read: Callable[[bytes], Any]
-    make: Callable[[Any, Sequence[Any]], Any] | None
+    make: Callable[..., Any] | None
 
 
 _by_type: dict[type, NodeForm] = {}

@@ -60,7 +60,7 @@ class Placed(Sharding):
         """Name and size of each axis of the grid."""
         return self._saved.grid
 
-    def dimension_axes(self, ndim: int) -> tuple[tuple[Any, ...], ...]:
+    def dimension_axes(self, ndim: int) -> tuple[tuple[str, ...], ...]:
         """For each dimension of an array the axes that cut it; keys have dimensions of their own behind these."""
         return self._saved.dimensions + ((),) * (ndim - len(self._saved.dimensions))
 
@@ -214,7 +214,7 @@ def serialize(exported: Any, vjp_order: int = 0) -> bytes:
     return HEADERS[version].pack(MAGIC, version, 0, *map(len, parts), digest) + body
 
 
-def _described(exported: Any) -> dict[str, Any]:
+def _described(exported: Any) -> dict[str, object]:
     scope = exported._plan.scope
     return {
         "name": exported.fun_name,
@@ -232,7 +232,7 @@ def _described(exported: Any) -> dict[str, Any]:
     }
 
 
-def _described_shardings(exported: Any) -> dict[str, Any]:
+def _described_shardings(exported: Any) -> dict[str, object]:
     """Those of a program over several devices: earlier releases read what says nothing of it."""
     if exported.nr_devices == 1:
         return {}

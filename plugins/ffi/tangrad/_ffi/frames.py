@@ -130,7 +130,7 @@ def _attribute(value: object, path: str) -> Attribute:
     raise TypeError(_refusal(path, value))
 
 
-def _in_64_bits(value: Any, path: str) -> Any:
+def _in_64_bits(value: int, path: str) -> int:
     if not -(2**63) <= value < 2**63:
         raise OverflowError(f"ffi_call: attribute {path} is {value}, which 64 bits do not hold")
     return value
@@ -250,7 +250,7 @@ class AttributeList:
     """Attributes encoded for handlers, which only read them: made once for all calls of a program."""
 
     def __init__(self, attributes: Dictionary) -> None:
-        self._alive: list[Any] = []  # what the structures point to
+        self._alive: list[object] = []  # what the structures point to
         self.structure = self._dictionary(attributes)
 
     def _dictionary(self, attributes: Dictionary) -> Any:

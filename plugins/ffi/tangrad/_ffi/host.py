@@ -17,6 +17,7 @@ from tangrad._ffi.targets import STAGES, Target, deleters, find, missing, number
 from tangrad.errors import BackendError, TangradError
 
 if TYPE_CHECKING:
+    from tangrad._ffi.frames import BufferList
     from tangrad.typing import Params
 
 
@@ -259,7 +260,7 @@ class Instance:
             [made.transpose(np.argsort(layout)) for made, (_, layout) in zip(results, self._results, strict=True)]
         )
 
-    def _run(self, stage: str, operands: Any, results: Any) -> None:
+    def _run(self, stage: str, operands: BufferList | tuple[()], results: BufferList | tuple[()]) -> None:
         handler = self._handlers.get(stage)
         if handler is None:
             return
@@ -279,7 +280,7 @@ class Instance:
             _raise(errors[0] if errors else None)
 
 
-def _in_layout(array: object, layout: tuple[int, ...]) -> Any:
+def _in_layout(array: object, layout: tuple[int, ...]) -> np.ndarray:
     return np.ascontiguousarray(np.asarray(array).transpose(layout))
 
 

@@ -14,7 +14,7 @@ from tangrad.core.caches import RecentlyUsed
 Rule = Callable[..., Any]
 
 
-def _call_params(target: str, in_avals: Sequence[Any], out_avals: Sequence[Any], attributes: Any) -> dict[str, Any]:
+def _call_params(target: str, in_avals: Sequence[Any], out_avals: Sequence[Any], attributes: Any) -> dict[str, object]:
     return {
         "target": target,
         "result_avals": tuple([aval.strip_weak_type() for aval in out_avals]),
@@ -30,7 +30,7 @@ def _call_params(target: str, in_avals: Sequence[Any], out_avals: Sequence[Any],
 
 
 @api_boundary
-def ffi_lowering(target_name: str, attributes: Callable[..., Any] | None = None) -> Rule:
+def ffi_lowering(target_name: str, attributes: Callable[..., object] | None = None) -> Rule:
     """A rule of the kind `lower.xla`, or `lower.xla.cpu`, `lower.xla.cuda`, ...: a handler computes the primitive.
 
     Args:

@@ -33,7 +33,7 @@ def _(args: Values, dims: Dims, *, axis_info: AxisInfo, vmap_method: Any, **para
     return outs, (0,) * len(outs)
 
 
-def _at_once(args: Values, dims: Dims, size: Any, vmap_method: str, params: Params) -> Values:
+def _at_once(args: Values, dims: Dims, size: int, vmap_method: str, params: Params) -> Values:
     operands = [operand_of_call(arg, dim, size, vmap_method) for arg, dim in zip(args, dims, strict=True)]
     layouts = [
         layout if len(layout) == operand.aval.ndim else _with_batch(layout)
@@ -57,7 +57,7 @@ def _with_batch(layout: tuple[int, ...]) -> tuple[int, ...]:
     return (0, *[dimension + 1 for dimension in layout])
 
 
-def _for_each_row(args: Values, dims: Dims, size: Any, vmap_method: str, params: Params) -> Values:
+def _for_each_row(args: Values, dims: Dims, size: int, vmap_method: str, params: Params) -> Values:
     mapped = [move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True) if dim is not None]
 
     def call(_: object, rows: Any) -> Any:

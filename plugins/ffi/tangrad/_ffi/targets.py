@@ -144,7 +144,7 @@ def register_ffi_target(name: str, fn: object, platform: str = "cpu", api_versio
         )
 
 
-def _capsule(name: str, stage: str, function: object) -> Any:
+def _capsule(name: str, stage: str, function: object) -> object:
     if isinstance(function, _CapsuleType):
         return function
     if isinstance(function, _FunctionPointer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Literal, NamedTuple, overload
 
@@ -138,7 +138,7 @@ def _is_spec(part: object) -> bool:
     return part is None or (items is not None and not any([isinstance(item, (dict, tuple, list)) for item in items]))
 
 
-def _names(spec: Any) -> Names:
+def _names(spec: Mapping[int, str] | tuple[str | None, ...]) -> Names:
     if not _is_spec(spec):
         raise TypeError(
             "abstracted_axes has, for each array, a dictionary from axes to names or a tuple with a name or None for "
@@ -163,7 +163,7 @@ def _names(spec: Any) -> Names:
     return Names(pairs)
 
 
-def _checked(names: Names, shape: Sequence[Any], where: str) -> list[tuple[int, Hashable]]:
+def _checked(names: Names, shape: Sequence[object], where: str) -> list[tuple[int, Hashable]]:
     """The axes that have names, counted from the first. Raises ValueError for those that are not there."""
     rank = len(shape)
     for axis, name in names.pairs:
@@ -321,31 +321,31 @@ def _struct(aval: Any) -> ShapeDtypeStruct:
 
 @overload
 def make_jaxpr(
-    fun: Callable[..., Any],
+    fun: Callable[..., object],
     static_argnums: int | Sequence[int] = (),
     axis_env: Sequence[tuple[Any, int]] | None = None,
     return_shape: Literal[False] = False,
-    abstracted_axes: Any = None,
+    abstracted_axes: object = None,
 ) -> Callable[..., ClosedJaxpr]: ...
 @overload
 def make_jaxpr(
-    fun: Callable[..., Any],
+    fun: Callable[..., object],
     static_argnums: int | Sequence[int] = (),
     axis_env: Sequence[tuple[Any, int]] | None = None,
     *,
     return_shape: Literal[True],
-    abstracted_axes: Any = None,
+    abstracted_axes: object = None,
 ) -> Callable[..., tuple[ClosedJaxpr, PyTree]]: ...
 @overload
 def make_jaxpr(
-    fun: Callable[..., Any],
+    fun: Callable[..., object],
     static_argnums: int | Sequence[int] = (),
     axis_env: Sequence[tuple[Any, int]] | None = None,
     return_shape: bool = False,
-    abstracted_axes: Any = None,
+    abstracted_axes: object = None,
 ) -> Callable[..., ClosedJaxpr | tuple[ClosedJaxpr, PyTree]]: ...
 def make_jaxpr(
-    fun: Callable[..., Any],
+    fun: Callable[..., object],
     static_argnums: int | Sequence[int] = (),
     axis_env: Sequence[tuple[object, int]] | None = None,
     return_shape: bool = False,
@@ -377,7 +377,7 @@ def make_jaxpr(
     name = getattr(fun, "__name__", type(fun).__name__)
     axes = None if abstracted_axes is None else abstracted(abstracted_axes)
 
-    def jaxpr_of(*args: object, **kwargs: object) -> Any:
+    def jaxpr_of(*args: object, **kwargs: object) -> object:
         in_scope = (*thread.axis_environment, *[(axis, size) for axis, size in axis_env or ()])
         with holding(axis_environment=in_scope):
             call = Call(options, args, kwargs, abstract=True)
@@ -395,10 +395,10 @@ def make_jaxpr(
 
 
 @overload
-def eval_shape(fun: Callable[..., Array], *args: PyTree, **kwargs: Any) -> ShapeDtypeStruct: ...
+def eval_shape(fun: Callable[..., Array], *args: PyTree, **kwargs: object) -> ShapeDtypeStruct: ...
 @overload
-def eval_shape(fun: Callable[..., Any], *args: PyTree, **kwargs: Any) -> PyTree: ...
-def eval_shape(fun: Callable[..., Any], *args: PyTree, **kwargs: object) -> PyTree:
+def eval_shape(fun: Callable[..., object], *args: PyTree, **kwargs: object) -> PyTree: ...
+def eval_shape(fun: Callable[..., object], *args: PyTree, **kwargs: object) -> PyTree:
     """Shapes and dtypes of `fun(*args, **kwargs)`, without computing anything.
 
     Args:
@@ -413,7 +413,7 @@ def eval_shape(fun: Callable[..., Any], *args: PyTree, **kwargs: object) -> PyTr
     """
     if not callable(fun):
         raise TypeError(f"eval_shape expects a function, got {fun!r} of type {type(fun).__name__}")
-    abstract: dict[int, Any] = {}  # among the leaves of the result
+    abstract: dict[int, object] = {}  # among the leaves of the result
 
     def with_values(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = tree.flatten(fun(*args, **kwargs))

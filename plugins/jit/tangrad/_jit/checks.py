@@ -30,7 +30,7 @@ class JitOptions(TypedDict, total=False):
     inline: bool
     in_shardings: Any
     out_shardings: Any
-    abstracted_axes: Any
+    abstracted_axes: object
     compiler_options: Mapping[str, Any] | None
     compile_regions: str | bool | None
     compile_effort: Literal["full", "fast"] | None
@@ -50,7 +50,9 @@ def check_function(fun: Any) -> None:
         )
 
 
-def check_disjoint(static: Any, donated: Any) -> None:
+def check_disjoint(
+    static: tuple[tuple[int, ...], tuple[str, ...]], donated: tuple[tuple[int, ...], tuple[str, ...]]
+) -> None:
     """Raise ValueError for arguments, by their positions and by their names, that are both."""
     both = set(static[0]) & set(donated[0]) or set(static[1]) & set(donated[1])
     if both:
@@ -167,7 +169,7 @@ def check_not_shared(path: Callable[[int], str], donated: Sequence[bool], arrays
 
 
 def refusing_shared(
-    execute: Callable[[Any], Any], call: Call, donated: Sequence[bool], name: str
+    execute: Callable[[Any], object], call: Call, donated: Sequence[bool], name: str
 ) -> Callable[[Any], Any]:
     """A program that first looks whether arguments that it overwrites stand there once; itself, where it need not."""
     if len(donated) < 2:

@@ -81,7 +81,7 @@ def _rules_of(primitive: Primitive) -> None:
     @transpose.rule(primitive)
     @symbolic_zeros
     def _transposed(
-        cotangents: tuple[Value | Zero, ...], *args: Value | Linear, jaxpr: ClosedJaxpr, name: str, **params: Any
+        cotangents: tuple[Value | Zero, ...], *args: Value | Linear, jaxpr: ClosedJaxpr, name: str, **params: object
     ) -> tuple[Value | None, ...]:
         linear = tuple([is_linear(arg) for arg in args])
         given = tuple([type(cotangent) is not Zero for cotangent in cotangents])

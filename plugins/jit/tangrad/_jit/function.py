@@ -324,7 +324,7 @@ class JitFunction(Generic[P, R]):
         options = self._options
         if options.device is not None or thread.default_device is not None:
             return None
-        static: Any = ()
+        static: object = ()
         try:
             if options.static_argnums or options.static_argnames:
                 static, args, kwargs = split_static(options, args, kwargs)
@@ -494,6 +494,6 @@ def _remember(table: dict[Any, Any], key: Any, value: Any) -> None:
     table[key] = value
 
 
-def _environment_key() -> Any:
+def _environment_key() -> object:
     """The named axes in scope: part of what a traced program depends on."""
     return thread.axis_environment

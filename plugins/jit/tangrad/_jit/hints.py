@@ -76,7 +76,7 @@ def hinted_call(what: str, fun: Callable[P, R], attributes: Attributes, derived:
 def xla_metadata_call(f: Callable[P, R], /, **meta: Value) -> Callable[P, R]: ...
 @overload
 def xla_metadata_call(f: None = None, /, **meta: Value) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def xla_metadata_call(f: Any = None, /, **meta: Value) -> Any:
+def xla_metadata_call(f: object = None, /, **meta: Value) -> Any:
     """A function whose calls have attributes for XLA; so have the calls of its derivatives.
 
     In a program it is a call of a function, whose attributes XLA hands on to what the function does
@@ -112,7 +112,7 @@ def xla_metadata_call2(
     ad_metadata: str | Mapping[str, Value] = ...,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def xla_metadata_call2(
-    f: Any = None, /, metadata: Mapping[str, Value] | None = None, *, ad_metadata: str | Mapping[str, Value] = "same"
+    f: object = None, /, metadata: Mapping[str, Value] | None = None, *, ad_metadata: str | Mapping[str, Value] = "same"
 ) -> Any:
     """The same with attributes in a dictionary, and others for derivatives.
 
@@ -171,7 +171,7 @@ def fuse_limit() -> Hints:
 def set_xla_metadata(x: None = None, **kwargs: Value) -> Hints: ...
 @overload
 def set_xla_metadata(x: T, **kwargs: Value) -> T: ...
-def set_xla_metadata(x: Any = None, **kwargs: Value) -> Any:
+def set_xla_metadata(x: object = None, **kwargs: Value) -> Any:
     """Give operations attributes for XLA.
 
     Args:
@@ -259,7 +259,7 @@ _KINDS = {"device_host": "host", "device": "dense", "tpu_sparsecore": "sparseoff
 _STREAM = "gpu_stream:"
 
 
-def _compute_attributes(compute_type: Any, options: Mapping[str, Any] | None) -> dict[str, Value]:
+def _compute_attributes(compute_type: str | None, options: Mapping[str, object] | None) -> dict[str, Value]:
     if not isinstance(compute_type, str):
         raise TypeError(f"compute_on: compute_type must be a string, got {compute_type!r}")
     more = {} if options is None else {"backend_config": json.dumps(options)}
@@ -291,7 +291,7 @@ def compute_on(
     compiler_options: Mapping[str, Any] | None = None,
 ) -> Callable[P, R]: ...
 def compute_on(
-    f: Any = None,
+    f: object = None,
     *,
     compute_type: str | None = None,
     out_memory_spaces: PyTree = None,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
 from tangrad.core import Sharding
 from tangrad.core.backends import as_sharding
 from tangrad.tree_util import flatten_axes, keystr
+
+if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
 
 
 class ShardingTree:
@@ -77,7 +80,7 @@ def shardings_of_results(options: Any, traced: Any, name: str) -> list[Any]:
     return found
 
 
-def _path(structure: Any, position: int) -> str:
+def _path(structure: PyTreeDef, position: int) -> str:
     """Where a leaf is in a tree, for messages; nothing for a leaf by itself."""
     path = tree.leaves_with_path(structure.unflatten([0] * structure.num_leaves))[position][0]
     return str(keystr(path))

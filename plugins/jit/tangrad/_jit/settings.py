@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ContextDecorator
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad.core.settings import SETTINGS, define_choice, define_flag, define_setting
 
@@ -49,7 +49,7 @@ def _check(value: object) -> bool | str:
     raise ValueError(expected) if isinstance(value, (str, bool)) else TypeError(expected)
 
 
-def _parse(text: str) -> Any:
+def _parse(text: str) -> bool | str:
     word = text.strip().lower()
     return False if word in ("false", "0", "off", "no", "") else _check(word)
 

@@ -117,7 +117,7 @@ def _on_one_device(device: object) -> Sharding:
     return plugin.load()(device)
 
 
-def _of_arguments(options: Options, call: Call, name: str) -> list[Any]:
+def _of_arguments(options: Options, call: Call, name: str) -> list[object]:
     """The sharding of each leaf: as the function states it, else that of the array at hand, or None."""
     return [
         getattr(leaf, "user_sharding", None) if sharding is None else sharding

@@ -102,7 +102,7 @@ def mask(
     if not callable(fun):
         raise TypeError(f"mask expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
 
-    def masked(args: Any, dims: Mapping[str, Any]) -> Any:
+    def masked(args: object, dims: Mapping[str, Any]) -> Any:
         if not isinstance(args, (tuple, list)):
             raise TypeError(f"mask: the arguments must be a tuple or a list of them, got {type(args).__name__}")
         leaves, structure = array_leaves(tuple(args), "mask: args")
@@ -186,7 +186,7 @@ def check_result(out_shape: object, result: object, scope: SymbolicScope) -> Non
             )
 
 
-def _expected(spec: str, shape: Dimensions, scope: SymbolicScope, name: str) -> Any:
+def _expected(spec: str, shape: Dimensions, scope: SymbolicScope, name: str) -> tuple[int, ...]:
     try:
         return parsed(spec, scope, shape if (isinstance(spec, str) and "_" in spec) or spec == "..." else None, name)
     except ValueError as error:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad.core import Literal, Primitive, RuleSet, dtypes, literal
+from tangrad.core import Array, Literal, Primitive, RuleSet, dtypes, literal
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import (
     add_p,
@@ -98,7 +98,7 @@ class Sizes:
 
     __slots__ = ("_arithmetic", "logical_sizes", "padded_sizes")
 
-    def __init__(self, padded_sizes: Mapping[str, int], logical_sizes: Mapping[str, Any]) -> None:
+    def __init__(self, padded_sizes: Mapping[str, int], logical_sizes: Mapping[str, object]) -> None:
         self.padded_sizes = padded_sizes
         known = all([type(size) is int for size in logical_sizes.values()])
         self.logical_sizes = {name: size if known else number(size) for name, size in logical_sizes.items()}
@@ -136,7 +136,7 @@ class Sizes:
                 found = within if found is None else and_p.bind(found, within)
         return found
 
-    def fill(self, x: Value, shape: Sequence[Any], value: Any, along: Collection[int] | None = None) -> Any:
+    def fill(self, x: Value, shape: Sequence[object], value: Any, along: Collection[int] | None = None) -> Any:
         """A padded array with `value` in the place of all that does not count.
 
         Args:
@@ -165,7 +165,7 @@ def positionwise(mask: RuleSet, *primitives: Primitive) -> None:
         mask.add(primitive, positionwise_rule(primitive))
 
 
-def positionwise_rule(primitive: Primitive) -> Callable[..., Any]:
+def positionwise_rule(primitive: Primitive) -> Callable[..., Array | Literal]:
     def rule(args: Values, shapes: Any, *, sizes: Sizes, **params: Any) -> Value:
         shape = next((shape for shape in shapes if shape), ())
         operands = [
@@ -178,7 +178,7 @@ def positionwise_rule(primitive: Primitive) -> Callable[..., Any]:
 
 
 def repeated(
-    x: Value, own_shape: Sequence[Any], shape: Sequence[Any], dimensions: tuple[int, ...], sizes: Sizes
+    x: Value, own_shape: Sequence[object], shape: Sequence[Any], dimensions: tuple[int, ...], sizes: Sizes
 ) -> Value:
     """An array repeated to a logical shape; what does not count is 0, and adds nothing to a cotangent of `x`.
 
@@ -210,7 +210,7 @@ def filled(mask: RuleSet, primitive: Primitive, value: Callable[[Any], Any]) -> 
     mask.add(primitive, filled_rule(primitive, value))
 
 
-def filled_rule(primitive: Primitive, value: Callable[[Any], Any]) -> Callable[..., Any]:
+def filled_rule(primitive: Primitive, value: Callable[[Any], object]) -> Callable[..., Array | Literal]:
     def rule(args: Values, shapes: Any, *, sizes: Sizes, **params: Any) -> Value:
         (x,), (shape,) = args, shapes
         filled_x = sizes.fill(x, shape, value(x.aval.dtype))
@@ -245,7 +245,7 @@ def stacked_rule(primitive: Primitive, ranks: int | Sequence[int]) -> Callable[.
     return rule
 
 
-def check_whole(primitive: Primitive, shape: Sequence[Any], dimensions: Iterable[int]) -> None:
+def check_whole(primitive: Primitive, shape: Sequence[object], dimensions: Iterable[int]) -> None:
     """Raise NotImplementedError for a primitive that cannot be applied over masked sizes, where there are some."""
     if any([is_symbolic(shape[d]) for d in dimensions]):
         raise NotImplementedError(

@@ -6,6 +6,7 @@ keys and values, G = N / K queries' heads for each of these, H features of a hea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -144,7 +145,9 @@ def _with_batch(x: ArrayLike) -> Array:
 # --- what fits -----------------------------------------------------------------------------------------------------
 
 
-def _check(query: Value, key: Value, value: Value, bias: Value | None, mask: Any, lengths: list[Any]) -> None:
+def _check(
+    query: Value, key: Value, value: Value, bias: Value | None, mask: Array | None, lengths: Sequence[Array | None]
+) -> None:
     for name, x in (("query", query), ("key", key), ("value", value), ("bias", bias), ("mask", mask)):
         if x is not None and x.ndim != 4:
             raise ValueError(f"dot_product_attention: {name} must have 4 dimensions, got shape {x.shape}")
@@ -180,12 +183,12 @@ def _attend(
     key: Value,
     value: Value,
     bias: Value | None,
-    mask: Any,
+    mask: Array | None,
     scale: float,
     is_causal: bool,
     lengths: list[Any],
     window: tuple[int, int] | None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """The results (B, T, K, G, H), and the logits (B, K, G, T, S) that the softmax was taken of."""
     batch, targets, heads, features = query.shape
     groups = heads // key.shape[2]
@@ -291,7 +294,7 @@ def scaled_matmul(
     return dot_general(left, right, _ROWS_WITH_ROWS, preferred_element_type=FLOAT32).astype(kind)
 
 
-def _scaled(side: str, x: Any, scales: Any) -> Array:
+def _scaled(side: str, x: Array, scales: Array) -> Array:
     shape, sizes = x.shape, scales.shape
     if len(shape) != 3 or len(sizes) != 3 or sizes[:2] != shape[:2] or not sizes[2] or shape[2] % sizes[2]:
         raise ValueError(

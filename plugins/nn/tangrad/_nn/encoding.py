@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from tangrad.extend.lax import broadcasted_iota, expand_dims
 from tangrad.extend.numpy import as_one, index_argument
 from tangrad.typing import ArrayLike, DTypeLike, Value
 
-_lax: Any = tangrad.lax  # for what is of distributions of their own
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_lax: ModuleType = tangrad.lax  # for what is of distributions of their own
 
 
 def one_hot(x: ArrayLike, num_classes: object, *, dtype: DTypeLike | None = None, axis: object = -1) -> Array:

@@ -90,7 +90,7 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
     return tnp.where(where, result, -np.inf)
 
 
-def _log_softmax(x: Any, axes: tuple[int, ...]) -> Any:
+def _log_softmax(x: Any, axes: tuple[int, ...]) -> Array:
     x = _inexact("log_softmax", x)
     shape = x.aval.shape
     shifted = lax.sub(x, repeated(stop_gradient(reduce_max(x, axes)), axes, shape))
@@ -200,7 +200,7 @@ def logmeanexp(x: ArrayLike, axis: Axis = None, where: ArrayLike | None = None, 
     return total - tnp.log(_count(x, axis, where, keepdims, total.aval.dtype))
 
 
-def _count(x: object, axis: Axis, where: Any, keepdims: bool, dtype: np.dtype) -> Any:
+def _count(x: object, axis: Axis, where: ArrayLike | None, keepdims: bool, dtype: np.dtype) -> Any:
     made = array_operand("logmeanexp", x)
     if where is not None:
         mask = tnp.broadcast_to(where, made.shape)

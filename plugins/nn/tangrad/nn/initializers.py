@@ -164,7 +164,7 @@ def normal(stddev: object = 1e-2, dtype: Kind = None) -> Initializer:
     return init
 
 
-def truncated_normal(stddev: Any = 1e-2, dtype: Kind = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
+def truncated_normal(stddev: object = 1e-2, dtype: Kind = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
     """An initializer of normal numbers, cut off at `lower` and `upper` standard deviations.
 
     Args:
@@ -280,7 +280,7 @@ def variance_scaling(
     return init
 
 
-def _in_disc(key: Any, shape: tuple[int, ...], dtype: np.dtype, distance: Callable[[Any], Any]) -> Any:
+def _in_disc(key: Any, shape: tuple[int, ...], dtype: np.dtype, distance: Callable[[Any], Any]) -> object:
     """Complex numbers of any direction, whose distances from 0 are `distance` of numbers uniform in [0, 1)."""
     real = dtypes.to_floating_dtype(dtype)
     uniform, turn = [random.uniform(own, shape, real) for own in random.split(key)]

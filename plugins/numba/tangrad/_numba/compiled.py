@@ -191,7 +191,7 @@ def compiled(program: Program) -> Any:
         return found
 
 
-def _compile(program: Program) -> Any:
+def _compile(program: Program) -> object:
     file = file_of(program.text)
     scope = {**_NAMES, "__name__": functions.__name__}  # what numba imports where it reads the code from disk
     exec(compile(program.text, file or "<numba>", "exec"), scope)

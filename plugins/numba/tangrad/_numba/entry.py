@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from tangrad.core import Literal
+from tangrad.core import JaxprEqn, Literal
 from tangrad.core.settings import define_setting, is_checking_values
 from tangrad.core.tools import own_fault, sub_jaxprs
 
@@ -31,7 +31,7 @@ def _check(value: object) -> Any:
     raise ValueError(expected) if isinstance(value, (str, bool)) else TypeError(expected)
 
 
-def _parse(text: str) -> Any:
+def _parse(text: str) -> object:
     word = text.strip().lower()
     return False if word in ("false", "0", "off", "no", "") else _check(word)
 
@@ -134,7 +134,7 @@ def _of_element(eqn: Any) -> tuple[float, float]:
     return costs[2:] if eqn.outvars[0].aval.dtype == "float64" else costs[:2]
 
 
-def _inner(eqn: Any) -> Iterator[Any]:
+def _inner(eqn: JaxprEqn) -> Iterator[Any]:
     return iter(sub_jaxprs(eqn.params)) if eqn.params else iter(())
 
 

@@ -7,7 +7,7 @@ rounding off. The coefficients of sine and cosine are those of FreeBSD's `k_sinf
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
@@ -16,6 +16,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from tangrad._numba.loops import FAR
+
+if TYPE_CHECKING:
+    from tangrad.core import Array
 
 _plain: Any = njit(error_model="numpy")
 _sums: Any = njit(error_model="numpy", fastmath={"reassoc", "nsz"})  # the order of a sum is open
@@ -109,7 +112,7 @@ def whole_u8(x: Any) -> np.uint64:
 
 
 @_close
-def _turned(x: Any, turn: Any) -> Any:
+def _turned(x: Any, turn: int) -> Any:
     """sin(x + turn pi / 2), for |x| < FAR."""
     n = _rint(x * 0.63661977236758134308)
     r = (x - n * 1.57079631090164184570) - n * 1.58932547735281966916e-08
@@ -211,7 +214,7 @@ def power_3_2(x: Any) -> np.float32:
 
 
 @_plain
-def _away(x: Any) -> Any:
+def _away(x: Any) -> float:
     """To the nearest whole number, halves away from zero."""
     size = _fabs(x)
     whole = _floor(size)
@@ -219,7 +222,7 @@ def _away(x: Any) -> Any:
 
 
 @_plain
-def _logistic(x: Any) -> Any:
+def _logistic(x: Any) -> float:
     return 1.0 / (1.0 + math.exp(-x))
 
 
@@ -229,31 +232,31 @@ def _rsqrt(x: object) -> Any:
 
 
 @_plain
-def _cbrt(x: Any) -> Any:
+def _cbrt(x: Any) -> object:
     return np.cbrt(x)
 
 
 @_plain
-def _exp2(x: Any) -> Any:
+def _exp2(x: Any) -> object:
     return np.exp2(x)
 
 
 @_plain
-def _fmod(x: Any, y: Any) -> Any:
+def _fmod(x: float | Array, y: float | Array) -> object:
     return np.fmod(x, y)
 
 
 @_plain
-def _log2(x: Any) -> Any:
+def _log2(x: Any) -> object:
     return np.log2(x)
 
 
 @_plain
-def _log10(x: Any) -> Any:
+def _log10(x: Any) -> object:
     return np.log10(x)
 
 
-def _in_double(function: Any) -> dict[str, Any]:
+def _in_double(function: Any) -> dict[str, object]:
     """A function of one or two numbers, for each floating type: of float32 in double precision."""
 
     @_plain
@@ -261,25 +264,25 @@ def _in_double(function: Any) -> dict[str, Any]:
         return np.float32(function(np.float64(x)))
 
     @_plain
-    def double(x: Any) -> Any:
+    def double(x: Any) -> np.float64:
         return np.float64(function(x))
 
     return {"f4": single, "f8": double}
 
 
-def _of_two(function: Any) -> dict[str, Any]:
+def _of_two(function: Any) -> dict[str, object]:
     @_plain
     def single(x: Any, y: Any) -> Any:
         return np.float32(function(np.float64(x), np.float64(y)))
 
     @_plain
-    def double(x: Any, y: Any) -> Any:
+    def double(x: Any, y: Any) -> object:
         return function(x, y)
 
     return {"f4": single, "f8": double}
 
 
-def _clamps(kind: Any) -> Any:
+def _clamps(kind: Any) -> object:
     @_plain
     def clamp(low: Any, x: Any, high: Any) -> Any:
         if low != low or x != x or high != high:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -249,7 +249,7 @@ def _steps(name: str, code: str, element: str, local: bool) -> tuple[str, str, s
     return f"{code}({int(name == 'prod')})", f"{code}({{0}} {symbol} {element})", "{}"
 
 
-def _reduction(name: str) -> Any:
+def _reduction(name: str) -> Callable[..., Number | View | Member]:
     def rule(block: Block, out: object, x: Value, *, axes: tuple[int, ...]) -> Value:
         if not axes:
             return x

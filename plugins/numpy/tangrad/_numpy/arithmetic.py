@@ -29,7 +29,7 @@ from tangrad._numpy.operands import (
 )
 from tangrad._numpy.operations import numerical
 from tangrad._numpy.settings import check_promotion
-from tangrad.core import EVAL_TRACE, Array, dtypes, filter_traceback, own_boundary, thread, transfers
+from tangrad.core import EVAL_TRACE, Array, Literal, dtypes, filter_traceback, own_boundary, thread, transfers
 from tangrad.core.caches import DirectCalls
 from tangrad.extend.lax import (
     RoundingMethod,
@@ -248,7 +248,7 @@ def _float_quotient(x: Value, y: Value) -> Value:
     return select(whole, stop_gradient_p.bind(div_p.bind(x, y)), unsigned)
 
 
-def _float_divmod(x: Value, y: Value) -> tuple[Any, Any]:
+def _float_divmod(x: Value, y: Value) -> tuple[Array, Array]:
     """As Python's: the remainder has the sign of y, and quotient * y + remainder is x. By zero it is the quotient."""
     by_zero = eq_p.bind(y, literal_like(y, 0))
     remainder = rem_p.bind(x, y)
@@ -263,7 +263,7 @@ def _float_divmod(x: Value, y: Value) -> tuple[Any, Any]:
 
 
 @fused("remainder", family=numerical.name)
-def _remainder(x: ArrayLike, y: Any) -> Value:
+def _remainder(x: ArrayLike, y: Array | Literal) -> Value:
     first, second = align_numeric("remainder", x, y)
     _no_complex("remainder", first)
     if not is_inexact(first):
@@ -451,7 +451,7 @@ float_power = public_form(
 # --- greatest common divisors --------------------------------------------------------------------------------------
 
 
-def _integers(name: str, x: Value, y: ArrayLike) -> tuple[Any, Any]:
+def _integers(name: str, x: Value, y: ArrayLike) -> tuple[Array | Literal, Array | Literal]:
     first, second = of_known_type((x, y), align(name, x, y))
     if not is_kind(first, np.integer):
         raise TypeError(f"{name} requires integers, got {first.aval.str_short()} and {second.aval.str_short()}")

@@ -24,7 +24,7 @@ from tangrad._numpy.operands import (
 )
 from tangrad._numpy.reductions import all as all_of
 from tangrad._numpy.settings import check_promotion
-from tangrad.core import Array, dtypes
+from tangrad.core import Array, Literal, dtypes
 from tangrad.extend.lax import abs_p, and_p, eq_p, le_p, mul_p, or_p, sub_p
 from tangrad.typing import ArrayLike, Value
 
@@ -76,7 +76,7 @@ def _strong(x: Value) -> Any:
     return convert(x, BOOL)
 
 
-def _integers_close(a: Any, b: object, rtol: object, atol: object) -> Any:
+def _integers_close(a: Array | Literal, b: object, rtol: object, atol: object) -> Any:
     """Without differences that overflow: the distance is the greater less the lesser one, as floats."""
     wide = dtypes.to_inexact_dtype(a.aval.dtype)
     first, second = broadcast("isclose", [a, b])
@@ -111,7 +111,7 @@ def allclose(
     return all_of(isclose(a, b, rtol, atol, equal_nan))
 
 
-def _as_arrays(a1: object, a2: object) -> tuple[Any, Any] | None:
+def _as_arrays(a1: object, a2: object) -> tuple[Array, Array] | None:
     try:
         return asarray(a1), asarray(a2)
     except (TypeError, ValueError):

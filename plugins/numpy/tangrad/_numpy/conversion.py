@@ -211,7 +211,7 @@ def _from_value(value: Any, dtype: DType | None) -> Value:
     return _from_foreign(value, dtype)
 
 
-def _numpy_array(value: Any, dtype: Any) -> np.ndarray:
+def _numpy_array(value: complex | np.generic | np.ndarray, dtype: Any) -> np.ndarray:
     given = np.asarray(value)
     if given.dtype.kind in "biu" or (type(value) is float and dtype.kind == "f" and _SMALL < abs(value) < _LARGE):
         return given.astype(dtype)  # of which nothing is reported
@@ -282,7 +282,7 @@ def _from_sequence(value: Sequence[Any], dtype: DType | None) -> Value:
     return stacked(value, wanted)
 
 
-def _checked_leaf(leaf: object) -> Any:
+def _checked_leaf(leaf: object) -> object:
     if type(leaf) in _PYTHON_NUMBERS:
         return leaf
     if isinstance(leaf, (np.ndarray, np.generic)):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -259,7 +260,9 @@ def _check_fits(name: str, own: tuple[object, ...], shape: Dimensions) -> None:
 # --- like another array --------------------------------------------------------------------------------------------
 
 
-def _like(name: str, value: ArrayLike, dtype: Any, shape: Any) -> tuple[tuple[int, ...], np.dtype, bool]:
+def _like(
+    name: str, value: ArrayLike, dtype: Any, shape: Sequence[SupportsIndex] | SupportsIndex | None
+) -> tuple[tuple[int, ...], np.dtype, bool]:
     """Shape, dtype and weak type of an array like `value`; anything with a shape and a dtype will do."""
     if shape is None and dtype is None and isinstance(value, Array):
         aval = value.aval

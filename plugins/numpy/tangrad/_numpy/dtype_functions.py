@@ -35,7 +35,7 @@ def result_type(*args: object) -> np.dtype[Any]:
     return dtypes.result_type(*args)
 
 
-def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
+def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype:
     """Find the dtype in which two dtypes meet.
 
     Args:

@@ -248,7 +248,7 @@ def _without_one(place: int, size: int) -> np.ndarray:
     return kept
 
 
-def _kept_positions(gone: Any, size: int) -> Any:
+def _kept_positions(gone: Any, size: int) -> object:
     """The positions that are left, where those that go are traced and differ."""
     numbers = iota_p.bind(dtype=INT32, shape=(size,), dimension=0)
     marks = at(numbers * 0)[from_front(gone, size)].set(1)
@@ -298,7 +298,7 @@ def insert(arr: ArrayLike, obj: object, values: ArrayLike, axis: int | None = No
 
 
 def _inserted(
-    x: Value, added: Value, places: Any, axis: int, single: bool, sources: Callable[[Any, int], Any]
+    x: Value, added: Value, places: Any, axis: int, single: bool, sources: Callable[[Any, int], object]
 ) -> Array:
     shape = x.aval.shape
     if single:
@@ -331,7 +331,7 @@ def _known_sources(places: np.ndarray, size: int) -> np.ndarray:
     return sources
 
 
-def _traced_sources(places: Any, size: int) -> Any:
+def _traced_sources(places: Any, size: int) -> object:
     order = places.argsort()
     numbers = iota_p.bind(dtype=INT32, shape=(size,), dimension=0)
     keys = concatenate([2 * numbers + 1, 2 * places[order].astype(INT32)])

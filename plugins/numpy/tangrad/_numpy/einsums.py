@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from typing import Any
@@ -68,7 +68,7 @@ def _symbols(term: str) -> list[str]:
     return symbols
 
 
-def _from_text(subscripts: str, count: int) -> tuple[list[list[Any]], list[str] | None]:
+def _from_text(subscripts: str, count: int) -> tuple[list[list[str]], list[str] | None]:
     left, arrow, right = subscripts.partition("->")
     terms = [_symbols(term) for term in left.split(",")]
     if len(terms) != count:
@@ -86,7 +86,9 @@ def _from_lists(arguments: Sequence[Any]) -> tuple[list[Any], list[list[Any]], l
     return operands, named, None if output is None else [_ELLIPSIS if item is Ellipsis else item for item in output]
 
 
-def _expanded(terms: list[list[Any]], output: list[Any] | None, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
+def _expanded(
+    terms: Sequence[Sequence[int | str]], output: Sequence[int | str] | None, ranks: Sequence[int]
+) -> tuple[list[Labels], Labels]:
     """Ellipses replaced by labels, counted from the end; the implicit output written out."""
     rest = [_ellipsis_rank(term, rank) for term, rank in zip(terms, ranks)]
     widest = max(rest, default=0)
@@ -103,7 +105,7 @@ def _expanded(terms: list[list[Any]], output: list[Any] | None, ranks: Sequence[
     return inputs, result
 
 
-def _ellipsis_rank(term: list[Any], rank: int) -> int:
+def _ellipsis_rank(term: Sequence[int | str], rank: int) -> int:
     count = term.count(_ELLIPSIS)
     named = len(term) - count
     if count > 1 or (count == 0 and named != rank) or named > rank:
@@ -134,7 +136,9 @@ def _plan_of_text(subscripts: str, shapes: tuple[object, ...], optimize: object)
     return _plan(*_from_text(subscripts, len(shapes)), shapes, optimize)
 
 
-def _plan(terms: list[list[Any]], output: list[Any] | None, shapes: tuple[Any, ...], optimize: object) -> Plan:
+def _plan(
+    terms: Sequence[Sequence[int | str]], output: Sequence[int | str] | None, shapes: tuple[Any, ...], optimize: object
+) -> Plan:
     if not shapes:
         raise ValueError("einsum requires at least one operand")
     inputs, result = _expanded(terms, output, [len(shape) for shape in shapes])
@@ -265,7 +269,7 @@ def _reduced(x: Value, labels: Labels, needed: Any) -> tuple[Array, Labels]:
     return _summed(x, labels, [axis for axis, label in enumerate(labels) if label not in needed])
 
 
-def _without_ones(x: Value, labels: Labels, others: Labels, sizes: dict[Any, Any]) -> tuple[Any, Labels]:
+def _without_ones(x: Value, labels: Labels, others: Labels, sizes: Mapping[object, object]) -> tuple[Any, Labels]:
     """Dimensions of size 1 that are broadcast against another operand's are dropped."""
     shape = x.aval.shape
     drop = [axis for axis, label in enumerate(labels) if label in others and shape[axis] == 1 and sizes[label] != 1]
@@ -353,8 +357,12 @@ def einsum(
 
 
 def _einsum(
-    subscripts: Any, operands: Sequence[Any], optimize: Any, precision: Any, preferred_element_type: DTypeLike | None
-) -> Any:
+    subscripts: str | Array,
+    operands: Sequence[Sequence[int] | np.ndarray | Array],
+    optimize: bool | str,
+    precision: object,
+    preferred_element_type: DTypeLike | None,
+) -> Array:
     made, (inputs, output, sizes, path) = _planned((subscripts, *operands), optimize)
     if len(made) > 1:
         made = promote("einsum", *made)
@@ -387,7 +395,9 @@ def _contracted(chosen: Sequence[Term], needed: Any, sizes: Any, options: tuple[
     return term if len(chosen) > 1 else _reduced(*term, needed)
 
 
-def einsum_path(subscripts: object, /, *operands: object, optimize: object = "auto") -> tuple[list[Any], str]:
+def einsum_path(
+    subscripts: object, /, *operands: object, optimize: object = "auto"
+) -> tuple[list[tuple[int, ...]], str]:
     """Return in which order `einsum` contracts operands.
 
     Args:

@@ -166,7 +166,7 @@ def as_one(
         roles = {one: _STATIC if one in static else _SEQUENCE if one == sequence else _OPERAND for one in names}
         roles_in_order = tuple(roles.values())
 
-        def with_operands(*operands: Value, given: tuple[Any, ...], **options: Any) -> Any:
+        def with_operands(*operands: Value, given: tuple[Any, ...], **options: Any) -> object:
             arguments = _given_again(operands, given) | options
             first = [arguments.pop(name) for name in by_position if name in arguments]
             return general(*first, **arguments)
@@ -225,7 +225,7 @@ class _NoOperandError(Exception):
     """An argument is no array or number, or a static one has no hash."""
 
 
-def _note(value: Any, role: str, key: list[Any], operands: list[Value]) -> None:
+def _note(value: Any, role: str, key: list[object], operands: list[Value]) -> None:
     """Add an argument to the key of a call and, where it is one, to the operands."""
     if value is None:
         key.append(None)
@@ -248,7 +248,7 @@ def _note(value: Any, role: str, key: list[Any], operands: list[Value]) -> None:
         _note_operand(value, key, operands)
 
 
-def _note_operand(value: object, key: list[Any], operands: list[Value]) -> None:
+def _note_operand(value: object, key: list[object], operands: list[Value]) -> None:
     operand = fusable(value)
     if operand is None:
         raise _NoOperandError
@@ -279,7 +279,7 @@ def _given_again(operands: Sequence[Value], given: Sequence[tuple[str, int | Non
 
 
 def fused_pair(
-    name: str, general: Callable[[Any, Any], Any], multiple_results: bool = False, family: str = "numpy"
+    name: str, general: Callable[..., object], multiple_results: bool = False, family: str = "numpy"
 ) -> Callable[[Any, Any], Any]:
     """A function of two arrays or numbers, fused; what is no array goes to `general`, which has the messages.
 
@@ -297,7 +297,7 @@ def fused_pair(
     return function
 
 
-def fused(name: str, multiple_results: bool = False, family: str = "numpy") -> Callable[[Any], Any]:
+def fused(name: str, multiple_results: bool = False, family: str = "numpy") -> Callable[..., Callable[..., Any]]:
     """Decorator: `fused_pair`."""
     return lambda general: fused_pair(name, general, multiple_results, family)
 

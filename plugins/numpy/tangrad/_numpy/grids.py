@@ -149,7 +149,7 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
 # --- written with brackets -----------------------------------------------------------------------------------------
 
 
-def _axis_of(item: slice, name: str) -> Any:
+def _axis_of(item: slice, name: str) -> Array:
     """The numbers of a slice: with an imaginary step so many, the end included; else in steps."""
     start, stop, step = [_known(value, name) for value in (item.start, item.stop, item.step)]
     start = 0 if start is None else start

@@ -41,6 +41,7 @@ from tangrad._numpy.shapes import expand_dims, reshaped
 from tangrad.core import (
     EVAL_TRACE,
     Array,
+    Literal,
     Tracer,
     as_array,
     as_operand,
@@ -149,7 +150,7 @@ def _element_of(x: Value, position: Value) -> Value:
 _element = Fused("getitem_of_integer", _element_of)
 
 
-def _one_slice(x: Any, shape: Dimensions, index: slice) -> Array:
+def _one_slice(x: Array, shape: Dimensions, index: slice) -> Array:
     """x[a:b], of integers and forwards; others take the general way."""
     start, stop, step, size = index.start, index.stop, index.step, shape[0]
     known = (start is None or type(start) is int) and (stop is None or type(stop) is int)
@@ -223,7 +224,7 @@ _OPERANDS = (ARRAY, SCALAR, INSIDE)
 
 def take_index(
     x: Any,
-    index: Any,
+    index: object,
     mode: Any = None,
     fill_value: Any = None,
     indices_are_sorted: bool = False,
@@ -260,7 +261,7 @@ def _without_slices(shape: Sequence[object], entries: Sequence[Entry]) -> list[E
     ]
 
 
-def _batch_of(entries: Sequence[Entry]) -> tuple[Any, ...]:
+def _batch_of(entries: Sequence[Entry]) -> tuple[int, ...]:
     return common_batch(tuple([tuple(value.shape) for kind, _, value in entries if kind == ARRAY]))
 
 
@@ -380,13 +381,13 @@ def _ascending(start: Any, stop: Any, step: int) -> tuple[Any, Any, int]:
     return (start, stop - step + 1, step) if step > 0 else (stop - step, start + 1, -step)
 
 
-def _clamped(position: int, size: Any) -> Any:
+def _clamped(position: int, size: Any) -> object:
     if is_symbolic(size):
         return position
     return 0 if position < 0 else min(position, size - 1)
 
 
-def _static_part(x: Value, shape: Sequence[Any], entries: Sequence[Entry]) -> Value:
+def _static_part(x: Value, shape: Sequence[object], entries: Sequence[Entry]) -> Value:
     """All positions are known. Those beyond the array stay operands, which are clamped, and may be checked."""
     extents = {axis: value for kind, axis, value in entries if kind == INT}
     if any([not is_symbolic(shape[axis]) and not 0 <= value < shape[axis] for axis, value in extents.items()]):
@@ -453,7 +454,7 @@ def _gather(
     return with_new_axes(result, [position for position, item in enumerate(layout) if item == NEW])
 
 
-def gathered(x: Any, vectors: object, fill: object, params: Params) -> Array:
+def gathered(x: Array | Literal, vectors: object, fill: object, params: Params) -> Array:
     """A gather whose fill value may be an operand: what is within is asked by the same gather then."""
     if not hasattr(type(fill), "aval"):
         return gather_p.bind(x, vectors, fill_value=fill, **params)

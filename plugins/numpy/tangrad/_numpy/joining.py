@@ -28,7 +28,7 @@ from tangrad.extend.lax import concatenate_p, split_p, squeeze_p
 from tangrad.typing import ArrayLike, DType, DTypeLike, Value
 
 
-def _sequence(name: str, arrays: Any) -> Sequence[Any]:
+def _sequence(name: str, arrays: object) -> Sequence[Any]:
     """The arrays to join: a sequence of arrays, or one array whose first dimension is that sequence."""
     if isinstance(arrays, (tuple, list)):
         check_array_like(name, *arrays)

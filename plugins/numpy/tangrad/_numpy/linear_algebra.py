@@ -120,7 +120,7 @@ def multi_dot(arrays: Sequence[object], *, precision: PrecisionLike = None) -> A
     return result[..., 0] if last else result
 
 
-def _cuts(sizes: Sequence[Any]) -> dict[tuple[int, int], int]:
+def _cuts(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
     """Where a chain of matrices, of sizes[i] by sizes[i + 1], is best cut in two: (start, end) -> the place.
 
     Dynamic programming over the lengths of parts (Cormen, Leiserson, Rivest, Stein, Introduction to Algorithms, 14.2).

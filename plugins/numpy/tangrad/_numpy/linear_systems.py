@@ -39,7 +39,7 @@ class SlogdetResult(NamedTuple):
     """What `slogdet` returns."""
 
     sign: Any
-    logabsdet: Any
+    logabsdet: object
 
 
 @as_one()
@@ -348,7 +348,7 @@ def _solved(a: Any, b: Any, rcond: float | None) -> tuple[Array, Array, Array, A
     return (x[:, 0] if is_vector else x), squares, rank, values
 
 
-def _least_squares(matrix: Value, right: Value, limit: Any) -> tuple[Array, Array, Array]:
+def _least_squares(matrix: Value, right: Value, limit: float) -> tuple[Array, Array, Array]:
     """The solution by singular values, these, and how many are not taken for 0."""
     least = min(matrix.shape)
     if least == 0:

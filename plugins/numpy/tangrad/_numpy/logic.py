@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -23,7 +24,7 @@ from tangrad._numpy.operands import (
     numeric_dtypes,
     select,
 )
-from tangrad.core import Array, Primitive, dtypes
+from tangrad.core import Array, Literal, Primitive, dtypes
 from tangrad.extend.lax import (
     abs_p,
     and_p,
@@ -274,7 +275,7 @@ def constant(x: Any, value: bool) -> Array:
     return broadcast_in_dim_p.bind(literal(value, BOOL), shape=x.aval.shape, broadcast_dimensions=())
 
 
-def _parts(test: Any) -> Any:
+def _parts(test: Any) -> Callable[[Array | Literal], Array | Literal]:
     """A test of floats, of complex numbers by parts; never true of other numbers."""
 
     def general(x: Value) -> Value:
@@ -291,7 +292,7 @@ def _is_finite(x: Value) -> Value:
     return is_finite_p.bind(x) if is_inexact(x) else constant(x, True)
 
 
-def _one_infinity(name: str, value: float) -> Any:
+def _one_infinity(name: str, value: float) -> Callable[[Array | Literal], Array | Literal]:
     def general(x: Value) -> Value:
         if is_complex(x):
             raise ValueError(f"{name} does not accept complex numbers, got {x.aval.str_short()}")
@@ -315,7 +316,7 @@ def _sign_bit(x: Value) -> Value:
     return lt_p.bind(bitcast_convert_type_p.bind(x, new_dtype=bits), literal(0, bits))
 
 
-def _test(name: str, general: Any, summary: str, result: str = "[False]", sign: str = "") -> Any:
+def _test(name: str, general: Callable[..., object], summary: str, result: str = "[False]", sign: str = "") -> Any:
     example = f"tangrad.numpy.{name}({sign}tangrad.numpy.ones(1))\nArray({result}, dtype=bool)"
     return unary(name, general, summary, _BOOLEAN, example, fuse=1)
 

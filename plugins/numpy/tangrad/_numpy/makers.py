@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from tangrad._numpy.fusing import Fused, fused_pair
 from tangrad._numpy.operands import (
@@ -23,6 +23,9 @@ from tangrad.core import EVAL_TRACE, Array, Primitive, api_boundary, filter_trac
 from tangrad.core.arguments import can_represent_array
 from tangrad.core.caches import DirectCalls
 from tangrad.typing import ArrayLike, Axis, DTypeLike, Value
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # --- What type checkers know of the universal functions: plain functions that have methods as attributes --------------
 
@@ -163,7 +166,7 @@ def general_form(name: str, primitive: Primitive, boolean: Primitive | None = No
     return fused_pair(name, general)
 
 
-def fast(primitive: Primitive, otherwise: Binary, direct_dtypes: set[Any]) -> Binary:
+def fast(primitive: Primitive, otherwise: Binary, direct_dtypes: set[np.dtype]) -> Binary:
     """`primitive` where the first array has one of these dtypes and the other operand fits it, else `otherwise`."""
     calls = DirectCalls()
 
@@ -253,7 +256,7 @@ def operator_form(
 ) -> Binary:
     """What arrays call for an operator: the same fast path, NotImplemented for operands that are no arrays."""
 
-    def guarded_operator(x: object, y: object) -> Any:
+    def guarded_operator(x: object, y: object) -> object:
         try:
             return general(x, y) if acceptable(symbol, x, y) else NotImplemented
         except Exception as error:  # it is in the class, where nothing else would do it

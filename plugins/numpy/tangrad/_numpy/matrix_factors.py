@@ -201,7 +201,7 @@ def svd(
     return SVDResult(*lax.svd(array, **options))
 
 
-def _svd_of_hermitian(array: Value, compute_uv: bool) -> Any:
+def _svd_of_hermitian(array: Value, compute_uv: bool) -> Array | SVDResult:
     """The singular values are the sizes of the eigenvalues, whose signs go with the right vectors."""
     vectors, values = lax.eigh(array)
     order = argsort(-absolute(values), axis=-1)
@@ -308,7 +308,7 @@ def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = T
 
 
 @as_one("ord", "axis", "keepdims", family=whole_arrays.name)
-def norm(x: ArrayLike, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
+def norm(x: ArrayLike, ord: Any = None, axis: object = None, keepdims: bool = False) -> Array:
     """The norm of vectors or matrices.
 
     Args:
@@ -350,7 +350,7 @@ def _of_total(total: Value, root: Any) -> Value:
     return where(none, 0, root(where(none, 1, total)))
 
 
-def _vector_norm(x: Value, ord: Any, axis: Any, keepdims: bool) -> Any:
+def _vector_norm(x: Value, ord: float | None, axis: Any, keepdims: bool) -> Any:
     if ord is None or (not isinstance(ord, str) and ord == 2):
         return _root_of_squares(x, axis, keepdims)
     if isinstance(ord, str):

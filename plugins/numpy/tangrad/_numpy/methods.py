@@ -93,7 +93,7 @@ def view(self: Any, dtype: DTypeLike | None = None, type: None = None) -> Array:
     return _read_bits(public.reshape(self, (*rest, last // count, count)), wanted)
 
 
-def _read_complex(x: Any, dtype: np.dtype) -> Any:
+def _read_complex(x: Array, dtype: np.dtype) -> Array:
     """From or to a complex dtype, by way of the real and imaginary parts beside each other."""
     if x.dtype.kind == "c":
         parts = public.stack([public.real(x), public.imag(x)], axis=-1)
@@ -161,7 +161,7 @@ def tobytes(self: Any, order: str = "C") -> bytes:
 # --- properties ----------------------------------------------------------------------------------------------------
 
 
-of_arrays: Any = property  # of this module it is none: the kernel gives it to arrays
+of_arrays: type[property] = property  # of this module it is none: the kernel gives it to arrays
 
 
 @of_arrays
@@ -219,7 +219,7 @@ def iterate(x: Any) -> Iterator[Array]:
     return (getitem(x, place) for place in range(size)) if rows is None else rows
 
 
-def _staged_rows(x: Any, size: int) -> Iterator[Any]:
+def _staged_rows(x: Array, size: int) -> Iterator[Any]:
     """In a program that is recorded: some slices at a time, so that who stops early leaves no long program."""
     for start in range(0, size, _CHUNK):
         yield from public.unstack(x[start : start + _CHUNK])

@@ -81,7 +81,7 @@ def _term(text: str, subscripts: str) -> Term:
     return before + after, names
 
 
-def _in_scope(name: str, subscripts: str) -> Any:
+def _in_scope(name: str, subscripts: str) -> str:
     scope = dict(thread.axis_environment)
     if name not in scope:
         listed = ", ".join(map(repr, scope)) or "none"

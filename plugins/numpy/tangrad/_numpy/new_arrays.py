@@ -41,7 +41,7 @@ def type_of_array(shape: tuple[int, ...], dtype: DType, weak_type: bool = False)
 
 
 # (shape, dtype, whether it is weak) -> the type.
-_types: dict[Any, ShapedArray] = {}
+_types: dict[object, ShapedArray] = {}
 register_cache(_types.clear)
 
 

@@ -46,7 +46,7 @@ integer_dtypes = {dtype for dtype in numeric_dtypes if dtype.kind in "iu"}
 # (aval of an array, type of a Python number, the number) -> the literal that stands for it beside the array.
 scalar_operands: dict[Any, Any] = {}
 # Pairs of avals that elementwise primitives of two operands take as they are: one numeric dtype, shapes that fit.
-direct_pairs: dict[Any, bool] = {}
+direct_pairs: dict[object, bool] = {}
 TABLE_LIMIT = 4096
 
 
@@ -132,7 +132,7 @@ def convert(value: Value, dtype: DType, weak_type: bool = False) -> Value:
     return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak_type)
 
 
-def _convert_literal(value: Any, dtype: DType, weak_type: bool) -> Any:
+def _convert_literal(value: Literal, dtype: DType, weak_type: bool) -> Array | Literal:
     kind, target = value.aval.dtype.kind, dtype.kind
     if kind == target or kind == "b" or (kind in "iu" and target in "fc"):
         return literal(value.val, dtype, weak_type)
@@ -362,7 +362,7 @@ def canonical_shape(name: str, shape: Any, argument: str = "shape") -> tuple[int
     return tuple(sizes)
 
 
-def _shape_sequence(name: str, shape: Any, argument: str) -> Any:
+def _shape_sequence(name: str, shape: Any, argument: str) -> object:
     if is_symbolic(shape) or type(shape) is int:
         return (shape,)
     if isinstance(shape, (Array, np.ndarray, np.generic)):
@@ -434,7 +434,7 @@ def _canonical_dtype(name: str, dtype: DTypeLike) -> np.dtype:
 _SCALARS = frozenset(PYTHON_SCALARS)
 
 
-def literal_like(value: Value, number: Any) -> Literal:
+def literal_like(value: Value, number: float) -> Literal:
     """A literal of an operand's dtype and weak type."""
     return literal(number, value.aval.dtype, value.aval.weak_type)
 

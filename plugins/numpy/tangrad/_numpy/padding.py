@@ -20,7 +20,7 @@ from tangrad._numpy.reductions import max, min
 from tangrad._numpy.sequences import linspace
 from tangrad._numpy.statistics import mean
 from tangrad._numpy.vectorization import apply_along_axis
-from tangrad.core import Array
+from tangrad.core import Array, Literal
 from tangrad.extend.lax import concatenate_p, pad_p, rev_p, slice_p
 from tangrad.typing import ArrayLike, Value
 
@@ -79,7 +79,7 @@ def _widths(name: str, given: object, rank: int) -> Widths:
     return [_pair(name, pair) for pair in pairs]
 
 
-def _pair(name: str, value: Any) -> tuple[int, int]:
+def _pair(name: str, value: tuple[int, ...]) -> tuple[int, int]:
     items = tuple(value) if isinstance(value, (tuple, list)) or len(shape_of(value)) else (value, value)
     if len(items) == 1:
         items = items * 2
@@ -109,7 +109,7 @@ def _pairs(name: str, given: Any, rank: int) -> list[tuple[int, int]]:
 # --- what does not look at the array -------------------------------------------------------------------------------
 
 
-def _constant(x: Value, widths: Widths, constant_values: Any = 0) -> Value:
+def _constant(x: Value, widths: Widths, constant_values: int | tuple[int | tuple[int, ...], ...] = 0) -> Value:
     for axis, ((before, after), values) in enumerate(zip(widths, _pairs("constant_values", constant_values, x.ndim))):
         first, last = [_value(x, value) for value in values]
         x = _with_constants(x, axis, before, after, first, last)
@@ -137,7 +137,7 @@ def _padded(x: Value, axis: int, before: int, after: int, value: Value) -> Value
     return pad_p.bind(x, value, padding_config=config)
 
 
-def _empty(x: Any, widths: Widths) -> Value:
+def _empty(x: Array, widths: Widths) -> Value:
     return _constant(x, widths)
 
 
@@ -181,7 +181,7 @@ def _edge(x: Any, widths: Widths) -> Any:
     return _along_axes(x, widths, "edge", step)
 
 
-def _wrap(x: Any, widths: Widths) -> Value:
+def _wrap(x: Array, widths: Widths) -> Value:
     def step(x: Any, axis: int, before: int, after: int) -> Value:
         size = x.aval.shape[axis]
         whole, rest = divmod(before, size)
@@ -195,7 +195,7 @@ def _wrap(x: Any, widths: Widths) -> Value:
     return _along_axes(x, widths, "wrap", step)
 
 
-def _mirrored(mode: str, offset: int) -> Callable[..., Any]:
+def _mirrored(mode: str, offset: int) -> Callable[..., Array | Literal]:
     def padder(x: Value, widths: Widths, reflect_type: str = "even") -> Value:
         if reflect_type not in ("even", "odd"):
             raise ValueError(f"pad: reflect_type must be 'even' or 'odd', got {reflect_type!r}")
@@ -244,7 +244,7 @@ def _linear_ramp(x: Value, widths: Widths, end_values: object = 0) -> Value:
     return _along_axes(x, widths, "linear_ramp", step)
 
 
-def _statistic(mode: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _statistic(mode: str, function: Callable[..., Array]) -> Callable[..., Array | Literal]:
     def padder(x: Value, widths: Widths, stat_length: object = None) -> Value:
         lengths = None if stat_length is None else _pairs("stat_length", stat_length, x.ndim)
 

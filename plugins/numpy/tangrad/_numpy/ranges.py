@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import NoneType
 from typing import Any, SupportsIndex
 
@@ -19,7 +20,7 @@ from tangrad._numpy.operands import (
     shape_of,
     user_dtype,
 )
-from tangrad.core import EVAL_TRACE, Array, Tracer, concrete_or_error, dtypes, literal, thread, transfers
+from tangrad.core import EVAL_TRACE, Array, Primitive, Tracer, concrete_or_error, dtypes, literal, thread, transfers
 from tangrad.core.arguments import is_symbolic, max_size
 from tangrad.extend.lax import add_p, eq_p, ge_p, iota_p, mul_p, place_of, size_operand
 from tangrad.typing import ArrayLike, DeviceLike, Dimensions, DType, DTypeLike, ShardingLike
@@ -103,7 +104,7 @@ def _scalar(value: object, name: str) -> Any:
     return value.to_numpy()[()] if hasattr(value, "to_numpy") else value
 
 
-_arange: Any = np.arange  # whose stub has no dtype by position
+_arange: Callable[..., np.ndarray] = np.arange  # whose stub has no dtype by position
 
 
 def _range(start: Any, stop: Any, step: Any, dtype: np.dtype) -> Array:
@@ -155,14 +156,14 @@ def iota(shape: Dimensions, dimension: int, dtype: DType = INT32) -> Array:
     return iota_p.bind(dtype=dtype, shape=shape, dimension=dimension)
 
 
-def diagonal_mask(rows: object, columns: object, offset: Any, primitive: Any) -> Array:
+def diagonal_mask(rows: object, columns: object, offset: Any, primitive: Primitive) -> Array:
     """`primitive(row + offset, column)` for each element of a matrix. The offset is an integer, traced or not."""
     shape = (rows, columns)
     moved = literal(offset, INT32) if type(offset) is int else convert(offset, INT32)
     return primitive.bind(add_p.bind(iota(shape, 0), moved), iota(shape, 1))
 
 
-def _diagonal(name: str, k: object) -> Any:
+def _diagonal(name: str, k: object) -> int | Tracer:
     """Which diagonal: an integer, or a traced one as it is."""
     if isinstance(k, Tracer) and k.concrete() is None and not k.ndim and dtypes.issubdtype(k.dtype, np.integer):
         return k

@@ -66,7 +66,7 @@ def where_mask(name: str, where: ArrayLike) -> Value:
     return mask
 
 
-def masked(name: str, x: Value, where: ArrayLike, start: Any) -> Array:
+def masked(name: str, x: Value, where: ArrayLike, start: object) -> Array:
     """The elements that `where` leaves out replaced by what the reduction starts from."""
     mask = where_mask(name, where)
     mask, x = broadcast_all(name, [mask, x])

@@ -79,7 +79,7 @@ def _count(name: str, ids: Value, num_segments: object) -> int:
     return count
 
 
-def _least(dtype: DType) -> Any:
+def _least(dtype: DType) -> object:
     """What no element of the dtype is less than."""
     if dtypes.issubdtype(dtype, np.bool_):
         return False

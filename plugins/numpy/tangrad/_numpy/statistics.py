@@ -203,7 +203,7 @@ def _squares(
     return sum(squares, axis=axis, keepdims=keepdims, where=where)
 
 
-def _corrected_quotient(name: str, total: Value, count: Any, ddof: Any) -> Value:
+def _corrected_quotient(name: str, total: Value, count: Any, ddof: object) -> Value:
     dtype = total.aval.dtype
     if not hasattr(type(count), "aval") and isinstance(ddof, (int, float)) and not is_symbolic(count):
         rest = count - ddof
@@ -319,7 +319,7 @@ def average(
     return (_mean_and_sum if returned else _weighted_mean)(a, axis, weights, keepdims)
 
 
-def _average(a: ArrayLike, axis: Any, weights: Any, keepdims: bool) -> tuple[Any, Any]:
+def _average(a: ArrayLike, axis: Any, weights: object, keepdims: bool) -> tuple[Any, Any]:
     """The mean, and the sum of the weights."""
     if weights is None:
         (x,) = promote_inexact("average", a)

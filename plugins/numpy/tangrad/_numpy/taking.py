@@ -25,7 +25,7 @@ from tangrad._numpy.operands import (
 )
 from tangrad._numpy.selection import clip
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
-from tangrad.core import EVAL_TRACE, Array, concrete_or_error, dtypes, is_concrete, thread
+from tangrad.core import EVAL_TRACE, Array, Literal, concrete_or_error, dtypes, is_concrete, thread
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import GatherDimensionNumbers, GatherScatterMode, broadcast_in_dim_p, iota_p
 from tangrad.typing import ArrayLike, Value
@@ -194,7 +194,7 @@ def _matched(x: Value, positions: Value, axis: int) -> tuple[Any, Any]:
     return broadcast_to_shape(x, to), broadcast_to_shape(positions, index_to)
 
 
-def _compared_along(x: Any, places: Any, axis: int) -> Any:
+def _compared_along(x: Any, places: Array | Literal, axis: int) -> Array:
     """The elements found without a gather: of all those of the axis, the one whose place is asked for; 0 if none is."""
     last = x.ndim
     wide = expand_dims(moveaxis(x, axis, -1), axis)

@@ -144,7 +144,7 @@ def _repeat_known(x: Value, counts: np.ndarray, axis: int) -> Array:
     return getitem(x, (slice(None),) * axis + (sources,))
 
 
-def _sources(x: Value, repeats: object, axis: int, length: int) -> Any:
+def _sources(x: Value, repeats: object, axis: int, length: int) -> object:
     """For each element of the result, which element of the axis it repeats."""
     _check_repeats(x, shape_of(repeats), axis)
     size = x.aval.shape[axis]

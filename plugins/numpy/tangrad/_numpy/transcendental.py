@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tangrad._numpy.fusing import fused, fused_pair
 from tangrad._numpy.makers import public_form, unary, unary_inexact
 from tangrad._numpy.operands import align_inexact, is_complex, literal_like, of_known_type, promote_inexact, select
 from tangrad._numpy.operations import numerical
-from tangrad.core import dtypes
+from tangrad.core import Array, Literal, dtypes
 from tangrad.extend.lax import (
     RoundingMethod,
     abs_p,
@@ -87,7 +88,7 @@ arccosh = unary(
 acosh = arccosh
 
 
-def _scaled(name: str, factor: float) -> Any:
+def _scaled(name: str, factor: float) -> Callable[[Array | Literal], Array | Literal]:
     def general(x: Value) -> Value:
         (made,) = promote_inexact(name, x)
         return mul_p.bind(made, literal_like(made, factor))
@@ -149,7 +150,7 @@ def _sinc(x: Value) -> Value:
     return select(endless, literal_like(made, 0), select(near, _sinc_series(angle), far))
 
 
-def _sinc_quotient(angle: Any) -> Any:
+def _sinc_quotient(angle: Array) -> Array:
     at_zero = eq_p.bind(angle, literal_like(angle, 0))
     safe = select(at_zero, literal_like(angle, 1), angle)
     return select(at_zero, _sinc_series(angle), div_p.bind(sin_p.bind(safe), safe))
@@ -227,7 +228,9 @@ hypot = public_form(
 )
 
 
-def _log_add_exp(name: str, exponential: Any, log_of_one_plus: Any, base: float) -> Any:
+def _log_add_exp(
+    name: str, exponential: Callable[..., object], log_of_one_plus: Callable[..., object], base: float
+) -> Any:
     def general(x: ArrayLike, y: ArrayLike) -> Value:
         first, second = align_inexact(name, x, y)
         if base == 2 or is_complex(first):

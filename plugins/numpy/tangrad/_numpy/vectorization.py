@@ -91,7 +91,9 @@ class _Vectorized:
 
         return self._mapped(function, [asarray(args[place]) for place in mapped], kept)
 
-    def _mapped(self, function: Callable[..., Any], arrays: Sequence[Value], cores: Sequence[tuple[str, ...]]) -> Any:
+    def _mapped(
+        self, function: Callable[..., object], arrays: Sequence[Value], cores: Sequence[tuple[str, ...]]
+    ) -> Any:
         sizes: dict[str, Any] = {}
         for position, (x, core) in enumerate(zip(arrays, cores)):
             _note_sizes(self.__name__, position, x.shape, core, sizes)
@@ -147,12 +149,12 @@ def _check_result(
     _note_sizes(name, position, shape, core, sizes)
 
 
-def _without_ones(x: Value, batch: Sequence[Any]) -> Value:
+def _without_ones(x: Value, batch: tuple[int, ...]) -> Value:
     kept = tuple([size for size in batch if size != 1])
     return reshaped(x, (*kept, *x.shape[len(batch) :]))
 
 
-def _with_ones(result: object, shape: Sequence[object]) -> Any:
+def _with_ones(result: object, shape: Sequence[object]) -> object:
     """The dimensions of size 1, which were not mapped, put back."""
     if isinstance(result, (tuple, list)):
         return type(result)([_with_ones(value, shape) for value in result])
@@ -265,7 +267,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: Axis) -
     return x
 
 
-def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike = float, **kwargs: object) -> Array:
+def fromfunction(function: Callable[..., object], shape: Shape, *, dtype: DTypeLike = float, **kwargs: object) -> Array:
     """Make an array by applying a function to the positions of its elements.
 
     Args:

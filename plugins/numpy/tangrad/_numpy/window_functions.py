@@ -26,7 +26,7 @@ def _places(name: str, M: object) -> tuple[int, Any]:
     return length, arange(length, dtype=dtypes.default_float_dtype())
 
 
-def _short(length: int) -> Any:
+def _short(length: int) -> Array:
     return ones(max(length, 0), dtypes.default_float_dtype())
 
 

@@ -140,7 +140,7 @@ def _around(reference: Any, chain: Any) -> tuple[Any, Any]:
     return beyond(whole, chain[-1], fill), chain[-1:]
 
 
-def exchange(ref: object, idx: object, mask: Any, change: Callable[[Any], Any]) -> Any:
+def exchange(ref: object, idx: object, mask: ArrayLike | None, change: Callable[[Any], Any]) -> Any:
     """Replace a part by what `change` makes of it, where the mask is true; return it as it was."""
     reference, chain = located(ref, idx)
     place = _part(reference, chain)
@@ -157,7 +157,7 @@ def exchange(ref: object, idx: object, mask: Any, change: Callable[[Any], Any]) 
     return before
 
 
-def _without_overhang(value: Any, shape: Any) -> Any:
+def _without_overhang(value: Array, shape: Any) -> Any:
     if value.shape == shape:
         return value
     return slice_p.bind(value, start_indices=(0,) * len(shape), limit_indices=tuple(shape), strides=None)

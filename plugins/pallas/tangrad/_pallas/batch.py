@@ -7,7 +7,7 @@ from typing import Any
 from tangrad._pallas.functions import INDEX
 from tangrad._pallas.interpretation import interpreted, pallas_call_p
 from tangrad.batching import batch_jaxpr, to_front, vmap
-from tangrad.core import ClosedJaxpr, RuleSet, Var, as_operand, eval_jaxpr, trace_to_closed_jaxpr
+from tangrad.core import Array, ClosedJaxpr, RuleSet, Var, as_operand, eval_jaxpr, trace_to_closed_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.extend.lax import broadcast_in_dim, index_in_dim
 
@@ -71,7 +71,7 @@ def _which_differ(
         flags = behind
 
 
-def _repeated(value: Any, size: int) -> Any:
+def _repeated(value: Any, size: int) -> Array:
     value = as_operand(value)
     return broadcast_in_dim(value, (size, *value.aval.shape), tuple(range(1, value.aval.ndim + 1)))
 

@@ -38,7 +38,7 @@ class _Tangents(NamedTuple):
 
 @jvp.rule(pallas_call_p)
 @symbolic_zeros
-def _jvp(primals: Any, tangents: Any, *, grid: Any, layout: Any, name: str, **params: Any) -> Any:
+def _jvp(primals: Any, tangents: Any, *, grid: Any, layout: Any, name: str, **params: Any) -> object:
     jaxpr, out_types, blocks = params["jaxpr"], params["out_types"], params["blocks"]
     sizes, captured, scalars, inputs = split_list(primals, grid.count(None), layout.captured, layout.prefetched)
     _, of_captured, of_scalars, of_inputs = split_list(tangents, len(sizes), layout.captured, layout.prefetched)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad import jit, tree
 from tangrad._pallas.grids import Block, Grid, as_block, within
@@ -24,6 +24,9 @@ from tangrad.extend.lax import convert_element_type
 from tangrad.extend.references import value_program
 from tangrad.tree_util import keystr
 
+if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
+
 # --- Kernels and index maps as programs: traced once, on references, into programs of values ---
 
 INDEX = ShapedArray((), "int32")
@@ -36,11 +39,11 @@ def name_of(function: object) -> str:
 
 
 def kernel_program(
-    kernel: Callable[..., Any],
+    kernel: Callable[..., None],
     name: str,
     grid: tuple[int | None, ...],
     types: Sequence[ShapedArray],
-    call: Callable[[Sequence[Any]], Any],
+    call: Callable[[Sequence[Any]], object],
 ) -> tuple[ClosedJaxpr, list[Any]]:
     """The program of a kernel, and what it closed over, which are its first operands.
 
@@ -292,7 +295,7 @@ def _plain(aval: Any) -> ShapedArray:
     return ShapedArray(aval.shape, aval.dtype)
 
 
-def _result_types(out_shape: object) -> tuple[list[ShapedArray], Any, list[str]]:
+def _result_types(out_shape: object) -> tuple[list[ShapedArray], PyTreeDef, list[str]]:
     leaves, structure = tree.flatten(out_shape)
     names = [f"result{keystr(path)}" for path, _ in tree.leaves_with_path(out_shape)]
     for leaf, what in zip(leaves, names, strict=True):
@@ -304,7 +307,7 @@ def _result_types(out_shape: object) -> tuple[list[ShapedArray], Any, list[str]]
     return [ShapedArray(tuple(leaf.shape), leaf.dtype) for leaf in leaves], structure, names
 
 
-def _scratch(shapes: Any) -> tuple[list[ShapedArray], Any]:
+def _scratch(shapes: Any) -> tuple[list[ShapedArray], PyTreeDef]:
     leaves, structure = tree.flatten(shapes if isinstance(shapes, dict) else tuple(shapes))
     for leaf in leaves:
         if isinstance(leaf, Unsupported):

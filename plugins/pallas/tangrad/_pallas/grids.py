@@ -38,7 +38,7 @@ def within(grid: Grid | None) -> Iterator[None]:
         _grids.current = previous
 
 
-def _entry(name: str, axis: int, what: str) -> Any:
+def _entry(name: str, axis: int, what: str) -> object:
     if _grids.current is None:
         raise ValueError(f"{name}: there is no grid outside of a kernel; call it in the function given to pallas_call")
     values = getattr(_grids.current, what)

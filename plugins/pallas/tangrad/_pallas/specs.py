@@ -116,14 +116,14 @@ class BlockSpec:
 
     block_shape: Sequence[Any] | None = None
     index_map: Callable[..., Any] | None = None
-    pipeline_mode: Any = None
-    memory_space: Any = None
+    pipeline_mode: object = None
+    memory_space: object = None
 
     def __init__(
         self,
         block_shape: Sequence[Any] | None = None,
         index_map: Callable[..., Any] | None = None,
-        pipeline_mode: Any = None,
+        pipeline_mode: object = None,
         *,
         memory_space: Any = None,
     ) -> None:
@@ -158,9 +158,9 @@ class GridSpec:
     """
 
     grid: Any = ()
-    in_specs: Any = no_block_spec
+    in_specs: object = no_block_spec
     out_specs: Any = no_block_spec
-    scratch_shapes: Any = ()
+    scratch_shapes: object = ()
 
     num_scalar_prefetch = 0
 
@@ -196,7 +196,7 @@ class PrefetchScalarGridSpec(GridSpec):
         num_scalar_prefetch: int,
         grid: Any = (),
         in_specs: Any = no_block_spec,
-        out_specs: Any = no_block_spec,
+        out_specs: object = no_block_spec,
         scratch_shapes: Any = (),
     ) -> None:
         super().__init__(grid, in_specs, out_specs, scratch_shapes)

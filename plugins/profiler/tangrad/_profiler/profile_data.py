@@ -57,7 +57,7 @@ def _signed(value: int) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
-def _first(data: bytes, number: int, default: Any) -> Any:
+def _first(data: bytes, number: int, default: bytes | int) -> Any:
     return next((value for field, value in _fields(data) if field == number), default)
 
 

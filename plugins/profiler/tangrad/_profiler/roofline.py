@@ -61,7 +61,7 @@ class RooflineShape(NamedTuple):
         return (self.size * dtypes.bit_width(self.dtype) + 7) // 8
 
     @classmethod
-    def total_bytes(cls, avals: Sequence[Any]) -> int:
+    def total_bytes(cls, avals: Sequence[object]) -> int:
         """How many bytes values of these types take; what is no array takes none."""
         return sum([cls.from_aval(aval).bytes for aval in avals if isinstance(aval, ShapedArray)])
 
@@ -175,7 +175,7 @@ class RooflineRuleContext:
 
     __slots__ = ("avals_in", "avals_out", "primitive")
 
-    def __init__(self, primitive: Primitive, avals_in: Sequence[Any], avals_out: Sequence[Any]) -> None:
+    def __init__(self, primitive: Primitive, avals_in: Sequence[Any], avals_out: Sequence[object]) -> None:
         self.primitive = primitive
         self.avals_in = avals_in
         self.avals_out = avals_out
@@ -220,23 +220,23 @@ def _elements(avals: Sequence[Any]) -> int:
     return max([RooflineShape.from_aval(aval).size for aval in avals if hasattr(aval, "shape")], default=0)
 
 
-def _of_results(ctx: RooflineRuleContext, *avals: Any, **params: Any) -> RooflineResult:
+def _of_results(ctx: RooflineRuleContext, *avals: object, **params: object) -> RooflineResult:
     """An operation for each element of the largest result."""
     return ctx.cost(_elements(ctx.avals_out))
 
 
-def _of_operands(ctx: RooflineRuleContext, *avals: Any, **params: Any) -> RooflineResult:
+def _of_operands(ctx: RooflineRuleContext, *avals: object, **params: object) -> RooflineResult:
     """An operation for each element of the largest operand."""
     return ctx.cost(_elements(ctx.avals_in))
 
 
-def _movement(ctx: RooflineRuleContext, *avals: Any, **params: Any) -> RooflineResult:
+def _movement(ctx: RooflineRuleContext, *avals: object, **params: object) -> RooflineResult:
     """No arithmetic: what results have is written, and as much read."""
     written = RooflineShape.total_bytes(ctx.avals_out)
     return ctx.cost(0, min(written, RooflineShape.total_bytes(ctx.avals_in)), written)
 
 
-def _nothing(ctx: RooflineRuleContext, *avals: Any, **params: Any) -> RooflineResult:
+def _nothing(ctx: RooflineRuleContext, *avals: object, **params: object) -> RooflineResult:
     """Nothing: it is there for traces and compilers."""
     return RooflineResult.zeros()
 
@@ -313,10 +313,10 @@ SHARDED = "shard_map"
 
 
 def roofline(
-    f: Callable[..., Any],
-    mesh: Any = None,
-    in_specs: Any = None,
-    out_specs: Any = None,
+    f: Callable[..., object],
+    mesh: object = None,
+    in_specs: object = None,
+    out_specs: object = None,
     *,
     vjp: bool = False,
     print_jaxpr: bool = False,
@@ -361,7 +361,7 @@ def roofline(
     return copy_identity(counted, f)
 
 
-def _with_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_gradient(function: Callable[..., object]) -> Callable[..., Any]:
     def run(*args: Any) -> Any:
         *primals, cotangent = args
         _, pullback = tangrad.vjp(function, *primals)
@@ -372,9 +372,9 @@ def _with_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def roofline_and_grad(
     f: Callable[..., Any],
-    mesh: Any = None,
-    in_specs: Any = None,
-    out_specs: Any = None,
+    mesh: object = None,
+    in_specs: object = None,
+    out_specs: object = None,
     *,
     print_jaxpr: bool = False,
 ) -> Callable[..., tuple[PyTree, RooflineResult, RooflineResult]]:
@@ -396,7 +396,7 @@ def roofline_and_grad(
     return copy_identity(counted, f)
 
 
-def register_roofline(prim: Primitive) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def register_roofline(prim: Primitive) -> Callable[..., Callable[..., Any]]:
     """Decorator: a function is the rule of a primitive. Packages have an entry of `tangrad.rules.roofline` for it.
 
     The rule is `rule(ctx, *avals, **params)`, with a `RooflineRuleContext`, and returns a `RooflineResult`.
@@ -412,7 +412,7 @@ def register_roofline(prim: Primitive) -> Callable[[Callable[..., Any]], Callabl
     6
     """
 
-    def decorate(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(rule: Callable[..., object]) -> Callable[..., Any]:
         rules = RuleSet("roofline", api=1)
         rules.add(prim, rule)
         register(rules)

@@ -18,7 +18,7 @@ batch = RuleSet("batch", api=1)
 Dims = tuple[Any, ...]
 
 
-def _rows(function: Callable[..., Any], ref: object, dims: Dims, size: int, *operands: object) -> Any:
+def _rows(function: Callable[..., object], ref: object, dims: Dims, size: int, *operands: object) -> Any:
     """`function(value, *operands)` for each row, where the reference, the operands or both are mapped."""
     whole = get_p.bind(ref, indexers=())
     return vmap(function, in_axes=dims, axis_size=size)(whole, *operands)
@@ -31,7 +31,7 @@ def _(args: Any, dims: Dims, *, axis_info: AxisInfo, indexers: Any) -> Any:
     return _rows(take, ref, dims, axis_info.size, *indices), 0
 
 
-def _changing(args: Any, dims: Dims, axis_info: AxisInfo, change: Callable[..., Any]) -> Any:
+def _changing(args: Any, dims: Dims, axis_info: AxisInfo, change: Callable[..., Any]) -> object:
     """Change each row of a mapped reference, and return what `change` returns beside the new value."""
     ref, *operands = args
     if dims[0] is None:

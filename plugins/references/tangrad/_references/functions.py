@@ -101,7 +101,7 @@ def freeze(ref: Ref) -> Array:
     """
     if not is_reference(ref):
         raise TypeError(f"freeze: expected a reference, got {ref!r} of type {type(ref).__name__}")
-    cell: Any = ref
+    cell: Ref = ref
     if type(cell) is not Reference or not cell.is_here:
         raise ValueError(
             "freeze: the reference comes from outside of the function that is transformed; freeze it where it was "

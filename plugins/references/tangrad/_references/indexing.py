@@ -106,7 +106,7 @@ def window(value: Any, index: object) -> Window | None:
     return Window(tuple(starts), tuple(sizes), tuple(rest))
 
 
-def _by_dimension(entries: tuple[object, ...], count: int) -> list[tuple[int, Any]]:
+def _by_dimension(entries: tuple[object, ...], count: int) -> list[tuple[int, object]]:
     """Each entry with the dimension it is for; those that are for none, or for several, with that of the next one."""
     used = sum([entry is not None and entry is not Ellipsis for entry in entries])
     if used > count:
@@ -175,7 +175,7 @@ def _entries(index: object) -> tuple[Any, ...]:
     return index if isinstance(index, tuple) else (index,)
 
 
-def _entry(entry: Any, arrays: list[Any]) -> Any:
+def _entry(entry: Any, arrays: list[object]) -> object:
     if entry is None or entry is Ellipsis:
         return ("new",) if entry is None else ("rest",)
     if type(entry) is int:
@@ -201,7 +201,7 @@ def _entry(entry: Any, arrays: list[Any]) -> Any:
     return ("array",)
 
 
-def from_template(template: tuple[Any, ...], arrays: Sequence[Any]) -> Chain:
+def from_template(template: tuple[Any, ...], arrays: Sequence[object]) -> Chain:
     """The chain of a template with these arrays."""
     given = iter(arrays)
     return tuple([tuple([_index(entry, given) for entry in entries]) for entries in template])

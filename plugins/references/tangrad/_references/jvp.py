@@ -6,7 +6,7 @@ from typing import Any
 
 from tangrad._references.primitives import addupdate_p, get_p, swap_p
 from tangrad.autodiff import Zero, symbolic_zeros
-from tangrad.core import RuleSet
+from tangrad.core import Array, RuleSet
 
 jvp = RuleSet("jvp", api=1)
 
@@ -42,7 +42,7 @@ def _check(primals: Any, tangents: Any) -> None:
 
 @jvp.rule(swap_p)
 @symbolic_zeros
-def _swap(primals: Any, tangents: object, **params: Any) -> Any:
+def _swap(primals: Any, tangents: object, **params: Any) -> tuple[Array, Zero]:
     _check(primals, tangents)
     before = swap_p.bind(*primals, **params)
     return before, Zero.of(before)
@@ -50,6 +50,6 @@ def _swap(primals: Any, tangents: object, **params: Any) -> Any:
 
 @jvp.rule(addupdate_p)
 @symbolic_zeros
-def _add(primals: Any, tangents: object, **params: Any) -> Any:
+def _add(primals: Any, tangents: object, **params: Any) -> tuple[tuple[Array, ...], tuple[()]]:
     _check(primals, tangents)
     return addupdate_p.bind(*primals, **params), ()

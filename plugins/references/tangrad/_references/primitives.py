@@ -11,7 +11,7 @@ from tangrad.core import PrimitiveSet, ShapedArray, trace_to_closed_jaxpr
 references = PrimitiveSet("references", api=1)
 
 
-def _part_of(what: str, ref: Any, indices: Any, indexers: Any) -> Any:
+def _part_of(what: str, ref: Any, indices: Any, indexers: tuple[object, ...]) -> Any:
     """The type of the part that is meant."""
     if type(ref) is not AbstractRef:
         raise TypeError(f"{what}: expected a reference, got {ref.str_short()}; tangrad.new_ref(array) makes one")

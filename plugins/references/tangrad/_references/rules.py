@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._references.cells import discharged
@@ -56,7 +56,7 @@ def _swap(args: Any, own: object, *, indexers: Any) -> Any:
 
 
 @discharge.rule(addupdate_p)
-def _add(args: Any, own: object, *, indexers: Any) -> Any:
+def _add(args: Any, own: object, *, indexers: Any) -> tuple[()]:
     ref, *indices, value = args
     ref.value = added(ref.value, from_template(indexers, indices), value)
     return ()
@@ -85,7 +85,7 @@ lower_xla.not_applicable(_VALUES, *ALL)
 # --- Operands of programs that are references, and the results that are the values behind them ------------------------
 
 
-def values_of(args: Sequence[Any], own: Sequence[bool]) -> list[Any]:
+def values_of(args: Sequence[Any], own: Sequence[bool]) -> list[object]:
     """The operands with values in place of references."""
     return [arg.value if is_own else arg for arg, is_own in zip(args, own, strict=True)]
 
@@ -240,7 +240,7 @@ _choice(platform_dependent_p, 0)
 
 
 @discharge.rule(scan_p)
-def _scan(args: Any, own: Flags, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **others: object) -> Any:
+def _scan(args: Any, own: Flags, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **others: object) -> object:
     check_distinct("scan", args, own)
     _check_constants("scan", own, num_consts)
     program = discharged(jaxpr, args, own)
@@ -268,7 +268,7 @@ def _while(
     body_jaxpr: ClosedJaxpr,
     cond_nconsts: int,
     body_nconsts: int,
-) -> Any:
+) -> object:
     """The condition may read what the body writes: what is written is carried, and both get it from there."""
     _check_constants("while_loop", own, cond_nconsts + body_nconsts)
     cond_consts, body_consts, carry = split_list(args, cond_nconsts, body_nconsts)
@@ -301,7 +301,12 @@ def _while(
 
 
 def _condition(
-    condition: ClosedJaxpr, consts: Sequence[Any], count: int, carried: dict[int, int], others: Any, written: Any
+    condition: ClosedJaxpr,
+    consts: Sequence[object],
+    count: int,
+    carried: dict[int, int],
+    others: Any,
+    written: Mapping[int, int],
 ) -> tuple[ClosedJaxpr, list[int]]:
     """The condition that takes its other constants, and then what is carried; which constants those are."""
     jaxpr = condition.jaxpr

@@ -70,7 +70,7 @@ class AbstractRef(AbstractValue):
     def __repr__(self) -> str:
         return self.str_short(False)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[AbstractRef], tuple[ShapedArray]]:
         return AbstractRef, (self.inner_aval,)
 
     # What a value of this type does where users hold a tracer of it: the kernel and `tangrad.numpy` ask for these.
@@ -131,7 +131,7 @@ def is_reference(value: object) -> bool:
 def _refusal(primitive: Primitive) -> Callable[..., Any]:
     """What reads no references: it says so where it is applied, also where it is in a program."""
 
-    def refuse(args: object, own: Any, **params: object) -> Any:
+    def refuse(args: object, own: Any, **params: object) -> object:
         places = ", ".join([str(place) for place, is_own in enumerate(own) if is_own])
         if primitive.carries_programs or primitive.evaluate is not None:
             raise NotImplementedError(

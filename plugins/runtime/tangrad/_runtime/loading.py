@@ -108,7 +108,7 @@ class LoadedProgram:
         return f"<saved program ({inputs}) -> ({outputs})>"
 
 
-def _fits(value: Any, array: Any, dtype: np.dtype) -> bool:
+def _fits(value: float | np.ndarray, array: np.ndarray, dtype: np.dtype) -> bool:
     """Whether an argument of another dtype is taken: a Python number of the same kind, or what loses nothing."""
     if type(value) in (bool, int, float, complex):
         return np.can_cast(array.dtype, dtype, "same_kind") or (type(value) is int and array.astype(dtype) == value)

@@ -48,7 +48,7 @@ def name_of(kind: type) -> str | None:
 register_cache(_by_class.clear)
 
 
-def parts_of(value: Any) -> Any:
+def parts_of(value: Any) -> object:
     """What is written of a value of a registered class."""
     if isinstance(value, enum.Enum):
         return value.name
@@ -194,13 +194,13 @@ def written(value: Any, tables: Tables) -> Any:
     raise NotSavedError(of_type(value))
 
 
-def bytes_of(value: Any) -> bytes:
+def bytes_of(value: object) -> bytes:
     """The contents of a NumPy array or scalar, little-endian, in the order of C."""
     array = np.asarray(value)
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
 
 
-_WRITERS: dict[type, Callable[[Any, Tables], Any]] = {
+_WRITERS: dict[type, Callable[..., Any]] = {
     tuple: lambda value, tables: [written(item, tables) for item in value],
     float: lambda value, _: {"float": value.hex()},
     complex: lambda value, tables: {"complex": [value.real.hex(), value.imag.hex()]},
@@ -229,7 +229,7 @@ def read(value: Any, found: Found) -> Any:
     raise ArtifactError(f"no parameter of a primitive is written as {of_type(value)}")
 
 
-def exact_float(text: Any) -> float:
+def exact_float(text: str) -> float:
     """The float that `float.hex` wrote."""
     try:
         return float.fromhex(text)
@@ -237,7 +237,7 @@ def exact_float(text: Any) -> float:
         raise ArtifactError(f"expected a float in hexadecimal, got {of_type(text)}") from None
 
 
-def dtype_named(name: Any) -> DType:
+def dtype_named(name: object) -> DType:
     """The dtype of a name, `float0` among them. Raises ArtifactError for one that is not known here."""
     if name == dtypes.dtype_name(dtypes.float0):
         return dtypes.float0
@@ -251,7 +251,7 @@ def dtype_named(name: Any) -> DType:
     return dtype
 
 
-def scalar_of(dtype: DType, text: Any) -> np.ndarray | np.generic:
+def scalar_of(dtype: DType, text: str) -> np.ndarray | np.generic:
     """The NumPy scalar of the bytes that `bytes_of` wrote, in hexadecimal."""
     try:
         contents = bytes.fromhex(text)
@@ -268,7 +268,7 @@ def array_of(contents: Any, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarr
     return array if array.dtype.isnative else array.astype(dtype)
 
 
-def _pair(value: Any, what: str) -> Any:
+def _pair(value: object, what: str) -> Any:
     if type(value) is not list or len(value) != 2:
         raise ArtifactError(f"expected {what}, got {of_type(value)}")
     return value
@@ -279,12 +279,12 @@ def _read_complex(value: Any, _: Found) -> complex:
     return complex(exact_float(real), exact_float(imaginary))
 
 
-def _read_scalar(value: Any, _: Found) -> Any:
+def _read_scalar(value: Any, _: Found) -> object:
     name, text = _pair(value, "a dtype and bytes")
     return scalar_of(dtype_named(name), text)
 
 
-def _read_set(value: Any, found: Found) -> Any:
+def _read_set(value: object, found: Found) -> object:
     if type(value) is not list:
         raise ArtifactError(f"expected the items of a set, got {of_type(value)}")
     return frozenset([read(item, found) for item in value])
@@ -297,7 +297,7 @@ def _read_saved(value: Any, found: Found) -> Any:
     return restored(name, read(parts, found))
 
 
-_READERS: dict[str, Callable[[Any, Found], Any]] = {
+_READERS: dict[str, Callable[..., Any]] = {
     "float": lambda value, _: exact_float(value),
     "complex": _read_complex,
     "set": _read_set,

@@ -122,7 +122,7 @@ def _portable(closed: ClosedJaxpr) -> ClosedJaxpr:
     return trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name or "a program")
 
 
-def _portable_parameter(value: object) -> Any:
+def _portable_parameter(value: object) -> object:
     if isinstance(value, ClosedJaxpr):
         return _portable(value)
     if isinstance(value, Jaxpr) and not value.constvars:

@@ -130,7 +130,7 @@ def _fields(value: Any, count: int, what: str) -> list[Any]:
     return value
 
 
-def _tree(description: dict[str, Any], name: str, names: str, count: int) -> tuple[Any, list[str]]:
+def _tree(description: dict[str, object], name: str, names: str, count: int) -> tuple[Any, list[str]]:
     found = parameters.read_structure(description.get(name))
     words = _list(description, names)
     if _leaves(found) != count or len(words) != count or not all([isinstance(word, str) for word in words]):

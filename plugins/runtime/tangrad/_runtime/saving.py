@@ -6,7 +6,7 @@ import inspect
 import json
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +36,7 @@ from tangrad.core.arguments import SymbolicDimension, canonicalize_shape, is_sym
 from tangrad.tree_util import keystr
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.typing import ArrayLike, Value
 
 
 # --- A program as the sections of a file: "program", in JSON, and "data", the contents of its constants ---------------
@@ -108,7 +108,7 @@ class _Writer:
         self.programs: list[Any] = []
         self.primitives: dict[Any, int] = {}
         self.sizes = WrittenSizes()
-        self._numbers: dict[Any, int] = {}  # types and programs
+        self._numbers: dict[object, int] = {}  # types and programs
         self._kept: list[Any] = []  # what the table above knows by identity must live as long
         self._end = 0
 
@@ -188,7 +188,7 @@ class _Writer:
 
 
 @api_boundary
-def save(fun: Callable[..., Any], path: str | os.PathLike[str], *args: Any, **kwargs: Any) -> None:
+def save(fun: Callable[..., object], path: str | os.PathLike[str], *args: ArrayLike, **kwargs: object) -> None:
     """Write a function, as the program that it is for arguments of these types, to a file.
 
     What the function closed over, trained parameters for instance, is written with it. The file holds no Python code:
@@ -216,7 +216,7 @@ def save(fun: Callable[..., Any], path: str | os.PathLike[str], *args: Any, **kw
     _write(path, pack(sections_of(fun, args, kwargs)))
 
 
-def sections_of(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, bytes]:
+def sections_of(fun: Callable[..., Any], args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, bytes]:
     """The sections of the file of a function called with arguments of these types; see `program_sections`."""
     if not callable(fun):
         raise TypeError(f"save expects a function as its first argument, got {of_type(fun)}")
@@ -237,7 +237,7 @@ def sections_of(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     return program_sections(closed, arguments, results, names, result_names)
 
 
-def _aval(leaf: Any, name: str) -> ShapedArray:
+def _aval(leaf: object, name: str) -> ShapedArray:
     if is_array_value(leaf):
         return get_aval(leaf)
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
@@ -245,7 +245,7 @@ def _aval(leaf: Any, name: str) -> ShapedArray:
     raise TypeError(f"save: {name} is {of_type(leaf)}, which is not an array; close over what is no array")
 
 
-def _names(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+def _names(fun: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]) -> list[str]:
     """What each array among the arguments is called: `images`, `params['w']`."""
     try:
         parameters = list(inspect.signature(fun).parameters.values())

@@ -95,7 +95,7 @@ def _read(function: Any, *args: Any, **options: Any) -> Any:
         raise ArtifactError(f"the sizes of the program cannot be read: {error}") from error
 
 
-def _public(name: str) -> Any:
+def _public(name: str) -> object:
     plugin = composition().find("tangrad.api", f"export.{name}")
     if plugin is None:
         needed = how_to_install(f"export.{name}")

@@ -43,7 +43,7 @@ def _ordered_for_valid(name: str, first: Any, second: Any, axes: Sequence[int]) 
     )
 
 
-def _centred(x: Any, sizes: dict[int, int]) -> Any:
+def _centred(x: Array, sizes: dict[int, int]) -> Any:
     """The middle of an array along some axes."""
     index: list[Any] = [slice(None)] * x.ndim
     for axis, size in sizes.items():
@@ -72,7 +72,7 @@ def _direct(name: str, first: Any, second: Any, mode: str, precision: Any, late:
     return conv_general_dilated(first[None, None], kernel, (1,) * first.ndim, padding, precision=precision)[0, 0]
 
 
-def _by_method(name: str, first: Any, second: Any, mode: str, method: str, precision: object) -> Array:
+def _by_method(name: str, first: Array, second: Array, mode: str, method: str, precision: object) -> Array:
     if method not in ("auto", "direct", "fft"):
         raise ValueError(f"{name}: method must be 'auto', 'direct' or 'fft', got {method!r}")
     if method == "fft" and first.ndim:

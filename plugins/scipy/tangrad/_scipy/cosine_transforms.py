@@ -59,21 +59,21 @@ def _second(x: Any) -> Array:
     return (spectrum * _phases(-0.5 * math.pi / size * np.arange(size), x)).real
 
 
-def _third(x: Any) -> Any:
+def _third(x: Any) -> object:
     size = x.shape[-1]
     spectrum = x * _phases(0.5 * math.pi / size * np.arange(size), x)
     whole = tnp.concatenate([spectrum, tnp.zeros_like(spectrum[..., :1])], -1)
     return 2 * size * irfft(whole, 2 * size)[..., :size]
 
 
-def _fourth(x: Any) -> Any:
+def _fourth(x: Any) -> Array:
     size = x.shape[-1]
     turned = x * _phases(-0.5 * math.pi / size * np.arange(size), x)
     spectrum = fft(turned, 2 * size)[..., :size]
     return 2 * (spectrum * _phases(-0.25 * math.pi / size * (2 * np.arange(size) + 1), x)).real
 
 
-_TRANSFORMS: dict[int, Callable[[Any], Any]] = {1: _first, 2: _second, 3: _third, 4: _fourth}
+_TRANSFORMS: dict[int, Callable[..., Any]] = {1: _first, 2: _second, 3: _third, 4: _fourth}
 
 
 def _transformed(x: Any, kind: int, norm: str | None, inverse: bool) -> Array:
@@ -106,7 +106,7 @@ def _checked(name: str, x: object, type: object, norm: object) -> Array:
     return made if narrow else made.astype(dtypes.as_dtype("float32"))
 
 
-def _along(name: str, x: Any, kind: int, size: object, axis: int, norm: Any, inverse: bool) -> Array:
+def _along(name: str, x: Array, kind: int, size: object, axis: int, norm: Any, inverse: bool) -> Array:
     if size is not None:
         size = index_argument(name, size, "n")
         if size < 1:
@@ -123,7 +123,15 @@ def _one(name: str, x: object, type: int, n: object, axis: int, norm: object, in
     return _along(name, made, type, n, canonical_axis(name, axis, made.ndim), norm, inverse)
 
 
-def _many(name: str, x: object, type: int, s: Any, axes: Any, norm: object, inverse: bool) -> Any:
+def _many(
+    name: str,
+    x: object,
+    type: int,
+    s: Sequence[int] | None,
+    axes: int | Sequence[int] | None,
+    norm: object,
+    inverse: bool,
+) -> Array:
     made = _checked(name, x, type, norm)
     if axes is None and s is not None:
         axes = tuple(range(-len(s), 0))

@@ -114,7 +114,7 @@ def written_out(
     name: str,
     arguments: Sequence[str],
     signature: str,
-    called: Callable[[dict[str, Any]], Array],
+    called: Callable[..., object],
     formula: Callable[..., Array],
 ) -> FunctionType:
     """A function of that signature, as if it were written out, that hands its arguments on by name.

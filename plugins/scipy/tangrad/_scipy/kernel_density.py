@@ -54,7 +54,7 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
     weights: Any
     neff: Any
     covariance: Any
-    inv_cov: Any
+    inv_cov: Array | None
 
     def __init__(self, dataset: object, bw_method: object = None, weights: object = None) -> None:
         samples = tnp.atleast_2d(asarray(promote_inexact("gaussian_kde", dataset)[0]))

@@ -8,10 +8,10 @@ from typing import Any
 import tangrad.numpy as tnp
 from tangrad import random
 from tangrad._scipy.layers import Layer
-from tangrad.core import api_boundary
+from tangrad.core import Array, api_boundary
 
 
-def _keys(rng: Any, count: int) -> Any:
+def _keys(rng: Any, count: int) -> tuple[None, ...] | Array:
     return (None,) * count if rng is None else random.split(rng, count)
 
 
@@ -33,7 +33,7 @@ def serial(*layers: Layer) -> Layer:
     ((-1, 2), 4, (3, 2))
     """
 
-    def init_fun(rng: Any, input_shape: object) -> Any:
+    def init_fun(rng: Any, input_shape: object) -> object:
         params = []
         for init, _ in layers:
             rng, own = random.split(rng)
@@ -41,7 +41,7 @@ def serial(*layers: Layer) -> Layer:
             params.append(made)
         return input_shape, params
 
-    def apply_fun(params: Any, inputs: object, **kwargs: object) -> Any:
+    def apply_fun(params: Any, inputs: object, **kwargs: object) -> object:
         keys = _keys(kwargs.pop("rng", None), len(layers))
         for (_, apply), own, key in zip(layers, params, keys, strict=True):
             inputs = apply(own, inputs, rng=key, **kwargs)
@@ -67,12 +67,12 @@ def parallel(*layers: Layer) -> Layer:
     (-1, 4)
     """
 
-    def init_fun(rng: Any, input_shape: Any) -> Any:
+    def init_fun(rng: Any, input_shape: Any) -> object:
         keys = random.split(rng, len(layers))
         pairs = [init(key, shape) for (init, _), key, shape in zip(layers, keys, input_shape, strict=True)]
         return [shape for shape, _ in pairs], tuple([params for _, params in pairs])
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: object) -> Any:
+    def apply_fun(params: Any, inputs: Any, **kwargs: object) -> object:
         keys = _keys(kwargs.pop("rng", None), len(layers))
         return [
             apply(own, one, rng=key, **kwargs)
@@ -91,16 +91,16 @@ def FanOut(num: int) -> Layer:
     [1.0, 1.0]
     """
 
-    def init_fun(rng: object, input_shape: object) -> Any:
+    def init_fun(rng: object, input_shape: object) -> tuple[list[object], tuple[()]]:
         return [input_shape] * num, ()
 
-    def apply_fun(params: object, inputs: object, **kwargs: object) -> Any:
+    def apply_fun(params: object, inputs: object, **kwargs: object) -> object:
         return [inputs] * num
 
     return init_fun, apply_fun
 
 
-def _first_shape(rng: object, input_shape: Any) -> Any:
+def _first_shape(rng: object, input_shape: Any) -> object:
     return input_shape[0], ()
 
 
@@ -122,12 +122,12 @@ def FanInConcat(axis: int = -1) -> Layer:
     (2, 7)
     """
 
-    def init_fun(rng: object, input_shape: Any) -> Any:
+    def init_fun(rng: object, input_shape: Any) -> object:
         shape = list(input_shape[0])
         shape[axis] = sum([one[axis] for one in input_shape])
         return tuple(shape), ()
 
-    def apply_fun(params: object, inputs: Any, **kwargs: object) -> Any:
+    def apply_fun(params: object, inputs: Any, **kwargs: object) -> Array:
         return tnp.concatenate(inputs, axis)
 
     return init_fun, apply_fun
@@ -147,10 +147,10 @@ def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
     (-1, 5)
     """
 
-    def init_fun(rng: object, input_shape: object) -> Any:
+    def init_fun(rng: object, input_shape: object) -> object:
         return make_layer(input_shape)[0](rng, input_shape)
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
+    def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> object:
         return make_layer(tnp.shape(inputs))[1](params, inputs, **kwargs)
 
     return init_fun, apply_fun

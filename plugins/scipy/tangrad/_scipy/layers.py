@@ -10,7 +10,7 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import lax, nn, random
-from tangrad.core import api_boundary
+from tangrad.core import Array, api_boundary
 from tangrad.core.arguments import product
 from tangrad.nn.initializers import glorot_normal, normal, ones, zeros
 
@@ -21,7 +21,7 @@ Layer = tuple[Callable[..., Any], Callable[..., Any]]
 
 
 @api_boundary
-def elementwise(fun: Callable[..., Any], **fun_kwargs: object) -> Layer:
+def elementwise(fun: Callable[..., object], **fun_kwargs: object) -> Layer:
     """A layer that applies a function, which keeps the shape.
 
     Args:
@@ -39,10 +39,10 @@ def elementwise(fun: Callable[..., Any], **fun_kwargs: object) -> Layer:
     (((2,), ()), Array([0.5, 1. ], dtype=float32))
     """
 
-    def init_fun(rng: object, input_shape: object) -> Any:
+    def init_fun(rng: object, input_shape: object) -> tuple[object, tuple[()]]:
         return input_shape, ()
 
-    def apply_fun(params: object, inputs: object, **kwargs: object) -> Any:
+    def apply_fun(params: object, inputs: object, **kwargs: object) -> object:
         return fun(inputs, **fun_kwargs)
 
     return init_fun, apply_fun
@@ -99,21 +99,21 @@ class _Windows:
             ]
         )
 
-    def reduce(self, inputs: Any, initial: Any, operation: Any) -> Any:
+    def reduce(self, inputs: Any, initial: float, operation: Any) -> Any:
         """Each window reduced."""
         return lax.reduce_window(inputs, initial, operation, self.sizes, self.strides, self.padding(tnp.shape(inputs)))
 
 
-def _pooling(name: str, operation: Callable[..., Any], initial: float, mean: bool, doc: str) -> Callable[..., Layer]:
+def _pooling(name: str, operation: Callable[..., object], initial: float, mean: bool, doc: str) -> Callable[..., Layer]:
     def make(
         window_shape: Sequence[int], strides: object = None, padding: object = "VALID", spec: str | None = None
     ) -> Layer:
         windows = _Windows(window_shape, strides, padding, spec)
 
-        def init_fun(rng: object, input_shape: Any) -> Any:
+        def init_fun(rng: object, input_shape: Any) -> tuple[tuple[int, ...], tuple[()]]:
             return windows.output_shape(input_shape), ()
 
-        def apply_fun(params: object, inputs: object, **kwargs: object) -> Any:
+        def apply_fun(params: object, inputs: object, **kwargs: object) -> object:
             out = windows.reduce(inputs, initial, operation)
             if not mean:
                 return out
@@ -177,14 +177,14 @@ def Dense(out_dim: int, W_init: Initializer = WEIGHTS, b_init: Initializer = BIA
     ((-1, 3), (5, 3))
     """
 
-    def init_fun(rng: Any, input_shape: Any) -> Any:
+    def init_fun(rng: Any, input_shape: Any) -> object:
         for_weights, for_bias = random.split(rng)
         return (*input_shape[:-1], out_dim), (
             W_init(for_weights, (input_shape[-1], out_dim)),
             b_init(for_bias, (out_dim,)),
         )
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: object) -> Any:
+    def apply_fun(params: Any, inputs: Any, **kwargs: object) -> object:
         W, b = params
         return tnp.dot(inputs, W) + b
 
@@ -267,12 +267,12 @@ def GeneralConvTranspose(
     )
 
 
-def _convolve(inputs: Any, W: Any, strides: Any, padding: Any, numbers: Any) -> Any:
+def _convolve(inputs: Any, W: Any, strides: Any, padding: Any, numbers: Any) -> Array:
     one = (1,) * len(strides)
     return lax.conv_general_dilated(inputs, W, strides, padding, one, one, dimension_numbers=numbers)
 
 
-def _convolve_back(inputs: Any, W: Any, strides: Any, padding: Any, numbers: Any) -> Any:
+def _convolve_back(inputs: Any, W: Any, strides: Any, padding: Any, numbers: Any) -> Array:
     return lax.conv_transpose(inputs, W, strides, padding, dimension_numbers=numbers)
 
 
@@ -291,7 +291,7 @@ def _convolution(
     steps = tuple(strides or (1,) * len(filter_shape))
     make_weights = W_init or glorot_normal(rhs_spec.index("I"), rhs_spec.index("O"))
 
-    def init_fun(rng: Any, input_shape: Any) -> Any:
+    def init_fun(rng: Any, input_shape: Any) -> object:
         sizes = iter(filter_shape)
         named = {"O": out_chan, "I": input_shape[lhs_spec.index("C")]}
         kernel_shape = [named[letter] if letter in named else next(sizes) for letter in rhs_spec]
@@ -300,7 +300,7 @@ def _convolution(
         for_weights, for_bias = random.split(rng)
         return tuple(output_shape), (make_weights(for_weights, kernel_shape), b_init(for_bias, bias_shape))
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: object) -> Any:
+    def apply_fun(params: Any, inputs: Any, **kwargs: object) -> object:
         W, b = params
         return compute(inputs, W, steps, padding, numbers) + b
 
@@ -342,7 +342,7 @@ def BatchNorm(
     """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
 
-    def init_fun(rng: Any, input_shape: Any) -> Any:
+    def init_fun(rng: Any, input_shape: Any) -> object:
         shape = tuple([size for position, size in enumerate(input_shape) if position not in axes])
         for_beta, for_gamma = random.split(rng)
         return input_shape, (
@@ -350,7 +350,7 @@ def BatchNorm(
             gamma_init(for_gamma, shape) if scale else (),
         )
 
-    def apply_fun(params: Any, x: Any, **kwargs: Any) -> Any:
+    def apply_fun(params: Any, x: Any, **kwargs: object) -> object:
         beta, gamma = params
         place = tuple([None if position in axes else slice(None) for position in range(tnp.ndim(x))])
         out = nn.standardize(x, axes, epsilon=epsilon)
@@ -379,7 +379,7 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
     True
     """
 
-    def init_fun(rng: object, input_shape: object) -> Any:
+    def init_fun(rng: object, input_shape: object) -> tuple[object, tuple[()]]:
         return input_shape, ()
 
     def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
@@ -396,19 +396,19 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
     return init_fun, apply_fun
 
 
-def _flatten_shape(rng: object, input_shape: Any) -> Any:
+def _flatten_shape(rng: object, input_shape: Any) -> object:
     return (input_shape[0], product(tuple(input_shape[1:]))), ()
 
 
-def _flatten(params: object, inputs: Any, **kwargs: object) -> Any:
+def _flatten(params: object, inputs: Any, **kwargs: object) -> Array:
     return tnp.reshape(inputs, (tnp.shape(inputs)[0], -1))
 
 
-def _same_shape(rng: object, input_shape: object) -> Any:
+def _same_shape(rng: object, input_shape: object) -> tuple[object, tuple[()]]:
     return input_shape, ()
 
 
-def _same(params: object, inputs: object, **kwargs: object) -> Any:
+def _same(params: object, inputs: object, **kwargs: object) -> object:
     return inputs
 
 

@@ -28,7 +28,7 @@ from tangrad.extend.numpy import (
 from tangrad.typing import ArrayLike
 
 
-def _adjoint(x: Any) -> Any:
+def _adjoint(x: Any) -> Array:
     return swapaxes(x, -1, -2).conj()
 
 
@@ -78,7 +78,9 @@ def svd(
     return lax.svd(inexact_matrix("svd", a), full_matrices=full_matrices, compute_uv=compute_uv)
 
 
-def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, ...]:
+def lu(
+    a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Array, ...]:
     """The factors a = P L U, of a permutation, a lower triangular matrix with ones on its diagonal and an upper one.
 
     Args:
@@ -105,7 +107,7 @@ def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_f
     return permutation, lower, upper
 
 
-def _indices(order: Any) -> Any:
+def _indices(order: Array) -> Array:
     size = order.shape[-1]
     return broadcast_to(arange(size), (*order.shape[:-1], size))[..., None, :]
 
@@ -295,7 +297,7 @@ def eigh(
     return values, triangular_solve(factor, vectors, left_side=True, lower=True, transpose_a=True, conjugate_a=True)
 
 
-def _mirrored(matrix: Any, lower: bool) -> Any:
+def _mirrored(matrix: Array, lower: bool) -> Any:
     """Hermitian matrices from one of their triangles."""
     kept = tril(matrix, -1) if lower else triu(matrix, 1)
     return kept + _adjoint(kept) + tril(triu(matrix))
@@ -368,12 +370,12 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Any, Any]:
     return lax.schur(complex_of(matrix) if output == "complex" else matrix)
 
 
-def complex_of(x: Any) -> Array:
+def complex_of(x: Array) -> Array:
     """An array in the complex dtype of the same precision."""
     return x if x.dtype.kind == "c" else x + zeros((), dtypes.result_type(x.dtype, "complex64"))
 
 
-def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Any, Any]:
+def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Any, Array]:
     """The complex Schur form from a real one.
 
     >>> import tangrad.numpy as np
@@ -394,7 +396,7 @@ def polar(
     method: str = "qdwh",
     eps: float | None = None,
     max_iterations: int | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """The factors a = U P, or with `side="left"` a = P U, where U has orthonormal columns or rows.
 
     Args:

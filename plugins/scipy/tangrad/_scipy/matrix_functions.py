@@ -90,7 +90,7 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     return triu(power) if upper_triangular else power
 
 
-def _pade_parts(x: Any) -> tuple[Any, Any]:
+def _pade_parts(x: Any) -> tuple[Any, Array]:
     """The even and the odd part of the numerator; the denominator is their difference."""
     b = _pade_coefficients()
     one = eye(x.shape[-1], dtype=x.dtype)
@@ -184,7 +184,7 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     return matmul(matmul(unitary, root), swapaxes(unitary, -1, -2).conj())
 
 
-def _single(name: str, x: Any) -> Any:
+def _single(name: str, x: Any) -> Array:
     matrix = square_matrix(name, x, "A")
     if matrix.ndim != 2:
         raise ValueError(f"{name}: A must be one matrix, got shape {matrix.shape}")

@@ -12,7 +12,7 @@ from tangrad.core import Array, dtypes
 from tangrad.extend import lax, numpy
 from tangrad.extend.lax import adjoint, lu_p, lu_pivots_to_permutation, solve_by_factors, triangular_solve
 from tangrad.extend.numpy import asarray, broadcast_to, inexact_matrix, square_matrix
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 _TRANSPOSES = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
@@ -30,7 +30,7 @@ def _pair(name: str, given: object, argument: str, what: str) -> Any:
     return given
 
 
-def _right_hand_side(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
+def _right_hand_side(name: str, a: Value, b: Any) -> tuple[Any, Array, bool]:
     """A matrix and what stands beside it, of one dtype and batch; and whether that is a vector."""
     right = inexact_matrix(name, b)
     is_vector = right.ndim == 1
@@ -44,7 +44,7 @@ def _right_hand_side(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
     return a, broadcast_to(right.astype(dtype), (*lead, *right.shape[-2:])), is_vector
 
 
-def _batch_of(name: str, a: Any, b: Any) -> tuple[Any, ...]:
+def _batch_of(name: str, a: Any, b: Value) -> tuple[Any, ...]:
     """The batch of two arrays of matrices."""
     if a.shape[:-2] == b.shape[:-2] or b.ndim == 2:
         return tuple(a.shape[:-2])
@@ -135,7 +135,7 @@ def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check
     return _factor("cholesky", a, lower)
 
 
-def _factor(name: str, a: Any, lower: bool) -> Any:
+def _factor(name: str, a: Any, lower: bool) -> Array:
     matrix = square_matrix(name, a)
     if lower:
         return lax.cholesky(matrix, symmetrize_input=False)
@@ -176,7 +176,7 @@ def cho_solve(
     return right[..., 0] if is_vector else right
 
 
-def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, Array]:
     """L and U in one matrix, and the pivots, as `lu_solve` takes them.
 
     >>> import tangrad.numpy as np

@@ -13,7 +13,7 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad.autodiff import value_and_grad
-from tangrad.core import Array, dtypes
+from tangrad.core import Array, Literal, dtypes
 from tangrad.extend.lax import cond, fori_loop, while_loop
 from tangrad.extend.numpy import asarray, is_complex
 from tangrad.typing import ArrayLike, Value, Values
@@ -50,14 +50,14 @@ class OptimizeResults(NamedTuple):
     """
 
     x: Any
-    success: Any
+    success: object
     status: Any
     fun: Any
-    jac: Any
-    hess_inv: Any
-    nfev: Any
-    njev: Any
-    nit: Any
+    jac: object
+    hess_inv: object
+    nfev: object
+    njev: object
+    nit: object
 
 
 class _Point(NamedTuple):
@@ -76,7 +76,7 @@ class _Search(NamedTuple):
     high: _Point
     bracketed: Any
     done: Any
-    trial: Any  # the step to try next
+    trial: Array | Literal  # the step to try next
     count: Any
 
 
@@ -128,7 +128,7 @@ class _State(NamedTuple):
     gradient: Any
     model: Any  # what the method knows of the curvature
     status: Any  # -1 while the search goes on
-    evaluations: Any
+    evaluations: object
     steps: Any
 
 
@@ -156,7 +156,7 @@ class _Limited(NamedTuple):
     """The last moves and changes of the gradient, the newest last; and 1 / their product, 0 where there is none."""
 
     moves: Any
-    changes: Any
+    changes: Array
     weights: Any
 
     def direction(self, gradient: Value) -> Value:
@@ -191,7 +191,9 @@ class _Limited(NamedTuple):
         return _Limited(*[tnp.where(curvature > 0, one, other) for one, other in zip(new, self)])
 
 
-def _descend(function: Function, x: Value, model: Any, options: Mapping[str, Any], evaluations: Any) -> _State:
+def _descend(
+    function: Function, x: Value, model: _Dense | _Limited, options: Mapping[str, Any], evaluations: Any
+) -> _State:
     """Steps along the directions of a model until the gradient is small."""
     limit = 200 * x.shape[0] if options["maxiter"] is None else options["maxiter"]
     within = options.get("line_search_maxiter", options.get("maxls"))
@@ -246,7 +248,7 @@ def _options(
 
 
 def minimize(
-    fun: Callable[..., Any],
+    fun: Callable[..., object],
     x0: ArrayLike,
     args: tuple[object, ...] = (),
     *,

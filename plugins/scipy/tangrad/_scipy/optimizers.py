@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, overload
 
 import tangrad.numpy as tnp
 from tangrad import tree, tree_util
 from tangrad._scipy.step_size_schedules import make_schedule
 from tangrad.core import Array, api_boundary, class_boundary, copy_identity
-from tangrad.typing import ArrayLike, PyTree
+from tangrad.typing import ArrayLike, PyTree, Value
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # --- Optimizers of trees, made of optimizers of single arrays, and their states as trees ------------------------------
 # An optimizer is a triple of functions: `init_fun(params) -> state`, `update_fun(step, gradients, state) -> state` and
@@ -98,7 +101,7 @@ def optimizer(opt_maker: Callable[P, tuple[Callable[..., Any], ...]]) -> Callabl
                     )
             return found
 
-        def params_of(state: OptimizerState) -> Any:
+        def params_of(state: OptimizerState) -> object:
             return state.tree_def.unflatten([get_params(own) for own in _states(state)])
 
         return Optimizer(api_boundary(init_tree), api_boundary(update_tree), api_boundary(params_of))
@@ -106,7 +109,7 @@ def optimizer(opt_maker: Callable[P, tuple[Callable[..., Any], ...]]) -> Callabl
     return copy_identity(make, opt_maker)
 
 
-def _packed(states: list[Any], structure: object) -> OptimizerState:
+def _packed(states: Sequence[object], structure: object) -> OptimizerState:
     pairs = [tree.flatten(state) for state in states]
     return OptimizerState(tuple([leaves for leaves, _ in pairs]), structure, tuple([inner for _, inner in pairs]))
 
@@ -180,9 +183,9 @@ def l2_norm(tree_: PyTree) -> Array:
 
 
 @overload
-def clip_grads(grad_tree: ArrayLike, max_norm: Any) -> Array: ...
+def clip_grads(grad_tree: ArrayLike, max_norm: object) -> Array: ...
 @overload
-def clip_grads(grad_tree: T, max_norm: Any) -> T: ...
+def clip_grads(grad_tree: T, max_norm: object) -> T: ...
 @api_boundary
 def clip_grads(grad_tree: PyTree, max_norm: Any) -> PyTree:
     """A tree scaled down, where its norm is greater than `max_norm`, so that it is that.
@@ -202,7 +205,7 @@ def clip_grads(grad_tree: PyTree, max_norm: Any) -> PyTree:
 Rule = tuple[Any, Any, Any]
 
 
-def _first(state: Any) -> Any:
+def _first(state: Any) -> np.ndarray | Array:
     return state[0]
 
 
@@ -211,12 +214,12 @@ def _with_zeros(count: int) -> Callable[[Any], tuple[Any, ...]]:
     return lambda x0: (x0, *[tnp.zeros_like(x0) for _ in range(count)])
 
 
-def _average(decay: Any, average: Any, new: Any) -> Any:
+def _average(decay: float, average: Value, new: Value) -> Value:
     """A moving average, one step on."""
     return decay * average + (1 - decay) * new
 
 
-def _weight(decay: Any, step: Any, dtype: Any) -> Any:
+def _weight(decay: object, step: Array, dtype: np.dtype) -> Value:
     """The weights of a moving average that began with 0, summed: its divisor (Kingma and Ba, section 3)."""
     return 1 - tnp.asarray(decay, dtype) ** (step + 1)
 
@@ -275,7 +278,7 @@ def nesterov(step_size: Any, mass: Any) -> Rule:
     return _with_zeros(1), update, _first
 
 
-def _inverse_root(squares: Any) -> Any:
+def _inverse_root(squares: Value) -> Value:
     """1 / sqrt(x), and 0 at 0."""
     return tnp.where(squares > 0, 1 / tnp.sqrt(tnp.where(squares > 0, squares, 1)), 0)
 

@@ -27,7 +27,7 @@ def _checked_policy(name: str, nan_policy: str, known: tuple[str, ...]) -> None:
     raise ValueError(f"{name}: nan_policy must be 'propagate', 'omit' or 'raise', got {nan_policy!r}")
 
 
-def _along(name: str, a: object, axis: object) -> tuple[Any, int]:
+def _along(name: str, a: object, axis: object) -> tuple[Array, int]:
     """An array and the axis; flattened where the axis is None."""
     check_array_like(name, a)
     x = asarray(a)
@@ -36,7 +36,7 @@ def _along(name: str, a: object, axis: object) -> tuple[Any, int]:
     return x, canonical_axis(name, axis, x.ndim)
 
 
-def _starts_of_runs(ordered: Any) -> Any:
+def _starts_of_runs(ordered: Any) -> Array:
     """Whether each element of the last axis, which is sorted, differs from the one before. NaN equals NaN."""
     before, after = ordered[..., :-1], ordered[..., 1:]
     differs = (before != after) & ~((before != before) & (after != after))
@@ -119,7 +119,7 @@ def rankdata(a: ArrayLike, method: str = "average", *, axis: int | None = None, 
     return tnp.moveaxis(ranks, -1, place)
 
 
-def _ranks_in_order(ordered: Any, method: str) -> Any:
+def _ranks_in_order(ordered: Array, method: str) -> Array:
     last, size = ordered.ndim - 1, ordered.shape[-1]
     position = tnp.broadcast_to(tnp.arange(1, size + 1), ordered.shape)
     if method == "ordinal":

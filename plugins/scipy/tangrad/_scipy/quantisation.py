@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tangrad.numpy as tnp
 from tangrad.extend.numpy import Fused, asarray, check_array_like, promote_inexact
 from tangrad.typing import ArrayLike
 
+if TYPE_CHECKING:
+    from tangrad.core import Array
 
-def _nearest(obs: Any, code_book: Any) -> Any:
+
+def _nearest(obs: Any, code_book: Any) -> tuple[Array, Array]:
     difference = obs[:, None] - code_book[None]
     squares = (difference * difference.conj()).real
     squares = squares if difference.ndim == 2 else squares.sum(-1)

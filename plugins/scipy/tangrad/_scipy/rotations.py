@@ -223,7 +223,7 @@ class Rotation(NamedTuple):
         ]
         return tnp.stack([tnp.stack(row, -1) for row in rows], -2)
 
-    def as_mrp(self) -> Any:
+    def as_mrp(self) -> Array:
         """Their modified Rodrigues parameters, tan(angle / 4) times the axis."""
         quaternion = _upper(self.quat)
         return quaternion[..., :3] / (1 + quaternion[..., 3:])

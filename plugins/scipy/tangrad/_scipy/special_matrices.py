@@ -31,7 +31,7 @@ def _vector(x: object) -> Array:
     return array if array.ndim else array.reshape((1,))
 
 
-def _size(name: str, n: Any) -> int:
+def _size(name: str, n: int) -> int:
     try:
         size = operator.index(n)
     except TypeError:
@@ -46,7 +46,7 @@ def _common(*arrays: Any) -> list[Array]:
     return [array.astype(dtype) for array in arrays]
 
 
-def _of_one_batch(name: str, *arrays: Any) -> list[Array]:
+def _of_one_batch(name: str, *arrays: Array) -> list[Array]:
     """Vectors of one dtype, broadcast against each other in all but the last dimension."""
     lead = broadcast_shape(name, [array.shape[:-1] for array in arrays])
     return [broadcast_to(array, (*lead, array.shape[-1])) for array in _common(*arrays)]
@@ -219,7 +219,7 @@ def leslie(f: object, s: ArrayLike) -> Array:
     return concatenate([births[..., None, :], below], axis=-2)
 
 
-def _pad_last(x: Any) -> Array:
+def _pad_last(x: Array) -> Array:
     """A zero behind the last element."""
     return concatenate([x, zeros_like(x[..., :1])], axis=-1) if x.shape[-1] else zeros((*x.shape[:-1], 1), x.dtype)
 
@@ -292,7 +292,7 @@ def invhilbert(n: int) -> Array:
     return asarray(_filled(size, element))
 
 
-def _filled(size: int, element: Any) -> Any:
+def _filled(size: int, element: Any) -> np.ndarray:
     return np.array([[element(i, j) for j in range(size)] for i in range(size)], float).reshape(size, size)
 
 

@@ -270,7 +270,7 @@ def csd(
     scaling: str = "density",
     axis: int = -1,
     average: str = "mean",
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """The cross spectral density of two signals, averaged over segments.
 
     Args:
@@ -394,7 +394,7 @@ def istft(
     boundary: bool = True,
     time_axis: int = -1,
     freq_axis: int = -2,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """The signal of a short-time Fourier transform, by weighted overlap and addition.
 
     Args:

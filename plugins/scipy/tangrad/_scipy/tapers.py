@@ -31,19 +31,19 @@ def _cosine_sum(coefficients: tuple[float, ...], size: int) -> np.ndarray:
     return sum((-1) ** k * a * np.cos(k * angle) for k, a in enumerate(coefficients))
 
 
-def _distance(size: int) -> Any:
+def _distance(size: int) -> np.ndarray:
     """From the centre, in units of half the width: from -1 up."""
     return np.arange(size) / (0.5 * size) - 1
 
 
-def _tukey(size: int, taper: float = 0.5) -> Any:
+def _tukey(size: int, taper: float = 0.5) -> np.ndarray:
     if taper <= 0:
         return np.ones(size)
     edge = np.minimum(np.arange(size), size - np.arange(size)) / (0.5 * min(taper, 1) * size)
     return 0.5 * (1 - np.cos(np.pi * np.minimum(edge, 1)))
 
 
-def _triangle(size: int) -> Any:
+def _triangle(size: int) -> object:
     # Symmetric over size + 1 places, of which the last is left out.
     middle = 0.5 * size
     width = 0.5 * (size + 1) if size % 2 else 0.5 * (size + 2)

@@ -67,7 +67,7 @@ def _addressable_shards(array: Any) -> list[Shard]:
     return [shard for shard in _global_shards(array) if is_addressable(shard.device)]
 
 
-def _global_shards(array: Any) -> list[Shard]:
+def _global_shards(array: Array) -> list[Shard]:
     """The parts of the array on all devices, without data on those of other processes."""
     sharding = _sharding(array)
     seen: dict[str, int] = {}
@@ -90,12 +90,12 @@ addressable_shards = property(_addressable_shards)
 global_shards = property(_global_shards)
 
 
-def _device_buffers(array: object) -> list[Any]:
+def _device_buffers(array: object) -> list[object]:
     """The parts of the array on the devices of this process, as arrays of one device each."""
     return [shard.data for shard in _addressable_shards(array)]
 
 
-def _device_buffer(array: object) -> Any:
+def _device_buffer(array: object) -> object:
     """The contents of an array of one device, as an array. Raises ValueError for one on several."""
     buffers = _device_buffers(array)
     if len(buffers) != 1:

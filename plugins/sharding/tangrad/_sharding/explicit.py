@@ -92,9 +92,9 @@ R = TypeVar("R")
 
 
 @overload
-def reshard(xs: ArrayLike, out_shardings: Any) -> Array: ...
+def reshard(xs: ArrayLike, out_shardings: object) -> Array: ...
 @overload
-def reshard(xs: T, out_shardings: Any) -> T: ...
+def reshard(xs: T, out_shardings: object) -> T: ...
 def reshard(xs: PyTree, out_shardings: object) -> PyTree:
     """The arrays of a tree, moved to the given shardings; along explicit axes of meshes these are part of their types.
 
@@ -122,13 +122,13 @@ def reshard(xs: PyTree, out_shardings: object) -> PyTree:
 
 
 @overload
-def auto_axes(f: Callable[P, R], /, *, axes: Any = None, out_sharding: Any = None) -> Callable[P, R]: ...
+def auto_axes(f: Callable[P, R], /, *, axes: object = None, out_sharding: object = None) -> Callable[P, R]: ...
 @overload
 def auto_axes(
-    f: None = None, /, *, axes: Any = None, out_sharding: Any = None
+    f: None = None, /, *, axes: object = None, out_sharding: object = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def auto_axes(
-    f: Callable[..., Any] | None = None, /, *, axes: object = None, out_sharding: object = None
+    f: Callable[..., object] | None = None, /, *, axes: object = None, out_sharding: object = None
 ) -> Callable[..., Any]:
     """A function within which axes of the mesh are of type `Auto`: types do not record them, and the compiler decides.
 
@@ -153,7 +153,7 @@ def auto_axes(
     if f is None:
         return lambda g: auto_axes(g, axes=axes, out_sharding=out_sharding)
 
-    def called(*args: object, **kwargs: object) -> Any:
+    def called(*args: object, **kwargs: object) -> object:
         result = _stated(kwargs, "out_sharding", out_sharding, "auto_axes")
         mesh = _mesh_of(result, args)
         if mesh.empty:
@@ -168,13 +168,13 @@ def auto_axes(
 
 
 @overload
-def explicit_axes(f: Callable[P, R], /, *, axes: Any = None, in_sharding: Any = None) -> Callable[P, R]: ...
+def explicit_axes(f: Callable[P, R], /, *, axes: object = None, in_sharding: object = None) -> Callable[P, R]: ...
 @overload
 def explicit_axes(
-    f: None = None, /, *, axes: Any = None, in_sharding: Any = None
+    f: None = None, /, *, axes: object = None, in_sharding: object = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def explicit_axes(
-    f: Callable[..., Any] | None = None, /, *, axes: object = None, in_sharding: object = None
+    f: Callable[..., object] | None = None, /, *, axes: object = None, in_sharding: object = None
 ) -> Callable[..., Any]:
     """A function within which axes of the mesh in use are of type `Explicit`: types record shardings along them.
 
@@ -202,7 +202,7 @@ def explicit_axes(
     if f is None:
         return lambda g: explicit_axes(g, axes=axes, in_sharding=in_sharding)
 
-    def called(*args: object, **kwargs: object) -> Any:
+    def called(*args: object, **kwargs: object) -> object:
         stated = _stated(kwargs, "in_sharding", in_sharding, "explicit_axes")
         mesh = current_mesh()
         if mesh.empty:
@@ -217,7 +217,7 @@ def explicit_axes(
     return copy_identity(called, f)
 
 
-def _stated(kwargs: dict[str, object], name: str, value: object, function: str) -> Any:
+def _stated(kwargs: dict[str, object], name: str, value: object, function: str) -> object:
     found = value if value is not None else kwargs.pop(name, None)
     if found is None:
         raise TypeError(f"{function} needs {name}, where it is made or at the call: {name}=P(...)")
@@ -245,7 +245,7 @@ def _named(axes: object, mesh: Mesh | AbstractMesh, function: str) -> tuple[Any,
     return names
 
 
-def _forget(leaf: object, names: tuple[object, ...]) -> Any:
+def _forget(leaf: object, names: tuple[object, ...]) -> object:
     if not is_array_value(leaf) or get_aval(leaf).infer_types is None:
         return leaf
     return auto_axes_p.bind(as_operand(leaf), axes=names)

@@ -91,7 +91,7 @@ class HloSharding:
 
     __repr__ = __str__
 
-    def _key(self) -> Any:
+    def _key(self) -> tuple[tuple[int, ...] | None, ...]:
         return () if self.is_replicated() else (self.tiles, self.devices)
 
     def __eq__(self, other: object) -> bool:

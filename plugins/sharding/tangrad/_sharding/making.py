@@ -102,7 +102,7 @@ def create_device_mesh(
     return _grid(found, sizes)
 
 
-def _sizes(given: Any, what: str) -> tuple[int, ...]:
+def _sizes(given: Sequence[int], what: str) -> tuple[int, ...]:
     try:
         return tuple([operator.index(size) for size in given])
     except TypeError:
@@ -119,7 +119,7 @@ def _grid(devices: Sequence[Device], sizes: tuple[int, ...]) -> np.ndarray:
 
 
 def make_array_from_callback(
-    shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any], dtype: DTypeLike | None = None
+    shape: Sequence[int], sharding: Any, data_callback: Callable[..., object], dtype: DTypeLike | None = None
 ) -> Array:
     """An array of which a function makes the parts: it is asked for those of this process alone, each once.
 
@@ -398,7 +398,7 @@ def _rows_on(what: str, devices: Sequence[Device]) -> NamedSharding:
     return NamedSharding(Mesh(tuple(devices), ("rows",)), PartitionSpec("rows"))
 
 
-def _stacked(what: str, leaves: Sequence[Any], rows: NamedSharding) -> Value:
+def _stacked(what: str, leaves: Sequence[object], rows: NamedSharding) -> Value:
     avals = []
     for leaf in leaves:
         if not is_array_value(leaf):
@@ -439,7 +439,7 @@ def global_array(value: object, mesh: Mesh, spec: PartitionSpec) -> Array:
     return make_array_from_single_device_arrays(_scaled(value.shape, spec, mesh.local_mesh, mesh), sharding, parts)
 
 
-def local_array(array: Any, mesh: Mesh, spec: PartitionSpec) -> Array:
+def local_array(array: Array, mesh: Mesh, spec: PartitionSpec) -> Array:
     """This process's part of an array that is sharded over a mesh, as an array over its part of the mesh."""
     here = mesh.local_mesh
     parts = type(array).backend.parts(array)

@@ -27,7 +27,7 @@ class ManualAxisType:
     frozenset({'x'})
     """
 
-    varying: frozenset[Any]
+    varying: frozenset[object]
     unreduced: frozenset[Any]
     reduced: frozenset[Any]
 
@@ -49,7 +49,7 @@ class ManualAxisType:
         return frozenset(mesh.manual_axes) - self.varying - self.unreduced - self.reduced
 
 
-def _mat(array: Any) -> Any:
+def _mat(array: object) -> Any:
     """A `ManualAxisType`: along which mapped axes the array differs, as far as its type records it.
 
     >>> import tangrad

@@ -74,7 +74,7 @@ class MeshAxes:
         return self._of_type(AxisType.Auto)
 
     @property
-    def explicit_axes(self) -> tuple[Any, ...]:
+    def explicit_axes(self) -> tuple[str, ...]:
         """The axes that types record."""
         return self._of_type(AxisType.Explicit)
 
@@ -153,7 +153,7 @@ class AbstractMesh(MeshAxes):
     axis_names: tuple[Any, ...]
     axis_types: tuple[AxisType, ...]
 
-    def __init__(self, axis_sizes: Sequence[int], axis_names: Any, axis_types: Any = None) -> None:
+    def __init__(self, axis_sizes: Sequence[int], axis_names: Any, axis_types: object = None) -> None:
         names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
         try:
             sizes = tuple([operator.index(size) for size in axis_sizes])
@@ -234,7 +234,7 @@ class Mesh(MeshAxes):
     axis_types: tuple[AxisType, ...]
     _key: tuple[Any, ...]
 
-    def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None) -> None:
+    def __init__(self, devices: Any, axis_names: Any, axis_types: object = None) -> None:
         grid = _device_grid(devices)
         names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
         _check(grid, names)
@@ -354,11 +354,11 @@ class _Entered(threading.local):
 _entered = _Entered()
 
 
-def _refuse_text(text: str) -> Any:
+def _refuse_text(text: str) -> object:
     raise ValueError("a mesh is made of devices, so only code can set it: with tangrad.set_mesh(mesh): ...")
 
 
-def _checked_mesh(value: object) -> Any:
+def _checked_mesh(value: object) -> Mesh | None:
     if value is not None and not isinstance(value, Mesh):
         raise TypeError("expected a tangrad.sharding.Mesh or None")
     return value

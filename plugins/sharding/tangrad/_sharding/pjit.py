@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from tangrad import tree
@@ -87,7 +87,9 @@ class MeshBoundFunction:
 
     __signature__ = WrappedSignature()
 
-    def __init__(self, fun: Callable[..., Any], without_mesh: Any, options: Any, shardings: dict[str, Any]) -> None:
+    def __init__(
+        self, fun: Callable[..., Any], without_mesh: Any, options: Any, shardings: Mapping[str, object]
+    ) -> None:
         self._fun = fun
         self._options = options
         self._shardings = shardings

@@ -61,7 +61,7 @@ def auto_axes_p(x: Any, *, axes: tuple[object, ...] | None) -> ShapedArray:
     return x
 
 
-def _show(args: Values, params: Params) -> tuple[Any, ...]:
+def _show(args: Values, params: Params) -> tuple[()]:
     """Outside of programs the array is there, and says it."""
     params["callback"](as_array(args[0]).sharding)
     return ()

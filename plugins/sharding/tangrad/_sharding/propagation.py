@@ -129,7 +129,7 @@ def axes_of_type(aval: Any) -> Axes:
     return ((),) * len(aval.shape) if aval.infer_types is None else aval.axes
 
 
-def _model(primitive: Primitive, avals: Sequence[Any]) -> Any:
+def _model(primitive: Primitive, avals: Sequence[Any]) -> object:
     """A type with the mesh that all have which have one."""
     sharded = [aval for aval in avals if aval.infer_types is not None]
     for aval in sharded[1:]:
@@ -139,7 +139,7 @@ def _model(primitive: Primitive, avals: Sequence[Any]) -> Any:
     return sharded[0]
 
 
-def _typed(model: Any, aval: Any, axes: Any) -> Any:
+def _typed(model: Any, aval: ShapedArray, axes: Any) -> Any:
     if isinstance(axes, AbstractValue):
         return axes
     if isinstance(aval, AbstractToken) or not any(axes):
@@ -233,7 +233,7 @@ def along(name: str, rules: RuleSet[Any], *primitives: Primitive) -> None:
         rules.add(primitive, _along(primitive, name))
 
 
-def _along(primitive: Primitive, name: str) -> Any:
+def _along(primitive: Primitive, name: str) -> object:
     def rule(operands: tuple[Operand, ...], results: tuple[object, ...], params: Params) -> tuple[Axes, ...]:
         for operand in operands:
             uncut_along(operand, (params[name],), name)
@@ -248,7 +248,7 @@ def dropping(name: str, rules: RuleSet[Any], *primitives: Primitive) -> None:
         rules.add(primitive, _dropping(primitive, name))
 
 
-def _dropping(primitive: Primitive, name: str) -> Any:
+def _dropping(primitive: Primitive, name: str) -> object:
     def rule(operands: tuple[Operand, ...], results: tuple[object, ...], params: Params) -> tuple[Axes, ...]:
         return (without(operands[0].axes, params[name]),) * len(results)
 
@@ -266,7 +266,7 @@ def stacked(rules: RuleSet[Any], whole: dict[Primitive, int | tuple[int, ...]]) 
         rules.add(primitive, _stack_rule(primitive, count))
 
 
-def _stack_rule(primitive: Primitive, whole: int | tuple[int, ...]) -> Any:
+def _stack_rule(primitive: Primitive, whole: int | tuple[int, ...]) -> object:
     def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Axes, ...]:
         counts = (whole,) * len(operands) if isinstance(whole, int) else whole
         stacks = []

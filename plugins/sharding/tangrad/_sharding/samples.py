@@ -101,7 +101,7 @@ def _shardings(grid: Mesh) -> list[Sharding]:
     ]
 
 
-def _sample(sharding: Sharding, backend: str, x: np.ndarray, axes: Any = None) -> Sample:
+def _sample(sharding: Sharding, backend: str, x: np.ndarray, axes: Mapping[str, int] | None = None) -> Sample:
     return Sample(
         sharding_constraint_p,
         (x,),

@@ -39,7 +39,7 @@ class GSPMDSharding(Sharding):
 
     __slots__ = ("_devices", "hlo")
 
-    def __init__(self, devices: Sequence[Device], hlo: Any, *, memory_kind: str | None = None) -> None:
+    def __init__(self, devices: Sequence[Device], hlo: object, *, memory_kind: str | None = None) -> None:
         if memory_kind not in (None, "device"):
             raise ValueError(f"GSPMDSharding is for the usual memory of devices, got memory_kind={memory_kind!r}")
         self._devices = tuple(devices)
@@ -137,7 +137,7 @@ class SingleDeviceSharding(Sharding):
     def device_order(self) -> tuple[Device, ...]:
         return (self.device,)
 
-    def dimension_axes(self, ndim: int) -> tuple[tuple[Any, ...], ...]:
+    def dimension_axes(self, ndim: int) -> tuple[tuple[()], ...]:
         return ((),) * ndim
 
     def resharded(self, tiles: Sequence[int], order: Sequence[Device]) -> Sharding:

@@ -230,7 +230,7 @@ def _with_dense(mat: Any, dense: Value, numbers: Any) -> Value:
     return to_dense(products, place, (*[mat.shape[axis] for axis in (*batch, *mine)], *shape))
 
 
-def _of_two(lhs: Any, rhs: Any, numbers: Any) -> Any:
+def _of_two(lhs: Any, rhs: Any, numbers: tuple[tuple[tuple[int, ...], ...], ...]) -> object:
     """Every element of one with every element of the other: those whose coordinates do not meet count as 0."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     (a, a_at), (b, b_at) = unbatched(lhs.data, lhs.indices), unbatched(rhs.data, rhs.indices)
@@ -256,7 +256,7 @@ def _of_two(lhs: Any, rhs: Any, numbers: Any) -> Any:
     return made.sum_duplicates(made.size, remove_zeros=False) if count > made.size else made
 
 
-def sampled_product(lhs: Any, rhs: Any, indices: Any, numbers: Any) -> Array:
+def sampled_product(lhs: Any, rhs: Any, indices: Array, numbers: Any) -> Array:
     """The elements of a contraction at coordinates: of each row that is met, the sum of its products with the other."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     check_contraction("bcoo_dot_general_sampled", lhs, rhs, numbers)
@@ -317,7 +317,7 @@ def _met_by(verb: str, mat: Any, other: Value) -> Value:
     return extracted(tnp.broadcast_to(other, mat.shape), mat.indices)
 
 
-def _multiplied_sparse(mat: Any, other: Any) -> Any:
+def _multiplied_sparse(mat: Any, other: Any) -> object:
     if mat.shape != other.shape:
         raise ValueError(f"BCOO: arrays of shapes {mat.shape} and {other.shape} cannot be multiplied")
     if mat is other or (mat.indices is other.indices and mat.unique_indices):

@@ -195,7 +195,7 @@ def _flatten(mat: JAXSparse) -> Any:
     return arrays, (mat._own, mat.indices_sorted, mat.unique_indices)
 
 
-def _unflatten(cls: type[Any], data: Any, children: Sequence[object]) -> JAXSparse:
+def _unflatten(cls: type[JAXSparse], data: tuple[tuple[int, ...], bool, bool], children: Sequence[object]) -> JAXSparse:
     made = object.__new__(cls)  # the children may be anything
     for name, child in zip(("data", *cls.coordinates), children, strict=True):
         setattr(made, name, child)

@@ -92,7 +92,7 @@ class SparseEfficiencyWarning(UserWarning):
     """
 
 
-def updated(mat: Any, n_batch: int | None, n_dense: int | None, on_inefficient: str | None) -> BCOO:
+def updated(mat: BCOO, n_batch: int | None, n_dense: int | None, on_inefficient: str | None) -> BCOO:
     """As `bcoo_update_layout`."""
     n_batch = mat.n_batch if n_batch is None else operator.index(n_batch)
     n_dense = mat.n_dense if n_dense is None else operator.index(n_dense)

@@ -189,7 +189,7 @@ def random_bcoo(
     n_dense: int = 0,
     unique_indices: bool = True,
     sorted_indices: bool = False,
-    generator: Callable[..., Any] = random.uniform,
+    generator: Callable[..., object] = random.uniform,
     **kwds: object,
 ) -> BCOO:
     """An array with random values at random coordinates.

@@ -20,11 +20,11 @@ def _is_sparse(leaf: object) -> bool:
 def _of_values(
     transform: Any,
     fun: Callable[..., Any],
-    argnums: Any,
+    argnums: int | tuple[int, ...] | Sequence[int],
     has_aux: bool,
     put_back: Any,
     options: Any,
-    rebuild: Callable[[Any, Any], Any] = lambda leaf, values: leaf.like(values),
+    rebuild: Callable[[Any, Any], object] = lambda leaf, values: leaf.like(values),
 ) -> Callable[..., Any]:
     """A derivative of a function of arguments in which the values stand for sparse arrays."""
     positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
@@ -55,7 +55,7 @@ def _values(arg: object) -> ArrayLike:
     return tree.map(lambda leaf: leaf.data if _is_sparse(leaf) else leaf, arg, is_leaf=_is_sparse)
 
 
-def _with_values(like: object, values: Value, rebuild: Callable[[Any, Any], Any]) -> Any:
+def _with_values(like: object, values: Value, rebuild: Callable[[Any, Any], object]) -> Any:
     """A tree with sparse arrays again, made of those that it had and other values."""
     return tree.map(
         lambda leaf, value: rebuild(leaf, value) if _is_sparse(leaf) else value, like, values, is_leaf=_is_sparse

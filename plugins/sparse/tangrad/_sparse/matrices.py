@@ -104,7 +104,7 @@ class COO(_Matrix):
         unique_indices: bool = False,
     ) -> None:
         super().__init__(args, shape=shape, unique_indices=unique_indices)
-        self.indices_sorted: Any = (bool(rows_sorted), bool(cols_sorted))  # each for itself, unlike those of a BCOO
+        self.indices_sorted: object = (bool(rows_sorted), bool(cols_sorted))  # each for itself, unlike those of a BCOO
 
     @property
     def indices(self) -> Array:
@@ -152,7 +152,7 @@ class _Compressed(_Matrix):
     """Indices along one axis, and where each slice along the other one begins."""
 
     coordinates = ("indices", "indptr")
-    indptr: Any
+    indptr: object
     along = 0  # the axis whose slices stand one after the other
 
     def _places_of(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
@@ -235,13 +235,13 @@ class CSC(_Compressed):
 # --- functions ------------------------------------------------------------------------------------------------------
 
 
-def _checked(name: str, mat: object, kind: type[Any]) -> Any:
+def _checked(name: str, mat: object, kind: type[object]) -> Any:
     if not isinstance(mat, kind):
         raise TypeError(f"{name} expects a {kind.__name__}, got {mat!r} of type {type(mat).__name__}")
     return mat
 
 
-def _product(name: str, mat: object, kind: type[Any], other: object, rank: int, transpose: bool) -> Array:
+def _product(name: str, mat: object, kind: type[COO] | type[CSR], other: object, rank: int, transpose: bool) -> Array:
     matrix, dense = _checked(name, mat, kind), as_array(other)
     if dense.ndim != rank:
         raise ValueError(f"{name}: the dense operand must have {rank} dimensions, got shape {dense.shape}")

@@ -24,7 +24,7 @@ def bcoo_dot_general(
     lhs: BCOO,
     rhs: BCOO,
     *,
-    dimension_numbers: Any,
+    dimension_numbers: object,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike = None,
@@ -34,7 +34,7 @@ def bcoo_dot_general(
     lhs: BCOO,
     rhs: ArrayLike,
     *,
-    dimension_numbers: Any,
+    dimension_numbers: object,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike = None,
@@ -44,7 +44,7 @@ def bcoo_dot_general(
     lhs: ArrayLike,
     rhs: BCOO,
     *,
-    dimension_numbers: Any,
+    dimension_numbers: object,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike = None,
@@ -93,7 +93,7 @@ def bcoo_dot_general(
 
 def placed_product(
     name: str, lhs: Any, rhs: Any, numbers: Any, precision: object, dtype: Any, out_sharding: Any
-) -> Any:
+) -> Array:
     """The contraction, of operands and with options as users write them."""
     canonicalize_precision(precision)
     if out_sharding is None:
@@ -103,7 +103,7 @@ def placed_product(
     return constrained(product_of(with_plain_type(lhs), with_plain_type(rhs), numbers, dtype), out_sharding)
 
 
-def product_of(lhs: Any, rhs: Any, numbers: Any, dtype: np.dtype | None) -> Array:
+def product_of(lhs: object, rhs: object, numbers: Any, dtype: np.dtype | None) -> Array:
     """The contraction of arrays of which some are sparse, of any format."""
     lhs, rhs = [as_coordinates(one) if isinstance(one, JAXSparse) else as_array(one) for one in (lhs, rhs)]
     if dtype is None:
@@ -112,7 +112,7 @@ def product_of(lhs: Any, rhs: Any, numbers: Any, dtype: np.dtype | None) -> Arra
     return algebra.dot_general(lhs.astype(wide), rhs.astype(wide), DotDimensionNumbers(numbers)).astype(dtype)
 
 
-def _computed_in(own: Any, preferred: Any) -> Any:
+def _computed_in(own: Any, preferred: Any) -> np.dtype:
     """The dtype that holds the products and the result: narrow integers would wrap before they are converted."""
     wide = tnp.promote_types(own, preferred)
     if not any([tnp.issubdtype(wide, kind) and tnp.issubdtype(preferred, kind) for kind in _KINDS]):

@@ -64,7 +64,7 @@ def _of_values(primitive: Primitive) -> Callable[..., Any]:
     return lambda x, **params: x.like(primitive.bind(x.data, **params))
 
 
-def _of_each_element(primitive: Primitive) -> Callable[..., Any]:
+def _of_each_element(primitive: Primitive) -> Callable[..., BCOO]:
     def rule(x: Any, **params: Any) -> BCOO:
         x = x.with_unique_indices()
         return x.like(primitive.bind(x.data, **params))
@@ -240,7 +240,7 @@ def _(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: Any, preferred_e
 # --- Control flow with sparse operands: what is carried and returned is sparse where it is within ---------------------
 
 
-def _of_sparse(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
+def _of_sparse(closed: ClosedJaxpr) -> Callable[..., list[BCOO]]:
     return lambda *values: sparsified_flat(lambda *args: eval_jaxpr(closed.jaxpr, closed.consts, *args), values)
 
 

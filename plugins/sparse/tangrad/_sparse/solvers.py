@@ -38,12 +38,12 @@ class _State(NamedTuple):
     """
 
     vectors: Any
-    images: Any
+    images: object
     values: Any
     directions: Any
     residuals: Any
     step: Any
-    converged: Any
+    converged: object
 
 
 @api_boundary
@@ -106,7 +106,7 @@ def lobpcg_standard(A: object, X: ArrayLike, m: int = 100, tol: Any = None) -> t
     return last.values, last.vectors, last.step
 
 
-def _multiplication(A: Any, X: Any) -> Callable[[Any], Any]:
+def _multiplication(A: Any, X: Array) -> Callable[..., Any]:
     """The product with a matrix, checked to fit `X` as it is promised."""
     if not dtypes.issubdtype(X.dtype, np.inexact):
         raise TypeError(f"lobpcg_standard: X must be floating or complex, got dtype {dtypes.dtype_name(X.dtype)}")
@@ -190,15 +190,15 @@ def _solution(matrix: CSR, b: Any, transposed: bool) -> Any:
     return pure_callback(solve, kind, *parts, b, vmap_method="sequential")
 
 
-def _solved(*operands: object) -> Any:
+def _solved(*operands: object) -> object:
     return _by_scipy(operands, transposed=False)
 
 
-def _solved_transposed(*operands: object) -> Any:
+def _solved_transposed(*operands: object) -> object:
     return _by_scipy(operands, transposed=True)
 
 
-def _by_scipy(operands: Sequence[object], transposed: bool) -> Any:
+def _by_scipy(operands: Sequence[object], transposed: bool) -> object:
     import warnings
 
     import scipy.sparse.linalg

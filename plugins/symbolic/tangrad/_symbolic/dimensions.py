@@ -10,7 +10,7 @@ from tangrad._symbolic.normal import UNIT, ZERO, extremum, normal, quotient, rem
 from tangrad._symbolic.polynomials import MAX, MIN, InconclusiveDimensionOperation, Polynomial, number
 from tangrad._symbolic.proofs import Interval, Knowledge, interval, never_negative
 from tangrad._symbolic.solving import INTEGERS, evaluate_polynomial, filled_in, plan
-from tangrad.core import PrimitiveSet, ShapedArray, as_array, dtypes, literal
+from tangrad.core import Array, PrimitiveSet, ShapedArray, as_array, dtypes, literal
 from tangrad.core.arguments import SymbolicDimension, is_symbolic, max_size
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _value(*, dimension: object, dtype: DType) -> Any:
     return literal(dimension, dtype, True)
 
 
-def _evaluated(_: Any, params: Params) -> Any:
+def _evaluated(_: Any, params: Params) -> Array:
     return as_array(_value(**params))
 
 
@@ -116,13 +116,13 @@ class Dimension(SymbolicDimension):
 
     # --- arithmetic -------------------------------------------------------------------------------------------------
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> int | Dimension:
         return dimension(self.scope, self.polynomial.scaled(-1))
 
     def __pos__(self) -> Dimension:
         return self
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> int:
         return max_size(self, -self)
 
     def __pow__(self, exponent: Any) -> Any:
@@ -225,7 +225,7 @@ def _arithmetic(name: str, of_polynomials: Callable[[Polynomial, Polynomial, Kno
             return _with_values(on_values, self, other)
         return dimension(self.scope, of_polynomials(self.polynomial, polynomial, self.scope))
 
-    def reflected(self: Dimension, other: object) -> Any:
+    def reflected(self: Dimension, other: object) -> object:
         polynomial = polynomial_of(other, self.scope)
         if polynomial is None:
             return _with_values(lambda one, another: on_values(another, one), self, other)
@@ -237,7 +237,7 @@ def _arithmetic(name: str, of_polynomials: Callable[[Polynomial, Polynomial, Kno
         setattr(Dimension, made.__name__, made)
 
 
-def _with_values(function: Callable[[Any, Any], Any], size: Dimension, other: object) -> Any:
+def _with_values(function: Callable[..., object], size: Dimension, other: object) -> object:
     """Arithmetic with what is no size: a number or an array. NotImplemented for anything else."""
     if isinstance(other, (bool, float, complex)) or hasattr(other, "dtype"):
         return function(size.__tangrad_array__(), other)
@@ -251,7 +251,7 @@ _arithmetic("floordiv", quotient)
 _arithmetic("mod", remainder)
 
 
-def _extremum(scope: Any, largest: bool, sizes: tuple[object, ...]) -> Any:
+def _extremum(scope: Any, largest: bool, sizes: tuple[object, ...]) -> int | Dimension:
     kind = MAX if largest else MIN
     operands = [found for size in sizes if (found := polynomial_of(size, scope)) is not None]
     if len(operands) < len(sizes):
@@ -295,6 +295,6 @@ def inconclusive(question: str, always: str, never: str) -> InconclusiveDimensio
 _ON_VALUES = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
 
-def _negated(answer: Any) -> bool:
+def _negated(answer: bool) -> bool:
     """`a < b` is `not a >= b`; what is no answer about sizes is handed on."""
     return not answer if answer is True or answer is False else answer

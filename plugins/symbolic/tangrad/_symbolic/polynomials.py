@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from tangrad.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
 
@@ -84,7 +83,7 @@ def _by_text(power: tuple[Atom, int]) -> str:
     return power[0].text
 
 
-def _order(term: tuple[Monomial, int]) -> Any:
+def _order(term: tuple[Monomial, int]) -> tuple[int, list[tuple[str, int]]]:
     """Terms of higher degree first, then by name: graded lexicographic, so that long division ends."""
     monomial, _ = term
     return -degree(monomial), [(atom.text, -exponent) for atom, exponent in monomial]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from tangrad._symbolic.dimensions import dimension, polynomial_of
@@ -231,12 +231,12 @@ def _remainder(operands: list[Any]) -> Any:
     return operands[0] % operands[1]
 
 
-def _refuse_zero(operands: list[Any]) -> None:
+def _refuse_zero(operands: Sequence[object]) -> None:
     if type(operands[1]) is int and operands[1] == 0:
         raise ValueError(f"the dimension {operands[0]} is divided by 0")
 
 
-_OPERATIONS: dict[str, Callable[[list[Any]], Any]] = {
+_OPERATIONS: dict[str, Callable[..., Any]] = {
     "max": lambda operands: max_size(*operands),
     "min": lambda operands: min_size(*operands),
     "mod": _remainder,

@@ -110,14 +110,14 @@ def symbolic_dim_bounds(dim: Any) -> tuple[float, float]:
 @overload
 def symbolic_args_specs(
     args: HasShapeAndDType,
-    shapes_specs: Any,
+    shapes_specs: object,
     constraints: Iterable[str] = (),
     scope: SymbolicScope | None = None,
 ) -> HasShapeAndDType: ...
 @overload
 def symbolic_args_specs(
     args: PyTree,
-    shapes_specs: Any,
+    shapes_specs: object,
     constraints: Iterable[str] = (),
     scope: SymbolicScope | None = None,
 ) -> PyTree: ...

@@ -39,8 +39,8 @@ class Arithmetic(NamedTuple):
     constant: Callable[[int], Any]
     add: Callable[[Any, Any], Any]
     multiply: Callable[[Any, Any], Any]
-    floordiv: Callable[[Any, Any], Any]
-    mod: Callable[[Any, Any], Any]
+    floordiv: Callable[..., Any]
+    mod: Callable[..., Any]
     maximum: Callable[[Any, Any], Any]
     minimum: Callable[[Any, Any], Any]
 
@@ -70,12 +70,12 @@ def evaluate(size: Any, sizes: Mapping[str, Any], arithmetic: Arithmetic = INTEG
     return size.evaluate(sizes, arithmetic) if is_symbolic(size) else arithmetic.constant(size)
 
 
-def evaluate_shape(shape: Any, sizes: Mapping[str, Any]) -> tuple[int, ...]:
+def evaluate_shape(shape: Any, sizes: Mapping[str, object]) -> tuple[int, ...]:
     """A shape at given sizes, in integers."""
     return tuple([evaluate(size, sizes) if is_symbolic(size) else size for size in shape])
 
 
-def evaluate_polynomial(polynomial: Polynomial, sizes: Mapping[str, Any], arithmetic: Arithmetic = INTEGERS) -> int:
+def evaluate_polynomial(polynomial: Polynomial, sizes: Mapping[str, object], arithmetic: Arithmetic = INTEGERS) -> int:
     """As `evaluate`, of the polynomial that a dimension is made of."""
     return _Evaluation(sizes, arithmetic).polynomial(polynomial)
 
@@ -351,7 +351,7 @@ def plan(shapes: Sequence[Sequence[Any]], labels: Sequence[str] = ()) -> Plan:
     return Plan(tuple(names), scope, tuple(map(tuple, shapes)), tuple(steps), tuple(checks), labels)
 
 
-def _common_scope(sizes: Sequence[Any]) -> Any:
+def _common_scope(sizes: Sequence[Any]) -> object:
     scopes = {id(size.scope): size.scope for size in sizes}
     if len(scopes) > 1:
         raise ValueError(

@@ -220,7 +220,7 @@ def apply_checked(primitive: Primitive, operand: Value, **params: object) -> Arr
     return primitive.bind(operand, **params)
 
 
-def on_leaves(function: str, x: Value, apply: Callable[[Any], Any]) -> Array:
+def on_leaves(function: str, x: Value, apply: Callable[[Any], object]) -> Array:
     """The tree with `apply(operand)` in place of each leaf."""
     leaves, structure = checked_leaves(function, x)
     return structure.unflatten([as_array(apply(as_operand(leaf))) for leaf in leaves])

@@ -9,7 +9,7 @@ of indices along an axis are a mapped axis of groups, with a mapped axis of memb
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from tangrad.batching import AxisInfo, batch_flat, place_axis
 from tangrad.core import Primitive, RuleSet
 from tangrad.extend.lax import concatenate_p, iota
 from tangrad.typing import Dims, Params, Value, Values
+
+if TYPE_CHECKING:
+    from tangrad._collectives.axes import Axes
 
 batch = RuleSet("batch", api=1)
 
@@ -79,7 +82,7 @@ def _reduction(primitive: Primitive) -> Rule:
         dims: tuple[int, ...],
         *,
         axis_info: AxisInfo,
-        axes: Any,
+        axes: Axes,
         axis_index_groups: tuple[tuple[int, ...], ...] | None,
     ) -> Mapped:
         (x,), (dim,) = args, dims
@@ -139,19 +142,19 @@ def _exchange(primitive: Primitive, over: Rule, in_steps: Rule, past: Rule) -> N
     batch.add(primitive, rule)
 
 
-def _past_all_gather(dim: int, *, all_gather_dimension: int, tiled: bool, **_: object) -> tuple[dict[str, Any], int]:
+def _past_all_gather(dim: int, *, all_gather_dimension: int, tiled: bool, **_: object) -> tuple[dict[str, int], int]:
     if dim <= all_gather_dimension:
         return {"all_gather_dimension": all_gather_dimension + 1}, dim
     return {}, dim if tiled else dim + 1
 
 
-def _past_reduce_scatter(dim: int, *, scatter_dimension: int, tiled: bool, **_: object) -> tuple[dict[str, Any], int]:
+def _past_reduce_scatter(dim: int, *, scatter_dimension: int, tiled: bool, **_: object) -> tuple[dict[str, int], int]:
     if dim <= scatter_dimension:
         return {"scatter_dimension": scatter_dimension + 1}, dim
     return {}, dim if tiled else dim - 1
 
 
-def _past_all_to_all(dim: int, *, split_axis: int, concat_axis: int, **_: object) -> tuple[dict[str, Any], int]:
+def _past_all_to_all(dim: int, *, split_axis: int, concat_axis: int, **_: object) -> tuple[dict[str, int], int]:
     return {"split_axis": split_axis + (dim <= split_axis), "concat_axis": concat_axis + (dim <= concat_axis)}, dim
 
 

@@ -335,7 +335,7 @@ class RenamedFunction:
         return eval_jaxpr(subst_axis_names(jaxpr, self._subst), consts, *operands)
 
 
-def _without_names(aval: ShapedArray) -> Any:
+def _without_names(aval: ShapedArray) -> object:
     return aval.update(named_shape=()) if aval.named_shape else aval
 
 

@@ -11,7 +11,6 @@ decompositions, of which backends make lowerings, serve collectives whose names 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 
@@ -152,7 +151,7 @@ def _check_divisible(function: str, x: ShapedArray, dimension: int, axis_name: A
         )
 
 
-def _alone_all_to_all(x: object, *, axis_name: Axes, **_: object) -> Any:
+def _alone_all_to_all(x: object, *, axis_name: Axes, **_: object) -> object:
     refuse_names("all_to_all", axis_name)
     return x
 
@@ -180,7 +179,7 @@ def all_to_all_p(
 # --- exchanges ------------------------------------------------------------------------------------------------------
 
 
-def _alone_ppermute(x: object, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> Any:
+def _alone_ppermute(x: object, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> object:
     refuse_names("ppermute", axis_name)
     return x if perm else full_like(x, 0)
 
@@ -191,7 +190,7 @@ def ppermute_p(x: ShapedArray, *, axis_name: Axes, perm: tuple[tuple[int, int], 
     return x
 
 
-def _alone_pbroadcast(x: object, *, axis_name: Axes, source: int) -> Any:
+def _alone_pbroadcast(x: object, *, axis_name: Axes, source: int) -> object:
     refuse_names("pbroadcast", axis_name)
     return x
 
@@ -224,7 +223,7 @@ def pvary_p(x: ShapedArray, *, axes: tuple[tuple[object, int], ...]) -> ShapedAr
 # --- sums for gradients, of what is the same along an axis ------------------------------------------------------------
 
 
-def _alone_psum_to(x: object, source: object, like: object, *, axes: Axes) -> Any:
+def _alone_psum_to(x: object, source: object, like: object, *, axes: Axes) -> object:
     refuse_names("psum_to", axes)
     return x
 
@@ -242,7 +241,7 @@ def psum_to_p(x: ShapedArray, source: ShapedArray, like: ShapedArray, *, axes: A
     return x
 
 
-def _alone_psum_back(x: object, like: object, *, axes: Axes) -> Any:
+def _alone_psum_back(x: object, like: object, *, axes: Axes) -> object:
     refuse_names("psum_back", axes)
     return x
 

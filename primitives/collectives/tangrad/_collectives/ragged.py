@@ -101,7 +101,7 @@ def ragged_all_to_all(
     return as_array(select(mask, received, target))
 
 
-def _chosen(begins: Any, sizes: object, length: int) -> tuple[Any, Any]:
+def _chosen(begins: Any, sizes: object, length: int) -> tuple[Array, Array]:
     """For each row of the output whether it is written, and by which slice."""
     count = begins.aval.shape[0]
     row = broadcasted_iota(_INT32, (count, length), 1)
@@ -132,7 +132,7 @@ def _check_rows(rows: Value, target: Value) -> None:
         )
 
 
-def _checked_slices(name: str, value: ArrayLike, members: int) -> Any:
+def _checked_slices(name: str, value: ArrayLike, members: int) -> Array:
     found = as_operand(value)
     if not dtypes.issubdtype(found.aval.dtype, np.integer):
         raise TypeError(f"ragged_all_to_all: {name} must be integers, got {found.aval.str_short()}")

@@ -26,7 +26,7 @@ from tangrad._collectives.axes import (
 from tangrad._collectives.exchanges import all_gather
 from tangrad._collectives.positions import axis_index, differing
 from tangrad._collectives.primitives import pmax_p, pmin_p, psum_p
-from tangrad.core import Array, Primitive, Tracer, as_array, as_operand, dtypes, thread
+from tangrad.core import Array, Literal, Primitive, Tracer, as_array, as_operand, dtypes, thread
 from tangrad.extend.lax import (
     canonical_axis,
     convert_element_type,
@@ -264,7 +264,9 @@ def pdot(
     return psum(found, over_devices) if over_devices else as_array(found)
 
 
-def _dimensions(parameter: str, given: Any, left: Value, right: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _dimensions(
+    parameter: str, given: Sequence[Sequence[int]], left: Value, right: Value
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The dimensions of both operands, counted from the front."""
     try:
         ours, theirs = [tuple(one) for one in given]
@@ -282,7 +284,7 @@ def _behind(dimensions: tuple[int, ...], added: tuple[int, ...]) -> tuple[int, .
     return tuple([dimension + len(added) for dimension in dimensions])
 
 
-def _with_axes(value: Value, names: Axes) -> Any:
+def _with_axes(value: Value, names: Axes) -> Array | Literal:
     """The operand with a dimension in front for each mapped axis."""
     for name in reversed(names):
         value = all_gather(value, name)

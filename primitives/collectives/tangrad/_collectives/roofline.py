@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._collectives.axes import names_among
 from tangrad._collectives.primitives import (
@@ -21,11 +21,14 @@ from tangrad._collectives.primitives import (
 )
 from tangrad.core import RuleSet
 
+if TYPE_CHECKING:
+    from tangrad._collectives.axes import Axes
+
 roofline = RuleSet("roofline", api=1)
 roofline.form("nothing", axis_index_p, pvary_p, psum_back_p, psum_to_p)
 
 
-def _sent(ctx: Any, axes: Any, count: int, flops: int) -> Any:
+def _sent(ctx: Any, axes: Axes, count: int, flops: int) -> object:
     return ctx.cost(flops, fuses=False, sent=dict.fromkeys(names_among(axes), count))
 
 
@@ -35,16 +38,16 @@ def _(ctx: Any, x: Any, *, axes: Any, **_: object) -> Any:
 
 
 @roofline.rule(all_gather_p)
-def _gathered(ctx: Any, x: Any, *, axis_name: Any, **_: object) -> Any:
+def _gathered(ctx: Any, x: object, *, axis_name: Any, **_: object) -> object:
     (out,) = ctx.avals_out
     return _sent(ctx, axis_name, out.size * out.dtype.itemsize, 0)
 
 
 @roofline.rule(all_to_all_p, pbroadcast_p, ppermute_p)
-def _exchanged(ctx: Any, x: Any, *, axis_name: Any, **_: object) -> Any:
+def _exchanged(ctx: Any, x: Any, *, axis_name: Any, **_: object) -> object:
     return _sent(ctx, axis_name, x.size * x.dtype.itemsize, 0)
 
 
 @roofline.rule(reduce_scatter_p)
-def _scattered(ctx: Any, x: Any, *, axis_name: Any, **_: object) -> Any:
+def _scattered(ctx: Any, x: Any, *, axis_name: Any, **_: object) -> object:
     return _sent(ctx, axis_name, x.size * x.dtype.itemsize, x.size)

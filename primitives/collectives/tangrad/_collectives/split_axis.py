@@ -18,13 +18,14 @@ from tangrad.core import Primitive, RuleSet, literal
 from tangrad.extend.lax import add_p, broadcast_in_dim_p, iota, mul_p
 
 if TYPE_CHECKING:
-    from tangrad.typing import Dims
+    from tangrad._collectives.axes import Axes
+    from tangrad.typing import Dims, Values
 
 split_axis = RuleSet("split_axis", api=1)
 _INT32 = np.dtype(np.int32)
 
 
-def _renamed(axes: Any, axis: SplitAxis) -> tuple[Any, ...]:
+def _renamed(axes: Axes, axis: SplitAxis) -> tuple[Any, ...]:
     return tuple([axis.outer if name == axis.name and not isinstance(name, int) else name for name in axes])
 
 
@@ -50,7 +51,7 @@ split_axis.table({primitive: _reduction(primitive) for primitive in (p.psum_p, p
 
 
 @split_axis.rule(p.all_gather_p)
-def _all_gather(args: Any, dims: Dims, *, axis_info: SplitAxis, **params: Any) -> Any:
+def _all_gather(args: Any, dims: Dims, *, axis_info: SplitAxis, **params: Any) -> object:
     """The parts one after the other are the whole axis."""
     if params["axis_name"] != (axis_info.name,) or params["axis_index_groups"] is not None:
         return split_by_names(p.all_gather_p)(args, dims, axis_info=axis_info, **params)
@@ -78,7 +79,7 @@ def _axis_index(args: object, dims: Dims, *, axis_info: SplitAxis, axis_name: Ha
 
 
 @split_axis.rule(p.psum_to_p)
-def _psum_to(args: Any, dims: Dims, *, axis_info: SplitAxis, axes: Any) -> Any:
+def _psum_to(args: Values, dims: Dims, *, axis_info: SplitAxis, axes: tuple[str, ...]) -> Any:
     """What differs within a part differs along the whole axis, and what is the same within it is the same."""
     (x, source, like), (dim, source_dim, like_dim) = args, dims
     others = tuple([name for name in axes if name != axis_info.name])

@@ -201,13 +201,13 @@ def _along_all(name: str, fft_type: FftType, a: Any, s: Any, axes: Any, norm: ob
     return transformed(name, fft_type, x, places, sizes, norm)
 
 
-def _along_two(name: str, fft_type: FftType, a: Any, s: Any, axes: Any, norm: Any) -> Array:
+def _along_two(name: str, fft_type: FftType, a: Any, s: Any, axes: tuple[int, ...] | Sequence[int], norm: Any) -> Array:
     if len(_sequence(name, axes, "axes")) != 2:
         raise ValueError(f"{name}: there must be two axes, got {tuple(axes)}")
     return _along_all(name, fft_type, a, s, axes, norm)
 
 
-def _sequence(name: str, value: Any, argument: str) -> Sequence[Any]:
+def _sequence(name: str, value: Any, argument: str) -> tuple[int, ...]:
     try:
         return tuple(value)
     except TypeError:

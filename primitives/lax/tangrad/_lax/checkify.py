@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ def check_indices(
         _check(checks, shape, windows, axes, _reshaped(_int32(rows), (product(rows.aval.shape[:-1]), len(axes))))
 
 
-def _check(checks: Checks, shape: Any, windows: Any, axes: Sequence[int], rows: Value) -> None:
+def _check(checks: Checks, shape: Sequence[object], windows: Any, axes: Sequence[int], rows: Value) -> None:
     sizes = [shape[axis] for axis in axes]
     if any([is_symbolic(size) for size in (*sizes, *rows.aval.shape)]):
         raise NotImplementedError(f"checkify: indices into an array of shape {tuple(shape)}, with sizes that vary")
@@ -145,7 +145,7 @@ def _(args: Values, *, checks: Checks, dimension_numbers: Any, slice_sizes: Dime
     return gather_p.bind(*args, dimension_numbers=dimension_numbers, slice_sizes=slice_sizes, **params)
 
 
-def _scatter(primitive: Primitive) -> Any:
+def _scatter(primitive: Primitive) -> Callable[..., Array]:
     def rule(args: Any, *, checks: Checks, dimension_numbers: Any, **params: object) -> Array:
         operand, indices, updates = args
         shape = operand.aval.shape

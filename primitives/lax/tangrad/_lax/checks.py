@@ -121,7 +121,7 @@ class Declaration(NamedTuple):
     example: tuple[float, str]
     smooth: tuple[float, float] | None
     numpy: str | None
-    formula: Callable[[Any, Any], Any] | None
+    formula: Callable[..., Any] | None
 
     def documented_example(self, function: str) -> str:
         """The example of a public function, as a docstring has it."""
@@ -142,8 +142,8 @@ def declare(
     *,
     smooth: tuple[float, float] | None = None,
     numpy: str | None = _SAME_NAME,
-    formula: Callable[[Any, Any], Any] | None = None,
-    **options: Any,
+    formula: None = None,
+    **options: Callable[..., object],
 ) -> Primitive:
     """A primitive of one inexact operand from which public functions are made; the arguments are a Declaration's."""
     made = unary(family, name, accepted, summary, **options)
@@ -159,7 +159,7 @@ def nary(
     accepted: tuple[str, ...],
     documentation: str,
     arguments: Sequence[str] = ("x", "y"),
-    result: Callable[[Any], Any] | None = None,
+    result: Callable[[Any], object] | None = None,
     **options: object,
 ) -> Primitive:
     """A primitive of operands of one dtype, and one shape or rank 0, that works element by element."""

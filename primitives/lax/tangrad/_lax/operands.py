@@ -46,7 +46,7 @@ def scalar_like(value: ArrayLike, dtype: DType) -> Value:
     return literal(value, dtype, kind is not bool) if fits else as_operand(value)
 
 
-_fits: dict[Any, bool] = {}  # bounded by the number of dtypes
+_fits: dict[object, bool] = {}  # bounded by the number of dtypes
 
 
 def pair(name: str, x: Any, y: Any) -> Sequence[Value]:
@@ -97,7 +97,7 @@ def stretch(operands: Sequence[Array]) -> Sequence[Array]:
     ]
 
 
-def _common_size(sizes: Sequence[object]) -> Any:
+def _common_size(sizes: Sequence[object]) -> object:
     """The size that all have that is not 1; None where two differ."""
     common: Any = 1
     for size in sizes:
@@ -133,7 +133,7 @@ def size_operand(size: int, dtype: DType) -> Value:
     return value if value.aval.dtype is dtype else convert_element_type_p.bind(value, new_dtype=dtype, weak_type=False)
 
 
-def _integer(value: Any, limits: Any) -> int:
+def _integer(value: complex, limits: Any) -> int:
     low, high = int(limits.min), int(limits.max)
     if not isinstance(value, (int, np.integer, np.bool_)):
         value = float(value.real)

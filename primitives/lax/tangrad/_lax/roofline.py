@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._lax.contractions.primitives import dot_general_p, ragged_dot_general_p
 from tangrad._lax.control_flow.primitives import cond_p, platform_dependent_p, scan_p
@@ -12,7 +12,10 @@ from tangrad._lax.linalg.primitives import cholesky_p, triangular_solve_p
 from tangrad._lax.reductions import primitives as reduced
 from tangrad._lax.structure import primitives as structured
 from tangrad._lax.windows.primitives import conv_general_dilated_p
-from tangrad.core import Primitive, RuleSet
+from tangrad.core import ClosedJaxpr, Primitive, RuleSet
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 contractions = RuleSet("roofline", api=1)
 
@@ -39,7 +42,7 @@ windows = RuleSet("roofline", api=1)
 
 
 @windows.rule(conv_general_dilated_p)
-def _convolved(ctx: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, **_: object) -> Any:
+def _convolved(ctx: Any, lhs: object, rhs: Any, *, dimension_numbers: Any, **_: object) -> object:
     """A multiplication and an addition for each element of the result and each of the kernel for one output feature."""
     kernel = rhs.size // max(rhs.shape[dimension_numbers.rhs_spec[0]], 1)
     return ctx.cost(2 * ctx.avals_out[0].size * kernel, fuses=False)
@@ -49,12 +52,12 @@ linalg = RuleSet("roofline", api=1)
 
 
 @linalg.rule(cholesky_p)
-def _factored(ctx: Any, x: Any, **_: object) -> Any:
+def _factored(ctx: Any, x: Any, **_: object) -> object:
     return ctx.cost(x.size * x.shape[-1] // 3, fuses=False)
 
 
 @linalg.rule(triangular_solve_p)
-def _solved(ctx: Any, a: Any, b: Any, **_: object) -> Any:
+def _solved(ctx: Any, a: Any, b: Any, **_: object) -> object:
     return ctx.cost(b.size * a.shape[-1], fuses=False)
 
 
@@ -62,18 +65,18 @@ control_flow = RuleSet("roofline", api=1)
 
 
 @control_flow.rule(scan_p)
-def _scanned(ctx: Any, *avals: Any, jaxpr: Any, length: int, **_: object) -> Any:
+def _scanned(ctx: Any, *avals: object, jaxpr: ClosedJaxpr, length: int, **_: object) -> object:
     return length * ctx.program(jaxpr)
 
 
 @control_flow.rule(cond_p, platform_dependent_p)
-def _chosen(ctx: Any, *avals: Any, branches: Any, **_: object) -> Any:
+def _chosen(ctx: Any, *avals: object, branches: Any, **_: object) -> object:
     """The branch that costs most."""
     costs = [ctx.program(branch) for branch in branches]
     return max(costs, key=lambda cost: (cost.unfused_flops, cost.unfused_hbm_bytes))
 
 
-def _all_of(module: Any, family: str) -> list[Primitive]:
+def _all_of(module: ModuleType, family: str) -> list[Primitive]:
     return [value for value in vars(module).values() if isinstance(value, Primitive) and value.family == family]
 
 
@@ -85,7 +88,7 @@ indexing.form("movement", indexed.gather_p)
 
 
 @indexing.rule(*[primitive for primitive in _all_of(indexed, "indexing") if primitive is not indexed.gather_p])
-def _scattered(ctx: Any, operand: Any, indices: Any, updates: Any, **_: object) -> Any:
+def _scattered(ctx: Any, operand: Any, indices: Any, updates: Any, **_: object) -> object:
     """An operation for each update, which is read and written in place."""
     moved = updates.size * operand.dtype.itemsize
     return ctx.cost(updates.size, 2 * moved + indices.size * indices.dtype.itemsize, moved)

@@ -63,7 +63,7 @@ def key(seed: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) ->
     return random_seed_p.bind(_seed_literal(number), impl=kind)
 
 
-def _kind(name: str, impl: Any, dtype: Any) -> KeyType:
+def _kind(name: str, impl: str | None, dtype: object) -> KeyType:
     """The generator that one of two arguments names."""
     if dtype is None:
         return key_type(impl)
@@ -266,7 +266,7 @@ def draw_bits(name: str, key: Value, shape: Sequence[int], bit_width: int) -> Ar
     )
 
 
-def _follow_keys(value: Any) -> None:
+def _follow_keys(value: object) -> None:
     """Load what follows keys once the setting is on: it is not needed before."""
     if value:
         own.follow_keys()

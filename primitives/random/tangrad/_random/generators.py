@@ -65,7 +65,7 @@ def _as_dtype(x: Value) -> Array:
     return p.convert_element_type_p.bind(x, new_dtype=UINT32, weak_type=False)
 
 
-def add_wide(low: Value, high: Value, number: Value) -> tuple[Any, Any, Any]:
+def add_wide(low: Value, high: Value, number: Value) -> tuple[Any, Any, Array]:
     """A number of 32 bits added to one of 64; low and high word, and what is carried beyond."""
     new_low = p.add_p.bind(low, number)
     carry = _as_dtype(p.lt_p.bind(new_low, number))
@@ -135,7 +135,7 @@ def paired_dimension(shape: Sequence[int]) -> int:
     return even[0] if even else int(np.argmax(shape))
 
 
-def _threefry(words: Value, shape: tuple[int, ...]) -> tuple[Any, Any]:
+def _threefry(words: Value, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """From states (n, 4) the new states and random words (n, *shape)."""
     if not shape:
         state, drawn = _threefry(words, (1,))
@@ -152,7 +152,7 @@ def _threefry(words: Value, shape: tuple[int, ...]) -> tuple[Any, Any]:
     return state, slice_p.bind(drawn, start_indices=starts, limit_indices=(count, *shape), strides=None)
 
 
-def _ciphers(words: Value, size: int) -> tuple[Any, Any, Any]:
+def _ciphers(words: Value, size: int) -> tuple[Array, Array, Array]:
     """From states (n, 4) the new states, and both words (n, size) of the ciphers of the numbers that follow."""
     count = words.aval.shape[0]
     key1, key2, low, high = columns(words, WORDS)
@@ -214,7 +214,7 @@ def rng_bit_generator(
     algorithm: Any = RandomAlgorithm.RNG_DEFAULT,
     *,
     out_sharding: ShardingLike = None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """Random bits as XLA's own generators draw them; `tangrad.random` is what programs should use.
 
     Args:

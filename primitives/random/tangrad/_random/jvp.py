@@ -10,7 +10,7 @@ from typing import Any
 from tangrad._random import ciphers, generators, primitives
 from tangrad._random.distributions import counts, gamma, inversion, normal, shaped, stream, uniform
 from tangrad.autodiff import elementwise_jvp, zero_jvp
-from tangrad.core import RuleSet
+from tangrad.core import Array, RuleSet
 from tangrad.dtypes import finfo
 from tangrad.extend.lax import convert_element_type, div, eq, exp, full_like, gt, mul, random_gamma_grad, select, sub
 from tangrad.typing import Value
@@ -44,7 +44,7 @@ zero_jvp(
 )
 
 
-def _moves(answer: Value, low: Any) -> Any:
+def _moves(answer: Value, low: Value) -> Array:
     """1 for samples above the lower bound, 0 for those at the bound itself, which only move with it."""
     return convert_element_type(gt(answer, low), answer.aval.dtype)
 
@@ -58,7 +58,7 @@ elementwise_jvp(
 )
 
 
-def _gamma(t: Any, answer: Any, keys: object, a: Any, *, log_space: bool, partitionable: bool) -> Any:
+def _gamma(t: Any, answer: Any, keys: object, a: Any, *, log_space: bool, partitionable: bool) -> Array:
     """How a sample moves with the parameter, its rank held fixed."""
     if not log_space:
         return mul(t, random_gamma_grad(a, answer))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class KeyType(dtypes.ExtendedDType):
     def __hash__(self) -> int:
         return hash((KeyType, self.implementation))
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Callable[..., KeyType], tuple[str]]:
         return key_type, (self.implementation,)
 
 

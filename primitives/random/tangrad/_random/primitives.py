@@ -52,7 +52,7 @@ PROGRAMS: dict[str, dict[str, Callable[..., Any]]] = {
 }
 
 
-def _of_generator(name: str) -> Callable[..., Any]:
+def _of_generator(name: str) -> Callable[..., Array]:
     """The program `name` of the generator of the keys that it takes."""
 
     def program(keys: Value, *others: Value, **params: object) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from tangrad._random.family import random
 from tangrad._random.generators import RandomAlgorithm
 from tangrad._random.keys import is_key
 from tangrad.conformance import Sample, draw, recorded
-from tangrad.core import Array, Primitive
+from tangrad.core import Array, Literal, Primitive
 from tangrad.typing import ArrayLike, Value
 
 P = random.primitives
@@ -63,7 +62,7 @@ def _generators() -> list[Sample]:
 
 
 _DRAWN_BY_EACH_GENERATOR = ("random_split", "random_clone", "random_fold_in", "random_bits", "random_uniform")
-_DRAWN: dict[str, Callable[..., Any]] = {
+_DRAWN: dict[str, Callable[..., object]] = {
     "random_split": lambda key: functions.split(key, 3),
     "random_clone": functions.clone,
     "random_fold_in": lambda key: functions.fold_in(key, 5),
@@ -77,7 +76,7 @@ _DRAWN: dict[str, Callable[..., Any]] = {
     "random_normal": lambda key: functions.normal(key, (3,)),
     "random_maxwell": lambda key: functions.maxwell(key, (3,)),
 }
-_WITH_PARAMETERS: dict[str, Callable[..., Any]] = {
+_WITH_PARAMETERS: dict[str, Callable[..., object]] = {
     "random_integers": lambda key: functions.randint(key, (3,), -5, 9),
     "random_bernoulli": lambda key: functions.bernoulli(key, np.float32(0.3), (3,)),
     "random_fine_bernoulli": lambda key: functions.bernoulli(key, np.float32(0.3), (3,), mode="high"),
@@ -105,7 +104,7 @@ _WITH_PARAMETERS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _recorded(name: str, function: Callable[[], Any]) -> Sample:
+def _recorded(name: str, function: Callable[..., object]) -> Sample:
     """How a public function applies the primitive. Draws in single precision: not differentiated numerically."""
     primitive: Primitive = P[name]
     operands, params = recorded(primitive, function)
@@ -127,7 +126,7 @@ def _words(keys: Value) -> Array:
     return random_unwrap_p.bind(keys)
 
 
-def _unchanged(result: Value) -> Any:
+def _unchanged(result: Value) -> Array | Literal:
     return result
 
 

@@ -49,7 +49,7 @@ def _(ctx: Lowering, *, callback: object, **_: object) -> Callable[..., Any]:
 
 
 @kernel(lower, io_callback_p)
-def _io(ctx: Lowering, *, callback: object, ordered: bool, **_: object) -> Callable[..., Any]:
+def _io(ctx: Lowering, *, callback: object, ordered: bool, **_: object) -> Callable[..., tuple[np.ndarray, ...]]:
     program = _program(ctx, callback)
     earlier = io_effects((), {"ordered": True}) if ordered else None
 

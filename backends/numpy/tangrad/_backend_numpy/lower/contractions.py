@@ -82,7 +82,7 @@ def _operands(ctx: Lowering, lhs: Value, rhs: Value, precision: object) -> tuple
     return ctx.cast(lhs, dtype), ctx.cast(rhs, dtype), result
 
 
-def _product_dtype(operands: np.dtype, result: Any) -> np.dtype:
+def _product_dtype(operands: np.dtype, result: np.dtype) -> np.dtype:
     """The dtype of a product of operands of one dtype: the result's, unless that holds less than the operands'."""
     if dtypes.issubdtype(operands, np.floating) and not dtypes.issubdtype(result, np.complexfloating):
         if not dtypes.issubdtype(result, np.floating) or dtypes.bit_width(result) < dtypes.bit_width(operands):
@@ -111,7 +111,14 @@ def _matrix(ctx: Lowering, x: Value, batch: Sequence[int], rows: Sequence[int], 
     return ctx.reshape(ctx.transpose(x, (*batch, *rows, *columns)), (*sizes, height, width))
 
 
-def _outer(ctx: Lowering, lhs: Value, rhs: Value, left: Any, right: Any, shape: tuple[int, ...]) -> Value:
+def _outer(
+    ctx: Lowering,
+    lhs: Value,
+    rhs: Value,
+    left: tuple[tuple[int, ...], ...],
+    right: tuple[tuple[int, ...], ...],
+    shape: tuple[int, ...],
+) -> Value:
     """A product without a sum: element by element, each operand repeated along the other's dimensions."""
     (lhs_batch, lhs_free), (rhs_batch, rhs_free) = left, right
     count, start = len(lhs_batch), len(lhs_batch) + len(lhs_free)
@@ -185,7 +192,7 @@ def _as_floats(x: Any, y: Any) -> np.ndarray:
     return np.asarray(total).astype(x.dtype)
 
 
-def _halves(x: Any, y: Any) -> Any:
+def _halves(x: Any, y: Any) -> np.ndarray:
     """The product of 32-bit integers modulo 2^32, of halves of 16 bits: what the upper halves make is beyond."""
     total: Any = 0
     for part in _exact_parts(x.shape[-1]):
@@ -257,7 +264,7 @@ def _parts(group_sizes: Any, batch: int, outer: int) -> Iterator[tuple[int, int,
                 yield row // outer, row % outer, group, slice(start, end)
 
 
-def _rows_of_groups(shape: tuple[int, ...], left: Any, right: Any, group_sizes: object) -> Any:
+def _rows_of_groups(shape: tuple[int, ...], left: Any, right: Any, group_sizes: object) -> np.ndarray:
     out = np.zeros(shape, left.dtype)
     depth, columns = left.shape[-1], shape[-1]
     for b, x, group, rows in _parts(group_sizes, *shape[:2]):
@@ -265,7 +272,7 @@ def _rows_of_groups(shape: tuple[int, ...], left: Any, right: Any, group_sizes: 
     return out
 
 
-def _sums_of_groups(shape: tuple[int, ...], left: Any, right: Any, group_sizes: Any) -> Any:
+def _sums_of_groups(shape: tuple[int, ...], left: Any, right: Any, group_sizes: Any) -> np.ndarray:
     out = np.zeros(shape, left.dtype)
     for b, x, group, rows in _parts(group_sizes, *left.shape[:2]):
         columns = left[b, x, rows].reshape(-1, shape[2])

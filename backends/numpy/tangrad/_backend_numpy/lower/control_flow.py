@@ -8,7 +8,7 @@ grow in place.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from tangrad._backend_numpy.array import physical
 from tangrad._backend_numpy.compilers import compiled_or
 from tangrad._backend_numpy.kernels import composed, inlined
 from tangrad._backend_numpy.source import text_function
-from tangrad.core import ClosedJaxpr, Literal, RuleSet, ShapedArray, dce_jaxpr
+from tangrad.core import ClosedJaxpr, JaxprEqn, Literal, RuleSet, ShapedArray, dce_jaxpr
 from tangrad.extend.lax import (
     branch_of_platform,
     cond_p,
@@ -113,7 +113,7 @@ def _(
     return ctx.call(_function("while_loop", names, loop.lines, namespace), *cond_consts, *body_consts, *init)
 
 
-def _before(ctx: Lowering, body: ClosedJaxpr, consts: Sequence[Any]) -> tuple[list[Value], ClosedJaxpr]:
+def _before(ctx: Lowering, body: ClosedJaxpr, consts: Sequence[Value]) -> tuple[list[Value], ClosedJaxpr]:
     """The values of what a body need not compute in every iteration, and the body without it."""
     early, body = without_invariants(body, len(consts))
     return ([] if early is None else list(ctx.inline(early, *consts))), body
@@ -247,7 +247,7 @@ def _with_rows(body: ClosedJaxpr, consts: int, count: int, steps: dict[int, int]
     return ClosedJaxpr(jaxpr, body.consts), read
 
 
-def _giving_terms(body: ClosedJaxpr, consts: int, adding: dict[int, Any]) -> ClosedJaxpr:
+def _giving_terms(body: ClosedJaxpr, consts: int, adding: Mapping[int, JaxprEqn]) -> ClosedJaxpr:
     """A body that gives, in place of sums, what is to be added to them; it does not take the sums."""
     if not adding:
         return body

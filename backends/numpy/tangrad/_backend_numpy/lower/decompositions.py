@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -55,27 +56,27 @@ def _lu(ctx: Lowering) -> Any:
 
 
 @kernel(lower, p.lu_pivots_to_permutation_p, nature=FRESH)
-def _lu_pivots_to_permutation(ctx: Lowering, *, permutation_size: int) -> Any:
+def _lu_pivots_to_permutation(ctx: Lowering, *, permutation_size: int) -> partial[np.ndarray]:
     return partial(factorisations.permutation, size=permutation_size)
 
 
 @kernel(lower, p.geqrf_p, nature=FRESH)
-def _geqrf(ctx: Lowering) -> Any:
+def _geqrf(ctx: Lowering) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
     return factorisations.geqrf
 
 
 @kernel(lower, p.geqp3_p, nature=FRESH)
-def _geqp3(ctx: Lowering) -> Any:
+def _geqp3(ctx: Lowering) -> Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]:
     return factorisations.geqp3
 
 
 @kernel(lower, p.householder_product_p, nature=FRESH)
-def _householder_product(ctx: Lowering) -> Any:
+def _householder_product(ctx: Lowering) -> Callable[..., np.ndarray]:
     return factorisations.householder_product
 
 
 @kernel(lower, p.qr_p, nature=FRESH)
-def _qr(ctx: Lowering, **params: Any) -> Any:
+def _qr(ctx: Lowering, **params: Any) -> object:
     return partial(factorisations.qr, **params)
 
 
@@ -92,22 +93,22 @@ def _eigh(ctx: Lowering, *, lower: bool) -> Any:
 @kernel(lower, p.eig_p, nature=FRESH)
 def _eig(
     ctx: Lowering, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, enable_eigvec_derivs: bool
-) -> Any:
+) -> object:
     return partial(factorisations.eig, left=compute_left_eigenvectors, right=compute_right_eigenvectors)
 
 
 @kernel(lower, p.schur_p, nature=FRESH)
-def _schur(ctx: Lowering, *, compute_schur_vectors: bool) -> Any:
+def _schur(ctx: Lowering, *, compute_schur_vectors: bool) -> partial[tuple[np.ndarray, ...]]:
     return partial(forms.schur, vectors=compute_schur_vectors)
 
 
 @kernel(lower, p.hessenberg_p, nature=FRESH)
-def _hessenberg(ctx: Lowering) -> Any:
+def _hessenberg(ctx: Lowering) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
     return forms.hessenberg
 
 
 @kernel(lower, p.tridiagonal_p, nature=FRESH)
-def _tridiagonal(ctx: Lowering, *, lower: bool) -> Any:
+def _tridiagonal(ctx: Lowering, *, lower: bool) -> partial[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     return partial(forms.tridiagonal, lower=lower)
 
 
@@ -115,7 +116,7 @@ def _tridiagonal(ctx: Lowering, *, lower: bool) -> Any:
 
 
 @kernel(lower, p.solve_p, nature=FRESH)
-def _solve(ctx: Lowering) -> Any:
+def _solve(ctx: Lowering) -> Callable[..., np.ndarray]:
     return solve
 
 
@@ -125,5 +126,5 @@ def _determinant(ctx: Lowering) -> Any:
 
 
 @kernel(lower, p.tridiagonal_solve_p, nature=FRESH)
-def _tridiagonal_solve(ctx: Lowering) -> Any:
+def _tridiagonal_solve(ctx: Lowering) -> Callable[..., np.ndarray]:
     return tridiagonal_solve

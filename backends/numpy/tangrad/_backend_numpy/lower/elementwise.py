@@ -116,7 +116,7 @@ def _(ctx: Lowering, x: Value, *, rounding_method: p.RoundingMethod) -> Value:
 # --- functions of one variable -------------------------------------------------------------------------------------
 
 
-def _exact(name: str, of_single: Callable[[Any], Any]) -> kernels.Kernel:
+def _exact(name: str, of_single: Callable[[Any], object]) -> kernels.Kernel:
     """NumPy's ufunc, and `of_single` of float32, for whose results its own are a rounding off where they are whole."""
 
     def emit(ctx: Lowering, x: Value) -> Value:
@@ -351,7 +351,7 @@ def _(ctx: Lowering, x: Value) -> Value:
 # --- comparisons in the total order --------------------------------------------------------------------------------
 
 
-def _total_order(function: Any) -> Any:
+def _total_order(function: Any) -> Callable[[Lowering, Value, Value], Value]:
     def emit(ctx: Lowering, x: Value, y: Value) -> Value:
         if _is(x.dtype, np.floating):
             x, y = _order_key(ctx, x), _order_key(ctx, y)
@@ -411,7 +411,7 @@ _FLOATS = {np.dtype(name) for name in ("float32", "float64")}
 _WHOLE = {np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4)}
 
 
-def _saturation(low: int, high: int, dtype: np.dtype) -> Callable[[Any], Any]:
+def _saturation(low: int, high: int, dtype: np.dtype) -> Callable[..., Any]:
     """Of an array whose least and greatest number fit, and that has no NaN, NumPy's conversion alone."""
 
     def run(x: Any) -> Any:

@@ -34,7 +34,7 @@ MOST_WORKERS = 8
 
 
 @cache
-def _scipy() -> Any:
+def _scipy() -> object:
     """SciPy's module; None where it is not installed."""
     try:
         import scipy.fft

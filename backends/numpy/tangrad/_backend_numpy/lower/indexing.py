@@ -269,7 +269,7 @@ def _scatter(primitive: Primitive, function: Any) -> None:
 # --- sums and counts ------------------------------------------------------------------------------------------------
 
 
-def _adds_to_vector(operand: Any, indices: Any, windows: Windows, mode: object) -> bool:
+def _adds_to_vector(operand: ShapedArray, indices: ShapedArray, windows: Windows, mode: object) -> bool:
     """Whether many numbers are added to a vector with no more elements than that, and those out of bounds dropped."""
     size = operand.shape[0] if operand.ndim == 1 else 0
     reached = 1 << (8 * indices.dtype.itemsize - 1)
@@ -307,7 +307,7 @@ def _counted(size: int, index_dtype: np.dtype) -> Callable[..., Any]:
     return count
 
 
-def _added_up(size: int, index_dtype: np.dtype) -> Callable[..., Any]:
+def _added_up(size: int, index_dtype: np.dtype) -> Callable[..., np.ndarray]:
     """Sums of floats of single precision in double precision."""
     places = _places(size, index_dtype)
 

@@ -74,7 +74,7 @@ def _in_common_dtype(ctx: Lowering, *values: Value) -> list[Value] | None:
 # --- universal functions --------------------------------------------------------------------------------------------
 
 
-def _floor_of_quotient(x: Any, y: Any) -> Any:
+def _floor_of_quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """As NumPy's, but by zero, and of infinities, it is the quotient."""
     floor = np.floor_divide(x, y)
     if np.logical_and.reduce(np.isfinite(floor), axis=None):
@@ -93,7 +93,7 @@ def _floor_of_whole_quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 _SMALL = 512
 
 # Of floats, of integers (None: those are computed as the function is written), and whether of small arrays alone.
-_UNIVERSAL: dict[Any, tuple[Any, Any, bool]] = {
+_UNIVERSAL: dict[object, tuple[object, object, bool]] = {
     numpy.floor_divide: (_floor_of_quotient, _floor_of_whole_quotient, False),
     numpy.remainder: (np.remainder, np.remainder, False),
     numpy.copysign: (np.copysign, None, False),
@@ -106,7 +106,7 @@ _UNIVERSAL: dict[Any, tuple[Any, Any, bool]] = {
 }
 
 
-def _universal(of_floats: object, of_integers: object, small: bool) -> Callable[..., Any]:
+def _universal(of_floats: object, of_integers: object, small: bool) -> Callable[[Lowering, Value, Value], Value | None]:
     def build(ctx: Lowering, x: Value, y: Value) -> Value | None:
         out = ctx.out_aval
         if small and out.size > _SMALL:
@@ -175,7 +175,7 @@ def _interpolation(x: Any, xp: Any, fp: Any, narrow: float) -> np.ndarray:
     return result
 
 
-def _interpolation_at_number(x: Any, xp: Any, fp: Any, narrow: float) -> Any:
+def _interpolation_at_number(x: Any, xp: Any, fp: Any, narrow: float) -> object:
     """As `_interpolation`, by arithmetic of NumPy's scalars, which takes a tenth of that of small arrays."""
     at = x[()]
     if at > xp[-1]:
@@ -191,9 +191,14 @@ def _interpolation_at_number(x: Any, xp: Any, fp: Any, narrow: float) -> Any:
 # --- convolution ---------------------------------------------------------------------------------------------------
 
 
-def _convolution(function: Callable[..., Any]) -> Callable[..., Any]:
+def _convolution(function: Callable[..., object]) -> Callable[..., Any]:
     def build(
-        ctx: Lowering, a: Value, v: Value, mode: str = "full", precision: Any = None, preferred_element_type: Any = None
+        ctx: Lowering,
+        a: Value,
+        v: Value,
+        mode: str = "full",
+        precision: object = None,
+        preferred_element_type: object = None,
     ) -> Value | None:
         operands = _in_common_dtype(ctx, a, v)
         if operands is None or preferred_element_type is not None:
@@ -272,9 +277,9 @@ def _without_nan(ufunc: Any) -> Any:
         a: Value,
         axis: Any = None,
         out: None = None,
-        keepdims: Any = False,
+        keepdims: bool = False,
         initial: Value | None = None,
-        where: Any = None,
+        where: object = None,
     ) -> Value | None:
         if a.dtype not in _FLOATS or out is not None or initial is not None or where is not None:
             return None

@@ -29,7 +29,7 @@ DOUBLE = dtypes.as_dtype("float64")
 SINGLE = dtypes.as_dtype("float32")
 
 
-def in_double(function: Callable[..., Any], dtype: np.dtype) -> Callable[..., Any]:
+def in_double(function: Callable[..., Any], dtype: np.dtype) -> Callable[..., np.ndarray]:
     """A function of flat arrays of float64 as one of arrays of any shapes, which broadcast, and of dtype `dtype`."""
 
     def compute(*operands: np.ndarray) -> np.ndarray:
@@ -47,7 +47,7 @@ def _register(primitive: Primitive, function: Callable[..., Any]) -> None:
         return ctx.call(in_double(function, ctx.out_aval.dtype), *values, nature=ELEMENTWISE)
 
 
-_FUNCTIONS: dict[Primitive, Callable[..., Any]] = {
+_FUNCTIONS: dict[Primitive, Callable[..., object]] = {
     lax.erfc_p: special.erfc,
     lax.lgamma_p: special.lgamma,
     lax.digamma_p: special.digamma,

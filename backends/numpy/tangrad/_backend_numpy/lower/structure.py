@@ -18,6 +18,7 @@ from tangrad.extend import lax as p
 from tangrad.extend.lax import device_put_p
 
 if TYPE_CHECKING:
+    from tangrad._backend_numpy.functions import Bind
     from tangrad._backend_numpy.lowering import Lowering
     from tangrad._backend_numpy.program import Value
     from tangrad.typing import Dimensions
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 lower = RuleSet("lower.numpy", api=1)
 
 
-def _inside(x: Any, rank: int) -> tuple[int, ...]:
+def _inside(x: Value, rank: int) -> tuple[int, ...]:
     """The dimensions of `x` that are inside its elements."""
     return tuple(range(rank, x.ndim))
 
@@ -127,7 +128,7 @@ class _Update(Function):
     def __init__(self, window: Callable[..., tuple[slice, ...]]) -> None:
         self.window = window
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
         window = self.window
 
         def update_copy(x: np.ndarray, update: np.ndarray, *starts: np.ndarray) -> np.ndarray:
@@ -137,10 +138,10 @@ class _Update(Function):
 
         return update_copy
 
-    def text(self, operands: Sequence[str], bind: Any, scalar: bool) -> str:
+    def text(self, operands: Sequence[str], bind: Bind, scalar: bool) -> str:
         return f"{bind(self.direct(scalar), 'update_copy')}({', '.join(operands)})"
 
-    def text_into(self, out: str, operands: Sequence[str], bind: Any) -> list[str]:
+    def text_into(self, out: str, operands: Sequence[str], bind: Bind) -> list[str]:
         x, update, *starts = operands
         window = bind(self.window, "window")
         copy = [] if out == x else [f"{bind(np.copyto, 'copyto')}({out}, {x})"]
@@ -174,14 +175,14 @@ class _Concatenate(Function):
     def key(self) -> Any:
         return "concatenate", self.axis
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
         axis, concatenate = self.axis, np.concatenate
         return lambda *xs: concatenate(xs, axis)
 
-    def text(self, operands: Sequence[str], bind: Any, scalar: bool) -> str:
+    def text(self, operands: Sequence[str], bind: Bind, scalar: bool) -> str:
         return f"{bind(np.concatenate, 'concatenate')}(({', '.join(operands)},), {self.axis})"
 
-    def text_into(self, out: str, operands: Sequence[str], bind: Any) -> list[str]:
+    def text_into(self, out: str, operands: Sequence[str], bind: Bind) -> list[str]:
         return [f"{bind(np.concatenate, 'concatenate')}(({', '.join(operands)},), {self.axis}, {out})"]
 
 

@@ -252,7 +252,9 @@ def depthwise(
     return None
 
 
-def _convolution(lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], dtype: np.dtype, params: Params) -> Any:
+def _convolution(
+    lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], dtype: np.dtype, params: Params
+) -> Callable[..., np.ndarray]:
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
     feature, summed, *spatial = rhs_spec
     axes = _axes(lhs, rhs, out, params)
@@ -281,7 +283,7 @@ def _convolution(lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], dty
 
 def _kernel_gradient(
     lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int], dtype: np.dtype, params: Params
-) -> Any:
+) -> Callable[..., np.ndarray]:
     """What is summed over are the input's features, the batch of the convolution, and the many places of a window."""
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
     feature, summed, *spatial = rhs_spec

@@ -69,7 +69,7 @@ class Window:
         """Whether no element is in two windows."""
         return all([axis.row_step > (axis.channels - 1) * axis.channel_step for axis in self.axes])
 
-    def padder(self) -> Callable[[Array, Any], Array]:
+    def padder(self) -> Callable[..., np.ndarray]:
         """The function that pads an operand with a value; it gives the operand itself where nothing is to be done."""
         if not self.is_padded:
             return lambda x, value: x
@@ -120,7 +120,7 @@ class WindowReduction(Opaque):
         self.window, self.ufunc = window, ufunc
 
 
-def _reduction(window: Window, ufunc: Any, identity: np.ndarray | np.generic) -> Callable[[Array], Array]:
+def _reduction(window: Window, ufunc: np.ufunc, identity: np.ndarray | np.generic) -> Callable[[Array], Array]:
     """The function that reduces windows by a ufunc."""
     if 0 in window.out:
         return lambda x: np.empty(window.out, x.dtype)
@@ -148,7 +148,7 @@ def _reduction(window: Window, ufunc: Any, identity: np.ndarray | np.generic) ->
     return reduce
 
 
-def _along(dimension: int, axis: Axis, ufunc: Any) -> Callable[[Array], Array]:
+def _along(dimension: int, axis: Axis, ufunc: np.ufunc) -> Callable[[Array], Array]:
     """The function that reduces windows along one dimension."""
     stop = (axis.rows - 1) * axis.row_step + 1
     step = axis.channel_step

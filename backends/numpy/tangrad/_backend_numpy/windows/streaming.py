@@ -40,7 +40,7 @@ class StreamedProduct(Function):
         self.run = _product(make, tuple(shape), on_left, turned)
         self.summed = prod(make.patches.channel_sizes)
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
         return self.run
 
     def text(self, operands: Sequence[str], bind: Bind, scalar: bool) -> str:

@@ -106,7 +106,7 @@ def _lowest(dtype: np.dtype) -> Any:
     return -np.inf if np.issubdtype(dtype, np.inexact) else np.iinfo(dtype).min
 
 
-def _highest(dtype: np.dtype) -> Any:
+def _highest(dtype: np.dtype) -> object:
     if dtype == np.bool_:
         return True
     return np.inf if np.issubdtype(dtype, np.inexact) else np.iinfo(dtype).max

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from tangrad._backend_xla.lowering import FunctionContext, ordered_effects
 from tangrad._backend_xla.mlir import IrValue, ir
 from tangrad.core import ClosedJaxpr, RuleSet, dtypes
 from tangrad.extend.custom_rules import composite_p
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.mlir import Vocabulary
 
 lower = RuleSet("lower.xla", api=1)
 
@@ -37,7 +40,7 @@ def _composite(
     return tuple(made.results)
 
 
-def _attribute(words: Any, value: Any) -> Any:
+def _attribute(words: Vocabulary, value: Any) -> Any:
     if isinstance(value, tuple):
         return ir.ArrayAttr.get([_attribute(words, item) for item in value], words.context)
     if isinstance(value, dict):

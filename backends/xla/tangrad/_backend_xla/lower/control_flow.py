@@ -8,7 +8,7 @@ effects are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def _case(
 
 @lower.rule(platform_dependent_p)
 def _platform_dependent(
-    ctx: FunctionContext, *operands: IrValue, branches: tuple[ClosedJaxpr, ...], platforms: Any
+    ctx: FunctionContext, *operands: IrValue, branches: tuple[ClosedJaxpr, ...], platforms: Sequence[str]
 ) -> tuple[IrValue, ...]:
     own = ctx.module.platforms
     chosen = [branch_of_platform(platforms, "xla", platform) for platform in own]

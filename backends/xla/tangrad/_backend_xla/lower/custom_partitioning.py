@@ -64,7 +64,7 @@ class _Call:
     """One call in one program: what the partitioner's questions are answered by."""
 
     def __init__(
-        self, how: Any, layout: Layout, mesh: Any, platform: str, in_avals: Sequence[Any], out_avals: Sequence[Any]
+        self, how: Any, layout: Layout, mesh: Any, platform: str, in_avals: Sequence[object], out_avals: Sequence[Any]
     ) -> None:
         self._how = how
         self._layout = layout
@@ -91,7 +91,7 @@ class _Call:
             raise NotImplementedError(f"custom_partitioning {self._how.name!r}: the function of a part has callbacks")
         return bytecode(module.module), self._hlo(inputs, self._in_avals), self._hlo(outputs, self._out_avals)
 
-    def _hlo(self, shardings: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
+    def _hlo(self, shardings: Sequence[Any], avals: Sequence[Any]) -> list[object]:
         pairs = zip(shardings, avals, strict=True)
         return [hlo_sharding(sharding, self._layout.devices, len(aval.shape)) for sharding, aval in pairs]
 

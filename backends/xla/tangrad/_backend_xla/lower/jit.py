@@ -22,7 +22,7 @@ def _jit(ctx: FunctionContext, *operands: IrValue, jaxpr: ClosedJaxpr, name: str
 
 @lower.rule(hinted_p)
 def _hinted(
-    ctx: FunctionContext, *operands: IrValue, jaxpr: ClosedJaxpr, name: str, attributes: Any, derived: Any
+    ctx: FunctionContext, *operands: IrValue, jaxpr: ClosedJaxpr, name: str, attributes: object, derived: object
 ) -> tuple[IrValue, ...]:
     return tuple(ctx.call(jaxpr, operands, name, _dictionary(ctx, {}, attributes) if attributes else None))
 
@@ -39,6 +39,6 @@ def _tagged(ctx: FunctionContext, x: IrValue, *, attributes: Any) -> IrValue:
     return x
 
 
-def _dictionary(ctx: FunctionContext, before: dict[str, Any], attributes: Any) -> Any:
+def _dictionary(ctx: FunctionContext, before: dict[str, Any], attributes: Any) -> object:
     words = ctx.vocabulary
     return words.ir.DictAttr.get({**{name: words.string(value) for name, value in attributes}, **before}, words.context)

@@ -89,7 +89,7 @@ def _name(ctx: FunctionContext, function: str, unitary: str | None = None) -> st
     return name
 
 
-def _triangle(lower: bool) -> Any:
+def _triangle(lower: bool) -> np.unsignedinteger:
     return character("L" if lower else "U")
 
 

@@ -131,7 +131,7 @@ def _svd_by_jacobi(ctx: FunctionContext, x: IrValue, full_matrices: bool, comput
     return values, u, transpose(ctx, v, vh_aval, (*range(rank - 2), rank - 1, rank - 2)), info
 
 
-def _transposed(aval: ShapedArray) -> Any:
+def _transposed(aval: ShapedArray) -> ShapedArray:
     return aval.update(shape=(*aval.shape[:-2], aval.shape[-1], aval.shape[-2]))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -74,7 +74,7 @@ _ALGORITHMS = {
 
 @lower.rule(rng_bit_generator_p)
 def _rng_bit_generator(
-    ctx: FunctionContext, state: IrValue, *, shape: Dimensions, dtype: DType, algorithm: Any
+    ctx: FunctionContext, state: IrValue, *, shape: Dimensions, dtype: DType, algorithm: RandomAlgorithm
 ) -> tuple[IrValue, ...]:
     aval = ctx.in_avals[0]
     if len(aval.shape) > 1:  # the operation has one state

@@ -40,7 +40,7 @@ BOOL = ShapedArray((), bool)
 # --- reductions ----------------------------------------------------------------------------------------------------
 
 
-def _simple(name: str) -> Any:
+def _simple(name: str) -> object:
     body = reducer(name)
     return lambda ctx, x, y, dtype: body(ctx, x, y)
 

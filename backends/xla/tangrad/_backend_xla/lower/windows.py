@@ -109,7 +109,7 @@ def _select_and_scatter_add(
     select_prim: Primitive,
     window_dimensions: tuple[int, ...],
     window_strides: tuple[int, ...],
-    padding: Any,
+    padding: tuple[tuple[int, ...], ...],
 ) -> IrValue:
     """With padding made beforehand: XLA's own has crashed on the CPU and on GPUs."""
     out, words = ctx.out_aval, ctx.vocabulary

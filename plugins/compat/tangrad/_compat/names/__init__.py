@@ -60,7 +60,7 @@ def device_put(x: Any, device: object = None, **options: Any) -> Any:
 
 
 def fwd_and_bwd(
-    fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool = False, jitted: bool = True
+    fun: Callable[..., object], argnums: int | Sequence[int], has_aux: bool = False, jitted: bool = True
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """A function and its derivative as two functions, each of which is compiled once.
 

@@ -20,7 +20,7 @@ add_jaxvals_p = primitive_called(__name__, "add_jaxvals_p")
 zeros_like_aval = zeros
 
 
-def defjvp(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
+def defjvp(primitive: Primitive, *rules: Callable[..., object]) -> None:
     """Derivatives by one argument each: `rule(tangent, *primals, **params)`, None where there is none."""
 
     def jvp(primals: Sequence[Any], tangents: Sequence[object], **params: Any) -> tuple[Any, Any]:
@@ -38,7 +38,7 @@ def defjvp(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
     primitive_jvps[primitive] = jvp
 
 
-def defjvp2(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
+def defjvp2(primitive: Primitive, *rules: Callable[..., object]) -> None:
     """As `defjvp`, of rules that are given the result, too: `rule(tangent, result, *primals, **params)`."""
 
     def jvp(primals: Sequence[Any], tangents: Sequence[object], **params: Any) -> tuple[Any, Any]:
@@ -52,12 +52,12 @@ def defjvp2(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
     primitive_jvps[primitive] = jvp
 
 
-def deflinear(primitive: Primitive, transpose: Callable[..., Any]) -> None:
+def deflinear(primitive: Primitive, transpose: Callable[..., object]) -> None:
     """As `deflinear2`, of a rule that needs no more than the cotangents: `transpose(cotangents, **params)`."""
     deflinear2(primitive, lambda cotangents, *_, **params: transpose(cotangents, **params))
 
 
-def defbilinear(primitive: Primitive, left: Callable[..., Any], right: Callable[..., Any]) -> None:
+def defbilinear(primitive: Primitive, left: Callable[..., object], right: Callable[..., object]) -> None:
     """Say that a primitive is linear in each of two arguments, and how it is transposed by each.
 
     Args:
@@ -80,7 +80,7 @@ def defbilinear(primitive: Primitive, left: Callable[..., Any], right: Callable[
     primitive_transposes[primitive] = transpose
 
 
-def deflinear2(primitive: Primitive, transpose: Callable[..., Any]) -> None:
+def deflinear2(primitive: Primitive, transpose: Callable[..., object]) -> None:
     """Say that a primitive is linear in all its arguments, and how it is transposed."""
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:

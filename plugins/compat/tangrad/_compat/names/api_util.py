@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import tree, typeof
 from tangrad._compat.names.linear_util import DebugInfo, WrappedFun
 from tangrad._compat.names.util import safe_map as safe_map
 from tangrad.tree_util import flatten_axes as flatten_axes
 
+if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
+
 shaped_abstractify = typeof
 
 
 def debug_info(
-    traced_for: str, function: Callable[..., Any], args: object = (), kwargs: object = None, **options: object
+    traced_for: str, function: Callable[..., object], args: object = (), kwargs: object = None, **options: object
 ) -> DebugInfo:
     """What errors say of a function that is traced."""
     return DebugInfo(traced_for, getattr(function, "__name__", repr(function)))
 
 
-def flatten_fun(function: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Callable[[], Any]]:
+def flatten_fun(function: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, Callable[[], Any]]:
     """The function of leaves, of positional and keyword arguments, and one that returns the structure of its result."""
     return _flattened(function, lambda leaves: in_tree.unflatten(leaves))
 
 
-def flatten_fun_nokwargs(function: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Callable[[], Any]]:
+def flatten_fun_nokwargs(function: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, Callable[[], Any]]:
     """As `flatten_fun`, of positional arguments alone."""
     return _flattened(function, lambda leaves: (in_tree.unflatten(leaves), {}))
 
 
 def _flattened(function: WrappedFun, arguments: Callable[[Any], Any]) -> tuple[WrappedFun, Callable[[], Any]]:
-    structures: list[Any] = []
+    structures: list[object] = []
 
     def flat(*leaves: object) -> Any:
         args, kwargs = arguments(leaves)
@@ -67,7 +70,7 @@ def argnums_partial(
         if getattr(type(arg), "__hash__", None) is None:
             raise ValueError(f"argument {place} of {function.__name__} is static and must be hashable, got {arg!r}")
 
-    def of_dynamic(*dynamic: object, **kwargs: object) -> Any:
+    def of_dynamic(*dynamic: object, **kwargs: object) -> object:
         given = {**fixed, **dict(zip(places, dynamic, strict=True))}
         return function.call_wrapped(*[given[place] for place in range(len(args))], **kwargs)
 

@@ -54,7 +54,7 @@ def concrete_or_error(force: Callable[[Any], Any] | None, value: object, context
     return found if force is None else force(found)
 
 
-def gensym(suffix: str = "") -> Callable[[Any], Var]:
+def gensym(suffix: str = "") -> type[Var]:
     """A function that makes new variables of a type."""
     return Var
 
@@ -181,7 +181,7 @@ def take_current_trace() -> Iterator[Trace]:
         yield trace
 
 
-def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:
+def unsafe_get_axis_names_DO_NOT_USE() -> list[str]:
     """The names of the mapped axes in scope."""
     return [name for name, _ in thread.axis_environment]
 

@@ -190,12 +190,12 @@ class aval_method:  # noqa: N801
 class _EffectTypes:
     """Which effects loops may have. Here all may."""
 
-    def add_type(self, effect: type[Any]) -> None:
+    def add_type(self, effect: type[object]) -> None:
         return None
 
 
 control_flow_allowed_effects = _EffectTypes()
 
 
-def register_hitype(value_type: type[Any], aval_of: Callable[[Any], Any]) -> None:
+def register_hitype(value_type: type[object], aval_of: Callable[[Any], object]) -> None:
     """Say of which type values of a class are. No trace asks: such values are no operands here."""

@@ -35,7 +35,7 @@ class WrappedFun:
 
 
 def wrap_init(
-    f: Callable[..., Any], params: dict[str, object] | None = None, *, debug_info: DebugInfo | None = None
+    f: Callable[..., object], params: dict[str, object] | None = None, *, debug_info: DebugInfo | None = None
 ) -> WrappedFun:
     """A function to wrap, with keyword arguments `params` given."""
     fixed = dict(params or {})
@@ -58,7 +58,7 @@ def transformation(generator: Callable[..., Generator[Any, Any, Any]]) -> Callab
     return wrap
 
 
-def transformation2(change: Callable[..., Any]) -> Callable[..., WrappedFun]:
+def transformation2(change: Callable[..., object]) -> Callable[..., WrappedFun]:
     """What wraps functions as `change(function, *fixed, *args, **kwargs)` says."""
 
     @wraps(change)
@@ -87,7 +87,7 @@ def transformation_with_aux(
     return wraps(generator)(transformation_with_aux2(change))
 
 
-def transformation_with_aux2(change: Callable[..., Any]) -> Callable[..., tuple[WrappedFun, Any]]:
+def transformation_with_aux2(change: Callable[..., object]) -> Callable[..., tuple[WrappedFun, Any]]:
     """As `transformation_with_aux`, of `change(function, store, *fixed, *args, **kwargs)`, which stores it."""
 
     @wraps(change)
@@ -109,7 +109,7 @@ class Store:
     __slots__ = ("_values",)
 
     def __init__(self) -> None:
-        self._values: list[Any] = []
+        self._values: list[object] = []
 
     def store(self, value: object) -> None:
         """Put something there, in the place of what was."""
@@ -125,7 +125,7 @@ class Store:
         return bool(self._values)
 
 
-def merge_linear_aux(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[bool, Any]:
+def merge_linear_aux(first: Callable[[], object], second: Callable[[], object]) -> tuple[bool, Any]:
     """What one of two stores has, and whether it is the first. Raises StoreException where none or both have one."""
     found = []
     for is_first, read in ((True, first), (False, second)):
@@ -136,12 +136,12 @@ def merge_linear_aux(first: Callable[[], Any], second: Callable[[], Any]) -> tup
     return found[0]
 
 
-def cache(call: Callable[..., Any], *, explain: object = None) -> Callable[..., Any]:
+def cache(call: Callable[..., object], *, explain: object = None) -> Callable[..., Any]:
     """Keep what `call(function, *args)` returned, for each function that was wrapped alike and for arguments."""
     kept: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 
     @wraps(call)
-    def looked_up(function: WrappedFun, *args: object) -> Any:
+    def looked_up(function: WrappedFun, *args: object) -> object:
         results = kept.setdefault(function, {})
         if args not in results:
             results[args] = call(function, *args)

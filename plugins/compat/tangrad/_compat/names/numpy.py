@@ -39,7 +39,7 @@ OWN_NAMES = frozenset(
 )
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> FunctionType:
     if name not in OWN_NAMES:
         raise AttributeError(name)
     return renamed(getattr(jnp, name), name)
@@ -59,7 +59,7 @@ def renamed(function: Any, name: str) -> FunctionType:
     return copy
 
 
-def einsum(*operands: Any, _dot_general: Any = None, **options: Any) -> Array:
+def einsum(*operands: object, _dot_general: object = None, **options: Any) -> Array:
     """As `tangrad.numpy.einsum`. `_dot_general`: what computes products, of which there is `lax.dot_general` alone.
 
     Raises NotImplementedError for another.

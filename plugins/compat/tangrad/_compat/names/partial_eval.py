@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tangrad._compat.names.linear_util import WrappedFun
 from tangrad.autodiff import TapeTracer
-from tangrad.core import AbstractValue, ClosedJaxpr, Literal, trace_to_closed_jaxpr
+from tangrad.core import AbstractValue, ClosedJaxpr, Jaxpr, Literal, trace_to_closed_jaxpr
 from tangrad.core import dce_jaxpr as dce_jaxpr
 from tangrad.core.transformations import StagingTracer
 
@@ -16,9 +16,9 @@ JaxprTracer = TapeTracer  # what stands for an unknown value while known ones ar
 
 
 # Rules that packages give primitives of their own. Nothing reads them: programs are split as their equations say.
-custom_partial_eval_rules: dict[Any, Any] = {}
-dce_rules: dict[Any, Any] = {}
-partial_eval_jaxpr_custom_rules: dict[Any, Any] = {}
+custom_partial_eval_rules: dict[object, object] = {}
+dce_rules: dict[object, object] = {}
+partial_eval_jaxpr_custom_rules: dict[object, object] = {}
 
 
 class PartialVal(NamedTuple):
@@ -44,7 +44,7 @@ class PartialVal(NamedTuple):
 
 def trace_to_jaxpr_dynamic(
     function: WrappedFun, in_avals: Sequence[AbstractValue], *, keep_inputs: Sequence[bool] | None = None, **_: object
-) -> tuple[Any, list[AbstractValue], list[Any]]:
+) -> tuple[Jaxpr, list[AbstractValue], list[Any]]:
     """The program of a function of flat arguments and results.
 
     Args:
@@ -69,7 +69,9 @@ def trace_to_jaxpr_dynamic(
     return program.jaxpr, list(program.out_avals), list(program.consts)
 
 
-def dce_jaxpr_consts(jaxpr: Any, used_outputs: Sequence[bool], instantiate: Any = False) -> tuple[Any, Any, Any]:
+def dce_jaxpr_consts(
+    jaxpr: Any, used_outputs: Sequence[bool], instantiate: Any = False
+) -> tuple[Jaxpr, list[Any], list[bool]]:
     """As `dce_jaxpr`, and for each constant of the program whether it is left."""
     found, used = dce_jaxpr(jaxpr, list(used_outputs), instantiate)
     return found, [variable in found.constvars for variable in jaxpr.constvars], used
@@ -102,7 +104,7 @@ def trace_to_jaxpr_nounits(
     )
 
 
-_UNKNOWN: Any = object()
+_UNKNOWN: object = object()
 
 
 def _known_results(program: ClosedJaxpr, args: Sequence[object]) -> list[Any]:

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType, SimpleNamespace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -23,14 +23,17 @@ from tangrad.dtypes import as_dtype
 from tangrad.errors import MissingDistributionError
 from tangrad.extend.jit import infer_other
 
-_tangrad: Any = tangrad
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_tangrad: ModuleType = tangrad
 
 
 class _NoReference(AbstractValue):
     """The type of references that there are none of."""
 
 
-def _reference_type() -> Any:
+def _reference_type() -> object:
     """The type of references; where `tangrad-references` is not installed, one without values."""
     try:
         return _tangrad.ref.AbstractRef
@@ -38,7 +41,7 @@ def _reference_type() -> Any:
         return _NoReference
 
 
-_FOUND_LATE: dict[str, Callable[[], Any]] = {
+_FOUND_LATE: dict[str, Callable[[], object]] = {
     "AbstractRef": _reference_type,
     # The base of the classes that sets of errors, such as `user_checks`, are made of.
     "JaxException": lambda: _tangrad.experimental.checkify.ErrorCategory,
@@ -47,7 +50,7 @@ _FOUND_LATE: dict[str, Callable[[], Any]] = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _FOUND_LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     return _FOUND_LATE[name]()
@@ -68,7 +71,7 @@ def trace_state_clean() -> bool:
     return current_trace() is EVAL_TRACE
 
 
-def full_lower(value: Any) -> Any:
+def full_lower(value: object) -> object:
     """The value itself: traces hand on here what they need not keep."""
     return value
 
@@ -82,7 +85,7 @@ def physical_aval(aval: Any) -> Any:
 Out = TypeVar("Out")  # what functions that are checked return
 
 # How results become values of types of a package's own. Nothing reads it: there are no such types here.
-global_result_handlers: dict[Any, Any] = {}
+global_result_handlers: dict[object, object] = {}
 
 # `jax.extend.ifrt_programs`: programs of a runtime that Tangrad does not use; the namespace is there, and empty.
 ifrt_programs = SimpleNamespace()
@@ -109,12 +112,12 @@ def to_inexact_dtype(dtype: Any) -> np.dtype[Any]:
     return core_dtypes.to_inexact_dtype(dtype)
 
 
-def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> np.dtype[Any]:
+def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> np.dtype:
     """The dtype that stands for another; those of keys are extended, and are known as the others are."""
     return dtypes.canonicalize_dtype(dtype)
 
 
-def supports_inf(dtype: Any) -> bool:
+def supports_inf(dtype: object) -> bool:
     """Whether numbers of a dtype can be infinite."""
     return bool(np.isinf(np.asarray(np.inf).astype(dtypes.as_dtype(dtype)).astype(float)))
 
@@ -203,6 +206,6 @@ def summarize(source_info: Any, num_frames: int = 1) -> str:
 
 
 @contextmanager
-def user_context(traceback: Any, *, name_stack: Any = None) -> Iterator[None]:
+def user_context(traceback: object, *, name_stack: object = None) -> Iterator[None]:
     """Within the block errors are of the line that they are of: Tangrad's say that of the equation already."""
     yield

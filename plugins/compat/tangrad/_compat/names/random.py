@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import tangrad
 from tangrad import lax
@@ -11,7 +11,10 @@ from tangrad import numpy as jnp
 from tangrad._compat.primitives import primitive_called
 from tangrad.core import Array
 
-_random: Any = tangrad.random
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_random: ModuleType = tangrad.random
 threefry_prng_impl, rbg_prng_impl, unsafe_rbg_prng_impl = (
     _random.key(0, impl=name).dtype for name in ("threefry2x32", "rbg", "unsafe_rbg")
 )
@@ -21,10 +24,10 @@ threefry2x32_p = primitive_called(__name__, "threefry2x32_p")
 def define_prng_impl(
     *,
     key_shape: tuple[int, ...],
-    seed: Callable[..., Any],
-    split: Callable[..., Any],
-    random_bits: Callable[..., Any],
-    fold_in: Callable[..., Any],
+    seed: Callable[..., object],
+    split: Callable[..., object],
+    random_bits: Callable[..., object],
+    fold_in: Callable[..., object],
     name: str = "<unnamed>",
     tag: str = "?",
 ) -> NoReturn:

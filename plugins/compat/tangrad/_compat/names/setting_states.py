@@ -37,7 +37,7 @@ def update(name: str, value: object) -> None:
     config.update(name, value)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     for full_name in (f"jax_{name}", name):
         if full_name in NAMES:
             return State(full_name)

@@ -19,7 +19,7 @@ _TOLERANCES = {"bfloat16": 1e-2, "float16": 1e-3, "float32": 1e-6, "float64": 1e
 _TOLERANCES["complex128"] = 1e-15
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """`check_grads`, `check_jvp` and `check_vjp`, of a distribution of their own."""
     return getattr(tangrad.test_util, name)
 
@@ -50,7 +50,7 @@ def check_close(xs: object, ys: object, atol: object = None, rtol: object = None
     tree.map(check, xs, ys)
 
 
-def _comparable(value: object) -> Any:
+def _comparable(value: object) -> np.ndarray:
     array = np.asarray(value)
     return array if array.dtype.kind in "biufc" else array.astype(np.float32)  # of a dtype of ml_dtypes
 
@@ -90,17 +90,17 @@ def promote_like_jnp(function: Callable[..., Any], inexact: bool = False) -> Cal
     return call
 
 
-def rand_default(rng: np.random.RandomState, scale: float = 3) -> Callable[..., Any]:
+def rand_default(rng: np.random.RandomState, scale: float = 3) -> Callable[..., np.ndarray]:
     """A function of shape and dtype that draws normal numbers."""
     return lambda shape, dtype: np.asarray(scale * rng.randn(*shape)).astype(dtype)
 
 
-def rand_uniform(rng: np.random.RandomState, low: float = 0.0, high: float = 1.0) -> Callable[..., Any]:
+def rand_uniform(rng: np.random.RandomState, low: float = 0.0, high: float = 1.0) -> Callable[..., np.ndarray]:
     """A function of shape and dtype that draws numbers from an interval."""
     return lambda shape, dtype: np.asarray(rng.uniform(low, high, shape)).astype(dtype)
 
 
-def rand_int(rng: np.random.RandomState, low: int = 0, high: int | None = None) -> Callable[..., Any]:
+def rand_int(rng: np.random.RandomState, low: int = 0, high: int | None = None) -> Callable[..., np.ndarray]:
     """A function of shape and dtype that draws integers."""
     return lambda shape, dtype: np.asarray(rng.randint(low, high, size=shape)).astype(dtype)
 
@@ -118,7 +118,7 @@ class JaxTestCase(unittest.TestCase):
         _default_config: settings that hold in its tests, by their names in jax.
     """
 
-    _default_config: dict[str, Any] = {}
+    _default_config: dict[str, object] = {}
 
     def setUp(self) -> None:
         super().setUp()
@@ -177,7 +177,7 @@ def _settings(values: dict[str, object]) -> Iterator[None]:
             config.update(name, value)
 
 
-def with_config(**values: Any) -> Callable[[Any], Any]:
+def with_config(**values: Any) -> Callable[..., Any]:
     """A decorator of classes of tests: settings that hold in them."""
 
     def wrap(cls: Any) -> Any:

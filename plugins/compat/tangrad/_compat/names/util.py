@@ -13,7 +13,7 @@ from tangrad import config
 T = TypeVar("T")
 
 
-def safe_zip(*sequences: Iterable[Any]) -> list[tuple[Any, ...]]:
+def safe_zip(*sequences: Iterable[object]) -> list[tuple[Any, ...]]:
     """`zip` as a list. Raises ValueError for sequences of different lengths.
 
     >>> safe_zip([1, 2], "ab")
@@ -22,7 +22,7 @@ def safe_zip(*sequences: Iterable[Any]) -> list[tuple[Any, ...]]:
     return list(zip(*_same_lengths("safe_zip", sequences), strict=True))
 
 
-def safe_map(function: Callable[..., T], *sequences: Iterable[Any]) -> list[T]:
+def safe_map(function: Callable[..., T], *sequences: Iterable[object]) -> list[T]:
     """`map` as a list. Raises ValueError for sequences of different lengths.
 
     >>> safe_map(pow, [2, 3], [3, 2])
@@ -31,14 +31,14 @@ def safe_map(function: Callable[..., T], *sequences: Iterable[Any]) -> list[T]:
     return list(map(function, *_same_lengths("safe_map", sequences)))
 
 
-def _same_lengths(name: str, sequences: Sequence[Iterable[object]]) -> list[list[Any]]:
+def _same_lengths(name: str, sequences: Sequence[Iterable[object]]) -> list[list[object]]:
     lists = [list(sequence) for sequence in sequences]
     if len({len(each) for each in lists}) > 1:
         raise ValueError(f"{name}: the sequences must have one length, got {[len(each) for each in lists]}")
     return lists
 
 
-def foreach(function: Callable[..., object], *sequences: Iterable[Any]) -> None:
+def foreach(function: Callable[..., object], *sequences: Iterable[object]) -> None:
     """Call a function of the elements of each position. Raises ValueError for sequences of different lengths."""
     safe_map(function, *sequences)
 
@@ -153,7 +153,7 @@ def fun_name(function: Callable[..., Any], default: str = "<unnamed function>") 
     return fun_name(function.func, default) if isinstance(function, functools.partial) else _name_of(function, default)
 
 
-def _name_of(function: Callable[..., Any], default: str) -> str:
+def _name_of(function: Callable[..., object], default: str) -> str:
     return getattr(function, "__name__", default)
 
 
@@ -176,7 +176,7 @@ def wraps(wrapped: Any, namestr: str | None = None, docstr: str | None = None, *
     return wrap
 
 
-def curry(function: Callable[..., Any]) -> Callable[..., Any]:
+def curry(function: Callable[..., object]) -> Callable[..., Any]:
     """The function that takes the first arguments, and returns one of the others."""
     return functools.partial(functools.partial, function)
 
@@ -227,7 +227,7 @@ class HashableFunction:
         return f"<hashable function {fun_name(self.f)} of {self.closure}>"
 
 
-def as_hashable_function(closure: object) -> Callable[[Callable[..., Any]], HashableFunction]:
+def as_hashable_function(closure: object) -> Callable[..., HashableFunction]:
     """A decorator: functions of one text are equal where `closure` is."""
     return lambda function: HashableFunction(function, closure)
 
@@ -251,7 +251,7 @@ class HashablePartial:
         return self.f(*self.args, *args, **self.kwargs, **kwargs)
 
 
-def toposort(ends: Sequence[object]) -> list[Any]:
+def toposort(ends: Sequence[object]) -> list[object]:
     """What `ends` and their `parents` are, each after its own parents."""
     found: dict[int, Any] = {}
 

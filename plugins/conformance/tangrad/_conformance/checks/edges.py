@@ -106,7 +106,7 @@ def _filled(array: Any, values: Sequence[Any]) -> Any:
     return np.resize(np.array(values).astype(array.dtype), array.shape)
 
 
-def _with(array: object, value: float) -> Any:
+def _with(array: object, value: float) -> object:
     """One element of another value."""
     changed = np.array(array)
     changed.reshape(-1)[changed.size // 2] = value

@@ -102,7 +102,7 @@ def _calls(sample: Sample) -> list[tuple[np.ndarray, ...]]:
     return list(zip(*[variants(arg) for arg in sample.args])) if sample.args else [(), ()]
 
 
-def _compare(sample: Sample, found: Sequence[Any], expected: Sequence[Any], what: str) -> None:
+def _compare(sample: Sample, found: Sequence[object], expected: Sequence[object], what: str) -> None:
     """Raise Mismatch unless the same has taken place; in the same order, if the effects have one."""
     if len(found) != len(expected):
         raise Mismatch(f"{what}: {len(found)} effects have taken place, expected {len(expected)}")

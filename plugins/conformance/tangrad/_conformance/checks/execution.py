@@ -161,11 +161,11 @@ def check_refusals(sample: Sample) -> Cells:
         yield "staged", partial(_check_refused, sample, lambda: staged(sample, operands_of(sample)))
 
 
-def _infer(sample: Sample) -> Any:
+def _infer(sample: Sample) -> object:
     return sample.primitive.infer(tuple([get_aval(value) for value in operands_of(sample)]), dict(sample.params))
 
 
-def _check_refused(sample: Sample, function: Callable[[], Any]) -> None:
+def _check_refused(sample: Sample, function: Callable[[], object]) -> None:
     expected = sample.raises if isinstance(sample.raises, tuple) else (sample.raises,)
     names = " or ".join([one.__name__ for one in expected if one is not None])
     with use_backend(reference_backend()):

@@ -154,7 +154,7 @@ def _slack(args: Arguments) -> float:
     return 1e-3 if kinds & {"float32", "complex64"} else 1e-7
 
 
-def _repeated(array: Any, size: int, times: int) -> Any:
+def _repeated(array: Any, size: int, times: int) -> object:
     found = np.tile(array, [times if n == size else 1 for n in array.shape]) if array.ndim else array
     if array.dtype.kind not in "fc" or found.size == array.size:
         return found

@@ -13,7 +13,7 @@ from tangrad._conformance.checks.parameters import carries_program
 from tangrad._conformance.comparison import Mismatch, as_numpy
 from tangrad._conformance.point import Point, point_of, product
 from tangrad._conformance.samples import Sample, reference_backend
-from tangrad.core import Literal, as_array, decomposition_jaxpr, get_aval, rule_table
+from tangrad.core import JaxprEqn, Literal, as_array, decomposition_jaxpr, get_aval, rule_table
 
 STEPS = ((1e-5, 1e-6), (1e-7, 1e-8), (1e-9, 1e-10))  # a limit is where both of a pair give the same
 TOLERANCE = 1e-3
@@ -111,7 +111,7 @@ def has_kinks_inside(point: Point) -> bool:
         return any([_runs_with_kink(equation, values) for equation in closed.jaxpr.eqns])
 
 
-def _runs_with_kink(equation: Any, values: dict[Any, Any]) -> bool:
+def _runs_with_kink(equation: JaxprEqn, values: dict[Any, Any]) -> bool:
     """Run an equation, and say whether one side of it has other derivatives than the other."""
     operands = [_value_of(atom, values) for atom in equation.invars]
     results = _applied(equation, operands)

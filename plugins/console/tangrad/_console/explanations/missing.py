@@ -30,7 +30,7 @@ A function under jit, grad, vmap must hand on what it computes by returning it; 
 afterwards. Return the value instead, or keep a copy that is made outside of the function."""
 
 
-def describe_leak(trace: Any, leaked: Sequence[Any]) -> str:
+def describe_leak(trace: Trace, leaked: Sequence[Tracer]) -> str:
     """The text about the `leaked` tracers of the ended `trace`: what each is, where it was made, what holds it."""
     kind = type(trace).__name__
     if not leaked:
@@ -43,14 +43,14 @@ def describe_leak(trace: Any, leaked: Sequence[Any]) -> str:
     return "\n".join([*lines, _ADVICE])
 
 
-def _described(tracer: Any) -> str:
+def _described(tracer: object) -> str:
     aval = getattr(tracer, "aval", None)
     source = getattr(tracer, "source_info", None)
     what = aval.str_short() if aval is not None else type(tracer).__name__
     return f"{what}, made at {source.summarize()}" if source is not None else what
 
 
-def _holders(tracer: Any, ignored: set[int]) -> str:
+def _holders(tracer: object, ignored: set[int]) -> str:
     names: list[str] = []
     _name_holders(tracer, ignored, _DEPTH, "", names)
     return "; ".join(dict.fromkeys(names)) or "an object that the garbage collector does not see"
@@ -60,7 +60,7 @@ def _holders(tracer: Any, ignored: set[int]) -> str:
 # among its holders.
 
 
-def _name_holders(obj: Any, ignored: set[int], depth: int, path: str, names: list[str]) -> None:
+def _name_holders(obj: object, ignored: set[int], depth: int, path: str, names: list[str]) -> None:
     """Append names for what refers to `obj`, followed outwards until something has a name in the program."""
     referrers = gc.get_referrers(obj)
     ignored = {*ignored, id(referrers), id(obj)}
@@ -81,7 +81,7 @@ def _name_holders(obj: Any, ignored: set[int], depth: int, path: str, names: lis
             names.append(_attribute(holder, _namespace(holder), obj) + path)
 
 
-def _owner_of_namespace(namespace: dict[Any, Any], ignored: set[int]) -> Any:
+def _owner_of_namespace(namespace: Mapping[object, object], ignored: set[int]) -> object:
     """The module or object whose `__dict__` is `namespace`, or None for an ordinary dictionary."""
     for owner in gc.get_referrers(namespace):
         if id(owner) not in ignored and getattr(owner, "__dict__", None) is namespace:
@@ -89,7 +89,7 @@ def _owner_of_namespace(namespace: dict[Any, Any], ignored: set[int]) -> Any:
     return None
 
 
-def _namespace(owner: Any) -> dict[str, Any]:
+def _namespace(owner: object) -> dict[str, object]:
     """The attributes of an object, slots included."""
     found = dict(getattr(owner, "__dict__", {}))
     for base in type(owner).__mro__:
@@ -100,7 +100,7 @@ def _namespace(owner: Any) -> dict[str, Any]:
     return found
 
 
-def _attribute(owner: Any, namespace: dict[Any, Any], value: Any) -> str:
+def _attribute(owner: object, namespace: dict[Any, Any], value: object) -> str:
     for key, held in namespace.items():
         if held is value:
             if isinstance(owner, ModuleType):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import CodeType, TracebackType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tangrad.core import Primitive, RuleKind, composition, rule_table
 from tangrad.core.caches import params_key, typed_key
@@ -95,7 +95,7 @@ def _without_loops(site: CodeType, below: Sequence[CodeType]) -> list[CodeType]:
     return [code for code in below if code.co_name not in LOOPS or code.co_filename != site.co_filename]
 
 
-def _parameters(entries: Sequence[TracebackType], call: Call) -> dict[str, Any]:
+def _parameters(entries: Sequence[TracebackType], call: Call) -> dict[str, object]:
     """The parameters that the primitive is applied with, where a frame has them."""
     for entry in entries[call.position :]:
         params = entry.tb_frame.f_locals.get("params")
@@ -143,7 +143,7 @@ def _expected(kind: str) -> str:
     return "what the owner of the kind says" if plugin is None else f"{kind} rules are {plugin.load().signature}"
 
 
-def _rule(call: Call) -> Any:
+def _rule(call: Call) -> object:
     if call.kind in OWN:
         return getattr(call.primitive, call.kind)
     return rule_table(call.kind).cell(call.primitive).rule
@@ -168,7 +168,7 @@ def _place(call: Call) -> str:
     return "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
 
 
-def code_of(rule: Any) -> CodeType | None:
+def code_of(rule: object) -> CodeType | None:
     """The code of a rule: of what is wrapped, made partial, or called an object."""
     for name in ("__wrapped__", "func", "emit"):
         rule = getattr(rule, name, rule)

@@ -50,7 +50,7 @@ def _does_not_start(name: str, why: str) -> Problem:
     return Problem(what, "until it does go without it", model.deny(f"*:backends:{name}"))
 
 
-def _examined(composition: Composition, name: str) -> dict[str, Any]:
+def _examined(composition: Composition, name: str) -> dict[str, object]:
     plugin = composition.find("tangrad.backends", name)
     if plugin is not None and plugin.denial is not None:
         return {"distribution": plugin.distribution, "state": "denied"}
@@ -70,7 +70,7 @@ def _examined(composition: Composition, name: str) -> dict[str, Any]:
     return facts | {"usable": True, "state": "works"}
 
 
-def _check(array: Any, expected: Any, complaint: str) -> None:
+def _check(array: Any, expected: np.ndarray, complaint: str) -> None:
     if not np.array_equal(array.to_numpy(), expected):
         raise RuntimeError(complaint)
 

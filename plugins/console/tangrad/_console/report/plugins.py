@@ -7,13 +7,16 @@ import runpy
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad._console.report.model import BAD, GOOD, PLAIN, QUIET, WARNING, Entry, Key, Report, Sign, Table, one_line
 from tangrad._console.report.rules import squares
 from tangrad._core.composition.plugin import flat
 from tangrad.core.tools import Composition, Plugin
 from tangrad.errors import PluginError
+
+if TYPE_CHECKING:
+    from tangrad._console.report.rules import Square
 
 TONES = {"available": PLAIN, "loaded": GOOD, "broken": BAD, "denied": WARNING, "dormant": QUIET}
 _MEANINGS = {
@@ -161,7 +164,7 @@ def listening(composition: Composition) -> Iterator[list[Question]]:
         undo()
 
 
-def _about(values: Mapping[str, Any]) -> str:
+def _about(values: Mapping[str, object]) -> str:
     texts = [getattr(value, "function_name", value) for value in values.values()]
     return " ".join(text for text in texts if isinstance(text, str))
 
@@ -202,7 +205,7 @@ def _run(program: list[str]) -> None:
         sys.argv = kept
 
 
-def _outcome(work: Callable[[], Any]) -> str | None:
+def _outcome(work: Callable[..., tuple[Sequence[Square], Sequence[str]] | None]) -> str | None:
     """Do something; returns the error that it ended with, or None."""
     try:
         work()
@@ -232,7 +235,7 @@ def _text(plugin: Plugin) -> str:
     return plugin.distribution if plugin.denial is None else f"{plugin.distribution} (denied)"
 
 
-def _facts_trace(question: Question) -> dict[str, Any]:
+def _facts_trace(question: Question) -> dict[str, object]:
     return {
         "hook": question.hook,
         "about": question.about,

@@ -145,7 +145,7 @@ def _square(primitive: Primitive, kind: str) -> Square:
     return Square(primitive, kind, cell.status, cell.plugin, source, explanation, cell.overridden)
 
 
-def _source(rule: Any, plugin: Plugin | None) -> str:
+def _source(rule: object, plugin: Plugin | None) -> str:
     """Where a rule is written: the object that its plugin names, and the line of the function, as far as it has one."""
     while hasattr(rule, "func"):  # functools.partial
         rule = rule.func

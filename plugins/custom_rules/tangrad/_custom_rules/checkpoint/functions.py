@@ -83,7 +83,9 @@ def known_value(value: Value) -> Value | None:
     return value.concrete() if isinstance(value, Tracer) else value
 
 
-def with_values(function: Callable[..., Sequence[Any]], values: Sequence[Value | None]) -> Callable[..., list[Any]]:
+def with_values(
+    function: Callable[..., Sequence[Array | Literal]], values: Sequence[Value | None]
+) -> Callable[..., list[Any]]:
     """A function of flat arguments to be traced, whose arguments are these values this time."""
 
     def run(*leaves: Any) -> list[Any]:
@@ -276,7 +278,7 @@ def _positions(static_argnums: object) -> tuple[int, ...]:
         raise TypeError(f"checkpoint: static_argnums must be integers, got {static_argnums!r}") from None
 
 
-def _names(static_argnames: Any) -> tuple[str, ...]:
+def _names(static_argnames: str | Iterable[str]) -> tuple[str, ...]:
     given = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     for name in given:
         if not isinstance(name, str):
@@ -284,7 +286,7 @@ def _names(static_argnames: Any) -> tuple[str, ...]:
     return tuple(sorted(set(given)))
 
 
-def _positional_names(fun: Callable[..., Any]) -> list[str]:
+def _positional_names(fun: Callable[..., object]) -> list[str]:
     """The names of the positional parameters of a function; none where they are unknown."""
     try:
         parameters = inspect.signature(fun).parameters.values()

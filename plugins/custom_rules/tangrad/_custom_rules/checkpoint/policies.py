@@ -162,7 +162,7 @@ class _FromBoth(_Policy):
         return any(decisions)
 
 
-def _names_of(names: Iterable[Any], function: str) -> frozenset[str]:
+def _names_of(names: tuple[str, ...] | Iterable[str], function: str) -> frozenset[str]:
     names = (names,) if isinstance(names, str) else tuple(names)
     for name in names:
         if not isinstance(name, str):

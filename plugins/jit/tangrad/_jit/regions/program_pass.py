@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from tangrad._jit.primitives import region_p
 from tangrad._jit.regions.loops import in_loops
@@ -185,7 +184,7 @@ class _Pass:
             found = self._regions[number] = self._program(program)
         return found
 
-    def _rewritten(self, value: object) -> Any:
+    def _rewritten(self, value: object) -> object:
         if isinstance(value, ClosedJaxpr):
             return self._program(value)
         return tuple([self._rewritten(item) for item in value]) if type(value) is tuple else value

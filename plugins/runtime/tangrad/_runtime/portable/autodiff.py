@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tangrad.autodiff import add_any_p, append_dims_p, sum_trailing_p, zeros_p
-from tangrad.core import RuleSet, literal
+from tangrad.core import Array, RuleSet, literal
 from tangrad.dtypes import float0
 from tangrad.extend.lax import add_p, broadcast_in_dim_p, float0_zeros, reduce_sum_p
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 portable = RuleSet("portable", api=1)
 
 
-def _zeros(*, shape: Any, dtype: DType, weak_type: bool) -> Any:
+def _zeros(*, shape: Any, dtype: DType, weak_type: bool) -> Array:
     if dtype == float0:
         return float0_zeros(shape)
     return broadcast_in_dim_p.bind(literal(0, dtype, weak_type), shape=shape, broadcast_dimensions=())
 
 
-def _append_dims(x: Any, *, sizes: Any) -> Any:
+def _append_dims(x: Any, *, sizes: Any) -> Array:
     shape = x.aval.shape
     return broadcast_in_dim_p.bind(x, shape=(*shape, *sizes), broadcast_dimensions=tuple(range(len(shape))))
 
 
-def _sum_trailing(x: Any, *, count: int) -> Any:
+def _sum_trailing(x: Any, *, count: int) -> object:
     rank = len(x.aval.shape)
     return reduce_sum_p.bind(x, axes=tuple(range(rank - count, rank)))
 

@@ -41,7 +41,7 @@ def with_derivatives(*derivatives: Function | None) -> Callable[[Function], Func
     return decorate
 
 
-def polynomial(x: Value, coefficients: Any) -> Array:
+def polynomial(x: Value, coefficients: tuple[float, ...]) -> Array:
     """A polynomial by Horner's rule, the highest power first."""
     total = x * 0 + coefficients[0]
     for coefficient in coefficients[1:]:
@@ -49,7 +49,7 @@ def polynomial(x: Value, coefficients: Any) -> Array:
     return total
 
 
-def sum_of_terms(count: int, step: Callable[[Any, Any], tuple[Any, Any]], first: Any, total: Any) -> Array:
+def sum_of_terms(count: int, step: Callable[[Any, Any], tuple[Any, Any]], first: Array, total: object) -> Array:
     """Add `count` terms: `step(k, state)`, for k = 1, …, gives the next state and the term."""
 
     def body(k: Any, carry: Any) -> tuple[Array, Array]:
@@ -65,7 +65,9 @@ def backward(count: int, step: Callable[[Any, Any], Any], start: object) -> Arra
     return fori_loop(0, count, lambda i, tail: step((count - i).astype(tail.real.dtype), tail), start)
 
 
-def until_small(limit: int, step: Callable[[Any, Any], tuple[Any, Any]], first: Any, total: Any) -> Array:
+def until_small(
+    limit: int, step: Callable[[Any, Any], tuple[Any, Any]], first: tuple[Array, Array], total: Any
+) -> Array:
     """Add terms until all elements have converged, or `limit` of them: `step(k, state)` gives state and terms.
 
     `total` and terms are tuples of arrays; each term is compared with its total.

@@ -73,7 +73,7 @@ def _upper_half(iz: Value) -> Value:
 
 
 @with_derivatives(lambda t, ans, z: t * (2j / _ROOT_PI - 2 * z * ans))
-def _wofz(z: Any) -> Any:
+def _wofz(z: Any) -> object:
     lower = z.imag < 0
     upper = tnp.where(lower, -z, z)
     value = _upper_half(1j * upper)
@@ -175,7 +175,7 @@ def _quarter_phase(x: Any) -> Any:
 
 
 @with_derivatives(lambda t, ans, x: t * complex_of(tnp.cos(_quarter_phase(x)), tnp.sin(_quarter_phase(x))))
-def _fresnel(x: Any) -> Any:
+def _fresnel(x: Any) -> object:
     """C(x) + i S(x): Σ (i π x² / 2)ᵏ x / (k! (2k + 1)), or (1 + i) / 2 erf(√π (1 - i) x / 2) (DLMF 7.5.8)."""
     near = abs(x) < 1.5
     small = tnp.where(near, x, 0.0)

@@ -156,7 +156,7 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
 # --- sine and cosine integrals -------------------------------------------------------------------------------------
 
 
-def _both_slopes(t: Any, ans: object, x: Any) -> Any:
+def _both_slopes(t: Any, ans: object, x: Any) -> object:
     near = abs(x) < 1
     small, safe = tnp.where(near, x, 0.0), tnp.where(near, 1.0, x)
     quotient = tnp.where(near, tnp.sinc(small / math.pi), tnp.sin(safe) / safe)
@@ -164,7 +164,7 @@ def _both_slopes(t: Any, ans: object, x: Any) -> Any:
 
 
 @with_derivatives(_both_slopes)
-def _sici(x: Any) -> Any:
+def _sici(x: Any) -> object:
     """Si(x) + i Ci(|x|): power series (DLMF 6.6.5, 6.6.6), or E₁(ix) = -Ci(x) + i (Si(x) - π/2) (6.5.5)."""
     size = abs(x)
     near = size < 4
@@ -244,7 +244,7 @@ def _slope_of_logarithm_over(t: Any, ans: Any, x: Any) -> Any:
 
 
 @with_derivatives(_slope_of_logarithm_over)
-def _logarithm_over(x: Any) -> Any:
+def _logarithm_over(x: Any) -> object:
     """log(x) / (x - 1), for x away from 1."""
     return tnp.where(x == math.inf, 0.0, tnp.log(x) / (x - 1))
 
@@ -254,7 +254,7 @@ _LOG1P = tuple([(-1) ** k / (k + 1) for k in range(26, -1, -1)])
 
 
 @with_derivatives(_spence_slope)
-def _spence(x: Any) -> Any:
+def _spence(x: Any) -> object:
     small, large = x < 0.5, x > 2
     low = tnp.where(small & (x > 0), x, 0.5)
     high = tnp.where(large & (x < math.inf), x, 2.0)

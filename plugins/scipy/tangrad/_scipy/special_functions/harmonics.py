@@ -16,7 +16,7 @@ from tangrad.extend import lax as p
 from tangrad.extend.lax import complex as complex_of
 from tangrad.extend.lax import fori_loop, scan, stop_gradient
 from tangrad.extend.numpy import asarray, broadcast_shape, broadcast_to, index_argument, is_kind
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, Value
 
 # --- Bessel functions and spherical harmonics: `i0`, `i1`, `bessel_jn`, `sph_harm_y`, … -------------------------------
 
@@ -36,14 +36,14 @@ def i1e(x: ArrayLike) -> Array:
     return p.bessel_i1e_p.bind(x)
 
 
-def _finite(x: Any) -> Any:
+def _finite(x: Any) -> object:
     """x, not beyond what is finite: the scaled functions are 0 at infinity only."""
     greatest = float(np.finfo(x.dtype).max)
     return tnp.clip(x, -greatest, greatest)
 
 
 @with_derivatives(lambda t, ans, x: t * _i1(x))
-def _i0(x: Any) -> Any:
+def _i0(x: Array) -> Value:
     return tnp.exp(abs(x)) * p.bessel_i0e_p.bind(_finite(x))
 
 
@@ -95,7 +95,7 @@ def _orders(count: int, start: int) -> Any:
     return function
 
 
-def _by_recurrence(z: Any, count: int, start: int) -> Any:
+def _by_recurrence(z: Any, count: int, start: int) -> object:
     """Miller's algorithm in quotients rₖ = Jₖ / Jₖ₋₁ = z / (2k - z rₖ₊₁), which do not overflow.
 
     The sum 1 = J₀ + 2 J₂ + 2 J₄ + … (DLMF 10.12.4) is J₀ (1 + 2 r₁ r₂ (1 + r₃ r₄ (1 + …))).

@@ -66,7 +66,7 @@ def _series(tops: int, bottoms: int) -> Function:
     def by_parameter(place: int) -> Function:
         return lambda t, ans, *arguments: t * _sum_with_slope(*parts(arguments), place)
 
-    def by_x(t: Any, ans: object, *arguments: object) -> Array:
+    def by_x(t: object, ans: object, *arguments: object) -> Array:
         top, bottom, x = parts(arguments)
         factor = math.prod(top[1:], start=top[0]) / math.prod(bottom[1:], start=bottom[0])
         return t * factor * series(*[parameter + 1 for parameter in (*top, *bottom)], x)
@@ -97,7 +97,7 @@ def _gamma(x: Any) -> Array:
 # --- ₁F₁ -----------------------------------------------------------------------------------------------------------
 
 
-def _kummer_large(a: Any, b: Any, size: Any) -> Array:
+def _kummer_large(a: Any, b: Any, size: Array) -> Array:
     """The asymptotic series for x = -size (DLMF 13.7.2)."""
     term = total = tnp.ones_like(size)
     for k in range(12):
@@ -126,7 +126,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 # --- ₂F₁ -----------------------------------------------------------------------------------------------------------
 
 
-def _around_one(a: Any, b: Any, rest: Any, x: Any) -> Any:
+def _around_one(a: Array, b: Array, rest: Array, x: Array) -> Any:
     """By the series in 1 - x (DLMF 15.8.4), whose coefficients have poles where rest = c - a - b is a whole number."""
     y, c_less_a, c_less_b = 1 - x, b + rest, a + rest
     one = _gamma(rest) * _reciprocal_gamma(c_less_a) * _reciprocal_gamma(c_less_b) * _gauss(a, b, 1 - rest, y)
@@ -134,7 +134,7 @@ def _around_one(a: Any, b: Any, rest: Any, x: Any) -> Any:
     return _gamma(a + b + rest) * (one + tnp.exp(rest * tnp.log(y)) * other)
 
 
-def _near_one(a: Any, b: Any, c: Any, x: Any) -> Any:
+def _near_one(a: Array, b: Array, c: Array, x: Array) -> Array:
     """The same; near the poles, which cancel, interpolated from six values around."""
     step = 4e-3 if dtypes.finfo(x.dtype).bits >= 64 else 0.04
     rest = c - a - b
@@ -155,7 +155,7 @@ def _near_one(a: Any, b: Any, c: Any, x: Any) -> Any:
     return tnp.where(close, total, regular)
 
 
-def _hypergeometric(a: Any, b: Any, c: Any, x: Any) -> Any:
+def _hypergeometric(a: Any, b: Any, c: Any, x: Any) -> Array:
     swapped = _is_pole(stop_gradient(b)) & ~_is_pole(stop_gradient(a))
     a, b = tnp.where(swapped, b, a), tnp.where(swapped, a, b)
     fixed, polynomial = stop_gradient(x), _is_pole(stop_gradient(a))

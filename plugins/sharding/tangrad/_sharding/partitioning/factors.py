@@ -243,7 +243,7 @@ def _tensor(dimensions: list[tuple[str, ...]], symbols: dict[str, str]) -> str:
     return f"[{', '.join([''.join([symbols[factor] for factor in names]) for names in dimensions])}]"
 
 
-def _shown(mapping: Sequence[Any]) -> str:
+def _shown(mapping: ArrayMapping) -> str:
     return " ".join([f"({' '.join(one)})" if isinstance(one, CompoundFactor) else one for one in mapping])
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
 from tangrad._sharding.shard_map.scope import is_within_map
-from tangrad.core import ClosedJaxpr, closed_over_as_arguments, get_backend, holding, thread, trace_to_jaxpr
+from tangrad.core import ClosedJaxpr, Device, closed_over_as_arguments, get_backend, holding, thread, trace_to_jaxpr
 from tangrad.tree_util import PyTreeDef, flatten_axes, keystr
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def mapped_size(
     axes: Sequence[int | None],
     axis_size: int | None,
     args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    kwargs: dict[str, object],
 ) -> int:
     """The size of the mapped axes. Raises ValueError where they differ, listing them, or where there are none."""
     sizes = {position: values[position].aval.shape[axis] for position, axis in enumerate(axes) if axis is not None}
@@ -97,13 +97,13 @@ def mapped_size(
     raise ValueError("pmap: the sizes of the mapped axes disagree:\n" + "\n".join(lines))
 
 
-def devices_for(size: int, devices: Sequence[Any] | None, backend: str | None) -> list[Any] | None:
+def devices_for(size: int, devices: Sequence[Device] | None, backend: str | None) -> list[Any] | None:
     """As many devices as examples, the first ones of those given, or there are; None where there are too few."""
     there = list(get_backend(backend).devices()) if devices is None else list(devices)
     return there[:size] if size <= len(there) else None
 
 
-def too_few(size: int, devices: Sequence[Any] | None, backend: str | None) -> ValueError:
+def too_few(size: int, devices: Sequence[Device] | None, backend: str | None) -> ValueError:
     """The error for more examples than devices, with both counts."""
     if devices is not None:
         return ValueError(f"pmap: the mapped axis has size {size}, and devices has {len(devices)}")
@@ -114,7 +114,7 @@ def too_few(size: int, devices: Sequence[Any] | None, backend: str | None) -> Va
     )
 
 
-def checked_size(axis_size: Any) -> int | None:
+def checked_size(axis_size: int | None) -> int | None:
     """A given size of the mapped axis. Raises TypeError for what is no integer, ValueError for a negative one."""
     if axis_size is None:
         return None

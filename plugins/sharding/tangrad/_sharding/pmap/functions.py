@@ -26,6 +26,7 @@ from tangrad.batching import AxisInfo, batch_flat, place_axis
 from tangrad.core import (
     Array,
     Device,
+    Literal,
     Tracer,
     api_boundary,
     array_leaves,
@@ -78,7 +79,7 @@ def pmap(fun: Callable[P, R], axis_name: Any = None, **options: Unpack[PmapOptio
 @overload
 def pmap(fun: None = None, axis_name: Any = None, **options: Unpack[PmapOptions]) -> _Pmap: ...
 def pmap(
-    fun: Callable[..., Any] | None = None,
+    fun: Callable[..., object] | None = None,
     axis_name: Any = None,
     *,
     in_axes: Any = 0,
@@ -148,13 +149,13 @@ class PmapFunction(Generic[P, R]):
     def __init__(
         self,
         fun: Callable[P, R],
-        axis_name: Any,
-        in_axes: Any,
-        out_axes: Any,
+        axis_name: object,
+        in_axes: object,
+        out_axes: object,
         static: tuple[int, ...],
         devices: Sequence[Device] | None,
-        backend: Any,
-        axis_size: Any,
+        backend: str | None,
+        axis_size: int | None,
         donated: tuple[int, ...],
     ) -> None:
         self._fun = fun
@@ -165,7 +166,7 @@ class PmapFunction(Generic[P, R]):
         self._devices = devices
         self._backend = backend
         self._axis_size = axis_size
-        self._meshes: dict[tuple[Any, ...], Mesh] = {}
+        self._meshes: dict[tuple[object, ...], Mesh] = {}
         self._cuts: dict[tuple[Mesh, int | None], NamedSharding] = {}
         self._jitted = jit(self._mapped, static_argnums=static, donate_argnums=donated)
         self.call = api_boundary(self._call)
@@ -215,9 +216,9 @@ class PmapFunction(Generic[P, R]):
         mesh: Mesh,
         args: tuple[object, ...],
         kwargs: dict[str, Any],
-        dynamic: tuple[Any, ...],
+        dynamic: tuple[Array, ...],
         values: Sequence[Any],
-    ) -> Any:
+    ) -> object:
         """Each process passes the examples of its own devices, and gets their results."""
         here = len(mesh.local_devices)
         axes, size = self._axes(dynamic, kwargs, values, None if self._axis_size is None else here)
@@ -250,7 +251,7 @@ class PmapFunction(Generic[P, R]):
         static = {p % count: args[p] for p in self._static}
         return tuple([arg for position, arg in enumerate(args) if position not in static]), static
 
-    def _merged(self, dynamic: tuple[Any, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _merged(self, dynamic: tuple[object, ...], args: tuple[object, ...]) -> tuple[Any, ...]:
         """The arguments with other values for those that are mapped."""
         _, static = self._split(args)
         rest = iter(dynamic)
@@ -308,7 +309,12 @@ class PmapFunction(Generic[P, R]):
         return out_tree[0].unflatten([as_array(out) for out in outs])
 
     def _sharded(
-        self, of_one: Any, values: Sequence[Value], axes: Any, size: int, out_tree: list[Any]
+        self,
+        of_one: Callable[..., Sequence[Array | Literal]],
+        values: Sequence[Value],
+        axes: Sequence[int],
+        size: int,
+        out_tree: list[Any],
     ) -> Sequence[Value]:
         mesh = self._mesh(size)
         if mesh is None:
@@ -331,7 +337,9 @@ class PmapFunction(Generic[P, R]):
             )
         return program.bind(values, results)
 
-    def _constant(self, of_one: Any, values: Any, axes: Any, size: int, out_tree: list[Any]) -> Sequence[Any]:
+    def _constant(
+        self, of_one: Any, values: Sequence[Array | Literal], axes: Any, size: int, out_tree: list[Any]
+    ) -> Sequence[Any]:
         """Results for more examples than devices, of a function that gives the same whatever and wherever they are.
 
         Raises ValueError for any other function, but where no device is asked to run it.

@@ -6,7 +6,7 @@ one over the examples of a device. What names the whole axis is said along both 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from tangrad import tree
@@ -39,6 +39,7 @@ from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 if TYPE_CHECKING:
     from tangrad.core import Array, Device
+    from tangrad.tree_util import PyTreeDef
     from tangrad.typing import Dimensions, Value
 
 
@@ -74,14 +75,14 @@ def soft_pmap(
     fun: None = None,
     axis_name: Any = None,
     *,
-    in_axes: Any = 0,
-    out_axes: Any = 0,
-    devices: Sequence[Any] | None = None,
+    in_axes: object = 0,
+    out_axes: object = 0,
+    devices: Sequence[object] | None = None,
     backend: str | None = None,
     axis_size: int | None = None,
 ) -> Callable[[Callable[P, R]], SoftPmapFunction[P, R]]: ...
 def soft_pmap(
-    fun: Callable[..., Any] | None = None,
+    fun: Callable[..., object] | None = None,
     axis_name: object = None,
     *,
     in_axes: object = 0,
@@ -141,7 +142,14 @@ class SoftPmapFunction(Generic[P, R]):
     """A function made by `soft_pmap`."""
 
     def __init__(
-        self, fun: Any, axis_name: Any, in_axes: Any, out_axes: Any, devices: Any, backend: Any, axis_size: Any
+        self,
+        fun: Any,
+        axis_name: Hashable,
+        in_axes: Any,
+        out_axes: Any,
+        devices: Any,
+        backend: str | None,
+        axis_size: Any,
     ) -> None:
         self._fun = fun
         self._name = _Axis("unnamed") if axis_name is None else axis_name
@@ -211,7 +219,7 @@ class SoftPmapFunction(Generic[P, R]):
         return there[:size]
 
     def _traced(
-        self, structure: Any, values: Sequence[Any], axes: Sequence[Any], size: int
+        self, structure: PyTreeDef, values: Sequence[Any], axes: Sequence[Any], size: int
     ) -> tuple[ClosedJaxpr, list[Any], Any]:
         """The program of one example, with the constants that it takes first, and the structure of its result."""
         out_tree: list[Any] = []
@@ -250,5 +258,5 @@ def _joined(value: Any, axis: int | None, mesh: Mesh) -> Any:
     return NamedSharding(mesh, PartitionSpec(*[None] * axis, *mesh.axis_names)).constrain(whole)
 
 
-def _with_shape(value: Any, shape: Dimensions) -> Array:
+def _with_shape(value: object, shape: Dimensions) -> Array:
     return reshape_p.bind(value, new_sizes=shape, dimensions=None)

@@ -36,6 +36,7 @@ from tangrad.core import Array, ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, ShapedArr
 from tangrad.sharding import NamedSharding
 
 if TYPE_CHECKING:
+    from tangrad._sharding.mesh import Mesh
     from tangrad.typing import Params, Value, Values
 
 
@@ -168,7 +169,7 @@ def _(
 
 
 def _stacks(
-    first: ClosedJaxpr, count: int, mesh: Any, in_shardings: Any, manual_axes: Any, checked: bool
+    first: ClosedJaxpr, count: int, mesh: Mesh, in_shardings: Any, manual_axes: tuple[str, ...], checked: bool
 ) -> tuple[NamedSharding, ...]:
     """How the stacks that a first half puts out after its `count` results are cut.
 

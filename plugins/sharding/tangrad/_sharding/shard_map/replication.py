@@ -12,6 +12,7 @@ from tangrad.core import (
     Literal,
     Primitive,
     RuleKind,
+    ShapedArray,
     axes_of_effects,
     calls_rules,
     equation_effects,
@@ -219,12 +220,12 @@ def along(closed: ClosedJaxpr, inputs: Sequence[NamedShape], outputs: Sequence[N
     return _fitted.get(closed, (tuple(avals), tuple(outputs)), make)
 
 
-def _wider(aval: Any, axes: NamedShape) -> Any:
+def _wider(aval: ShapedArray, axes: NamedShape) -> object:
     missing = {name: size for name, size in axes if name not in dict(aval.named_shape)}
     return aval.update(named_shape={**dict(aval.named_shape), **missing}) if missing else aval
 
 
-def _as_wide(value: Any, axes: NamedShape) -> Any:
+def _as_wide(value: Any, axes: NamedShape) -> object:
     return differing(value, tuple([name for name, _ in axes])) if axes else value
 
 
@@ -240,11 +241,11 @@ def _avals(program: ClosedJaxpr) -> list[Any]:
     return [*program.in_avals, *program.out_avals]
 
 
-def _items(value: object) -> Sequence[Any]:
+def _items(value: object) -> Sequence[object]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _replaced(value: Any, made: Any) -> Any:
+def _replaced(value: Any, made: Any) -> object:
     """A parameter with the next of the programs made in the place of each."""
     if isinstance(value, tuple):
         return tuple([_replaced(item, made) if isinstance(item, ClosedJaxpr) else item for item in value])

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.shard_map.replication import fitted
-from tangrad.core import Array, Primitive, holding, thread
+from tangrad.core import Array, Literal, Primitive, holding, thread
 from tangrad.extend.collectives import differing, psum_p
 from tangrad.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, get_mesh
 
@@ -110,7 +110,7 @@ def check_nesting(mesh: Mesh, manual: Sequence[object]) -> None:
             )
 
 
-def as_named(mesh: Mesh, spec: Any, what: str, manual: Sequence[Any]) -> NamedSharding:
+def as_named(mesh: Mesh, spec: PartitionSpec, what: str, manual: tuple[str, ...]) -> NamedSharding:
     """A spec as a sharding. Raises TypeError for what is no spec, ValueError for axes that are not mapped here."""
     if not isinstance(spec, PartitionSpec):
         raise TypeError(f"shard_map: {what} must be partition specs, or trees of them, got {spec!r}")
@@ -123,7 +123,9 @@ def as_named(mesh: Mesh, spec: Any, what: str, manual: Sequence[Any]) -> NamedSh
     return sharding
 
 
-def as_types_say(mesh: Mesh, manual: Sequence[Any], operands: Sequence[Any], within: bool) -> list[PartitionSpec]:
+def as_types_say(
+    mesh: Mesh, manual: tuple[str, ...], operands: Sequence[Array | Literal], within: bool
+) -> list[PartitionSpec]:
     """For each operand the spec that its type records.
 
     Raises TypeError where types do not record every axis that is mapped over: along axes that are not Explicit, and
@@ -171,12 +173,12 @@ def whole_aval(aval: ShapedArray, sharding: NamedSharding, manual: Sequence[Any]
     return sharding.type_of(whole)
 
 
-def size_along(mesh: Mesh, axes: Sequence[Any]) -> int:
+def size_along(mesh: Mesh, axes: Sequence[object]) -> int:
     """The product of the sizes of axes."""
     return math.prod([mesh.shape[axis] for axis in axes])
 
 
-def with_leading(sharding: NamedSharding, entry: Any) -> NamedSharding:
+def with_leading(sharding: NamedSharding, entry: object) -> NamedSharding:
     """The sharding of arrays with one more dimension in front, cut along the axes of `entry`."""
     return NamedSharding(sharding.mesh, PartitionSpec(entry, *sharding.spec))
 
@@ -186,6 +188,6 @@ def uncut(mesh: Mesh) -> NamedSharding:
     return NamedSharding(mesh, PartitionSpec())
 
 
-def over_all(mesh: Mesh, axes: Sequence[Any]) -> NamedSharding:
+def over_all(mesh: Mesh, axes: Sequence[str]) -> NamedSharding:
     """The sharding of stacked values, one for each place along the axes."""
     return NamedSharding(mesh, PartitionSpec(tuple(axes)))

@@ -11,6 +11,7 @@ from tangrad._sharding.shard_map.replication import types_suffice, varying_of_pr
 from tangrad._sharding.shard_map.scope import axes_in_scope, mentioned, uncut
 from tangrad.batching import SplitAxis, batch_flat
 from tangrad.core import (
+    Array,
     ClosedJaxpr,
     Jaxpr,
     NamedAxisEffect,
@@ -69,7 +70,7 @@ def with_cotangent_sums(
 
 
 def with_cotangent_sums_for(
-    closed: ClosedJaxpr, mesh: Mesh, manual_axes: Sequence[Any], in_shardings: Sequence[NamedSharding]
+    closed: ClosedJaxpr, mesh: Mesh, manual_axes: Sequence[object], in_shardings: Sequence[NamedSharding]
 ) -> ClosedJaxpr:
     """The same of a program of parts that are cut as shardings say."""
     sizes = {name: mesh.shape[name] for name in manual_axes}
@@ -106,11 +107,11 @@ def _along(closed: ClosedJaxpr, axis: SplitAxis, differs: Sequence[bool]) -> Clo
     return trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name)
 
 
-def _wider(value: Any) -> Any:
+def _wider(value: Any) -> Array:
     return reshape_p.bind(value, new_sizes=(1, *value.aval.shape), dimensions=None)
 
 
-def _narrower(value: Any, dim: int | None) -> Any:
+def _narrower(value: Any, dim: int | None) -> object:
     if dim is None:
         return value
     shape = value.aval.shape
@@ -135,7 +136,7 @@ class MappedProgram:
         parts: Sequence[ShapedArray],
         name: str,
         mesh: Mesh,
-        manual_axes: tuple[Any, ...],
+        manual_axes: tuple[object, ...],
         shardings: Sequence[NamedSharding],
         checked: bool = False,
     ) -> None:

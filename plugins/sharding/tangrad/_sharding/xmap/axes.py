@@ -95,7 +95,7 @@ def _position(position: Any, given: Any, what: str) -> int:
     return operator.index(position)
 
 
-def _checked_name(name: Any, given: Any, what: str) -> Any:
+def _checked_name(name: int | str, given: object, what: str) -> str:
     try:
         hash(name)
     except TypeError:
@@ -135,7 +135,7 @@ class SpecTree:
         leaves, structure = tree.flatten(value, is_leaf=lambda item: item is None or _is_spec(item))
         return structure.unflatten([self._leaf(leaf) for leaf in leaves])
 
-    def _leaf(self, value: Any) -> AxesSpec:
+    def _leaf(self, value: object) -> AxesSpec:
         if not _is_spec(value):
             raise TypeError(
                 f"xmap: {self._what} says the axes of an array as a dictionary from positions to names, {{0: 'i'}}, "
@@ -199,13 +199,13 @@ class SerialLoop:
         return f"SerialLoop({self.length})"
 
 
-def _refuse_text(text: str) -> Any:
+def _refuse_text(text: str) -> object:
     raise ValueError(
         "serial loops are for blocks of code: with tangrad.experimental.maps.serial_loop(name, length): ..."
     )
 
 
-def _checked_loops(value: object) -> Any:
+def _checked_loops(value: object) -> object:
     if not isinstance(value, tuple):
         raise TypeError("expected a tuple of pairs of a name and a SerialLoop")
     return value

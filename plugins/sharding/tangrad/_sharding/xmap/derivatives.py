@@ -78,7 +78,12 @@ def _(
     return outs, tuple([next(rest) if has else Zero.of(out) for out, has in zip(outs, nonzero_out, strict=True)])
 
 
-def _residual_axes(program: ClosedJaxpr, in_axes: Any, sizes: Any, count: int) -> tuple[Positions, ...]:
+def _residual_axes(
+    program: ClosedJaxpr,
+    in_axes: tuple[tuple[tuple[str, int], ...], ...],
+    sizes: tuple[tuple[str, int], ...],
+    count: int,
+) -> tuple[Positions, ...]:
     """The dimensions of the results after the first `count`, residuals: those that they vary along, in front."""
     found = varying_results(program, named(in_axes), sizes)[count:]
     return tuple(
@@ -218,7 +223,7 @@ def _(
 
 def _transposed(
     jaxpr: ClosedJaxpr, linear: tuple[bool, ...], given: tuple[bool, ...], shares: tuple[object, ...]
-) -> Any:
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """The transposed program, of shares of the cotangents."""
     program, nonzero = transpose_jaxpr(jaxpr, linear, given)
     if all([share == 1 for share in shares]):

@@ -267,7 +267,7 @@ class MappedFunction(Generic[P, R]):
                 programs[key] = found
         return found
 
-    def _trace(self, args: tuple[Any, ...]) -> _Program:
+    def _trace(self, args: tuple[object, ...]) -> _Program:
         avals, structure = tree.flatten(args)
         in_axes = self._positions(args)
         sizes = self._sizes(args, in_axes)
@@ -396,7 +396,7 @@ def _path(args: object, number: int) -> str:
     return "args" + keystr(tree.leaves_with_path(args)[number][0])
 
 
-def _positional(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _positional(function: Callable[..., object], name: str) -> Callable[..., Any]:
     def call(*args: object) -> Any:
         return function(*args)
 
@@ -404,7 +404,7 @@ def _positional(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
-def _checked_sizes(axis_sizes: object) -> dict[Any, int]:
+def _checked_sizes(axis_sizes: object) -> dict[str, int]:
     if axis_sizes is None:
         return {}
     if not isinstance(axis_sizes, Mapping):

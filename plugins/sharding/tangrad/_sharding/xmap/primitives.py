@@ -280,7 +280,7 @@ def evaluate_mapped(
     ]
 
 
-def _axis(name: str, size: Any, assigned: Assigned, mesh: Any) -> Axis:
+def _axis(name: str, size: object, assigned: Assigned, mesh: Any) -> Axis:
     parts = 1
     for axis in assigned.mesh_axes:
         parts *= mesh.shape[axis]

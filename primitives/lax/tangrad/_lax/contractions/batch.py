@@ -17,7 +17,7 @@ from tangrad._lax.contractions.primitives import (
 )
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad.batching import AxisInfo, move_axis, place_axis
-from tangrad.core import RuleSet
+from tangrad.core import Array, RuleSet
 from tangrad.typing import Dims, DType, Params, Value, Values
 
 batch = RuleSet("batch", api=1)
@@ -66,8 +66,8 @@ def _ragged(
 
 
 def _left_over(
-    lhs: Value, lhs_dim: Any, rhs: Value, rhs_dim: Any, group_sizes: Value, numbers: object, params: Params
-) -> Any:
+    lhs: Value, lhs_dim: int | None, rhs: Value, rhs_dim: Any, group_sizes: Value, numbers: object, params: Params
+) -> tuple[Array, int]:
     form = layout(numbers, lhs.aval.ndim - (lhs_dim is not None), rhs.aval.ndim - (rhs_dim is not None))
     if lhs_dim is not None:  # behind the ragged dimension: groups may differ along those before it
         lhs = move_axis(lhs, lhs_dim, lhs.aval.ndim - 1)

@@ -264,7 +264,7 @@ def _ragged(
     offset: object,
     sharding: object,
     name: str,
-) -> Any:
+) -> Array:
     if offset is not None:
         raise NotImplementedError(f"{name}: group_offset is not supported; leave out the groups before it")
     params = {

@@ -214,7 +214,7 @@ def algorithm_dtypes(precision: Any, lhs: Any, rhs: Any, out: Any) -> tuple[Any,
     return lhs, rhs, _one_of(results, out)
 
 
-def _one_of(names: Any, dtype: DType) -> Any:
+def _one_of(names: Any, dtype: DType) -> object:
     return dtype if names is None or dtypes.dtype_name(dtype) in names else dtypes.as_dtype(names[0])
 
 

@@ -390,7 +390,7 @@ def ragged_dot_general_p(
     return ShapedArray(ragged_result_shape(lhs.shape, rhs.shape, group_sizes.shape, numbers), out.dtype)
 
 
-def _check_groups(lhs: Any, rhs: Any, group_sizes: Any, form: Layout) -> None:
+def _check_groups(lhs: Any, rhs: ShapedArray, group_sizes: ShapedArray, form: Layout) -> None:
     name = "ragged_dot_general"
     wanted = 1 if form.mode is FREE else 0
     if len(form.group) != wanted:

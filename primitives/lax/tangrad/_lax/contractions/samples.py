@@ -54,8 +54,8 @@ def _ragged_samples() -> list[Sample]:
 
 
 def _ragged(
-    left: Any,
-    right: Any,
+    left: tuple[int, ...],
+    right: tuple[int, ...],
     sizes: np.ndarray,
     numbers: object,
     *,
@@ -72,7 +72,14 @@ def _ragged(
     return Sample(ragged_dot_general_p, args, params, tolerance=1e-4, **options)
 
 
-def _sample(left: Any, right: Any, numbers: object, *, kind: str = "float32", preferred: DType | None = None) -> Sample:
+def _sample(
+    left: tuple[int, ...],
+    right: tuple[int, ...],
+    numbers: object,
+    *,
+    kind: str = "float32",
+    preferred: DType | None = None,
+) -> Sample:
     args = draw(*left, dtype=kind), draw(*right, dtype=kind, seed=1)
     params = {"dimension_numbers": numbers, "precision": None, "preferred_element_type": preferred}
     return Sample(dot_general_p, args, params, tolerance=1e-4)

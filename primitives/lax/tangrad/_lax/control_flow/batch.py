@@ -19,7 +19,9 @@ from tangrad._lax.reductions.primitives import reduce_or_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, stop_gradient_p
 from tangrad.batching import AxisInfo, batch_jaxpr, broadcast_axis, move_axis, place_axis, to_front
 from tangrad.core import (
+    Array,
     ClosedJaxpr,
+    Literal,
     Primitive,
     RuleSet,
     Tracer,
@@ -83,7 +85,7 @@ def _select(
     dims: Sequence[Any],
     axis_info: AxisInfo,
     branches: tuple[ClosedJaxpr, ...],
-) -> Any:
+) -> tuple[tuple[Array | Literal, ...], tuple[int | None, ...]]:
     """All branches on all rows, and for each row the results of the branch that its index chooses."""
     refused = _exact_effects(*branches)
     if refused:

@@ -101,7 +101,7 @@ class _Type:
         return str(self.aval.str_short())
 
 
-def _types(treedef: Any, avals: Sequence[ShapedArray]) -> Any:
+def _types(treedef: PyTreeDef, avals: Sequence[ShapedArray]) -> Any:
     return treedef.unflatten([_Type(aval) for aval in avals])
 
 
@@ -129,18 +129,18 @@ class Body:
         return self.jaxpr.out_avals
 
 
-_bodies: weakref.WeakKeyDictionary[Any, dict[Any, Body]] = weakref.WeakKeyDictionary()
+_bodies: weakref.WeakKeyDictionary[object, dict[object, Body]] = weakref.WeakKeyDictionary()
 _lock = free_after_fork(threading.RLock())
 register_cache(_bodies.clear)
 
 
 def trace_body(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     in_tree: PyTreeDef,
     in_avals: Sequence[ShapedArray],
     what: str,
-    original: Any = None,
-    tag: Any = None,
+    original: object = None,
+    tag: object = None,
 ) -> Body:
     """The program of `function`, called with the arguments that `in_tree` makes of values of types `in_avals`.
 

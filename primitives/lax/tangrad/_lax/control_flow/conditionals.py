@@ -55,7 +55,7 @@ def cond(
     true_fun: Callable[[Unpack[Operands]], R],
     false_fun: Callable[[Unpack[Operands]], R],
     *operands: *Operands,
-    linear: Any = None,
+    linear: object = None,
 ) -> R: ...
 @overload
 def cond(
@@ -63,15 +63,15 @@ def cond(
     true_fun: Callable[..., R],
     false_fun: Callable[..., R],
     *operands: Any,
-    operand: Any = ...,
-    linear: Any = None,
+    operand: object = ...,
+    linear: object = None,
 ) -> R: ...
 @overload
 def cond(
     pred: ArrayLike,
-    true_operand: Any,
+    true_operand: object,
     true_fun: Callable[[Any], R],
-    false_operand: Any,
+    false_operand: object,
     false_fun: Callable[[Any], R],
     /,
 ) -> R: ...
@@ -120,7 +120,9 @@ def cond(
     return _choose("cond", index, (false_fun, true_fun), ("false_fun", "true_fun"), operands)
 
 
-def _cond_with_operands(pred: Any, true_operand: Any, true_fun: Any, false_operand: Any, false_fun: Any) -> Any:
+def _cond_with_operands(
+    pred: ArrayLike, true_operand: object, true_fun: Any, false_operand: object, false_fun: Any
+) -> object:
     """The older form: an operand for each function."""
 
     def on_true(one: Any, _: object) -> Any:
@@ -154,10 +156,10 @@ def switch(
     *operands: *Operands,
 ) -> R: ...
 @overload
-def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: Any, operand: Any = ...) -> R: ...
+def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: Array, operand: object = ...) -> R: ...
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
 def switch(
-    index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: PyTree, operand: object = _MISSING
+    index: ArrayLike, branches: Sequence[Callable[..., object]], *operands: PyTree, operand: object = _MISSING
 ) -> PyTree:
     """`branches[index](*operands)`; an index outside the range means the nearest branch.
 

@@ -38,11 +38,11 @@ T = TypeVar("T")
 
 
 @overload
-def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_val: T) -> T: ...
+def while_loop(cond_fun: Callable[..., object], body_fun: Callable[[T], T], init_val: T) -> T: ...
 @overload
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], T], init_val: Any) -> T: ...
 @api_boundary
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: PyTree) -> PyTree:
+def while_loop(cond_fun: Callable[..., object], body_fun: Callable[[Any], Any], init_val: PyTree) -> PyTree:
     """Run `value = body_fun(value)` as long as `cond_fun(value)` holds.
 
     Forward-mode derivatives are defined; reverse-mode ones are not, because the number of iterations, and with it the
@@ -73,7 +73,12 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 
 
 def _run_while(
-    what: str, cond_fun: Any, body_fun: Any, init_val: object, original: object = None, tag: object = None
+    what: str,
+    cond_fun: Callable[..., object],
+    body_fun: Any,
+    init_val: object,
+    original: object = None,
+    tag: object = None,
 ) -> Any:
     carry, carry_tree = flat_operands(init_val, what, "init_val")
     if thread.disable_jit and all([is_concrete(value) for value in carry]):
@@ -246,7 +251,9 @@ def _as(value: Value, dtype: DType) -> Value:
     return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=False)
 
 
-def _fori_scan(start: int, length: int, body_fun: Any, init_val: Any, unroll: Any) -> Any:
+def _fori_scan(
+    start: int, length: int, body_fun: Any, init_val: tuple[Array, ...] | Array, unroll: int | None
+) -> tuple[Array, ...] | Array:
     def step(carry: Any, _: None) -> Any:
         i, value = carry
         return (_following(i), body_fun(i, value)), None
@@ -262,7 +269,7 @@ def _following(i: Value) -> Value:
     return i + 1 if isinstance(i, int) else add_p.bind(i, literal(1, i.aval.dtype, i.aval.weak_type))
 
 
-def _fori_while(lower: object, upper: object, body_fun: Any, init_val: object) -> Any:
+def _fori_while(lower: object, upper: object, body_fun: Any, init_val: object) -> Array:
     def step(carry: Any) -> Any:
         i, end, value = carry
         return add_p.bind(i, literal(1, i.aval.dtype, False)), end, body_fun(i, value)
@@ -270,7 +277,7 @@ def _fori_while(lower: object, upper: object, body_fun: Any, init_val: object) -
     return _run_while("fori_loop", _is_below, step, (lower, upper, init_val), body_fun, "fori")[2]
 
 
-def _is_below(carry: Any) -> Array:
+def _is_below(carry: tuple[Array, ...]) -> Array:
     i, end, _ = carry
     return lt_p.bind(i, end)
 
@@ -310,7 +317,7 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     return _in_batches(f, xs, batch_size)
 
 
-def _scan(f: Callable[[Any], Any], original: Any, xs: Any, tag: Any) -> Any:
+def _scan(f: Callable[..., object], original: Any, xs: Any, tag: Any) -> Any:
     def step(_: tuple[()], x: object) -> Any:
         return (), f(x)
 
@@ -329,7 +336,7 @@ def _in_batches(f: Callable[[Any], Any], xs: object, batch_size: int) -> Any:
     if not whole:
         return mapped(operands)
 
-    def batches(x: Value) -> Any:
+    def batches(x: Value) -> object:
         shape = x.aval.shape
         return reshape(slice_in_dim(x, 0, whole), (whole // batch_size, batch_size, *shape[1:]))
 

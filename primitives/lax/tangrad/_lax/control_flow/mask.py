@@ -34,7 +34,7 @@ mask = RuleSet("mask", api=1)
 
 
 def _masked(
-    closed: ClosedJaxpr, args: Sequence[Value], shapes: Any, sizes: Sizes
+    closed: ClosedJaxpr, args: Sequence[Value], shapes: Sequence[Dimensions], sizes: Sizes
 ) -> tuple[ClosedJaxpr, list[Any], Any]:
     return mask_jaxpr(closed, shapes, [arg.aval for arg in args], sizes)
 
@@ -150,7 +150,7 @@ def _(
 
 def _passing_over(
     body: ClosedJaxpr, iterations: Value, num_carry: int, num_consts: int
-) -> tuple[ClosedJaxpr, list[Any]]:
+) -> tuple[ClosedJaxpr, list[Array]]:
     """A body that takes the number of its iteration as a last slice, and hands on its carry from `iterations` on.
 
     Returns it with `iterations` as its first operand where that is traced, and the values of such operands.

@@ -123,7 +123,7 @@ def _varying(aval: ShapedArray, axes: object) -> ShapedArray:
 # --- small things that the rules share ------------------------------------------------------------------------------
 
 
-def split_list(values: Sequence[Any], *counts: int) -> list[list[Any]]:
+def split_list(values: Sequence[object], *counts: int) -> list[list[Any]]:
     """`values` in parts of the given lengths, and the rest."""
     parts, start = [], 0
     for count in counts:

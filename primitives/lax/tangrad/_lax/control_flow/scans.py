@@ -32,6 +32,7 @@ from tangrad._lax.structure.functions import (
 from tangrad.core import (
     Array,
     ClosedJaxpr,
+    Literal,
     ShapedArray,
     Tracer,
     api_boundary,
@@ -136,7 +137,7 @@ def run_scan(
     reverse: bool,
     unroll: int,
     what: str = "scan",
-    original: Any = None,
+    original: object = None,
     tag: str | None = None,
 ) -> tuple[PyTree, PyTree]:
     """`scan`; for functions made of it, `what` is their name and `original` the user's function (see `trace_body`)."""
@@ -271,7 +272,7 @@ def fixed_types(carry: list[Value], body: Body, trace: Callable[[Sequence[Any]],
         body = trace(avals)
 
 
-def promote_weak_types(carry: list[Value], out_avals: Sequence[ShapedArray]) -> list[Any] | None:
+def promote_weak_types(carry: list[Value], out_avals: Sequence[ShapedArray]) -> list[Array | Literal] | None:
     """The carry with weakly typed values in the dtypes that the body makes of them; None where nothing changes.
 
     So a loop may start from the number 0 and go on with float32 arrays.
@@ -312,7 +313,7 @@ def _child(treedef: PyTreeDef, avals: list[ShapedArray], part: int) -> tuple[PyT
     return children[part], avals[start : start + children[part].num_leaves]
 
 
-def _in_python(f: Any, init: object, slices: list[Value], xs_tree: Any, length: int, reverse: bool) -> Any:
+def _in_python(f: Any, init: object, slices: list[Value], xs_tree: PyTreeDef, length: int, reverse: bool) -> Any:
     """With `disable_jit`: the user's function itself, on concrete values."""
     carry, results = init, []
     for i in range(length - 1, -1, -1) if reverse else range(length):
@@ -461,14 +462,14 @@ def polynomial(x: ArrayLike, coeffs: Sequence[ArrayLike], *, unroll: int | None 
     return as_array(result)
 
 
-def _common_shape(shapes: list[tuple[object, ...]]) -> tuple[Any, ...]:
+def _common_shape(shapes: list[tuple[object, ...]]) -> tuple[int, ...]:
     try:
         return broadcast_shapes(*shapes)
     except ValueError:
         raise ValueError(f"polynomial: x and coeffs must broadcast together, got shapes {shapes}") from None
 
 
-def _in_dtype(factor: ArrayLike, x: Any) -> Any:
+def _in_dtype(factor: ArrayLike, x: Array) -> Array:
     """A coefficient in the dtype of `x`: a number with its weak type, too."""
     given: Any = factor
     if not isinstance(factor, Tracer) and np.ndim(given) == 0:

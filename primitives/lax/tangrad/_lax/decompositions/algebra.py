@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._lax.elementwise import functions as e
 from tangrad._lax.indexing.primitives import GatherDimensionNumbers, GatherScatterMode, gather_p
 from tangrad._lax.reductions.functions import reduce_sum
@@ -55,7 +53,7 @@ def diagonal_of(matrix: Value) -> Array:
     return reduce_sum(kept, (rank - 1,) if rows <= columns else (rank - 2,))
 
 
-def with_diagonal(matrix: Value, value: Any) -> Array:
+def with_diagonal(matrix: Value, value: int) -> Array:
     """The matrices with one number everywhere on their diagonals."""
     return e.select(_on_diagonal(matrix.aval.shape), s.full_like(matrix, value), matrix)
 

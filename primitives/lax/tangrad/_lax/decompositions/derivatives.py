@@ -257,7 +257,7 @@ def _eig(
     return tuple(outs), tuple(changes)
 
 
-def _normalised(vectors: Value, tangent: Any) -> Any:
+def _normalised(vectors: Value, tangent: Array) -> Array:
     """The tangent less multiples of the vectors, so that their lengths stay 1 and their greatest elements real.
 
     That is how LAPACK scales them.

@@ -318,7 +318,7 @@ def eig(
     enable_eigvec_derivs: bool = False,
     implementation: EigImplementation | None = None,
     use_magma: bool | None = None,
-) -> list[Any]:
+) -> list[Array]:
     """The eigenvalues and eigenvectors of square matrices.
 
     Args:
@@ -428,7 +428,7 @@ def schur(x: ArrayLike, *, compute_schur_vectors: bool = True) -> tuple[Any, ...
     return tuple(p.schur_p.bind(operand("schur", x, "x"), compute_schur_vectors=bool(compute_schur_vectors)))
 
 
-def hessenberg(a: ArrayLike) -> tuple[Any, Any]:
+def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
     """The Hessenberg form a = Q H Qᴴ, as LAPACK keeps it.
 
     Args:

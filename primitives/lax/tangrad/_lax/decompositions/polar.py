@@ -20,7 +20,7 @@ from tangrad._lax.linalg.primitives import adjoint, product, symmetrized
 from tangrad._lax.operands import operand
 from tangrad._lax.reductions import functions as r
 from tangrad._lax.structure import functions as s
-from tangrad.core import dtypes, literal
+from tangrad.core import Array, dtypes, literal
 from tangrad.typing import ArrayLike, Value
 
 MOST_ITERATIONS = 10  # six are enough for any matrix of full rank in double precision
@@ -35,7 +35,7 @@ def qdwh(
     max_iterations: int | None = None,
     eps: float | None = None,
     dynamic_shape: tuple[object, object] | None = None,
-) -> tuple[Any, Any, Any, Any]:
+) -> tuple[Array, Array, Any, Any]:
     """The polar decomposition x = U H of a matrix of full rank, by iteration.
 
     Forward mode differentiates it; for reverse mode `scipy.linalg.polar` is there.
@@ -99,7 +99,7 @@ def _iterated(x: Value, most: int, eps: float) -> tuple[Any, Any, Any]:
     scale = e.select(e.gt(bound, 0), bound, s.full_like(bound, 1))
     start = e.div(x, e.convert_element_type(scale, x.aval.dtype))
 
-    def goes_on(state: Any) -> Any:
+    def goes_on(state: Any) -> object:
         step, _, _, is_converged = state
         return e.bitwise_and(e.lt(step, most), e.bitwise_not(is_converged))
 
@@ -131,14 +131,14 @@ def _weights(least: Any) -> tuple[Any, Any, Any, Any]:
     return a, b, c, new
 
 
-def _mixed(x: Value, other: Any, a: Any, b: Any, c: Any) -> Any:
+def _mixed(x: Value, other: Array, a: Any, b: Any, c: Any) -> Array:
     """(b / c) x + (a - b / c) other."""
     share = e.div(b, c)
     own, rest = [e.convert_element_type(w, x.aval.dtype) for w in (share, e.sub(a, share))]
     return e.add(e.mul(x, own), e.mul(other, rest))
 
 
-def _identity(size: object, dtype: np.dtype) -> Any:
+def _identity(size: object, dtype: np.dtype) -> Array:
     rows, columns = [s.broadcasted_iota(INT32, (size, size), axis) for axis in (0, 1)]
     return e.convert_element_type(e.eq(rows, columns), dtype)
 

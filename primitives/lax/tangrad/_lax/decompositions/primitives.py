@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
 
 import numpy as np
 
@@ -95,7 +94,7 @@ def check_algorithm(name: str, argument: str, kind: type[enum.Enum], value: obje
 # --- what some are made of, in terms of others: their decompositions ---
 
 
-def accumulated(a: Value, taus: Value) -> tuple[Any, Any, Any]:
+def accumulated(a: Value, taus: Value) -> tuple[Array, Array, Array]:
     """V, M and D, with which the product of reflections is I - V M⁻¹ D Vᴴ.
 
     D has the factors τ on its diagonal, and M = I + D S, where S has the products of the vectors above its diagonal.
@@ -117,7 +116,7 @@ def householder_product(a: Value, taus: Value) -> Array:
     return e.sub(with_diagonal(s.zeros_like_array(a), 1), product(vectors, inner))
 
 
-def reflected(a: Any, taus: Any, c: Any, inversely: bool) -> Array:
+def reflected(a: Array, taus: Array, c: Array, inversely: bool) -> Array:
     """The product of reflections, or its inverse, times other matrices."""
     vectors, mixing, factors = accumulated(a, taus)
     inner = product(adjoint(vectors), c)

@@ -13,7 +13,7 @@ from tangrad._lax.elementwise.functions import square
 from tangrad._lax.linalg.primitives import symmetrized
 from tangrad._lax.structure.functions import rev
 from tangrad.conformance import Sample, draw
-from tangrad.core import as_operand
+from tangrad.core import Array, Literal, as_operand
 from tangrad.typing import Value
 
 P = decompositions.primitives
@@ -90,11 +90,11 @@ def _qr() -> list[Sample]:
     return found
 
 
-def _dominated(x: object) -> tuple[Any]:
+def _dominated(x: object) -> tuple[Array]:
     return (dominated(as_operand(x)),)
 
 
-def _dominated_upside_down(x: object) -> tuple[Any]:
+def _dominated_upside_down(x: object) -> tuple[Array]:
     return (rev(dominated(as_operand(x)), (0,)),)
 
 
@@ -119,7 +119,7 @@ def _svd() -> list[Sample]:
     return found
 
 
-def _hermitian(x: object) -> tuple[Any]:
+def _hermitian(x: object) -> tuple[Array]:
     return (symmetrized(as_operand(x)),)
 
 
@@ -149,7 +149,7 @@ def _eigen() -> list[Sample]:
     return found
 
 
-def _up_to_sign(x: Value) -> Any:
+def _up_to_sign(x: Value) -> Array | Literal:
     """The squares of vectors, the values as they are: of one matrix, so that they can be distinguished."""
     return x if x.aval.ndim == 1 else square(x)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def signs_of(pivots: Value, dtype: np.dtype) -> Array:
     return e.sub(s.full_like(odd, 1), e.mul(odd, 2))
 
 
-def adjugate(a: Value, determinant_of: Any) -> Array:
+def adjugate(a: Value, determinant_of: Callable[..., Array]) -> Array:
     """det(U Vᴴ) V S' Uᴴ for a = U S Vᴴ, where S' has on its diagonal the products of all other singular values.
 
     So it is right where the matrix is singular.

@@ -10,7 +10,7 @@ from tangrad._lax.decompositions.algebra import dominated
 from tangrad._lax.decompositions.systems import systems
 from tangrad._lax.linalg.primitives import symmetrized
 from tangrad.conformance import Sample, draw
-from tangrad.core import as_operand
+from tangrad.core import Array, as_operand
 
 P = systems.primitives
 NEAR = 1e-3
@@ -53,7 +53,7 @@ def _solving() -> dict[str, Any]:
     return {"enter": _dominated, "tolerance": NEAR, "without": NOT_FINITE}
 
 
-def _dominated(a: object, b: object) -> tuple[Any, Any]:
+def _dominated(a: object, b: object) -> tuple[Array, object]:
     return dominated(as_operand(a)), b
 
 

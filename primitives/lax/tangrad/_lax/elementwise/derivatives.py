@@ -160,7 +160,7 @@ def _sign(primals: Values, tangents: tuple[Value | Zero, ...]) -> tuple[Value, V
 # --- functions of one variable -------------------------------------------------------------------------------------
 
 
-def _atanh(tangent: object, answer: object, x: Value) -> Any:
+def _atanh(tangent: object, answer: object, x: Value) -> object:
     if is_kind(x.aval.dtype, (COMPLEX,)):
         return mul(tangent, inverse_of_one_minus_square(x))
     return div(tangent, one_minus_square(x))

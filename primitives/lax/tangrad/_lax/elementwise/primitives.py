@@ -31,7 +31,7 @@ from tangrad._lax.checks import (
     nary,
     unary,
 )
-from tangrad.core import Array, Primitive, PrimitiveSet, ShapedArray, dtypes, literal
+from tangrad.core import Array, Literal, Primitive, PrimitiveSet, ShapedArray, dtypes, literal
 from tangrad.typing import DType, Value
 
 elementwise = PrimitiveSet("elementwise", api=1)
@@ -102,7 +102,7 @@ def _exp2(x: Value) -> Array:
     return pow_p.bind(_number(2, x), x)  # in narrow dtypes the rounding of x log 2 would show
 
 
-def _logarithm(base: int) -> Callable[[Any], Any]:
+def _logarithm(base: int) -> Callable[[Array | Literal], Array]:
     """log(x) / log(base), and the whole number where the quotient is a few roundings from one: `int(log10(1000.0))`."""
 
     def decompose(x: Value) -> Array:
@@ -225,7 +225,7 @@ atanh_p = declare(
 )
 
 
-def _power_by_digits(x: Any, y: Value, *, digits: int, inverse: bool) -> Any:
+def _power_by_digits(x: Any, y: Value, *, digits: int, inverse: bool) -> object:
     """By squaring, with the binary digits of an exponent that is an operand, the last one first."""
     one, last_digit = _number(1, x), literal(1, INT32)
     power, square = one, x
@@ -247,7 +247,7 @@ _power_by_digits_p = Primitive(
 )
 
 
-def _power_by_operand(x: Value, *, y: int) -> Callable[[Any], Any] | None:
+def _power_by_operand(x: Value, *, y: int) -> Callable[..., Any] | None:
     """Exponents but the smallest, which are the commonest and quick, are numbers that one program serves."""
     if abs(y) <= 3 or abs(y) >= 1 << 31:
         return None

@@ -55,24 +55,24 @@ def _sign(x: Any) -> Any:
     return np.where(x == 0, x, np.sign(x))
 
 
-def _round(x: Any, *, rounding_method: RoundingMethod) -> Any:
+def _round(x: Any, *, rounding_method: RoundingMethod) -> object:
     if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
         return np.rint(x)
     return np.copysign(np.floor(np.abs(x) + 0.5), x)
 
 
-def _complex_of(x: Any, y: Any) -> Any:
+def _complex_of(x: Any, y: Any) -> np.ndarray:
     x, y = np.broadcast_arrays(x, y)
     found = np.empty(x.shape, np.result_type(x, np.complex64))
     found.real, found.imag = x, y
     return found
 
 
-def _div(x: Any, y: Any) -> Any:
+def _div(x: Any, y: Any) -> object:
     return _of_integers(_quotient, x, y) if x.dtype == object else np.divide(x, y)
 
 
-def _rem(x: Any, y: Any) -> Any:
+def _rem(x: Any, y: Any) -> object:
     return _of_integers(_remainder, x, y) if x.dtype == object else np.fmod(x, y)
 
 
@@ -90,11 +90,11 @@ def _remainder(x: int, y: int) -> int:
     return abs(x) % abs(y) * (-1 if x < 0 else 1)
 
 
-def _of_integers(function: Callable[..., int], *args: object) -> Any:
+def _of_integers(function: Callable[..., int], *args: object) -> np.ndarray:
     return np.asarray(np.frompyfunc(function, len(args), 1)(*args), object)
 
 
-def _pow(x: Any, y: Any) -> Any:
+def _pow(x: Any, y: Any) -> object:
     return np.power(x, y.astype(x.dtype) if y.dtype == object and x.dtype != object else y)
 
 
@@ -103,7 +103,7 @@ def _distance(y: int) -> int:
     return min(y, FAR) if y >= 0 else FAR
 
 
-def _shifted_left(x: object, y: object) -> Any:
+def _shifted_left(x: object, y: object) -> object:
     return _of_integers(lambda a, b: a << _distance(b), x, y)
 
 
@@ -111,7 +111,7 @@ def _selected(which: Any, x: Any, y: Any) -> np.ndarray:
     return np.where(which, y, x)
 
 
-def _clamped(low: Any, x: Any, high: Any) -> Any:
+def _clamped(low: Any, x: Any, high: Any) -> object:
     return np.minimum(np.maximum(low, x), high)
 
 

@@ -86,7 +86,7 @@ def _scalar(value: object, dtype: np.dtype) -> Any:
     return np.asarray(value).astype(dtype).item()
 
 
-def _scatter_function(primitive: Primitive, does: str, example: str) -> Callable[..., Any]:
+def _scatter_function(primitive: Primitive, does: str, example: str) -> Callable[..., Array]:
     def scatter_like(
         operand: ArrayLike,
         scatter_indices: ArrayLike,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad._lax.elementwise.primitives import clamp_p, convert_element_type_p, gt_p, select_n_p
@@ -94,7 +94,7 @@ def _(
     return sizes.fill(out, logical.shape, 0)
 
 
-def _scatter(primitive: Primitive) -> Any:
+def _scatter(primitive: Primitive) -> Callable[..., Array]:
     def rule(
         args: Values, shapes: Any, *, sizes: Sizes, dimension_numbers: Any, mode: GatherScatterMode, **params: object
     ) -> Array:

@@ -64,7 +64,7 @@ class _Numbers:
         return self.astuple()
 
     @classmethod
-    def from_saved(cls, value: Any) -> Any:
+    def from_saved(cls, value: Any) -> _Numbers:
         """The dimensions that were written."""
         return cls(*value)
 
@@ -81,7 +81,7 @@ class _Numbers:
         inside = ", ".join([f"{name}={getattr(self, name)}" for name in self.fields])
         return f"{type(self).__name__}({inside})"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[_Numbers], tuple[tuple[int, ...], ...]]:
         return type(self), self.astuple()
 
 
@@ -237,7 +237,7 @@ def gather_p(
     indices_are_sorted: bool,
     unique_indices: bool,
     mode: Any,
-    fill_value: Any,
+    fill_value: object,
 ) -> ShapedArray:
     """Slices of the operand that begin at the given indices."""
     numbers = dimension_numbers

@@ -67,7 +67,7 @@ def _scatter(
     primitive: Primitive,
     indices: np.ndarray,
     numbers: Any,
-    sizes: Any,
+    sizes: tuple[int, ...],
     *,
     mode: GatherScatterMode,
     kind: str = "float32",

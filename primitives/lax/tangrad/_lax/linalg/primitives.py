@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, overload
+from typing import overload
 
 from tangrad._lax.checks import COMPLEX, FLOATING, INEXACT, check_dtype, check_same_dtype, is_kind
 from tangrad._lax.contractions.precision import Precision
@@ -25,7 +24,7 @@ def check_wide(name: str, aval: ShapedArray, argument: str) -> None:
         raise TypeError(f"{name} does not accept dtype {found} for {argument}; expected {expected}")
 
 
-def check_ranks(name: str, operands: Sequence[tuple[str, Any, int]]) -> None:
+def check_ranks(name: str, operands: tuple[tuple[str, ShapedArray, int], ...]) -> None:
     """Raise ValueError unless each operand has its rank or more, and all have one batch shape."""
     for argument, aval, rank in operands:
         if aval.ndim < rank:

@@ -58,7 +58,7 @@ def _symmetric(x: Value) -> tuple[Any]:
     return (mul_p.bind(add_p.bind(x, mirrored), literal(0.5, x.aval.dtype)),)
 
 
-def _triangle(size: int, kind: str = "float32") -> Any:
+def _triangle(size: int, kind: str = "float32") -> np.ndarray:
     return np.tril(draw(size, size, dtype=kind)) + 2 * np.eye(size, dtype=kind)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, overload
+from typing import TypeVar, overload
 
 from tangrad import tree
 from tangrad._lax.placement.primitives import Target, device_put_p
@@ -16,11 +16,11 @@ T = TypeVar("T")
 
 @overload
 def device_put(
-    x: ArrayLike, device: DeviceLike = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
+    x: ArrayLike, device: DeviceLike = None, *, src: object = None, donate: bool = False, may_alias: bool | None = None
 ) -> Array: ...
 @overload
 def device_put(
-    x: T, device: DeviceLike = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
+    x: T, device: DeviceLike = None, *, src: object = None, donate: bool = False, may_alias: bool | None = None
 ) -> T: ...
 @transfers.copies_explicitly
 def device_put(

@@ -120,7 +120,7 @@ def _reduce(closed: ClosedJaxpr, arrays: Sequence[Value], initial: Sequence[Valu
 
 
 def scalar_program(
-    name: str, computation: Callable[[Any, Any], Any], structure: PyTreeDef, initial: Sequence[Value]
+    name: str, computation: Callable[[Any, Any], object], structure: PyTreeDef, initial: Sequence[Value]
 ) -> tuple[ClosedJaxpr, Any]:
     """The jaxpr of an operation, kept as long as the function lives, and the structure of its result.
 
@@ -146,7 +146,7 @@ def scalar_program(
 
 
 def _trace(
-    name: str, computation: Callable[[Any, Any], Any], structure: PyTreeDef, avals: Sequence[ShapedArray]
+    name: str, computation: Callable[[Any, Any], object], structure: PyTreeDef, avals: Sequence[ShapedArray]
 ) -> tuple[ClosedJaxpr, Any]:
     out_structure: list[Any] = []
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from tangrad._lax.checks import COMPLEX, is_kind
 from tangrad._lax.elementwise import primitives as e
@@ -31,7 +30,7 @@ def _number(value: float, like: Value) -> Value:
     return literal(value, like.aval.dtype, True)
 
 
-def _extremum(primitive: Primitive) -> Callable[..., Any]:
+def _extremum(primitive: Primitive) -> Callable[..., tuple[Array, Array]]:
     """The tangent of the extreme element; where several are equal, the mean of theirs."""
 
     def rule(primals: Values, tangents: Values, *, axes: tuple[int, ...]) -> tuple[Array, Array]:
@@ -122,7 +121,7 @@ def _without_infinity(x: Value) -> Array:
     return e.select_n_p.bind(e.eq_p.bind(real, _number(math.inf, real)), x, _number(0, x))
 
 
-def _scan_of_pairs(combine: Combine) -> Callable[..., Any]:
+def _scan_of_pairs(combine: Combine) -> Callable[..., tuple[Array, Array]]:
     def rule(primals: Values, tangents: Values, *, axis: int, reverse: bool) -> tuple[Array, Array]:
         return associative_scan(combine, (primals[0], tangents[0]), axis, reverse)
 

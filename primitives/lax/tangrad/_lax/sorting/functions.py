@@ -164,7 +164,7 @@ def approx_min_k(
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """The least elements along a dimension, of which some may be missed where that is faster.
 
     CPUs and GPUs miss none.

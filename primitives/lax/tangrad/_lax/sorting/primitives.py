@@ -225,7 +225,7 @@ def exactly(operand: Value, *, axis: int, is_max_k: bool, results: object, **_: 
 
 @sorting.primitive(name="approx_top_k", multiple_results=True, weak_type="never", decompose=exactly)
 def approx_top_k_p(
-    operand: ShapedArray, *, k: int, axis: int, recall_target: float, is_max_k: bool, results: Any
+    operand: ShapedArray, *, k: int, axis: int, recall_target: float, is_max_k: bool, results: int
 ) -> tuple[ShapedArray, ShapedArray]:
     """The `k` greatest elements along `axis` (the least, without `is_max_k`), and their positions.
 

@@ -137,7 +137,7 @@ def _power(m: Any, a: Any, x: Any) -> Any:
     )
 
 
-def _large_power(m: Any, a: Any, x: Any) -> Any:
+def _large_power(m: Any, a: Any, x: Any) -> object:
     return m.exp(a * _exponent(m, a, x) - m.stirling_remainder(a)) / m.sqrt(2 * math.pi * a)
 
 
@@ -150,7 +150,7 @@ def _exponent(m: Any, a: Any, x: Any) -> Any:
     )
 
 
-def log1p_minus(m: Any, x: Any) -> Any:
+def log1p_minus(m: Any, x: Any) -> object:
     """log(1 + x) - x, to full relative accuracy near 0 too."""
     near = m.abs(x) < 0.5
     return m.piecewise(
@@ -163,7 +163,7 @@ def log1p_minus(m: Any, x: Any) -> Any:
 _ODD_RECIPROCALS = tuple([1 / k for k in range(37, 1, -2)])
 
 
-def _log1p_minus_series(m: Any, x: Any) -> Any:
+def _log1p_minus_series(m: Any, x: Any) -> object:
     # With s = x / (2 + x): log(1 + x) = 2 (s + s³/3 + s⁵/5 + …), and 2 s - x = -s x.
     s = x / (2 + x)
     square = s * s
@@ -206,7 +206,7 @@ def _series_slope(m: Any, a: Any, x: Any) -> Any:
     return (m.log(x) - m.digamma(a + 1)) * total + slope
 
 
-def _q_small(m: Any, a: Any, x: Any) -> Any:
+def _q_small(m: Any, a: Any, x: Any) -> object:
     # P = x^a / Γ(a + 1) · (1 + a Σ (-x)ⁿ / ((a + n) n!)), with 24 terms for x < 1.5.
     excess = m.expm1(a * m.log(x) - m.lgamma_1p(a))
     total, term = m.like(x, 0.0), m.like(x, 1.0)
@@ -285,7 +285,7 @@ def _eta(m: Any, a: Any, x: Any) -> tuple[Any, Any]:
     return mu, m.copysign(m.sqrt(-2 * _exponent(m, a, x)), mu)
 
 
-def _near(m: Any, eta: Any) -> Any:
+def _near(m: Any, eta: Any) -> object:
     return m.minimum(m.maximum(eta, m.like(eta, -1.0)), m.like(eta, 1.0))
 
 
@@ -294,18 +294,18 @@ def _large_density(m: Any, a: Any, x: object) -> Any:
     return m.exp(-0.5 * a * eta * eta) / m.sqrt(2 * math.pi * a)
 
 
-def _large_correction(m: Any, a: Any, eta: Any) -> Any:
+def _large_correction(m: Any, a: Any, eta: Any) -> object:
     near = _near(m, eta)
     terms = m.polynomial(near, TEMME_0) + (m.polynomial(near, TEMME_1) + m.polynomial(near, TEMME_2) / a) / a
     return m.exp(-0.5 * a * eta * eta) / m.sqrt(2 * math.pi * a) * terms
 
 
-def _p_large(m: Any, a: Any, x: object) -> Any:
+def _p_large(m: Any, a: Any, x: object) -> object:
     _, eta = _eta(m, a, x)
     return 0.5 * m.erfc(-eta * m.sqrt(0.5 * a)) - _large_correction(m, a, eta)
 
 
-def _q_large(m: Any, a: Any, x: object) -> Any:
+def _q_large(m: Any, a: Any, x: object) -> object:
     _, eta = _eta(m, a, x)
     return 0.5 * m.erfc(eta * m.sqrt(0.5 * a)) + _large_correction(m, a, eta)
 
@@ -327,7 +327,7 @@ def _large_slope(m: Any, a: Any, x: object) -> Any:
 # --- the incomplete beta function ----------------------------------------------------------------------------------
 
 
-def betainc(m: Any, a: Any, b: Any, x: Any) -> Any:
+def betainc(m: Any, a: Any, b: Any, x: Any) -> object:
     """Iₓ(a, b), by a continued fraction on the side of the mean where it converges fast."""
     positive = (a > 0) & (b > 0)
     valid = positive & (x > 0) & (x < 1) & m.is_finite(a) & m.is_finite(b)
@@ -336,10 +336,10 @@ def betainc(m: Any, a: Any, b: Any, x: Any) -> Any:
     at_one = ((a == math.inf) & (b >= 0) & (b < math.inf)) | ((b == 0) & (a > 0))
     at_zero = ((b == math.inf) & (a >= 0) & (a < math.inf)) | ((a == 0) & (b > 0))
 
-    def rise(a: Any, b: Any, x: Any) -> Any:
+    def rise(a: Any, b: Any, x: Any) -> object:
         return _beta_fraction(m, a, b, x, 1 - x, m.log(x), m.log1p(-x))
 
-    def fall(a: Any, b: Any, x: Any) -> Any:
+    def fall(a: Any, b: Any, x: Any) -> object:
         return 1 - _beta_fraction(m, b, a, 1 - x, x, m.log1p(-x), m.log(x))
 
     def full(value: float) -> Any:
@@ -382,11 +382,11 @@ def _beta_fraction(m: Any, a: Any, b: Any, x: Any, y: object, log_x: object, log
     return _beta_power(m, a, b, x, y, log_x, log_y) * value
 
 
-def _beta_power(m: Any, a: Any, b: Any, x: object, y: object, log_x: Any, log_y: Any) -> Any:
+def _beta_power(m: Any, a: Any, b: Any, x: object, y: object, log_x: Any, log_y: Any) -> object:
     """x^a y^b / (a B(a, b))."""
     large = m.minimum(a, b) >= STIRLING_FROM
 
-    def direct(a: Any, b: Any, x: object, y: object, log_x: Any, log_y: Any) -> Any:
+    def direct(a: Any, b: Any, x: object, y: object, log_x: Any, log_y: Any) -> object:
         return m.exp(a * log_x + b * log_y - _log_beta(m, a, b)) / a
 
     return m.piecewise(
@@ -396,7 +396,7 @@ def _beta_power(m: Any, a: Any, b: Any, x: object, y: object, log_x: Any, log_y:
     )
 
 
-def _log_beta(m: Any, a: Any, b: Any) -> Any:
+def _log_beta(m: Any, a: Any, b: Any) -> object:
     """log B(a, b), where the lesser parameter is below `STIRLING_FROM`."""
     small, great = m.minimum(a, b), m.maximum(a, b)
     return m.piecewise(
@@ -406,13 +406,13 @@ def _log_beta(m: Any, a: Any, b: Any) -> Any:
     )
 
 
-def _log_gamma_ratio(m: Any, a: Any, b: Any) -> Any:
+def _log_gamma_ratio(m: Any, a: Any, b: Any) -> object:
     """log Γ(a) / Γ(a + b) for large a, without the difference of large numbers."""
     remainder = m.stirling_remainder(a) - m.stirling_remainder(a + b)
     return remainder + b - b * m.log(a) - (a + b - 0.5) * m.log1p(b / a)
 
 
-def _large_beta_power(m: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
+def _large_beta_power(m: Any, a: Any, b: Any, x: Any, y: Any) -> object:
     """The same where both parameters are large: around the mean a / (a + b), where x^a y^b is greatest."""
     total = a + b
     distance = m.where(x < y, a - total * x, total * y - b)  # a y - b x

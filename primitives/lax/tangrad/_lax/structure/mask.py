@@ -139,7 +139,7 @@ def _grows(one: list[Any], other: list[Any]) -> bool | None:
         return None
 
 
-def _reordered(x: Value, shape: Any, new_sizes: Any, padded: tuple[int, ...], sizes: Sizes) -> Array:
+def _reordered(x: Value, shape: Any, new_sizes: Dimensions, padded: tuple[int, ...], sizes: Sizes) -> Array:
     """Each element of the result by its number among those that count."""
     flat, stride = None, number(1)
     for dimension in range(len(padded) - 1, -1, -1):

@@ -23,7 +23,7 @@ from tangrad._lax.checks import (
 from tangrad.core import Array, Primitive, PrimitiveSet, ShapedArray, dtypes, literal
 from tangrad.core.arguments import canonicalize_shape, is_symbolic
 from tangrad.core.caches import FixedParams
-from tangrad.typing import Dimensions, DType, Value
+from tangrad.typing import Dimensions, DType, Value, Values
 
 structure = PrimitiveSet("structure", api=1)
 
@@ -123,7 +123,11 @@ def _part_from(operand: Value, *starts: Value, axes: tuple[int, ...], sizes: tup
 
 
 def _type_of_part(
-    operand: ShapedArray, *starts: ShapedArray, axes: tuple[int, ...], sizes: tuple[int, ...], strides: Any
+    operand: ShapedArray,
+    *starts: ShapedArray,
+    axes: tuple[int, ...],
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...] | None,
 ) -> ShapedArray:
     shape = list(operand.shape)
     for axis, size in zip(axes, sizes):
@@ -146,7 +150,7 @@ def _slice_by_operands(
 @lru_cache(1024)
 def _slice_form(
     shape: Dimensions, starts: tuple[int, ...], limits: tuple[int, ...], strides: Any
-) -> Callable[[Any], Any] | None:
+) -> Callable[..., Any] | None:
     steps = strides or (1,) * len(shape)
     if not len(starts) == len(limits) == len(steps) == len(shape) or min(steps, default=1) < 1:
         return None  # the operation itself has the messages
@@ -204,7 +208,7 @@ def _split(operand: Value, *, sizes: tuple[Any, ...], axis: int) -> tuple[Value,
 _FEW_PARTS = 32
 
 
-def _split_by_operands(_: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> Callable[[Any], Any] | None:
+def _split_by_operands(_: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> Callable[..., Values] | None:
     """Slice by slice: a program for each size, where one for all would be as long as there are parts.
 
     A few parts of one size are one program: nothing in it changes with a value.

@@ -13,7 +13,7 @@ from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad._lax.windows import primitives as p
 from tangrad._lax.windows.dimensions import join_axis, split_axis
 from tangrad.batching import AxisInfo, batch_flat, place_axis
-from tangrad.core import Array, Primitive, RuleSet, ShapedArray, literal
+from tangrad.core import Array, Literal, Primitive, RuleSet, ShapedArray, literal
 from tangrad.typing import Dims, Params, Value, Values
 
 batch = RuleSet("batch", api=1)
@@ -41,7 +41,7 @@ def _conv_general_dilated(
     return _kernels(lhs, rhs, rhs_dim, axis_info.size, params)
 
 
-def _without_examples(args: Any, dims: Dims, params: Params) -> Array:
+def _without_examples(args: tuple[Array | Literal, ...], dims: Dims, params: Params) -> Array:
     """The result of mapping over nothing."""
     shapes = [
         arg.aval.shape if dim is None else (*arg.aval.shape[:dim], *arg.aval.shape[dim + 1 :])
@@ -91,7 +91,7 @@ def _kernels(lhs: Value, rhs: Value, dim: int, size: int, params: Params) -> tup
 # --- reductions over windows ---------------------------------------------------------------------------------------
 
 
-def _with_dimension(params: Params, dim: int) -> dict[str, Any]:
+def _with_dimension(params: Params, dim: int) -> dict[str, object]:
     """The parameters with an entry for a dimension that is not reduced."""
     return {
         name: (*value[:dim], _NEUTRAL.get(name, 1), *value[dim:]) if type(value) is tuple else value

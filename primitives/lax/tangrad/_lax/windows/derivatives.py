@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ def _conv_general_dilated(
     return answer, total
 
 
-def _extremum(primitive: Primitive, select_prim: Primitive) -> Any:
+def _extremum(primitive: Primitive, select_prim: Primitive) -> Callable[..., tuple[Array, Array]]:
     """The tangent of the first element that is the greatest, or least."""
 
     def rule(primals: Values, tangents: Values, **params: object) -> tuple[Array, Array]:

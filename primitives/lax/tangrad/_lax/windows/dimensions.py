@@ -180,7 +180,7 @@ def strided(size: int, window: int, stride: int) -> int:
 
 
 def padtype_to_pads(
-    in_shape: Sequence[Any], window_shape: Sequence[Any], window_strides: Sequence[int], padding: str
+    in_shape: Sequence[Any], window_shape: Sequence[object], window_strides: Sequence[int], padding: str
 ) -> Pads:
     """What a named padding means for windows of some size and stride.
 
@@ -408,11 +408,11 @@ def lhs_gradient_pads(
 
 
 def rhs_gradient_pads(
-    in_shape: Sequence[Any],
+    in_shape: tuple[int, ...],
     window: Sequence[int],
     strides: Sequence[int],
-    out_shape: Sequence[Any],
-    padding: Sequence[tuple[Any, Any]],
+    out_shape: tuple[int, ...],
+    padding: Sequence[tuple[int, int]],
     lhs_dilation: Sequence[int],
     rhs_dilation: Sequence[int],
 ) -> Pads:

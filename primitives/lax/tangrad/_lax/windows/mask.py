@@ -7,7 +7,7 @@ themselves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad._lax.elementwise.primitives import ge_p
@@ -27,7 +27,7 @@ from tangrad.typing import Dimensions, Value, Values
 mask = RuleSet("mask", api=1)
 
 
-def _windows(primitive: Primitive, identity: Any) -> Any:
+def _windows(primitive: Primitive, identity: Callable[..., object]) -> Callable[..., Array]:
     def rule(args: Values, shapes: Any, *, sizes: Sizes, **params: object) -> Array:
         (x,), (shape,) = args, shapes
         padded = sizes.padded_params(params)
@@ -50,7 +50,7 @@ def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, **pa
     return sizes.fill(out, conv_general_dilated_p.infer(avals, params).shape, 0)
 
 
-def _selecting(primitive: Primitive) -> Any:
+def _selecting(primitive: Primitive) -> Callable[..., Array]:
     """What does not count is never selected, and has no tangent."""
 
     def rule(args: Values, shapes: Any, *, sizes: Sizes, select_prim: Primitive, **params: object) -> Array:

@@ -121,12 +121,12 @@ def _initial(value: float, operand: Value, position: int) -> Value:
 
 def _parameters(
     shape: Sequence[object],
-    window: Any,
-    strides: Any,
+    window: tuple[int, ...] | Sequence[int],
+    strides: tuple[int, ...] | Sequence[int] | None,
     padding: object,
-    base_dilation: Any,
-    window_dilation: Any,
-) -> dict[str, Any]:
+    base_dilation: Sequence[int] | None,
+    window_dilation: Sequence[int] | None,
+) -> dict[str, tuple[int | tuple[int, ...], ...]]:
     """The parameters of the primitives."""
     name = "reduce_window"
     sizes = integers(name, window, "window_dimensions")

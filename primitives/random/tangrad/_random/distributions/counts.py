@@ -75,8 +75,8 @@ class Arrivals(NamedTuple):
         drawing_half: of the two streams that a stream is split into, which draws; the other one goes on.
     """
 
-    next_time: Callable[[Any, Any], Any]
-    is_early: Callable[[Any], Any]
+    next_time: Callable[..., Any]
+    is_early: Callable[..., Any]
     drawing_half: int
 
 
@@ -119,10 +119,10 @@ class Hat(NamedTuple):
     a: Any
     b: Any
     center: tuple[Any, ...]
-    height: Any
-    sure: Any
-    weigh: Callable[[Any], Any]
-    is_out: Callable[[Any, Any, Any], Any]
+    height: Array
+    sure: Array
+    weigh: Callable[..., Any]
+    is_out: Callable[..., Any]
 
     def propose(self, u: Value, distance: Value) -> Value:
         place = (2 * self.a / distance + self.b) * u

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from tangrad._random.distributions.stream import Stream, random_uniform_p
 from tangrad.extend import lax
 from tangrad.extend.lax import full, reduce_or, while_loop
 from tangrad.typing import Value, Values
+
+if TYPE_CHECKING:
+    from tangrad.core import Array
 
 
 def accepted_cubes(stream: Stream, c: Value, d: Value) -> Value:
@@ -36,7 +39,7 @@ def accepted_cubes(stream: Stream, c: Value, d: Value) -> Value:
     return while_loop(lambda state: _any(state[0]), step, start)[2]
 
 
-def _positive_roots(stream: Stream, wanted: Value, c: Value) -> tuple[Any, Any]:
+def _positive_roots(stream: Stream, wanted: Value, c: Value) -> tuple[Array, Array]:
     """Normal numbers x for which 1 + c x is positive, and that."""
     shape, dtype = c.aval.shape, c.aval.dtype
 

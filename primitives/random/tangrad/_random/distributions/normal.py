@@ -50,7 +50,7 @@ def _normal(stream: Stream, *, shape: Dimensions, dtype: np.dtype) -> Array:
     return lax.mul(np.array(np.sqrt(2), dtype)[()], erf_inv(unit))
 
 
-def _complex_normal(stream: Stream, shape: object, dtype: np.dtype) -> Any:
+def _complex_normal(stream: Stream, shape: object, dtype: np.dtype) -> Array:
     """Real and imaginary part have half of the variance each."""
     real = dtypes.to_floating_dtype(dtype)
     parts = [
@@ -326,17 +326,17 @@ def multivariate_normal(
     return lax.add(_spread(center, moved.aval.shape), moved)
 
 
-def _factor_by_svd(matrices: Any) -> Any:
+def _factor_by_svd(matrices: Any) -> object:
     left, values, _ = svd(matrices)
     return _scaled_columns(left, values)
 
 
-def _factor_by_eigh(matrices: Any) -> Any:
+def _factor_by_eigh(matrices: Any) -> object:
     values, vectors = eigh(matrices)
     return _scaled_columns(vectors, values)
 
 
-def _scaled_columns(vectors: Value, variances: Any) -> Any:
+def _scaled_columns(vectors: Value, variances: Array) -> Array:
     """Columns times the roots of what each contributes to the variance."""
     shape = vectors.aval.shape
     rows = broadcast_in_dim(lax.sqrt(variances), shape, (*range(len(shape) - 2), len(shape) - 1))
@@ -344,10 +344,10 @@ def _scaled_columns(vectors: Value, variances: Any) -> Any:
 
 
 # How a matrix C is taken apart into F with F Fᵀ = C.
-_FACTORS: dict[str, Callable[[Any], Any]] = {"cholesky": cholesky, "svd": _factor_by_svd, "eigh": _factor_by_eigh}
+_FACTORS: dict[str, Callable[..., Any]] = {"cholesky": cholesky, "svd": _factor_by_svd, "eigh": _factor_by_eigh}
 
 
-def _batch_shape(mean: tuple[object, ...], cov: tuple[object, ...]) -> tuple[Any, ...]:
+def _batch_shape(mean: tuple[object, ...], cov: tuple[object, ...]) -> tuple[int, ...]:
     if not mean or cov[-2:] != (mean[-1], mean[-1]):
         raise ValueError(
             "random.multivariate_normal takes mean of shape (..., n) and cov of shape (..., n, n), "
@@ -356,12 +356,12 @@ def _batch_shape(mean: tuple[object, ...], cov: tuple[object, ...]) -> tuple[Any
     return broadcast_shapes(mean[:-1], cov[:-2])
 
 
-def _spread(x: Value, shape: Dimensions) -> Any:
+def _spread(x: Value, shape: Dimensions) -> Array:
     own = x.aval.shape
     return broadcast_in_dim(x, shape, range(len(shape) - len(own), len(shape)))
 
 
-def _times(matrices: Value, vectors: Value, dtype: np.dtype) -> Any:
+def _times(matrices: Value, vectors: Value, dtype: np.dtype) -> Array:
     """Each matrix times the vector at its place."""
     *batch, size = vectors.aval.shape
     vectors = lax.convert_element_type(vectors, dtype)

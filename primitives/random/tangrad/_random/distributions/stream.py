@@ -31,7 +31,7 @@ from tangrad.extend.lax import (
 from tangrad.typing import Dimensions, DType, DTypeLike, Value
 
 
-def float_dtype(name: str, dtype: DTypeLike | None, accepted: Any = np.floating) -> np.dtype:
+def float_dtype(name: str, dtype: DTypeLike | None, accepted: object = np.floating) -> np.dtype:
     """The dtype of a sample: float32 (float64 with `enable_x64`) for None. Raises ValueError for one not accepted."""
     if dtype is None:
         return dtypes.canonicalize_dtype(float)
@@ -60,7 +60,7 @@ def sample_shape(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
     return made
 
 
-def check_fits(name: str, shape: Dimensions, *shapes: tuple[Any, ...]) -> None:
+def check_fits(name: str, shape: Dimensions, *shapes: tuple[object, ...]) -> None:
     """Raise ValueError unless arrays of some shapes broadcast to `shape`."""
     if any(shapes):
         try:

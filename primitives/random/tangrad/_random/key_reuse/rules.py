@@ -55,7 +55,7 @@ def _moved(arranged: Callable[..., Any]) -> Callable[..., KeyUse]:
     return rule
 
 
-def _broadcast(places: Any, *, shape: Any, broadcast_dimensions: Any, **_: object) -> Any:
+def _broadcast(places: Any, *, shape: Any, broadcast_dimensions: Any, **_: object) -> np.ndarray | None:
     if not all([type(size) is int for size in shape]):
         return None
     spread = [1] * len(shape)
@@ -64,17 +64,17 @@ def _broadcast(places: Any, *, shape: Any, broadcast_dimensions: Any, **_: objec
     return np.broadcast_to(places.reshape(spread), shape)
 
 
-def _reshaped(places: Any, *, new_sizes: Any, dimensions: Any = None, **_: object) -> Any:
+def _reshaped(places: Any, *, new_sizes: Any, dimensions: Any = None, **_: object) -> object:
     places = places if dimensions is None else places.transpose(dimensions)
     return places.reshape(new_sizes)
 
 
-def _sliced(places: Any, *, start_indices: Any, limit_indices: Any, strides: Any, **_: object) -> Any:
+def _sliced(places: Any, *, start_indices: Any, limit_indices: Any, strides: Any, **_: object) -> object:
     steps = strides or (1,) * len(start_indices)
     return places[tuple([slice(*one) for one in zip(start_indices, limit_indices, steps, strict=True)])]
 
 
-def _split(places: Any, *, sizes: Any, axis: int, **_: object) -> Any:
+def _split(places: Any, *, sizes: Any, axis: int, **_: object) -> object:
     return np.split(places, np.cumsum(sizes)[:-1], axis)
 
 

@@ -18,7 +18,7 @@ from tangrad._lax.elementwise.primitives import (
 )
 from tangrad._lax.operands import align, operand, pair
 from tangrad.core import Array, dtypes, literal
-from tangrad.typing import ArrayLike, DType, DTypeLike
+from tangrad.typing import ArrayLike, DType, DTypeLike, Value
 
 
 def floor(x: ArrayLike) -> Array:
@@ -328,7 +328,7 @@ def _canonical(dtype: DTypeLike) -> DType:
     return dtypes.check_user_dtype_supported(dtype, "convert_element_type")
 
 
-def _host_operand(value: Any, dtype: DType) -> Any:
+def _host_operand(value: Any, dtype: DType) -> object:
     """A host value as an operand of its own dtype; Python integers wrap, even those that only 64 bits hold."""
     if type(value) is int and dtypes.issubdtype(dtype, np.integer):
         limits = dtypes.iinfo(dtype)
@@ -393,5 +393,5 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
     )
 
 
-def _floating(value: Any) -> Any:
+def _floating(value: Any) -> Value:
     return operand("reduce_precision", value, "operand")

@@ -72,7 +72,7 @@ def broadcast_in_dim(
     return broadcast_in_dim_p.bind(made, shape=shape, broadcast_dimensions=dimensions)
 
 
-def int_tuple(name: str, values: Any, argument: str) -> tuple[int, ...]:
+def int_tuple(name: str, values: Sequence[int], argument: str) -> tuple[int, ...]:
     """A parameter as a tuple of integers. Raises TypeError for anything else."""
     if type(values) is tuple and all([type(value) is int for value in values]):
         return values
@@ -82,7 +82,7 @@ def int_tuple(name: str, values: Any, argument: str) -> tuple[int, ...]:
         raise TypeError(f"{name}: {argument} must be a sequence of integers, got {values!r}") from None
 
 
-def broadcast_shapes(*shapes: Sequence[Any]) -> tuple[int, ...]:
+def broadcast_shapes(*shapes: Sequence[object]) -> tuple[int, ...]:
     """The shape to which NumPy's rules broadcast the given shapes.
 
     Args:
