@@ -88,7 +88,7 @@ def _table(name: str, comment: str, table: dict[str, list[str]]) -> str:
     lines = [f"{name}: dict[str, str] = {{  # {comment}"]
     for distribution, names in table.items():
         joined = " ".join(names)
-        wrapped = textwrap.wrap(joined, 108, break_long_words=False, break_on_hyphens=False)
+        wrapped = textwrap.wrap(joined, 109, break_long_words=False, break_on_hyphens=False)
         if len(joined) <= 110:  # the formatter joins what fits into a line of 120
             wrapped = [joined]
         if len(wrapped) == 1 and len(distribution) + len(wrapped[0]) <= 108:

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tangrad._autodiff.tangents import Linear, Zero, linear_placeholders, zeros
-from tangrad.core import ShapedArray, as_operand, get_aval, holding, is_array_value, thread
+import numpy as np
+
+from tangrad._autodiff.tangents import Linear, Zero, linear_placeholders, tangent_aval, zeros
+from tangrad.core import Array, ShapedArray, as_array, as_operand, dtypes, get_aval, holding, is_array_value, thread
 
 if TYPE_CHECKING:
     from tangrad.typing import Value
@@ -95,3 +97,53 @@ def with_type_of(cotangent: Value, aval: Any) -> Value | Zero:
     if aval.infer_types is None:
         return found.as_plain(value)
     return value if found.infer_types is not None and found.axes == aval.axes else aval.constrain(value)
+
+
+# --- what users give and get -----------------------------------------------------------------------------------------
+
+
+def check_cotangent(name: str, aval: ShapedArray, leaf: object) -> Value | Zero:
+    cotangent = given_tangent(leaf)
+    expected = tangent_aval(aval)
+    # Integers have no derivative: beside float0, a cotangent of the output's own dtype is taken, and says nothing.
+    if cotangent.aval.dtype not in (expected.dtype, aval.dtype):
+        raise TypeError(
+            f"{name}: for an output of type {aval.str_short()} expected a cotangent of dtype "
+            f"{dtypes.dtype_name(expected.dtype)}, got {dtypes.dtype_name(cotangent.aval.dtype)}"
+        )
+    if cotangent.aval.shape != aval.shape:
+        raise ValueError(
+            f"{name}: for an output of shape {aval.shape} expected a cotangent of that shape, got "
+            f"{cotangent.aval.shape}"
+        )
+    return cotangent
+
+
+def marked_for(name: str, aval: Any, cotangent: Any) -> Any:
+    """A user's cotangent, differing along the mapped axes that the output differs along."""
+    if type(cotangent) is Zero:
+        return cotangent
+    check_same(name, aval, cotangent)
+    return marked(as_operand(cotangent), aval)
+
+
+def user_tangent(tangent: Value | Zero) -> Any:
+    """A tangent as users see it: arrays; for float0, NumPy arrays of that dtype."""
+    if type(tangent) is Zero and tangent.aval.dtype == dtypes.float0:
+        return np.zeros(tangent.aval.shape, dtypes.float0)
+    return as_array(materialised(tangent))
+
+
+def given_tangent(leaf: object) -> Value | Zero:
+    """A tangent that a user gave: arrays of float0 are symbolic zeros."""
+    if isinstance(leaf, (np.ndarray, Array)) and leaf.dtype == dtypes.float0:
+        return Zero(ShapedArray(leaf.shape, dtypes.float0))
+    return leaf if isinstance(leaf, Zero) else array_of(leaf, "jvp", "tangent")
+
+
+def array_of(leaf: object, name: str, what: str) -> Array:
+    if isinstance(leaf, Array):
+        return leaf
+    if not is_array_value(leaf):
+        raise TypeError(f"{name}: {what} {leaf!r} of type {type(leaf).__name__} is not an array or a number")
+    return as_array(leaf)

@@ -9,10 +9,11 @@ import numpy as np
 
 from tangrad import tree
 from tangrad._autodiff.auxiliary import Auxiliary
-from tangrad._autodiff.cotangents import check_same, marked, materialised
+from tangrad._autodiff.cotangents import array_of, given_tangent, user_tangent
 from tangrad._autodiff.forward import jvp_flat
+from tangrad._autodiff.pullbacks import VJP, Pullback, Transposed
 from tangrad._autodiff.reducing import check_in_scope, checked_names
-from tangrad._autodiff.tangents import Zero, has_tangent, instantiate, tangent_aval, with_weak_type_of, zeros
+from tangrad._autodiff.tangents import Zero, has_tangent, instantiate, tangent_aval, zeros
 from tangrad._autodiff.tape import linearize_flat, record_linear
 from tangrad.core import (
     Array,
@@ -20,15 +21,13 @@ from tangrad.core import (
     ShapedArray,
     api_boundary,
     as_array,
-    as_operand,
     dtypes,
     eval_jaxpr,
     get_aval,
     is_array_value,
     returned_leaves,
-    thread,
 )
-from tangrad.tree_util import Partial, PyTreeDef
+from tangrad.tree_util import Partial, PyTreeDef, tree_broadcast
 
 if TYPE_CHECKING:
     from tangrad.typing import Value
@@ -81,13 +80,13 @@ def jvp(fun: Callable[..., Any], primals: Sequence[object], tangents: Sequence[o
     if isinstance(primals, list) is not isinstance(tangents, list):
         kinds = f"{type(primals).__name__} and {type(tangents).__name__}"
         raise TypeError(f"jvp: primals and tangents must both be tuples or both be lists, got {kinds}")
-    values = [_array(leaf, "jvp", "primal") for leaf in leaves]
-    directions = [_check_tangent("jvp", p, _tangent(t)) for p, t in zip(values, tangent_leaves, strict=True)]
+    values = [array_of(leaf, "jvp", "primal") for leaf in leaves]
+    directions = [_check_tangent("jvp", p, given_tangent(t)) for p, t in zip(values, tangent_leaves, strict=True)]
     call = _FlatCall(fun, treedef, has_aux, "jvp")
     outs, tangents_out = jvp_flat(call, values, directions)
     count = call.out_count
     result = call.out_tree.unflatten([as_array(out) for out in outs[:count]])
-    derivative = call.out_tree.unflatten([_user_tangent(tangent) for tangent in tangents_out[:count]])
+    derivative = call.out_tree.unflatten([user_tangent(tangent) for tangent in tangents_out[:count]])
     return (result, derivative, call.aux(outs[count:])) if has_aux else (result, derivative)
 
 
@@ -124,7 +123,7 @@ def linearize(fun: Callable[..., Any], *primals: object, has_aux: bool = False) 
     """
     _check_callable(fun, "linearize")
     leaves, treedef = tree.flatten(primals)
-    values = [_array(leaf, "linearize", "primal") for leaf in leaves]
+    values = [array_of(leaf, "linearize", "primal") for leaf in leaves]
     active = [has_tangent(value.aval.dtype) for value in values]
     call = _FlatCall(fun, treedef, has_aux, "linearize")
     outs, program = linearize_flat(call, values, active)
@@ -148,28 +147,48 @@ def vjp(
     *primals: *Primals,
     has_aux: Literal[False] = False,
     reduce_axes: str | Sequence[Any] = (),
-) -> tuple[R, Callable[[R], tuple[*Primals]]]: ...
+    saveable_args: object = True,
+) -> tuple[R, VJP[R, *Primals]]: ...
 @overload
 def vjp(
     fun: Callable[[Unpack[Primals]], tuple[R, Aux]],
     *primals: *Primals,
     has_aux: Literal[True],
     reduce_axes: str | Sequence[Any] = (),
-) -> tuple[R, Callable[[R], tuple[*Primals]], Aux]: ...
+    saveable_args: object = True,
+) -> tuple[R, VJP[R, *Primals], Aux]: ...
 @overload
 def vjp(
-    fun: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, reduce_axes: str | Sequence[Any] = ()
-) -> tuple[R, Callable[[R], tuple[Any, ...]]]: ...
+    fun: Callable[..., R],
+    *primals: Any,
+    has_aux: Literal[False] = False,
+    reduce_axes: str | Sequence[Any] = (),
+    saveable_args: object = True,
+) -> tuple[R, VJP[R, *tuple[Any, ...]]]: ...
 @overload
 def vjp(
-    fun: Callable[..., tuple[R, Aux]], *primals: Any, has_aux: Literal[True], reduce_axes: str | Sequence[Any] = ()
-) -> tuple[R, Callable[[R], tuple[Any, ...]], Aux]: ...
+    fun: Callable[..., tuple[R, Aux]],
+    *primals: Any,
+    has_aux: Literal[True],
+    reduce_axes: str | Sequence[Any] = (),
+    saveable_args: object = True,
+) -> tuple[R, VJP[R, *tuple[Any, ...]], Aux]: ...
 @overload
 def vjp(
-    fun: Callable[..., Any], *primals: Any, has_aux: bool, reduce_axes: str | Sequence[Any] = ()
+    fun: Callable[..., Any],
+    *primals: Any,
+    has_aux: bool,
+    reduce_axes: str | Sequence[Any] = (),
+    saveable_args: object = True,
 ) -> tuple[Any, ...]: ...
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
-def vjp(fun: Callable[..., Any], *primals: object, has_aux: bool = False, reduce_axes: str | Sequence[Any] = ()) -> Any:
+def vjp(
+    fun: Callable[..., Any],
+    *primals: object,
+    has_aux: bool = False,
+    reduce_axes: str | Sequence[Any] = (),
+    saveable_args: object = True,
+) -> Any:
     """The value of `fun` at `primals`, and the function that maps cotangents of its output to those of its arguments.
 
     Args:
@@ -178,11 +197,13 @@ def vjp(fun: Callable[..., Any], *primals: object, has_aux: bool = False, reduce
         has_aux: whether `fun` returns `(output, auxiliary)`.
         reduce_axes: the name of a mapped axis around the call, or several: cotangents of what is the same along them
             are summed over all their examples, as in `grad`.
+        saveable_args: a bool, or a tuple with a tree of them for each argument, of which it is a prefix: whether the
+            vjp function holds an argument that it needs, or has it put back into its `args_res` before it is called.
 
     Returns:
         `(output, vjp function)`, or `(output, vjp function, auxiliary)` with `has_aux`. The vjp function takes a
         cotangent of the structure, shapes and dtypes of the output and returns a tuple with a cotangent per argument;
-        it is a pytree.
+        it is a pytree of its residuals, and adds gradients to references by its `with_refs`.
 
     Raises:
         TypeError: for what is not callable, arguments that are no arrays, and `reduce_axes` that are no names.
@@ -196,7 +217,7 @@ def vjp(fun: Callable[..., Any], *primals: object, has_aux: bool = False, reduce
     _check_callable(fun, "vjp")
     axes = _axes_to_sum_over(reduce_axes, "vjp")
     leaves, treedef = tree.flatten(primals)
-    values = [_array(leaf, "vjp", "primal") for leaf in leaves]
+    values = [array_of(leaf, "vjp", "primal") for leaf in leaves]
     active = [has_tangent(value.aval.dtype) for value in values]
     call = _FlatCall(fun, treedef, has_aux, "vjp")
     outs, program = linearize_flat(call, values, active, axes)
@@ -206,10 +227,25 @@ def vjp(fun: Callable[..., Any], *primals: object, has_aux: bool = False, reduce
     out_avals = tuple([get_aval(out) for out in outs[:count]])
     nonzero = tuple([type(out) is not Zero for out in program.outputs])
     in_avals = tuple([value.aval for value in values])
-    pullback = _Pullback(ClosedJaxpr(jaxpr), treedef, call.out_tree, in_avals, tuple(active), out_avals, nonzero)
+    pullback = Pullback(ClosedJaxpr(jaxpr), treedef, call.out_tree, in_avals, out_avals, nonzero, tuple(active))
     result = call.out_tree.unflatten([as_array(out) for out in outs[:count]])
-    function = Partial(pullback, tuple(residuals))
+    of_values = {id(value): place for place, value in enumerate(values)}
+    places = tuple([of_values.get(id(residual), -1) for residual in residuals])
+    function: Any = VJP(fun, pullback, places, residuals)
+    if saveable_args is not True:
+        function = function.without(_unsaved(saveable_args, treedef))
     return (result, function, call.aux(outs[count:])) if has_aux else (result, function)
+
+
+def _unsaved(saveable: object, treedef: PyTreeDef) -> frozenset[int]:
+    """The leaves of the arguments that are not held. Raises ValueError for another structure, TypeError for no bool."""
+    count = treedef.num_leaves
+    if isinstance(saveable, bool):
+        return frozenset() if saveable else frozenset(range(count))
+    entries = tree.leaves(tree_broadcast(saveable, treedef.unflatten(range(count))))
+    if not all([isinstance(entry, bool) for entry in entries]):
+        raise TypeError(f"vjp: saveable_args must be a bool, or a tree of bools for each argument, got {saveable!r}")
+    return frozenset([place for place, entry in enumerate(entries) if not entry])
 
 
 @api_boundary
@@ -257,7 +293,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: object, reduce_axes: str
         _, program = linearize_flat(call, values, None, axes)
     jaxpr, constants = program.to_jaxpr(consume=True)
     nonzero = tuple([type(out) is not Zero for out in program.outputs])
-    transposed = _Transposed(ClosedJaxpr(jaxpr), treedef, call.out_tree, tuple(in_avals), call.out_avals(), nonzero)
+    transposed = Transposed(ClosedJaxpr(jaxpr), treedef, call.out_tree, tuple(in_avals), call.out_avals(), nonzero)
     return Partial(transposed, tuple(constants))
 
 
@@ -335,82 +371,13 @@ class _LinearMap:
             raise TypeError(
                 f"linearize: tangents must have the structure of the arguments, {self.in_tree}, got {treedef}"
             )
-        given = [_check_tangent_aval("linearize", a, _tangent(t)) for a, t in zip(self.in_avals, leaves, strict=True)]
+        given = [
+            _check_tangent_aval("linearize", a, given_tangent(t)) for a, t in zip(self.in_avals, leaves, strict=True)
+        ]
         inputs = [instantiate(t) for t, is_active in zip(given, self.active, strict=True) if is_active]
-        found = iter(eval_jaxpr(self.jaxpr.jaxpr, self.jaxpr.consts, *residuals, *inputs))
-        outs = [next(found) if has else Zero(aval) for aval, has in zip(self.out_avals, self.nonzero, strict=True)]
-        return self.out_tree.unflatten([_user_tangent(out) for out in outs])
-
-
-class _Reverse:
-    """A linear program, apart from the arrays that it needs, which is run from its outputs to its inputs."""
-
-    __slots__ = ("in_avals", "in_tree", "jaxpr", "nonzero", "out_avals", "out_tree")
-    name: str  # of the function that returns it
-
-    def __init__(self, jaxpr: Any, in_tree: Any, out_tree: Any, in_avals: Any, out_avals: Any, nonzero: Any) -> None:
-        self.jaxpr = jaxpr
-        self.in_tree = in_tree
-        self.out_tree = out_tree
-        self.in_avals = in_avals
-        self.out_avals = out_avals
-        self.nonzero = nonzero
-
-    def leaves(self, cotangent: object) -> list[Any]:
-        """The leaves of a cotangent, which must have the structure of the output."""
-        leaves, treedef = tree.flatten(cotangent)
-        if treedef != self.out_tree:
-            raise TypeError(
-                f"{self.name}: the cotangent must have the output's structure {self.out_tree}, got {treedef}"
-            )
-        return leaves
-
-    def backward(self, constants: Sequence[Any], leaves: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
-        """The cotangents of the inputs, whose types are `wanted`, from those of the outputs."""
-        values = [_check_cotangent(self.name, aval, leaf) for aval, leaf in zip(self.out_avals, leaves, strict=True)]
-        if thread.typed_axes is not None:
-            values = [_typed(self.name, aval, value) for aval, value in zip(self.out_avals, values, strict=True)]
-        program = record_linear(lambda *xs: eval_jaxpr(self.jaxpr.jaxpr, self.jaxpr.consts, *constants, *xs), wanted)
-        return program.backward([v for v, has in zip(values, self.nonzero, strict=True) if has], consume=True)
-
-
-class _Pullback(_Reverse):
-    """What `vjp` returns, apart from its residuals."""
-
-    __slots__ = ("active",)
-    name = "vjp"
-
-    def __init__(
-        self, jaxpr: Any, in_tree: Any, out_tree: Any, in_avals: Any, active: Any, out_avals: Any, nonzero: Any
-    ) -> None:
-        super().__init__(jaxpr, in_tree, out_tree, in_avals, out_avals, nonzero)
-        self.active = active
-
-    @api_boundary
-    def __call__(self, residuals: Sequence[Any], cotangent: Any) -> Any:
-        wanted = [aval for aval, is_active in zip(self.in_avals, self.active, strict=True) if is_active]
-        found = iter(self.backward(residuals, self.leaves(cotangent), wanted))
-        results = [
-            next(found) if a else Zero(tangent_aval(aval)) for aval, a in zip(self.in_avals, self.active, strict=True)
-        ]
-        arrays = [_user_tangent(result) for result in results]
-        flagged = [
-            with_weak_type_of(array, aval) if isinstance(array, Array) else array
-            for array, aval in zip(arrays, self.in_avals, strict=True)
-        ]
-        return self.in_tree.unflatten(flagged)
-
-
-class _Transposed(_Reverse):
-    """What `linear_transpose` returns, apart from the values that its function closed over."""
-
-    __slots__ = ()
-    name = "linear_transpose"
-
-    @api_boundary
-    def __call__(self, constants: Sequence[Any], cotangent: Any) -> Any:
-        found = self.backward(constants, [as_array(leaf) for leaf in self.leaves(cotangent)], self.in_avals)
-        return self.in_tree.unflatten([as_array(materialised(result)) for result in found])
+        results = iter(eval_jaxpr(self.jaxpr.jaxpr, self.jaxpr.consts, *residuals, *inputs))
+        outs = [next(results) if has else Zero(aval) for aval, has in zip(self.out_avals, self.nonzero, strict=True)]
+        return self.out_tree.unflatten([user_tangent(out) for out in outs])
 
 
 # --- checks and conversions ----------------------------------------------------------------------------------------
@@ -419,21 +386,6 @@ class _Transposed(_Reverse):
 def _check_callable(fun: object, name: str) -> None:
     if not callable(fun):
         raise TypeError(f"{name} expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
-
-
-def _array(leaf: object, name: str, what: str) -> Array:
-    if isinstance(leaf, Array):
-        return leaf
-    if not is_array_value(leaf):
-        raise TypeError(f"{name}: {what} {leaf!r} of type {type(leaf).__name__} is not an array or a number")
-    return as_array(leaf)
-
-
-def _tangent(leaf: object) -> Value | Zero:
-    """A tangent that a user gave: arrays of float0 are symbolic zeros."""
-    if isinstance(leaf, (np.ndarray, Array)) and leaf.dtype == dtypes.float0:
-        return Zero(ShapedArray(leaf.shape, dtypes.float0))
-    return leaf if isinstance(leaf, Zero) else _array(leaf, "jvp", "tangent")
 
 
 def _check_tangent(name: str, primal: Value, tangent: Value | Zero) -> Value | Zero:
@@ -451,38 +403,6 @@ def _check_tangent_aval(name: str, aval: ShapedArray, tangent: Value | Zero) -> 
     if tangent.aval.shape != aval.shape:
         raise ValueError(f"{name}: primal and tangent must have one shape, got {aval.shape} and {tangent.aval.shape}")
     return tangent
-
-
-def _check_cotangent(name: str, aval: ShapedArray, leaf: object) -> Value | Zero:
-    cotangent = _tangent(leaf)
-    expected = tangent_aval(aval)
-    # Integers have no derivative: beside float0, a cotangent of the output's own dtype is taken, and says nothing.
-    if cotangent.aval.dtype not in (expected.dtype, aval.dtype):
-        raise TypeError(
-            f"{name}: for an output of type {aval.str_short()} expected a cotangent of dtype "
-            f"{dtypes.dtype_name(expected.dtype)}, got {dtypes.dtype_name(cotangent.aval.dtype)}"
-        )
-    if cotangent.aval.shape != aval.shape:
-        raise ValueError(
-            f"{name}: for an output of shape {aval.shape} expected a cotangent of that shape, got "
-            f"{cotangent.aval.shape}"
-        )
-    return cotangent
-
-
-def _typed(name: str, aval: Any, cotangent: Any) -> Any:
-    """A user's cotangent, differing along the mapped axes that the output differs along."""
-    if type(cotangent) is Zero:
-        return cotangent
-    check_same(name, aval, cotangent)
-    return marked(as_operand(cotangent), aval)
-
-
-def _user_tangent(tangent: Value | Zero) -> Any:
-    """A tangent as users see it: arrays; for float0, NumPy arrays of that dtype."""
-    if type(tangent) is Zero and tangent.aval.dtype == dtypes.float0:
-        return np.zeros(tangent.aval.shape, dtypes.float0)
-    return as_array(materialised(tangent))
 
 
 def _shape_and_dtype(leaf: object) -> ShapedArray:

@@ -30,6 +30,7 @@ ROOTS = ("jax", "jaxlib")
 # The public modules of jax that are Tangrad's of the same names, with all that is below them.
 FOLLOWED = frozenset(
     [
+        "ad",
         "ad_checkpoint",
         "custom_batching",
         "custom_derivatives",

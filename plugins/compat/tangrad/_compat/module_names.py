@@ -20,7 +20,7 @@ NAMES_OF: dict[str, tuple[str, ...]] = {
     "experimental.sparse.util": ("experimental.sparse",),
     "_src.ad_checkpoint": ("ad_checkpoint", ""),
     "_src.ad_util": ("interpreters.ad",),
-    "_src.api": ("",),
+    "_src.api": ("", "ad"),
     "_src.api_util": ("api_util",),
     "_src.array": ("",),
     "_src.basearray": ("",),

@@ -323,7 +323,7 @@ def _operand(reference: Any, value: Any) -> Any:
     return value
 
 
-accesses.get, accesses.set, accesses.at = get, set_, Parts
+accesses.get, accesses.set, accesses.at, accesses.add = get, set_, Parts, addupdate
 
 
 # --- programs -------------------------------------------------------------------------------------------------------

@@ -84,6 +84,10 @@ class AbstractRef(AbstractValue):
     def part_at(self, reference: object) -> Any:
         return accesses.at(reference)
 
+    def add_to(self, reference: object, value: object) -> None:
+        """Add a value to what is behind the reference: where `vjp` leaves a gradient."""
+        accesses.add(reference, (), value)
+
 
 class Accesses:
     """Reading and writing, which stand in a module above this one."""
@@ -91,6 +95,7 @@ class Accesses:
     get: Any
     set: Any
     at: Any
+    add: Any
 
 
 accesses = Accesses()
