@@ -9,6 +9,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as np
+from tangrad._core.kernel import primitive
 from tangrad._core.kernel.primitive import EVAL_TRACE, dispatch
 from tangrad._numpy.fusing import as_one
 from tangrad.core import RuleSet, literal, register
@@ -213,6 +214,32 @@ def test_what_is_kept_is_forgotten():
     assert sinh_p.calls
     tangrad.core.backends.forget_direct_calls()
     assert not sinh_p.calls
+
+
+def test_a_table_that_is_filled_again_is_cleared_again():
+    x, calls = vector(), DirectCalls()
+    for _ in range(2):
+        calls.add("key", lambda: x)
+        tangrad.core.backends.forget_direct_calls()
+        assert not calls
+
+
+def test_tables_and_their_number_are_bounded(monkeypatch):
+    monkeypatch.setattr(primitive, "CALL_LIMIT", 8)
+    tangrad.core.backends.forget_direct_calls()
+    calls = DirectCalls()
+    for key in range(30):
+        calls.add(key, vector)
+        DirectCalls().add(key, vector)
+        assert len(calls) <= 8 and len(primitive._filled) <= 8
+
+
+def test_a_primitive_that_is_defined_anew_forgets_its_functions():
+    x = vector()
+    sinh_p.bind(x)
+    assert sinh_p.calls
+    sinh_p.clear_cache()
+    assert not sinh_p.calls and sinh_p.bind(x).tolist() == pytest.approx(numpy.sinh([1.0, -2.0, 3.0]), rel=1e-6)
 
 
 def test_operands_with_more_than_one_backend_share_no_entry():

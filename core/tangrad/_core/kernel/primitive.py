@@ -278,9 +278,8 @@ _filled: dict[int, DirectCalls] = {}
 @register_cache
 def forget_direct_calls() -> None:
     """Have the function of each signature made again, of all operations."""
-    for calls in tuple(_filled.values()):
-        calls.clear()
-    _filled.clear()
+    for table in tuple(_filled):  # another thread may fill one meanwhile: that stays among those to be cleared
+        _filled.pop(table, DirectCalls()).clear()
 
 
 def dispatch(primitive: Primitive, args: tuple[Array | Literal, ...], params: dict[str, object]) -> object:
