@@ -44,14 +44,14 @@ def library_path(build, tmp_path_factory):
 @pytest.fixture(scope="session")
 def rule_sets(library_path):
     """The rules of the compiled kernels. Those of the entry points are loaded first: they stay as they are."""
-    from tangrad._kernels import on_numpy, random_on_numpy, row_programs
+    from tangrad._kernels import on_numpy, places_on_numpy, random_on_numpy, row_programs
     from tangrad._kernels.jobs import JOBS, softmax
     from tangrad._kernels.library import VARIABLE, library
 
-    for name in ("rules_on_numpy", "activations_on_numpy"):
+    for name in ("rules_on_numpy", "activations_on_numpy", "places_on_numpy"):
         importlib.import_module(f"tangrad._kernels.{name}")
     makers = [on_numpy.rule_set]
-    others = [random_on_numpy.rule_set]
+    others = [random_on_numpy.rule_set, places_on_numpy.rule_set]
     if "xla" in tangrad.core.backend_names():
         from tangrad._kernels import on_xla_cpu
 

@@ -176,9 +176,19 @@ def rows(call):
         call("rows", [number, height, width, 4, 4, 5, 9, *kinds, *code], operands, results)
 
 
+def places(call):
+    for (number, count), size in itertools.product(itertools.product((4, 5, 8), (1, 5003, 1_100_003)), (1, 700, 5000)):
+        low = 0 if NAMES[number][0] == "u" else -size - 3
+        at = np.random.default_rng(0).integers(low, size + 3, count).astype(NAMES[number])
+        call("count", [number, count, size, size], [at], [np.empty(size, "int64")])
+        for width, element, clamp in ((4, 4, 0), (8, 8, 1), (6, 2, 0), (10, 1, 1)):
+            table, out = draw(size * width, "int8"), np.empty(count * width, "int8")
+            call("take", [number, count, width, element, size, size, clamp, 77], [table, at], [out])
+
+
 def main(path):
     call = Caller(path)
-    for exercise in (running, sort, top, lu, bits, depthwise, chain, softmax, rows):
+    for exercise in (running, sort, top, lu, bits, depthwise, chain, softmax, rows, places):
         exercise(call)
     print(call.digest.hexdigest())
 

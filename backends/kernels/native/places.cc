@@ -1,0 +1,139 @@
+// Rows of a table at places that an array says, and how often each place comes.
+//
+// Places are of signed or unsigned integers; those below 0 count from the end where `wrap`, the size, is not 0.
+
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "xla_handler.h"
+
+namespace tangrad {
+namespace {
+
+template <typename Index>
+inline uint64_t place_of(Index index, int64_t wrap) {  // negative ones are great
+  const int64_t place = static_cast<int64_t>(index);
+  return static_cast<uint64_t>(place < 0 ? place + wrap : place);
+}
+
+// What is outside is `fill`, or where `clamp` the nearest row.
+struct Table {
+  const char* rows;
+  int64_t width, size, wrap, clamp, fill;
+};
+
+template <typename Index>
+inline int64_t clamped(const Table& table, Index index) {
+  const int64_t place = static_cast<int64_t>(index), wrapped = place < 0 ? place + table.wrap : place;
+  return std::clamp<int64_t>(wrapped, 0, table.size - 1);
+}
+
+template <typename T, typename Index>
+void take_elements(const Table& table, const Index* places, T* out, int64_t count) {
+  const T* x = reinterpret_cast<const T*>(table.rows);
+  const uint64_t size = static_cast<uint64_t>(table.size);
+  T fill;
+  std::memcpy(&fill, &table.fill, sizeof(T));
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t place = place_of(places[i], table.wrap);
+    out[i] = place < size ? x[place] : table.clamp ? x[clamped(table, places[i])] : fill;
+  }
+}
+
+template <typename Index>
+void take_rows(const Table& table, const Index* places, char* out, int64_t count, int64_t element) {
+  for (int64_t i = 0; i < count; ++i, out += table.width) {
+    const uint64_t place = place_of(places[i], table.wrap);
+    if (place < static_cast<uint64_t>(table.size)) {
+      std::memcpy(out, table.rows + place * table.width, table.width);
+    } else if (table.clamp) {
+      std::memcpy(out, table.rows + clamped(table, places[i]) * table.width, table.width);
+    } else {
+      for (int64_t k = 0; k < table.width; k += element) std::memcpy(out + k, &table.fill, element);
+    }
+  }
+}
+
+// plan: dtype of the places, their number, bytes of a row and of an element, rows, wrap, whether to clamp, the bytes of
+// what is outside.
+template <typename Index>
+int take(Plan plan, Inputs in, Outputs out) {
+  const Table table{static_cast<const char*>(in[0]), plan[2], plan[4], plan[5], plan[6], plan[7]};
+  const Index* places = static_cast<const Index*>(in[1]);
+  char* found = static_cast<char*>(out[0]);
+  const int64_t element = plan[3];
+  in_pieces(plan[1], std::max<int64_t>(1, table.width / 4), [=](int64_t begin, int64_t end) {
+    char* to = found + begin * table.width;
+    const int64_t count = end - begin;
+    if (table.width == 4 && element == 4) return take_elements(table, places + begin, reinterpret_cast<uint32_t*>(to), count);
+    if (table.width == 8 && element == 8) return take_elements(table, places + begin, reinterpret_cast<uint64_t*>(to), count);
+    take_rows(table, places + begin, to, count, element);
+  });
+  return 0;
+}
+
+constexpr int64_t kPart = 1 << 18;   // places that are counted together
+constexpr int64_t kMostParts = 16;
+constexpr int64_t kFew = 1 << 12;    // rows up to which there are several counts, so that equal places do not wait
+
+// Places outside are counted behind the others.
+template <int kLanes, typename Index>
+void count_into(uint32_t* counts, const Index* places, int64_t number, uint64_t size, int64_t wrap) {
+  int64_t i = 0;
+  for (; i + kLanes <= number; i += kLanes)
+    for (int lane = 0; lane < kLanes; ++lane)
+      ++counts[lane * (size + 1) + std::min<uint64_t>(place_of(places[i + lane], wrap), size)];
+  for (; i < number; ++i) ++counts[std::min<uint64_t>(place_of(places[i], wrap), size)];
+}
+
+// plan: dtype of the places, their number, rows, wrap. Places outside are not counted.
+template <typename Index>
+int count(Plan plan, Inputs in, Outputs out) {
+  const Index* places = static_cast<const Index*>(in[0]);
+  int64_t* found = static_cast<int64_t*>(out[0]);
+  const int64_t number = plan[1], size = plan[2], wrap = plan[3], lanes = size <= kFew ? 4 : 1;
+  const int64_t parts = std::clamp<int64_t>(number / std::max(kPart, size), (number >> 31) + 1, kMostParts + (number >> 31));
+  const int64_t each = (number + parts - 1) / parts, room = lanes * (size + 1);
+  std::unique_ptr<uint32_t[]> memory(new (std::nothrow) uint32_t[parts * room]());
+  if (memory == nullptr) return 1;
+  uint32_t* counts = memory.get();
+  parallel(parts, [=](int64_t part) {
+    const int64_t begin = std::min(number, part * each), here = std::min(number, begin + each) - begin;
+    if (lanes == 1) return count_into<1>(counts + part * room, places + begin, here, size, wrap);
+    count_into<4>(counts + part * room, places + begin, here, size, wrap);
+  });
+  for (int64_t place = 0; place < size; ++place) {
+    int64_t sum = 0;
+    for (int64_t lane = 0; lane < parts * lanes; ++lane) sum += counts[lane * (size + 1) + place];
+    found[place] = sum;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tangrad
+
+TANGRAD_KERNEL(take) {
+  using namespace tangrad;
+  switch (plan[0]) {
+    case I32:
+      return take<int32_t>(plan, in, out);
+    case U32:
+      return take<uint32_t>(plan, in, out);
+    default:
+      return take<int64_t>(plan, in, out);
+  }
+}
+
+TANGRAD_KERNEL(count) {
+  using namespace tangrad;
+  switch (plan[0]) {
+    case I32:
+      return count<int32_t>(plan, in, out);
+    case U32:
+      return count<uint32_t>(plan, in, out);
+    default:
+      return count<int64_t>(plan, in, out);
+  }
+}

@@ -1,0 +1,121 @@
+"""Rows of a table, and counts of places, on NumPy by kernels, which count places below 0 from the end themselves."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tangrad._kernels.jobs import MANY, NUMBERS, Job, is_known
+from tangrad._kernels.library import replaced, replacing
+from tangrad._kernels.on_numpy import KIND, caller
+from tangrad.core import RuleSet, ShapedArray
+from tangrad.extend.backend_numpy import FRESH, Kernel, Method, Stored, Ufunc
+from tangrad.extend.lax import GatherScatterMode, gather_p, scatter_add_p, select_n_p
+
+if TYPE_CHECKING:
+    from tangrad.extend.backend_numpy import Lowering
+
+OF_PLACES = ("int32", "int64", "uint32")
+
+
+def _are_places(indices: ShapedArray) -> bool:
+    return indices.dtype.name in OF_PLACES and indices.shape[-1:] == (1,) and prod(indices.shape) >= MANY
+
+
+def _before_wrapping(ctx: Lowering, stored: Stored, size: int) -> tuple[Stored, int]:
+    """The places as they were before `where(i < 0, i + size, i)`, and the size; or (themselves, 0)."""
+    producers = ctx.program.producers
+    found, step = stored, producers.get(stored)
+    while step is not None and isinstance(step.function, Method) and step.function.name == "reshape":
+        found = step.inputs[0]
+        step = producers.get(found)
+    if step is None or step.primitive is not select_n_p or len(step.inputs) != 3:
+        return stored, 0
+    mask, added, plain = step.inputs
+    if plain.dtype != stored.dtype or plain.shape != found.shape:
+        return stored, 0
+    if not (_is(producers.get(mask), np.less, plain, 0) and _is(producers.get(added), np.add, plain, size)):
+        return stored, 0
+    return plain, size
+
+
+def _is(step: Any, ufunc: Any, x: Stored, number: int) -> bool:
+    """Whether a step is `ufunc(x, number)`."""
+    if step is None or not isinstance(step.function, Ufunc) or step.function.ufunc is not ufunc:
+        return False
+    constant = step.inputs[1].constant
+    return step.inputs[0] is x and constant is not None and constant.size == 1 and int(constant.reshape(())) == number
+
+
+def _gather(ctx: Lowering, x: Any, indices: Any, **params: Any) -> Any:
+    """Whole rows along the first axis."""
+    operand, places = ctx.in_avals
+    if not _takes_rows(operand, places, ctx.out_aval, params) or indices.stored.shape != indices.shape:
+        return replaced(KIND, gather_p)(ctx, x, indices, **params)
+    stored, wrap = _before_wrapping(ctx, indices.stored, operand.shape[0])
+    item, rows = operand.dtype.itemsize, operand.shape[0]
+    clamps = params["mode"] is not GatherScatterMode.FILL_OR_DROP
+    fill = 0 if clamps else _bytes(params["fill_value"], operand.dtype)
+    width = item * prod(operand.shape[1:])
+    plan = (NUMBERS[places.dtype.name], prod(places.shape), width, item, rows, wrap, int(clamps), fill)
+    run = caller(Job("take", plan), [ctx.out_aval])
+    return ctx.call(lambda *arrays: run(*arrays)[0], x, type(indices)(stored, stored.shape), nature=FRESH)
+
+
+def _takes_rows(operand: ShapedArray, places: ShapedArray, out: ShapedArray, params: Any) -> bool:
+    if not (isinstance(operand.dtype, np.dtype) and operand.dtype.kind in "biufc" and operand.dtype.itemsize <= 8):
+        return False
+    if not (is_known(operand) and is_known(places) and _are_places(places)) or not operand.ndim or not operand.shape[0]:
+        return False
+    offset, collapsed, index_map, batching, _ = params["dimension_numbers"].astuple()
+    behind = tuple(range(places.ndim - 1, out.ndim))
+    whole = tuple(params["slice_sizes"]) == (1, *operand.shape[1:]) and 0 not in operand.shape
+    return whole and (tuple(offset), tuple(collapsed), tuple(index_map)) == (behind, (0,), (0,)) and not batching
+
+
+def _bytes(value: object, dtype: Any) -> int:
+    """The bytes of a number, as those of an integer."""
+    with np.errstate(all="ignore"):
+        return int.from_bytes(np.asarray(value).astype(dtype).tobytes().ljust(8, b"\0"), "little", signed=True)
+
+
+def _scatter_add(ctx: Lowering, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
+    """One number, added to elements of a vector as often as the places say."""
+    operand, places, _ = ctx.in_avals
+    if updates.stored.size != 1 or indices.stored.shape != indices.shape or not _counts(operand, places, params):
+        return replaced(KIND, scatter_add_p)(ctx, x, indices, updates, **params)
+    size = operand.shape[0]
+    stored, wrap = _before_wrapping(ctx, indices.stored, size)
+    job = Job("count", (NUMBERS[places.dtype.name], prod(places.shape), size, wrap))
+    run = caller(job, [ShapedArray((size,), "int64")])
+
+    def count(x: np.ndarray, places: np.ndarray, number: np.ndarray) -> np.ndarray:
+        (counts,), out, number = run(places), x.copy(), number.reshape(())
+        if out.dtype.kind == "f":
+            np.copyto(out, out + counts * number.astype(np.float64), "same_kind", where=counts != 0)
+        else:
+            out += counts.astype(out.dtype) * number
+        return out
+
+    one = type(updates)(updates.stored, updates.stored.shape)  # as it is, not as often as it is added
+    return ctx.call(count, x, type(indices)(stored, stored.shape), one, nature=FRESH)
+
+
+def _counts(operand: ShapedArray, places: ShapedArray, params: Any) -> bool:
+    if operand.ndim != 1 or not (isinstance(operand.dtype, np.dtype) and operand.dtype.kind in "iuf"):
+        return False
+    if not (is_known(operand) and is_known(places) and _are_places(places) and operand.dtype.isbuiltin == 1):
+        return False
+    windows = params["dimension_numbers"].update_window_dims
+    few = 0 < operand.shape[0] <= prod(places.shape)
+    return not windows and few and params["mode"] is not GatherScatterMode.CLIP
+
+
+def rule_set() -> RuleSet[Any]:
+    """The rules of the family."""
+    return replacing(KIND, {gather_p: Kernel(_gather), scatter_add_p: Kernel(_scatter_add)})
+
+
+indexing = rule_set()
