@@ -304,7 +304,7 @@ class VJP(Generic[R, *Primals]):
 
     def _checked(self) -> list[Value]:
         """The residuals as arrays of their types."""
-        residuals = []
+        residuals: list[Value] = []
         numbered = tree.leaves_with_path(self.in_tree.unflatten(range(self.in_tree.num_leaves)))
         paths = [f"args{keystr(path)}" for path, _ in numbered]
         for place, value, var in zip(self._places, self._now(), self._pullback.jaxpr.jaxpr.invars):
