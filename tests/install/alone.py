@@ -67,6 +67,9 @@ PROGRAMS = {
     "value_and_grad": FAMILY + "equal(tangrad.value_and_grad(double)(1.5), (3, 2))",
     "jvp": FAMILY + "equal(tangrad.jvp(double, (1.0,), (2.0,)), (2, 4))",
     "vjp": FAMILY + "out, pull = tangrad.vjp(double, 1.0)\nequal((out, pull(out)), (2, (4,)))",
+    "ad.VJP": FAMILY
+    + "from tangrad.ad import DidntWant, DontWant\n_, pull = tangrad.vjp(double, 1.0)\n"
+    + "assert type(pull) is tangrad.ad.VJP and pull.with_refs(DontWant())(np.float32(3)) == (DidntWant(),)",
     "linearize": FAMILY + "out, push = tangrad.linearize(double, 1.0)\nequal((out, push(np.float32(3))), (2, 6))",
     "linear_transpose": FAMILY + "equal(tangrad.linear_transpose(double, 1.0)(np.float32(3)), (6,))",
     "vmap": FAMILY + "equal(tangrad.vmap(double)(np.ones(3, 'float32')).tolist(), [2, 2, 2])",

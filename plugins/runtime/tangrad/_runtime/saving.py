@@ -36,7 +36,7 @@ from tangrad.core.arguments import SymbolicDimension, canonicalize_shape, is_sym
 from tangrad.tree_util import keystr
 
 if TYPE_CHECKING:
-    from tangrad.typing import ArrayLike, Value
+    from tangrad.typing import Value
 
 
 # --- A program as the sections of a file: "program", in JSON, and "data", the contents of its constants ---------------
@@ -188,7 +188,7 @@ class _Writer:
 
 
 @api_boundary
-def save(fun: Callable[..., object], path: str | os.PathLike[str], *args: ArrayLike, **kwargs: object) -> None:
+def save(fun: Callable[..., object], path: str | os.PathLike[str], *args: object, **kwargs: object) -> None:
     """Write a function, as the program that it is for arguments of these types, to a file.
 
     What the function closed over, trained parameters for instance, is written with it. The file holds no Python code:

@@ -137,7 +137,7 @@ sparse = RuleKind(
 # --- `sparsify`: functions of arrays, of sparse ones ------------------------------------------------------------------
 
 
-def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., BCOO]:
+def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., Any]:
     """Make a function of arrays one that takes sparse arrays, too, and keeps sparse what stays sparse.
 
     Args:
