@@ -122,8 +122,10 @@ UNSEEN = {
         "tangrad-collectives",
     ): "what has no rule for split axes is named along both parts by its rule kind",
     ("tangrad-runtime", "tangrad-backend-numpy"): "computes what is loaded; it is asked for by its name",
-    ("tangrad-runtime", "tangrad-lax"): "loops and conditionals of saved programs, found by their names",
-    ("tangrad-runtime", "tangrad-symbolic"): "sizes that are found at the call, asked for by the public names",
+    (
+        "tangrad-runtime",
+        "tangrad-lax",
+    ): "loops, conditionals and symbolic sizes of saved programs, found by their names",
     ("tangrad-conformance", "tangrad-console"): "`tangrad new` is a command of its `tangrad`",
     ("tangrad-sharding", "tangrad-debug"): "its pictures are names of `tangrad.debug`",
 }

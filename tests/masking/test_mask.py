@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import tangrad
 import tangrad.numpy as tnp
 from tangrad import lax, mask, nn, shapecheck, tree, use_backend
+from tangrad._lax.symbolic.solving import evaluate_shape
 from tangrad._masking import ShapeError
-from tangrad._symbolic.solving import evaluate_shape
 from tangrad.core import backend_names
 from tangrad.errors import MissingRuleError
 from tangrad.export import SymbolicScope, symbolic_shape

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import tangrad
 from tangrad._backend_numpy.size_text import size_names, size_text
-from tangrad._symbolic.polynomials import UnsolvableDimensionsError
-from tangrad._symbolic.scopes import LIMITS, parse_dimension
-from tangrad._symbolic.solving import evaluate, evaluate_shape, plan
+from tangrad._lax.symbolic.polynomials import UnsolvableDimensionsError
+from tangrad._lax.symbolic.scopes import LIMITS, parse_dimension
+from tangrad._lax.symbolic.solving import evaluate, evaluate_shape, plan
 from tangrad.core import ShapedArray
 from tangrad.core.arguments import is_symbolic, max_size, min_size
 from tangrad.export import InconclusiveDimensionOperation, SymbolicScope, symbolic_args_specs, symbolic_shape

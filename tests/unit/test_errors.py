@@ -180,8 +180,8 @@ def test_the_distribution_of_a_package_is_that_of_most_of_its_names():
     from tangrad._console.explanations import catalogue
 
     assert catalogue.distribution_of("export") == catalogue.distribution_of_module("tangrad.export") == "tangrad-export"
-    assert catalogue.distribution_of("export.symbolic_shape") == "tangrad-symbolic"
-    assert catalogue.distribution_of_module("tangrad._symbolic.dims") == "tangrad-symbolic"
+    assert catalogue.distribution_of("export.symbolic_shape") == "tangrad-lax"
+    assert catalogue.distribution_of_module("tangrad._lax.symbolic.dims") == "tangrad-lax"
 
 
 def test_a_missing_distribution_is_named_the_same_way_by_attribute_and_by_import():

@@ -28,7 +28,7 @@ def lower_with_entry(
 
     Args:
         platforms: their names, of which the rules of each are used.
-        plan: how the dimension variables are found: see `tangrad._symbolic.solving.Plan`.
+        plan: how the dimension variables are found: see `tangrad._lax.symbolic.solving.Plan`.
         layout: of a program over several devices.
 
     Raises NotImplementedError for programs with ordered effects.

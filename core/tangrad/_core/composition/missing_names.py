@@ -110,7 +110,7 @@ def how_to_install(name: str) -> str:
 
     >>> from tangrad.core.tools import how_to_install
     >>> how_to_install("export.symbolic_shape")
-    'pip install tangrad-symbolic'
+    'pip install tangrad-lax'
     """
     return f"pip install {explanations().distribution_of(name) or 'tangrad'}"
 

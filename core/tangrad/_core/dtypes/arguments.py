@@ -46,7 +46,7 @@ def represented_array(value: Any) -> Any:
 
 
 class SymbolicDimension:
-    """Base class of dimensions that are not numbers; they compare and calculate like integers (`tangrad-symbolic`)."""
+    """Base class of dimensions that are not numbers; they compare and calculate like integers (`tangrad-lax`)."""
 
     __slots__ = ()
 

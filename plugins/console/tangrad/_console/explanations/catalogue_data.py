@@ -72,11 +72,12 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "experimental.xla_metadata.xla_metadata_call2 explain_cache_misses jit make_jaxpr no_tracing"
     ),
     "tangrad-lax": (
-        "default_matmul_precision device_put lax.AccuracyMode lax.ConvDimensionNumbers "
-        "lax.ConvGeneralDilatedDimensionNumbers lax.DotAlgorithm lax.DotAlgorithmPreset lax.DotDimensionNumbers "
-        "lax.GatherDimensionNumbers lax.GatherScatterMode lax.Precision lax.PrecisionLike "
-        "lax.RaggedDotDimensionNumbers lax.RoundingMethod lax.ScatterDimensionNumbers lax.Tolerance lax.abs lax.acos "
-        "lax.acosh lax.add lax.approx_max_k lax.approx_min_k lax.argmax lax.argmin lax.asin lax.asinh "
+        "default_matmul_precision device_put export.InconclusiveDimensionOperation export.SymbolicScope "
+        "export.is_symbolic_dim export.symbolic_args_specs export.symbolic_dim_bounds export.symbolic_shape "
+        "lax.AccuracyMode lax.ConvDimensionNumbers lax.ConvGeneralDilatedDimensionNumbers lax.DotAlgorithm "
+        "lax.DotAlgorithmPreset lax.DotDimensionNumbers lax.GatherDimensionNumbers lax.GatherScatterMode lax.Precision "
+        "lax.PrecisionLike lax.RaggedDotDimensionNumbers lax.RoundingMethod lax.ScatterDimensionNumbers lax.Tolerance "
+        "lax.abs lax.acos lax.acosh lax.add lax.approx_max_k lax.approx_min_k lax.argmax lax.argmin lax.asin lax.asinh "
         "lax.associative_scan lax.atan lax.atan2 lax.atanh lax.batch_matmul lax.bessel_i0e lax.bessel_i1e lax.betainc "
         "lax.bitcast_convert_type lax.bitwise_and lax.bitwise_not lax.bitwise_or lax.bitwise_xor lax.broadcast "
         "lax.broadcast_in_dim lax.broadcast_like lax.broadcast_shapes lax.broadcast_to_rank lax.broadcasted_iota "
@@ -344,10 +345,6 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "experimental.sparse.linalg.lobpcg_standard experimental.sparse.linalg.spsolve experimental.sparse.random_bcoo "
         "experimental.sparse.sparsify experimental.sparse.todense experimental.sparse.value_and_grad"
     ),
-    "tangrad-symbolic": (
-        "export.InconclusiveDimensionOperation export.SymbolicScope export.is_symbolic_dim export.symbolic_args_specs "
-        "export.symbolic_dim_bounds export.symbolic_shape"
-    ),
 }
 
 MODULES: dict[str, str] = {  # distribution: the tops of its tree
@@ -374,7 +371,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
         "tangrad.stages"
     ),
     "tangrad-kernels": "tangrad._kernels",
-    "tangrad-lax": "tangrad._lax tangrad.extend.lax tangrad.lax",
+    "tangrad-lax": "tangrad._lax tangrad.export tangrad.extend.lax tangrad.extend.symbolic tangrad.lax",
     "tangrad-masking": "tangrad._masking tangrad.extend.masking",
     "tangrad-nn": "tangrad._nn tangrad.extend.nn tangrad.nn",
     "tangrad-numba": "tangrad._numba",
@@ -396,7 +393,6 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
         "tangrad.extend.sharding tangrad.sharding"
     ),
     "tangrad-sparse": "tangrad._sparse tangrad.experimental.sparse",
-    "tangrad-symbolic": "tangrad._symbolic tangrad.export tangrad.extend.symbolic",
 }
 
 FAMILIES: dict[str, str] = {  # distribution: families of primitives
@@ -411,8 +407,8 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-fft": "fft",
     "tangrad-jit": "jit regions",
     "tangrad-lax": (
-        "contractions control_flow decompositions elementwise indexing linalg placement reductions sorting special "
-        "structure systems windows"
+        "contractions control_flow decompositions dimensions elementwise indexing linalg placement reductions sorting "
+        "special structure systems windows"
     ),
     "tangrad-nn": "activations",
     "tangrad-numpy": "numerical whole_arrays",
@@ -420,7 +416,6 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-random": "random",
     "tangrad-references": "references",
     "tangrad-sharding": "custom_partitioning shard_map sharding xmapping",
-    "tangrad-symbolic": "dimensions",
 }
 
 RULE_KINDS: dict[str, str] = {  # distribution: rule kinds
@@ -492,6 +487,6 @@ USUAL: dict[str, str] = {  # distribution: those that it brings
     "tangrad": (
         "tangrad-autodiff tangrad-backend-numpy tangrad-batching tangrad-collectives tangrad-console tangrad-core "
         "tangrad-custom-rules tangrad-debug tangrad-fft tangrad-jit tangrad-lax tangrad-nn tangrad-numpy "
-        "tangrad-random tangrad-sharding tangrad-symbolic"
+        "tangrad-random tangrad-sharding"
     ),
 }

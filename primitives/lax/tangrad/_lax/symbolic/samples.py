@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tangrad._symbolic.dimensions import dimension_as_value_p
+from tangrad._lax.symbolic.dimensions import dimension_as_value_p
 from tangrad.conformance import Sample
 from tangrad.core import dtypes
 

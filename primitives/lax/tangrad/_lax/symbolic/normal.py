@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tangrad._symbolic.polynomials import (
+from tangrad._lax.symbolic.polynomials import (
     FLOORDIV,
     MAX,
     MIN,
@@ -19,7 +19,7 @@ from tangrad._symbolic.polynomials import (
     number,
     single,
 )
-from tangrad._symbolic.proofs import Knowledge, never_negative
+from tangrad._lax.symbolic.proofs import Knowledge, never_negative
 
 ZERO = number(0)
 UNIT = number(1)

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
-from tangrad._symbolic.dimensions import dimension, polynomial_of
-from tangrad._symbolic.normal import degree_one, remainder
-from tangrad._symbolic.polynomials import (
+from tangrad._lax.symbolic.dimensions import dimension, polynomial_of
+from tangrad._lax.symbolic.normal import degree_one, remainder
+from tangrad._lax.symbolic.polynomials import (
     MOD,
     ONE,
     VARIABLE,
@@ -20,7 +20,7 @@ from tangrad._symbolic.polynomials import (
     number,
     variable,
 )
-from tangrad._symbolic.proofs import (
+from tangrad._lax.symbolic.proofs import (
     SIZE,
     Interval,
     Knowledge,

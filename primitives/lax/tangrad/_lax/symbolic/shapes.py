@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
 from tangrad import tree
-from tangrad._symbolic.scopes import ELLIPSIS, PLACEHOLDER, SymbolicScope, parse_shape
+from tangrad._lax.symbolic.scopes import ELLIPSIS, PLACEHOLDER, SymbolicScope, parse_shape
 from tangrad.core import get_aval
 from tangrad.core.arguments import is_symbolic
 from tangrad.tree_util import broadcast_prefix

@@ -6,10 +6,10 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tangrad._symbolic.normal import UNIT, ZERO, extremum, normal, quotient, remainder
-from tangrad._symbolic.polynomials import MAX, MIN, InconclusiveDimensionOperation, Polynomial, number
-from tangrad._symbolic.proofs import Interval, Knowledge, interval, never_negative
-from tangrad._symbolic.solving import INTEGERS, evaluate_polynomial, filled_in, plan
+from tangrad._lax.symbolic.normal import UNIT, ZERO, extremum, normal, quotient, remainder
+from tangrad._lax.symbolic.polynomials import MAX, MIN, InconclusiveDimensionOperation, Polynomial, number
+from tangrad._lax.symbolic.proofs import Interval, Knowledge, interval, never_negative
+from tangrad._lax.symbolic.solving import INTEGERS, evaluate_polynomial, filled_in, plan
 from tangrad.core import Array, PrimitiveSet, ShapedArray, as_array, dtypes, literal
 from tangrad.core.arguments import SymbolicDimension, is_symbolic, max_size
 

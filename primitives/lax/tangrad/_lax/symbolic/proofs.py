@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from tangrad._symbolic.polynomials import (
+from tangrad._lax.symbolic.polynomials import (
     FLOORDIV,
     MAX,
     MIN,

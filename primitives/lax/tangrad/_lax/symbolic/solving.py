@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tangrad._symbolic.polynomials import (
+from tangrad._lax.symbolic.polynomials import (
     FLOORDIV,
     MAX,
     MIN,
@@ -62,7 +62,7 @@ def evaluate(size: Any, sizes: Mapping[str, Any], arithmetic: Arithmetic = INTEG
     Raises KeyError for a variable without a size, ZeroDivisionError where a divisor is 0.
 
     >>> from tangrad.export import symbolic_shape
-    >>> from tangrad._symbolic.solving import evaluate
+    >>> from tangrad._lax.symbolic.solving import evaluate
     >>> (size,) = symbolic_shape("2*n + m//3")
     >>> evaluate(size, {"n": 5, "m": 7})
     12
@@ -128,7 +128,7 @@ def filled_in(value: Any, sizes: Mapping[str, Any]) -> Any:
 
     >>> import tangrad
     >>> from tangrad import export
-    >>> from tangrad._symbolic.solving import filled_in
+    >>> from tangrad._lax.symbolic.solving import filled_in
     >>> spec = export.symbolic_args_specs(tangrad.ShapeDtypeStruct((3,), "float32"), "n")
     >>> filled_in(tangrad.make_jaxpr(lambda x: x.reshape(1, -1))(spec), {"n": 4})
     { lambda ; a:f32[4]. let b:f32[1,4] = reshape[dimensions=None new_sizes=(1, 4)] a in (b,) }
@@ -329,7 +329,7 @@ def plan(shapes: Sequence[Sequence[Any]], labels: Sequence[str] = ()) -> Plan:
     Raises UnsolvableDimensionsError where they do not determine them.
 
     >>> from tangrad.export import symbolic_shape
-    >>> from tangrad._symbolic.solving import plan
+    >>> from tangrad._lax.symbolic.solving import plan
     >>> plan([symbolic_shape("b, 2*n + 1")]).sizes([(4, 7)])
     {'b': 4, 'n': 3}
     """
