@@ -252,6 +252,25 @@ def test_operands_with_more_than_one_backend_share_no_entry():
             assert type(add_p.bind(literal(1.0, x.dtype), literal(2.0, x.dtype))) is type(x)
 
 
+@pytest.mark.parametrize("function", [np.exp, np.sinh, np.negative, np.floor, np.square, np.isfinite, lambda x: x + x])
+def test_literals_are_computed_where_the_setting_says_whatever_was_before(function):
+    """Of arrays without dimensions and of literals, whose types are equal: each goes where it is, in any order."""
+    if len(BACKENDS) < 2:
+        pytest.skip("one backend is installed")
+    operands = {}
+    for name in BACKENDS:
+        with tangrad.use_backend(name):
+            operands[name] = np.asarray(numpy.float32(2))
+    for order in (BACKENDS, BACKENDS[::-1], BACKENDS):
+        for name in order:
+            with tangrad.use_backend(name):
+                alone = function(literal(2.0, numpy.float32))
+                assert type(alone) is type(operands[name])
+                for made in operands.values():
+                    assert type(function(made)) is type(made)
+                    assert function(made).item() == pytest.approx(alone.item(), rel=1e-6)
+
+
 def test_the_old_name_of_the_tables_warns():
     with pytest.warns(DeprecationWarning, match=r"tangrad\.core\.caches"):
         assert tangrad.core.DirectCalls is DirectCalls

@@ -317,7 +317,8 @@ def _backend_of(args: tuple[Any, ...]) -> Any:
 def _find_call(key: Any, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The first time of a signature, one that has no function, or literals alone, of which the settings say where."""
     if key[0] is None and thread.default_device is None:
-        key = (preferred_backend() if len(args) < 3 else find_backend(args)[0], *key[1:])
+        # Never the entry of arrays: a direct call that has arrays asks them for their backend, literals have none.
+        key = (preferred_backend() if len(args) < 3 else find_backend(args)[0], "literals", *key[1:])
     call = primitive.calls.get(key)
     if call is None and key[0] is not None and primitive.evaluate is None and primitive.effects is None:
         call = key[0].direct(primitive, args, params)
