@@ -1,10 +1,14 @@
 """Packages of `contrib/` side by side, those of pure Python: all of them, and with one away."""
 
+import re
+import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
+from tangrad.core.tools import families, primitive_set
 from tests.install.environments import Environment, run
 from tools.contrib import EXAMINATIONS, packages, wheel_name
 
@@ -52,6 +56,30 @@ def test_side_by_side(make_environment, wheels):
     environment = make_environment("tangrad", "pip", *wheels.values())
     examine(environment)
     assert int(environment.run(PROGRAM)) > 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(("-k", "not elementwise and not against and not bounded and not conformance"), id="short"),
+        pytest.param((), id="all", marks=pytest.mark.sweep),
+    ],
+)
+def test_their_own_tests(make_environment, wheels, tmp_path, options):
+    projects = [tomllib.loads((packages()[name] / "pyproject.toml").read_text())["project"] for name in NAMES]
+    needed = {line for project in projects for line in project["optional-dependencies"]["test"]}
+    environment = make_environment("tangrad", *sorted(needed), *wheels.values())
+    for name in NAMES:
+        folder = str(shutil.copytree(packages()[name] / "tests", tmp_path / name))
+        environment.command("pytest", "-q", "-p", "no:cacheprovider", "--rootdir", folder, *options, folder)
+
+
+def test_a_backend_elsewhere_has_a_rule_for_each_primitive_that_must_have_one():
+    """One without a decomposition: a new one of these is a gap in all backends of others, so that it is seen here."""
+    written = re.findall(r"\w+", "".join(file.read_text() for file in (packages()["torch"] / "src").rglob("*.py")))
+    needed = [p for family in families() for p in primitive_set(family).primitives.values() if p.decompose is None]
+    assert len(needed) > 100
+    assert [primitive.identity for primitive in needed if primitive.name not in set(written)] == []
 
 
 @pytest.mark.sweep

@@ -15,6 +15,7 @@ import tangrad.nn as nn
 import tangrad.numpy as np
 from tangrad.conformance import primitives_of, sweep
 from tangrad.errors import MissingRuleError
+from tangrad.experimental.xla_metadata import set_xla_metadata
 
 
 @pytest.fixture
@@ -178,6 +179,21 @@ def test_callbacks():
     x = draw(3)
     onp.testing.assert_allclose(program(x), onp.sinh(x), rtol=1e-6)
     assert seen == [float(x[0])]
+
+
+@pytest.mark.usefixtures("on_torch")
+def test_hints_and_questions_to_compilers():
+    seen = []
+
+    @tangrad.jit
+    def program(x):
+        tangrad.debug.inspect_array_sharding(x, callback=seen.append)
+        return set_xla_metadata(np.sin(x), group="first") * 2
+
+    x = draw(3)
+    onp.testing.assert_allclose(program(x), 2 * onp.sin(x), rtol=1e-6)
+    onp.testing.assert_allclose(tangrad.grad(lambda x: program(x).sum())(x), 2 * onp.cos(x), rtol=1e-6)
+    assert {device for sharding in seen for device in sharding.device_set} == set(tangrad.devices("torch"))
 
 
 @pytest.mark.usefixtures("on_torch")

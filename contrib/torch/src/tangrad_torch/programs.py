@@ -280,6 +280,16 @@ def on_host(call, **params):
     return function
 
 
+def inspect_sharding(call, *, callback):
+    """The host's function is given where tensors are: all of a program is on one device."""
+
+    def function(tensor):
+        callback(TorchArray(call.inputs[0], tensor).sharding)
+        return ()
+
+    return function
+
+
 # --- random bits ---------------------------------------------------------------------------------------------------
 
 
@@ -314,4 +324,11 @@ random = rules(
 placement = rules("placement", {"device_put": unchanged})
 exporting = rules("exporting", lacks={"an exported program is one for XLA": ("call_exported", "push_forward")})
 foreign = rules("foreign", lacks={"foreign functions are called by XLA and NumPy": ("ffi_call",)})
-sharding = rules("sharding", {"sharding_constraint": unchanged, "auto_axes": unchanged})
+sharding = rules(
+    "sharding",
+    {"sharding_constraint": unchanged, "auto_axes": unchanged, "inspect_sharding": inspect_sharding},
+)
+references = rules(
+    "references",
+    lacks={"references are turned into values when a function is called": ("ref_get", "ref_swap", "ref_addupdate")},
+)

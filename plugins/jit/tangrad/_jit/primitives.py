@@ -79,7 +79,7 @@ def hinted_p(
     return tuple(jaxpr.out_avals)
 
 
-@jit.primitive(name="tagged", evaluate=lambda args, params: as_array(args[0]))
+@jit.primitive(name="tagged", evaluate=lambda args, params: as_array(args[0]), decompose=lambda x, **_: x)
 def tagged_p(x: ShapedArray, *, attributes: Attributes) -> ShapedArray:
     """The same value; the operation that makes it has attributes for the compiler."""
     return x

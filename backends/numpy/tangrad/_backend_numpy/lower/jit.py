@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tangrad._backend_numpy.kernels import composed, inlined
 from tangrad.core import ClosedJaxpr, RuleSet
-from tangrad.extend.jit import hinted_p, jit_p, region_p, tagged_p
+from tangrad.extend.jit import hinted_p, jit_p, region_p
 
 if TYPE_CHECKING:
     from tangrad._backend_numpy.lowering import Lowering
@@ -19,11 +19,6 @@ lower = RuleSet("lower.numpy", api=1)
 @inlined(lower, jit_p, hinted_p)
 def _(ctx: Lowering, *, jaxpr: ClosedJaxpr, **_: object) -> ClosedJaxpr:
     return jaxpr
-
-
-@composed(lower, tagged_p, any_sizes=True)
-def _tagged(ctx: Lowering, x: Value, **_: object) -> Value:
-    return x
 
 
 @composed(lower, region_p)
