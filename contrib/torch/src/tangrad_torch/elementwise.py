@@ -35,8 +35,8 @@ def for_complex(complexes, others):
 
 
 def by_parts(function):
-    """A sum or difference of complex numbers: torch's makes NaN of infinities, as it multiplies one by 1."""
-    return lambda x, y: torch.complex(function(x.real, y.real), function(x.imag, y.imag))
+    """A sum of complex numbers and the like: torch multiplies by 1, which makes NaN of infinities and 0 of -0."""
+    return lambda *xs: torch.complex(function(*[x.real for x in xs]), function(*[x.imag for x in xs]))
 
 
 addition = for_complex(by_parts(torch.add), torch.add)
@@ -151,7 +151,22 @@ def rounded(call, *, rounding_method):
 
 
 def cube_root(x):
-    return torch.copysign(x.abs().pow(1 / 3), x)
+    """In 64 bits: what 1/3 is off by counts as often as x has factors."""
+    return torch.copysign(x.double().abs().pow(1 / 3), x).to(x.dtype)
+
+
+def remainder(x, y):
+    """fmod, which is NaN where x / y overflows, but for arrays of few elements: by large multiples of y first."""
+    dtype = torch.promote_types(x.dtype, y.dtype)
+    x, y = x.double(), y.double()
+    half = y * 2.0**600
+    for divisor in (half * 2.0**600, half, y):
+        x = torch.fmod(x, divisor)
+    return x.to(dtype)
+
+
+def complex_exp2(x):
+    return torch.exp(torch.complex(x.real * math.log(2), x.imag * math.log(2)))
 
 
 # --- arithmetic of integers ----------------------------------------------------------------------------------------
@@ -336,7 +351,6 @@ def reduce_precision(call, *, exponent_bits, mantissa_bits):
 
 
 SAME = {
-    "neg": torch.neg,
     "abs": torch.abs,
     "floor": torch.floor,
     "ceil": torch.ceil,
@@ -378,15 +392,16 @@ lower = rules(
     "elementwise",
     {name: same(function) for name, function in SAME.items()}
     | {
+        "neg": for_complex(by_parts(torch.neg), torch.neg),
         "sign": sign,
         "round": rounded,
         "expm1": for_complex(complex_expm1, torch.expm1),
-        "exp2": for_complex(lambda x: torch.exp(x * math.log(2)), torch.exp2),
+        "exp2": for_complex(complex_exp2, torch.exp2),
         "conj": for_complex(torch.conj_physical, lambda x: torch.complex(x, torch.zeros_like(x))),
         "add": addition,
         "sub": for_complex(by_parts(torch.sub), torch.sub),
         "div": for_integers(one_of_two(0), torch.div),
-        "rem": for_integers(one_of_two(1), torch.fmod),
+        "rem": for_integers(one_of_two(1), remainder),
         "max": greater,
         "min": lesser,
         "mulhi": upper_half,
