@@ -6,7 +6,8 @@ import inspect
 import re
 from typing import Any
 
-from tangrad._core.composition.hook_names import ARGUMENTS, GROUPS, PROGRAM_HOOKS, RULES, hook_of
+from tangrad._core.composition.hook_names import ARGUMENTS, GROUPS, PROGRAM_HOOKS, RULES
+from tangrad._core.composition.manager import hook_of
 from tangrad._core.kernel import hook_protocols
 from tangrad.core import composition
 from tangrad.core.protocols import RULES as PROTOCOLS

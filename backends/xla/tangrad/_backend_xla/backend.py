@@ -105,7 +105,7 @@ class XlaBackend(Backend):
 
     def device_count(self) -> int:
         """How many devices there are, of all platforms."""
-        return self._platforms.device_count
+        return sum([len(devices) for devices in self._platforms.all.values()])
 
     def default_device(self) -> XlaDevice:
         """Where new arrays are made: the device of the setting, if it is one of this backend's, or the first."""

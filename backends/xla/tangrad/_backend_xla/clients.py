@@ -82,17 +82,17 @@ class Platforms:
     def _devices_of(self, platform: str, client: Any) -> tuple[XlaDevice, ...]:
         return tuple([XlaDevice(self._backend, platform, raw) for raw in client.devices()])
 
+    @cached_property
     def all(self) -> dict[str, tuple[XlaDevice, ...]]:
         """Every platform that could be started; the first is the default."""
-        if self._devices is None:
-            with self._lock:
-                if self._devices is None:
-                    self._devices = self._start()
+        with self._lock:
+            if self._devices is None:
+                self._devices = self._start()
         return self._devices
 
     def devices(self, platform: str | None = None) -> tuple[XlaDevice, ...]:
         """The devices of a platform (default: the first). Raises RuntimeError where it could not be started."""
-        platforms = self.all()
+        platforms = self.all
         if platform is None:
             return next(iter(platforms.values()))
         name = next((gpu for gpu in jaxlib_calls.GPUS if gpu in platforms), "cuda") if platform == "gpu" else platform
@@ -109,11 +109,6 @@ class Platforms:
         """The first of the default platform's devices that belong to this process."""
         process = self.coordination.process_index
         return next(device for device in self.devices() if device.process_index == process)
-
-    @cached_property
-    def device_count(self) -> int:
-        """How many devices there are, of all platforms."""
-        return sum([len(devices) for devices in self.all().values()])
 
     def _start(self) -> dict[str, tuple[XlaDevice, ...]]:
         asked = settings.xla_platforms.value

@@ -23,7 +23,6 @@ from tangrad._core.composition.hook_names import (
     PROGRAM_HOOKS,
     Program,
     call_inside,
-    cell_of,
     specifications,
 )
 from tangrad._core.composition.plugin import CIRCUMSTANCES, FAULTS, Plugin, flat, own_fault
@@ -138,7 +137,7 @@ def _provider(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any])
             fault = "returned what cannot be used"
             if hook == NAMES:
                 return _names(answer)
-            objects = [] if answer is None else _objects(hook, cell_of(hook, arguments), answer)
+            objects = [] if answer is None else _objects(hook, manager.cell_of(hook, arguments), answer)
             return [manager.computed(plugin, *one) for one in objects] or None
 
         try:

@@ -40,7 +40,7 @@ PASS, NAMES, BEFORE_APPLY = "tangrad_jaxpr_pass", "tangrad_names", "tangrad_befo
 OBSERVERS = ("tangrad_traced", "tangrad_lowered", "tangrad_compiled", "tangrad_cache_hit", "tangrad_cache_miss")
 PROGRAM_HOOKS = (PASS, BEFORE_APPLY, *OBSERVERS)
 # Rules and commands have hooks of another form, all other groups share `tangrad_entry`.
-_GROUP_OF_HOOK = {
+GROUP_OF_HOOK = {
     "tangrad_api": "tangrad.api",
     "tangrad_primitives": "tangrad.primitives",
     "tangrad_rule_kind": "tangrad.rule_kinds",
@@ -51,7 +51,7 @@ _GROUP_OF_HOOK = {
 }
 # Every group that the kernel knows, but for those of rules; who reads other groups is their owner's business.
 GROUPS = (
-    *_GROUP_OF_HOOK.values(),
+    *GROUP_OF_HOOK.values(),
     HOOKS_GROUP,
     "tangrad.explanations",
     "tangrad.groups",
@@ -59,21 +59,6 @@ GROUPS = (
     "tangrad.setting_names",
     "tangrad.transformations",
 )
-_HOOK_OF_GROUP = {group: hook for hook, group in _GROUP_OF_HOOK.items()}
-
-
-def hook_of(group: str) -> str:
-    """Return the hook that asks for entries of `group`."""
-    return "tangrad_rules" if group.startswith(RULES) else _HOOK_OF_GROUP.get(group, "tangrad_entry")
-
-
-def cell_of(hook: str, arguments: tuple[Any, ...]) -> tuple[str, str | None]:
-    """Return group and name of what a hook asks for with `arguments`; the name is None where it asks for all."""
-    if hook == "tangrad_rules":
-        return RULES + arguments[0], arguments[1]
-    if hook == "tangrad_entry":
-        return arguments[0], arguments[1]
-    return _GROUP_OF_HOOK[hook], arguments[0] if arguments else None
 
 
 def specifications() -> ModuleType:

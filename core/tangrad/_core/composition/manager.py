@@ -19,12 +19,11 @@ import pluggy
 from tangrad._core.composition.hook_names import (
     ARGUMENTS,
     COMMANDS,
+    GROUP_OF_HOOK,
     HOOKS,
     HOOKS_GROUP,
     PROGRAM_HOOKS,
     RULES,
-    cell_of,
-    hook_of,
     specifications,
 )
 from tangrad._core.composition.plugin import CIRCUMSTANCES, Plugin, flat, own_fault
@@ -33,6 +32,21 @@ from tangrad._core.diagnostics.errors import BrokenPluginError
 from tangrad._core.diagnostics.source_info import callers_of
 
 _hookimpl = pluggy.HookimplMarker("tangrad")
+_HOOK_OF_GROUP = {group: hook for hook, group in GROUP_OF_HOOK.items()}
+
+
+def hook_of(group: str) -> str:
+    """Return the hook that asks for entries of `group`."""
+    return "tangrad_rules" if group.startswith(RULES) else _HOOK_OF_GROUP.get(group, "tangrad_entry")
+
+
+def cell_of(hook: str, arguments: tuple[Any, ...]) -> tuple[str, str | None]:
+    """Return group and name of what a hook asks for with `arguments`; the name is None where it asks for all."""
+    if hook == "tangrad_rules":
+        return RULES + arguments[0], arguments[1]
+    if hook == "tangrad_entry":
+        return arguments[0], arguments[1]
+    return GROUP_OF_HOOK[hook], arguments[0] if arguments else None
 
 
 class Contributor:
@@ -81,7 +95,7 @@ class Manager(pluggy.PluginManager):
         self.add_hookspecs(specifications())
         self.computes: frozenset[str] = frozenset()
         self.listeners: list[Callable[[Manager], None]] = composition.hook_listeners
-        self.computed = composition.computed
+        self.computed, self.cell_of = composition.computed, cell_of
         self._composition = composition
         self.is_loaded = False
         # The names of those that are registered to the end: an interrupt may leave others.
