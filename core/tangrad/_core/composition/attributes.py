@@ -10,15 +10,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tangrad._core.composition.missing_names import explanations
-from tangrad._core.composition.registry import composition
+from tangrad._core.composition.registry import Plugin, composition
 from tangrad._core.diagnostics.tracebacks import boundary_around, filter_traceback, is_boundary, own_boundary
 from tangrad._core.settings.threads import free_after_fork
-
-if TYPE_CHECKING:
-    from tangrad._core.composition.plugin import Plugin
 
 ATTRIBUTES_GROUP = "tangrad.array"
 

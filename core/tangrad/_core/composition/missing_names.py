@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType, TracebackType
@@ -220,12 +221,7 @@ class _Former:
         if not hasattr(module, "__path__"):
             sys.modules[module.__name__] = self.module
             return
-        module.__doc__, module.__dict__["__getattr__"] = self.module.__doc__, self._handed_on
-
-    def _handed_on(self, name: str) -> object:
-        if name.startswith("__"):
-            raise AttributeError(f"module {self.module.__name__!r} has no attribute {name!r}")
-        return getattr(self.module, name)
+        module.__doc__, module.__dict__["__getattr__"] = self.module.__doc__, partial(getattr, self.module)
 
 
 _former: Any = _Former  # importlib's abstract class would be one import more

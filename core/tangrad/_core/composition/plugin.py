@@ -177,12 +177,8 @@ class Plugin:
     )
 
     def __init__(self, owner: Any, group: str, name: str, value: str, distribution: str, version: str) -> None:
-        self._owner = owner
-        self.group = group
-        self.name = name
-        self.value = value
-        self.distribution = distribution
-        self.version = version
+        self._owner, self.group, self.name, self.value = owner, group, name, value
+        self.distribution, self.version = distribution, version
         self.override = False
         self._object: object = _NOTHING
         self.cause: BaseException | None = None

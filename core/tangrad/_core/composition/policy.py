@@ -127,10 +127,8 @@ class Policy:
     ) -> Policy:
         """Return this policy with the decisions of `configure_plugins` and of `set_blocked` added."""
         policy = Policy()
-        policy._allow = list(self._allow)
-        policy._deny = list(self._deny)
-        policy._prefer = dict(self._prefer)
-        policy.rejected = dict(self.rejected)
+        policy._allow, policy._deny = list(self._allow), list(self._deny)
+        policy._prefer, policy.rejected = dict(self._prefer), dict(self.rejected)
         for argument, patterns, lists in (("allow", allow, policy._allow), ("deny", deny, policy._deny)):
             if isinstance(patterns, str):
                 raise TypeError(

@@ -320,8 +320,8 @@ def _prune(folder: str, maximum: int) -> None:
     files = [os.path.join(folder, name) for name in os.listdir(folder) if _is_own_name(name)]
     if len(files) <= maximum:
         return
-    files = sorted(filter(_is_own, files), key=_age)
-    for file in files[: max(0, len(files) - maximum)]:
+    times = {file: time for file in files if (time := _time_of_own(file)) is not None}
+    for file in sorted(times, key=times.__getitem__)[: max(0, len(times) - maximum)]:
         with contextlib.suppress(FileNotFoundError):  # another process was faster
             os.unlink(file)
 
@@ -331,20 +331,13 @@ def _is_own_name(name: str) -> bool:
     return re.fullmatch(r"[0-9a-f]{16}\.txt(\.[0-9a-f]+\.[0-9a-f]+)?", name) is not None
 
 
-def _is_own(file: str) -> bool:
-    """Whether a file of such a name begins as records of any version do; what a writer left may be empty."""
+def _time_of_own(file: str) -> float | None:
+    """When a file was written that begins as records of any version do, or that a writer left empty; of others None."""
     try:
-        contents = read_own_file(file)
+        contents, time = read_own_file(file), os.lstat(file).st_mtime
     except OSError:
-        return False
-    return contents.startswith(_FAMILY) or (contents == b"" and not file.endswith(".txt"))
-
-
-def _age(file: str) -> float:
-    try:
-        return os.lstat(file).st_mtime
-    except OSError:
-        return 0.0
+        return None
+    return time if contents.startswith(_FAMILY) or (contents == b"" and not file.endswith(".txt")) else None
 
 
 # --- files ----------------------------------------------------------------------------------------------------------

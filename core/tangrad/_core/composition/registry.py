@@ -91,9 +91,7 @@ class Composition:
         index = self._index
         if index is None:
             with self.lock:
-                index = self._index
-                if index is None:
-                    index = self._index = discover(self._paths, cache_folder(self._environment))
+                index = self._index = self._index or discover(self._paths, cache_folder(self._environment))
         return index
 
     @property
@@ -136,18 +134,14 @@ class Composition:
     def _made(self, group: str, rows: Iterable[tuple[str, str, str, str]], name: str | None) -> tuple[Plugin, ...]:
         """The plugins of these rows, each made once, and those by hand."""
         made: dict[tuple[str, str], Plugin] = {}
-        twice: list[tuple[Plugin, str]] = []
         for entry, value, distribution, version in rows:
-            if (entry, distribution) in made:
-                twice.append((made[entry, distribution], value))
+            if (first := made.get((entry, distribution))) is not None:
+                problem = f"the distribution declares the name twice: {first.value} and {value}"
+                first.set_aside(PluginConflictError(problem))
                 continue
             key = (group, entry, distribution)
             known = self._plugins.get(key) or Plugin(self, group, entry, value, distribution, version)
             made[entry, distribution] = self._plugins.setdefault(key, known)  # a signal handler may have been quicker
-        for plugin, value in twice:
-            plugin.set_aside(
-                PluginConflictError(f"the distribution declares the name twice: {plugin.value} and {value}")
-            )
         ours = [one for one in self.by_hand(group) if name is None or name in (one.name, _family(one))]
         return (*[made[key] for key in sorted(made)], *ours)
 

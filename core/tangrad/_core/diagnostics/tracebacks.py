@@ -258,19 +258,11 @@ def method_boundaries(kind: type, names: Iterable[str]) -> None:
 def _install(kind: type, names: Iterable[str], make: Callable[[Any], Any]) -> None:
     for name in names:
         method = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
-        wrap: Callable[[Any], Any]
-        if isinstance(method, property):
-            function, wrap = method.fget, method.getter
-        elif isinstance(method, (staticmethod, classmethod)):
-            function, wrap = method.__func__, type(method)
-        else:
-            function, wrap = method, _as_it_is
+        is_property = isinstance(method, property)
+        function = method.fget if is_property else getattr(method, "__func__", method)
         if _needs_boundary(function):
-            setattr(kind, name, wrap(make(function)))
-
-
-def _as_it_is(function: Callable[..., object]) -> object:
-    return function
+            wrap = method.getter if is_property else type(method)  # of a plain function below: that itself
+            setattr(kind, name, make(function) if function is method else wrap(make(function)))
 
 
 def boundary_around(function: FunctionType) -> Any:

@@ -15,19 +15,9 @@ WEAK_INTEGER, WEAK_FLOAT, WEAK_COMPLEX = WEAK = ("i*", "f*", "c*")
 
 NARROW_INTEGERS = ("int1", "uint1", "int2", "uint2", "int4", "uint4")
 INTEGERS = NARROW_INTEGERS + ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64")
-NARROW_FLOATS = (
-    "float4_e2m1fn",
-    "float6_e2m3fn",
-    "float6_e3m2fn",
-    "float8_e3m4",
-    "float8_e4m3",
-    "float8_e4m3b11fnuz",
-    "float8_e4m3fn",
-    "float8_e4m3fnuz",
-    "float8_e5m2",
-    "float8_e5m2fnuz",
-    "float8_e8m0fnu",
-)
+_FORMS_OF_FLOAT8 = "e3m4 e4m3 e4m3b11fnuz e4m3fn e4m3fnuz e5m2 e5m2fnuz e8m0fnu"
+FLOATS8 = tuple([f"float8_{form}" for form in _FORMS_OF_FLOAT8.split()])
+NARROW_FLOATS = ("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", *FLOATS8)
 FLOATS = NARROW_FLOATS + ("bfloat16", "float16", "float32", "float64")
 COMPLEXES = ("complex64", "complex128")
 STRONG = ("bool", *INTEGERS, *FLOATS, *COMPLEXES)

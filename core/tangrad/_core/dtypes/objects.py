@@ -11,15 +11,13 @@ import importlib
 import sys
 import warnings
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from types import ModuleType
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from tangrad._core.dtypes import lattice
 from tangrad._core.settings.config import enable_x64, thread
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 DType: TypeAlias = "np.dtype[Any]"  # an extended dtype too, wherever a function says that it lets these pass
 
@@ -395,18 +393,16 @@ itemsize_bits = bit_width
 
 def finfo(dtype: object) -> Any:
     """Limits of a floating or complex dtype, as `numpy.finfo`. Raises ValueError for others."""
-    dtype = as_dtype(dtype)
-    if dtype_name(dtype) in NARROW_NAMES:
-        return ml_dtypes().finfo(dtype)
-    return np.finfo(dtype)
+    return _limits("finfo", as_dtype(dtype))
 
 
 def iinfo(int_type: Any) -> Any:
     """Limits of an integer dtype, as `numpy.iinfo`. Raises ValueError for others."""
-    dtype = as_dtype(int_type)
-    if dtype_name(dtype) in NARROW_NAMES:
-        return ml_dtypes().iinfo(dtype)
-    return np.iinfo(dtype)
+    return _limits("iinfo", as_dtype(int_type))
+
+
+def _limits(kind: str, dtype: DType) -> Any:
+    return getattr(ml_dtypes() if dtype_name(dtype) in NARROW_NAMES else np, kind)(dtype)
 
 
 def to_inexact_dtype(dtype: Any) -> DType:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tangrad._core.composition.hook_names import BEFORE_APPLY
 from tangrad._core.composition.hooks import HookContext, hooks
@@ -11,11 +11,8 @@ from tangrad._core.composition.registry import composition
 from tangrad._core.kernel import transfers
 from tangrad._core.kernel.array import Literal
 from tangrad._core.kernel.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
-from tangrad._core.kernel.primitive import watch_operations
+from tangrad._core.kernel.primitive import Primitive, watch_operations
 from tangrad._core.kernel.trace import find_backend
-
-if TYPE_CHECKING:
-    from tangrad._core.kernel.primitive import Primitive
 
 
 def _asking(compute: Callable[..., object]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +16,10 @@ from tangrad._core.composition.attributes import attributes
 from tangrad._core.dtypes import objects
 from tangrad._core.dtypes.arguments import can_represent_array, is_symbolic, product, represented_array
 from tangrad._core.settings.config import thread
+from tangrad._core.tree.definition import PyTreeDef
 from tangrad._core.tree.keys import keystr
 from tangrad._core.tree.operations import tree_flatten, tree_leaves_with_path
 from tangrad._core.tree.tables import PLAIN, Table, forgetter, intern
-
-if TYPE_CHECKING:
-    from tangrad._core.dtypes.objects import DType
-    from tangrad._core.tree.definition import PyTreeDef
 
 Shape = tuple[Any, ...]  # integers, or symbolic dimensions: hashable objects that compare and calculate like integers
 NamedShape = tuple[tuple[Any, int], ...]
@@ -147,7 +144,7 @@ def _canonical_named_shape(named_shape: Any) -> NamedShape:
     return tuple(sorted(dict(named_shape).items(), key=lambda item: str(item[0])))
 
 
-def _intern(shape: Shape, dtype: DType, weak_type: bool, named_shape: NamedShape) -> ShapedArray:
+def _intern(shape: Shape, dtype: objects.DType, weak_type: bool, named_shape: NamedShape) -> ShapedArray:
     """Check, canonicalise and intern a new aval."""
     shape = canonicalize_shape(shape)
     aval = object.__new__(ShapedArray)

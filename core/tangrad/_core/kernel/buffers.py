@@ -11,14 +11,11 @@ import ctypes
 import sys
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tangrad._core.dtypes import objects
-
-if TYPE_CHECKING:
-    from tangrad._core.dtypes.objects import DType
 
 # What consumers ask for (PEP 3118). Without FORMAT the memory is bytes, without STRIDES it is in order.
 FORMAT, STRIDES, IN_ORDER = 0x4, 0x10 | 0x8, 0x20
@@ -29,7 +26,7 @@ _CHECKED = hasattr(sys, "gettotalrefcount") or hasattr(sys, "getobjects")
 _SERVED = sys.version_info < (3, 12) and sys.implementation.name == "cpython" and not _CHECKED
 
 
-def check_format(dtype: DType, flags: int) -> None:
+def check_format(dtype: objects.DType, flags: int) -> None:
     """Raise BufferError where a consumer asks for a format and a dtype of NumPy's extensions (bfloat16) has none."""
     if flags & FORMAT and isinstance(dtype, np.dtype) and dtype.isbuiltin != 1:
         raise BufferError(

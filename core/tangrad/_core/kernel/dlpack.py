@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._core.dtypes import objects
+from tangrad._core.dtypes import lattice, objects
 
 VERSION = (1, 0)  # the newest whose structures are known here
 HOST_DEVICES = frozenset({1, 3, 11, 13})  # the host's memory, and what CUDA and ROCm share with it
@@ -29,14 +29,7 @@ DTYPES = {
     (5, 64): "complex64",
     (5, 128): "complex128",
     (6, 8): "bool",
-    (7, 8): "float8_e3m4",
-    (8, 8): "float8_e4m3",
-    (9, 8): "float8_e4m3b11fnuz",
-    (10, 8): "float8_e4m3fn",
-    (11, 8): "float8_e4m3fnuz",
-    (12, 8): "float8_e5m2",
-    (13, 8): "float8_e5m2fnuz",
-    (14, 8): "float8_e8m0fnu",
+    **{(code, 8): name for code, name in enumerate(lattice.FLOATS8, 7)},
 }
 CODES = {name: code for (code, _), name in DTYPES.items()}
 

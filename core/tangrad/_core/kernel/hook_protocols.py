@@ -65,7 +65,6 @@ class ApiProvider(Protocol):
 
     def tangrad_api(self, name: str) -> Any:
         """Return the public object `tangrad.<name>`, such as `grad` or `lax.scan`. Entry points: `tangrad.api`."""
-        ...
 
 
 class PrimitiveProvider(Protocol):
@@ -73,7 +72,6 @@ class PrimitiveProvider(Protocol):
 
     def tangrad_primitives(self, family: str) -> PrimitiveSet | None:
         """Return the primitives of a family. Entry points: `tangrad.primitives`."""
-        ...
 
 
 class RuleKindProvider(Protocol):
@@ -81,7 +79,6 @@ class RuleKindProvider(Protocol):
 
     def tangrad_rule_kind(self, name: str) -> RuleKind | None:
         """Return the rule kind called `name`, such as `jvp`. Entry points: `tangrad.rule_kinds`."""
-        ...
 
 
 class RuleProvider(Protocol):
@@ -96,7 +93,6 @@ class RuleProvider(Protocol):
         primitives that other distributions have rules for are conflicts, unless the set says `RuleSet(...,
         override=True)`.
         """
-        ...
 
 
 class BackendProvider(Protocol):
@@ -104,7 +100,6 @@ class BackendProvider(Protocol):
 
     def tangrad_backend(self, name: str) -> Backend | None:
         """Return the backend called `name`. Entry points: `tangrad.backends`."""
-        ...
 
 
 class SettingProvider(Protocol):
@@ -112,7 +107,6 @@ class SettingProvider(Protocol):
 
     def tangrad_setting(self, name: str) -> Setting | None:
         """Return the setting called `name`. Entry points: `tangrad.settings`."""
-        ...
 
 
 class ArrayAttributeProvider(Protocol):
@@ -120,7 +114,6 @@ class ArrayAttributeProvider(Protocol):
 
     def tangrad_array_attribute(self, name: str) -> Any:
         """Return the operator, method or property `name` of arrays. Entry points: `tangrad.array`."""
-        ...
 
 
 class CommandProvider(Protocol):
@@ -131,7 +124,6 @@ class CommandProvider(Protocol):
 
         Entry points: `tangrad.commands`.
         """
-        ...
 
 
 class EntryProvider(Protocol):
@@ -139,7 +131,6 @@ class EntryProvider(Protocol):
 
     def tangrad_entry(self, group: str, name: str) -> Any:
         """Return the entry `name` of a group that has no hook of its own, such as one that a library reads."""
-        ...
 
 
 class NameProvider(Protocol):
@@ -150,7 +141,6 @@ class NameProvider(Protocol):
 
         Asked by `dir(tangrad)`, `backend_names()`, the table of settings and the like; never by an import.
         """
-        ...
 
 
 # --- programs -------------------------------------------------------------------------------------------------------
@@ -167,7 +157,6 @@ class JaxprPass(Protocol):
         with an error that names its plugin: a pass left out could mean another result, so it is never skipped in
         silence. Its attribute `least_equations`, if it has one: programs that are shorter need not be shown to it.
         """
-        ...
 
 
 class ApplicationPolicy(Protocol):
@@ -183,7 +172,6 @@ class ApplicationPolicy(Protocol):
         call. `avals` are the types of the operands. What an implementation returns is not looked at; if it raises
         anything but RefusedError, the operation or compilation stops with an error that names its plugin.
         """
-        ...
 
 
 class TraceObserver(Protocol):
@@ -195,7 +183,6 @@ class TraceObserver(Protocol):
         An observer that raises is set aside with one warning; the program goes on. That holds for all the observers
         below.
         """
-        ...
 
 
 class LoweringObserver(Protocol):
@@ -203,7 +190,6 @@ class LoweringObserver(Protocol):
 
     def tangrad_lowered(self, context: HookContext, lowered: object, seconds: float) -> None:
         """Observe that a program was lowered to the backend's form (StableHLO, generated Python source) `lowered`."""
-        ...
 
 
 class CompilationObserver(Protocol):
@@ -211,7 +197,6 @@ class CompilationObserver(Protocol):
 
     def tangrad_compiled(self, context: HookContext, executable: object, seconds: float) -> None:
         """Observe that a program was compiled to `executable`, the backend's own object."""
-        ...
 
 
 class CacheHitObserver(Protocol):
@@ -219,7 +204,6 @@ class CacheHitObserver(Protocol):
 
     def tangrad_cache_hit(self, context: HookContext, cache: str) -> None:
         """Observe that a compiled program was found: `cache` is 'memory' or 'disk'."""
-        ...
 
 
 class CacheMissObserver(Protocol):
@@ -227,4 +211,3 @@ class CacheMissObserver(Protocol):
 
     def tangrad_cache_miss(self, context: HookContext, cache: str, reason: str) -> None:
         """Observe that no compiled program was found, and why one is made (new function, new argument types, ...)."""
-        ...

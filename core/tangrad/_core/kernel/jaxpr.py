@@ -174,8 +174,7 @@ class Jaxpr:
         """A copy with some fields replaced; effects are joined anew when the equations change."""
         if "eqns" in changes:
             changes.setdefault("effects", None)
-        names = ("constvars", "invars", "outvars", "eqns", "effects", "debug_name")
-        return Jaxpr(**_fields(self, names, changes, "jaxprs"))
+        return Jaxpr(**_fields(self, self.__slots__[1:], changes, "jaxprs"))
 
     def pretty_print(self, **options: Any) -> str:
         """The printed form. Options: `source_info` (append where each equation was written)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tangrad._core.composition.hook_names import Program
@@ -91,15 +92,15 @@ def check_pass_result(before: ClosedJaxpr, after: Any) -> None:
     if list(after.in_avals) != list(before.in_avals) or list(after.out_avals) != list(before.out_avals):
         raise TypeError(
             "a jaxpr pass keeps the types of inputs and outputs: "
-            f"they were {_types(before)}, and are {_types(after)} after it"
+            f"they were {listed(before.in_avals)} -> {listed(before.out_avals)}, and are {listed(after.in_avals)} -> "
+            f"{listed(after.out_avals)} after it"
         )
     check_jaxpr(after)
 
 
-def _types(closed_jaxpr: ClosedJaxpr) -> str:
-    inputs = ", ".join(aval.str_short() for aval in closed_jaxpr.in_avals)
-    outputs = ", ".join(aval.str_short() for aval in closed_jaxpr.out_avals)
-    return f"({inputs}) -> ({outputs})"
+def listed(avals: Sequence[Any]) -> str:
+    """Types as text."""
+    return f"({', '.join([aval.str_short() for aval in avals])})"
 
 
 Program.check_pass = staticmethod(check_pass_result)

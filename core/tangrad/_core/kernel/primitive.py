@@ -176,17 +176,11 @@ class Primitive(Generic[Result_co]):
             raise TypeError(f"abstract evaluation of primitive {self.identity!r} must return {expected}, got {out!r}")
         if self.weak_type != "own" and outs:
             weak = self.weak_type == "all" and bool(avals) and all([aval.weak_type for aval in avals])
-            outs = [_with_weak_type(aval, weak) for aval in outs]
+            outs = [a if isinstance(a, AbstractToken) else a.update(weak_type=weak) for a in outs]
         named_shape = () if self.own_named_shape else join_named_shapes(avals)
         if named_shape:
             outs = [a if isinstance(a, AbstractToken) else a.update(named_shape=named_shape) for a in outs]
         return tuple(outs) if self.multiple_results else outs[0]
-
-
-def _with_weak_type(aval: ShapedArray, weak: bool) -> ShapedArray:
-    if aval.weak_type is weak or isinstance(aval, AbstractToken):
-        return aval
-    return aval.update(weak_type=weak)
 
 
 def join_named_shapes(avals: Iterable[Any]) -> tuple[tuple[Any, int], ...]:

@@ -16,6 +16,7 @@ The kernel itself imports nothing of this module while programs run.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, overload
 
@@ -199,27 +200,14 @@ class MakesPrimitive(Protocol):
     def __call__(self, types: Callable[..., Sequence[Type]], /) -> Primitive[tuple[Array, ...]]: ...
 
 
-# Rule kind -> the type of its rules. `lower` stands for each backend's kind, `lower.numpy` and the like.
+# Rule kind -> the type of its rules, `PartialEvalRule` of `partial_eval`. `lower` stands for each backend's kind,
+# `lower.numpy` and the like; rules of the last two are of the same form as others.
 RULES: dict[str, type[object]] = {
-    "jvp": JvpRule,
-    "transpose": TransposeRule,
-    "linearize": LinearizeRule,
-    "partial_eval": PartialEvalRule,
-    "dce": DceRule,
-    "batch": BatchRule,
-    "split_axis": SplitAxisRule,
-    "axis_subst": AxisSubstRule,
-    "lower": LoweringRule,
-    "recompute": RecomputeRule,
-    "replication": ReplicationRule,
-    "sharding": ShardingRule,
-    "mask": MaskRule,
-    "checkify": CheckifyRule,
-    "discharge": DischargeRule,
-    "key_reuse": KeyReuseRule,
-    "roofline": LoweringRule,  # of a context and types: of the same form
-    **dict.fromkeys(("portable", "sparse"), PortableRule),
+    re.sub(r"\B(?=[A-Z])", "_", name.removesuffix("Rule")).lower(): kind
+    for name, kind in tuple(globals().items())
+    if name.endswith("Rule")
 }
+RULES |= {"lower": RULES.pop("lowering"), "roofline": LoweringRule, "sparse": PortableRule}
 
 
 # --- what backends are made of -------------------------------------------------------------------------------------

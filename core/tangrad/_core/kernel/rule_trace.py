@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from tangrad._core.diagnostics.source_info import current_source
 from tangrad._core.diagnostics.tracebacks import calls_rules
 from tangrad._core.kernel.backend import as_operand
+from tangrad._core.kernel.primitive import Primitive
 from tangrad._core.kernel.trace import Trace, Tracer, check_no_leak
 from tangrad._core.settings.config import thread
-
-if TYPE_CHECKING:
-    from tangrad._core.kernel.primitive import Primitive
 
 T = TypeVar("T")
 _new = object.__new__

@@ -5,7 +5,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
+
+import numpy as np
 
 from tangrad._core.composition.hooks import HookContext, hooks
 from tangrad._core.diagnostics.errors import UnexpectedTracerError
@@ -24,14 +26,10 @@ from tangrad._core.kernel.jaxpr import (
     closed_over_as_arguments,
     equation_effects,
 )
-from tangrad._core.kernel.jaxpr_check import check_jaxpr
+from tangrad._core.kernel.jaxpr_check import check_jaxpr, listed
+from tangrad._core.kernel.primitive import Primitive
 from tangrad._core.kernel.trace import Trace, Tracer, check_no_leak
 from tangrad._core.settings.config import thread
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from tangrad._core.kernel.primitive import Primitive
 
 
 class StagingTracer(Tracer):
@@ -273,14 +271,10 @@ def _check_decomposition(
     expected = list(inferred) if primitive.multiple_results else [inferred]
     if [_kind(aval) for aval in found] != [_kind(aval) for aval in expected]:
         raise TypeError(
-            f"the decomposition of primitive {primitive.identity!r} gives {_shown(found)} for operands "
-            f"{_shown(in_avals)}, but its abstract evaluation says {_shown(expected)}"
+            f"the decomposition of primitive {primitive.identity!r} gives {listed(found)} for operands "
+            f"{listed(in_avals)}, but its abstract evaluation says {listed(expected)}"
         )
 
 
 def _kind(aval: Any) -> tuple[Any, Any]:
     return aval.shape, getattr(aval, "dtype", None)
-
-
-def _shown(avals: Sequence[Any]) -> str:
-    return f"({', '.join([aval.str_short() for aval in avals])})"

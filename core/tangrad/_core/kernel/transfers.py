@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import wraps
+from functools import partial, wraps
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from tangrad._core.diagnostics.logs import Logger
 from tangrad._core.diagnostics.source_info import is_from_host as is_from_host
 from tangrad._core.diagnostics.source_info import what_is_copied
-from tangrad._core.settings.config import Setting, define_setting, one_of, thread
+from tangrad._core.kernel.aval import ShapedArray
+from tangrad._core.settings.config import define_choice, thread
 from tangrad._core.settings.threads import holding
-
-if TYPE_CHECKING:
-    from tangrad._core.kernel.aval import ShapedArray
 
 LEVELS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 HOST_TO_DEVICE, DEVICE_TO_DEVICE, DEVICE_TO_HOST = "host_to_device", "device_to_device", "device_to_host"
@@ -36,19 +34,15 @@ _logger = Logger("tangrad")
 watch = SimpleNamespace(on=False)  # whether any guard was ever set
 
 
-def _define(name: str, default: str | None, doc: str) -> Setting:
-    check = one_of(*LEVELS) if default else one_of(*LEVELS, None)
-    return define_setting(name, default, doc, parse=lambda text: check(text.strip().lower() or default), check=check)
-
-
 P = ParamSpec("P")
 R = TypeVar("R")
 _WORDS = "'allow', 'log' or 'disallow'; with '_explicit' also those by device_put and device_get."
-transfer_guard_everywhere = _define("transfer_guard", "allow", f"Copies between the host and devices: {_WORDS}")
+_define = partial(define_choice, choices=LEVELS, changes_results=False)
+transfer_guard_everywhere = _define("transfer_guard", "allow", doc=f"Copies between the host and devices: {_WORDS}")
 _SAME = "The same for copies {}; None: as transfer_guard says."
-transfer_guard_host_to_device = _define("transfer_guard_host_to_device", None, _SAME.format("from the host alone"))
-transfer_guard_device_to_device = _define("transfer_guard_device_to_device", None, _SAME.format("between devices"))
-transfer_guard_device_to_host = _define("transfer_guard_device_to_host", None, _SAME.format("to the host"))
+transfer_guard_host_to_device = _define("transfer_guard_host_to_device", None, doc=_SAME.format("from the host alone"))
+transfer_guard_device_to_device = _define("transfer_guard_device_to_device", None, doc=_SAME.format("between devices"))
+transfer_guard_device_to_host = _define("transfer_guard_device_to_host", None, doc=_SAME.format("to the host"))
 _OF_ONE_DIRECTION = (transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_device_to_host)
 GUARDS = (transfer_guard_everywhere, *_OF_ONE_DIRECTION)
 

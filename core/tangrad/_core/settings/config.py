@@ -103,12 +103,8 @@ class Setting:
         check: Callable[[Any], Any],
         changes_results: bool,
     ) -> None:
-        self.name = name
-        self.default = default
-        self.doc = doc
-        self.parse = parse
-        self.check = check
-        self.changes_results = changes_results
+        self.name, self.default, self.doc = name, default, doc
+        self.parse, self.check, self.changes_results = parse, check, changes_results
         self.initial: Any = None  # the value that the process began with
         self.defined_in = ""  # the module
         self.rejected: str | None = None  # what is wrong with the environment variable, where that is not used
@@ -333,21 +329,20 @@ def define_flag(name: str, doc: str, *, default: bool = False, changes_results: 
 
 
 def define_choice(
-    name: str, default: str, choices: tuple[str, ...], doc: str, *, changes_results: bool = True
+    name: str, default: str | None, choices: tuple[str, ...], doc: str, *, changes_results: bool = True
 ) -> Setting:
     """Define a setting that is one of a few words.
 
     Args:
         name: as in `tangrad.config`; `TANGRAD_<NAME>` in the environment.
-        default: the value unless another is given.
+        default: the value unless another is given; where it is None, None is one of the choices.
         choices: all values, in lower case.
         doc: one sentence for the table of settings.
         changes_results: whether compiled programs depend on it.
     """
-    check = one_of(*choices)
-    return define_setting(
-        name, default, doc, parse=lambda text: check(text.strip().lower()), check=check, changes_results=changes_results
-    )
+    check = one_of(*choices) if default else one_of(*choices, None)
+    parse = lambda text: check(text.strip().lower() or default)
+    return define_setting(name, default, doc, parse=parse, check=check, changes_results=changes_results)
 
 
 # --- the settings of the kernel ------------------------------------------------------------------------------------
