@@ -315,5 +315,5 @@ def test_what_understands_the_names_is_named_where_it_is_not_installed(monkeypat
 def test_what_an_entry_for_names_must_be():
     composition = tangrad.core.composition()
     plugin = composition.find("tangrad.setting_names", "jax")
-    with pytest.raises(TypeError, match="expected a ForeignNames"):
-        all_settings._check_names(plugin, settings)
+    with pytest.raises(TypeError, match="expected ForeignNames"):
+        composition.check(plugin, settings)

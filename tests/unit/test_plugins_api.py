@@ -170,7 +170,7 @@ def test_without_explanations_a_missing_name_is_said_by_the_kernel_alone() -> No
 
 
 def test_explanations_are_of_their_class() -> None:
-    with pytest.raises(TypeError, match="expected an Explanations, got 3 of type int"):
+    with pytest.raises(TypeError, match="expected Explanations, got 3 of type int"):
         register(3, group="explanations", name="missing")
 
 

@@ -136,11 +136,8 @@ def _belongs(value: object, module_name: str) -> bool:
 
 def _names(prefix: str) -> set[str]:
     """Return the public names directly in the package that `prefix` names."""
-    return {
-        name[len(prefix) :]
-        for name in composition().names(GROUP)
-        if name.startswith(prefix) and "." not in name[len(prefix) :]
-    }
+    inside = [name[len(prefix) :] for name in composition().names(GROUP) if name.startswith(prefix)]
+    return {name for name in inside if "." not in name}
 
 
 def _usable_names(prefix: str) -> set[str]:
@@ -151,18 +148,12 @@ def _usable_names(prefix: str) -> set[str]:
 
 def _modules(path: Sequence[str]) -> set[str]:
     """Return the names of the public modules in the folders of a package."""
-    found = set()
-    for folder in path:
-        try:
-            names = os.listdir(folder)
-        except OSError:
-            continue
-        for name in names:
-            stem, extension = os.path.splitext(name)
-            if stem.isidentifier() and not stem.startswith("_"):
-                if extension == ".py" or (not extension and os.path.isdir(os.path.join(folder, name))):
-                    found.add(stem)
-    return found
+    folders = [folder for folder in path if os.path.isdir(folder) and os.access(folder, os.R_OK)]
+    entries = [
+        entry for folder in folders for entry in os.scandir(folder) if entry.is_dir() or entry.name[-3:] == ".py"
+    ]
+    stems = [entry.name.removesuffix(".py") for entry in entries]
+    return {stem for stem in stems if stem.isidentifier() and not stem.startswith("_")}
 
 
 def _submodule(module_name: str, name: str) -> ModuleType | None:

@@ -40,7 +40,7 @@ class _Attributes(dict[str, Any]):
         changes = self._changes
         plugin = composition().find(ATTRIBUTES_GROUP, name)
         if plugin is None:
-            raise explanations().missing_array_attribute(name, _names, changes)
+            raise explanations().missing_array_attribute(name, lambda: composition().names(ATTRIBUTES_GROUP), changes)
         found = plugin.load()
         is_whole = plugin.is_object(found)  # or its module is being imported: who knows whether that ends well
         if not name.startswith("__"):  # methods and properties; operators are boundaries themselves
@@ -95,10 +95,6 @@ def _reflected(operation: FunctionType) -> Any:
             raise
 
     return own_boundary(reflected_operator)
-
-
-def _names() -> set[str]:
-    return composition().names(ATTRIBUTES_GROUP)
 
 
 def _check_attribute(_: Plugin, loaded: Callable[..., object] | int | property) -> None:

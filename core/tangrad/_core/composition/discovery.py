@@ -11,6 +11,7 @@ here imports a plugin, and nothing here raises: what cannot be read is a problem
 """
 
 import os
+import re
 import stat
 import sys
 import time
@@ -179,15 +180,11 @@ def _report_second(record: Record, name: str, location: str) -> None:
 def _version_from_headers(file: str) -> str:
     """Return the version that a metadata file states; development installs have none in the folder's name."""
     try:
-        lines = read_regular_file(file).split(b"\n")
+        headers = re.split(rb"\n\s*\n", read_regular_file(file), maxsplit=1)[0]
     except own_fault(OSError):
         return ""
-    for line in lines:
-        if line.lower().startswith(b"version:"):
-            return line[8:].strip().decode("utf-8", "replace")
-        if not line.strip():
-            break
-    return ""
+    found = re.search(rb"^version:(.*)", headers, re.IGNORECASE | re.MULTILINE)
+    return "" if found is None else found[1].strip().decode("utf-8", "replace")
 
 
 # --- distributions that are in no folder ----------------------------------------------------------------------------

@@ -221,8 +221,9 @@ class Manager(pluggy.PluginManager):
             except (KeyboardInterrupt, ImportError):
                 raise
             except (MemoryError, RecursionError) as error:
-                if _is_deep():
-                    raise  # the stack is the caller's
+                deepest = islice(callers_of(sys._getframe()), sys.getrecursionlimit() // 2, None)
+                if next(deepest, None) is not None:
+                    raise  # half of the stack, or more, is the caller's
                 if is_last:
                     plugin.set_aside(error)
             except own_fault(BaseException) as error:  # sent by another thread, or raised by the module: then once more
@@ -357,11 +358,6 @@ class Manager(pluggy.PluginManager):
     def unblock(self, name: str) -> bool:
         """Take back what `set_blocked` did. Returns whether it was; what deny lists name stays blocked."""
         return bool(self._composition.block(name, False))
-
-
-def _is_deep() -> bool:
-    """Whether the calls on this thread's stack leave less than half of it for others."""
-    return next(islice(callers_of(sys._getframe()), sys.getrecursionlimit() // 2, None), None) is not None
 
 
 def _guarded(manager: Manager, plugins: Sequence[Plugin]) -> list[tuple[str, Any]]:

@@ -14,7 +14,8 @@ from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-from tangrad._core.composition.registry import Plugin, composition
+from tangrad._core.composition.plugin import check_type
+from tangrad._core.composition.registry import composition
 from tangrad._core.diagnostics.errors import MissingDistributionImportError, PluginError
 
 EXPLANATIONS_GROUP = "tangrad.explanations"
@@ -116,12 +117,7 @@ def how_to_install(name: str) -> str:
     return f"pip install {explanations().distribution_of(name) or 'tangrad'}"
 
 
-def _check(_: Plugin, loaded: object) -> None:
-    if not isinstance(loaded, Explanations):
-        raise TypeError(f"expected an Explanations, got {loaded!r} of type {type(loaded).__name__}")
-
-
-composition().set_check(EXPLANATIONS_GROUP, _check)
+composition().set_check(EXPLANATIONS_GROUP, partial(check_type, expected=Explanations))
 composition().on_change(lambda _: _asked.clear())
 
 

@@ -316,6 +316,12 @@ class Plugin:
         warnings.warn(self._why_broken, PluginWarning, stacklevel=2)
 
 
+def check_type(plugin: Plugin, loaded: object, expected: type) -> None:
+    """Raise TypeError where the object of a plugin is of another type than its group has."""
+    if not isinstance(loaded, expected):
+        raise TypeError(f"expected {expected.__name__}, got {loaded!r} of type {type(loaded).__name__}")
+
+
 def flat(answers: Any) -> list[Plugin]:
     """Return the plugins in nested lists of answers."""
     found: list[Plugin] = []

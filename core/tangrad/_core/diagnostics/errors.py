@@ -237,12 +237,10 @@ def unhashable_parameters(primitive: str, params: Mapping[str, object]) -> TypeE
         try:
             hash(value)
         except TypeError:
+            must, cure = "hashable and comparable", f" of type {type(value).__name__}"
             if _is_traced(value):
-                return TypeError(_traced_parameter(name, primitive, value))
-            return TypeError(
-                f"parameter {name!r} of primitive {primitive!r} must be hashable and comparable, "
-                f"got {value!r} of type {type(value).__name__}"
-            )
+                must, cure = "known when it is applied", _CURE_OF_TRACED
+            return TypeError(f"parameter {name!r} of primitive {primitive!r} must be {must}, got {value!r}{cure}")
     return TypeError(f"the parameters of primitive {primitive!r} must be hashable, got {params!r}")
 
 
@@ -253,12 +251,10 @@ def _is_traced(value: object) -> bool:
     return hasattr(type(value), "_trace")
 
 
-def _traced_parameter(name: str, primitive: str, value: object) -> str:
-    return (
-        f"parameter {name!r} of primitive {primitive!r} must be known when it is applied, got {value!r}, which is "
-        "traced: an argument that a parameter is made of is static (tangrad.jit(f, static_argnums=...), or "
-        "static_argnames), and is neither differentiated (argnums=) nor mapped (in_axes=)"
-    )
+_CURE_OF_TRACED = (
+    ", which is traced: an argument that a parameter is made of is static (tangrad.jit(f, static_argnums=...), or "
+    "static_argnames), and is neither differentiated (argnums=) nor mapped (in_axes=)"
+)
 
 
 # --- rules ---------------------------------------------------------------------------------------------------------
@@ -282,11 +278,8 @@ class MissingRuleError(TangradError, NotImplementedError, TypeError):
 
     def needed_by(self, primitive: str) -> MissingRuleError:
         """The same error, for a primitive whose decomposition has met it: that one is what the user has applied."""
-        message = (
-            f"{self.kind!r} of {primitive!r}, which has no rule of its own, is made of its decomposition, and cannot "
-            f"be: {self}"
-        )
-        return MissingRuleError(message, self.primitive, self.kind)
+        what = f"{self.kind!r} of {primitive!r}, which has no rule of its own, is made of its decomposition"
+        return MissingRuleError(f"{what}, and cannot be: {self}", self.primitive, self.kind)
 
 
 # --- plugins and distributions -------------------------------------------------------------------------------------
@@ -364,7 +357,10 @@ class PluginWarning(UserWarning):
 
 class _Missing(TangradError):
     def __init__(self, name: str, distribution: str | None = None, is_usual: bool = False) -> None:
-        super().__init__(name if distribution is None else _how_to_get(name, distribution, is_usual))
+        # `is_usual`: whether `pip install tangrad` would bring it.
+        more = "   (or everything that is usual with: pip install tangrad)" if is_usual else ""
+        cure = f"which is not installed. Install it with: pip install {distribution}{more}"
+        super().__init__(name if distribution is None else f"{name} is in the distribution {distribution}, {cure}")
 
 
 class MissingDistributionError(_Missing, AttributeError):
@@ -382,15 +378,6 @@ class MissingDistributionImportError(_Missing, ModuleNotFoundError):
         super().__init__(name, distribution, is_usual)
         if distribution is not None:
             self.name = name
-
-
-def _how_to_get(name: str, distribution: str, is_usual: bool) -> str:
-    """What is missing and how to get it. `is_usual`: whether `pip install tangrad` would bring it."""
-    more = "   (or everything that is usual with: pip install tangrad)" if is_usual else ""
-    return (
-        f"{name} is in the distribution {distribution}, which is not installed. "
-        f"Install it with: pip install {distribution}{more}"
-    )
 
 
 for _class in [value for value in globals().values() if getattr(value, "__module__", None) == __name__]:

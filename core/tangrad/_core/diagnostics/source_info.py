@@ -35,19 +35,15 @@ class _Internal(dict[str, bool]):
     """For each file name in a code object, whether the file belongs to the framework; answers are kept."""
 
     def __missing__(self, filename: str) -> bool:
+        packages = [sys.modules[name] for name in ("tangrad", "pluggy") if name in sys.modules]  # that calls hooks
+        paths = [path for package in packages for path in package.__path__] + _BETWEEN
         answer = filename.startswith(("<tangrad", "<frozen")) or any(
-            filename == path or filename.startswith(path + os.sep) for path in (*_package_folders(), *_BETWEEN)
+            filename == path or filename.startswith(path + os.sep) for path in paths
         )
         if len(self) >= 4096:  # notebooks and exec'd code make new file names without end
             self.clear()
         self[filename] = answer
         return answer
-
-
-def _package_folders() -> list[str]:
-    """Those of the framework, and of pluggy, by which it calls hooks of plugins."""
-    packages = [sys.modules.get(name) for name in ("tangrad", "pluggy")]
-    return [path for package in packages if package is not None for path in package.__path__]
 
 
 _internal = _Internal()

@@ -148,18 +148,14 @@ def _intern(dtype: DType) -> DType:
     """The one object for a NumPy dtype. Raises TypeError for a dtype that arrays cannot have."""
     name = _name_of(dtype)
     if name is None:
-        raise TypeError(_unsupported(dtype))
+        cure = "" if dtype.isnative else ", in this machine's byte order: use x.astype(x.dtype.newbyteorder('='))"
+        holds = f"they hold booleans, integers, floats and complex numbers{cure}"
+        raise TypeError(f"dtype {dtype} is not a dtype of arrays; {holds}")
     found = _by_name.setdefault(name, dtype)
     _known[found] = found
     if found is not float0:
         _known[found.type] = found
     return found
-
-
-def _unsupported(dtype: object) -> str:
-    byte_order = isinstance(dtype, np.dtype) and not dtype.isnative
-    cure = ", in this machine's byte order: use x.astype(x.dtype.newbyteorder('='))" if byte_order else ""
-    return f"dtype {dtype} is not a dtype of arrays; they hold booleans, integers, floats and complex numbers{cure}"
 
 
 def as_dtype(dtype: Any) -> DType:

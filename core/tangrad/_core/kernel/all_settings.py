@@ -10,9 +10,11 @@ Names that another library has for settings are understood where a distribution 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from tangrad._core.composition.missing_names import explanations
+from tangrad._core.composition.plugin import check_type
 from tangrad._core.composition.registry import Plugin, composition
 from tangrad._core.diagnostics.errors import PluginError
 from tangrad._core.diagnostics.tracebacks import class_boundary
@@ -82,13 +84,8 @@ def _foreign(name: str) -> ForeignNames | None:
     return None if plugin is None else plugin.load()
 
 
-def _check_names(plugin: Plugin, loaded: ForeignNames) -> None:
-    if not isinstance(loaded, ForeignNames):
-        raise TypeError(f"expected a ForeignNames, got {loaded!r} of type {type(loaded).__name__}")
-
-
 composition().set_check(SETTINGS_GROUP, _check)
-composition().set_check(NAMES_GROUP, _check_names)
+composition().set_check(NAMES_GROUP, partial(check_type, expected=ForeignNames))
 composition().on_change(lambda _: _found.clear())
 
 
@@ -104,8 +101,7 @@ class Config:
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("tangrad_"):
-            name = name.removeprefix("tangrad_")
+        name = name.removeprefix("tangrad_")
         if name.startswith("__"):
             raise AttributeError(name)
         names_of_others = _foreign(name)

@@ -146,17 +146,12 @@ ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow"
 BINARY_OPERATORS = (*ARITHMETIC, "and", "or", "xor", "lshift", "rshift")
 
 
-def _install_operators() -> None:
-    names = (*UNARY_OPERATORS, *COMPARISONS, *BINARY_OPERATORS, "getitem", "round")
-    made = {f"__{name}__": _forwarding(f"__{name}__") for name in names}
-    made |= {f"__r{name}__": _forwarding(f"__{name}__", reflected=True) for name in BINARY_OPERATORS}
-    for name, method in made.items():
-        method.__name__ = name
-        method.__qualname__ = f"ArrayOperators.{name}"
-        setattr(ArrayOperators, name, method)
-
-
-_install_operators()
+_names = (*UNARY_OPERATORS, *COMPARISONS, *BINARY_OPERATORS, "getitem", "round")
+_made = {f"__{name}__": _forwarding(f"__{name}__") for name in _names}
+_made |= {f"__r{name}__": _forwarding(f"__{name}__", reflected=True) for name in BINARY_OPERATORS}
+for _name, _method in _made.items():
+    _method.__name__, _method.__qualname__ = _name, f"ArrayOperators.{_name}"
+    setattr(ArrayOperators, _name, _method)
 own_boundary(ArrayOperators._member)
 attributes.serve(ArrayOperators)
 

@@ -69,7 +69,7 @@ class ShapedArray(AbstractValue):
         if type(shape) is not tuple:
             shape = tuple(shape)
         if type(named_shape) is not tuple:
-            named_shape = _canonical_named_shape(named_shape)
+            named_shape = tuple(sorted(dict(named_shape).items(), key=lambda item: str(item[0])))
         key = (shape, dtype, weak_type, named_shape)
         try:
             reference = _interned.get(key)
@@ -140,10 +140,6 @@ class ShapedArray(AbstractValue):
         return self
 
 
-def _canonical_named_shape(named_shape: Any) -> NamedShape:
-    return tuple(sorted(dict(named_shape).items(), key=lambda item: str(item[0])))
-
-
 def _intern(shape: Shape, dtype: objects.DType, weak_type: bool, named_shape: NamedShape) -> ShapedArray:
     """Check, canonicalise and intern a new aval."""
     shape = canonicalize_shape(shape)
@@ -181,14 +177,10 @@ def canonicalize_shape(shape: Iterable[object]) -> Shape:
     Raises TypeError for a dimension that is not an integer, ValueError for a negative one.
     """
     if type(shape) is not tuple and not isinstance(shape, Iterable):
-        shape = _one_dimension(shape)
+        if is_symbolic(shape) or not hasattr(type(shape), "__index__"):
+            raise TypeError(f"a shape must be a sequence of integers, got {shape!r} of type {type(shape).__name__}")
+        shape = (operator.index(shape),)
     return tuple([d if type(d) is int and d >= 0 else _canonical_dimension(d, shape) for d in shape])
-
-
-def _one_dimension(size: int) -> tuple[int]:
-    if is_symbolic(size) or not hasattr(type(size), "__index__"):
-        raise TypeError(f"a shape must be a sequence of integers, got {size!r} of type {type(size).__name__}")
-    return (operator.index(size),)
 
 
 def _canonical_dimension(dimension: Any, shape: Any) -> object:

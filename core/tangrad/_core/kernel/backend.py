@@ -295,8 +295,7 @@ def get_backend(name: str | None = None) -> Backend:
     name = name or thread.backend
     if name is None:
         return _default[0] if _default else _choose_default()
-    backend = _loaded.get(name)
-    return backend if backend is not None else _load(name)
+    return _loaded.get(name) or _load(name)
 
 
 def backend_named(name: str | Backend | None) -> Backend:

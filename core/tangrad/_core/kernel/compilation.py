@@ -192,11 +192,6 @@ def _compiled(make: Callable[[], object], closed: ClosedJaxpr, kept: Any, contex
 
 # --- dead code -------------------------------------------------------------------------------------------------------
 
-
-def _keep_whole(used_outputs: Sequence[bool], equation: JaxprEqn) -> tuple[list[bool], JaxprEqn]:
-    return [True] * len(equation.invars), equation
-
-
 # The one rule kind that belongs to the kernel. Equations that carry jaxprs have such a rule, which may thin those
 # jaxprs out too; without one they stay whole.
 dce = RuleKind(
@@ -204,7 +199,7 @@ dce = RuleKind(
     api=1,
     signature="(used_outputs, equation) -> (used_inputs, equation or None)",
     doc="removes from an equation that carries jaxprs what its unused outputs needed",
-    default=lambda _: _keep_whole,
+    default=lambda _: lambda used_outputs, equation: ([True] * len(equation.invars), equation),
 )
 
 
@@ -232,7 +227,7 @@ def dce_jaxpr(
             if any(True for _ in sub_jaxprs(eqn.params)):
                 _, new = rule_table("dce")[eqn.primitive](used, eqn)
             elif not all(used):
-                outs = [v if u else _dropped(v) for v, u in zip(eqn.outvars, used, strict=True)]
+                outs = [v if u else DropVar(v.aval) for v, u in zip(eqn.outvars, used, strict=True)]
                 new = eqn.replace(outvars=outs)
         if new is not None:
             kept.append(new)
@@ -241,10 +236,6 @@ def dce_jaxpr(
     used_inputs = [var in live or wanted for var, wanted in zip(jaxpr.invars, keep, strict=True)]
     invars = [var for var, used in zip(jaxpr.invars, used_inputs, strict=True) if used]
     return jaxpr.replace(invars=invars, outvars=outvars, eqns=kept), used_inputs
-
-
-def _dropped(var: Any) -> DropVar:
-    return var if type(var) is DropVar else DropVar(var.aval)
 
 
 # --- programs that are kept ----------------------------------------------------------------------------------------

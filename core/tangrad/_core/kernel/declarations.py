@@ -151,9 +151,7 @@ class RuleSet(Generic[R]):
     def __init__(self, kind: str, *, api: int, override: bool = False) -> None: ...
 
     def __init__(self, kind: str, *, api: int, override: bool = False) -> None:
-        self.kind = kind
-        self.api = api
-        self.override = override
+        self.kind, self.api, self.override = kind, api, override
         self.rules: Declared[Primitive, R | NotApplicable | Form] = Declared()
 
     def rule(self, *primitives: Primitive) -> Callable[[R], R]:

@@ -96,12 +96,10 @@ class Primitive(Generic[Result_co]):
         self.name = checked_name("primitive", name)
         self.family = checked_name("family", family)
         self.abstract_eval = abstract_eval
-        self.multiple_results = multiple_results
+        self.multiple_results, self.own_named_shape = multiple_results, own_named_shape
         self.weak_type, self.effects = weak_type, effects
         self.decompose, self.evaluate, self.value_form = decompose, evaluate, value_form
-        self.documentation = abstract_eval.__doc__
-        self.carries_programs = False
-        self.own_named_shape = own_named_shape
+        self.documentation, self.carries_programs = abstract_eval.__doc__, False
         self.memo: dict[object, object] = {}  # inferred types, by those of the operands (and the key of the parameters)
         self.calls = DirectCalls()
 

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from tangrad._core.composition.missing_names import explanations
-from tangrad._core.composition.plugin import Plugin
+from tangrad._core.composition.plugin import Plugin, check_type
 from tangrad._core.composition.policy import EXTENSION_API, check_api_version, provider
 from tangrad._core.composition.registry import composition
 from tangrad._core.diagnostics import errors
@@ -183,10 +183,7 @@ _tables: dict[str, RuleTable] = {}
 
 def rule_table(kind: str) -> RuleTable:
     """The table of a rule kind. The same object for the life of the process: hot paths may hold on to it."""
-    table = _tables.get(kind)
-    if table is None:
-        table = _tables.setdefault(kind, RuleTable(kind))
-    return table
+    return _tables[kind] if kind in _tables else _tables.setdefault(kind, RuleTable(kind))
 
 
 def find_rule_kind(name: str) -> RuleKind | None:
@@ -316,8 +313,7 @@ class DerivedRule:
 
 def check_plugin(plugin: Plugin, loaded: object, expected: type) -> None:
     """Raise TypeError if a plugin is of the wrong type, ApiVersionError if it was written for another extension API."""
-    if not isinstance(loaded, expected):
-        raise TypeError(f"expected {expected.__name__}, got {loaded!r} of type {type(loaded).__name__}")
+    check_type(plugin, loaded, expected)
     check_api_version(plugin, loaded)
 
 

@@ -69,10 +69,10 @@ class Tracer(Array, has_memory=False):
         """Where the tracer comes from, for error messages."""
         return f"a value traced by {type(self._trace).__name__}"
 
-    def _concrete_or(self, error: type[Exception]) -> Any:
+    def _concrete_or(self, error: type[Exception], *what: str) -> Any:
         value = self.concrete()
         if value is None:
-            raise error(self)
+            raise error(self, *what)
         return value
 
     def __bool__(self) -> bool:
@@ -217,12 +217,7 @@ def computes_at_once(args: Any) -> bool:
 
 def concrete_or_error(value: object, what: str = "") -> Any:
     """The concrete contents of `value`. Raises ConcretizationTypeError, which says what needed them, for a tracer."""
-    if not isinstance(value, Tracer):
-        return value
-    concrete = value.concrete()
-    if concrete is None:
-        raise errors.ConcretizationTypeError(value, what)
-    return concrete
+    return value._concrete_or(errors.ConcretizationTypeError, what) if isinstance(value, Tracer) else value
 
 
 def close_trace(trace: Trace) -> weakref.ref[object]:

@@ -307,13 +307,10 @@ def check_optional_positive(value: Any) -> int | None:
     >>> check_optional_positive(8)
     8
     """
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError("expected a positive integer or None")
-    if value < 1:
-        raise ValueError("expected a positive integer or None")
-    return value
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    if value is not None and not (is_integer and value > 0):
+        raise (ValueError if is_integer else TypeError)("expected a positive integer or None")
+    return value  # type: ignore[no-any-return]
 
 
 def define_flag(name: str, doc: str, *, default: bool = False, changes_results: bool = False) -> Setting:
