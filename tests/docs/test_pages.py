@@ -150,7 +150,7 @@ def test_folder_distribution_and_package_have_one_name():
 def test_former_distributions_are_gone():
     former = re.findall(r"`(tangrad-[a-z-]+)`", PAGE.partition("| former |")[2])
     gone = [name for name in former if name not in distributions()]
-    assert len(gone) == 16
+    assert len(gone) == 17
 
 
 def test_the_doctor_has_nothing_against_our_entry_points():

@@ -479,7 +479,7 @@ def test_every_distribution_can_be_asked_for_alone(make_environment):
     missing = distributions().keys() - {name for subset in SUBSETS for name in closure(subset.requirements)}
     brought_by_extras = {
         *("tangrad-backend-xla", "tangrad-distributed", "tangrad-export", "tangrad-ffi", "tangrad-compat"),
-        *("tangrad-references", "tangrad-kernels", "tangrad-numba", "tangrad-pallas"),
+        *("tangrad-references", "tangrad-kernels", "tangrad-numba"),
     }
     assert missing == brought_by_extras, "each distribution belongs to some subset above"
 

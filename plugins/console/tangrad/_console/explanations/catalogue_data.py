@@ -378,7 +378,7 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-numpy": (
         "tangrad._numpy tangrad.dlpack tangrad.extend.numpy tangrad.flatten_util tangrad.numpy tangrad.ops"
     ),
-    "tangrad-pallas": "tangrad._pallas tangrad.experimental.pallas",
+    "tangrad-pallas": "tangrad._references.pallas tangrad.experimental.pallas",
     "tangrad-profiler": "tangrad._profiler tangrad.experimental.roofline tangrad.monitoring tangrad.profiler",
     "tangrad-random": "tangrad._random tangrad.experimental.key_reuse tangrad.extend.random tangrad.random",
     "tangrad-references": "tangrad._references tangrad.experimental.random tangrad.extend.references tangrad.ref",

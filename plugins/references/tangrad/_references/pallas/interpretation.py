@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tangrad._pallas.grids import Block
+from tangrad._references.pallas.grids import Block
 from tangrad.core import ClosedJaxpr, Literal, PrimitiveSet, ShapedArray, as_operand, dtypes, eval_jaxpr, literal
 from tangrad.extend.lax import (
     convert_element_type,

@@ -8,11 +8,11 @@ import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import ShapeDtypeStruct
-from tangrad._pallas.functions import pallas_call
-from tangrad._pallas.grids import Element, num_programs, program_id
-from tangrad._pallas.interpretation import pallas_call_p
-from tangrad._pallas.kernel_functions import when
-from tangrad._pallas.specs import VMEM, BlockSpec, PrefetchScalarGridSpec
+from tangrad._references.pallas.functions import pallas_call
+from tangrad._references.pallas.grids import Element, num_programs, program_id
+from tangrad._references.pallas.interpretation import pallas_call_p
+from tangrad._references.pallas.kernel_functions import when
+from tangrad._references.pallas.specs import VMEM, BlockSpec, PrefetchScalarGridSpec
 from tangrad.conformance import Sample, draw, recorded
 
 _WHY = "kernels have no derivative in reverse mode: custom_vjp gives the function that calls them one"

@@ -7,8 +7,8 @@ from typing import Any, TypeVar, overload
 
 import tangrad.numpy as tnp
 from tangrad import debug, new_ref, tree
-from tangrad._pallas.interpretation import unwritten
-from tangrad._pallas.specs import MemoryRef
+from tangrad._references.pallas.interpretation import unwritten
+from tangrad._references.pallas.specs import MemoryRef
 from tangrad.core import Array, api_boundary, get_aval
 from tangrad.extend.lax import cond, fori_loop
 from tangrad.typing import ArrayLike

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tangrad.numpy as tnp
-from tangrad._pallas.accesses import exchange
+from tangrad._references.pallas.accesses import exchange
 from tangrad.core import Array, api_boundary
 from tangrad.typing import ArrayLike
 

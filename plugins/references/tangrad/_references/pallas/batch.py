@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tangrad._pallas.functions import INDEX
-from tangrad._pallas.interpretation import interpreted, pallas_call_p
+from tangrad._references.pallas.functions import INDEX
+from tangrad._references.pallas.interpretation import interpreted, pallas_call_p
 from tangrad.batching import batch_jaxpr, to_front, vmap
 from tangrad.core import Array, ClosedJaxpr, RuleSet, Var, as_operand, eval_jaxpr, trace_to_closed_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import tangrad.numpy as tnp
-from tangrad._pallas.interpretation import unwritten_number
+from tangrad._references.cells import located
+from tangrad._references.indexing import Slice as Slice
+from tangrad._references.indexing import beyond, read, written
+from tangrad._references.pallas.interpretation import unwritten_number
 from tangrad.core import Array, api_boundary, as_operand, literal
 from tangrad.extend.lax import slice_p
-from tangrad.extend.references import Slice as Slice
-from tangrad.extend.references import beyond, located, read, written
 from tangrad.typing import ArrayLike
 
 

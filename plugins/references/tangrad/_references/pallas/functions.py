@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad import jit, tree
-from tangrad._pallas.grids import Block, Grid, as_block, within
-from tangrad._pallas.interpretation import Layout, pallas_call_p
-from tangrad._pallas.specs import BlockSpec, GridSpec, MemoryRef, Unsupported, no_block_spec
+from tangrad._references.cells import value_program
+from tangrad._references.pallas.grids import Block, Grid, as_block, within
+from tangrad._references.pallas.interpretation import Layout, pallas_call_p
+from tangrad._references.pallas.specs import BlockSpec, GridSpec, MemoryRef, Unsupported, no_block_spec
 from tangrad.core import (
     ClosedJaxpr,
     ShapedArray,
@@ -21,7 +22,6 @@ from tangrad.core import (
 )
 from tangrad.errors import UnexpectedTracerError
 from tangrad.extend.lax import convert_element_type
-from tangrad.extend.references import value_program
 from tangrad.tree_util import keystr
 
 if TYPE_CHECKING:

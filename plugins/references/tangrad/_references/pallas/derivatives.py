@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
-from tangrad._pallas.interpretation import pallas_call_p, written_places
+from tangrad._references.pallas.interpretation import pallas_call_p, written_places
 from tangrad.autodiff import Zero, instantiate, jvp_jaxpr, symbolic_zeros
 from tangrad.core import ClosedJaxpr, RuleSet, dtypes
 from tangrad.core.caches import JaxprCache, register_cache
