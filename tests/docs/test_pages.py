@@ -13,6 +13,7 @@ import pytest
 import tangrad
 from tangrad._console.report.composed import entry_problems
 from tangrad._core.composition.policy import DEPRECATED
+from tangrad._runtime.container import JOINED
 from tangrad.core import composition
 from tests.docs.test_examples import OPTIONS, PAGES
 from tools.docs import rooms
@@ -150,7 +151,12 @@ def test_folder_distribution_and_package_have_one_name():
 def test_former_distributions_are_gone():
     former = re.findall(r"`(tangrad-[a-z-]+)`", PAGE.partition("| former |")[2])
     gone = [name for name in former if name not in distributions()]
-    assert len(gone) == 17
+    assert len(gone) == 18
+
+
+def test_saved_programs_of_former_distributions_ask_for_those_that_they_joined():
+    rows = re.findall(r"^\| (`.+`) \| `(tangrad-[a-z-]+)` \|$", PAGE.partition("| former |")[2], re.MULTILINE)
+    assert {present: tuple(re.findall(r"tangrad-[a-z-]+", formers)) for formers, present in rows} == JOINED
 
 
 def test_the_doctor_has_nothing_against_our_entry_points():

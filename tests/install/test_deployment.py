@@ -68,7 +68,7 @@ def test_what_a_program_needs_is_named_where_it_is_missing(tmp_path, make_enviro
         f"from tangrad import runtime\ntry:\n    runtime.load({str(tmp_path / 'it.tgr')!r})\n"
         "except runtime.ArtifactError as error:\n    print(error)"
     )
-    assert "'fft', of tangrad-fft 0.1.0: not installed; pip install tangrad-fft" in printed
+    assert "'fft', of tangrad-numpy 0.1.0: not installed; pip install tangrad-numpy" in printed
 
 
 def test_the_install_is_small_and_pure_python(wheels, make_environment):

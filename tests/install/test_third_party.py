@@ -278,7 +278,7 @@ def test_rules_that_are_computed_for_any_family(make_environment, sample, backen
     checks = """
     assert {"sample-ledger", "sample-horner", "sample-warden", "tangrad-lax", "tangrad-numpy"} <= names, names
     # tangrad-jit has a hook, and hooks are there as soon as one of them is asked.
-    assert not {"tangrad-random", "tangrad-autodiff", "tangrad-fft"} & names, names
+    assert not {"tangrad-random", "tangrad-autodiff", "tangrad-collectives"} & names, names
     """
     run(environment, textwrap.dedent(program) + textwrap.dedent(NAMES + checks), TANGRAD_BACKEND=backend)
 

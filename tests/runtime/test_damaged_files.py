@@ -207,6 +207,18 @@ def test_descriptions_that_make_no_sense(artifact, change, message):
         runtime.load(changed_description(artifact, change))
 
 
+def test_a_program_that_names_a_distribution_which_has_joined_another(artifact):
+    def rename(description):
+        for requirement in description["requirements"]:
+            requirement[1] = {"tangrad-lax": "tangrad-linalg"}.get(requirement[1], requirement[1])
+
+    changed = changed_description(artifact, rename)
+    assert runtime.load(changed).requirements != runtime.load(artifact).requirements
+    absent = changed_description(artifact, lambda d: d["requirements"].append(["quantum", "tangrad-fft", "0.1.0"]))
+    with pytest.raises(ArtifactError, match=r"of tangrad-numpy 0.1.0: not installed; pip install tangrad-numpy"):
+        runtime.load(absent)
+
+
 LONG_SUM = " + ".join([f"a{number}" for number in range(100)]) + " >= 1"
 
 

@@ -172,6 +172,19 @@ def _aligned(offset: int) -> int:
 
 Requirement = tuple[str, str, str]  # family, distribution, version
 PRIMITIVES = "tangrad.primitives"
+# Distribution -> those that have become parts of it: older files name them, and so does the page on distributions.
+JOINED = {
+    "tangrad-collectives": ("tangrad-named-axes",),
+    "tangrad-conformance": ("tangrad-scaffold",),
+    "tangrad-custom-rules": ("tangrad-checkpoint", "tangrad-jacobians"),
+    "tangrad-export": ("tangrad-xla-computation",),
+    "tangrad-lax": ("tangrad-control-flow", "tangrad-linalg", "tangrad-symbolic"),
+    "tangrad-numpy": ("tangrad-fft", "tangrad-ops"),
+    "tangrad-references": ("tangrad-pallas",),
+    "tangrad-scipy": ("tangrad-image", "tangrad-ode", "tangrad-example-libraries"),
+    "tangrad-sharding": ("tangrad-pjit", "tangrad-pmap", "tangrad-shard-map", "tangrad-xmap"),
+}
+_PRESENT = {former: present for present, formers in JOINED.items() for former in formers}
 
 
 def requirements_of(primitives: Iterable[Primitive]) -> list[Requirement]:
@@ -195,7 +208,8 @@ def requirements_of(primitives: Iterable[Primitive]) -> list[Requirement]:
 def check_requirements(requirements: Sequence[Requirement]) -> None:
     """Raise ArtifactError naming every family that is not installed, or in a version that will not do."""
     wrong = []
-    for family, distribution, version in requirements:
+    for family, named, version in requirements:
+        distribution = _PRESENT.get(named, named)
         plugin = composition().find(PRIMITIVES, family)
         if plugin is None:
             wrong.append(f"  * {family!r}, of {distribution} {version}: not installed; pip install {distribution}")

@@ -59,12 +59,6 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "ffi.FfiError ffi.ffi_call ffi.ffi_lowering ffi.host_lowering ffi.include_dir ffi.pycapsule "
         "ffi.register_ffi_target ffi.register_ffi_type"
     ),
-    "tangrad-fft": (
-        "lax.FftType lax.fft numpy.fft.fft numpy.fft.fft2 numpy.fft.fftfreq numpy.fft.fftn numpy.fft.fftshift "
-        "numpy.fft.hfft numpy.fft.ifft numpy.fft.ifft2 numpy.fft.ifftn numpy.fft.ifftshift numpy.fft.ihfft "
-        "numpy.fft.irfft numpy.fft.irfft2 numpy.fft.irfftn numpy.fft.rfft numpy.fft.rfft2 numpy.fft.rfftfreq "
-        "numpy.fft.rfftn"
-    ),
     "tangrad-jit": (
         "ShapeDtypeStruct disable_jit ensure_compile_time_eval eval_shape experimental.compute_on.compute_on "
         "experimental.xla_metadata.fuse_limit experimental.xla_metadata.must_fuse_call "
@@ -116,17 +110,17 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "nn.softplus nn.sparse_plus nn.sparse_sigmoid nn.squareplus nn.standardize nn.swish nn.tanh"
     ),
     "tangrad-numpy": (
-        "lax.xeinsum numpy.ComplexWarning numpy.abs numpy.absolute numpy.acos numpy.acosh numpy.add numpy.all "
-        "numpy.allclose numpy.amax numpy.amin numpy.angle numpy.any numpy.append numpy.apply_along_axis "
-        "numpy.apply_over_axes numpy.arange numpy.arccos numpy.arccosh numpy.arcsin numpy.arcsinh numpy.arctan "
-        "numpy.arctan2 numpy.arctanh numpy.argmax numpy.argmin numpy.argpartition numpy.argsort numpy.argwhere "
-        "numpy.around numpy.array numpy.array_equal numpy.array_equiv numpy.array_repr numpy.array_split "
-        "numpy.array_str numpy.asarray numpy.asin numpy.asinh numpy.astype numpy.atan numpy.atan2 numpy.atanh "
-        "numpy.atleast_1d numpy.atleast_2d numpy.atleast_3d numpy.average numpy.bartlett numpy.bfloat16 numpy.bincount "
-        "numpy.bitwise_and numpy.bitwise_count numpy.bitwise_invert numpy.bitwise_left_shift numpy.bitwise_not "
-        "numpy.bitwise_or numpy.bitwise_right_shift numpy.bitwise_xor numpy.blackman numpy.block numpy.bool "
-        "numpy.bool_ numpy.broadcast_arrays numpy.broadcast_shapes numpy.broadcast_to numpy.c_ numpy.can_cast "
-        "numpy.cbrt numpy.cdouble numpy.ceil numpy.character numpy.choose numpy.clip numpy.column_stack "
+        "lax.FftType lax.fft lax.xeinsum numpy.ComplexWarning numpy.abs numpy.absolute numpy.acos numpy.acosh "
+        "numpy.add numpy.all numpy.allclose numpy.amax numpy.amin numpy.angle numpy.any numpy.append "
+        "numpy.apply_along_axis numpy.apply_over_axes numpy.arange numpy.arccos numpy.arccosh numpy.arcsin "
+        "numpy.arcsinh numpy.arctan numpy.arctan2 numpy.arctanh numpy.argmax numpy.argmin numpy.argpartition "
+        "numpy.argsort numpy.argwhere numpy.around numpy.array numpy.array_equal numpy.array_equiv numpy.array_repr "
+        "numpy.array_split numpy.array_str numpy.asarray numpy.asin numpy.asinh numpy.astype numpy.atan numpy.atan2 "
+        "numpy.atanh numpy.atleast_1d numpy.atleast_2d numpy.atleast_3d numpy.average numpy.bartlett numpy.bfloat16 "
+        "numpy.bincount numpy.bitwise_and numpy.bitwise_count numpy.bitwise_invert numpy.bitwise_left_shift "
+        "numpy.bitwise_not numpy.bitwise_or numpy.bitwise_right_shift numpy.bitwise_xor numpy.blackman numpy.block "
+        "numpy.bool numpy.bool_ numpy.broadcast_arrays numpy.broadcast_shapes numpy.broadcast_to numpy.c_ "
+        "numpy.can_cast numpy.cbrt numpy.cdouble numpy.ceil numpy.character numpy.choose numpy.clip numpy.column_stack "
         "numpy.complex128 numpy.complex64 numpy.complex_ numpy.complexfloating numpy.compress numpy.concat "
         "numpy.concatenate numpy.conj numpy.conjugate numpy.convolve numpy.copy numpy.copysign numpy.corrcoef "
         "numpy.correlate numpy.cos numpy.cosh numpy.count_nonzero numpy.cov numpy.cross numpy.csingle numpy.cumprod "
@@ -134,7 +128,10 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.diag_indices numpy.diag_indices_from numpy.diagflat numpy.diagonal numpy.diff numpy.digitize "
         "numpy.divide numpy.divmod numpy.dot numpy.double numpy.dsplit numpy.dstack numpy.dtype numpy.e numpy.ediff1d "
         "numpy.einsum numpy.einsum_path numpy.empty numpy.empty_like numpy.equal numpy.euler_gamma numpy.exp "
-        "numpy.exp2 numpy.expand_dims numpy.expm1 numpy.extract numpy.eye numpy.fabs numpy.fill_diagonal numpy.finfo "
+        "numpy.exp2 numpy.expand_dims numpy.expm1 numpy.extract numpy.eye numpy.fabs numpy.fft.fft numpy.fft.fft2 "
+        "numpy.fft.fftfreq numpy.fft.fftn numpy.fft.fftshift numpy.fft.hfft numpy.fft.ifft numpy.fft.ifft2 "
+        "numpy.fft.ifftn numpy.fft.ifftshift numpy.fft.ihfft numpy.fft.irfft numpy.fft.irfft2 numpy.fft.irfftn "
+        "numpy.fft.rfft numpy.fft.rfft2 numpy.fft.rfftfreq numpy.fft.rfftn numpy.fill_diagonal numpy.finfo "
         "numpy.flatnonzero numpy.flexible numpy.flip numpy.fliplr numpy.flipud numpy.float16 numpy.float32 "
         "numpy.float4_e2m1fn numpy.float64 numpy.float6_e2m3fn numpy.float6_e3m2fn numpy.float8_e3m4 numpy.float8_e4m3 "
         "numpy.float8_e4m3b11fnuz numpy.float8_e4m3fn numpy.float8_e4m3fnuz numpy.float8_e5m2 numpy.float8_e5m2fnuz "
@@ -183,8 +180,20 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "numpy.vecdot numpy.vecmat numpy.vectorize numpy.vsplit numpy.vstack numpy.where numpy.zeros numpy.zeros_like "
         "numpy_rank_promotion ops.segment_max ops.segment_min ops.segment_prod ops.segment_sum"
     ),
-    "tangrad-pallas": (
-        "experimental.pallas.ANY experimental.pallas.BlockSpec experimental.pallas.Blocked "
+    "tangrad-random": (
+        "debug_key_reuse default_prng_impl enable_custom_prng experimental.key_reuse.KeyUse "
+        "experimental.key_reuse.check_key_reuse lax.RandomAlgorithm lax.rng_bit_generator legacy_prng_key random.Key "
+        "random.NamedShape random.PRNGKey random.ball random.bernoulli random.beta random.binomial random.bits "
+        "random.categorical random.cauchy random.chisquare random.choice random.clone random.dirichlet "
+        "random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma random.generalized_normal "
+        "random.geometric random.gumbel random.key random.key_data random.key_dtype random.key_impl random.laplace "
+        "random.loggamma random.logistic random.lognormal random.maxwell random.multinomial random.multivariate_normal "
+        "random.normal random.orthogonal random.pareto random.permutation random.poisson random.rademacher "
+        "random.randint random.rayleigh random.split random.t random.triangular random.truncated_normal random.uniform "
+        "random.wald random.weibull_min random.wrap_key_data threefry_partitionable"
+    ),
+    "tangrad-references": (
+        "Ref empty_ref experimental.pallas.ANY experimental.pallas.BlockSpec experimental.pallas.Blocked "
         "experimental.pallas.Buffered experimental.pallas.CompilerParams experimental.pallas.CostEstimate "
         "experimental.pallas.Element experimental.pallas.GridSpec experimental.pallas.HOST "
         "experimental.pallas.MemoryRef experimental.pallas.MemorySpace experimental.pallas.Slice "
@@ -208,24 +217,9 @@ PUBLIC_NAMES: dict[str, str] = {  # distribution: public names
         "experimental.pallas.triton.atomic_min experimental.pallas.triton.atomic_or "
         "experimental.pallas.triton.atomic_xchg experimental.pallas.triton.atomic_xor experimental.pallas.triton.dot "
         "experimental.pallas.triton.load experimental.pallas.triton.max_contiguous experimental.pallas.triton.store "
-        "experimental.pallas.when"
-    ),
-    "tangrad-random": (
-        "debug_key_reuse default_prng_impl enable_custom_prng experimental.key_reuse.KeyUse "
-        "experimental.key_reuse.check_key_reuse lax.RandomAlgorithm lax.rng_bit_generator legacy_prng_key random.Key "
-        "random.NamedShape random.PRNGKey random.ball random.bernoulli random.beta random.binomial random.bits "
-        "random.categorical random.cauchy random.chisquare random.choice random.clone random.dirichlet "
-        "random.double_sided_maxwell random.exponential random.f random.fold_in random.gamma random.generalized_normal "
-        "random.geometric random.gumbel random.key random.key_data random.key_dtype random.key_impl random.laplace "
-        "random.loggamma random.logistic random.lognormal random.maxwell random.multinomial random.multivariate_normal "
-        "random.normal random.orthogonal random.pareto random.permutation random.poisson random.rademacher "
-        "random.randint random.rayleigh random.split random.t random.triangular random.truncated_normal random.uniform "
-        "random.wald random.weibull_min random.wrap_key_data threefry_partitionable"
-    ),
-    "tangrad-references": (
-        "Ref empty_ref experimental.random.StatefulPRNG experimental.random.stateful_rng free_ref freeze new_ref "
-        "ref.AbstractRef ref.Ref ref.addupdate ref.empty_ref ref.free_ref ref.freeze ref.get ref.new_ref ref.set "
-        "ref.swap"
+        "experimental.pallas.when experimental.random.StatefulPRNG experimental.random.stateful_rng free_ref freeze "
+        "new_ref ref.AbstractRef ref.Ref ref.addupdate ref.empty_ref ref.free_ref ref.freeze ref.get ref.new_ref "
+        "ref.set ref.swap"
     ),
     "tangrad-runtime": "runtime.ArtifactError runtime.Limits runtime.load runtime.save",
     "tangrad-scipy": (
@@ -365,7 +359,6 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-distributed": "tangrad._distributed tangrad.distributed tangrad.experimental.multihost_utils",
     "tangrad-export": "tangrad._export tangrad.experimental.serialize_executable tangrad.extend.export",
     "tangrad-ffi": "tangrad._ffi tangrad.extend.ffi tangrad.ffi",
-    "tangrad-fft": "tangrad._fft tangrad.extend.fft",
     "tangrad-jit": (
         "tangrad._jit tangrad.experimental.compute_on tangrad.experimental.xla_metadata tangrad.extend.jit "
         "tangrad.stages"
@@ -376,12 +369,15 @@ MODULES: dict[str, str] = {  # distribution: the tops of its tree
     "tangrad-nn": "tangrad._nn tangrad.extend.nn tangrad.nn",
     "tangrad-numba": "tangrad._numba",
     "tangrad-numpy": (
-        "tangrad._numpy tangrad.dlpack tangrad.extend.numpy tangrad.flatten_util tangrad.numpy tangrad.ops"
+        "tangrad._numpy tangrad.dlpack tangrad.extend.fft tangrad.extend.numpy tangrad.flatten_util tangrad.numpy "
+        "tangrad.ops"
     ),
-    "tangrad-pallas": "tangrad._references.pallas tangrad.experimental.pallas",
     "tangrad-profiler": "tangrad._profiler tangrad.experimental.roofline tangrad.monitoring tangrad.profiler",
     "tangrad-random": "tangrad._random tangrad.experimental.key_reuse tangrad.extend.random tangrad.random",
-    "tangrad-references": "tangrad._references tangrad.experimental.random tangrad.extend.references tangrad.ref",
+    "tangrad-references": (
+        "tangrad._references tangrad.experimental.pallas tangrad.experimental.random tangrad.extend.references "
+        "tangrad.ref"
+    ),
     "tangrad-runtime": "tangrad._runtime tangrad.extend.runtime tangrad.runtime",
     "tangrad-scipy": (
         "tangrad._scipy tangrad.example_libraries tangrad.experimental.ode tangrad.extend.scipy tangrad.image "
@@ -404,17 +400,15 @@ FAMILIES: dict[str, str] = {  # distribution: families of primitives
     "tangrad-debug": "callbacks",
     "tangrad-export": "exporting",
     "tangrad-ffi": "foreign",
-    "tangrad-fft": "fft",
     "tangrad-jit": "jit regions",
     "tangrad-lax": (
         "contractions control_flow decompositions dimensions elementwise indexing linalg placement reductions sorting "
         "special structure systems windows"
     ),
     "tangrad-nn": "activations",
-    "tangrad-numpy": "numerical whole_arrays",
-    "tangrad-pallas": "pallas",
+    "tangrad-numpy": "fft numerical whole_arrays",
     "tangrad-random": "random",
-    "tangrad-references": "references",
+    "tangrad-references": "pallas references",
     "tangrad-sharding": "custom_partitioning shard_map sharding xmapping",
 }
 
@@ -486,7 +480,7 @@ COMMANDS: dict[str, str] = {  # distribution: commands of `tangrad`
 USUAL: dict[str, str] = {  # distribution: those that it brings
     "tangrad": (
         "tangrad-autodiff tangrad-backend-numpy tangrad-batching tangrad-collectives tangrad-console tangrad-core "
-        "tangrad-custom-rules tangrad-debug tangrad-fft tangrad-jit tangrad-lax tangrad-nn tangrad-numpy "
-        "tangrad-random tangrad-sharding"
+        "tangrad-custom-rules tangrad-debug tangrad-jit tangrad-lax tangrad-nn tangrad-numpy tangrad-random "
+        "tangrad-sharding"
     ),
 }

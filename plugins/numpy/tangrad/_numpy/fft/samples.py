@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._fft.primitives import FftType, fft_p
+from tangrad._numpy.fft.primitives import FftType, fft_p
 from tangrad.conformance import Sample, draw
 
 NOT_FINITE = {"special": "which results one NaN or infinity reaches, algorithms differ in"}

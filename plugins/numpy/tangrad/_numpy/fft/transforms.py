@@ -8,7 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._fft.primitives import FftType, fft_p, point_count
+from tangrad._numpy.arithmetic import divide, multiply
+from tangrad._numpy.conversion import placed
+from tangrad._numpy.fft.primitives import FftType, fft_p, point_count
+from tangrad._numpy.fusing import as_one
+from tangrad._numpy.operands import (
+    array_operand,
+    canonical_axis,
+    convert,
+    index_argument,
+    is_complex,
+    promote_inexact,
+    user_dtype,
+)
+from tangrad._numpy.ranges import arange
+from tangrad._numpy.tiling import roll
 from tangrad.core import Array, as_operand, dtypes, literal
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import (
@@ -22,21 +36,6 @@ from tangrad.extend.lax import (
     size_operand,
     sqrt_p,
     transpose_p,
-)
-from tangrad.extend.numpy import (
-    arange,
-    array_operand,
-    as_one,
-    canonical_axis,
-    convert,
-    divide,
-    index_argument,
-    is_complex,
-    multiply,
-    placed,
-    promote_inexact,
-    roll,
-    user_dtype,
 )
 from tangrad.typing import ArrayLike, DeviceLike, DType, DTypeLike, Value
 

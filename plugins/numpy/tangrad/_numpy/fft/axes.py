@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tangrad._fft.primitives import FftType
-from tangrad._fft.transforms import conjugated, opposite, size_argument, transform_operand, transformed
+from tangrad._numpy.fft.primitives import FftType
+from tangrad._numpy.fft.transforms import conjugated, opposite, size_argument, transform_operand, transformed
+from tangrad._numpy.fusing import as_one
+from tangrad._numpy.operands import canonical_axes, canonical_axis
 from tangrad.core import Array, transfers
-from tangrad.extend.numpy import as_one, canonical_axes, canonical_axis
 from tangrad.typing import ArrayLike, Value
 
 # Of what transfer guards ask: what fills an axis up, or comes of conjugates, is made of numbers.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tangrad._fft.primitives import fft_p
+from tangrad._numpy.fft.primitives import fft_p
 from tangrad.core import RuleSet
 from tangrad.extend.masking import Sizes, check_whole
 from tangrad.typing import Dimensions, Value

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tangrad._fft.primitives import FftType, fft_p, point_count
+from tangrad._numpy.fft.primitives import FftType, fft_p, point_count
 from tangrad.core import Array, RuleSet, ShapedArray, literal
 from tangrad.extend.lax import broadcast_in_dim_p, conj_p, mul_p, pad_p, real_p
 from tangrad.typing import Dimensions, Value, Values
