@@ -20,6 +20,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 UV := $(BIN)/python -m uv pip install --python $(BIN)/python
+# What joined a neighbour since it was installed would claim the same names.
+UNINSTALL_FORMER = @former=$$($(BIN)/python -m tools.workspace) && { [ -z "$$former" ] || \
+	$(BIN)/python -m uv pip uninstall --quiet --python $(BIN)/python $$former; }
 
 # .venv is made where there is none, and made anew where a PYTHON is asked for (not the default) that it was not made
 # with. Marking the first files phony makes all that follows from them, stamps included.
@@ -69,11 +72,13 @@ $(INSTALLED): pyproject.toml $(PROJECTS) $(VENV)/.uv
 	$(UV) --group dev
 	$(BIN)/python -m tools.stubs  # once, and not in the environment of each build
 	$(UV) --group dev -e . $(call editable,$(PROJECTS))
+	$(UNINSTALL_FORMER)
 	@touch $@
 
 dev-refresh: $(VENV)/.uv ## after a change of entry points or declarations: metadata, catalogue, stubs
 	@$(BIN)/python -m tools.generate_api
 	@$(UV) --quiet --no-deps --no-build-isolation --reinstall -e . $(call editable,$(PROJECTS))
+	$(UNINSTALL_FORMER)
 
 test: install ## the tests, without those marked slow, long or sweep
 	$(BIN)/python -m pytest -n 2 -m "not slow and not long and not sweep" $(PYTEST_ARGS)

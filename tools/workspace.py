@@ -1,12 +1,19 @@
-"""The workspace as data: its distributions, read from the tree, so that no list of them is kept anywhere."""
+"""The workspace as data: its distributions, read from the tree, so that no list of them is kept anywhere.
 
+`python -m tools.workspace` prints the distributions that are installed from folders which are not there any more.
+"""
+
+import importlib.metadata
+import json
 import os
 import re
+import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent
 GROUPS_OF_PARTS = ("plugins", "primitives", "backends")
@@ -117,3 +124,22 @@ def owners(root: Path = ROOT) -> dict[str, str]:
                 raise ValueError(f"module {name} is shipped by both {result[name]} and {part.name}")
             result[name] = part.name
     return result
+
+
+def left_behind(root: Path = ROOT, path: Sequence[str] | None = None) -> list[str]:
+    """Return the distributions that were installed from folders of this tree which have gone.
+
+    Their entry points still claim names that others provide now, which is a conflict. `path` is where to look; by
+    default, `sys.path`.
+    """
+    found = set()
+    for one in importlib.metadata.distributions(path=list(sys.path if path is None else path)):
+        text = one.read_text("direct_url.json")
+        folder = Path(unquote(urlsplit(json.loads(text)["url"]).path)) if text else None
+        if folder is not None and folder.is_relative_to(root) and not (folder / "pyproject.toml").exists():
+            found.add(one.metadata["Name"])
+    return sorted(found)
+
+
+if __name__ == "__main__":
+    print(*left_behind())

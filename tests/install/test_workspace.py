@@ -16,7 +16,7 @@ from tests.install.test_contracts import COMPOSED, project, write
 from tools import generate_api
 from tools.build_wheels import build_source, tree_state
 from tools.metadata import configuration
-from tools.workspace import ROOT, distributions, owners, requirement_name, supported_pythons, umbrella
+from tools.workspace import ROOT, distributions, left_behind, owners, requirement_name, supported_pythons, umbrella
 
 
 def test_generated_files_are_current():
@@ -32,6 +32,17 @@ def test_the_umbrella_names_no_distribution_that_is_not_in_the_tree():
     named = set(map(requirement_name, [*project["dependencies"], *extras]))
     assert named - {"tangrad"} <= distributions().keys()
     assert "tangrad-backend-xla" not in umbrella().requirements, "the standard set goes where jaxlib cannot"
+
+
+def test_what_was_installed_from_a_folder_that_has_gone_is_found(tmp_path):
+    write(tmp_path, "tree/plugins/here/pyproject.toml", project("tangrad-here"))
+    for name, url in (("here", "plugins/here"), ("gone", "plugins/gone"), ("other", "../elsewhere")):
+        folder = (tmp_path / "tree" / url).resolve()
+        write(tmp_path, f"site/tangrad_{name}-0.1.0.dist-info/METADATA", f"Name: tangrad-{name}\nVersion: 0.1.0\n")
+        write(tmp_path, f"site/tangrad_{name}-0.1.0.dist-info/direct_url.json", f'{{"url": "{folder.as_uri()}"}}')
+    write(tmp_path, "site/numpy-2.0.dist-info/METADATA", "Name: numpy\nVersion: 2.0\n")
+    assert left_behind(tmp_path / "tree", [str(tmp_path / "site")]) == ["tangrad-gone"]
+    assert left_behind() == []
 
 
 def test_wheels_hold_the_sources_the_types_and_nothing_else(wheels):
