@@ -18,7 +18,7 @@ from tangrad.experimental.shard_map import shard_map
 from tangrad.sharding import Mesh, NamedSharding
 from tangrad.sharding import PartitionSpec as P
 from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
-from tools.hlo_collectives import Collective, collectives
+from tools.docs.plans import Collective, collectives
 from tools.workspace import ROOT
 
 sys.path.insert(0, str(Path(ROOT) / "docs" / "examples"))

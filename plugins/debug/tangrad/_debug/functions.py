@@ -1,13 +1,15 @@
-"""`pure_callback`, `io_callback` and `debug.callback`: calls of Python functions from within programs."""
+"""`pure_callback`, `io_callback`, `debug.callback`: calls of Python functions from within programs; `live_arrays`."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+import tangrad
 from tangrad import tree
 from tangrad._debug.calls import HostCall, current_overrides, function_name
 from tangrad._debug.primitives import debug_callback_p, io_callback_p, pure_callback_p
@@ -387,3 +389,23 @@ def _check_aliases(aliases: Mapping[int, int], given: list[Any], results: list[A
                 f"is of another type: {aval.str_short()}, not {dtypes.dtype_name(dtypes.as_dtype(wanted.dtype))}"
                 f"{list(wanted.shape)}"
             )
+
+
+def live_arrays(platform: str | None = None) -> list[Array]:
+    """The arrays that are alive in this process, to find out what holds memory. Those that were deleted are left out.
+
+    Args:
+        platform: the name of a backend or platform; default: the backend in use.
+
+    Returns:
+        a list, in no particular order; constants that a backend keeps for its programs are in it.
+
+    >>> import tangrad
+    >>> import tangrad.numpy as np
+    >>> x = np.ones(3)
+    >>> any(array is x for array in tangrad.live_arrays())
+    True
+    """
+    kind = tangrad.devices(platform)[0].backend.array_type
+    found: list[Array] = [value for value in gc.get_objects() if type(value) is kind and hasattr(value, "aval")]
+    return [array for array in found if not getattr(array, "is_deleted", bool)()]  # which a backend need not have

@@ -1,4 +1,4 @@
-"""Parts, shapes and joins of padded arrays.
+"""Parts, shapes and joins of padded arrays; the values of their sizes.
 
 Where positions change by a size, elements are taken by their logical positions (`take`); elsewhere the padded arrays
 are handled as they are.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._lax.elementwise.primitives import (
     add_p,
@@ -42,10 +42,15 @@ from tangrad._lax.structure.primitives import (
     strided_size,
     transpose_p,
 )
+from tangrad._lax.symbolic.dimensions import dimension_as_value_p
 from tangrad.core import Array, RuleSet, literal
 from tangrad.core.arguments import is_symbolic, product
 from tangrad.extend.masking import INT32, Sizes, number, repeated, whole
 from tangrad.typing import ArrayLike, Dimensions, Value
+
+if TYPE_CHECKING:
+    from tangrad.core.arguments import SymbolicDimension
+    from tangrad.typing import DType
 
 mask = RuleSet("mask", api=1)
 
@@ -300,3 +305,13 @@ def _(
     out = pad_p.bind(x, value, padding_config=sizes.padded(tuple([tuple(item) for item in padding_config])))
     logical = pad_p.infer((x.aval.update(shape=shape), value.aval), {"padding_config": padding_config})
     return sizes.fill(out, logical.shape, 0)
+
+
+of_dimensions = RuleSet("mask", api=1)
+
+
+@of_dimensions.rule(dimension_as_value_p)
+def _(args: object, shapes: object, *, sizes: Sizes, dimension: SymbolicDimension, dtype: DType) -> Value:
+    """Where a masked function computes with a size, it is the size that counts."""
+    size = number(sizes.logical(dimension))
+    return convert_element_type_p.bind(size, new_dtype=dtype, weak_type=True)
