@@ -47,7 +47,8 @@ class Fused:
     """A function of operands, and of parameters that can be hashed, that is one operation outside of transformations.
 
     Types are inferred once for each signature, so the settings that decide what the types are become a parameter,
-    `settings`. The primitive is not announced to the registry: no program holds one. Backends may have rules for it.
+    `settings`. The primitive is not announced to the registry: no program holds one. A backend may have a lowering for
+    it, as for any primitive; without one it compiles the decomposition.
 
     Attributes:
         calls: what computes each signature, settings included.
@@ -103,6 +104,17 @@ class Fused:
         """The operation, made when it is first asked for."""
         found = self._made.get(self.name)
         return self._made.setdefault(self.name, self._primitive()) if found is None else found
+
+    @staticmethod
+    def arguments(operands: Sequence[Any], params: Params) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of the function, by position and by name, that a call of the primitive stands for.
+
+        For lowerings of the primitive, whose `operands` are values in the places of arrays. A function of operands and
+        of nothing else gives them by position; a sequence of arrays is a list.
+        """
+        options = {name: value for name, value in params.items() if name not in ("given", "settings")}
+        by_name = _given_again(operands, params["given"]) if "given" in params else None
+        return (tuple(operands), options) if by_name is None else ((), by_name | options)
 
     def _forget(self) -> None:
         for primitive in self._made.values():
@@ -270,7 +282,7 @@ def _divided(
     return parameters, tuple(given)
 
 
-def _given_again(operands: Sequence[Value], given: Sequence[tuple[str, int | None]]) -> dict[str, Any]:
+def _given_again(operands: Sequence[Any], given: Sequence[tuple[str, int | None]]) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     rest = iter(operands)
     for name, count in given:

@@ -1,7 +1,7 @@
-"""The families of the operations that functions of `tangrad.numpy` are outside of transformations.
+"""The families of the primitives that functions of `tangrad.numpy` are outside of transformations.
 
-No program holds one of them, so none is announced: they need no rules. Backends may have lowerings, by which
-such a function is a call or two; where there is none, what it is made of is compiled as one program.
+No program holds one of them, so none is announced, and transformations need no rules. Each has the function as its
+decomposition, which a backend compiles as one program; a lowering, by which it is a call or two, takes its place.
 """
 
 from __future__ import annotations
