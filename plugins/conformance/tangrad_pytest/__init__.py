@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 class ConformanceItem(pytest.Item):
     """One primitive, checked with all its samples."""
 
-    def __init__(self, *, primitive: Any, samples: Any, **kwargs: Any) -> None:
+    def __init__(self, *, primitive: Any, samples: object, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.primitive = primitive
         self.samples = samples

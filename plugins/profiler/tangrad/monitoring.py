@@ -73,7 +73,7 @@ def register_scalar_listener(callback: Callable[..., object]) -> None:
     _scalars.append(callback)
 
 
-def _take_off(listeners: list[Callable[..., Any]], callback: Callable[..., Any], what: str) -> None:
+def _take_off(listeners: list[Callable[..., Any]], callback: Callable[..., object], what: str) -> None:
     if callback not in listeners:
         raise ValueError(f"{callback!r} is no listener of {what}: it was not registered, or was taken off")
     listeners.remove(callback)

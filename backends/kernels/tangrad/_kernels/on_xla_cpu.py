@@ -33,12 +33,12 @@ def _is_here(ctx: Any) -> bool:
     return ctx.module.meshes is None and not ctx.module.is_portable
 
 
-def _call(ctx: Any, job: Job, *operands: object, **params: Any) -> Any:
+def _call(ctx: object, job: Job, *operands: object, **params: object) -> Any:
     return ffi.ffi_lowering(target(job), lambda **_: _attributes(job))(ctx, *operands, **params)
 
 
 def _rule(primitive: Primitive, describe: Describe) -> Any:
-    def lower(ctx: Any, *operands: object, **params: Any) -> Any:
+    def lower(ctx: Any, *operands: object, **params: object) -> Any:
         job = describe(*ctx.in_avals, **params) if _is_here(ctx) else None
         if job is None:
             return replaced(KIND, primitive)(ctx, *operands, **params)
@@ -70,7 +70,7 @@ def _function(primitive: Primitive, function: int, describe: Describe | None) ->
     """As `_rule`; what is applied to the result of such a call becomes part of it, and XLA drops the other if nothing
     else needs it."""
 
-    def lower(ctx: Any, x: Any, **params: Any) -> Any:
+    def lower(ctx: Any, x: object, **params: object) -> Any:
         begun = _chain(x) if _is_here(ctx) else None
         if begun is not None and (describe is not None or number_of(ctx.out_aval, OF_FOLLOWING) is not None):
             (dtype, size, count, *functions), start = begun

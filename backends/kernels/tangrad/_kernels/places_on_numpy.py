@@ -16,6 +16,7 @@ from tangrad.extend.lax import GatherScatterMode, gather_p, scatter_add_p, selec
 
 if TYPE_CHECKING:
     from tangrad.extend.backend_numpy import Lowering
+    from tangrad.typing import Params
 
 OF_PLACES = ("int32", "int64", "uint32")
 
@@ -41,7 +42,7 @@ def _before_wrapping(ctx: Lowering, stored: Stored, size: int) -> tuple[Stored, 
     return plain, size
 
 
-def _is(step: Any, ufunc: Any, x: Stored, number: int) -> bool:
+def _is(step: Any, ufunc: object, x: Stored, number: int) -> bool:
     """Whether a step is `ufunc(x, number)`."""
     if step is None or not isinstance(step.function, Ufunc) or step.function.ufunc is not ufunc:
         return False
@@ -49,7 +50,7 @@ def _is(step: Any, ufunc: Any, x: Stored, number: int) -> bool:
     return step.inputs[0] is x and constant is not None and constant.size == 1 and int(constant.reshape(())) == number
 
 
-def _gather(ctx: Lowering, x: Any, indices: Any, **params: Any) -> Any:
+def _gather(ctx: Lowering, x: object, indices: Any, **params: object) -> Any:
     """Whole rows along the first axis."""
     operand, places = ctx.in_avals
     if not _takes_rows(operand, places, ctx.out_aval, params) or indices.stored.shape != indices.shape:
@@ -64,7 +65,7 @@ def _gather(ctx: Lowering, x: Any, indices: Any, **params: Any) -> Any:
     return ctx.call(lambda *arrays: run(*arrays)[0], x, type(indices)(stored, stored.shape), nature=FRESH)
 
 
-def _takes_rows(operand: ShapedArray, places: ShapedArray, out: ShapedArray, params: Any) -> bool:
+def _takes_rows(operand: ShapedArray, places: ShapedArray, out: ShapedArray, params: Params) -> bool:
     if not (isinstance(operand.dtype, np.dtype) and operand.dtype.kind in "biufc" and operand.dtype.itemsize <= 8):
         return False
     if not (is_known(operand) and is_known(places) and _are_places(places)) or not operand.ndim or not operand.shape[0]:
@@ -81,7 +82,7 @@ def _bytes(value: object, dtype: Any) -> int:
         return int.from_bytes(np.asarray(value).astype(dtype).tobytes().ljust(8, b"\0"), "little", signed=True)
 
 
-def _scatter_add(ctx: Lowering, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
+def _scatter_add(ctx: Lowering, x: object, indices: Any, updates: Any, **params: object) -> Any:
     """One number, added to elements of a vector as often as the places say."""
     operand, places, _ = ctx.in_avals
     if updates.stored.size != 1 or indices.stored.shape != indices.shape or not _counts(operand, places, params):
@@ -103,7 +104,7 @@ def _scatter_add(ctx: Lowering, x: Any, indices: Any, updates: Any, **params: An
     return ctx.call(count, x, type(indices)(stored, stored.shape), one, nature=FRESH)
 
 
-def _counts(operand: ShapedArray, places: ShapedArray, params: Any) -> bool:
+def _counts(operand: ShapedArray, places: ShapedArray, params: Params) -> bool:
     if operand.ndim != 1 or not (isinstance(operand.dtype, np.dtype) and operand.dtype.kind in "iuf"):
         return False
     if not (is_known(operand) and is_known(places) and _are_places(places) and operand.dtype.isbuiltin == 1):

@@ -104,7 +104,7 @@ class Group:
             self.steps.append(step)
         return made
 
-    def _elementwise(self, ufunc: Any, inputs: Sequence[Stored], result: Stored) -> bool:
+    def _elementwise(self, ufunc: object, inputs: Sequence[Stored], result: Stored) -> bool:
         operation = OPERATIONS.get(np.multiply if ufunc is np.square else ufunc)
         if operation is None or (ufunc in OF_FLOATS and self.dtype != np.float32):
             return False
@@ -151,7 +151,7 @@ class Group:
         self.same[result] = self.same.get(x, x)
         return True
 
-    def _reduction(self, function: Any, x: Stored, result: Stored) -> bool:
+    def _reduction(self, function: object, x: Stored, result: Stored) -> bool:
         ufunc, axes = _reduced(function)
         if ufunc is None or x.shape != self.shape or x.dtype != self.dtype:
             return False
@@ -173,7 +173,7 @@ class Group:
         self.operands.setdefault((stored, kind), len(self.operands))
         return stored, kind
 
-    def _append(self, operation: int, result: Stored, kind: int, first: Any, second: Any) -> None:
+    def _append(self, operation: int, result: Stored, kind: int, first: object, second: object) -> None:
         self.kinds[result] = kind
         self.instructions.append((operation, result, first, second))
         self.passes += kind == ALL or operation in (ROW_SUM, ROW_MAXIMUM, COLUMN_SUM)
@@ -236,7 +236,7 @@ class Group:
         return places, kinds
 
 
-def _reduced(function: Any) -> tuple[Any, Any]:
+def _reduced(function: object) -> tuple[Any, Any]:
     """The ufunc and the axes of a reduction; (None, None) for others."""
     if isinstance(function, Reduction):
         axes = function.axes
@@ -286,7 +286,7 @@ def fuse_rows(program: Program) -> None:
 def _asking(primitive: Primitive) -> Kernel:
     """The rule that there is, for programs in which rows are looked for then."""
 
-    def emit(ctx: Lowering, x: Any, **params: object) -> Any:
+    def emit(ctx: Lowering, x: object, **params: object) -> Any:
         ctx.program.rewrites[fuse_rows] = None
         return replaced(KIND, primitive)(ctx, x, **params)
 

@@ -188,7 +188,7 @@ class PlacedArray(NumpyArray):
 
     __slots__ = ("_committed", "_contents", "_device")
 
-    def __init__(self, aval: ShapedArray, contents: np.ndarray, device: Any, committed: bool) -> None:
+    def __init__(self, aval: ShapedArray, contents: np.ndarray, device: object, committed: bool) -> None:
         self.aval = aval
         self._contents: np.ndarray | None = contents
         self._device = device

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from tangrad._backend_numpy.executable import Lowered, NumpyExecutable
+    from tangrad.core import Array
     from tangrad.typing import Params, Value, Values
 
 
@@ -91,7 +92,7 @@ class NumpyBackend(Backend):
 
     # --- arrays ----------------------------------------------------------------------------------------------------
 
-    def put(self, value: Any, aval: ShapedArray, device: Any = None) -> NumpyArray:
+    def put(self, value: Any, aval: ShapedArray, device: object = None) -> NumpyArray:
         """An array with the contents of a NumPy array, converted to the aval's dtype; committed, if a device is given.
 
         The contents are copied: the caller may write to `value` afterwards. Raises ValueError for contents of another
@@ -182,7 +183,7 @@ class NumpyBackend(Backend):
 
     # --- computing -------------------------------------------------------------------------------------------------
 
-    def apply(self, primitive: Primitive, args: Values, params: Params) -> Any:
+    def apply(self, primitive: Primitive, args: Values, params: Params) -> Array | None:
         """Apply a primitive to arrays and literals now."""
         # From now on the eager path is the plain function: a method would cost one call more.
         type.__setattr__(NumpyBackend, "apply", staticmethod(_dispatch().apply))

@@ -60,7 +60,7 @@ def minimum(ctx: Lowering, x: Value, y: Value) -> Value:
     return _extremum(ctx, np.minimum, x, y)
 
 
-def clamp(ctx: Lowering, low: Any, x: Value, high: Any) -> Value:
+def clamp(ctx: Lowering, low: Value, x: Value, high: Value) -> Value:
     """`minimum(maximum(x, low), high)`."""
     bounds = [_number(bound, x) for bound in (low, high)]
     if None in bounds or not all(bounds):  # zeros have signs
@@ -82,7 +82,7 @@ def _extremum(ctx: Lowering, ufunc: Any, x: Value, y: Value) -> Value:
     return ctx.ufunc(ufunc, x, y)
 
 
-def _number(bound: Any, x: Any) -> Any:
+def _number(bound: Any, x: Value) -> Any:
     """The bound of a long array of floats as a scalar of NumPy, if it is a known number."""
     stored = x.stored
     if bound.constant is None or bound.constant.size != 1 or stored.dtype.kind != "f" or stored.dtype.itemsize < 4:

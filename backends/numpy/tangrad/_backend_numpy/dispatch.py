@@ -35,7 +35,7 @@ EAGER_FOLD_LIMIT = 4096  # bytes: results without operands that the cache keeps
 # (primitive, key of parameters, aval, …) -> function of arrays, type (or types) of the result
 _kernels: dict[Any, tuple[Any, Any]] = {}
 # The keys of kernels that only look at their operand anew, so that nothing is computed that could be reported.
-_silent: set[Any] = set()
+_silent: set[object] = set()
 # Those of primitives that carry programs, as long as the program lives.
 _program_kernels = JaxprCache()
 

@@ -17,12 +17,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_numpy.size_text import shape_text
 from tangrad.core.arguments import is_symbolic
+
+if TYPE_CHECKING:
+    pass
 
 ELEMENTWISE, FRESH, VIEW, UNKNOWN = "elementwise", "fresh", "view", "unknown"
 NATURES = (ELEMENTWISE, FRESH, VIEW, UNKNOWN)
@@ -242,7 +245,7 @@ class Index(Function):
     __slots__ = ("index",)
     nature = VIEW
 
-    def __init__(self, index: Any) -> None:
+    def __init__(self, index: object) -> None:
         self.index = index
 
     def direct(self, scalar: bool) -> Callable[..., Any]:

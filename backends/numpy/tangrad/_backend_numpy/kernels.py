@@ -74,7 +74,7 @@ class Kernel:
         self.any_sizes = any_sizes
         self.ufunc = ufunc
 
-    def __call__(self, ctx: Any, *values: Any, **params: Any) -> Value:
+    def __call__(self, ctx: Any, *values: Any, **params: object) -> Value:
         return self.emit(ctx, *values, **params)
 
 

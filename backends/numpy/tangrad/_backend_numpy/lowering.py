@@ -44,7 +44,7 @@ from tangrad.core import (
 from tangrad.core.caches import params_key
 
 if TYPE_CHECKING:
-    from tangrad.typing import DTypeLike, Params
+    from tangrad.typing import ArrayLike, DTypeLike, Params
 
 
 KIND = "lower.numpy"
@@ -94,7 +94,7 @@ class Lowering:
         array = np.asarray(value, dtype)
         return Value(self.program.constant(array), array.shape)
 
-    def full(self, shape: Shape, value: Any, dtype: np.dtype) -> Value:
+    def full(self, shape: Shape, value: ArrayLike, dtype: np.dtype) -> Value:
         """The same number everywhere; it takes no memory until all elements are needed."""
         return Value(self.constant(value, dtype).stored, shape)
 
@@ -409,7 +409,7 @@ def _checked(
     several, identity = ctx.primitive.multiple_results, ctx.primitive.identity
     types = tuple([physical(aval) for aval in ctx.out_avals])
 
-    def conform(result: Any, type_: Any) -> np.ndarray:
+    def conform(result: np.ndarray, type_: ShapedArray) -> np.ndarray:
         if isinstance(result, np.generic):
             result = np.asarray(result)
         if not isinstance(result, np.ndarray) or result.shape != type_.shape or result.dtype != type_.dtype:

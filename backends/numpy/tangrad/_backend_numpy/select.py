@@ -140,7 +140,7 @@ class _Keep(_Bitwise):
 
     __slots__ = ("where",)
 
-    def __init__(self, integer: Any, dtype: np.dtype, where: bool) -> None:
+    def __init__(self, integer: object, dtype: np.dtype, where: bool) -> None:
         self.integer, self.dtype, self.where = integer, dtype, where
         self.run, self.run_into = _keepers(integer, dtype, where)
 
@@ -149,7 +149,7 @@ class _Keep(_Bitwise):
         return "keep", self.dtype, self.where
 
 
-def _keepers(integer: Any, dtype: np.dtype, where: bool) -> tuple[Callable[..., Any], Callable[..., None]]:
+def _keepers(integer: object, dtype: np.dtype, where: bool) -> tuple[Callable[..., Any], Callable[..., None]]:
     def bits_of(mask: Any) -> Any:
         mask = mask.view(_BYTE)
         return (_negative(mask) if where else _subtract(mask, 1, dtype=_BYTE)).astype(integer)
@@ -158,7 +158,7 @@ def _keepers(integer: Any, dtype: np.dtype, where: bool) -> tuple[Callable[..., 
         bits = bits_of(mask)
         return _and(bits, x.view(integer), bits).view(dtype)
 
-    def keep_into(out: Any, mask: Any, x: Any) -> None:
+    def keep_into(out: Any, mask: object, x: Any) -> None:
         _and(bits_of(mask), x.view(integer), out.view(integer))
 
     return keep, keep_into

@@ -49,7 +49,7 @@ class _Plain(Reduction):
 
     __slots__ = ()
 
-    def __init__(self, ufunc: Any, axes: Sequence[int], rank: int) -> None:
+    def __init__(self, ufunc: object, axes: Sequence[int], rank: int) -> None:
         super().__init__(ufunc, axes)
         if len(axes) == rank:
             self.axes = None

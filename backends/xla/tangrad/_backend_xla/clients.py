@@ -6,7 +6,7 @@ import os
 import threading
 import warnings
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla import gpus, jaxlib_api, jaxlib_calls, settings
 from tangrad._backend_xla.array import Placement
@@ -14,6 +14,9 @@ from tangrad._backend_xla.jaxlib_coordination import Coordination
 from tangrad.core import Device, thread
 from tangrad.core.backends import Logger
 from tangrad.core.tools import own_fault
+
+if TYPE_CHECKING:
+    from tangrad.core import Backend
 
 logger = Logger(__name__)
 
@@ -29,7 +32,7 @@ class XlaDevice(Device):
 
     __slots__ = ("client", "committed", "raw", "uncommitted")
 
-    def __init__(self, backend: Any, platform: str, raw: Any) -> None:
+    def __init__(self, backend: Backend, platform: str, raw: Any) -> None:
         super().__init__(backend, raw.id, platform, raw.process_index)
         self.raw = raw
         self.client = raw.client

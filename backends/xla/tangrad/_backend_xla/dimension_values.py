@@ -29,7 +29,7 @@ def size_value(ctx: Any, size: Any) -> ir.Value:
     return size.evaluate(ctx.sizes, Arithmetic(ctx)) if is_symbolic(size) else ctx.constant(np.int32(size))
 
 
-def shape_value(ctx: Any, shape: Sequence[Any]) -> ir.Value:
+def shape_value(ctx: Any, shape: Sequence[object]) -> ir.Value:
     """A shape as a vector of int32, for operations whose sizes are operands."""
     if not has_symbolic(shape):
         return ctx.constant(np.array(shape, np.int32))

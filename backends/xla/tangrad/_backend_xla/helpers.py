@@ -41,6 +41,8 @@ from tangrad.core import ClosedJaxpr, ShapedArray, dtypes
 from tangrad.dtypes import ExtendedDType
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jaxlib.mlir import ir
 
     from tangrad._backend_xla.lowering import FunctionContext
@@ -237,13 +239,13 @@ def custom_call(
     out_avals: Sequence[ShapedArray],
     operands: Sequence[IrValue],
     *,
-    backend_config: dict[str, Any] | None = None,
+    backend_config: dict[str, object] | None = None,
     has_side_effect: bool = False,
     aliases: dict[int, int] | None = None,
     operand_layouts: Sequence[Sequence[int]] | None = None,
     result_layouts: Sequence[Sequence[int]] | None = None,
     api_version: int = 4,
-    more: dict[str, Any] | None = None,
+    more: Mapping[str, object] | None = None,
 ) -> list[IrValue]:
     """Call a registered function (`jaxlib_calls.register_custom_call`); the values of its results.
 

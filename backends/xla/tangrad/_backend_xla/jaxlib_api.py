@@ -29,6 +29,7 @@ from tangrad.core import ShapedArray, dtypes
 from tangrad.dtypes import ExtendedDType, float0
 
 if TYPE_CHECKING:
+    from tangrad.core import Device
     from tangrad.typing import DType
 
 
@@ -179,7 +180,7 @@ class OverDevices(_Sharding):
 
     __slots__ = ("_hlo_of_rank", "_internal_device_list", "devices", "is_fully_replicated", "memory_kind", "reachable")
 
-    def __init__(self, devices: Sequence[Any], hlo_of_rank: Callable[[int], Any], replicated: bool) -> None:
+    def __init__(self, devices: Sequence[object], hlo_of_rank: Callable[[int], object], replicated: bool) -> None:
         super().__init__()
         self.devices = tuple(devices)
         self._hlo_of_rank = hlo_of_rank
@@ -269,7 +270,7 @@ def copy_to(buffer: object, aval: object, sharding: OnDevice) -> Any:
     return _jax.batched_device_put(aval, sharding, (buffer,), sharding.devices, True, False, _ALIAS, True)
 
 
-def assemble(shards: Sequence[Any], aval: ShapedArray, sharding: OverDevices) -> Any:
+def assemble(shards: Sequence[object], aval: ShapedArray, sharding: OverDevices) -> Any:
     """One array from single-device buffers, without copying."""
     return _jax.ArrayImpl(aval, sharding, list(shards), True, _skip_checks=True)
 
@@ -438,7 +439,7 @@ def bytecode(module: Any) -> bytes:
 
 
 def compile_and_load(
-    client: Any, module: Any, devices: Sequence[Any], options: Any, host_callbacks: Sequence[object] = ()
+    client: Any, module: bytes, devices: Sequence[Device], options: object, host_callbacks: Sequence[object] = ()
 ) -> Any:
     """Compile a StableHLO program for addressable devices. Raises XlaRuntimeError.
 
@@ -457,7 +458,7 @@ def serialize_executable(executable: Any) -> bytes:
     return bytes(executable.serialize())
 
 
-def deserialize_executable(client: Any, data: bytes, devices: Sequence[Any], options: Any) -> object:
+def deserialize_executable(client: Any, data: bytes, devices: Sequence[object], options: object) -> object:
     """A compiled program from its bytes. They hold machine code: only bytes that this user wrote may come here."""
     return uninterrupted(client.deserialize_executable, data, _jax.DeviceList(tuple(devices)), options)
 
@@ -481,7 +482,7 @@ def computation_text(computation: Any) -> str:
     return str(computation.as_hlo_text())
 
 
-def computation_cost(client: Any, computation: Any) -> dict[str, float]:
+def computation_cost(client: object, computation: Any) -> dict[str, float]:
     """XLA's estimates for a computation that is not compiled."""
     return dict(_jax.hlo_module_cost_analysis(client, computation.as_hlo_module()))
 

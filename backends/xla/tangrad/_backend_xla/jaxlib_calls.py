@@ -38,7 +38,7 @@ def inspection(report: Callable[[Any], object]) -> tuple[Any, Callable[[Any], No
     return _jax.encode_inspect_sharding_callback(reported), reported
 
 
-def register_partitioner(name: str, partition: Callable[..., Any]) -> None:
+def register_partitioner(name: str, partition: Callable[..., object]) -> None:
     """Have the partitioner call a Python function for a custom call of this name that it divides.
 
     It is called as `partition(shapes, shardings, result_shape, result_sharding, configuration)`, with jaxlib's objects

@@ -77,7 +77,7 @@ class MappedAxes:
     number: str
     has_channels: bool
 
-    def __init__(self, names: Sequence[Any], environment: AxisEnvironment, numbers: Sequence[int]) -> None:
+    def __init__(self, names: Sequence[object], environment: AxisEnvironment, numbers: Sequence[int]) -> None:
         self.names = tuple(names)
         self.environment = environment
         self._numbers = np.asarray(numbers, np.int64)  # place in the grid -> number of the device
@@ -125,7 +125,7 @@ class ManualAxes(MappedAxes):
     number = "stablehlo.partition_id"
     has_channels = True
 
-    def __init__(self, names: Sequence[Any], whole: Sharding, numbers: Sequence[int]) -> None:
+    def __init__(self, names: Sequence[object], whole: Sharding, numbers: Sequence[int]) -> None:
         self.whole = whole
         environment = AxisEnvironment([name for name, _ in whole.grid], [size for _, size in whole.grid])
         super().__init__(names, environment, numbers)

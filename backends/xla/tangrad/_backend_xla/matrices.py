@@ -61,8 +61,8 @@ def call_matrices(
     operands: Sequence[IrValue],
     alias: int | dict[int, int] | None,
     *,
-    in_avals: Sequence[Any] | None = None,
-    **config: Any,
+    in_avals: Sequence[ShapedArray] | None = None,
+    **config: object,
 ) -> list[IrValue]:
     """Call a function of matrices.
 
@@ -180,7 +180,7 @@ def _like(value: int, x: Any) -> Array:
     return lax.broadcast_in_dim_p.bind(literal(value, x.aval.dtype), shape=x.aval.shape, broadcast_dimensions=())
 
 
-def _for_row(value: Any, shape: Any) -> Array:
+def _for_row(value: object, shape: Any) -> Array:
     return lax.broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=tuple(range(len(shape))))
 
 

@@ -65,7 +65,7 @@ def check_functions(module: Any) -> None:
 class _Function:
     """How deep a function's regions are nested, and which functions it calls, each with the deepest place of a call."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: object) -> None:
         self.regions = 0
         self.calls: dict[str, int] = {}
         for operation, depth in all_operations(function):

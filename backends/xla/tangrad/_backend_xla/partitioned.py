@@ -139,7 +139,7 @@ def _of_live_buffers(run: Callable[..., object]) -> Callable[..., Any]:
     """`run` for several devices: of a buffer that was deleted or donated, the client there does not raise, but ends the
     process."""
 
-    def run_on_live(values: Sequence[Any], **options: Any) -> Any:
+    def run_on_live(values: Sequence[Any], **options: object) -> Any:
         for value in values:
             if value.is_deleted():
                 raise jaxlib_api.XlaRuntimeError("a buffer has been deleted or donated")

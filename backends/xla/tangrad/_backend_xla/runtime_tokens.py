@@ -38,8 +38,8 @@ class _Started(threading.local):
 
     def __init__(self) -> None:
         self.ordered: dict[Any, Any] = {}
-        self.pending: deque[Any] = deque()
-        self.failed: deque[Any] = deque(maxlen=FAILED_LIMIT)
+        self.pending: deque[object] = deque()
+        self.failed: deque[object] = deque(maxlen=FAILED_LIMIT)
         with _lock:
             _threads.append((threading.current_thread(), self.ordered, self.pending, self.failed))
 
@@ -57,7 +57,7 @@ _started = _Started()
 
 
 def execute_in_order(
-    effects: Sequence[Effect], out_avals: Sequence[ShapedArray], loaded: Any, values: Sequence[Any]
+    effects: Sequence[Effect], out_avals: Sequence[ShapedArray], loaded: Any, values: Sequence[object]
 ) -> list[Array]:
     """Run a program with effects, after earlier ones with equal ordered effects. `loaded`: as in a runner's table."""
     run, handlers, placement = loaded
@@ -114,7 +114,7 @@ def synchronize() -> None:
         raise failed[0]
 
 
-def _take(ordered: dict[Any, object], pending: deque[Any], failed: deque[Any]) -> tuple[list[Any], list[Any]]:
+def _take(ordered: dict[Any, object], pending: deque[object], failed: deque[object]) -> tuple[list[Any], list[Any]]:
     tokens, errors = [*ordered.values(), *pending], list(failed)
     ordered.clear()
     pending.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla import jaxlib_api, jaxlib_calls, settings
 from tangrad._backend_xla.calls import make_execute
@@ -14,6 +14,9 @@ from tangrad._backend_xla.executable import Program, Runner, device_for
 from tangrad._backend_xla.gpus import cuda_data_folder
 from tangrad.core import ClosedJaxpr, Jaxpr, ShapedArray, Var
 from tangrad.core.backends import CompileOptions
+
+if TYPE_CHECKING:
+    from tangrad.core import Backend
 
 _TARGET = re.compile(r'custom_call_target="([^"]+)"')
 _PYTHON = re.compile(r"xla_ffi_(partitioned_)?python_\w+|xla_python_\w+")
@@ -58,7 +61,7 @@ def _facts(device: Any) -> dict[str, str]:
 
 
 def restore(
-    backend: Any,
+    backend: Backend,
     name: str,
     facts: Any,
     data: bytes,

@@ -158,7 +158,7 @@ class PlatformRules(dict[Any, Any]):
 
 
 def _chosen(rules: Sequence[Any], platforms: Sequence[str]) -> Any:
-    def rule(ctx: FunctionContext, *operands: ir.Value, **params: Any) -> Any:
+    def rule(ctx: FunctionContext, *operands: ir.Value, **params: object) -> Any:
         types = [ctx.types[aval] for aval in ctx.out_avals]
         case = ctx.ops("stablehlo.case", types, (ctx.sizes[PLATFORM_INDEX],), None, len(rules))
         for position, (own, platform) in enumerate(zip(rules, platforms, strict=True)):

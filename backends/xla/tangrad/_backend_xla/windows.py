@@ -44,7 +44,7 @@ def reduce_window(
     *,
     window_dimensions: tuple[int, ...],
     window_strides: tuple[int, ...],
-    padding: Any,
+    padding: tuple[tuple[int, ...], ...],
     base_dilation: tuple[int, ...],
     window_dilation: tuple[int, ...],
 ) -> list[IrValue]:
@@ -63,7 +63,7 @@ def reduce_window(
     return list(operation.results)
 
 
-def convolution(ctx: FunctionContext, lhs: IrValue, rhs: IrValue, *, precision: Any, **params: Any) -> IrValue:
+def convolution(ctx: FunctionContext, lhs: IrValue, rhs: IrValue, *, precision: object, **params: Any) -> IrValue:
     """The lowering rule of `conv_general_dilated`."""
     attributes = _convolution_attributes(ctx, precision, **params)
     (left, right), out = ctx.in_avals, ctx.out_aval
@@ -90,13 +90,13 @@ def _parts(ctx: FunctionContext, x: IrValue, aval: ShapedArray) -> list[IrValue]
 
 def _convolution_attributes(
     ctx: FunctionContext,
-    precision: Any,
+    precision: object,
     *,
     window_strides: tuple[int, ...],
-    padding: Any,
+    padding: tuple[tuple[int, ...], ...],
     lhs_dilation: tuple[int, ...],
     rhs_dilation: tuple[int, ...],
-    dimension_numbers: Any,
+    dimension_numbers: object,
     feature_group_count: int,
     batch_group_count: int,
     preferred_element_type: DType | None,
@@ -122,7 +122,7 @@ def _dimension_numbers(numbers: Any) -> Any:
         names = [batch, feature, *map(str, range(len(spec) - 2))]
         return f"[{', '.join([names[spec.index(dimension)] for dimension in range(len(spec))])}]"
 
-    def make(context: Any) -> Any:
+    def make(context: object) -> Any:
         lhs, rhs, out = numbers
         text = f"{letters(lhs, 'b', 'f')}x{letters(rhs, 'o', 'i')}->{letters(out, 'b', 'f')}"
         return ir.Attribute.parse(f"#stablehlo.conv<{text}>", context)

@@ -11,7 +11,7 @@ from tangrad import tree
 from tangrad.core import as_array, is_array_value
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.typing import PyTree, Value
 
 # What can hold no tracer goes around the trace: a Python integer stays one, and NumPy's arrays keep their dtypes.
 _HOST_KINDS = (bool, int, float, complex, np.ndarray, np.generic)
@@ -22,7 +22,7 @@ class Auxiliary:
 
     __slots__ = ("leaves", "traced", "treedef")
 
-    def __init__(self, result: Any) -> None:
+    def __init__(self, result: PyTree) -> None:
         self.leaves, self.treedef = tree.flatten(result)
         self.traced = [is_array_value(leaf) and not isinstance(leaf, _HOST_KINDS) for leaf in self.leaves]
 
@@ -30,7 +30,7 @@ class Auxiliary:
         """What the trace has to give back as values of outside."""
         return [leaf for leaf, traced in zip(self.leaves, self.traced, strict=True) if traced]
 
-    def restore(self, values: Sequence[Value]) -> Any:
+    def restore(self, values: Sequence[Value]) -> PyTree:
         """The result, with these in place of `values()`."""
         given = iter(values)
         leaves = zip(self.leaves, self.traced, strict=True)

@@ -30,7 +30,9 @@ from tangrad.core import (
 from tangrad.tree_util import Partial, PyTreeDef, tree_broadcast
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from collections.abc import Iterable
+
+    from tangrad.typing import PyTree, Value
 
 R = TypeVar("R")
 Aux = TypeVar("Aux")
@@ -48,7 +50,9 @@ def jvp(
 @overload
 def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool) -> tuple[Any, ...]: ...
 @api_boundary
-def jvp(fun: Callable[..., Any], primals: Sequence[object], tangents: Sequence[object], has_aux: bool = False) -> Any:
+def jvp(
+    fun: Callable[..., object], primals: Sequence[object], tangents: Sequence[object], has_aux: bool = False
+) -> Any:
     """The value of `fun` at `primals`, and its derivative in the direction `tangents`.
 
     Args:
@@ -107,7 +111,7 @@ def linearize(
 @overload
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
-def linearize(fun: Callable[..., Any], *primals: object, has_aux: bool = False) -> Any:
+def linearize(fun: Callable[..., object], *primals: object, has_aux: bool = False) -> Any:
     """The value of `fun` at `primals`, and its derivative there as a linear function of tangents.
 
     The function is evaluated once, however often the linear function is called.
@@ -183,10 +187,10 @@ def vjp(
 ) -> tuple[Any, ...]: ...
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
 def vjp(
-    fun: Callable[..., Any],
+    fun: Callable[..., object],
     *primals: object,
     has_aux: bool = False,
-    reduce_axes: str | Sequence[Any] = (),
+    reduce_axes: str | Sequence[object] = (),
     saveable_args: object = True,
 ) -> Any:
     """The value of `fun` at `primals`, and the function that maps cotangents of its output to those of its arguments.
@@ -249,7 +253,7 @@ def _unsaved(saveable: object, treedef: PyTreeDef) -> frozenset[int]:
 
 
 @api_boundary
-def linear_transpose(fun: Callable[..., Any], *primals: object, reduce_axes: str | Sequence[Any] = ()) -> Partial:
+def linear_transpose(fun: Callable[..., object], *primals: object, reduce_axes: str | Sequence[object] = ()) -> Partial:
     """The transpose of a linear function.
 
     Args:
@@ -297,7 +301,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: object, reduce_axes: str
     return Partial(transposed, tuple(constants))
 
 
-def _axes_to_sum_over(reduce_axes: Any, name: str) -> tuple[str, ...]:
+def _axes_to_sum_over(reduce_axes: str | Iterable[object], name: str) -> tuple[str, ...]:
     axes = checked_names(reduce_axes, name)
     if axes:
         check_in_scope(axes, name)
@@ -309,7 +313,7 @@ class _FlatCall:
 
     __slots__ = ("_aux", "_outs", "fun", "has_aux", "name", "out_count", "out_tree", "treedef")
 
-    def __init__(self, fun: Callable[..., Any], treedef: PyTreeDef, has_aux: bool, name: str) -> None:
+    def __init__(self, fun: Callable[..., object], treedef: PyTreeDef, has_aux: bool, name: str) -> None:
         self.fun = fun
         self.treedef = treedef
         self.has_aux = has_aux
@@ -317,7 +321,7 @@ class _FlatCall:
 
     def __call__(self, *leaves: Any) -> list[Value]:
         out = self.fun(*self.treedef.unflatten(leaves))
-        aux: list[Any] = []
+        aux: list[object] = []
         if self.has_aux:
             if not isinstance(out, (tuple, list)) or len(out) != 2:
                 raise TypeError(
@@ -335,7 +339,7 @@ class _FlatCall:
     def out_avals(self) -> list[Any]:
         return self._outs
 
-    def aux(self, primals: Sequence[Any]) -> Any:
+    def aux(self, primals: Sequence[Array]) -> PyTree:
         return self._aux.restore(primals)
 
 
@@ -365,7 +369,7 @@ class _LinearMap:
         self.nonzero = nonzero
 
     @api_boundary
-    def __call__(self, residuals: Sequence[Any], *tangents: Any) -> Array:
+    def __call__(self, residuals: Sequence[Array], *tangents: Any) -> Array:
         leaves, treedef = tree.flatten(tangents)
         if treedef != self.in_tree:
             raise TypeError(

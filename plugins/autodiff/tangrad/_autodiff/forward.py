@@ -25,7 +25,7 @@ from tangrad.core.caches import JaxprCache, register_cache
 
 if TYPE_CHECKING:
     from tangrad.core import Array
-    from tangrad.typing import Params, Value
+    from tangrad.typing import Params, PyTree, Value
 
 
 JVP = rule_table("jvp")
@@ -67,7 +67,7 @@ class JVPTrace(RuleTrace, kind="jvp", own=JVPTracer):
         primal, tangent = self.split(value)
         return primal, _zero_of(primal) if tangent is None else tangent
 
-    def apply(self, primitive: Primitive, primals: list[Value], tangents: list[Any], params: Params) -> Any:
+    def apply(self, primitive: Primitive, primals: list[Value], tangents: list[object], params: Params) -> PyTree:
         out, tangent_out = JVP[primitive](tuple(primals), tuple(tangents), **params)
         if primitive.multiple_results:
             pairs = zip(out, tangent_out, strict=True)
@@ -128,7 +128,7 @@ def _jvp_jaxpr(
 ) -> tuple[ClosedJaxpr, list[bool]]:
     nonzero_out: list[bool] = []
 
-    def run(*args: Any) -> list[Any]:
+    def run(*args: Array) -> list[Any]:
         primals, given = args[: len(nonzero)], iter(args[len(nonzero) :])
         tangents = [next(given) if has else Zero.of(p) for p, has in zip(primals, nonzero, strict=True)]
         outs, tangents_out = jvp_flat(lambda *a: eval_jaxpr(closed.jaxpr, closed.consts, *a), primals, tangents)
@@ -148,8 +148,8 @@ def _jvp_jaxpr(
 def jvp_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
     """A jvp rule made of a primitive's decomposition."""
 
-    def rule(primals: Any, tangents: Any, **params: object) -> Any:
-        def run(*args: Any) -> Any:
+    def rule(primals: Sequence[Value], tangents: Sequence[Value | Zero], **params: object) -> Any:
+        def run(*args: object) -> Any:
             out = decomposed(primitive, args, params)
             return tuple(out) if primitive.multiple_results else (out,)
 

@@ -37,7 +37,7 @@ from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
     from tangrad.core import Array
-    from tangrad.typing import Params, Value, Values
+    from tangrad.typing import Params, PyTree, Value, Values
 
 
 PULLBACK_LIMIT = 4096
@@ -59,7 +59,12 @@ class Pullback:
     __slots__ = ("_backend", "_linear", "_name", "backwards", "forward", "nonzero", "out_count", "sources")
 
     def __init__(
-        self, backend: Backend, primitive: Primitive, avals: Sequence[ShapedArray], params: Params, active: Any
+        self,
+        backend: Backend,
+        primitive: Primitive,
+        avals: Sequence[ShapedArray],
+        params: Params,
+        active: tuple[bool, ...],
     ) -> None:
         self._backend = backend
         self._name = primitive.name
@@ -115,7 +120,7 @@ def runner(backend: Any, closed: ClosedJaxpr, name: str) -> Run:
     execute = compile_program(closed, backend, name, thin=False, reason="no gradient of it was needed yet").execute
     kind = backend.array_type
 
-    def run(operands: Sequence[Any]) -> Sequence[Any]:
+    def run(operands: Sequence[object]) -> Sequence[Any]:
         for operand in operands:
             if type(operand) is not kind:
                 operands = [array_of(backend, operand) for operand in operands]
@@ -268,7 +273,7 @@ class GradientTrace(RuleTrace, own=GradientTracer):
         tracer.primal = primal
         return tracer
 
-    def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> PyTree:
         operands: Any = []
         inputs, active = [], []
         for arg in args:
@@ -313,8 +318,8 @@ class GradientTrace(RuleTrace, own=GradientTracer):
         return tuple(outs)
 
     def _linearized(
-        self, primitive: Primitive, operands: list[Value], params: Params, inputs: list[Any], active: list[bool]
-    ) -> Any:
+        self, primitive: Primitive, operands: list[Value], params: Params, inputs: Sequence[Array], active: list[bool]
+    ) -> PyTree:
         """An operation that carries a program, by its own rules."""
 
         def bind(*values: Value) -> Sequence[Value]:
@@ -407,7 +412,7 @@ def eager_gradient(
     return outs, _checked(pull, weakref.ref(trace)) if thread.check_tracer_leaks else pull
 
 
-def _checked(pull: Any, reference: Any) -> Callable[[Any], list[Any]]:
+def _checked(pull: Callable[..., Any], reference: Any) -> Callable[[Any], list[Any]]:
     """With leak checks: the trace must be gone once its tape has been walked."""
     once = [pull]
 

@@ -26,6 +26,7 @@ from tangrad.core import (
 from tangrad.core.caches import JaxprCache, register_cache
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.core.protocols import TransposeRule
     from tangrad.typing import Params, Value, Values
 
@@ -64,7 +65,9 @@ class PartialEval:
 
     __slots__ = ("known_outs", "operands", "residuals", "unknown_equation")
 
-    def __init__(self, known_outs: Any, residuals: Any, unknown_equation: object, operands: object = None) -> None:
+    def __init__(
+        self, known_outs: object, residuals: object, unknown_equation: object, operands: object = None
+    ) -> None:
         self.known_outs = known_outs
         self.residuals = residuals
         self.unknown_equation = unknown_equation
@@ -103,7 +106,7 @@ class LinearizedJaxpr:
     __slots__ = ("linear", "nonzero", "primal", "residual_sources")
 
     def __init__(
-        self, primal: ClosedJaxpr, linear: ClosedJaxpr, nonzero: tuple[bool, ...], sources: tuple[Any, ...]
+        self, primal: ClosedJaxpr, linear: ClosedJaxpr, nonzero: tuple[bool, ...], sources: tuple[int | None, ...]
     ) -> None:
         self.primal = primal
         self.linear = linear
@@ -161,14 +164,14 @@ class PartialEvalJaxpr:
     __slots__ = ("known", "out_known", "residual_sources", "unknown")
 
     def __init__(
-        self, known: ClosedJaxpr, unknown: ClosedJaxpr, out_known: tuple[bool, ...], sources: tuple[Any, ...]
+        self, known: ClosedJaxpr, unknown: ClosedJaxpr, out_known: tuple[bool, ...], sources: tuple[int | None, ...]
     ) -> None:
         self.known = known
         self.unknown = unknown
         self.out_known = out_known
         self.residual_sources = sources
 
-    def split(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def split(self, inputs: Sequence[object], outputs: Sequence[object]) -> tuple[list[Any], list[Any]]:
         """Results (None where unknown) and residuals, in `unknown`'s order; of what `known` takes and gives."""
         own = iter(outputs[sum(self.out_known) :])
         residuals = [next(own) if source is None else inputs[source] for source in self.residual_sources]
@@ -195,7 +198,7 @@ def _partial_eval_jaxpr(closed: ClosedJaxpr, known: tuple[bool, ...], wanted: tu
     unknown_avals = [aval for aval, is_known in zip(closed.in_avals, known, strict=True) if not is_known]
     known_avals = [aval for aval, is_known in zip(closed.in_avals, known, strict=True) if is_known]
 
-    def run(*inputs: Any) -> list[Any]:
+    def run(*inputs: Array) -> list[Any]:
         def function(*unknowns: Value) -> list[Value]:
             given, rest = iter(inputs), iter(unknowns)
             return eval_jaxpr(closed.jaxpr, closed.consts, *[next(given if is_known else rest) for is_known in known])
@@ -266,7 +269,7 @@ def _transpose_jaxpr(
     cotangent_avals = [aval for aval, has in zip(closed.out_avals, has_cotangent, strict=True) if has]
     nonzero: list[bool] = []
 
-    def run(*args: Any) -> list[Any]:
+    def run(*args: Array) -> list[Any]:
         others, given = args[: len(other_avals)], iter(args[len(other_avals) :])
 
         def function(*unknowns: Value) -> list[Value]:
@@ -289,7 +292,7 @@ def _transpose_jaxpr(
 def transpose_by_decomposition(primitive: Primitive) -> TransposeRule:
     """A transpose rule made of a primitive's decomposition, which must be linear in the linear arguments."""
 
-    def rule(cotangents: Any, *args: Any, **params: Any) -> tuple[Any, ...]:
+    def rule(cotangents: object, *args: object, **params: object) -> tuple[Any, ...]:
         with DerivedRule(primitive, "transpose"):
             return _transposed_call(primitive, cotangents, args, params)
 

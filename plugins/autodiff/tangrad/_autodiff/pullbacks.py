@@ -43,7 +43,7 @@ class Reverse:
             )
         return leaves
 
-    def backward(self, constants: Sequence[Any], leaves: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
+    def backward(self, constants: Sequence[object], leaves: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
         """The cotangents of the inputs, whose types are `wanted`, from those of the outputs."""
         values = [check_cotangent(self.name, aval, leaf) for aval, leaf in zip(self.out_avals, leaves, strict=True)]
         if thread.typed_axes is not None:
@@ -219,7 +219,7 @@ class VJP(Generic[R, *Primals]):
         return self._as_lists()[0]
 
     @args_res.setter
-    def args_res(self, entries: Sequence[Any]) -> None:
+    def args_res(self, entries: Sequence[object]) -> None:
         if not isinstance(entries, (list, tuple)) or len(entries) != len(self.args_res):
             raise ValueError(
                 f"vjp: args_res is a list with an entry for each of the {len(self.args_res)} arguments, got {entries!r}"
@@ -231,12 +231,12 @@ class VJP(Generic[R, *Primals]):
         return self._as_lists()[1]
 
     @opaque_residuals.setter
-    def opaque_residuals(self, residuals: Sequence[Any]) -> None:
+    def opaque_residuals(self, residuals: Sequence[object]) -> None:
         if len(residuals) != len(self.opaque_residuals):
             raise ValueError(f"vjp: there are {len(self.opaque_residuals)} opaque residuals, got {len(residuals)}")
         self.opaque_residuals[:] = residuals
 
-    def with_refs(self, *accumulators: Any) -> VJP[R, *Primals]:
+    def with_refs(self, *accumulators: object) -> VJP[R, *Primals]:
         """The same function, which adds gradients to references instead of returning them.
 
         Args:
@@ -319,7 +319,7 @@ class VJP(Generic[R, *Primals]):
         return residuals
 
 
-def _check_accumulator(accumulator: Any, aval: ShapedArray, active: bool) -> None:
+def _check_accumulator(accumulator: object, aval: ShapedArray, active: bool) -> None:
     kind: Any = getattr(accumulator, "aval", None)
     if hasattr(kind, "add_to"):
         wanted = tangent_aval(aval)
@@ -335,7 +335,7 @@ def _check_accumulator(accumulator: Any, aval: ShapedArray, active: bool) -> Non
         )
 
 
-def _kept(cotangent: Any, accumulator: Any) -> Any:
+def _kept(cotangent: object, accumulator: object) -> Any:
     """What is returned of a cotangent, after it went where it belongs."""
     if type(accumulator) is DontWant:
         return DidntWant()
@@ -346,7 +346,7 @@ def _kept(cotangent: Any, accumulator: Any) -> Any:
     return GradRef()
 
 
-def _flatten(function: VJP[Any, *tuple[Any, ...]]) -> tuple[tuple[Any, Any], tuple[Any, ...]]:
+def _flatten(function: VJP[object, *tuple[object, ...]]) -> tuple[tuple[Any, Any], tuple[Any, ...]]:
     accumulators = function._accumulators
     return (tuple(function._now()), accumulators), (function.fun, function._pullback, function._places)
 

@@ -79,7 +79,7 @@ def summed_over(axes: tuple[object, ...]) -> Iterator[None]:
         reduced.axes = before
 
 
-def absent_from_types(axes: tuple[Any, ...]) -> tuple[Any, ...]:
+def absent_from_types(axes: tuple[object, ...]) -> tuple[Any, ...]:
     """The axes that types do not record: over the others cotangents are summed anyway."""
     typed = thread.typed_axes
     return axes if typed is None else tuple([axis for axis in axes if axis not in typed.names])

@@ -35,7 +35,7 @@ from tangrad.errors import UnexpectedTracerError
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from tangrad.typing import DType, Value
+    from tangrad.typing import DType, PyTree, Value
 
 
 class GradientOptions(TypedDict, total=False):
@@ -126,7 +126,7 @@ def grad(
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes, _name="grad")
 
     @own_boundary
-    def grad_of(*args: object, **kwargs: object) -> Any:
+    def grad_of(*args: object, **kwargs: object) -> PyTree:
         try:
             value, gradient = both(*args, **kwargs)
         except Exception as error:
@@ -207,7 +207,7 @@ def value_and_grad(
             filter_traceback(error)
             raise
 
-    def evaluate(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def evaluate(args: tuple[Any, ...], kwargs: dict[str, object]) -> Any:
         chosen = (
             args[single]
             if single is not None and -len(args) <= single < len(args)
@@ -312,7 +312,7 @@ def _choose(args: tuple[object, ...], positions: tuple[int, ...], single: int | 
 
 
 def _replace(
-    args: tuple[Any, ...], positions: tuple[int, ...], values: Sequence[object]
+    args: tuple[PyTree, ...], positions: tuple[int, ...], values: Sequence[object]
 ) -> tuple[dict[str, Array] | list[Array] | Array, ...]:
     new = list(args)
     for position, value in zip(positions, values, strict=True):

@@ -10,6 +10,7 @@ from tangrad._autodiff.transpose_rules import is_linear
 from tangrad.core import RuleSet, ShapedArray
 
 if TYPE_CHECKING:
+    from tangrad._autodiff.tangents import Linear
     from tangrad.batching import AxisInfo
     from tangrad.core import Array
     from tangrad.extend.masking import Sizes
@@ -25,7 +26,7 @@ transpose = RuleSet("transpose", api=1)
 
 
 @transpose.rule(add_any_p)
-def _(cotangent: Any, x: Any, y: Any) -> Any:
+def _(cotangent: Value, x: Linear, y: Linear) -> Any:
     return cotangent if is_linear(x) else None, cotangent if is_linear(y) else None
 
 

@@ -229,7 +229,7 @@ def multilinear_jvp(jvp: RuleSet, primitive: Primitive, positions: tuple[int, ..
 
 
 def multilinear(primitive: Primitive, positions: tuple[int, ...]) -> Rule:
-    def rule(primals: Any, tangents: Any, **params: Any) -> Any:
+    def rule(primals: Any, tangents: Any, **params: object) -> Any:
         answer = primitive.bind(*primals, **params)
         total: Any = None
         for position in positions:

@@ -43,7 +43,7 @@ from tangrad.core import (
 from tangrad.core.transformations import call_under
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params, Value, Values
+    from tangrad.typing import Params, PyTree, Value, Values
 
 
 TRANSPOSE = rule_table("transpose")
@@ -80,7 +80,7 @@ class TapeTrace(RuleTrace, own=TapeTracer):
         tracer.aval = aval
         return tracer
 
-    def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> PyTree:
         for arg in args:
             if type(arg) is TapeTracer and arg._trace is self:
                 break
@@ -166,7 +166,7 @@ class LinearizeTrace(RuleTrace, kind="jvp", own=LinearizeTracer):
         primal, tangent = self.split(value)
         return primal, Zero.of(primal) if tangent is None else tangent
 
-    def apply(self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: Params) -> Any:
+    def apply(self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: Params) -> PyTree:
         if primitive.multiple_results and LINEARIZE.get_rule(primitive) is not None:
             return self._linearize_call(primitive, primals, tangents, params)
         for position, tangent in enumerate(tangents):
@@ -221,7 +221,7 @@ class SummingTrace(LinearizeTrace):
         self.axes = axes
         self._mark = marks()
 
-    def attach(self, primal: Any, tangent: Any) -> Value:
+    def attach(self, primal: Value, tangent: object) -> Value:
         if type(tangent) is TapeTracer and tangent._trace is self.tape:
             return self.tracer(primal, self.marked(primal, tangent))
         return primal

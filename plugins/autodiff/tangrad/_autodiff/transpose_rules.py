@@ -9,6 +9,7 @@ from tangrad._autodiff.tangents import Linear
 from tangrad.core import Primitive, RuleSet
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import Value
 
 
@@ -23,7 +24,7 @@ def linear_transpose_rule(transpose: RuleSet, primitive: Primitive, rule: Callab
 
 
 def linear(primitive: Primitive, rule: Callable[..., Any]) -> Callable[..., Any]:
-    def apply(cotangent: Value, operand: Value | Linear, **params: object) -> tuple[Any]:
+    def apply(cotangent: Value, operand: Value | Linear, **params: object) -> tuple[Array]:
         return (rule(cotangent, operand.aval, **params),)
 
     return apply

@@ -32,7 +32,7 @@ def elementwise_batch(batch: RuleSet, *primitives: Primitive) -> None:
 
 
 def elementwise(primitive: Primitive) -> Rule:
-    def rule(args: Any, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> Any:
+    def rule(args: Any, dims: Dims, *, axis_info: AxisInfo, **params: object) -> Any:
         if len(args) == 1:
             operands, dim = args, dims[0]
         else:
@@ -43,7 +43,7 @@ def elementwise(primitive: Primitive) -> Rule:
     return rule
 
 
-def match_axes(args: Any, dims: Any, size: Any) -> tuple[list[Value], int]:
+def match_axes(args: Any, dims: Any, size: object) -> tuple[list[Value], int]:
     """Operands of an elementwise primitive with the mapped axis at one position, and that position.
 
     Scalars that are not mapped stay scalars; whatever else is missing an axis is repeated along it.

@@ -58,7 +58,14 @@ def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo,
 
 
 @batch.rule(broadcast_axis_p)
-def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo, shape: Any, positions: Any) -> Any:
+def _(
+    args: Sequence[Value],
+    dims: Sequence[int | None],
+    *,
+    axis_info: AxisInfo,
+    shape: tuple[int, ...],
+    positions: tuple[int, ...],
+) -> Any:
     value = axis_info.place(args[0], dims[0], 0)
     return broadcast_axis_p.bind(value, shape=(axis_info.size, *shape), positions=(0, *[p + 1 for p in positions])), 0
 
@@ -71,7 +78,7 @@ mask.form("filled", sum_axes_p, using=[lambda dtype: 0])
 
 
 @mask.rule(broadcast_axis_p)
-def _(args: Sequence[Value], shapes: object, *, sizes: Sizes, shape: Any, positions: Any) -> Any:
+def _(args: Sequence[Value], shapes: object, *, sizes: Sizes, shape: Sequence[object], positions: object) -> Any:
     out = broadcast_axis_p.bind(*args, shape=sizes.padded(tuple(shape)), positions=positions)
     return sizes.fill(out, shape, 0)
 

@@ -67,7 +67,7 @@ class SplitAxis(AxisInfo):
     __slots__ = ("count", "outer")
     rules = _Rules()
 
-    def __init__(self, name: Any, size: Any, outer: Any, count: Any) -> None:
+    def __init__(self, name: object, size: object, outer: object, count: Any) -> None:
         super().__init__(name, size)
         self.outer = outer
         self.count = count

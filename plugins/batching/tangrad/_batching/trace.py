@@ -32,7 +32,7 @@ from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
     from tangrad.core import Array
-    from tangrad.typing import Dimensions, Dims, Params, Value, Values
+    from tangrad.typing import Dimensions, Dims, Params, PyTree, Value, Values
 
 
 # --- mapped axes: the arithmetic on them, what is known of one, how values get one where a rule wants it ------------
@@ -122,7 +122,7 @@ def broadcast_axis(value: object, size: object, position: int) -> Value:
     return broadcast_axis_p.bind(operand, shape=(*shape[:position], size, *shape[position:]), positions=positions)
 
 
-def place_axis(value: Any, dim: int | None, destination: int, size: Any) -> Value:
+def place_axis(value: object, dim: int | None, destination: int, size: object) -> Value:
     """`value` with its mapped axis at `destination`; repeated along one there if it has none."""
     if dim is None:
         return broadcast_axis(value, size, destination)
@@ -158,7 +158,7 @@ def _without_axis(aval: Any, dim: int) -> ShapedArray:
     return found
 
 
-def _with_axis(aval: Any, size: Any) -> ShapedArray:
+def _with_axis(aval: Any, size: int) -> ShapedArray:
     """The aval of all examples, the axis in front."""
     return aval.update(shape=(size, *aval.shape)) if aval.infer_types is None else aval.with_dimension(0, size)
 
@@ -197,7 +197,7 @@ class BatchTrace(RuleTrace, kind="batch", own=BatchTracer):
         tracer.extra = dim
         return tracer
 
-    def apply(self, primitive: Primitive, values: list[Value], dims: list[Any], params: Params) -> Any:
+    def apply(self, primitive: Primitive, values: list[Value], dims: list[int | None], params: Params) -> PyTree:
         out = self.axis.rules[primitive](tuple(values), tuple(dims), axis_info=self.axis, **params)
         if type(out) is not tuple or len(out) != 2:
             raise TypeError(f"the batch rule of {primitive.identity!r} must return (outs, out_dims), got {out!r}")
@@ -248,7 +248,7 @@ class ResumedTrace(BatchTrace):
         if type(value) is not BatchTracer or value._trace is not self.resumed or not self.resumed.alive:
             return value
         inner = value.value
-        around: Any = self.parent
+        around: object = self.parent
         if isinstance(inner, Tracer):
             while around is not inner._trace:
                 around = getattr(around, "parent", None)
@@ -259,7 +259,7 @@ class ResumedTrace(BatchTrace):
     def split(self, value: Value) -> tuple[Array, int | None]:
         return super().split(self.resume(value))
 
-    def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> PyTree:
         return super().process_primitive(primitive, tuple([self.resume(arg) for arg in args]), params)
 
 
@@ -339,7 +339,7 @@ def batch_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
     """A batch rule made of a primitive's decomposition."""
 
     def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> Any:
-        def run(*inputs: Any) -> Any:
+        def run(*inputs: object) -> Any:
             out = decomposed(primitive, inputs, params)
             return tuple(out) if primitive.multiple_results else (out,)
 

@@ -56,7 +56,7 @@ def register_vmappable(
     axis_size_type: type,
     to_elt: Callable[..., object],
     from_elt: Callable[..., object],
-    make_iota: Callable[[Any], Any] | None = None,
+    make_iota: Callable[[Any], object] | None = None,
 ) -> None:
     """Say how `vmap` maps values of a class, which then are leaves of its arguments and results.
 
@@ -353,7 +353,7 @@ def _place(
     return as_array(place_axis(out, dim, axis % ndim, size))
 
 
-def _place_float0(out: np.ndarray, wanted: Any, size: Any) -> np.ndarray:
+def _place_float0(out: np.ndarray, wanted: int | None, size: object) -> np.ndarray:
     """Derivatives by integers are NumPy arrays without contents: only the shape changes."""
     if wanted is None:
         return out

@@ -45,7 +45,7 @@ class Failure:
 
     __slots__ = ("_key", "payload", "place")
 
-    def __init__(self, payload: tuple[Any, ...], key: Any, place: SourceInfo | None = None) -> None:
+    def __init__(self, payload: tuple[object, ...], key: object, place: SourceInfo | None = None) -> None:
         self.payload = payload
         self.place = place
         self._key = (type(self), payload, key, None if place is None else place.summarize())

@@ -57,7 +57,7 @@ class Error:
 
     __slots__ = ("_layout", "_leaves")
 
-    def __init__(self, layout: Layout, leaves: Sequence[Any]) -> None:
+    def __init__(self, layout: Layout, leaves: Sequence[ArrayLike]) -> None:
         self._layout = layout
         self._leaves = tuple(leaves)
 

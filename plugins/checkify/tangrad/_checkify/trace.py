@@ -49,7 +49,7 @@ class CheckifyTrace(RuleTrace, kind="checkify"):
     def applies(self, primitive: Primitive, args: Values, params: Params) -> bool:
         return True
 
-    def apply(self, primitive: Primitive, values: list[Value], extras: list[Any], params: Params) -> Any:
+    def apply(self, primitive: Primitive, values: list[Value], extras: list[object], params: Params) -> Any:
         out = CHECKIFY[primitive](tuple([as_operand(value) for value in values]), checks=self.checks, **params)
         for one in out if primitive.multiple_results else (out,):
             if not is_operand(one):
@@ -91,7 +91,7 @@ class CheckedProgram:
         self.jaxpr = jaxpr
         self.layout = layout
 
-    def run(self, *values: Any) -> tuple[list[Any], list[Any]]:
+    def run(self, *values: object) -> tuple[list[Any], list[Any]]:
         """Its results and the leaves of its error, under the current trace."""
         outs = jaxpr_as_function(self.jaxpr)(*values)
         count = len(outs) - self.layout.count

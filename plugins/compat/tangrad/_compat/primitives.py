@@ -283,7 +283,7 @@ def _adapt_jvp(primitive: core.Primitive, rule: Rule) -> Rule:
 
 
 def _adapt_transpose(primitive: core.Primitive, rule: Rule) -> Rule:
-    def transpose(cotangents: Any, *args: Value | Linear, **params: Any) -> tuple[Value | None, ...]:
+    def transpose(cotangents: object, *args: Value | Linear, **params: object) -> tuple[Value | None, ...]:
         out = rule(cotangents, *args, **params)
         return (None,) * len(args) if out is None else tuple(out)
 

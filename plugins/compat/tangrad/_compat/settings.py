@@ -31,7 +31,7 @@ class Alias(NamedTuple):
 
     setting: str
     values: Mapping[Any, Any] = {}
-    optional: tuple[Any, ...] = ()
+    optional: tuple[object, ...] = ()
 
 
 class Fixed(NamedTuple):
@@ -45,7 +45,7 @@ class Fixed(NamedTuple):
 
     value: Any
     reason: str
-    also: tuple[Any, ...] = ()
+    also: tuple[object, ...] = ()
 
 
 class Ignored(NamedTuple):
@@ -56,7 +56,7 @@ class Ignored(NamedTuple):
         reason: why there is nothing that it could change.
     """
 
-    default: Any
+    default: object
     reason: str
 
 
@@ -236,7 +236,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_xla_profile_version": Ignored(0, "nothing is compiled by a service"),
 }
 
-_said: dict[str, Any] = {}
+_said: dict[str, object] = {}
 
 
 def read(name: str, setting: Callable[[str], Setting]) -> Any:

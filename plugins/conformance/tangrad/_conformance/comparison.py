@@ -39,7 +39,7 @@ def as_numpy(values: Sequence[object]) -> list[np.ndarray]:
 
 
 def check_same(
-    found: Sequence[Any], expected: Sequence[object], tolerance: float | None = None, names: str = "found, expected"
+    found: Sequence[object], expected: Sequence[object], tolerance: float | None = None, names: str = "found, expected"
 ) -> None:
     """Raise Mismatch unless two lists of arrays are the same."""
     found, expected = as_numpy(found), as_numpy(expected)
@@ -167,7 +167,7 @@ def _check_parts(x: Any, y: Any, tolerance: float, what: str) -> None:
         check_near(x[finite], y[finite], tolerance, what)
 
 
-def _check_not_flushed(x: Any, y: Any, least: Any, what: str) -> None:
+def _check_not_flushed(x: Any, y: Any, least: object, what: str) -> None:
     """Numbers below the least normal one are within any tolerance of zero, and not zero."""
     flushed = ((x == 0) != (y == 0)) & (np.maximum(np.abs(x), np.abs(y)) < least)
     if flushed.any():

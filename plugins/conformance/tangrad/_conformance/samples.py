@@ -69,7 +69,7 @@ class Sample:
     leave: Callable[[Any], Any] = _unchanged
     backends: tuple[str, ...] | None = None
     axes: Mapping[Any, int] = field(default_factory=dict)
-    strategy: Any = None
+    strategy: object = None
     reference: Callable[..., Any] | None = None
     observe: Callable[[], Sequence[Any]] | None = None
     raises: type[Exception] | tuple[type[Exception], ...] | None = None
@@ -87,7 +87,7 @@ class Sample:
         result = self.primitive.bind(*self.operands(*args), **self.params)
         return self.results(result)
 
-    def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def around(self, function: Callable[..., object]) -> Callable[..., Any]:
         """The function of one example, mapped over the axes."""
         for name, size in reversed(list(self.axes.items())):
             function = tangrad.vmap(function, axis_name=name, axis_size=size)
@@ -180,7 +180,7 @@ class _Recorder(RuleTrace):
     def __init__(self, parent: Trace, primitive: Primitive) -> None:
         super().__init__(parent)
         self.primitive = primitive
-        self.calls: list[tuple[Arguments, dict[str, Any]]] = []
+        self.calls: list[tuple[Arguments, dict[str, object]]] = []
 
     def process_primitive(self, primitive: Primitive, args: Arguments, params: Params) -> tuple[Array]:
         if primitive is self.primitive:

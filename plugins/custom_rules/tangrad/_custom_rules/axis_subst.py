@@ -25,7 +25,7 @@ class _Renamed(RenamedFunction):
     __slots__ = ("function",)
     holds_program = True
 
-    def __init__(self, function: Any, subst: Any) -> None:
+    def __init__(self, function: Any, subst: object) -> None:
         super().__init__(subst, axes_of(function))
         self.function = function
 
@@ -40,12 +40,12 @@ class _RenamedCall(_Renamed):
 class _RenamedJVP(_Renamed):
     __slots__ = ()
 
-    def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    def __call__(self, primals: Sequence[object], tangents: Sequence[Any]) -> tuple[Any, Any]:
         nonzero = [type(tangent) is not Zero for tangent in tangents]
         has_tangent: list[bool] = []
         count = len(primals)
 
-        def flat(*values: Any) -> list[Any]:
+        def flat(*values: object) -> list[Any]:
             given = iter(values[count:])
             inner = [next(given) if has else zero for zero, has in zip(tangents, nonzero, strict=True)]
             outs, tangents_out = self.function(values[:count], inner)
@@ -60,10 +60,10 @@ class _RenamedJVP(_Renamed):
 class _RenamedFwd(_Renamed):
     __slots__ = ()
 
-    def __call__(self, primals: Sequence[Any], active: Sequence[bool]) -> tuple[Any, Any, Any]:
+    def __call__(self, primals: Sequence[object], active: Sequence[bool]) -> tuple[Any, Any, Any]:
         found: list[Any] = []
 
-        def flat(*values: Any) -> list[Any]:
+        def flat(*values: object) -> list[Any]:
             outs, residuals, bwd = self.function(values, active)
             found.extend([len(outs), bwd])
             return [*outs, *residuals]
@@ -76,11 +76,11 @@ class _RenamedFwd(_Renamed):
 class _RenamedBwd(_Renamed):
     __slots__ = ()
 
-    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    def __call__(self, residuals: Sequence[object], cotangents: Sequence[Any]) -> list[Any]:
         zeros: list[Any] = []
         count = len(residuals)
 
-        def flat(*values: Any) -> list[Any]:
+        def flat(*values: object) -> list[Any]:
             given = iter(values[count:])
             inner = [next(given) if type(ct) is not Zero else ct for ct in cotangents]
             found = self.function(values[:count], inner)
@@ -94,10 +94,10 @@ class _RenamedBwd(_Renamed):
 class _RenamedVmap(_Renamed):
     __slots__ = ()
 
-    def __call__(self, size: Any, mapped: Sequence[bool], values: Sequence[Any]) -> tuple[list[Any], list[bool]]:
+    def __call__(self, size: object, mapped: Sequence[bool], values: Sequence[object]) -> tuple[list[Any], list[bool]]:
         flags: list[bool] = []
 
-        def flat(*inner: Any) -> list[Any]:
+        def flat(*inner: object) -> list[Any]:
             outs, found = self.function(size, mapped, inner)
             flags.extend(found)
             return outs
@@ -112,7 +112,7 @@ def renamed(wrapper: Any, function: Any, subst: Any) -> Any:
     return wrapper(function, subst)
 
 
-def _program(program: Any, subst: Any) -> Any:
+def _program(program: object, subst: object) -> Any:
     if type(program) is ClosedJaxpr:
         return subst_axis_names(program, subst)
     return renamed(_RenamedCall, program, subst)

@@ -13,6 +13,7 @@ from tangrad.core import Array, ClosedJaxpr, RuleSet, ShapedArray, dtypes, trace
 from tangrad.core.tools import own_fault
 
 if TYPE_CHECKING:
+    from tangrad._custom_rules.reverse import BwdRule
     from tangrad.typing import Dims, Value, Values
 
 batch = RuleSet("batch", api=1)
@@ -150,10 +151,10 @@ class _MappedJVP(_Mapped):
 class _MappedFwd(_Mapped):
     __slots__ = ()
 
-    def __call__(self, primals: Sequence[Any], active: Sequence[bool]) -> tuple[Any, Any, Any]:
+    def __call__(self, primals: Sequence[Array], active: Sequence[bool]) -> tuple[Any, Any, Any]:
         found: list[Any] = []
 
-        def run(*values: Any) -> list[Any]:
+        def run(*values: Array) -> list[Any]:
             outs, residuals, bwd = self.function(values, active)
             found.extend([len(outs), bwd])
             return [*outs, *residuals]
@@ -171,17 +172,17 @@ class _MappedBwd(_Mapped):
 
     __slots__ = ("res_mapped",)
 
-    def __init__(self, function: Any, mapped: Flags, axis: AxisInfo, outs: _Outs, res_mapped: Flags) -> None:
+    def __init__(self, function: BwdRule, mapped: Flags, axis: AxisInfo, outs: _Outs, res_mapped: Flags) -> None:
         super().__init__(function, mapped, axis, outs)
         self.res_mapped = res_mapped
 
-    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    def __call__(self, residuals: Sequence[object], cotangents: Sequence[Any]) -> list[Any]:
         zeros: list[Any] = []
         count = len(residuals)
         assert self.outs.mapped is not None, "the forward rule has run"
         given_ones = list(zip(cotangents, self.outs.mapped, strict=True))
 
-        def run(*values: Any) -> list[Any]:
+        def run(*values: Array) -> list[Any]:
             given = iter(values[count:])
             inner = [
                 next(given) if type(c) is not Zero else Zero(_one_example(c.aval) if is_mapped else c.aval)
@@ -214,7 +215,7 @@ def _one_example(aval: ShapedArray) -> Any:
     return aval.update(shape=aval.shape[1:])
 
 
-def _program(jaxpr: Any, mapped: Flags, axis: AxisInfo) -> tuple[Any, _Outs]:
+def _program(jaxpr: object, mapped: Flags, axis: AxisInfo) -> tuple[Any, _Outs]:
     """The mapped function, and which of its results are mapped."""
     if type(jaxpr) is ClosedJaxpr:
         program, outs_mapped = batch_jaxpr(jaxpr, mapped, axis)
@@ -269,7 +270,14 @@ def _prepared(args: Values, dims: Dims) -> tuple[list[Value], Flags]:
 
 @batch.rule(custom_jvp_call_p)
 def _(
-    args: Any, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str
+    args: tuple[Value, ...],
+    dims: Dims,
+    *,
+    axis_info: AxisInfo,
+    jaxpr: ClosedJaxpr,
+    rule: object,
+    num_consts: int,
+    name: str,
 ) -> Any:
     operands, mapped = _prepared(args, dims)
     program, results = _program(jaxpr, mapped, axis_info)
@@ -281,7 +289,14 @@ def _(
 
 @batch.rule(custom_vjp_call_p)
 def _(
-    args: Any, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, fwd: object, num_consts: int, name: str
+    args: tuple[Array, ...],
+    dims: Dims,
+    *,
+    axis_info: AxisInfo,
+    jaxpr: ClosedJaxpr,
+    fwd: object,
+    num_consts: int,
+    name: str,
 ) -> Any:
     operands, mapped = _prepared(args, dims)
     program, results = _program(jaxpr, mapped, axis_info)
@@ -296,7 +311,7 @@ def _(
     dims: Dims,
     *,
     axis_info: AxisInfo,
-    bwd: Any,
+    bwd: BwdRule,
     num_res: int,
     active: Any,
     avals_out: Any,

@@ -26,7 +26,7 @@ from tangrad.tree_util import PyTreeDef, equality_errors, keystr
 
 if TYPE_CHECKING:
     from tangrad.core import Array, ShapedArray
-    from tangrad.typing import Value, Values
+    from tangrad.typing import ArrayLike, Value, Values
 
 
 class _Value:
@@ -40,7 +40,9 @@ def leaves_or_none(treedef: PyTreeDef, value: object, prefix: bool = False) -> l
     """
     leaves: list[Any] = []
 
-    def add(found: Value | None, part: Any) -> bool:  # users' nodes are made of the results: not all of them take None
+    def add(
+        found: Value | None, part: _Value
+    ) -> bool:  # users' nodes are made of the results: not all of them take None
         if found is not None and not prefix and type(part) is not _Value:
             raise ValueError("an array stands in place of a tree")
         leaves.extend([found] * tree.structure(part).num_leaves)
@@ -131,7 +133,7 @@ class Arguments:
     __slots__ = ("_signature", "fun", "kind", "name", "nondiff")
 
     def __init__(
-        self, fun: Callable[..., Any], kind: str, argnums: Any, argnames: str | Sequence[str] | tuple[()]
+        self, fun: Callable[..., Any], kind: str, argnums: object, argnames: str | Sequence[str] | tuple[()]
     ) -> None:
         if not callable(fun):
             raise TypeError(f"{kind} expects a function, got {fun!r} of type {type(fun).__name__}")
@@ -186,7 +188,7 @@ class FlatCall:
     __slots__ = ("__weakref__", "arguments", "axes", "leaves", "nondiff", "numbers", "out_tree", "trace", "treedef")
     holds_program = True
 
-    def __init__(self, arguments: Arguments, args: tuple[Any, ...]) -> None:
+    def __init__(self, arguments: Arguments, args: tuple[ArrayLike, ...]) -> None:
         self.arguments = arguments
         count = len(args)
         for position in arguments.nondiff:
@@ -259,7 +261,7 @@ class UserRule:
 
     __slots__ = ("_flat", "_rule")
 
-    def __init__(self, flat: FlatCall, rule: Any) -> None:
+    def __init__(self, flat: FlatCall, rule: Callable[..., Any]) -> None:
         self._flat = flat
         self._rule = rule
 
@@ -276,7 +278,7 @@ class UserRule:
 
 
 def call(
-    primitive: Primitive, flat: FlatCall, operands: list[Any], make_params: Callable[[Any], dict[str, Any]]
+    primitive: Primitive, flat: FlatCall, operands: list[Array], make_params: Callable[[Any], dict[str, Any]]
 ) -> Values:
     """Bind the call of a function with rules: as a program where one is staged, else as the function.
 

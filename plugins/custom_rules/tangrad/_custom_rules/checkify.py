@@ -109,7 +109,7 @@ class _CheckedBwd(_Checked):
         super().__init__(function)
         self._count = count
 
-    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Value]:
+    def __call__(self, residuals: Sequence[object], cotangents: Sequence[Any]) -> list[Value]:
         return self.function(residuals, cotangents[: self._count])
 
 

@@ -45,7 +45,7 @@ class Attributes:
 
     __slots__ = ("_key", "values")
 
-    def __init__(self, what: str, values: dict[str, Any]) -> None:
+    def __init__(self, what: str, values: dict[str, object]) -> None:
         given = {name: value for name, value in values.items() if value is not None}
         self.values = {name: _checked(what, name, value) for name, value in given.items()}
         self._key = _key(self.values)

@@ -138,7 +138,7 @@ class custom_dce(Stackable):  # noqa: N801 - a decorator, named as the field kno
 
 def _call(
     fun: Callable[..., Any],
-    dce_rule: Callable[..., Any],
+    dce_rule: Callable[..., object],
     name: str,
     static: Sequence[tuple[int, object]],
     operands: Sequence[Value],
@@ -176,7 +176,7 @@ def _call(
 
 
 def _used_results(
-    what: str, structure: Any, found: Any, used: Sequence[bool], out_avals: Sequence[ShapedArray]
+    what: str, structure: Any, found: object, used: Sequence[bool], out_avals: Sequence[ShapedArray]
 ) -> list[Value]:
     if isinstance(found, list) and structure.node_data() is not None and structure.node_data()[0] is tuple:
         found = tuple(found)

@@ -145,7 +145,7 @@ def _second_call(
 
 
 @linearize.rule(custom_dce_call_p)
-def _linearize(primals: Values, active: Any, *, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Linearized:
+def _linearize(primals: Values, active: Sequence[bool], *, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Linearized:
     program = linearize_jaxpr(jaxpr, active)
     if rule is None or not thread.trace.stages:
         outs = eval_jaxpr(program.primal.jaxpr, program.primal.consts, *primals)
@@ -168,7 +168,7 @@ def _linearize(primals: Values, active: Any, *, jaxpr: ClosedJaxpr, rule: PartRu
 
 
 @partial_eval.rule(custom_dce_call_p)
-def _partial_eval(known: Any, args: Values, *, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Any:
+def _partial_eval(known: Sequence[bool], args: Values, *, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Any:
     if is_marked_linear(jaxpr):
         return None
     program = partial_eval_jaxpr(jaxpr, known)

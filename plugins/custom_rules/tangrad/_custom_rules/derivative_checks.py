@@ -21,7 +21,7 @@ TOLERANCES = {np.dtype("float16"): 1e-2, np.dtype("float32"): 2e-2, np.dtype("co
 
 @api_boundary
 def check_jvp(
-    f: Callable[..., Any],
+    f: Callable[..., object],
     f_jvp: Callable[[Any, Any], tuple[Any, Any]],
     args: Sequence[object],
     atol: float | None = None,
@@ -55,7 +55,7 @@ def check_jvp(
 
 @api_boundary
 def check_vjp(
-    f: Callable[..., Any],
+    f: Callable[..., object],
     f_vjp: Callable[..., tuple[Any, Callable[[Any], Any]]],
     args: Sequence[object],
     atol: float | None = None,

@@ -11,7 +11,9 @@ from tangrad.autodiff import Linear, Linearized, Zero, symbolic_zeros, tangent_a
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, ShapedArray, Var, dtypes, equation_effects
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad._custom_rules.forward import JVPRule
+    from tangrad.core import Array
+    from tangrad.typing import Params, Value
 
 
 jvp = RuleSet("jvp", api=1)
@@ -20,16 +22,16 @@ linearize = RuleSet("linearize", api=1)
 
 @jvp.rule(custom_jvp_call_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str) -> Any:
+def _(
+    primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, rule: JVPRule, num_consts: int, name: str
+) -> tuple[tuple[Array, ...], ...]:
     if any([type(tangent) is not Zero for tangent in tangents[:num_consts]]):
         raise closed_over("custom_jvp", name)
     outs, tangents_out = rule(primals[num_consts:], tangents[num_consts:])
     return tuple(outs), tuple(tangents_out)
 
 
-def _linear_params(
-    outs: Sequence[Value], residuals: Sequence[Value], bwd: object, active: object, name: str
-) -> dict[str, Any]:
+def _linear_params(outs: Sequence[Value], residuals: Sequence[Value], bwd: object, active: object, name: str) -> Params:
     avals = tuple([tangent_aval(out.aval) for out in outs])
     return {
         "bwd": bwd,

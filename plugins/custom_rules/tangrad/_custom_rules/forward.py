@@ -137,7 +137,7 @@ class custom_jvp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named a
         return self if instance is None else functools.partial(self, instance)
 
 
-def _constant(value: Any) -> Any:
+def _constant(value: object) -> Any:
     """A tree without derivatives: its tracers as constants."""
     return tree.map(lambda leaf: stop_gradient_p.bind(leaf) if isinstance(leaf, Tracer) else leaf, value)
 
@@ -192,7 +192,7 @@ class JVPRule(UserRule):
         self._symbolic_zeros = symbolic_zeros
         self._avals = avals
 
-    def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    def __call__(self, primals: Sequence[Array], tangents: Sequence[Any]) -> tuple[Any, Any]:
         flat, rule = self._flat, self._rule
         given = flat.treedef.unflatten(flat.shown(primals, self._symbolic_zeros))
         directions = flat.treedef.unflatten([shown(tangent, self._symbolic_zeros) for tangent in tangents])

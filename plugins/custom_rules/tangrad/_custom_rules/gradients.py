@@ -35,7 +35,7 @@ P = ParamSpec("P")
 
 
 def _flat_program(
-    function: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[ShapedArray], name: str
+    function: Callable[..., object], in_tree: PyTreeDef, avals: Sequence[ShapedArray], name: str
 ) -> tuple[Jaxpr, list[Array], PyTreeDef]:
     """A function as a jaxpr, the values that it closed over, and the structure of its result."""
     out_tree: list[Any] = []

@@ -15,7 +15,7 @@ from tangrad.core.transformations import device_beside
 
 if TYPE_CHECKING:
     from tangrad.core import ShapedArray
-    from tangrad.typing import Value
+    from tangrad.typing import PyTree, Value
 
 
 def unravel_last(column: Any, avals: Sequence[ShapedArray]) -> list[Array]:
@@ -121,7 +121,7 @@ def jacrev(
     allow_int: bool = False,
 ) -> Callable[P, Any]: ...
 def jacrev(
-    fun: Callable[..., Any],
+    fun: Callable[..., object],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
@@ -141,7 +141,7 @@ def jacrev(
     _check_callable(fun, "jacrev")
     positions, several = check_argnums(argnums, "jacrev")
 
-    def jacobian_of(*args: object, **kwargs: object) -> Any:
+    def jacobian_of(*args: object, **kwargs: object) -> PyTree:
         function, chosen = _partial(fun, positions, not several, args, kwargs, "jacrev")
         _inputs(chosen, holomorphic, allow_int, "jacrev")
         result = vjp(function, chosen, has_aux=has_aux)
@@ -177,7 +177,7 @@ def hessian(
     holomorphic: bool = False,
 ) -> Callable[P, Any]: ...
 def hessian(
-    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+    fun: Callable[..., object], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
     """The Hessian of `fun`: the Jacobian, in forward mode, of its Jacobian in reverse mode.
 

@@ -120,8 +120,8 @@ def linear_call(
         taking = _taking(found.replace(constvars=[]), consts, []).jaxpr
         return ClosedJaxpr(taking.replace(constvars=found.constvars), more)
 
-    transposed: Any
-    more: list[Any]
+    transposed: object
+    more: list[object]
     if _traces_transpose():  # it may be the call that is being transposed
         transposed, more = Later(backward_later), []
     else:
@@ -224,7 +224,7 @@ class custom_transpose(Stackable):  # noqa: N801 - a decorator, named as the fie
         self.transpose = transpose
         return transpose
 
-    def __call__(self, out_types: Any, res_arg: Any, lin_arg: Any) -> Any:
+    def __call__(self, out_types: object, res_arg: Any, lin_arg: Any) -> Any:
         name, transpose = function_name(self.fun), self.transpose
         if transpose is None:
             raise AttributeError(f"custom_transpose function {name} has no transpose; use @{name}.def_transpose")

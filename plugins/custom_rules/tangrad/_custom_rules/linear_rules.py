@@ -14,7 +14,7 @@ batch = RuleSet("batch", api=1)
 
 
 @batch.rule(composite_p)
-def _composite(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, **params: object) -> Any:
+def _composite(args: Any, dims: Any, *, axis_info: Any, jaxpr: ClosedJaxpr, **params: object) -> Any:
     program, out_mapped = batch_jaxpr(jaxpr, tuple([dim is not None for dim in dims]), axis_info)
     operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
     outs = composite_p.bind(*operands, jaxpr=program, **params)
@@ -43,19 +43,19 @@ def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, transposed: object, nu
 
 
 @transpose.rule(linear_call_p)
-def _transpose(cotangents: Any, *args: Any, jaxpr: ClosedJaxpr, transposed: Any, num_res: int) -> Any:
+def _transpose(cotangents: Any, *args: Any, jaxpr: ClosedJaxpr, transposed: object, num_res: int) -> Any:
     found = linear_call_p.bind(*args[:num_res], *cotangents, jaxpr=made(transposed), transposed=jaxpr, num_res=num_res)
     return (*[None] * num_res, *found)
 
 
 @batch.rule(linear_call_p)
-def _batch(args: Any, dims: Any, *, axis_info: Any, jaxpr: Any, transposed: Any, num_res: int) -> Any:
+def _batch(args: Any, dims: Any, *, axis_info: Any, jaxpr: ClosedJaxpr, transposed: object, num_res: int) -> Any:
     residuals = [to_front(arg, dim) for arg, dim in zip(args[:num_res], dims[:num_res], strict=True)]
     linear = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args[num_res:], dims[num_res:], strict=True)]
     mapped = [dim is not None for dim in dims[:num_res]]
     forward, _ = batch_jaxpr(jaxpr, [*mapped, *[True] * len(linear)], axis_info, instantiate=True)
     given = [*mapped, *[True] * len(jaxpr.out_avals)]
     batched = lambda: batch_jaxpr(made(transposed), given, axis_info, instantiate=True)[0]
-    backward: Any = Later(batched) if type(transposed) is Later else batched()
+    backward = Later(batched) if type(transposed) is Later else batched()
     outs = linear_call_p.bind(*residuals, *linear, jaxpr=forward, transposed=backward, num_res=num_res)
     return outs, (0,) * len(outs)

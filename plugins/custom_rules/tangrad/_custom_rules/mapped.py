@@ -77,7 +77,7 @@ class custom_vmap(Stackable):  # noqa: N801 - a decorator, named as the field kn
         self.vmap_rule = vmap_rule
         return vmap_rule
 
-    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Array, Array]:
+    def __call__(self, *args: Any, **kwargs: object) -> tuple[Array, Array]:
         arguments = self._arguments
         if self.vmap_rule is None:
             raise AttributeError(
@@ -113,7 +113,9 @@ class VmapRule:
     def __repr__(self) -> str:  # in printed programs
         return function_name(self._rule)
 
-    def __call__(self, size: Any, mapped: Sequence[bool], values: Sequence[Any]) -> tuple[list[Array], list[bool]]:
+    def __call__(
+        self, size: object, mapped: Sequence[bool], values: Sequence[object]
+    ) -> tuple[list[Array], list[bool]]:
         flat = self._flat
         args = flat.treedef.unflatten([as_array(value) for value in values])
         pair = self._rule(size, list(flat.treedef.unflatten(mapped)), *args)

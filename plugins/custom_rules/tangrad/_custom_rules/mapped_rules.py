@@ -21,7 +21,7 @@ from tangrad.batching import AxisInfo, batch_flat, batch_jaxpr, place_axis, to_f
 from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, Var, dtypes, eval_jaxpr
 
 if TYPE_CHECKING:
-    from tangrad.typing import Dims, Values
+    from tangrad.typing import Dims, Value, Values
 
 
 Results: TypeAlias = tuple[list[Any], list[bool]]
@@ -67,7 +67,7 @@ def _mapped(rule: Any, size: Any, mapped: Sequence[bool], values: Sequence[Any])
         for value, is_mapped, wanted in zip(values, mapped, [*either, *either], strict=True)
     ]
 
-    def run(*primals: Any) -> list[Any]:
+    def run(*primals: object) -> list[Any]:
         outs, found = _mapped(rule.of, size, either, primals)
         flags.extend(found)
         return outs
@@ -108,7 +108,7 @@ partial_eval = RuleSet("partial_eval", api=1)
 
 @jvp.rule(custom_vmap_call_p)
 @symbolic_zeros
-def _jvp(primals: Values, tangents: Any, *, jaxpr: ClosedJaxpr, rule: Any, num_consts: int, name: str) -> object:
+def _jvp(primals: Values, tangents: Any, *, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str) -> object:
     beyond_rule = rule is None or any([type(tangent) is not Zero for tangent in tangents[:num_consts]])
     if beyond_rule or not _all_differentiable(tangents[num_consts:]):
         return _by_program(primals, tangents, jaxpr)
@@ -137,7 +137,9 @@ def _by_program(primals: Values, tangents: Any, jaxpr: ClosedJaxpr) -> object:
 
 
 @linearize.rule(custom_vmap_call_p)
-def _linearize(primals: Any, active: Any, *, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str) -> Any:
+def _linearize(
+    primals: Sequence[Value], active: Sequence[bool], *, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str
+) -> Any:
     program = linearize_jaxpr(jaxpr, active)
     outs = eval_jaxpr(program.primal.jaxpr, program.primal.consts, *primals)
     primals_out, residuals = program.split(primals, outs)
@@ -145,7 +147,9 @@ def _linearize(primals: Any, active: Any, *, jaxpr: ClosedJaxpr, rule: object, n
 
 
 @partial_eval.rule(custom_vmap_call_p)
-def _partial_eval(known: Any, args: Any, *, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str) -> Any:
+def _partial_eval(
+    known: Sequence[bool], args: Any, *, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str
+) -> Any:
     """The function's values and its tangents, taken apart: each is that of its program from here on."""
     program = partial_eval_jaxpr(jaxpr, known)
     if not any(program.out_known):

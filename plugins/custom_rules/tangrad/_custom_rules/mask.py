@@ -80,7 +80,7 @@ class _MaskedJVP(_Masked):
         count, found = len(primals), []
         nonzero = [type(tangent) is not Zero for tangent in tangents]
 
-        def call(*values: Any) -> list[Any]:
+        def call(*values: object) -> list[Any]:
             outs, out_tangents = self.function(values[:count], self.filled(tangents, self.shapes, values[count:]))
             found.extend(out_tangents)
             return [*outs, *[tangent for tangent in out_tangents if type(tangent) is not Zero]]
@@ -98,7 +98,7 @@ class _MaskedFwd(_Masked):
     def __call__(self, primals: Sequence[Any], active: Sequence[bool]) -> tuple[Any, Any, Any]:
         found: list[Any] = []
 
-        def call(*values: Any) -> list[Any]:
+        def call(*values: object) -> list[Any]:
             outs, residuals, bwd = self.function(values, active)
             found.extend([len(outs), bwd])
             return [*outs, *residuals]
@@ -114,15 +114,15 @@ class _MaskedBwd(_Masked):
 
     __slots__ = ("out_shapes",)
 
-    def __init__(self, function: Any, shapes: Shapes, sizes: Sizes, trace: Any, out_shapes: Shapes) -> None:
+    def __init__(self, function: object, shapes: Shapes, sizes: Sizes, trace: object, out_shapes: Shapes) -> None:
         super().__init__(function, shapes, sizes, trace)
         self.out_shapes = out_shapes
 
-    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    def __call__(self, residuals: Sequence[object], cotangents: Sequence[Any]) -> list[Any]:
         count, found = len(residuals), []
         nonzero = [type(cotangent) is not Zero for cotangent in cotangents]
 
-        def call(*values: Any) -> list[Any]:
+        def call(*values: object) -> list[Any]:
             found.extend(self.function(values[:count], self.filled(cotangents, self.out_shapes, values[count:])))
             return [value for value in found if type(value) is not Zero]
 
@@ -140,7 +140,7 @@ class _MaskedBwd(_Masked):
         return [self.padded(one) if type(one) is Zero else next(rest) for one in found]
 
 
-def _program(jaxpr: FlatCall, args: Values, shapes: Shapes, sizes: Sizes, trace: Any) -> tuple[Any, list[Any]]:
+def _program(jaxpr: FlatCall, args: Values, shapes: Shapes, sizes: Sizes, trace: object) -> tuple[Any, list[Any]]:
     """The masked function in the form that it has, and the operands that it takes before the others."""
     if type(jaxpr) is not ClosedJaxpr:
         return _MaskedFunction(jaxpr, shapes, sizes, trace), []
@@ -149,7 +149,9 @@ def _program(jaxpr: FlatCall, args: Values, shapes: Shapes, sizes: Sizes, trace:
 
 
 @mask.rule(custom_jvp_call_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, jaxpr: Any, rule: Any, num_consts: int, name: str) -> Any:
+def _(
+    args: tuple[Value, ...], shapes: Any, *, sizes: Sizes, jaxpr: FlatCall, rule: object, num_consts: int, name: str
+) -> Any:
     trace = weakref.ref(current_trace())
     program, consts = _program(jaxpr, args, shapes, sizes, trace)
     masked = _MaskedJVP(rule, shapes[num_consts:], sizes, trace)
@@ -158,7 +160,9 @@ def _(args: Any, shapes: Any, *, sizes: Sizes, jaxpr: Any, rule: Any, num_consts
 
 
 @mask.rule(custom_vjp_call_p)
-def _(args: Any, shapes: Any, *, sizes: Sizes, jaxpr: Any, fwd: Any, num_consts: int, name: str) -> Any:
+def _(
+    args: tuple[Value, ...], shapes: Any, *, sizes: Sizes, jaxpr: FlatCall, fwd: object, num_consts: int, name: str
+) -> Any:
     trace = weakref.ref(current_trace())
     program, consts = _program(jaxpr, args, shapes, sizes, trace)
     masked = _MaskedFwd(fwd, shapes[num_consts:], sizes, trace)

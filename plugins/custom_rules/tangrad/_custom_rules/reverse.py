@@ -38,6 +38,7 @@ from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import PyTreeDef, keystr, tree_map
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import PyTree, Value
 
 
@@ -155,8 +156,8 @@ class custom_vjp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named a
     ) -> None: ...
     def defvjp(
         self,
-        fwd: Callable[..., Any],
-        bwd: Callable[..., Any],
+        fwd: Callable[..., object],
+        bwd: Callable[..., object],
         symbolic_zeros: bool = False,
         optimize_remat: bool = False,
     ) -> None:
@@ -218,8 +219,8 @@ class FwdRule(UserRule):
     def __init__(
         self,
         flat: FlatCall,
-        fwd: Any,
-        bwd: Any,
+        fwd: Callable[..., object],
+        bwd: Callable[..., object],
         symbolic_zeros: bool,
         optimize_remat: bool,
         avals: tuple[ShapedArray, ...] | None,
@@ -230,7 +231,7 @@ class FwdRule(UserRule):
         self._symbolic_zeros = symbolic_zeros
         self._avals = avals
 
-    def __call__(self, primals: Sequence[Any], active: Sequence[bool]) -> tuple[Any, Any, Any]:
+    def __call__(self, primals: Sequence[Array], active: Sequence[bool]) -> tuple[Any, Any, Any]:
         flat, fwd = self._flat, self._rule
         values: Any = flat.shown(primals, self._symbolic_zeros)
         if self._symbolic_zeros:
@@ -274,10 +275,10 @@ class BwdRule(UserRule):
     def __init__(
         self,
         flat: FlatCall,
-        bwd: Any,
+        bwd: Callable[..., object],
         symbolic_zeros: bool,
         res_tree: PyTreeDef,
-        fixed: dict[int, Any],
+        fixed: dict[int, object],
         in_avals: list[ShapedArray],
     ) -> None:
         super().__init__(flat, bwd)
@@ -287,7 +288,7 @@ class BwdRule(UserRule):
         self._out_tree = flat.out_tree
         self._in_avals = in_avals
 
-    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Value | Zero]:
+    def __call__(self, residuals: Sequence[Array], cotangents: Sequence[Any]) -> list[Value | Zero]:
         flat, bwd = self._flat, self._rule
         arrays, fixed = iter(residuals), self._fixed
         given = self._res_tree.unflatten(

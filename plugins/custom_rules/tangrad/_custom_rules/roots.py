@@ -242,7 +242,7 @@ class _Functions:
 
     __slots__ = ("functions",)
 
-    def __init__(self, *functions: Callable[..., Any]) -> None:
+    def __init__(self, *functions: Callable[..., object]) -> None:
         self.functions = functions
 
     def programs(self, given: Vectors, x: Vectors, symmetric: bool, has_aux: bool) -> Programs:

@@ -29,7 +29,7 @@ EXECUTED = ("abstract", "decomposition", "special", "dce")  # checks that apply 
 FORWARD = "a function with a vjp rule has no forward-mode derivative"
 
 
-def _bind(name: str, *args: Any) -> Any:
+def _bind(name: str, *args: object) -> Any:
     return find_primitive(f"elementwise.{name}").bind(*args)
 
 
@@ -67,7 +67,7 @@ def _linear(x: np.ndarray) -> Sample:
 class _Transposed(Sample):
     """A linear map of which only the transpose is known: it is applied by transposing that."""
 
-    def apply_one(self, *args: Any) -> tuple[Any, ...]:
+    def apply_one(self, *args: object) -> tuple[Any, ...]:
         count = self.params["num_res"]
         residuals, tangents = args[:count], args[count:]
 
@@ -160,10 +160,10 @@ def _tied(
 
 
 def _linear_solve(diagonal: np.ndarray, b: np.ndarray, transposable: bool) -> Sample:
-    def run(diagonal: Any, b: Any) -> Any:
+    def run(diagonal: object, b: object) -> Any:
         divide = lambda _, y: _bind("div", y, diagonal)
         with_aux = lambda _, y: (_bind("div", y, diagonal), _bind("neg", diagonal))
-        solve: Any = divide if transposable else with_aux
+        solve = divide if transposable else with_aux
         matvec = lambda x: _bind("mul", diagonal, x)
         return custom_linear_solve(matvec, b, solve, symmetric=transposable, has_aux=not transposable)
 
@@ -172,11 +172,11 @@ def _linear_solve(diagonal: np.ndarray, b: np.ndarray, transposable: bool) -> Sa
     return _tied(custom_linear_solve_p, run, diagonal, b, without=without)
 
 
-def _root(a: Any) -> Sample:
+def _root(a: np.ndarray) -> Sample:
     """The square root of `a`, by Newton's method."""
 
     def run(a: Any) -> Any:
-        def f(x: Any) -> Any:
+        def f(x: object) -> Any:
             return _bind("sub", _bind("mul", x, x), a)
 
         def newton(f: Any, x: Any) -> Any:

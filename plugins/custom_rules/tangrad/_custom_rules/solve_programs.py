@@ -95,7 +95,7 @@ def of_one_type_along_axes(
         axes = wider
 
 
-def _axes_of(avals: Sequence[Any]) -> dict[Any, int]:
+def _axes_of(avals: Sequence[ShapedArray]) -> dict[Any, int]:
     return {name: size for aval in avals for name, size in aval.named_shape}
 
 

@@ -96,7 +96,7 @@ def _(
     f: ClosedJaxpr,
     solve: ClosedJaxpr,
     tangent_solve: ClosedJaxpr,
-    num_consts: Any,
+    num_consts: Sequence[int],
 ) -> Any:
     # f(m, x(m)) = 0 near m, hence  d_x f · dx = -d_m f · dm.  What only the search for x depends on has no part in it.
     outs = custom_root_p.bind(*primals, f=f, solve=solve, tangent_solve=tangent_solve, num_consts=num_consts)

@@ -37,7 +37,7 @@ SOLVE_OF_ROOT = 1  # positions of the programs that run, among those whose const
 SOLVE_OF_LINEAR = 2
 
 
-def split(values: Sequence[Any], counts: Sequence[int]) -> list[list[Any]]:
+def split(values: Sequence[object], counts: Sequence[int]) -> list[list[Any]]:
     """`values` in parts of the given lengths, and the rest."""
     parts, start = [], 0
     for count in counts:
@@ -47,7 +47,7 @@ def split(values: Sequence[Any], counts: Sequence[int]) -> list[list[Any]]:
     return parts
 
 
-def call(program: Any, *parts: Sequence[Any]) -> list[Any]:
+def call(program: Any, *parts: Sequence[object]) -> list[Any]:
     """Run a closed jaxpr on operands in parts."""
     return eval_jaxpr(program.jaxpr, program.consts, *[value for part in parts for value in part])
 
@@ -255,10 +255,10 @@ def _solver(name: str, function: Any, operator: Any, vectors: Vectors, has_aux: 
 def _transposed(forward: Program, vectors: Vectors) -> Callable[[Any], Any]:
     """The transpose of a linear function of trees."""
 
-    def run(x: Any) -> Any:
+    def run(x: object) -> Any:
         return vectors.unflatten(call(forward.closed, forward.consts, tree.leaves(x)))
 
-    def vecmat(y: Any) -> Any:
+    def vecmat(y: object) -> Any:
         (found,) = linear_transpose(run, vectors.example())(y)
         return found
 

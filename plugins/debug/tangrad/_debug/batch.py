@@ -31,7 +31,7 @@ def _(
     axis_info: AxisInfo,
     callback: HostCall,
     result_avals: tuple[ShapedArray, ...],
-    vmap_method: Any,
+    vmap_method: str,
 ) -> Any:
     size = axis_info.size
     if vmap_method is None:
@@ -50,7 +50,9 @@ def _(
 
 
 @batch.rule(io_callback_p)
-def _io(args: Any, dims: Dims, *, axis_info: AxisInfo, callback: Any, result_avals: Any, ordered: bool) -> Any:
+def _io(
+    args: Any, dims: Dims, *, axis_info: AxisInfo, callback: Any, result_avals: tuple[ShapedArray, ...], ordered: bool
+) -> Any:
     if ordered:
         raise ValueError(
             f"{callback.described()} is ordered, and cannot be mapped by vmap: the rows of a batch have no order. "

@@ -64,7 +64,7 @@ class Prompt(cmd.Cmd):
 
     prompt = "(tangrad) "
 
-    def __init__(self, frames: list[Frame], variables: list[dict[str, Any]], **streams: Any) -> None:
+    def __init__(self, frames: list[Frame], variables: list[dict[str, object]], **streams: Any) -> None:
         super().__init__(completekey="tab", **streams)
         self.use_rawinput = "stdin" not in streams
         self._frames = frames

@@ -95,12 +95,12 @@ class HostCall:
     def __init__(
         self,
         kind: str,
-        function: Callable[..., Any],
+        function: Callable[..., object],
         in_tree: PyTreeDef,
         out_tree: Any,
         overrides: Overrides,
         place: SourceInfo,
-        static: dict[int, Any] | None = None,
+        static: dict[int, object] | None = None,
         maps: tuple[Mapping, ...] = (),
     ) -> None:
         self.kind = kind
@@ -111,7 +111,7 @@ class HostCall:
         self.place = place
         self.static = static or {}
         self.maps = maps
-        same: Any = (_identity(function), in_tree, out_tree) if out_tree is not None and not static else id(self)
+        same = (_identity(function), in_tree, out_tree) if out_tree is not None and not static else id(self)
         self._key = (kind, same, overrides, maps)
 
     def __eq__(self, other: object) -> bool:
@@ -142,7 +142,7 @@ class HostCall:
         args, kwargs = self.in_tree.unflatten(leaves)
         return self.function(*args, **kwargs)
 
-    def run(self, arrays: Sequence[Array], results: Sequence[Any], wrapped: bool = True) -> list[Any]:
+    def run(self, arrays: Sequence[Array], results: Sequence[object], wrapped: bool = True) -> list[Any]:
         """Call it on arrays; the contents of its results, which must be of the types `results`.
 
         Raises CallbackError for a function that raises (unless `wrapped` is false: then what it raises), and for one
@@ -162,7 +162,7 @@ class HostCall:
 
     # --- results ---------------------------------------------------------------------------------------------------
 
-    def _contents(self, out: Any, results: Sequence[Any]) -> list[np.ndarray]:
+    def _contents(self, out: ShapedArray, results: Sequence[Any]) -> list[np.ndarray]:
         leaves, treedef = tree.flatten(out)
         if treedef != self.out_tree and _structure(out) != _structure(self.out_tree.unflatten([0] * len(results))):
             raise CallbackError(
@@ -170,7 +170,7 @@ class HostCall:
             )
         return [self._leaf(out, leaf, aval, position) for position, (leaf, aval) in enumerate(zip(leaves, results))]
 
-    def _leaf(self, out: Any, leaf: object, aval: ShapedArray, position: int) -> np.ndarray:
+    def _leaf(self, out: object, leaf: object, aval: ShapedArray, position: int) -> np.ndarray:
         try:
             array = np.asarray(leaf)
             dtype = dtypes.canonicalize_dtype(array.dtype)

@@ -44,7 +44,7 @@ def pure_callback(
 ) -> PyTree: ...
 @api_boundary
 def pure_callback(
-    callback: Callable[..., Any],
+    callback: Callable[..., object],
     result_shape_dtypes: PyTree,
     *args: object,
     sharding: object = None,
@@ -153,7 +153,7 @@ def debug_callback(
 ) -> Callable[..., None]: ...
 @api_boundary
 def debug_callback(
-    callback: Callable[..., Any] | None = None,
+    callback: Callable[..., object] | None = None,
     *args: object,
     ordered: bool = False,
     partitioned: bool = False,
@@ -211,7 +211,7 @@ def debug_call(kind: str, function: Any, args: object, kwargs: object) -> tuple[
 
 
 def _prepared(
-    kind: str, function: Any, declared: Any, sharding: Any, args: Any, kwargs: Any
+    kind: str, function: object, declared: object, sharding: object, args: object, kwargs: object
 ) -> tuple[HostCall, list[Array], tuple[ShapedArray, ...]]:
     """The call, its operands, and the types of its results."""
     if not callable(function):
@@ -375,7 +375,7 @@ def _on_host(
     return call
 
 
-def _check_aliases(aliases: Mapping[int, int], given: list[Any], results: list[Any]) -> None:
+def _check_aliases(aliases: Mapping[int, int], given: list[object], results: list[Any]) -> None:
     for source, result in aliases.items():
         for what, position, among in (("argument", source, given), ("result", result, results)):
             if not 0 <= position < len(among):

@@ -65,7 +65,7 @@ class Line:
     def __name__(self) -> str:
         return self._format
 
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
+    def __call__(self, *args: Any, **kwargs: object) -> None:
         with np.printoptions(**self._options):
             if self._has_fields:
                 text = self._format.format(*args, **kwargs)

@@ -54,7 +54,7 @@ class _Log:
     """A function of the host that keeps what it is called with, until it is asked."""
 
     def __init__(self) -> None:
-        self._seen: list[Any] = []
+        self._seen: list[object] = []
 
     def __call__(self, x: Any) -> np.ndarray:
         self._seen.append(np.array(x))

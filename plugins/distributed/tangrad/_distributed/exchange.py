@@ -260,13 +260,13 @@ def global_array_to_host_local_array(global_inputs: PyTree, global_mesh: Mesh, p
     Array([0, 1, 2], dtype=int32)
     """
 
-    def localised(value: Any, mesh: Mesh, spec: Any) -> Array:
+    def localised(value: object, mesh: Mesh, spec: Any) -> Array:
         return local_array(NamedSharding(mesh, spec).constrain(value), mesh, spec)
 
     return _mapped("global_array_to_host_local_array", localised, global_inputs, global_mesh, pspecs)
 
 
-def _mapped(name: str, function: Callable[..., Any], inputs: object, mesh: Mesh, pspecs: object) -> Any:
+def _mapped(name: str, function: Callable[..., object], inputs: object, mesh: Mesh, pspecs: object) -> Any:
     if not isinstance(mesh, Mesh):
         raise TypeError(f"{name}: global_mesh must be a tangrad.sharding.Mesh, got {mesh!r}")
     leaves, structure = tree.flatten(inputs)

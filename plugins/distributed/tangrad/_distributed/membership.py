@@ -11,7 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 from tangrad._distributed.clusters import Cluster, detect
 from tangrad._distributed.rendezvous import Address, Host, Line, meet, numeric, parse_address
@@ -308,7 +308,7 @@ def _number_of(environ: Mapping[str, str], name: str) -> int | None:
         raise ValueError(f"{WHAT}: {name} must be a number, got {text!r}") from None
 
 
-def _integer(value: Any, name: str, scheduler: str) -> int:
+def _integer(value: SupportsIndex | None, name: str, scheduler: str) -> int:
     if value is None:
         raise _unknown(name, scheduler)
     try:

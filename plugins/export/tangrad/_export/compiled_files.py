@@ -37,7 +37,7 @@ _UNSEALED = bytes(_DIGEST_BYTES)
 class Unpacked(NamedTuple):
     """A file whose digest fits."""
 
-    description: Any
+    description: object
     program: bytes
     digest: bytes
     seal: bytes

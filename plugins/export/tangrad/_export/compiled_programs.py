@@ -64,7 +64,7 @@ class LoadedCompiled:
         self._kept = range(len(self.in_avals)) if kept is None else kept
         self._donated = [position in fields["donated"] for position in range(len(self.in_avals))]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> Any:
         """Run the program.
 
         Raises TypeError for arguments of another structure, shape or dtype than it was compiled for, ValueError for a

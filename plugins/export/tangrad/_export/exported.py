@@ -168,8 +168,8 @@ class Exported:
     disabled_safety_checks: tuple[DisabledSafetyCheck, ...] = ()
     in_shardings: tuple[SavedSharding | None, ...] = ()
     out_shardings: tuple[SavedSharding | None, ...] = ()
-    ordered_effects: tuple[Any, ...] = ()
-    unordered_effects: tuple[Any, ...] = ()
+    ordered_effects: tuple[object, ...] = ()
+    unordered_effects: tuple[object, ...] = ()
     module_kept_var_idx: tuple[int, ...] = ()
     uses_global_constants: bool = False
     program_serialized: bytes = field(default=b"", repr=False)
@@ -345,7 +345,7 @@ class Exported:
         return first.vjp()
 
 
-def _hlo(shardings: Sequence[SavedSharding | None], avals: Sequence[Any], count: int) -> tuple[Any, ...]:
+def _hlo(shardings: Sequence[SavedSharding | None], avals: Sequence[ShapedArray], count: int) -> tuple[Any, ...]:
     backend: Any = get_backend("xla") if any(shardings) else None
     numbers: Any = range(count)  # in place of devices
     return tuple(

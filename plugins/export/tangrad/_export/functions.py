@@ -175,7 +175,7 @@ def _exported_vjp(parts: TracedParts, platforms: tuple[str, ...], checks: tuple[
     count = len(closed.in_avals)
 
     def pulled_back(*values: Value) -> Values:
-        def run(*primals: Any) -> Any:
+        def run(*primals: object) -> Any:
             return eval_jaxpr(closed.jaxpr, closed.consts, *primals)
 
         _, pullback = vjp(run, *values[:count])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.autodiff import tangent_aval, zeros
 from tangrad.core import PrimitiveSet, ShapedArray, get_aval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 exporting = PrimitiveSet("exporting", api=1)
 
@@ -30,6 +33,6 @@ def _tangents(exported: Any, avals: object) -> tuple[Any, ...]:
 
 
 @exporting.primitive(name="push_forward", multiple_results=True, weak_type="own", decompose=_forward)
-def push_forward_p(*avals: Any, exported: Any) -> tuple[ShapedArray, ...]:
+def push_forward_p(*avals: Sequence[ShapedArray], exported: Any) -> tuple[ShapedArray, ...]:
     """The tangents of an exported program's results, of its arguments and their tangents."""
     return _tangents(exported, avals[: len(exported.in_avals)])

@@ -34,6 +34,6 @@ portable = RuleSet("portable", api=1)
 
 
 @portable.rule(call_exported_p)
-def _(*args: Any, exported: Any) -> Any:
+def _(*args: object, exported: Any) -> Any:
     program = exported.program_for([get_aval(arg) for arg in args])
     return tuple(eval_jaxpr(program.jaxpr, program.consts, *args))

@@ -72,7 +72,7 @@ class FFIOptions(TypedDict, total=False):
     has_side_effect: bool
     vmap_method: str | None
     input_layouts: Sequence[Sequence[int] | None] | None
-    output_layouts: Any
+    output_layouts: object
     input_output_aliases: Mapping[int, int] | None
     custom_call_api_version: int
     legacy_backend_config: str | None

@@ -95,7 +95,7 @@ class Dictionary:
 Attribute = Scalar | Elements | Dictionary | str
 
 
-def normalized(values: Mapping[str, Any], path: str = "") -> Dictionary:
+def normalized(values: Mapping[str, object], path: str = "") -> Dictionary:
     """The normal form of attributes by name.
 
     Raises:
@@ -163,7 +163,7 @@ class Structure(ctypes.Structure):
 
     last: str | None = None
 
-    def __init__(self, *args: Any, **fields: Any) -> None:
+    def __init__(self, *args: object, **fields: object) -> None:
         super().__init__(*args, **fields)
         field = getattr(type(self), self.last or self._fields_[-1][0])
         self.struct_size = field.offset + field.size
@@ -172,7 +172,7 @@ class Structure(ctypes.Structure):
 _HEAD = [("struct_size", c_size_t), ("extensions", c_void_p)]
 
 
-def structure(name: str, *fields: tuple[str, Any]) -> type[Any]:
+def structure(name: str, *fields: tuple[str, object]) -> type[Any]:
     """The class of a structure with these fields after its size and extensions."""
     return type(name, (Structure,), {"_fields_": [*_HEAD, *fields], "__doc__": f"XLA_FFI_{name}."})
 
@@ -290,7 +290,7 @@ class BufferList:
     def __init__(self, arrays: Sequence[np.ndarray], shapes: Any) -> None:
         count = len(arrays)
         types, pointers = (c_int * count)(*[BUFFER] * count), (c_void_p * count)()
-        self._alive: list[Any] = [arrays, types, pointers]
+        self._alive: list[object] = [arrays, types, pointers]
         for position, (array, shape) in enumerate(zip(arrays, shapes, strict=True)):
             dims = (c_int64 * len(shape))(*shape)
             number = DATA_TYPES[array.dtype.name]

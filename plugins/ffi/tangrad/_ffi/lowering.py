@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._ffi.calls import ffi_call_p
 from tangrad._ffi.frames import normalized
@@ -11,10 +11,15 @@ from tangrad._ffi.host import Instance
 from tangrad.core import api_boundary, trace_to_closed_jaxpr
 from tangrad.core.caches import RecentlyUsed
 
+if TYPE_CHECKING:
+    from tangrad.core import ShapedArray
+
 Rule = Callable[..., Any]
 
 
-def _call_params(target: str, in_avals: Sequence[Any], out_avals: Sequence[Any], attributes: Any) -> dict[str, object]:
+def _call_params(
+    target: str, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], attributes: Any
+) -> dict[str, object]:
     return {
         "target": target,
         "result_avals": tuple([aval.strip_weak_type() for aval in out_avals]),
@@ -44,7 +49,7 @@ def ffi_lowering(target_name: str, attributes: Callable[..., object] | None = No
     True
     """
 
-    def rule(ctx: Any, *operands: Any, **params: object) -> Any:
+    def rule(ctx: Any, *operands: object, **params: object) -> Any:
         given = params if attributes is None else attributes(**params)
         call = _call_params(target_name, ctx.in_avals, ctx.out_avals, given)
         program = trace_to_closed_jaxpr(lambda *args: list(ffi_call_p.bind(*args, **call)), ctx.in_avals)

@@ -18,7 +18,7 @@ batch = RuleSet("batch", api=1)
 
 
 @batch.rule(ffi_call_p)
-def _(args: Values, dims: Dims, *, axis_info: AxisInfo, vmap_method: Any, **params: object) -> Any:
+def _(args: Values, dims: Dims, *, axis_info: AxisInfo, vmap_method: str, **params: object) -> Any:
     size = axis_info.size
     if vmap_method is None:
         raise NotImplementedError(

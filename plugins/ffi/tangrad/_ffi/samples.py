@@ -14,7 +14,7 @@ from tangrad._ffi.targets import register_ffi_target
 from tangrad.conformance import Sample, draw, recorded
 from tangrad.core import ShapedArray
 
-_seen: list[Any] = []
+_seen: list[object] = []
 
 
 @handler

@@ -46,7 +46,7 @@ class Target:
 
     name: str
     platform: str
-    capsules: Mapping[str, Any]
+    capsules: Mapping[str, object]
     api_version: int
     traits: int = 0
     addresses: Mapping[str, int] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class _TypeInfo(ctypes.Structure):
 
 _targets: dict[tuple[str, str], Target] = {}
 # The types of handlers' states: (platform, name) -> capsules; and how a state is freed, by the address of its type.
-_types: dict[tuple[str, str], Mapping[str, Any]] = {}
+_types: dict[tuple[str, str], Mapping[str, object]] = {}
 deleters: dict[int, Any] = {}
 _type_numbers = itertools.count(2**40)  # far from those that XLA gives
 _lock = threading.Lock()

@@ -190,7 +190,7 @@ def _variables(words: Sequence[str]) -> tuple[SymbolicDimension, ...]:
     return plugin.load()(", ".join(words))
 
 
-def filled_in(traced: Traced, sizes: dict[str, Any]) -> Traced:
+def filled_in(traced: Traced, sizes: dict[str, object]) -> Traced:
     """A function traced for variables as one traced for `sizes`."""
     dimension = first_symbolic(traced.jaxpr.in_avals)
 
@@ -227,7 +227,7 @@ class ShapeDtypeStruct:
     weak_type: bool
 
     def __init__(
-        self, shape: Any, dtype: DTypeLike, named_shape: Any = None, sharding: Any = None, weak_type: bool = False
+        self, shape: Any, dtype: DTypeLike, named_shape: Any = None, sharding: object = None, weak_type: bool = False
     ) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must not be None")
@@ -415,7 +415,7 @@ def eval_shape(fun: Callable[..., object], *args: PyTree, **kwargs: object) -> P
         raise TypeError(f"eval_shape expects a function, got {fun!r} of type {type(fun).__name__}")
     abstract: dict[int, object] = {}  # among the leaves of the result
 
-    def with_values(*args: Any, **kwargs: Any) -> Any:
+    def with_values(*args: Array, **kwargs: object) -> PyTree:
         leaves, structure = tree.flatten(fun(*args, **kwargs))
         abstract.clear()
         abstract.update({place: leaf for place, leaf in enumerate(leaves) if is_abstract(leaf)})
@@ -441,7 +441,7 @@ class CompileTimeTrace(RuleTrace):
     __slots__ = ()
     evaluates: ClassVar[bool] = True
 
-    def process_primitive(self, primitive: object, args: tuple[object, ...], params: dict[str, object]) -> Any:
+    def process_primitive(self, primitive: object, args: tuple[object, ...], params: dict[str, object]) -> PyTree:
         trace = self.parent if any([isinstance(arg, Tracer) for arg in args]) else EVAL_TRACE
         return call_under(trace, trace.process_primitive, primitive, args, params)
 

@@ -40,7 +40,7 @@ from tangrad.core.tools import mixed_backends
 from tangrad.tree_util import PyTreeDef, keystr
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.typing import PyTree, Value
 
 
 class Options(NamedTuple):
@@ -57,7 +57,7 @@ class Options(NamedTuple):
     in_shardings: ShardingTree | None = None
     out_shardings: ShardingTree | None = None
     axes: Any = None  # an `AbstractedAxes`
-    compiler_options: tuple[tuple[str, Any], ...] = ()
+    compiler_options: tuple[tuple[str, object], ...] = ()
     compile_regions: str | bool | None = None
     compile_effort: str | None = None
 
@@ -84,7 +84,7 @@ class Traced:
 
     __slots__ = ("jaxpr", "out_tree", "outer", "seconds")
 
-    def __init__(self, jaxpr: ClosedJaxpr, outer: list[Any], out_tree: PyTreeDef) -> None:
+    def __init__(self, jaxpr: ClosedJaxpr, outer: list[Array], out_tree: PyTreeDef) -> None:
         self.jaxpr = jaxpr
         self.outer = outer
         self.out_tree = out_tree
@@ -114,11 +114,11 @@ class Static:
         self.key = typed_key(value)
 
 
-def split_static(options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+def split_static(options: Options, args: tuple[PyTree, ...], kwargs: dict[str, object]) -> tuple[Any, Any, Any]:
     """The key of a call's static arguments, and its other arguments. Raises TypeError for what cannot be hashed."""
     count, names = len(args), options.static_argnames
     positions = [p % count if p < 0 else p for p in options.static_argnums if -count <= p < count]
-    static: list[tuple[Any, Any]] = [(p, typed_key(args[p])) for p in sorted(positions)]
+    static: list[tuple[object, object]] = [(p, typed_key(args[p])) for p in sorted(positions)]
     if positions:
         args = tuple([arg for position, arg in enumerate(args) if position not in positions])
     if kwargs and names:
@@ -249,7 +249,7 @@ def run_backend(options: Options, leaves: Sequence[object]) -> Backend:
     return backend_of(leaves) if options.backend is None else get_backend(options.backend)
 
 
-def _leaf(leaf: Any, position: int, call: Call, options: Options, leaves: Sequence[Any]) -> Value:
+def _leaf(leaf: object, position: int, call: Call, options: Options, leaves: Sequence[object]) -> Value:
     """A number or NumPy array as an array beside the others."""
     if not is_array_value(leaf):
         raise TypeError(
@@ -293,7 +293,7 @@ def abstract_aval(leaf: Any) -> ShapedArray:
     )
 
 
-def trace_call(fun: Callable[..., Any], call: Call, name: str, avals: Sequence[object] | None = None) -> Traced:
+def trace_call(fun: Callable[..., object], call: Call, name: str, avals: Sequence[object] | None = None) -> Traced:
     """Trace the user's function for the types of a call; `avals`: for these of its leaves."""
     out_tree: list[Any] = []
 
@@ -311,7 +311,7 @@ def trace_call(fun: Callable[..., Any], call: Call, name: str, avals: Sequence[o
     return Traced(*with_operands(jaxpr, consts), out_tree[0])
 
 
-def with_operands(jaxpr: Jaxpr, consts: Sequence[Any]) -> tuple[ClosedJaxpr, list[Any]]:
+def with_operands(jaxpr: Jaxpr, consts: Sequence[Array]) -> tuple[ClosedJaxpr, list[Any]]:
     """A program whose first operands are the values of outer transformations that it closed over; and these values."""
     if not any([isinstance(const, Tracer) for const in consts]):
         return ClosedJaxpr(jaxpr, consts), []
@@ -322,7 +322,7 @@ def with_operands(jaxpr: Jaxpr, consts: Sequence[Any]) -> tuple[ClosedJaxpr, lis
     return ClosedJaxpr(lifted, inner), outer
 
 
-def why_new(key: tuple[Any, ...], known: Sequence[tuple[Any, ...]]) -> str:
+def why_new(key: tuple[object, ...], known: Sequence[tuple[Any, ...]]) -> str:
     """Why a function has no program for a call with this key, given the keys that it was traced for."""
     calls = [other[0] for other in known]
     for part, reason in ((0, "structure of the arguments"), (1, "types of the arguments"), (3, "static values")):

@@ -16,6 +16,7 @@ from tangrad.core.programs import usable_donations
 from tangrad.core.settings import Setting
 
 if TYPE_CHECKING:
+    from tangrad.core import ShapedArray
     from tangrad.typing import Value
 
 
@@ -31,7 +32,7 @@ class JitOptions(TypedDict, total=False):
     in_shardings: Any
     out_shardings: Any
     abstracted_axes: object
-    compiler_options: Mapping[str, Any] | None
+    compiler_options: Mapping[str, object] | None
     compile_regions: str | bool | None
     compile_effort: Literal["full", "fast"] | None
 
@@ -146,7 +147,7 @@ def _warn_of(call: Call, useless: Sequence[int]) -> None:
     warnings.warn(text, UserWarning, stacklevel=_USER)
 
 
-def _long_name(aval: Any) -> str:
+def _long_name(aval: ShapedArray) -> str:
     return f"{dtypes.dtype_name(aval.dtype)}[{','.join(map(str, aval.shape))}]"
 
 
@@ -175,7 +176,7 @@ def refusing_shared(
     if len(donated) < 2:
         return execute
 
-    def run(arrays: Any) -> Any:
+    def run(arrays: Sequence[Value]) -> Any:
         check_not_shared(call.path, donated, arrays, name)
         return execute(arrays)
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._jit.compiling import Compilation
 from tangrad._jit.primitives import region_p
 from tangrad.core import ClosedJaxpr, Jaxpr
 from tangrad.core.tools import sub_jaxprs
+
+if TYPE_CHECKING:
+    from tangrad.core import Backend
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +351,7 @@ _MEMORY = (
 )
 
 
-def report_of(name: str, traced: ClosedJaxpr, made: Compilation, backend: Any, executable: Any) -> CompileReport:
+def report_of(name: str, traced: ClosedJaxpr, made: Compilation, backend: Backend, executable: Any) -> CompileReport:
     """The report of one compilation. The program is lowered again, to count: keeping the module would take memory."""
     facts = executable.compile_facts()
     lowered: dict[str, Any] = getattr(backend.lower(made.program, made.options), "compile_facts", dict)()

@@ -46,7 +46,9 @@ def _rules_of(primitive: Primitive) -> None:
 
     @jvp.rule(primitive)
     @symbolic_zeros
-    def _(primals: Values, tangents: tuple[Value | Zero, ...], *, jaxpr: ClosedJaxpr, name: str, **params: Any) -> Any:
+    def _(
+        primals: Values, tangents: tuple[Value | Zero, ...], *, jaxpr: ClosedJaxpr, name: str, **params: object
+    ) -> Any:
         nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
         program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
         given = [tangent for tangent in tangents if type(tangent) is not Zero]
@@ -56,7 +58,9 @@ def _rules_of(primitive: Primitive) -> None:
         return outs, tuple([next(rest) if has else Zero.of(out) for out, has in zip(outs, nonzero_out, strict=True)])
 
     @linearize.rule(primitive)
-    def _linearized(primals: Values, active: Any, *, jaxpr: ClosedJaxpr, name: str, **params: Any) -> Any:
+    def _linearized(
+        primals: Values, active: tuple[bool, ...], *, jaxpr: ClosedJaxpr, name: str, **params: object
+    ) -> Any:
         program = linearize_jaxpr(jaxpr, active)
         outs = primitive.bind(*primals, jaxpr=program.primal, name=name, **params)
         primals_out, residuals = program.split(primals, outs)
@@ -64,7 +68,7 @@ def _rules_of(primitive: Primitive) -> None:
         return Linearized(tuple(primals_out), tuple(residuals), linear, program.nonzero)
 
     @partial_eval.rule(primitive)
-    def _known(known: Any, args: Values, *, jaxpr: ClosedJaxpr, name: str, **params: Any) -> Any:
+    def _known(known: tuple[bool, ...], args: Values, *, jaxpr: ClosedJaxpr, name: str, **params: object) -> Any:
         if is_marked_linear(jaxpr):
             return None
         program = partial_eval_jaxpr(jaxpr, known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from tangrad import tree
 from tangrad._jit.call import with_operands
@@ -24,6 +24,10 @@ from tangrad.core import (
 )
 from tangrad.core.transformations import one_equation
 from tangrad.typing import PyTree
+
+if TYPE_CHECKING:
+    from tangrad.core import Primitive
+    from tangrad.typing import Params
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,7 +59,7 @@ def hinted_call(what: str, fun: Callable[P, R], attributes: Attributes, derived:
         operands = [as_operand(leaf) for leaf in leaves]
         structure: list[Any] = []
 
-        def flat(*values: Any) -> list[Any]:
+        def flat(*values: object) -> list[Any]:
             positional, named = treedef.unflatten(values)
             outs, out_tree = returned_leaves(fun(*positional, **named), f"{what} {name!r}")
             structure.append(out_tree)
@@ -244,11 +248,11 @@ class HintingTrace(Trace):
         self.parent = parent
         self.attributes = attributes
 
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: Primitive, args: tuple[object, ...], params: Params) -> Any:
         """The results of the operation, by the trace below."""
         with holding(trace=self.parent):
             program = one_equation(primitive, [get_aval(arg) for arg in args], params)
-            given: Any = {"attributes": self.attributes, "derived": self.attributes}
+            given = {"attributes": self.attributes, "derived": self.attributes}
             outs = hinted_p.bind(*args, jaxpr=program, name=primitive.name, **given)
         return outs if primitive.multiple_results else outs[0]
 
@@ -295,7 +299,7 @@ def compute_on(
     *,
     compute_type: str | None = None,
     out_memory_spaces: PyTree = None,
-    compiler_options: Mapping[str, Any] | None = None,
+    compiler_options: Mapping[str, object] | None = None,
 ) -> Any:
     """Have XLA compute a function on another part of the device's machine, where the platform knows it.
 

@@ -19,7 +19,7 @@ class ShardingTree:
 
     __slots__ = ("_key", "tree", "what")
 
-    def __init__(self, value: Any, what: str) -> None:
+    def __init__(self, value: object, what: str) -> None:
         self.what = what
         self.tree = tuple(value) if isinstance(value, list) else value
         leaves, structure = tree.flatten(self.tree)
@@ -44,7 +44,7 @@ class ShardingTree:
         sharding: Sharding = as_sharding(self._key[1][0], self.what)
         return sharding.device_order[0].backend
 
-    def of_leaves(self, structure: Any) -> list[Any]:
+    def of_leaves(self, structure: PyTreeDef) -> list[Any]:
         """The sharding of each leaf of a tree, None where nothing is said. Raises ValueError for another structure."""
         leaves = flatten_axes(self.what, structure, self.tree)
         return [None if leaf is None else as_sharding(leaf, self.what) for leaf in leaves]

@@ -61,7 +61,7 @@ def _run_hinted(args: Values, params: Params) -> Values:
     return tuple(program.execute(arrays))
 
 
-def _inline(*args: Any, jaxpr: ClosedJaxpr, **_: object) -> tuple[Any, ...]:
+def _inline(*args: object, jaxpr: ClosedJaxpr, **_: object) -> tuple[Any, ...]:
     """For backends and transformations without a rule of their own: the steps."""
     return tuple(eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args))
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._jit.primitives import hinted_p, jit_p, tagged_p
 from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, Transformation, dce_jaxpr, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 jit = Transformation("jit", api=1, doc="staging out and compilation (jit, make_jaxpr, eval_shape)")
 
@@ -30,7 +33,7 @@ register_cache(_thinned.clear)
 
 
 @dce.rule(jit_p, hinted_p)
-def _(used_outputs: Any, equation: JaxprEqn) -> Any:
+def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> Any:
     closed = equation.params["jaxpr"]
     if not any(used_outputs) and not keeps_alive(equation.effects):
         return [False] * len(equation.invars), None

@@ -18,6 +18,7 @@ from tangrad.core.programs import LoweredProgram, Program, lower_program, to_arr
 from tangrad.errors import MissingDistributionError
 
 if TYPE_CHECKING:
+    from tangrad._jit.abstract import ShapeDtypeStruct
     from tangrad._jit.compile_report import CompileReport
     from tangrad.core import Array, Backend, ClosedJaxpr, Device, Executable
     from tangrad.tree_util import PyTreeDef
@@ -50,13 +51,13 @@ class ArgInfo:
 class Wrapped(Protocol):
     """A function that can be traced and lowered by itself, such as `jit` returns."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> Any:
         """Run it."""
 
-    def trace(self, *args: Any, **kwargs: Any) -> Any:
+    def trace(self, *args: object, **kwargs: object) -> Any:
         """The function, traced for these arguments."""
 
-    def lower(self, *args: object, **kwargs: object) -> Any:
+    def lower(self, *args: object, **kwargs: object) -> None:
         """The program for these arguments, not yet compiled."""
 
 
@@ -96,7 +97,7 @@ class _Stage:
         return self._traced.out_tree
 
     @property
-    def out_info(self) -> Any:
+    def out_info(self) -> dict[str, ShapeDtypeStruct]:
         """The types of the result, as a tree of `ShapeDtypeStruct`s."""
         return struct_tree(self._traced.out_tree, self._traced.jaxpr.out_avals)
 
@@ -266,7 +267,7 @@ class Compiled(_Stage):
         stage._made = Compilation(*times, source.closed, source.options)
         return stage
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Array:
+    def __call__(self, *args: Any, **kwargs: object) -> Array:
         """Run the program.
 
         Raises TypeError for arguments of another structure, shape or dtype than it was lowered for.
@@ -409,7 +410,7 @@ class CompiledParts(NamedTuple):
     program: ClosedJaxpr
     executable: Executable
     kept: Sequence[int] | None
-    outer: Sequence[Any]
+    outer: Sequence[object]
     donated: Sequence[bool]
     device: Device | None
 
@@ -439,7 +440,7 @@ class TracedParts(NamedTuple):
 
     name: str
     program: ClosedJaxpr
-    outer: Sequence[Any]
+    outer: Sequence[object]
     in_shardings: Sequence[Any]
     out_shardings: Sequence[Any]
 

@@ -102,7 +102,7 @@ def mask(
     if not callable(fun):
         raise TypeError(f"mask expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
 
-    def masked(args: object, dims: Mapping[str, Any]) -> Any:
+    def masked(args: object, dims: Mapping[str, object]) -> Any:
         if not isinstance(args, (tuple, list)):
             raise TypeError(f"mask: the arguments must be a tuple or a list of them, got {type(args).__name__}")
         leaves, structure = array_leaves(tuple(args), "mask: args")

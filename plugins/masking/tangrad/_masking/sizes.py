@@ -38,7 +38,7 @@ from tangrad.extend.lax import (
 from tangrad.extend.symbolic import INTEGERS, Arithmetic, evaluate
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value, Values
+    from tangrad.typing import Params, Value, Values
 
 
 # --- The error of shapes that are not what is written of them ---------------------------------------------------------
@@ -112,7 +112,7 @@ class Sizes:
             return tuple([self.padded(item) for item in value])
         return value
 
-    def padded_params(self, params: Mapping[str, object]) -> dict[str, Any]:
+    def padded_params(self, params: Mapping[str, object]) -> Params:
         """Parameters with the padded sizes in the place of the symbolic ones."""
         return {name: self.padded(value) for name, value in params.items()}
 
@@ -136,7 +136,7 @@ class Sizes:
                 found = within if found is None else and_p.bind(found, within)
         return found
 
-    def fill(self, x: Value, shape: Sequence[object], value: Any, along: Collection[int] | None = None) -> Any:
+    def fill(self, x: Value, shape: Sequence[object], value: object, along: Collection[int] | None = None) -> Any:
         """A padded array with `value` in the place of all that does not count.
 
         Args:
@@ -166,7 +166,7 @@ def positionwise(mask: RuleSet, *primitives: Primitive) -> None:
 
 
 def positionwise_rule(primitive: Primitive) -> Callable[..., Array | Literal]:
-    def rule(args: Values, shapes: Any, *, sizes: Sizes, **params: Any) -> Value:
+    def rule(args: Values, shapes: Any, *, sizes: Sizes, **params: object) -> Value:
         shape = next((shape for shape in shapes if shape), ())
         operands = [
             arg if own or type(arg) is Literal else repeated(arg, (), shape, (), sizes)
@@ -178,7 +178,7 @@ def positionwise_rule(primitive: Primitive) -> Callable[..., Array | Literal]:
 
 
 def repeated(
-    x: Value, own_shape: Sequence[object], shape: Sequence[Any], dimensions: tuple[int, ...], sizes: Sizes
+    x: Value, own_shape: Sequence[object], shape: Sequence[object], dimensions: tuple[int, ...], sizes: Sizes
 ) -> Value:
     """An array repeated to a logical shape; what does not count is 0, and adds nothing to a cotangent of `x`.
 
@@ -201,7 +201,7 @@ def whole_rule(primitive: Primitive) -> Callable[..., Any]:
     return lambda args, shapes, *, sizes, **params: primitive.bind(*args, **sizes.padded_params(params))
 
 
-def filled(mask: RuleSet, primitive: Primitive, value: Callable[[Any], Any]) -> None:
+def filled(mask: RuleSet, primitive: Primitive, value: Callable[[Any], object]) -> None:
     """Register the rule of a primitive of one operand that brings its positions together.
 
     Args:
@@ -211,7 +211,7 @@ def filled(mask: RuleSet, primitive: Primitive, value: Callable[[Any], Any]) -> 
 
 
 def filled_rule(primitive: Primitive, value: Callable[[Any], object]) -> Callable[..., Array | Literal]:
-    def rule(args: Values, shapes: Any, *, sizes: Sizes, **params: Any) -> Value:
+    def rule(args: Values, shapes: Any, *, sizes: Sizes, **params: object) -> Value:
         (x,), (shape,) = args, shapes
         filled_x = sizes.fill(x, shape, value(x.aval.dtype))
         return primitive.bind(filled_x, **sizes.padded_params(params))
@@ -230,7 +230,7 @@ def stacked(mask: RuleSet, ranks: Mapping[Primitive, int | Sequence[int]]) -> No
 
 
 def stacked_rule(primitive: Primitive, ranks: int | Sequence[int]) -> Callable[..., Any]:
-    def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
+    def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: object) -> Any:
         counts = [ranks] * len(args) if isinstance(ranks, int) else ranks
         for shape, count in zip(shapes, counts):
             check_whole(primitive, shape, range(len(shape) - count, len(shape)))

@@ -89,7 +89,7 @@ class MaskTrace(RuleTrace, kind="mask", own=MaskTracer):
 
     def _is_beside(self, value: Value) -> bool:
         """Whether a value is of a masked function that this one is no part of: a function has closed over it."""
-        trace: Any = self.parent
+        trace: object = self.parent
         while type(value) is MaskTracer and trace is not None:
             if trace is value._trace:
                 return False
@@ -183,8 +183,8 @@ def mask_jaxpr(
 def mask_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
     """A mask rule made of a primitive's decomposition."""
 
-    def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: object) -> Any:
-        def run(*values: Any) -> Any:
+    def rule(args: Sequence[Value], shapes: Any, *, sizes: Sizes, **params: object) -> Any:
+        def run(*values: object) -> Any:
             out = decomposed(primitive, values, params)
             return tuple(out) if primitive.multiple_results else (out,)
 
@@ -198,7 +198,7 @@ def mask_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
 def mask_call(primitive: Primitive) -> Callable[..., Any]:
     """The rule of a call of the program `jaxpr`: its steps, here."""
 
-    def rule(args: Any, shapes: Any, *, sizes: Sizes, jaxpr: ClosedJaxpr, **params: object) -> Any:
+    def rule(args: Sequence[Value], shapes: Any, *, sizes: Sizes, jaxpr: ClosedJaxpr, **params: object) -> Any:
         outs, _ = masked_flat(lambda *values: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *values), args, shapes, sizes)
         return tuple(outs)
 

@@ -90,7 +90,7 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
     return tnp.where(where, result, -np.inf)
 
 
-def _log_softmax(x: Any, axes: tuple[int, ...]) -> Array:
+def _log_softmax(x: Value, axes: tuple[int, ...]) -> Array:
     x = _inexact("log_softmax", x)
     shape = x.aval.shape
     shifted = lax.sub(x, repeated(stop_gradient(reduce_max(x, axes)), axes, shape))

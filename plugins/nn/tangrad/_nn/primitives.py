@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad.core import Array, PrimitiveSet, ShapedArray, literal
 from tangrad.extend import lax
@@ -20,7 +20,7 @@ from tangrad.extend.lax import (
 )
 
 if TYPE_CHECKING:
-    from tangrad.typing import Dimensions, Value
+    from tangrad.typing import ArrayLike, Dimensions, Value
 
 
 # --- silu, gelu and mish, which are x times a gate, and their derivatives ---------------------------------------------
@@ -65,12 +65,12 @@ def _product(x: Value, gate: Value, reach: float) -> Value:
 # --- silu ----------------------------------------------------------------------------------------------------------
 
 
-def silu(x: Any) -> Value:
+def silu(x: Value) -> Value:
     """x · logistic(x)."""
     return _product(x, lax.logistic(x), REACH_OF_EXPONENTIAL)
 
 
-def silu_slope(x: Any) -> Value:
+def silu_slope(x: Value) -> Value:
     """g + x g (1 - g)."""
     gate = lax.logistic(x)
     return lax.add(gate, lax.mul(_held(x, REACH_OF_EXPONENTIAL), lax.mul(gate, _rest(gate))))
@@ -79,12 +79,12 @@ def silu_slope(x: Any) -> Value:
 # --- mish ----------------------------------------------------------------------------------------------------------
 
 
-def mish(x: Any, softplus: Any) -> Value:
+def mish(x: Value, softplus: ArrayLike) -> Value:
     """x · tanh(softplus(x)), given the second factor's argument."""
     return _product(x, lax.tanh(softplus), REACH_OF_EXPONENTIAL)
 
 
-def mish_slope(x: Any, softplus: Any) -> Value:
+def mish_slope(x: Value, softplus: ArrayLike) -> Value:
     """g + x (1 - g²) logistic(x)."""
     gate = lax.tanh(softplus)
     steepness = lax.mul(_rest(lax.mul(gate, gate)), lax.logistic(x))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from tangrad.core.arguments import canonicalize_shape
 from tangrad.extend.lax import takes_out_sharding
 from tangrad.extend.numpy import canonical_axes, canonical_axis
 from tangrad.typing import DTypeLike, Key, ShardingLike
+
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["init", "ones", "zeros"], True)
@@ -93,7 +96,7 @@ def ones(key: Key, shape: Sequence[int], dtype: Kind = None, out_sharding: Shard
     return tnp.ones(shape, _kind(dtype))
 
 
-def constant(value: Any, dtype: Kind = None) -> Initializer:
+def constant(value: ArrayLike, dtype: Kind = None) -> Initializer:
     """An initializer of arrays that are full of a value.
 
     Args:
@@ -164,7 +167,9 @@ def normal(stddev: object = 1e-2, dtype: Kind = None) -> Initializer:
     return init
 
 
-def truncated_normal(stddev: object = 1e-2, dtype: Kind = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
+def truncated_normal(
+    stddev: object = 1e-2, dtype: Kind = None, lower: ArrayLike = -2.0, upper: ArrayLike = 2.0
+) -> Initializer:
     """An initializer of normal numbers, cut off at `lower` and `upper` standard deviations.
 
     Args:

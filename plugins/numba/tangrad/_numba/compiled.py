@@ -171,7 +171,7 @@ _TYPES |= {
 }
 _LIMIT = 256
 _lock = free_after_fork(threading.Lock())  # two threads need not compile the same text
-_functions: dict[str, Any] = {}
+_functions: dict[str, object] = {}
 
 
 @register_cache

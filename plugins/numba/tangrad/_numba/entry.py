@@ -110,7 +110,7 @@ def _work(jaxpr: Any) -> tuple[float, float]:
     return _sum([_of_equation(eqn) for eqn in jaxpr.eqns])
 
 
-def _of_equation(eqn: Any) -> tuple[float, float]:
+def _of_equation(eqn: JaxprEqn) -> tuple[float, float]:
     inner = list(_inner(eqn))
     if inner:
         compiled, ordinary = _sum([_work(program) for program in inner])
@@ -121,7 +121,7 @@ def _of_equation(eqn: Any) -> tuple[float, float]:
     return EQUATION[0] + size * compiled, EQUATION[1] + size * ordinary
 
 
-def _of_element(eqn: Any) -> tuple[float, float]:
+def _of_element(eqn: JaxprEqn) -> tuple[float, float]:
     name = eqn.primitive.name
     if name == "dot_general":
         terms = prod([int(eqn.invars[0].aval.shape[axis]) for axis in eqn.params["dimension_numbers"][0][0]])
@@ -160,7 +160,7 @@ class Loops:
         self, primitive: Primitive, params: object, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
     ) -> Callable[..., tuple[np.ndarray, ...]] | None:
         """A loop as function of arrays; None where it does not pay, or where there is something that has no code."""
-        chosen: Any = numba_loops.value
+        chosen = numba_loops.value
         if not chosen or primitive.identity not in LOOPS or is_checking_values():
             return None
         try:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._numba import structure
 from tangrad._numba.blocks import Block, indented
 from tangrad._numba.elementwise import text_of
 from tangrad._numba.loops import Loop, Member, Number, UnsupportedError, Value, View, code_of
 from tangrad.core import ClosedJaxpr, JaxprEqn, Literal, decomposition_jaxpr
+
+if TYPE_CHECKING:
+    from tangrad.core import ShapedArray
 
 # --- Loops and conditions: blocks within blocks -----------------------------------------------------------------------
 
@@ -52,7 +55,7 @@ def _cell(view: View) -> str:
     return f"{view.array}[{view.offset}]"
 
 
-def carried(block: Block, init: Sequence[Value], avals: Sequence[Any], kept: bool) -> Carried:
+def carried(block: Block, init: Sequence[Value], avals: Sequence[ShapedArray], kept: bool) -> Carried:
     """Places for the carry of a loop. `kept`: numbers too are kept in memory, between calls of the function."""
     made = Carried()
     for value, aval in zip(init, avals):
@@ -320,7 +323,7 @@ def _needed(jaxpr: Any) -> list[JaxprEqn]:
     return found
 
 
-def _run(block: Block, eqns: Sequence[JaxprEqn], outvars: Sequence[Any]) -> None:
+def _run(block: Block, eqns: Sequence[JaxprEqn], outvars: Sequence[object]) -> None:
     for position, eqn in enumerate(eqns):
         if eqn.primitive.identity == "structure.dynamic_update_slice":
             later = [atom for other in eqns[position + 1 :] for atom in other.invars]

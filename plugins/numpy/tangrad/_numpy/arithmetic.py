@@ -422,7 +422,7 @@ pow = power
 _power_guarded = operator_form("power", "**", _power)
 
 
-def power_operator(x: Any, y: Any) -> Array:
+def power_operator(x: ArrayLike, y: ArrayLike) -> Array:
     """The operator ** of arrays."""
     try:
         kind = type(y)

@@ -101,7 +101,7 @@ class IndexUpdates(NeedsIndex):
     def __init__(self, array: Value) -> None:
         self._array = array
 
-    def __getitem__(self, index: Any) -> IndexUpdate:
+    def __getitem__(self, index: object) -> IndexUpdate:
         return IndexUpdate(self._array, index)
 
     def __repr__(self) -> str:
@@ -118,7 +118,7 @@ class IndexUpdate(NeedsMethod):
 
     __slots__ = ("_array", "_index")
 
-    def __init__(self, array: Value, index: Any) -> None:
+    def __init__(self, array: Value, index: object) -> None:
         self._array = array
         self._index = index
 
@@ -217,12 +217,12 @@ at_property = property(at)  # of arrays: the kernel binds it
 def updated(
     operation: str,
     x: Any,
-    index: Any,
+    index: object,
     values: Any,
     *,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
-    mode: Any = None,
+    mode: object = None,
     fill_value: None = None,
     wrap_negative_indices: bool = True,
     out_sharding: ShardingLike = None,
@@ -246,9 +246,9 @@ def updated(
 def _changed(
     operation: str,
     x: Value,
-    index: Any,
+    index: object,
     values: Value,
-    chosen: Any,
+    chosen: object,
     indices_are_sorted: bool,
     unique_indices: bool,
     wrap_negative_indices: bool,
@@ -273,7 +273,7 @@ def _changed(
     return squeeze_p.bind(result, dimensions=masks) if masks else result
 
 
-def _nowhere(entries: Sequence[Entry], shape: Sequence[Any]) -> bool:
+def _nowhere(entries: Sequence[Entry], shape: Sequence[int]) -> bool:
     """Whether an index without arrays names what is outside: such updates are dropped, but may be checked for."""
     if any([kind in (ARRAY, SCALAR) for kind, _, _ in entries]):
         return False
@@ -286,7 +286,7 @@ def _update_planned(
     *operands: Value,
     operation: str,
     plan: IndexPlan,
-    mode: Any,
+    mode: object,
     indices_are_sorted: bool,
     unique_indices: bool,
     wrap_negative: bool,
@@ -333,7 +333,7 @@ def _combine(operation: str, part: Value, values: Value) -> Value:
     return primitive.bind(part, values)
 
 
-def _mask_update(operation: str, x: Value, index: Any, values: Value) -> Any:
+def _mask_update(operation: str, x: Value, index: object, values: Value) -> Any:
     """One value for all elements under a mask, traced or not: a choice. None if this is something else."""
     if values.aval.ndim:
         return None
@@ -355,11 +355,11 @@ def _mask_update(operation: str, x: Value, index: Any, values: Value) -> Any:
     return select_n_p.bind(whole, x, _combine(operation, x, _spread(values, shape)))
 
 
-def _spread(value: Any, shape: Dimensions) -> Any:
+def _spread(value: object, shape: Dimensions) -> Any:
     return broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=())
 
 
-def _fitted(values: Value, entries: Sequence[Entry], shape: Sequence[Any], batch: tuple[Any, ...]) -> Value:
+def _fitted(values: Value, entries: Sequence[Entry], shape: Sequence[int], batch: tuple[int, ...]) -> Value:
     """The values broadcast to the shape of x[index], then without its new dimensions."""
     layout: Sequence[Any] = (
         result_layout(entries, len(batch)) if len(batch) or _has_advanced(entries) else kept_dimensions(entries)
@@ -381,7 +381,7 @@ def _has_advanced(entries: Sequence[Entry]) -> bool:
     return any([kind in (ARRAY, SCALAR, INSIDE, INT) for kind, _, _ in entries])
 
 
-def _extent(bounds: Window | tuple[Any, Any, int]) -> Any:
+def _extent(bounds: Window | tuple[object, object, int]) -> int:
     if type(bounds) is Window:
         return bounds.size
     return extent(bounds)
@@ -405,7 +405,7 @@ def _update_block(operation: str, x: Value, entries: Sequence[Entry], values: Va
     return dynamic_update_slice_p.bind(x, block, *_positions(starts))
 
 
-def _positions(starts: Sequence[Any]) -> list[Any]:
+def _positions(starts: Sequence[Any]) -> list[Value]:
     longest = max([start for start in starts if type(start) is int], default=0)
     dtype = position_dtype(longest)
     return [literal(start, dtype) if type(start) is int else start for start in starts]
@@ -428,7 +428,7 @@ def _array_of(value: Value) -> Value:
 
 
 def _scatter(
-    operation: str, x: Value, entries: list[Entry], values: Value, mode: Any, flags: dict[str, bool], negative: bool
+    operation: str, x: Value, entries: list[Entry], values: Value, mode: object, flags: dict[str, bool], negative: bool
 ) -> Value:
     """Index arrays as they are; slices in full as windows, other slices as index arrays of a dimension of their own."""
     shape = x.aval.shape
@@ -468,7 +468,7 @@ def _scatter(
     return _bind_scatter(operation, x, index_vectors(columns, batch), values, numbers, mode, flags)
 
 
-def _places_of(bounds: Window | tuple[Any, Any, int]) -> Any:
+def _places_of(bounds: Window | tuple[object, object, int]) -> Array:
     """The positions in a slice."""
     if type(bounds) is not Window:
         return asarray(np.arange(*bounds, dtype=np.int32))
@@ -476,7 +476,7 @@ def _places_of(bounds: Window | tuple[Any, Any, int]) -> Any:
     return add_p.bind(steps, bounds.start)
 
 
-def _placed(component: Value, batch: tuple[Any, ...], positions: Sequence[int]) -> Value:
+def _placed(component: Value, batch: tuple[int, ...], positions: Sequence[int]) -> Value:
     """An index array whose dimensions stand at these positions of the batch, the last ones first to be filled."""
     rank = component.aval.ndim
     if not rank:
@@ -490,7 +490,7 @@ def _placed(component: Value, batch: tuple[Any, ...], positions: Sequence[int]) 
 
 
 def _bind_scatter(
-    operation: str, x: Value, indices: Value, values: Value, numbers: Any, mode: Any, flags: dict[str, bool]
+    operation: str, x: Value, indices: Value, values: Value, numbers: object, mode: object, flags: dict[str, bool]
 ) -> Value:
     primitive = _SCATTERS[operation]
     if x.aval.dtype is BOOL and operation in _BOOLEAN:

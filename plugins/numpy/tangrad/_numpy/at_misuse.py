@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    pass
 
 METHODS = ("get", "set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max", "apply")
 _IN_PLACE = {
@@ -34,7 +37,7 @@ class NeedsIndex:
             "copy without that part"
         )
 
-    def __call__(self, *index: Any, **_: Any) -> NoReturn:
+    def __call__(self, *index: Any, **_: object) -> NoReturn:
         inside = ", ".join(map(repr, index)) or "index"
         raise TypeError(f"x.at is indexed, not called: x.at[{inside}].set(values)")
 
@@ -51,9 +54,9 @@ class NeedsMethod:
     """The base of `x.at[index]`: what is no method of it is an error."""
 
     __slots__ = ()
-    _index: Any
+    _index: object
 
-    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+    def __call__(self, *_: Any, **__: object) -> NoReturn:
         raise TypeError("x.at[index] has methods and is not called: x.at[index].set(values)")
 
     def __getattr__(self, name: str) -> NoReturn:

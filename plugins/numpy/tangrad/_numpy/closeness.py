@@ -119,7 +119,7 @@ def _as_arrays(a1: object, a2: object) -> tuple[Array, Array] | None:
 
 
 @as_one("equal_nan")
-def array_equal(a1: ArrayLike | Sequence[Any], a2: ArrayLike | Sequence[Any], equal_nan: bool = False) -> Array:
+def array_equal(a1: ArrayLike | Sequence[object], a2: ArrayLike | Sequence[object], equal_nan: bool = False) -> Array:
     """Return whether two arrays have one shape and equal elements.
 
     Args:
@@ -143,7 +143,7 @@ def array_equal(a1: ArrayLike | Sequence[Any], a2: ArrayLike | Sequence[Any], eq
     return all_of(_strong(same))
 
 
-def array_equiv(a1: ArrayLike | Sequence[Any], a2: ArrayLike | Sequence[Any]) -> Array:
+def array_equiv(a1: ArrayLike | Sequence[object], a2: ArrayLike | Sequence[object]) -> Array:
     """Return whether two arrays have equal elements once they are broadcast against each other.
 
     Args:

@@ -77,7 +77,7 @@ def array(
 
 
 def asarray(
-    a: Any,
+    a: object,
     dtype: DTypeLike | None = None,
     order: str | None = None,
     *,
@@ -401,7 +401,7 @@ def _has_buffer(value: Any) -> bool:
 # --- placing -------------------------------------------------------------------------------------------------------
 
 
-def placed(x: Any, device: Any) -> Array:
+def placed(x: Any, device: object) -> Array:
     """An array on a device, or as a sharding says; where it is for None.
 
     A traced one is put there when the operation is evaluated; within a program where that runs decides.

@@ -286,7 +286,7 @@ def _place_like(name: str, value: Any, shape: object, device: object, out_shardi
 
 
 def zeros_like(
-    a: Any,
+    a: ArrayLike,
     dtype: DTypeLike | None = None,
     shape: Shape | None = None,
     *,
@@ -346,7 +346,7 @@ def ones_like(
 
 
 def empty_like(
-    prototype: Any, dtype: DTypeLike | None = None, shape: Shape | None = None, *, device: DeviceLike = None
+    prototype: ArrayLike, dtype: DTypeLike | None = None, shape: Shape | None = None, *, device: DeviceLike = None
 ) -> Array:
     """Make an array of zeros like another array; see `empty`.
 
@@ -370,7 +370,7 @@ def empty_like(
 
 
 def full_like(
-    a: Any,
+    a: ArrayLike,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
     shape: Shape | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from tangrad._numpy.shapes import ravel
 from tangrad.core import Array, Primitive, dtypes
 from tangrad.extend.lax import broadcast_in_dim_p, concatenate_p, cumprod_p, cumsum_p
 from tangrad.typing import ArrayLike, DTypeLike
+
+if TYPE_CHECKING:
+    pass
 
 
 def _running(

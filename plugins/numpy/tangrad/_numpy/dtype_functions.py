@@ -146,7 +146,7 @@ def isdtype(dtype: DTypeLike, kind: object) -> bool:
     return False
 
 
-def _is_that_dtype(own: Any, item: Any) -> bool:
+def _is_that_dtype(own: object, item: Any) -> bool:
     try:
         return bool(own == dtypes.as_dtype(_dtype_of(item)))
     except TypeError:

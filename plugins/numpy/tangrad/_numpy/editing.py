@@ -23,7 +23,7 @@ from tangrad.typing import ArrayLike, Value
 # --- Arrays taken apart: `tangrad.numpy.split`, `array_split`, `hsplit`, … --------------------------------------------
 
 
-def _boundaries(name: str, size: Any, given: Any, exact: bool) -> list[tuple[int, int]]:
+def _boundaries(name: str, size: int, given: Any, exact: bool) -> list[tuple[int, int]]:
     """Where each part starts and ends."""
     if isinstance(given, (list, tuple)) or len(shape_of(given)) == 1:
         points = [index_argument(name, point, "indices_or_sections") for point in given]
@@ -248,7 +248,7 @@ def _without_one(place: int, size: int) -> np.ndarray:
     return kept
 
 
-def _kept_positions(gone: Any, size: int) -> object:
+def _kept_positions(gone: Array, size: int) -> object:
     """The positions that are left, where those that go are traced and differ."""
     numbers = iota_p.bind(dtype=INT32, shape=(size,), dimension=0)
     marks = at(numbers * 0)[from_front(gone, size)].set(1)

@@ -224,7 +224,7 @@ class _Joiner:
         axis, rank, place = [*numbers, *self.defaults[len(numbers) :]][:3]
         return axis, rank, place, False
 
-    def _part(self, item: Any, rank: int, place: int) -> Any:
+    def _part(self, item: int, rank: int, place: int) -> Any:
         x = _axis_of(item, self.name) if isinstance(item, slice) else asarray(item)
         own = x.ndim
         x = ravel(x) if not own else x

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 import numpy as np
 
@@ -106,7 +106,7 @@ def _items(index: object) -> list[Any]:
     return list(index) if isinstance(index, tuple) else [index]
 
 
-def _entry(axis: int, item: Any, size: Any) -> Entry:
+def _entry(axis: int, item: int, size: Any) -> Entry:
     kind = type(item)
     if kind is int:
         return INT, axis, static_position(item, size, axis)
@@ -130,7 +130,7 @@ def _entry(axis: int, item: Any, size: Any) -> Entry:
     return INT, axis, static_position(_integer(item), size, axis)
 
 
-def _integer(item: Any) -> int:
+def _integer(item: SupportsIndex) -> int:
     if isinstance(item, str):
         raise TypeError(f"arrays cannot be indexed by strings, got {item!r}")
     try:
@@ -143,7 +143,7 @@ def _integer(item: Any) -> int:
         ) from None
 
 
-def static_position(position: int, size: Any, axis: int) -> int:
+def static_position(position: int, size: int, axis: int) -> int:
     """An integer index counted from the front. One beyond the array stays beyond it."""
     if not is_symbolic(size) and size == 0:
         raise IndexError(f"index {position} into dimension {axis}, which has size 0")
@@ -166,7 +166,7 @@ def _sequence(item: object) -> Any:
 # --- slices --------------------------------------------------------------------------------------------------------
 
 
-def slice_bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
+def slice_bounds(item: slice, size: SupportsIndex) -> tuple[Any, Any, int]:
     """Start, stop and step of a slice; stop is not before start in the direction of the step."""
     if item.start is None and item.stop is None and item.step is None:
         return 0, size, 1
@@ -203,7 +203,7 @@ def _within(place: Any, size: Any, step: int) -> Any:
     return max_size(place + size, low) if place < 0 else min_size(place, high)
 
 
-def extent(bounds: tuple[Any, Any, int]) -> Any:
+def extent(bounds: tuple[Any, Any, int]) -> int:
     """How many elements a slice has; its stop is a whole number of steps from its start."""
     start, stop, step = bounds
     return stop - start if step == 1 else (stop - start) // step
@@ -225,7 +225,7 @@ def _with_masks(items: list[Any], shape: Sequence[object]) -> list[Any]:
     """Boolean arrays replaced by the positions of their true elements, an index array for each of their dimensions."""
     if not any([_is_boolean(item) for item in items]):
         return items
-    expanded: list[Any] = []
+    expanded: list[object] = []
     axis = 0
     consumed = sum([_dimensions_of(item) for item in items])
     for item in items:
@@ -321,7 +321,7 @@ def position_dtype(size: object) -> DType:
     return dtypes.canonicalize_dtype("int64") if type(size) is int and size > _INT32_MAX else INT32
 
 
-def from_front(value: Any, size: Any, wrap_negative: bool = True) -> Value:
+def from_front(value: Any, size: int, wrap_negative: bool = True) -> Value:
     """Traced or device-side indices as int32 (or int64) counted from the front."""
     signed = value.aval.dtype.kind != "u"
     wide = position_dtype(size)
@@ -373,7 +373,7 @@ def _column(component: Value, shape: Dimensions) -> Array:
     return broadcast_in_dim_p.bind(component, shape=(*shape, 1), broadcast_dimensions=dimensions)
 
 
-def wrapped(component: Value, size: Any) -> Array:
+def wrapped(component: Value, size: int) -> Array:
     """Indices modulo the size, for the mode "wrap"."""
     dtype = component.aval.dtype
     whole = size_operand(size, dtype)

@@ -132,7 +132,7 @@ def _no_part(x: object, index: object) -> None:
     """Of tracers, and of literals, which are of no backend."""
 
 
-def _one_integer(x: Any, shape: Dimensions, index: int) -> Any:
+def _one_integer(x: Value, shape: Dimensions, index: int) -> Any:
     """x[3]. Outside of staging the position is an operand: one program serves all."""
     size = shape[0]
     position = static_position(index, size, 0)
@@ -223,10 +223,10 @@ _OPERANDS = (ARRAY, SCALAR, INSIDE)
 
 
 def take_index(
-    x: Any,
+    x: Value,
     index: object,
-    mode: Any = None,
-    fill_value: Any = None,
+    mode: object = None,
+    fill_value: object = None,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     wrap_negative: bool = True,
@@ -372,7 +372,7 @@ def sliced(x: Any, entries: Sequence[Entry], extents: dict[int, tuple[Any, Any]]
     return lax.rev_p.bind(x, dimensions=tuple(reversed_axes)) if reversed_axes else x
 
 
-def _ascending(start: Any, stop: Any, step: int) -> tuple[Any, Any, int]:
+def _ascending(start: int, stop: int, step: int) -> tuple[Any, Any, int]:
     """The same elements in ascending order: first, last + 1, stride. `stop` is a whole number of steps from `start`."""
     if step == 1:
         return start, stop, 1

@@ -28,7 +28,7 @@ from tangrad.extend.lax import concatenate_p, split_p, squeeze_p
 from tangrad.typing import ArrayLike, DType, DTypeLike, Value
 
 
-def _sequence(name: str, arrays: object) -> Sequence[Any]:
+def _sequence(name: str, arrays: object) -> Sequence[Array]:
     """The arrays to join: a sequence of arrays, or one array whose first dimension is that sequence."""
     if isinstance(arrays, (tuple, list)):
         check_array_like(name, *arrays)
@@ -311,7 +311,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
 # --- blocks --------------------------------------------------------------------------------------------------------
 
 
-def block(arrays: Any) -> Array:
+def block(arrays: object) -> Array:
     """Assemble an array from nested lists of blocks.
 
     Args:
@@ -338,7 +338,7 @@ def block(arrays: Any) -> Array:
     return _assembled(arrays, depth, rank)
 
 
-def _depth(value: Any) -> int:
+def _depth(value: object) -> int:
     if isinstance(value, tuple):
         raise TypeError("block takes nested lists, got a tuple")
     if not isinstance(value, list):
@@ -351,7 +351,7 @@ def _depth(value: Any) -> int:
     return depths.pop() + 1
 
 
-def _gather_leaves(value: Any, leaves: list[Value]) -> None:
+def _gather_leaves(value: object, leaves: list[Value]) -> None:
     if isinstance(value, list):
         for item in value:
             _gather_leaves(item, leaves)
@@ -359,7 +359,7 @@ def _gather_leaves(value: Any, leaves: list[Value]) -> None:
         leaves.append(array_operand("block", value))
 
 
-def _assembled(value: Any, depth: int, rank: int) -> Array:
+def _assembled(value: object, depth: int, rank: int) -> Array:
     if not isinstance(value, list):
         made = array_operand("block", value)
         return broadcast_to_shape(made, (1,) * (rank - made.ndim) + made.shape) if made.ndim < rank else made

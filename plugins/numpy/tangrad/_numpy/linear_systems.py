@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ COPIES_FROM_HOST = {"cond": lambda given: transfers.is_from_host(given["x"])}
 class SlogdetResult(NamedTuple):
     """What `slogdet` returns."""
 
-    sign: Any
+    sign: object
     logabsdet: object
 
 
@@ -158,7 +158,7 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
 
 
 @as_one("method", name="slogdet", several=True)
-def _slogdet(a: Any, method: str | None) -> tuple[Array, Array]:
+def _slogdet(a: ArrayLike, method: str | None) -> tuple[Array, Array]:
     matrix = square_matrix("slogdet", a)
     if method not in (None, "lu", "qr"):
         raise ValueError(f"slogdet: method must be 'lu', 'qr' or None, got {method!r}")
@@ -324,7 +324,7 @@ def lstsq(
 
 
 @as_one("rcond", name="lstsq", several=True)
-def _solved(a: Any, b: Any, rcond: float | None) -> tuple[Array, Array, Array, Array]:
+def _solved(a: ArrayLike, b: ArrayLike, rcond: float | None) -> tuple[Array, Array, Array, Array]:
     matrix, right = inexact_matrix("lstsq", a), inexact_matrix("lstsq", b)
     if matrix.ndim != 2:
         raise ValueError(f"lstsq: a must have two dimensions, got shape {matrix.shape}")

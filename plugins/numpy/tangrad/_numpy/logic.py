@@ -275,7 +275,7 @@ def constant(x: Any, value: bool) -> Array:
     return broadcast_in_dim_p.bind(literal(value, BOOL), shape=x.aval.shape, broadcast_dimensions=())
 
 
-def _parts(test: Any) -> Callable[[Array | Literal], Array | Literal]:
+def _parts(test: Callable[..., Any]) -> Callable[[Array | Literal], Array | Literal]:
     """A test of floats, of complex numbers by parts; never true of other numbers."""
 
     def general(x: Value) -> Value:

@@ -296,7 +296,7 @@ def binary_pair(
 # --- documentation -------------------------------------------------------------------------------------------------
 
 
-def _documented(function: Any, name: str, documentation: str) -> Any:
+def _documented(function: Callable[..., object], name: str, documentation: str) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = documentation
     return own_boundary(function)

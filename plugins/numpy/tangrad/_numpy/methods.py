@@ -37,7 +37,7 @@ def _sizes(given: tuple[object, ...]) -> Any:
 
 
 def reshape(
-    self: Any, *shape: Any, order: str = "C", copy: bool | None = None, out_sharding: ShardingLike = None
+    self: Any, *shape: object, order: str = "C", copy: bool | None = None, out_sharding: ShardingLike = None
 ) -> Array:
     """Give the elements another shape: `x.reshape(2, -1)` or `x.reshape((2, -1))`."""
     if not shape:
@@ -138,7 +138,7 @@ def byteswap(self: Any) -> Array:
     return _read_bits(public.flip(_read_bits(self, dtypes.as_dtype("uint8")), -1), own)
 
 
-def to_device(self: Any, device: Any, *, stream: None = None) -> Array:
+def to_device(self: Any, device: DeviceLike, *, stream: None = None) -> Array:
     """Put the array on a device."""
     if stream is not None:
         raise NotImplementedError("to_device: the argument stream is not supported")
@@ -197,7 +197,7 @@ def flat(self: Any) -> Array:
 # --- operators -----------------------------------------------------------------------------------------------------
 
 
-def iterate(x: Any) -> Iterator[Array]:
+def iterate(x: Array) -> Iterator[Array]:
     """`iter(x)`: the slices along the first dimension, made as they are asked for.
 
     No program is as long as the dimension: XLA compiles a hundredth of a second for each result.
@@ -225,12 +225,12 @@ def _staged_rows(x: Array, size: int) -> Iterator[Any]:
         yield from public.unstack(x[start : start + _CHUNK])
 
 
-def contains(x: Any, item: Any) -> Array:
+def contains(x: ArrayLike, item: ArrayLike) -> Array:
     """`item in x`: whether any element is equal."""
     return public.any(public.equal(x, item))
 
 
-def round_operator(x: Any, digits: int | None = None) -> Array:
+def round_operator(x: ArrayLike, digits: int | None = None) -> Array:
     """`round(x)` is an integer, as in Python; `round(x, digits)` keeps the dtype."""
     rounded = public.round(x, 0 if digits is None else digits)
     return public.astype(rounded, int) if digits is None else rounded

@@ -161,7 +161,7 @@ def gradient(
 
 
 @as_one("axis", name="gradient")
-def _gradient_of_vector(f: Any, axis: Any) -> Array:
+def _gradient_of_vector(f: object, axis: object) -> Array:
     return _gradient(f, (), axis)
 
 
@@ -231,7 +231,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
     """
     if x is None:
         (values,) = promote_inexact("trapezoid", y)
-        steps: Any = asarray(dx)
+        steps = asarray(dx)
     else:
         values, places = promote_inexact("trapezoid", y, x)
         places = array_operand("trapezoid", places)
@@ -275,7 +275,7 @@ def unwrap(
         x = x.astype(int)
     steps = diff(x, axis=dimension)
     if is_inexact(x):
-        half: Any = period / 2
+        half = period / 2
         wrapped = (steps + half) % period - half
         wrapped = where((wrapped == -half) & (steps > 0), half, wrapped)
     else:
@@ -377,7 +377,7 @@ def _interpolated(at: Value, places: Value, values: Value, left: Any, right: Any
 
 
 def _sliding_products(
-    name: str, a: Any, v: Any, mode: str, precision: Any, preferred: Any, ends_late: bool = False
+    name: str, a: object, v: object, mode: str, precision: Any, preferred: Any, ends_late: bool = False
 ) -> Array:
     """Sums of products of one vector, reversed, with each stretch of the other: a product with shifted copies.
 

@@ -266,7 +266,7 @@ def align_numeric(name: str, *values: ArrayLike) -> Sequence[Value]:
 # --- the tables of the fast paths ----------------------------------------------------------------------------------
 
 
-def scalar_beside(aval: ShapedArray, kind: type, number: Any, key: Any) -> Literal | None:
+def scalar_beside(aval: ShapedArray, kind: type, number: float | None, key: object) -> Literal | None:
     """The literal for a Python number beside an array of that aval; None where the array would change its dtype.
 
     Stored under `key`. Raises OverflowError for an integer beyond the dtype.
@@ -454,7 +454,7 @@ def is_inexact(value: Value) -> bool:
     return value.aval.dtype in inexact_dtypes or dtypes.issubdtype(value.aval.dtype, np.inexact)
 
 
-def select(which: Any, on_true: Value, on_false: Value) -> Array:
+def select(which: object, on_true: Value, on_false: Value) -> Array:
     """Operands of one dtype chosen by a boolean one; all of one shape, or without dimensions."""
     return select_n_p.bind(which, on_false, on_true)
 

@@ -32,7 +32,7 @@ Widths = list[tuple[int, int]]
 _MODES = "constant, edge, linear_ramp, maximum, mean, median, minimum, reflect, symmetric, wrap, empty"
 
 
-def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
+def pad(array: ArrayLike, pad_width: object, mode: Any = "constant", **kwargs: object) -> Array:
     """Add elements before and after those of an array, along each dimension.
 
     Args:
@@ -172,7 +172,7 @@ def _along_axes(x: Value, widths: Widths, mode: str, step: Callable[[Any, int, i
     return x
 
 
-def _edge(x: Any, widths: Widths) -> Any:
+def _edge(x: Value, widths: Widths) -> Any:
     def step(x: Value, axis: int, before: int, after: int) -> Value:
         size = x.aval.shape[axis]
         first = _repeated(_part(x, axis, 0, 1), axis, before)
@@ -182,7 +182,7 @@ def _edge(x: Any, widths: Widths) -> Any:
 
 
 def _wrap(x: Array, widths: Widths) -> Value:
-    def step(x: Any, axis: int, before: int, after: int) -> Value:
+    def step(x: Value, axis: int, before: int, after: int) -> Value:
         size = x.aval.shape[axis]
         whole, rest = divmod(before, size)
         parts = [_part(x, axis, size - rest, size)] if rest else []
@@ -271,7 +271,7 @@ def min_of(length: object, size: int) -> int:
     return count if count < size else size
 
 
-def _by_function(x: Any, widths: Widths, function: Callable[..., Any], kwargs: dict[str, object]) -> Any:
+def _by_function(x: Value, widths: Widths, function: Callable[..., object], kwargs: dict[str, object]) -> Any:
     """NumPy's protocol: the function gets each padded vector, and returns it changed."""
     padded = _constant(x, widths)
     for axis, width in enumerate(widths):

@@ -44,7 +44,7 @@ def _prepared(name: str, *values: Any) -> list[Value]:
     return promote(name, *values)
 
 
-def _options(name: str, precision: Any, preferred: Any) -> tuple[Any, DType | None]:
+def _options(name: str, precision: object, preferred: Any) -> tuple[Any, DType | None]:
     return canonicalize_precision(precision), None if preferred is None else user_dtype(name, preferred)
 
 
@@ -67,7 +67,7 @@ def matmul(
     a: ArrayLike,
     b: ArrayLike,
     *,
-    precision: Any = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike = None,
 ) -> Array:
@@ -163,7 +163,7 @@ def _axes_after(roles: Sequence[Any], side: str) -> dict[int, int]:
 def _in_order(result: Value, roles: Sequence[Any], left_matrix: bool, right_matrix: bool) -> Value:
     """From (both, left, row, right, column) to the order of broadcasting."""
     groups = [[p for p, (_, _, role) in enumerate(roles) if role == wanted] for wanted in ("both", "left", "right")]
-    labels: list[Any] = [*groups[0], *groups[1]]
+    labels: list[object] = [*groups[0], *groups[1]]
     labels += ["row"] if left_matrix else []
     labels += groups[2]
     labels += ["column"] if right_matrix else []
@@ -182,7 +182,7 @@ def dot(
     a: ArrayLike,
     b: ArrayLike,
     *,
-    precision: Any = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike = None,
 ) -> Array:

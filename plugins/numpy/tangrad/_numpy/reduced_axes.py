@@ -177,7 +177,9 @@ def check_not_empty(name: str, shape: Dimensions, axes: tuple[int, ...]) -> None
             )
 
 
-def position_of(name: str, primitive: Primitive, a: object, axis: int | None, out: Any, keepdims: object) -> Array:
+def position_of(
+    name: str, primitive: Primitive, a: object, axis: int | None, out: np.ndarray | None, keepdims: object
+) -> Array:
     """Where a reduction along one axis, or over all elements, finds what it looks for."""
     refuse_out(name, out)
     x = array_operand(name, a)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Update = Callable[[Any, Any], Any]
 
 
-def in_turn(x: Any, index: Any, once: Update, mode: Any) -> Array:
+def in_turn(x: Any, index: Any, once: Update, mode: object) -> Array:
     """`once(x, index)`, done again for what the index names again.
 
     Args:
@@ -79,7 +79,7 @@ def _axes(items: Sequence[object], places: Sequence[int], rank: int) -> list[int
     return axes
 
 
-def _elements(flat: Sequence[np.ndarray], axes: Sequence[int], shape: Sequence[Any], mode: Any) -> np.ndarray:
+def _elements(flat: Sequence[np.ndarray], axes: Sequence[int], shape: Sequence[Any], mode: object) -> np.ndarray:
     """Which elements, or parts, are named: a row for each occurrence."""
     columns = []
     for positions, axis in zip(flat, axes):
@@ -101,7 +101,7 @@ def _replaced(items: Sequence[object], places: Sequence[int], by: Sequence[objec
 
 
 def _one_by_one(
-    x: Any, items: Sequence[ArrayLike], places: Sequence[int], arrays: Sequence[ArrayLike], once: Update
+    x: object, items: Sequence[ArrayLike], places: Sequence[int], arrays: Sequence[ArrayLike], once: Update
 ) -> Any:
     """A loop over the occurrences, which may be traced; it has derivatives of both modes."""
     flat = [ravel(array) for array in broadcast_arrays(*[asarray(array) for array in arrays])]

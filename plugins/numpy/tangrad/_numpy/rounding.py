@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._numpy.fusing import Fused, as_one, fused, fused_pair
 from tangrad._numpy.logic import greater, isnan, less, signbit
@@ -57,13 +57,16 @@ from tangrad.extend.lax import (
 )
 from tangrad.typing import ArrayLike, DType, Value
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _SAME = "An array of the shape and dtype of `x`."
 _REAL = "An array of the shape of `x`; for complex `x` floating."
 
 # --- rounding ------------------------------------------------------------------------------------------------------
 
 
-def _whole(name: str, primitive: Any) -> Any:
+def _whole(name: str, primitive: Callable[..., Any]) -> Any:
     """Integers and booleans are whole already."""
 
     def general(x: Value) -> Value:

@@ -108,8 +108,8 @@ def _interval_numbers(values: Value, edges: Value) -> Value:
 
 def histogram(
     a: ArrayLike,
-    bins: Any = 10,
-    range: Any = None,
+    bins: object = 10,
+    range: object = None,
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array]:
@@ -197,7 +197,7 @@ def histogram2d(
 
 def histogramdd(
     sample: ArrayLike,
-    bins: Any = 10,
+    bins: object = 10,
     range: Any = None,
     weights: ArrayLike | None = None,
     density: bool | None = None,

@@ -29,9 +29,9 @@ def _reduced(
     reduction: Reduction,
     data: ArrayLike,
     segment_ids: ArrayLike,
-    num_segments: Any,
-    bucket_size: Any,
-    out_sharding: Any,
+    num_segments: object,
+    bucket_size: object,
+    out_sharding: object,
     **options: Any,
 ) -> Array:
     if out_sharding is not None:

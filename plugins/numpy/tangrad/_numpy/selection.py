@@ -123,7 +123,7 @@ def where(
     return _where(condition, x, y)
 
 
-def _where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Any:
+def _where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
     mask, on_true, on_false = fusable(condition), fusable(x), fusable(y)
     if mask is None or on_true is None or on_false is None:
         check_array_like("where", condition, x, y)
@@ -131,7 +131,7 @@ def _where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Any:
     return _fused_where(mask, on_true, on_false)
 
 
-def _choose(condition: Any, x: Any, y: Any) -> Array:
+def _choose(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
     mask = truth(operand("where", condition))
     on_true, on_false = promote("where", x, y)
     mask, on_true, on_false = broadcast("where", [mask, on_true, on_false])
@@ -141,7 +141,7 @@ def _choose(condition: Any, x: Any, y: Any) -> Array:
 _fused_where = Fused("where", _choose)
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:
+def select(condlist: Sequence[Any], choicelist: Sequence[object], default: ArrayLike = 0) -> Array:
     """Choose, for each element, from the array that belongs to the first condition that holds.
 
     Args:
@@ -265,7 +265,7 @@ def _concrete(name: str, x: Value) -> Any:
     return concrete_or_error(x, f"the number of results of {name}, which size= would fix").to_numpy()
 
 
-def _fill_values(fill_value: Any, rank: int) -> list[Array]:
+def _fill_values(fill_value: object, rank: int) -> list[Array]:
     if isinstance(fill_value, (tuple, list)):
         if len(fill_value) != rank:
             raise ValueError(f"nonzero: fill_value must have a number for each of {rank} dimensions, got {fill_value}")

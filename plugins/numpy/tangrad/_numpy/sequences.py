@@ -121,7 +121,7 @@ def _line(start: ArrayLike, stop: ArrayLike, num: object, endpoint: bool, dtype:
 
 def _line_with_step(
     start: ArrayLike, stop: ArrayLike, num: Any, endpoint: bool, dtype: Any, axis: int
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     wanted, numbers, step = _spaced("linspace", start, stop, num, endpoint, dtype, axis)
     if dtypes.issubdtype(wanted, np.integer) and not is_complex(numbers):
         numbers = floor_p.bind(numbers)
@@ -142,7 +142,7 @@ def _wide_enough(inexact: DType, wanted: DType) -> Any:
 
 
 def _spaced(
-    name: str, start: ArrayLike, stop: ArrayLike, num: Any, endpoint: bool, dtype: np.dtype | None, axis: int
+    name: str, start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, dtype: np.dtype | None, axis: int
 ) -> tuple[Any, Any, Any]:
     """The dtype asked for, the numbers in the dtype that they are computed in, and their distance."""
     count = index_argument(name, num, "num")
@@ -164,7 +164,7 @@ def _spaced(
     return wanted, moveaxis(numbers, 0, canonical_axis(name, axis, len(shape) + 1)), step
 
 
-def _divisor(intervals: Any, dtype: DType) -> Value:
+def _divisor(intervals: int, dtype: DType) -> Value:
     """Into how many parts the distance is divided; NaN where there are none."""
     if is_symbolic(intervals):
         counted = size_operand(intervals, dtype)
@@ -187,7 +187,7 @@ def _between(first: Value, last: Value, count: int, endpoint: bool, intervals: i
     return concatenate_p.bind(numbers, expand_dims(array_operand("linspace", last), 0), dimension=0)
 
 
-def _weighted(first: Value, last: Value, count: int, intervals: Any) -> Value:
+def _weighted(first: Value, last: Value, count: int, intervals: int) -> Value:
     """So many means of the ends, of weights that grow by one part of the intervals."""
     dtype, whole = first.aval.dtype, (count, *first.aval.shape)
     real_dtype = dtypes.to_floating_dtype(dtype)
@@ -198,7 +198,7 @@ def _weighted(first: Value, last: Value, count: int, intervals: Any) -> Value:
     return add_p.bind(mul_p.bind(starts, lower), mul_p.bind(stops, upper))
 
 
-def _between_symbolic(first: Any, last: Any, count: Any, endpoint: bool, intervals: object) -> Any:
+def _between_symbolic(first: Value, last: Value, count: int, endpoint: bool, intervals: object) -> Any:
     """As `_between`, of a count that may turn out to be none, one or more: the last number is chosen at run time."""
     parts = max_size(intervals, 1)
     numbers = _weighted(first, last, count, parts)

@@ -262,7 +262,7 @@ def _firsts(order: Value, places: Value, length: Any, size: int | None) -> Value
     return convert(first, dtypes.default_int_dtype())
 
 
-def _counts(bounds: Value, length: Any, size: int | None) -> Value:
+def _counts(bounds: Value, length: int, size: int | None) -> Value:
     """How often each occurs, from where each begins; of cut-off ones, only the first is known."""
     if size is not None:
         return bounds[1:] - bounds[:-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from tangrad.core.arguments import is_symbolic
 from tangrad.core.caches import DirectCalls
 from tangrad.extend.lax import broadcast_in_dim_p, copy_p, reshape_p, sharded_call, squeeze_p
 from tangrad.typing import ArrayLike, Axis, Shape, ShardingLike, Value
+
+if TYPE_CHECKING:
+    from tangrad.typing import PyTree
 
 
 def _array(name: str, value: ArrayLike) -> Array:
@@ -113,7 +116,7 @@ def reshaped(x: Value, shape: object) -> Value:
 _reshapes = DirectCalls()
 
 
-def _sizes(shape: Any) -> tuple[ArrayLike, ...]:
+def _sizes(shape: PyTree) -> tuple[ArrayLike, ...]:
     if isinstance(shape, (tuple, list)):
         return tuple(shape)
     return (shape,) if not isinstance(shape, (Array, np.ndarray)) or not shape.ndim else tuple(shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from tangrad.core import Array, as_array, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import conj_p, div_p, mul_p, real_p, size_operand, sqrt_p, square_p, sub_p
 from tangrad.typing import ArrayLike, Axis, DType, DTypeLike, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # --- Means, variances and what is left of them: `tangrad.numpy.mean`, `var`, `average`, `cov`, … ----------------------
 
@@ -86,7 +89,14 @@ def _simple_mean(x: Value, *, axes: tuple[int, ...], dtype: DType, keepdims: boo
 _fused_mean = Fused("mean", _simple_mean)
 
 
-def _mean(name: str, a: object, axis: Any, dtype: Any, keepdims: bool, where: ArrayLike | None) -> Any:
+def _mean(
+    name: str,
+    a: object,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None,
+    dtype: object,
+    keepdims: bool,
+    where: ArrayLike | None,
+) -> Any:
     x = operand(name, a)
     wanted = _mean_dtype(name, x, dtype)
     computed = computation_dtype(wanted)
@@ -156,7 +166,7 @@ def _variance(
     a: object,
     axis: Any,
     dtype: DTypeLike | None,
-    ddof: Any,
+    ddof: object,
     keepdims: bool,
     where: ArrayLike | None,
     center: Any,
@@ -184,7 +194,14 @@ _fused_variance = Fused("var", _simple_variance)
 
 
 def _general_variance(
-    name: str, x: Array, axis: Any, types: tuple[Any, Any], ddof: Any, keepdims: bool, where: Any, center: Value | None
+    name: str,
+    x: Array,
+    axis: tuple[int, ...] | None,
+    types: tuple[Any, Any],
+    ddof: Any,
+    keepdims: bool,
+    where: ArrayLike | None,
+    center: Value | None,
 ) -> Value:
     wanted, computed = types
     total = _squares(name, x, axis, computed, keepdims, where, center)
@@ -193,7 +210,13 @@ def _general_variance(
 
 
 def _squares(
-    name: str, x: Value, axis: Any, computed: DType, keepdims: bool, where: ArrayLike | None, center: Value | None
+    name: str,
+    x: Value,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None,
+    computed: DType,
+    keepdims: bool,
+    where: ArrayLike | None,
+    center: Value | None,
 ) -> Value:
     """The sum of the squared distances from the mean."""
     x = convert(x, computed)
@@ -319,7 +342,9 @@ def average(
     return (_mean_and_sum if returned else _weighted_mean)(a, axis, weights, keepdims)
 
 
-def _average(a: ArrayLike, axis: Any, weights: object, keepdims: bool) -> tuple[Any, Any]:
+def _average(
+    a: ArrayLike, axis: SupportsIndex | Sequence[SupportsIndex] | None, weights: object, keepdims: bool
+) -> tuple[Any, Any]:
     """The mean, and the sum of the weights."""
     if weights is None:
         (x,) = promote_inexact("average", a)
@@ -338,7 +363,9 @@ _mean_and_sum = as_one("axis", "keepdims", name="average", several=True)(_averag
 
 
 @as_one("axis", "keepdims", name="average")
-def _weighted_mean(a: Any, axis: Any, weights: Any, keepdims: bool) -> Any:
+def _weighted_mean(
+    a: ArrayLike, axis: SupportsIndex | Sequence[SupportsIndex] | None, weights: object, keepdims: bool
+) -> Any:
     return _average(a, axis, weights, keepdims)[0]
 
 

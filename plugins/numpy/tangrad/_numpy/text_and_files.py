@@ -133,7 +133,7 @@ def from_dlpack(x: object, /, *, device: DeviceLike = None, copy: bool | None = 
 
 
 def array_repr(
-    arr: ArrayLike, max_line_width: Any = None, precision: int | None = None, suppress_small: Any = None
+    arr: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
     """Write an array as NumPy's `array_repr` does.
 
@@ -152,7 +152,7 @@ def array_repr(
 
 
 def array_str(
-    a: ArrayLike, max_line_width: Any = None, precision: int | None = None, suppress_small: Any = None
+    a: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
     """Write the contents of an array as NumPy's `array_str` does.
 
@@ -227,7 +227,7 @@ def save(file: Any, arr: ArrayLike, allow_pickle: bool = False) -> None:
     np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
 
 
-def savez(file: Any, *args: ArrayLike, allow_pickle: bool = False, **kwds: Any) -> None:
+def savez(file: Any, *args: ArrayLike, allow_pickle: bool = False, **kwds: object) -> None:
     """Write several arrays to one file in NumPy's format.
 
     Args:

@@ -295,7 +295,7 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> A
     return _rolled(x, shifts, axes)
 
 
-def _shifts(shift: Any, count: int) -> list[Any]:
+def _shifts(shift: Any, count: int) -> list[int]:
     if isinstance(shift, (tuple, list)):
         return list(shift)
     if not is_array_like(shift):

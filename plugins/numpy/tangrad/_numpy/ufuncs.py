@@ -178,7 +178,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         rest = scan(step, rows[0], rows[1:])[1]
         return moveaxis(concatenate([rows[:1], rest]), 0, place)
 
-    def reduceat(self, a: object, indices: object, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
+    def reduceat(self, a: object, indices: object, axis: int = 0, dtype: object = None, out: None = None) -> Array:
         """Reduce stretches of an axis: from each index to the next, the last one to the end.
 
         Args:
@@ -241,7 +241,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         others = () if b is None else (broadcast_to(asarray(b), places.shape).ravel(),)
         flat = places.ravel()
 
-        def step(k: Any, values: Any) -> Array:
+        def step(k: object, values: Any) -> Array:
             result = self._function(values[flat[k]], *[other[k] for other in others])
             return values.at[flat[k]].set(result.astype(x.dtype))
 
@@ -263,7 +263,7 @@ def _in_front(x: Any, axes: tuple[int, ...]) -> Array:
     return moveaxis(x, axes, tuple(range(len(axes)))).reshape((-1, *rest))
 
 
-def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: object = None) -> ufunc:
+def frompyfunc(func: Callable[..., object], /, nin: int, nout: int, *, identity: object = None) -> ufunc:
     """Make a function of numbers a universal function of arrays, with `reduce`, `outer` and the like.
 
     Args:
@@ -308,7 +308,7 @@ def _with_methods(function: Any, nin: int = 2, **options: Any) -> Any:
     return function
 
 
-def _extreme(reduction: Callable[..., Any]) -> Callable[..., Any]:
+def _extreme(reduction: Callable[..., object]) -> Callable[..., Any]:
     """`max` or `min`, which take no dtype."""
 
     def reduce(a: object, axis: object, dtype: np.dtype, keepdims: bool, initial: object, where: object) -> Any:
@@ -318,7 +318,7 @@ def _extreme(reduction: Callable[..., Any]) -> Callable[..., Any]:
     return reduce
 
 
-def _logical(reduction: Callable[..., Any], combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _logical(reduction: Callable[..., object], combine: Callable[[Any, Any], object]) -> Callable[..., Any]:
     """`all` or `any`, whose result is boolean whatever the dtype."""
 
     def reduce(a: object, axis: object, dtype: np.dtype, keepdims: bool, initial: object, where: object) -> Any:
@@ -328,7 +328,7 @@ def _logical(reduction: Callable[..., Any], combine: Callable[[Any, Any], Any]) 
     return reduce
 
 
-def _log_sums(function: Callable[[Any, Any], Any], unit: float) -> dict[str, Any]:
+def _log_sums(function: Callable[[Any, Any], object], unit: float) -> dict[str, Any]:
     """The methods of `logaddexp` in units of log 2 or 1, by a primitive that rounds each sum a few times only."""
 
     def accumulate(a: object, axis: int, dtype: object) -> Any:

@@ -112,7 +112,7 @@ class _Vectorized:
         squeezed = [_without_ones(x, batch) for x, batch in zip(arrays, batches)]
         return _with_ones(checked(*squeezed), shape)
 
-    def _checked(self, function: Callable[..., Any], sizes: dict[str, object]) -> Callable[..., Any]:
+    def _checked(self, function: Callable[..., object], sizes: dict[str, object]) -> Callable[..., Any]:
         outputs = self.signature[1] if self.signature is not None else []
         name = self.__name__
 
@@ -174,7 +174,7 @@ def vectorize(
     signature: str | None = None,
 ) -> Callable[..., tuple[Array, ...]]: ...
 def vectorize(
-    pyfunc: Callable[..., Any], *, excluded: Collection[int | str] = frozenset(), signature: str | None = None
+    pyfunc: Callable[..., object], *, excluded: Collection[int | str] = frozenset(), signature: str | None = None
 ) -> Callable[..., Any]:
     """Make a function of numbers, or of small arrays, a function of arrays of them.
 
@@ -361,7 +361,7 @@ def _conditions(x: Value, condlist: object) -> list[Value]:
     return [conditions] if conditions.ndim == x.ndim else [getitem(conditions, i) for i in range(conditions.shape[0])]
 
 
-def _piece(x: Value, function: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> Value:
+def _piece(x: Value, function: Any, args: tuple[Any, ...], kw: dict[str, object]) -> Value:
     if not isinstance(function, Callable):  # type: ignore[arg-type]
         value = function
     else:

@@ -30,7 +30,7 @@ class TraceAnnotation:
     ...     loaded = list(range(3))
     """
 
-    def __init__(self, name: str, **kwargs: Any) -> None:
+    def __init__(self, name: str, **kwargs: object) -> None:
         self._name, self._details = name, kwargs
         self._foreign: list[Any] = []
         self._started = 0
@@ -75,7 +75,7 @@ class StepTraceAnnotation(TraceAnnotation):
     ...         done = number
     """
 
-    def __init__(self, name: str, **kwargs: Any) -> None:
+    def __init__(self, name: str, **kwargs: object) -> None:
         super().__init__(name, **{**_STEP, **kwargs})
 
 

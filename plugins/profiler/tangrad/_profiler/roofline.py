@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tangrad
 from tangrad import tree
@@ -28,6 +28,9 @@ from tangrad.core import (
 from tangrad.core.tools import sub_jaxprs
 from tangrad.typing import PyTree
 
+if TYPE_CHECKING:
+    from tangrad.core import JaxprEqn
+
 # --- What a primitive costs, and what a program does ---
 
 
@@ -44,7 +47,7 @@ class RooflineShape(NamedTuple):
     dtype: Any
 
     @classmethod
-    def from_aval(cls, aval: Any) -> RooflineShape:
+    def from_aval(cls, aval: ShapedArray) -> RooflineShape:
         """Those of a type."""
         return cls(tuple(aval.shape), aval.dtype)
 
@@ -242,7 +245,7 @@ def _nothing(ctx: RooflineRuleContext, *avals: object, **params: object) -> Roof
 
 
 def _by_decomposition(primitive: Primitive) -> RooflineRule:
-    def rule(ctx: RooflineRuleContext, *avals: Any, **params: Any) -> RooflineResult:
+    def rule(ctx: RooflineRuleContext, *avals: Any, **params: object) -> RooflineResult:
         return ctx.program(decomposition_jaxpr(primitive, list(avals), params))
 
     return rule
@@ -291,7 +294,7 @@ def cost_of(program: ClosedJaxpr | Jaxpr) -> RooflineResult:
     return total + RooflineResult(peak_hbm_bytes=peak)
 
 
-def _cost_of_equation(eqn: Any) -> RooflineResult:
+def _cost_of_equation(eqn: JaxprEqn) -> RooflineResult:
     avals_in, avals_out = [atom.aval.plain for atom in eqn.invars], [var.aval.plain for var in eqn.outvars]
     ctx = RooflineRuleContext(eqn.primitive, avals_in, avals_out)
     programs = list(sub_jaxprs(eqn.params))
@@ -362,7 +365,7 @@ def roofline(
 
 
 def _with_gradient(function: Callable[..., object]) -> Callable[..., Any]:
-    def run(*args: Any) -> Any:
+    def run(*args: object) -> Any:
         *primals, cotangent = args
         _, pullback = tangrad.vjp(function, *primals)
         return pullback(cotangent)

@@ -59,11 +59,11 @@ class HostTrace:
     """One recording, from when it is made until `stop`. Its methods may be called by any thread."""
 
     def __init__(self) -> None:
-        self._events: list[dict[str, Any]] = []
+        self._events: list[dict[str, object]] = []
         self._dropped = 0
         self._observing = register(_Observer(self), group="tangrad.hooks", name=f"profiler-{id(self)}")
 
-    def add(self, name: str, started: int, ended: int, details: dict[str, Any]) -> None:
+    def add(self, name: str, started: int, ended: int, details: dict[str, object]) -> None:
         """Record an event between two instants of `time.perf_counter_ns`."""
         if len(self._events) >= EVENTS:
             self._dropped += 1

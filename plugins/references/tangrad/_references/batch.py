@@ -25,13 +25,13 @@ def _rows(function: Callable[..., object], ref: object, dims: Dims, size: int, *
 
 
 @batch.rule(get_p)
-def _(args: Any, dims: Dims, *, axis_info: AxisInfo, indexers: Any) -> Any:
+def _(args: tuple[Array, ...], dims: Dims, *, axis_info: AxisInfo, indexers: tuple[object, ...]) -> Any:
     ref, *indices = args
     take = lambda value, *arrays: read(value, from_template(indexers, arrays))
     return _rows(take, ref, dims, axis_info.size, *indices), 0
 
 
-def _changing(args: Any, dims: Dims, axis_info: AxisInfo, change: Callable[..., Any]) -> object:
+def _changing(args: Any, dims: Dims, axis_info: AxisInfo, change: Callable[..., object]) -> object:
     """Change each row of a mapped reference, and return what `change` returns beside the new value."""
     ref, *operands = args
     if dims[0] is None:
@@ -52,7 +52,7 @@ def _placed(rows: Array, dim: int) -> Any:
 
 
 @batch.rule(swap_p)
-def _swap(args: object, dims: Dims, *, axis_info: AxisInfo, indexers: Any) -> Any:
+def _swap(args: object, dims: Dims, *, axis_info: AxisInfo, indexers: tuple[object, ...]) -> Any:
     def change(value: object, *operands: object) -> Any:
         *indices, part = operands
         chain = from_template(indexers, indices)
@@ -62,7 +62,7 @@ def _swap(args: object, dims: Dims, *, axis_info: AxisInfo, indexers: Any) -> An
 
 
 @batch.rule(addupdate_p)
-def _add(args: object, dims: Dims, *, axis_info: AxisInfo, indexers: Any) -> Any:
+def _add(args: object, dims: Dims, *, axis_info: AxisInfo, indexers: tuple[object, ...]) -> Any:
     def change(value: Any, *operands: object) -> Any:
         *indices, part = operands
         return added(value, from_template(indexers, indices), part), ()

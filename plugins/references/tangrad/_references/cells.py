@@ -211,7 +211,7 @@ class Part:
 
     __slots__ = ("_chain", "reference")
 
-    def __init__(self, reference: Any, chain: Chain) -> None:
+    def __init__(self, reference: Array, chain: Chain) -> None:
         self.reference, self._chain = reference, chain
 
     @property
@@ -261,7 +261,7 @@ class Parts:
 
     __slots__ = ("_of",)
 
-    def __init__(self, of: Any) -> None:
+    def __init__(self, of: Array | Part) -> None:
         self._of = of
 
     def __getitem__(self, index: object) -> Part:
@@ -313,7 +313,7 @@ def addupdate(ref: object, idx: object, x: object) -> None:
     addupdate_p.bind(reference, *arrays, _operand(reference, x), indexers=template)
 
 
-def _operand(reference: Any, value: Any) -> Any:
+def _operand(reference: Array, value: object) -> Any:
     """What is written, as an array. Raises TypeError for another kind of dtype, or for a reference."""
     if is_reference(value):
         raise TypeError("a reference is written to a reference; write the array behind it: ref[...] = other[...]")

@@ -301,7 +301,7 @@ def stateful_rng(seed: ArrayLike | None = None, *, impl: object = None) -> State
     return StatefulPRNG(draws.key(seed, impl=impl), new_ref(0))
 
 
-def _sizes(size: Any, *args: Any) -> tuple[int, ...]:
+def _sizes(size: Any, *args: ArrayLike) -> tuple[int, ...]:
     if size is None:
         return tuple(broadcast_shapes(*[shape(arg) for arg in args]))
     try:

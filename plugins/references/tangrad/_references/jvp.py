@@ -13,13 +13,13 @@ jvp = RuleSet("jvp", api=1)
 
 @jvp.rule(get_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, **params: Any) -> Any:
+def _(primals: tuple[Array, ...], tangents: tuple[Array, ...], **params: object) -> Any:
     _check_constant(primals[0], tangents[0])
     out = get_p.bind(*primals, **params)
     return out, Zero.of(out)
 
 
-def _check_constant(ref: Any, tangent: object) -> None:
+def _check_constant(ref: Array, tangent: object) -> None:
     """Raise TypeError for a reference that a derivative is taken by."""
     if type(tangent) is not Zero:
         raise TypeError(
@@ -28,7 +28,7 @@ def _check_constant(ref: Any, tangent: object) -> None:
         )
 
 
-def _check(primals: Any, tangents: Any) -> None:
+def _check(primals: tuple[Array, ...], tangents: Any) -> None:
     """Raise ValueError for a value that depends on what a derivative is taken by."""
     ref, tangent = primals[0], tangents[-1]
     _check_constant(ref, tangents[0])
@@ -42,7 +42,7 @@ def _check(primals: Any, tangents: Any) -> None:
 
 @jvp.rule(swap_p)
 @symbolic_zeros
-def _swap(primals: Any, tangents: object, **params: Any) -> tuple[Array, Zero]:
+def _swap(primals: tuple[Array, ...], tangents: object, **params: object) -> tuple[Array, Zero]:
     _check(primals, tangents)
     before = swap_p.bind(*primals, **params)
     return before, Zero.of(before)
@@ -50,6 +50,6 @@ def _swap(primals: Any, tangents: object, **params: Any) -> tuple[Array, Zero]:
 
 @jvp.rule(addupdate_p)
 @symbolic_zeros
-def _add(primals: Any, tangents: object, **params: Any) -> tuple[tuple[Array, ...], tuple[()]]:
+def _add(primals: tuple[Array, ...], tangents: object, **params: object) -> tuple[tuple[Array, ...], tuple[()]]:
     _check(primals, tangents)
     return addupdate_p.bind(*primals, **params), ()

@@ -11,7 +11,7 @@ from tangrad.core import PrimitiveSet, ShapedArray, trace_to_closed_jaxpr
 references = PrimitiveSet("references", api=1)
 
 
-def _part_of(what: str, ref: Any, indices: Any, indexers: tuple[object, ...]) -> Any:
+def _part_of(what: str, ref: Any, indices: Any, indexers: tuple[object, ...]) -> ShapedArray:
     """The type of the part that is meant."""
     if type(ref) is not AbstractRef:
         raise TypeError(f"{what}: expected a reference, got {ref.str_short()}; tangrad.new_ref(array) makes one")
@@ -21,7 +21,7 @@ def _part_of(what: str, ref: Any, indices: Any, indexers: tuple[object, ...]) ->
     return trace_to_closed_jaxpr(part, [ref.inner_aval, *indices], what).out_avals[0]
 
 
-def _checked(what: str, part: Any, value: Any) -> Any:
+def _checked(what: str, part: ShapedArray, value: Any) -> Any:
     """The type of the part. Raises TypeError or ValueError for a value that cannot take its place."""
     if value.dtype != part.dtype:
         raise TypeError(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.core import AbstractValue, Effect, Primitive, RuleKind, ShapedArray, class_boundary
+
+if TYPE_CHECKING:
+    from tangrad.core.backends import Parts
 
 # --- The type of a reference, and the effects of what is done to it ---------------------------------------------------
 
@@ -81,7 +84,7 @@ class AbstractRef(AbstractValue):
     def set_item(self, reference: object, index: object, value: object) -> None:
         accesses.set(reference, index, value)
 
-    def part_at(self, reference: object) -> Any:
+    def part_at(self, reference: object) -> Parts:
         return accesses.at(reference)
 
     def add_to(self, reference: object, value: object) -> None:
@@ -136,7 +139,7 @@ def is_reference(value: object) -> bool:
 def _refusal(primitive: Primitive) -> Callable[..., Any]:
     """What reads no references: it says so where it is applied, also where it is in a program."""
 
-    def refuse(args: object, own: Any, **params: object) -> object:
+    def refuse(args: object, own: tuple[bool, ...], **params: object) -> object:
         places = ", ".join([str(place) for place, is_own in enumerate(own) if is_own])
         if primitive.carries_programs or primitive.evaluate is not None:
             raise NotImplementedError(

@@ -24,6 +24,7 @@ from tangrad.core import Array, Backend, dtypes, get_backend, put
 from tangrad.core.programs import compile_program
 
 if TYPE_CHECKING:
+    from tangrad.core import ShapedArray
     from tangrad.typing import Value
 
 
@@ -59,7 +60,7 @@ class LoadedProgram:
         self._plain = [(np.ndarray, aval.dtype, aval.shape) for aval in self.in_avals] if are_flat else None
         self._is_single = self._results == tree.structure(0)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> Any:
         """Run the program. Raises TypeError or ValueError naming the argument that does not fit."""
         if not kwargs and [(type(x), x.dtype, x.shape) if type(x) is np.ndarray else None for x in args] == self._plain:
             adopt = self._backend.adopt
@@ -88,7 +89,7 @@ class LoadedProgram:
             for out in self._program.execute(arrays)
         ]
 
-    def _argument(self, value: Any, array: Any, aval: Any, name: str) -> Array:
+    def _argument(self, value: float | np.ndarray, array: Any, aval: ShapedArray, name: str) -> Array:
         if array.dtype is aval.dtype and array.shape == aval.shape and type(value) is np.ndarray:
             return self._backend.adopt(array.copy(), aval)  # the caller may write to it
         if isinstance(aval.dtype, dtypes.ExtendedDType):

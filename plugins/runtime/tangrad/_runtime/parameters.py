@@ -59,7 +59,7 @@ def parts_of(value: Any) -> object:
     return tuple([getattr(value, field.name) for field in dataclasses.fields(value)])
 
 
-def restored(name: str, parts: Any) -> Any:
+def restored(name: str, parts: object) -> Any:
     """The value of the registered class `name` of which `parts` were written. Raises ArtifactError."""
     # Without the check an empty name, or one with line breaks, would be looked for in the text of the index.
     plugin = composition().find(GROUP, name) if name.isprintable() and name.strip() else None
@@ -105,7 +105,7 @@ def written_structure(value: Any, what: str, depth: int = 0) -> str | list[Any] 
     raise ArtifactError(f"{what} has a node of type {type(value).__name__}; files have tuples, lists, dicts and None")
 
 
-def read_structure(value: Any, depth: int = 0) -> PyTree:
+def read_structure(value: object, depth: int = 0) -> PyTree:
     """A tree of the structure that was written, with `LEAF` for leaves. Raises ArtifactError."""
     if value is None or value == LEAF:
         return value
@@ -161,7 +161,7 @@ class Found(Protocol):
     def aval(self, number: Any) -> Any: ...
     def array(self, number: Any) -> Any: ...
     def primitive(self, number: Any) -> Any: ...
-    def program(self, number: Any) -> Any: ...
+    def program(self, number: object) -> Any: ...
     def size(self, text: Any) -> Any: ...
 
 
@@ -274,12 +274,12 @@ def _pair(value: object, what: str) -> Any:
     return value
 
 
-def _read_complex(value: Any, _: Found) -> complex:
+def _read_complex(value: object, _: Found) -> complex:
     real, imaginary = _pair(value, "two floats")
     return complex(exact_float(real), exact_float(imaginary))
 
 
-def _read_scalar(value: Any, _: Found) -> object:
+def _read_scalar(value: object, _: Found) -> object:
     name, text = _pair(value, "a dtype and bytes")
     return scalar_of(dtype_named(name), text)
 
@@ -290,7 +290,7 @@ def _read_set(value: object, found: Found) -> object:
     return frozenset([read(item, found) for item in value])
 
 
-def _read_saved(value: Any, found: Found) -> Any:
+def _read_saved(value: object, found: Found) -> Any:
     name, parts = _pair(value, "a type and its parts")
     if not isinstance(name, str):
         raise ArtifactError(f"expected the name of a type, got {of_type(name)}")

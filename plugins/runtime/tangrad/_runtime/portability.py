@@ -25,7 +25,7 @@ from tangrad.core import (
 from tangrad.core.transformations import is_operand
 
 if TYPE_CHECKING:
-    from tangrad.core import Array
+    from tangrad.core import Array, ShapedArray
     from tangrad.typing import Params, Values
 
 
@@ -89,7 +89,7 @@ class PortableTrace(RuleTrace):
         return out
 
 
-def _shown(avals: Sequence[Any]) -> str:
+def _shown(avals: Sequence[ShapedArray]) -> str:
     return ", ".join([aval.str_short() for aval in avals])
 
 
@@ -116,7 +116,7 @@ def portable_program(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _portable(closed: ClosedJaxpr) -> ClosedJaxpr:
-    def run(*args: Any) -> list[Any]:
+    def run(*args: object) -> list[Any]:
         return run_traced(lambda _: eval_jaxpr(closed.jaxpr, closed.consts, *args), PortableTrace)
 
     return trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name or "a program")

@@ -34,6 +34,8 @@ from tangrad.core import (
 from tangrad.core.arguments import is_symbolic
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tangrad.typing import Params
 
 MOST_DIMENSIONS = 32  # NumPy 1's
@@ -51,13 +53,13 @@ class SavedProgram:
         sizes: those that are found at the call.
     """
 
-    def __init__(self, sections: Mapping[str, Any], limits: Limits, backend: Backend) -> None:
+    def __init__(self, sections: Mapping[str, object], limits: Limits, backend: Backend) -> None:
         try:
             self._read(_described(sections, limits), sections.get(DATA, b""), limits, backend)
         except RecursionError:  # the stack was deep before: `DEEPEST` leaves room on one that is not
             raise ArtifactError("the program is nested deeper than can be read here: the stack is used up") from None
 
-    def _read(self, description: dict[str, Any], data: Any, limits: Limits, backend: Backend) -> None:
+    def _read(self, description: dict[str, object], data: object, limits: Limits, backend: Backend) -> None:
         self.requirements: list[Requirement] = [_requirement(row) for row in _list(description, "requirements")]
         check_requirements(self.requirements)
         reader = _Reader(description, data, limits, backend)
@@ -91,7 +93,7 @@ def _described(sections: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     return description
 
 
-def _check_depth(description: Any) -> None:
+def _check_depth(description: object) -> None:
     level = [description]
     for _ in range(DEEPEST):
         level = [
@@ -109,14 +111,14 @@ def _no_float(text: str) -> Any:
     raise ValueError(f"floats are written in hexadecimal, got {text[:20]}")
 
 
-def _list(description: dict[str, Any], name: str) -> list[Any]:
+def _list(description: dict[str, object], name: str) -> list[Any]:
     found = description.get(name)
     if type(found) is not list:
         raise ArtifactError(f"the program has no list {name!r}, but {of_type(found)}")
     return found
 
 
-def _requirement(row: Any) -> Requirement:
+def _requirement(row: object) -> Requirement:
     family, distribution, version = _fields(row, 3, "a requirement")
     if not all([isinstance(part, str) for part in (family, distribution, version)]):
         raise ArtifactError(f"a requirement is {row!r}; expected a family, a distribution and a version")
@@ -124,7 +126,7 @@ def _requirement(row: Any) -> Requirement:
     return family, distribution, version
 
 
-def _fields(value: Any, count: int, what: str) -> list[Any]:
+def _fields(value: object, count: int, what: str) -> list[Any]:
     if type(value) is not list or len(value) != count:
         raise ArtifactError(f"{what} has {count} parts, got {of_type(value)}")
     return value
@@ -138,7 +140,7 @@ def _tree(description: dict[str, object], name: str, names: str, count: int) -> 
     return found, words
 
 
-def _leaves(value: Any) -> int:
+def _leaves(value: object) -> int:
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
@@ -149,15 +151,15 @@ def _leaves(value: Any) -> int:
 class _Reader:
     """The tables of a file; what a parameter refers to is taken from them."""
 
-    def __init__(self, description: dict[str, Any], data: Any, limits: Limits, backend: Backend) -> None:
+    def __init__(self, description: dict[str, object], data: Any, limits: Limits, backend: Backend) -> None:
         self._data, self._limits, self._backend = data, limits, backend
         self._arrays: dict[int, Any] = {}
         self._equations = 0
         self._programs: list[ClosedJaxpr] = []
         # What a table refers to comes before it; of itself, or of those after it, there is nothing yet.
         self.avals: list[Any] = []
-        self._primitives: list[Any] = []
-        self._constants: list[Any] = []
+        self._primitives: list[object] = []
+        self._constants: list[object] = []
         self._sizes = ReadSizes(_list(description, "constraints") if description["format"] == 2 else None)
         self.avals = [self._type(row) for row in _list(description, "types")]
         self._primitives = [find_usable(_text(name)) for name in _list(description, "primitives")]
@@ -184,7 +186,7 @@ class _Reader:
     def primitive(self, number: Any) -> Any:
         return _entry(self._primitives, number, "primitive")
 
-    def program(self, number: Any) -> ClosedJaxpr:
+    def program(self, number: object) -> ClosedJaxpr:
         return _entry(self._programs, number, "program")
 
     def array(self, number: Any) -> Any:
@@ -192,7 +194,7 @@ class _Reader:
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
-    def _type(self, row: Any) -> ShapedArray:
+    def _type(self, row: object) -> ShapedArray:
         written, shape, weak = _fields(row, 3, "a type")
         dtype = parameters.read(written, self)
         if not isinstance(dtype, (np.dtype, dtypes.ExtendedDType)):
@@ -213,7 +215,7 @@ class _Reader:
             )
         return aval
 
-    def _contents(self, row: Any) -> tuple[Any, Any]:
+    def _contents(self, row: object) -> tuple[Any, Any]:
         number, start, length = _fields(row, 3, "a constant")
         aval = self.aval(number)
         if any([is_symbolic(size) for size in aval.shape]):
@@ -231,7 +233,7 @@ class _Reader:
 
     # --- programs ----------------------------------------------------------------------------------------------------
 
-    def _program(self, row: Any) -> ClosedJaxpr:
+    def _program(self, row: object) -> ClosedJaxpr:
         constants, inputs, equations, outputs = _fields(row, 4, "a program")
         if not all([type(part) is list for part in (constants, inputs, equations, outputs)]):
             raise ArtifactError("a program is made of four lists")
@@ -250,7 +252,7 @@ class _Reader:
             self._arrays[number] = self._backend.put(contents, aval)
         return self._arrays[number]
 
-    def _equation(self, row: Any, variables: list[Var]) -> JaxprEqn:
+    def _equation(self, row: object, variables: list[Var]) -> JaxprEqn:
         number, operands, params, types = _fields(row, 4, "an equation")
         if type(operands) is not list or type(params) is not dict or type(types) is not list:
             raise ArtifactError("an equation has a primitive, operands, parameters and types of its results")
@@ -285,7 +287,7 @@ class _Reader:
             raise ArtifactError(f"{primitive.identity!r} has side effects; saved programs have none")
         return effects
 
-    def _atom(self, atom: Any, variables: list[Var]) -> Var | Literal:
+    def _atom(self, atom: object, variables: list[Var]) -> Var | Literal:
         if type(atom) is not list:
             return _entry(variables, atom, "variable")
         number, text = _fields(atom, 2, "a number")
@@ -299,7 +301,7 @@ def _is_size(value: Any) -> bool:
     return is_symbolic(value) or (type(value) is int and value >= 0)
 
 
-def _entry(table: list[Any], number: Any, what: str) -> Any:
+def _entry(table: Sequence[object], number: object, what: str) -> Any:
     if type(number) is not int or not 0 <= number < len(table):
         raise ArtifactError(f"the program refers to {what} {number!r}; there are {len(table)} before it")
     return table[number]

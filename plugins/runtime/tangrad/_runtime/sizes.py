@@ -46,7 +46,7 @@ class WrittenSizes:
 class ReadSizes:
     """The sizes of a program that is read."""
 
-    def __init__(self, constraints: Any) -> None:
+    def __init__(self, constraints: object) -> None:
         self._scope: Any = None
         self._texts: dict[str, Any] = {}
         if constraints is not None:
@@ -88,7 +88,7 @@ def _checked(text: str) -> str:
     return text
 
 
-def _read(function: Any, *args: Any, **options: Any) -> Any:
+def _read(function: Any, *args: Any, **options: object) -> Any:
     try:
         return function(*args, **options)
     except (ValueError, ArithmeticError) as error:  # a stack that is used up is the reader's business
@@ -150,7 +150,7 @@ class SizesAtCall:
             self._checked.add(key, found)
         return found
 
-    def _check(self, aval: Any, filled: Any, sizes: dict[str, int]) -> None:
+    def _check(self, aval: ShapedArray, filled: Any, sizes: dict[str, int]) -> None:
         size = filled.size * filled.dtype.itemsize
         described = f"values of type {aval.str_short()}, where {', '.join([f'{n} = {s}' for n, s in sizes.items()])},"
         if any([one < 0 for one in filled.shape]):

@@ -45,7 +45,7 @@ def _ordered_for_valid(name: str, first: Any, second: Any, axes: Sequence[int]) 
 
 def _centred(x: Array, sizes: dict[int, int]) -> Any:
     """The middle of an array along some axes."""
-    index: list[Any] = [slice(None)] * x.ndim
+    index: list[object] = [slice(None)] * x.ndim
     for axis, size in sizes.items():
         start = (x.shape[axis] - size) // 2
         index[axis] = slice(start, start + size)

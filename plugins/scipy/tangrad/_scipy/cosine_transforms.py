@@ -76,7 +76,7 @@ def _fourth(x: Any) -> Array:
 _TRANSFORMS: dict[int, Callable[..., Any]] = {1: _first, 2: _second, 3: _third, 4: _fourth}
 
 
-def _transformed(x: Any, kind: int, norm: str | None, inverse: bool) -> Array:
+def _transformed(x: Value, kind: int, norm: str | None, inverse: bool) -> Array:
     """Along the last axis. Orthogonal transforms weigh the elements at the ends by √2 or its inverse."""
     if is_complex(x):
         return complex_of(*[_transformed(part, kind, norm, inverse) for part in (x.real, x.imag)])

@@ -160,7 +160,7 @@ def odeint(func: Callable[..., Any], y0: ArrayLike, t: ArrayLike, *args: PyTree,
 def odeint(func: Callable[..., Any], y0: T, t: ArrayLike, *args: PyTree, **limits: Unpack[Limits]) -> T: ...
 @api_boundary
 def odeint(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     y0: PyTree,
     t: ArrayLike,
     *args: PyTree,
@@ -246,11 +246,11 @@ def _like(y: Any, slope: Any) -> Any:
     return slope
 
 
-def _checked(func: Callable[..., Any], y0: object) -> Callable[..., Any]:
+def _checked(func: Callable[..., object], y0: object) -> Callable[..., Any]:
     """The derivative, in the types of the state."""
     leaves, structure = tree.flatten(y0)
 
-    def derivative(y: Any, t: Value, *args: object) -> Any:
+    def derivative(y: object, t: Value, *args: object) -> Any:
         out = _like(y, func(y, t, *args))
         found, treedef = array_leaves(out, "odeint: func returned a tree, of which")
         if treedef != structure:

@@ -159,7 +159,12 @@ class RegularGridInterpolator:
     """
 
     def __init__(
-        self, points: Any, values: Any, method: str = "linear", bounds_error: bool = False, fill_value: object = np.nan
+        self,
+        points: Any,
+        values: ArrayLike,
+        method: str = "linear",
+        bounds_error: bool = False,
+        fill_value: object = np.nan,
     ) -> None:
         if method not in ("linear", "nearest"):
             raise ValueError(f"RegularGridInterpolator: method must be 'linear' or 'nearest', got {method!r}")
@@ -201,7 +206,7 @@ class RegularGridInterpolator:
         made.grid, made.values, made.fill_value = children
         return made
 
-    def __call__(self, xi: Any, method: str | None = None) -> Value:
+    def __call__(self, xi: ArrayLike, method: str | None = None) -> Value:
         """The values at places: an array (..., n), a vector of places one after another, or a tuple of n arrays."""
         method = self.method if method is None else method
         if method not in ("linear", "nearest"):
@@ -246,7 +251,7 @@ class RegularGridInterpolator:
         return [(left, 1 - share), (left + 1, share)]
 
 
-def _ascending(axis: int, given: object, line: Any, values: Any) -> tuple[Any, Any]:
+def _ascending(axis: int, given: object, line: Any, values: ArrayLike) -> tuple[Any, Any]:
     """Points and values in ascending order, where the points are known."""
     try:
         known = np.asarray(given)
@@ -329,7 +334,7 @@ def _weights(
     size: int,
     count: int,
     scale: Any,
-    translation: Any,
+    translation: object,
     antialias: bool,
     dtype: np.dtype,
 ) -> Any:
@@ -342,7 +347,7 @@ def _weights(
     return weights_at(module, _KERNELS[method], places, size, width)
 
 
-def _resampled(image: Any, weights: dict[int, Any], precision: Any) -> Any:
+def _resampled(image: Any, weights: dict[int, Any], precision: object) -> Any:
     for axis, matrix in weights.items():
         moved = tnp.moveaxis(image, axis, -1)
         image = tnp.moveaxis(tnp.matmul(moved, matrix.astype(image.dtype), precision=precision), -1, axis)
@@ -367,7 +372,7 @@ def resize(
     shape: Sequence[int],
     method: str | ResizeMethod,
     antialias: bool = True,
-    precision: Any = Precision.HIGHEST,
+    precision: object = Precision.HIGHEST,
 ) -> Array:
     """An image of another shape.
 
@@ -405,7 +410,7 @@ def resize(
     return made
 
 
-def _resized(image: Any, axis: int, count: int, kind: ResizeMethod, antialias: bool, precision: Any) -> Any:
+def _resized(image: Any, axis: int, count: int, kind: ResizeMethod, antialias: bool, precision: object) -> Any:
     size = image.shape[axis]
     if kind is not ResizeMethod.AREA and not (type(size) is int and type(count) is int and size and count):
         options = (size, count, count / max(size, 1), 0.0, antialias, image.real.dtype)
@@ -427,7 +432,7 @@ def scale_and_translate(
     translation: ArrayLike,
     method: str | ResizeMethod,
     antialias: bool = True,
-    precision: Any = Precision.HIGHEST,
+    precision: object = Precision.HIGHEST,
 ) -> Array:
     """An image scaled, then moved, on a grid of another shape; what is outside of it is 0.
 

@@ -29,7 +29,7 @@ def _operator(name: str, given: object, argument: str) -> Operator:
     if given is None:
         return lambda x: x
     if not is_array_value(given) and hasattr(type(given), "__matmul__"):
-        operator: Any = given
+        operator = given
         return lambda x: operator @ x
     matrix = asarray(given)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -76,7 +76,7 @@ def _inexact(x: ArrayLike) -> Value:
 def _solved(
     name: str,
     iterate: Callable[..., Any],
-    A: Any,
+    A: object,
     b: Any,
     x0: Any,
     M: Any,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tangrad.numpy as tnp
 from tangrad import random
 from tangrad._scipy.layers import Layer
 from tangrad.core import Array, api_boundary
+
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike, Params
 
 
 def _keys(rng: Any, count: int) -> tuple[None, ...] | Array:
@@ -33,7 +36,7 @@ def serial(*layers: Layer) -> Layer:
     ((-1, 2), 4, (3, 2))
     """
 
-    def init_fun(rng: Any, input_shape: object) -> object:
+    def init_fun(rng: Array, input_shape: object) -> object:
         params = []
         for init, _ in layers:
             rng, own = random.split(rng)
@@ -41,7 +44,7 @@ def serial(*layers: Layer) -> Layer:
             params.append(made)
         return input_shape, params
 
-    def apply_fun(params: Any, inputs: object, **kwargs: object) -> object:
+    def apply_fun(params: Params, inputs: object, **kwargs: object) -> object:
         keys = _keys(kwargs.pop("rng", None), len(layers))
         for (_, apply), own, key in zip(layers, params, keys, strict=True):
             inputs = apply(own, inputs, rng=key, **kwargs)
@@ -67,7 +70,7 @@ def parallel(*layers: Layer) -> Layer:
     (-1, 4)
     """
 
-    def init_fun(rng: Any, input_shape: Any) -> object:
+    def init_fun(rng: Array, input_shape: Any) -> object:
         keys = random.split(rng, len(layers))
         pairs = [init(key, shape) for (init, _), key, shape in zip(layers, keys, input_shape, strict=True)]
         return [shape for shape, _ in pairs], tuple([params for _, params in pairs])
@@ -127,7 +130,7 @@ def FanInConcat(axis: int = -1) -> Layer:
         shape[axis] = sum([one[axis] for one in input_shape])
         return tuple(shape), ()
 
-    def apply_fun(params: object, inputs: Any, **kwargs: object) -> Array:
+    def apply_fun(params: object, inputs: ArrayLike, **kwargs: object) -> Array:
         return tnp.concatenate(inputs, axis)
 
     return init_fun, apply_fun
@@ -150,7 +153,7 @@ def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
     def init_fun(rng: object, input_shape: object) -> object:
         return make_layer(input_shape)[0](rng, input_shape)
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> object:
+    def apply_fun(params: Params, inputs: ArrayLike, **kwargs: object) -> object:
         return make_layer(tnp.shape(inputs))[1](params, inputs, **kwargs)
 
     return init_fun, apply_fun

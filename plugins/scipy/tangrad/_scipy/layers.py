@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tangrad import lax, nn, random
 from tangrad.core import Array, api_boundary
 from tangrad.core.arguments import product
 from tangrad.nn.initializers import glorot_normal, normal, ones, zeros
+
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike, Params
 
 # --- Layers without parameters that apply a function to each element, or along the last axis --------------------------
 
@@ -110,7 +113,7 @@ def _pooling(name: str, operation: Callable[..., object], initial: float, mean: 
     ) -> Layer:
         windows = _Windows(window_shape, strides, padding, spec)
 
-        def init_fun(rng: object, input_shape: Any) -> tuple[tuple[int, ...], tuple[()]]:
+        def init_fun(rng: object, input_shape: Sequence[int]) -> tuple[tuple[int, ...], tuple[()]]:
             return windows.output_shape(input_shape), ()
 
         def apply_fun(params: object, inputs: object, **kwargs: object) -> object:
@@ -177,14 +180,14 @@ def Dense(out_dim: int, W_init: Initializer = WEIGHTS, b_init: Initializer = BIA
     ((-1, 3), (5, 3))
     """
 
-    def init_fun(rng: Any, input_shape: Any) -> object:
+    def init_fun(rng: Array, input_shape: Any) -> object:
         for_weights, for_bias = random.split(rng)
         return (*input_shape[:-1], out_dim), (
             W_init(for_weights, (input_shape[-1], out_dim)),
             b_init(for_bias, (out_dim,)),
         )
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: object) -> object:
+    def apply_fun(params: Any, inputs: ArrayLike, **kwargs: object) -> object:
         W, b = params
         return tnp.dot(inputs, W) + b
 
@@ -267,12 +270,16 @@ def GeneralConvTranspose(
     )
 
 
-def _convolve(inputs: Any, W: Any, strides: Any, padding: Any, numbers: Any) -> Array:
+def _convolve(
+    inputs: ArrayLike, W: ArrayLike, strides: Sequence[int], padding: str | Sequence[tuple[int, int]], numbers: object
+) -> Array:
     one = (1,) * len(strides)
     return lax.conv_general_dilated(inputs, W, strides, padding, one, one, dimension_numbers=numbers)
 
 
-def _convolve_back(inputs: Any, W: Any, strides: Any, padding: Any, numbers: Any) -> Array:
+def _convolve_back(
+    inputs: ArrayLike, W: ArrayLike, strides: Sequence[int], padding: str | Sequence[tuple[int, int]], numbers: object
+) -> Array:
     return lax.conv_transpose(inputs, W, strides, padding, dimension_numbers=numbers)
 
 
@@ -291,7 +298,7 @@ def _convolution(
     steps = tuple(strides or (1,) * len(filter_shape))
     make_weights = W_init or glorot_normal(rhs_spec.index("I"), rhs_spec.index("O"))
 
-    def init_fun(rng: Any, input_shape: Any) -> object:
+    def init_fun(rng: Array, input_shape: Any) -> object:
         sizes = iter(filter_shape)
         named = {"O": out_chan, "I": input_shape[lhs_spec.index("C")]}
         kernel_shape = [named[letter] if letter in named else next(sizes) for letter in rhs_spec]
@@ -342,7 +349,7 @@ def BatchNorm(
     """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
 
-    def init_fun(rng: Any, input_shape: Any) -> object:
+    def init_fun(rng: Array, input_shape: Any) -> object:
         shape = tuple([size for position, size in enumerate(input_shape) if position not in axes])
         for_beta, for_gamma = random.split(rng)
         return input_shape, (
@@ -350,7 +357,7 @@ def BatchNorm(
             gamma_init(for_gamma, shape) if scale else (),
         )
 
-    def apply_fun(params: Any, x: Any, **kwargs: object) -> object:
+    def apply_fun(params: Any, x: ArrayLike, **kwargs: object) -> object:
         beta, gamma = params
         place = tuple([None if position in axes else slice(None) for position in range(tnp.ndim(x))])
         out = nn.standardize(x, axes, epsilon=epsilon)
@@ -382,7 +389,7 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
     def init_fun(rng: object, input_shape: object) -> tuple[object, tuple[()]]:
         return input_shape, ()
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
+    def apply_fun(params: Params, inputs: Any, **kwargs: Any) -> Any:
         if mode != "train":
             return inputs
         rng = kwargs.get("rng")
@@ -400,7 +407,7 @@ def _flatten_shape(rng: object, input_shape: Any) -> object:
     return (input_shape[0], product(tuple(input_shape[1:]))), ()
 
 
-def _flatten(params: object, inputs: Any, **kwargs: object) -> Array:
+def _flatten(params: object, inputs: ArrayLike, **kwargs: object) -> Array:
     return tnp.reshape(inputs, (tnp.shape(inputs)[0], -1))
 
 

@@ -28,7 +28,7 @@ from tangrad.extend.numpy import (
 from tangrad.typing import ArrayLike
 
 
-def _adjoint(x: Any) -> Array:
+def _adjoint(x: ArrayLike) -> Array:
     return swapaxes(x, -1, -2).conj()
 
 

@@ -82,7 +82,7 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     even, odd = _pade_parts(scaled)
     power = numpy.solve(even - odd, even + odd)
 
-    def square(count: Any, power: Any) -> Any:
+    def square(count: Any, power: ArrayLike) -> Any:
         return where(count < needed, matmul(power, power, precision="highest"), power)
 
     power = fori_loop(0, most, square, power)
@@ -184,7 +184,7 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     return matmul(matmul(unitary, root), swapaxes(unitary, -1, -2).conj())
 
 
-def _single(name: str, x: Any) -> Array:
+def _single(name: str, x: ArrayLike) -> Array:
     matrix = square_matrix(name, x, "A")
     if matrix.ndim != 2:
         raise ValueError(f"{name}: A must be one matrix, got shape {matrix.shape}")
@@ -195,7 +195,7 @@ def _diagonal(values: Any) -> Any:
     return eye(values.shape[0], dtype=values.dtype) * values
 
 
-def _filled(found: Any, matrix: Any, shift: Any, right: Any, j: Any, free: Any = True) -> Any:
+def _filled(found: Any, matrix: object, shift: Any, right: Any, j: Any, free: Any = True) -> Any:
     """`found` with the solution of a shifted triangular system above the diagonal of column j.
 
     Where the diagonal of the system is 0 the solution is 0 if what it has to be is, too, and where it is `free` then;

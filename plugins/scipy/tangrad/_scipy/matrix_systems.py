@@ -30,7 +30,7 @@ def _pair(name: str, given: object, argument: str, what: str) -> Any:
     return given
 
 
-def _right_hand_side(name: str, a: Value, b: Any) -> tuple[Any, Array, bool]:
+def _right_hand_side(name: str, a: Value, b: ArrayLike) -> tuple[Any, Array, bool]:
     """A matrix and what stands beside it, of one dtype and batch; and whether that is a vector."""
     right = inexact_matrix(name, b)
     is_vector = right.ndim == 1
@@ -135,7 +135,7 @@ def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check
     return _factor("cholesky", a, lower)
 
 
-def _factor(name: str, a: Any, lower: bool) -> Array:
+def _factor(name: str, a: ArrayLike, lower: bool) -> Array:
     matrix = square_matrix(name, a)
     if lower:
         return lax.cholesky(matrix, symmetrize_input=False)

@@ -129,7 +129,7 @@ class _State(NamedTuple):
     model: Any  # what the method knows of the curvature
     status: Any  # -1 while the search goes on
     evaluations: object
-    steps: Any
+    steps: object
 
 
 class _Dense(NamedTuple):

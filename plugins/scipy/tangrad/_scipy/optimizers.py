@@ -306,7 +306,7 @@ def adagrad(step_size: Any, momentum: Any = 0.9) -> Rule:
 
 @api_boundary
 @optimizer
-def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Rule:
+def rmsprop(step_size: Any, gamma: float = 0.9, eps: Any = 1e-8) -> Rule:
     """RMSProp (Tieleman and Hinton, 2012): gradients in units of a running mean of their squares.
 
     >>> from tangrad.example_libraries import optimizers
@@ -326,7 +326,7 @@ def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Rule:
 
 @api_boundary
 @optimizer
-def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum: Any = 0.9) -> Rule:
+def rmsprop_momentum(step_size: Any, gamma: float = 0.9, eps: Any = 1e-8, momentum: Any = 0.9) -> Rule:
     """RMSProp with momentum.
 
     >>> from tangrad.example_libraries import optimizers
@@ -347,7 +347,7 @@ def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum
 
 @api_boundary
 @optimizer
-def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Rule:
+def adam(step_size: Any, b1: float = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Rule:
     """Adam (Kingma and Ba, 2015).
 
     >>> from tangrad.example_libraries import optimizers
@@ -357,7 +357,7 @@ def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Rul
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Any, state: Any) -> Any:
+    def update(i: Any, g: Value, state: Any) -> Any:
         x, mean, squares = state
         mean, squares = _average(b1, mean, g), _average(b2, squares, tnp.square(g))
         spread = tnp.sqrt(squares / _weight(b2, i, mean.dtype))
@@ -368,7 +368,7 @@ def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Rul
 
 @api_boundary
 @optimizer
-def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Rule:
+def adamax(step_size: Any, b1: float = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Rule:
     """AdaMax (Kingma and Ba, 2015): Adam with the largest recent gradient in the place of their mean square.
 
     >>> from tangrad.example_libraries import optimizers
@@ -378,7 +378,7 @@ def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> R
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Any, state: Any) -> Any:
+    def update(i: Any, g: Value, state: Any) -> Any:
         x, mean, largest = state
         mean, largest = _average(b1, mean, g), tnp.maximum(b2 * largest, tnp.abs(g))
         return x - size(i) / _weight(b1, i, mean.dtype) * mean / (largest + eps), mean, largest

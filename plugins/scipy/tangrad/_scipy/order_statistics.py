@@ -15,7 +15,7 @@ from tangrad.typing import ArrayLike
 class ModeResult(NamedTuple):
     """What `mode` returns: the values, and how often each is there."""
 
-    mode: Any
+    mode: object
     count: Any
 
 

@@ -55,7 +55,7 @@ def weights_at(module: Any, kernel: Callable[[Any, Any], Any], places: Any, size
     return module.where((places >= -0.5) & (places <= size - 0.5), values, 0)
 
 
-def weights_with_repeated_edges(module: Any, places: Any, size: int) -> Any:
+def weights_with_repeated_edges(module: Any, places: object, size: int) -> Any:
     """The same for the cubic convolution of four elements, those beyond the image being the ones at its edges."""
     below = module.floor(places)
     rows = module.arange(size)[:, None]

@@ -80,7 +80,7 @@ class Rotation(NamedTuple):
         return cls(_unit(_rows("from_quat", quat, 4)))
 
     @classmethod
-    def from_matrix(cls, matrix: Any) -> Rotation:
+    def from_matrix(cls, matrix: ArrayLike) -> Rotation:
         """The rotations of orthogonal matrices, an array (3, 3) or (n, 3, 3)."""
         m = _floating(matrix)
         if m.ndim not in (2, 3) or m.shape[-2:] != (3, 3):
@@ -102,7 +102,7 @@ class Rotation(NamedTuple):
         return cls(_unit(tnp.take_along_axis(products, best, -2)[..., 0, :]))
 
     @classmethod
-    def from_rotvec(cls, rotvec: Any, degrees: bool = False) -> Rotation:
+    def from_rotvec(cls, rotvec: ArrayLike, degrees: bool = False) -> Rotation:
         """The rotations about vectors by as much as their norms say, in radians or degrees."""
         vector = _rows("from_rotvec", rotvec, 3)
         vector = tnp.deg2rad(vector) if degrees else vector
@@ -114,14 +114,14 @@ class Rotation(NamedTuple):
         return cls(tnp.concatenate([vector * scale, cosine], -1))
 
     @classmethod
-    def from_mrp(cls, mrp: Any) -> Rotation:
+    def from_mrp(cls, mrp: ArrayLike) -> Rotation:
         """The rotations of modified Rodrigues parameters, tan(angle / 4) times the axis."""
         vector = _rows("from_mrp", mrp, 3)
         square = (vector**2).sum(-1, keepdims=True)
         return cls(tnp.concatenate([2 * vector, 1 - square], -1) / (1 + square))
 
     @classmethod
-    def from_euler(cls, seq: str, angles: Any, degrees: bool = False) -> Rotation:
+    def from_euler(cls, seq: str, angles: ArrayLike, degrees: bool = False) -> Rotation:
         """The rotations of Euler's angles: about "xyz", axes that stay, or "XYZ", axes that turn with the body.
 
         One axis takes a number or an array (n,); several an array (k,) or (n, k).
@@ -150,7 +150,7 @@ class Rotation(NamedTuple):
         return cls(one if num is None else tnp.tile(one, (num, 1)))
 
     @classmethod
-    def random(cls, random_key: Any, num: int | None = None) -> Rotation:
+    def random(cls, random_key: Array, num: int | None = None) -> Rotation:
         """A rotation drawn from all alike, or `num` of them."""
         return cls(_unit(normal(random_key, (4,) if num is None else (num, 4))))
 
@@ -184,7 +184,7 @@ class Rotation(NamedTuple):
         """First `other`, then this rotation."""
         return Rotation(_product(self.quat, other.quat)) if isinstance(other, Rotation) else NotImplemented
 
-    def apply(self, vectors: Any, inverse: bool = False) -> Array:
+    def apply(self, vectors: ArrayLike, inverse: bool = False) -> Array:
         """Vectors turned, an array (3,) or (n, 3), by one rotation or as many; by the inverse ones if asked."""
         given = _rows("apply", vectors, 3)
         if given.ndim == 2 and not self.single and 1 != given.shape[0] != len(self) != 1:
@@ -300,7 +300,7 @@ class Slerp(NamedTuple):
     rotvecs: Any
 
     @classmethod
-    def init(cls, times: Any, rotations: Rotation) -> Slerp:
+    def init(cls, times: ArrayLike, rotations: Rotation) -> Slerp:
         """The way through rotations at given times."""
         if not isinstance(rotations, Rotation) or rotations.single or len(rotations) < 2:
             raise ValueError("Slerp: rotations must be two or more")

@@ -44,7 +44,7 @@ def detrend(
     data: ArrayLike,
     axis: int = -1,
     type: str = "linear",
-    bp: int | Sequence[int] | Any = 0,
+    bp: int | Sequence[int] | object = 0,
     overwrite_data: None = None,
 ) -> Array:
     """The data less its mean, or less the line that fits it best.
@@ -304,7 +304,7 @@ def csd(
 
 
 def _cross(
-    name: str, x: Any, y: Any, fs: object, window: object, nperseg: object, noverlap: object, nfft: object,
+    name: str, x: ArrayLike, y: Any, fs: object, window: object, nperseg: object, noverlap: object, nfft: object,
     trend: object, onesided: bool, scaling: str, axis: int, average: str,
 ) -> tuple[Array, Array]:  # fmt: skip
     if average not in ("mean", "median"):

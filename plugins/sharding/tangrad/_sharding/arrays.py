@@ -80,7 +80,7 @@ def _global_shards(array: Array) -> list[Shard]:
     return shards
 
 
-def addressable_data(array: Any, index: int) -> Array:
+def addressable_data(array: Array, index: int) -> Array:
     """The part of the array on the `index`-th device of this process, as an array on that device."""
     return _addressable_shards(array)[index].data
 

@@ -32,8 +32,8 @@ from tangrad.typing import ArrayLike, DTypeLike, PyTree, Value
 
 def make_mesh(
     axis_shapes: Sequence[int],
-    axis_names: Sequence[Any],
-    axis_types: Any = None,
+    axis_names: Sequence[object],
+    axis_types: object = None,
     *,
     devices: Sequence[Any] | None = None,
 ) -> Mesh:
@@ -119,7 +119,7 @@ def _grid(devices: Sequence[Device], sizes: tuple[int, ...]) -> np.ndarray:
 
 
 def make_array_from_callback(
-    shape: Sequence[int], sharding: Any, data_callback: Callable[..., object], dtype: DTypeLike | None = None
+    shape: Sequence[int], sharding: Sharding, data_callback: Callable[..., object], dtype: DTypeLike | None = None
 ) -> Array:
     """An array of which a function makes the parts: it is asked for those of this process alone, each once.
 
@@ -166,7 +166,7 @@ def make_array_from_callback(
 
 
 def make_array_from_process_local_data(
-    sharding: Any, local_data: object, global_shape: Sequence[int] | None = None
+    sharding: Sharding, local_data: object, global_shape: Sequence[int] | None = None
 ) -> Array:
     """An array of what each process has of it: with one process, of the whole.
 
@@ -258,7 +258,7 @@ class _Block:
 
 
 def make_array_from_single_device_arrays(
-    shape: Sequence[int], sharding: Any, arrays: Sequence[object], *, dtype: DTypeLike | None = None
+    shape: Sequence[int], sharding: Sharding, arrays: Sequence[object], *, dtype: DTypeLike | None = None
 ) -> Array:
     """An array of its parts, which are on the devices already; nothing is copied.
 

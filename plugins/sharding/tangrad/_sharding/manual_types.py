@@ -28,15 +28,15 @@ class ManualAxisType:
     """
 
     varying: frozenset[object]
-    unreduced: frozenset[Any]
-    reduced: frozenset[Any]
+    unreduced: frozenset[object]
+    reduced: frozenset[object]
 
     def __init__(
         self,
         *,
-        varying: Iterable[Any] = frozenset(),
-        unreduced: Iterable[Any] = frozenset(),
-        reduced: Iterable[Any] = frozenset(),
+        varying: Iterable[object] = frozenset(),
+        unreduced: Iterable[object] = frozenset(),
+        reduced: Iterable[object] = frozenset(),
     ) -> None:
         for name, axes in (("varying", varying), ("unreduced", unreduced), ("reduced", reduced)):
             object.__setattr__(self, name, frozenset(axes))

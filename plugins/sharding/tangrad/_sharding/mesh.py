@@ -9,13 +9,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from tangrad.core import Device, class_boundary, copy_identity
 from tangrad.core.backends import is_addressable
 from tangrad.core.settings import define_setting
+
+if TYPE_CHECKING:
+    pass
 
 
 class AxisType(enum.Enum):
@@ -107,7 +110,7 @@ class MeshAxes:
         return f"{kind}({', '.join(axes)}{types})"
 
 
-def checked_types(axis_types: Any, names: tuple[Any, ...]) -> tuple[AxisType, ...]:
+def checked_types(axis_types: Any, names: tuple[object, ...]) -> tuple[AxisType, ...]:
     """A type for each axis. Raises ValueError for another number of them, TypeError for what is none."""
     found = tuple(axis_types) if isinstance(axis_types, (tuple, list)) else (axis_types,) * len(names)
     if axis_types is None:
@@ -153,7 +156,7 @@ class AbstractMesh(MeshAxes):
     axis_names: tuple[Any, ...]
     axis_types: tuple[AxisType, ...]
 
-    def __init__(self, axis_sizes: Sequence[int], axis_names: Any, axis_types: object = None) -> None:
+    def __init__(self, axis_sizes: Sequence[int], axis_names: object, axis_types: object = None) -> None:
         names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
         try:
             sizes = tuple([operator.index(size) for size in axis_sizes])
@@ -232,9 +235,9 @@ class Mesh(MeshAxes):
     devices: np.ndarray
     axis_names: tuple[Any, ...]
     axis_types: tuple[AxisType, ...]
-    _key: tuple[Any, ...]
+    _key: tuple[object, ...]
 
-    def __init__(self, devices: Any, axis_names: Any, axis_types: object = None) -> None:
+    def __init__(self, devices: object, axis_names: object, axis_types: object = None) -> None:
         grid = _device_grid(devices)
         names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
         _check(grid, names)
@@ -408,7 +411,7 @@ def _check(grid: np.ndarray, names: tuple[object, ...]) -> None:
             raise ValueError(f"the name of a mesh axis must not be None, got {names}")
         if name in names[:number]:
             raise ValueError(f"the axes of a mesh need different names, got {name!r} twice: {names}")
-    seen: set[Any] = set()
+    seen: set[object] = set()
     for device in grid.flat if grid.ndim else ():
         if not isinstance(device, Device):
             raise TypeError(f"a mesh is made of devices (tangrad.devices()), got {device!r}")

@@ -69,9 +69,9 @@ class PartitionSpec:
 
     def __init__(
         self,
-        *partitions: Any,
-        unreduced: AbstractSet[Any] = frozenset(),
-        reduced: AbstractSet[Any] = frozenset(),
+        *partitions: object,
+        unreduced: AbstractSet[object] = frozenset(),
+        reduced: AbstractSet[object] = frozenset(),
         unreduced_kind: UnreducedKind | None = None,
     ) -> None:
         # Names need not be a mesh's: libraries put logical ones there, and the same twice. NamedSharding asks.
@@ -107,8 +107,8 @@ class PartitionSpec:
     def update(
         self,
         partitions: Sequence[object] | None = None,
-        unreduced: AbstractSet[Any] | None = None,
-        reduced: AbstractSet[Any] | None = None,
+        unreduced: AbstractSet[object] | None = None,
+        reduced: AbstractSet[object] | None = None,
         unreduced_kind: UnreducedKind | None = None,
     ) -> PartitionSpec:
         """Another spec, which differs in what is given. Raises as the class does.
@@ -252,7 +252,7 @@ class NamedSharding(Sharding):
     mesh: Any  # a Mesh, or an AbstractMesh
     spec: PartitionSpec
 
-    def __init__(self, mesh: Mesh | AbstractMesh, spec: Any, *, memory_kind: str | None = None) -> None:
+    def __init__(self, mesh: Mesh | AbstractMesh, spec: object, *, memory_kind: str | None = None) -> None:
         if not isinstance(mesh, (Mesh, AbstractMesh)):
             raise TypeError(f"NamedSharding takes a tangrad.sharding.Mesh, got {mesh!r} of type {type(mesh).__name__}")
         if isinstance(spec, tuple):
@@ -274,7 +274,7 @@ class NamedSharding(Sharding):
             memory_kind = checked_memory_kind(memory_kind, mesh.devices.flat[0])
         self.memory_kind = memory_kind
         self._hash = hash((mesh, spec, self.memory_kind))
-        self._specific: dict[int, tuple[tuple[Any, ...], ...]] = {}
+        self._specific: dict[int, tuple[tuple[object, ...], ...]] = {}
         self._by_dimensions: dict[int, NamedSharding | None] = {}
 
     @property
@@ -378,7 +378,7 @@ class NamedSharding(Sharding):
         """Another sharding by the mesh; `axes`: for each dimension those that cut it."""
         return NamedSharding(self.mesh, PartitionSpec(*axes))
 
-    def type_of(self, aval: Any) -> ShapedArray:
+    def type_of(self, aval: ShapedArray) -> ShapedArray:
         plain = aval.plain
         if plain.ndim not in self._by_dimensions:
             self._by_dimensions[plain.ndim] = self._by_explicit_axes(plain.ndim)

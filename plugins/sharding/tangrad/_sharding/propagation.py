@@ -115,7 +115,7 @@ class Unclear(Exception):
     """What a rule raises: why the sharding of a result is ambiguous. The error names the primitive and the operands."""
 
 
-def _message(primitive: Primitive, avals: Sequence[Any], why: str) -> str:
+def _message(primitive: Primitive, avals: Sequence[ShapedArray], why: str) -> str:
     types = ", ".join([aval.str_short() for aval in avals])
     return (
         f"{primitive.name} of {types}: {why}. State the result's sharding (out_sharding=, where the function has it; "
@@ -145,7 +145,7 @@ def _typed(model: Any, aval: ShapedArray, axes: Any) -> Any:
     if isinstance(aval, AbstractToken) or not any(axes):
         return aval
     sizes = model.placed.mesh.shape
-    used: set[Any] = set()
+    used: set[object] = set()
     for dimension, (size, cut) in enumerate(zip(aval.shape, axes, strict=True)):
         for axis in cut:
             if axis in used:
@@ -305,7 +305,7 @@ sharding = RuleKind(
 # Such a type is that of shape and dtype (`plain`), and a sharding. What operations make of it is said by rules of
 # kind `sharding`: see `propagation`. Types are interned, so that caches compare them by identity.
 
-_interned: weakref.WeakValueDictionary[Any, ShardedType] = weakref.WeakValueDictionary()
+_interned: weakref.WeakValueDictionary[object, ShardedType] = weakref.WeakValueDictionary()
 _lock = free_after_fork(threading.RLock())
 
 
@@ -334,7 +334,7 @@ class ShardedType(ShapedArray):
             return found
 
     def infer_types(
-        self, primitive: Primitive, avals: tuple[object, ...], params: Params, infer: Callable[..., Any]
+        self, primitive: Primitive, avals: tuple[object, ...], params: Params, infer: Callable[..., object]
     ) -> Any:
         """The types of the results of a primitive, one of whose operands has such a type."""
         return types_of_results(primitive, avals, params, infer)

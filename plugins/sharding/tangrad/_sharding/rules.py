@@ -53,12 +53,12 @@ def _(args: Any, dims: Dims, *, axis_info: AxisInfo, sharding: Any) -> Any:
 
 
 @batch.rule(auto_axes_p)
-def _(args: Any, dims: Dims, *, axis_info: AxisInfo, axes: Any) -> Any:
+def _(args: Any, dims: Dims, *, axis_info: AxisInfo, axes: object) -> Any:
     return auto_axes_p.bind(args[0], axes=axes), dims[0]
 
 
 @batch.rule(inspect_sharding_p)
-def _(args: Any, dims: Dims, *, axis_info: AxisInfo, callback: Any) -> Any:
+def _(args: Any, dims: Dims, *, axis_info: AxisInfo, callback: object) -> Any:
     """What is shown is the whole batch: its rows are nowhere by themselves."""
     return inspect_sharding_p.bind(args[0], callback=callback), ()
 

@@ -13,7 +13,7 @@ from tangrad.core import Array, Device, Sharding, class_boundary
 from tangrad.extend.lax import device_put
 
 
-def checked_memory_kind(kind: str | None, device: Any) -> str | None:
+def checked_memory_kind(kind: str | None, device: Device) -> str | None:
     """The kind of memory, None for the usual one. Raises ValueError for one that the device does not have."""
     if kind is None or device.memory(kind) == device.default_memory():
         return None
@@ -146,7 +146,7 @@ class SingleDeviceSharding(Sharding):
     def with_dimension(self, position: int, ndim: int, axes: object = None) -> SingleDeviceSharding:
         return self
 
-    def constrain(self, value: Any) -> Array:
+    def constrain(self, value: Array) -> Array:
         return device_put(value, self.device) if self.memory_kind is None else constrained(value, self)
 
     def with_memory_kind(self, kind: str | None) -> SingleDeviceSharding:
@@ -230,7 +230,7 @@ class PositionalSharding(Sharding):
             raise ValueError(f"{self._sets[..., 0].size} positions cannot be reshaped to {tuple(sizes)}") from None
         return self._of(self._sets.reshape(*places.shape, self._sets.shape[-1]))
 
-    def transpose(self, *axes: Any) -> PositionalSharding:
+    def transpose(self, *axes: object) -> PositionalSharding:
         """The devices with the dimensions of their array in another order; without arguments in the opposite one."""
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
         order = tuple(order) or tuple(range(self.ndim))[::-1]

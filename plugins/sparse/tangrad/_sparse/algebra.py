@@ -179,7 +179,7 @@ def _sparse(mat: object) -> bool:
     return hasattr(mat, "indices") and hasattr(mat, "nse")
 
 
-def dot_general(lhs: Any, rhs: Any, numbers: Any) -> Any:
+def dot_general(lhs: Any, rhs: Any, numbers: tuple[tuple[tuple[int, ...], ...], ...]) -> Any:
     """The contraction of two arrays, of which one or both are sparse: dense, or sparse where both are."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     if any([_sparse(one) and one.n_dense for one in (lhs, rhs)]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tangrad._sparse import algebra, parts
 from tangrad._sparse.base import JAXSparse
 from tangrad.core import Array, as_array, class_boundary
 from tangrad.core.arguments import product
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 # --- The layout of sparse arrays: which dimensions are batches, and which are kept in full ----------------------------
 
@@ -64,7 +67,7 @@ def _coordinate_as_batch(data: Any, indices: Any, sizes: Sequence[int]) -> algeb
     return algebra.values_where(mine, data), tnp.where(mine[..., None], rest, outside)
 
 
-def _coordinate_as_dense(data: Any, indices: Any, sizes: Sequence[int]) -> algebra.Pair:
+def _coordinate_as_dense(data: Any, indices: Value, sizes: Sequence[int]) -> algebra.Pair:
     """With the last coordinate as the first dense dimension."""
     mine = indices[..., -1:] == np.arange(sizes[-1])
     wide = mine.reshape((*mine.shape, *[1] * (data.ndim - mine.ndim + 1)))

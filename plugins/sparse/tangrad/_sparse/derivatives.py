@@ -29,7 +29,7 @@ def _of_values(
     """A derivative of a function of arguments in which the values stand for sparse arrays."""
     positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
-    def derivative(*args: Any, **kwargs: Any) -> Any:
+    def derivative(*args: Any, **kwargs: object) -> Any:
         chosen = [position % len(args) for position in positions]
         like = {position: args[position] for position in chosen}
 
@@ -64,7 +64,7 @@ def _with_values(like: object, values: Value, rebuild: Callable[[Any, Any], obje
 
 @api_boundary
 def grad(
-    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: object
+    fun: Callable[..., object], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: object
 ) -> Callable[..., PyTree]:
     """As `tangrad.grad`, of functions of sparse arrays: their gradients are sparse, with the same coordinates.
 
@@ -80,7 +80,7 @@ def grad(
 
 @api_boundary
 def value_and_grad(
-    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: object
+    fun: Callable[..., object], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: object
 ) -> Callable[..., tuple[PyTree, PyTree]]:
     """As `tangrad.value_and_grad`, of functions of sparse arrays.
 
@@ -123,7 +123,7 @@ def _jacobian(
         structures.append(structure)
         return found
 
-    def put_back(found: Any, restore: Callable[[Any], Any]) -> Any:
+    def put_back(found: Any, restore: Callable[[Any], object]) -> Any:
         jacobians = found[0] if has_aux else found
         structure = structures[-1]
         restored = structure.unflatten([restore(one) for one in structure.flatten_up_to(jacobians)])
@@ -134,7 +134,7 @@ def _jacobian(
 
 @api_boundary
 def jacfwd(
-    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: object
+    fun: Callable[..., object], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: object
 ) -> Callable[..., PyTree]:
     """As `tangrad.jacfwd`, of functions of sparse arrays with dense results.
 
@@ -152,7 +152,7 @@ def jacfwd(
 
 @api_boundary
 def jacrev(
-    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: object
+    fun: Callable[..., object], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: object
 ) -> Callable[..., PyTree]:
     """As `tangrad.jacrev`, of functions of sparse arrays with dense results; see `jacfwd`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tangrad._sparse import algebra
 from tangrad.core import as_array, dtypes
 from tangrad.core.arguments import product
 from tangrad.extend.lax import dynamic_slice
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Parts of sparse arrays: slices, also from places that are traced, the reverse order, dimensions left out.
@@ -30,7 +33,7 @@ def check_dimensions(name: str, mat: Any, dimensions: Sequence[int]) -> list[int
     return found
 
 
-def kinds(mat: Any, values: Sequence[Any]) -> tuple[Any, Any, Any]:
+def kinds(mat: Any, values: Sequence[object]) -> tuple[Any, Any, Any]:
     """What there is a value of for each dimension, for the batch, sparse and dense ones."""
     middle = mat.n_batch + mat.n_sparse
     return tuple(values[: mat.n_batch]), tuple(values[mat.n_batch : middle]), tuple(values[middle:])
@@ -48,7 +51,7 @@ def sliced(mat: Any, starts: Sequence[int], limits: Sequence[int], strides: Sequ
     return _moved(mat, data, indices, first, step, shape)
 
 
-def _moved(mat: Any, data: Any, indices: Any, starts: Any, steps: Any, shape: Sequence[int]) -> Any:
+def _moved(mat: Any, data: Value, indices: Any, starts: Any, steps: object, shape: Sequence[int]) -> Any:
     """With coordinates counted from `starts` in steps; elements that are not met stand outside."""
     sizes = np.array(kinds(mat, shape)[1])
     offsets = indices - starts
@@ -109,7 +112,7 @@ def squeezed(mat: Any, dimensions: Sequence[int]) -> Any:
 # --- as arrays of NumPy are indexed ----------------------------------------------------------------------------------
 
 
-def indexed(mat: Any, index: Any) -> Any:
+def indexed(mat: Any, index: object) -> Any:
     """`mat[index]` of integers, also traced ones, slices, `...` and None; of arrays of integers in front of these.
 
     Raises NotImplementedError for arrays behind slices, IndexError for what NumPy does not take either.
@@ -160,7 +163,7 @@ def _is_array(item: Any) -> bool:
     return not isinstance(item, (int, slice)) and item is not None and item is not Ellipsis and bool(np.ndim(item))
 
 
-def _expanded(mat: Any, items: list[Any]) -> list[Any]:
+def _expanded(mat: Any, items: list[object]) -> list[Any]:
     """An index with a place for each dimension, and None for each new one."""
     if sum([one is Ellipsis for one in items]) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")

@@ -92,7 +92,7 @@ def bcoo_dot_general(
 
 
 def placed_product(
-    name: str, lhs: Any, rhs: Any, numbers: Any, precision: object, dtype: Any, out_sharding: Any
+    name: str, lhs: object, rhs: object, numbers: object, precision: object, dtype: Any, out_sharding: object
 ) -> Array:
     """The contraction, of operands and with options as users write them."""
     canonicalize_precision(precision)
@@ -103,7 +103,7 @@ def placed_product(
     return constrained(product_of(with_plain_type(lhs), with_plain_type(rhs), numbers, dtype), out_sharding)
 
 
-def product_of(lhs: object, rhs: object, numbers: Any, dtype: np.dtype | None) -> Array:
+def product_of(lhs: object, rhs: object, numbers: object, dtype: np.dtype | None) -> Array:
     """The contraction of arrays of which some are sparse, of any format."""
     lhs, rhs = [as_coordinates(one) if isinstance(one, JAXSparse) else as_array(one) for one in (lhs, rhs)]
     if dtype is None:

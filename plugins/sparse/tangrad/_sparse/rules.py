@@ -37,6 +37,8 @@ from tangrad.extend.lax import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tangrad._sparse.bcoo import BCOO
 
 
@@ -65,7 +67,7 @@ def _of_values(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _of_each_element(primitive: Primitive) -> Callable[..., BCOO]:
-    def rule(x: Any, **params: Any) -> BCOO:
+    def rule(x: Any, **params: object) -> BCOO:
         x = x.with_unique_indices()
         return x.like(primitive.bind(x.data, **params))
 
@@ -144,7 +146,7 @@ sparse.not_applicable(
 
 
 @sparse.rule(reduce_sum_p)
-def _(x: Any, *, axes: Any) -> Any:
+def _(x: object, *, axes: Iterable[int]) -> Any:
     return total(x, axes)
 
 
@@ -155,38 +157,38 @@ of_values(sparse, p.copy_p, p.stop_gradient_p)
 
 
 @sparse.rule(p.broadcast_in_dim_p)
-def _(x: Any, *, shape: Any, broadcast_dimensions: Any) -> Any:
+def _(x: Any, *, shape: object, broadcast_dimensions: object) -> Any:
     return x.to_bcoo().broadcast_in_dim(shape, broadcast_dimensions)
 
 
 @sparse.rule(p.reshape_p)
-def _(x: Any, *, new_sizes: Any, dimensions: Any) -> Any:
+def _(x: Any, *, new_sizes: Sequence[int], dimensions: object) -> Any:
     x = x.to_bcoo()
     return parts.reshaped(x if dimensions is None else x.transpose(dimensions), new_sizes)
 
 
 @sparse.rule(p.transpose_p)
-def _(x: Any, *, permutation: Any) -> Any:
+def _(x: Any, *, permutation: object) -> Any:
     return x.transpose(permutation)
 
 
 @sparse.rule(p.squeeze_p)
-def _(x: Any, *, dimensions: Any) -> Any:
+def _(x: Any, *, dimensions: Sequence[int]) -> Any:
     return parts.squeezed(x.to_bcoo(), dimensions)
 
 
 @sparse.rule(p.rev_p)
-def _(x: Any, *, dimensions: Any) -> Any:
+def _(x: Any, *, dimensions: Sequence[int]) -> Any:
     return parts.reversed_along(x.to_bcoo(), dimensions)
 
 
 @sparse.rule(p.slice_p)
-def _(x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+def _(x: Any, *, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Any) -> Any:
     return parts.sliced(x.to_bcoo(), start_indices, limit_indices, strides or (1,) * x.ndim)
 
 
 @sparse.rule(p.dynamic_slice_p)
-def _(x: Any, *starts: Any, slice_sizes: Any) -> Any:
+def _(x: Any, *starts: object, slice_sizes: Sequence[int]) -> Any:
     return parts.dynamically_sliced(x.to_bcoo(), starts, slice_sizes)
 
 
@@ -199,7 +201,9 @@ def _(*operands: object, dimension: int) -> Any:
 
 
 @sparse.rule(gather_p)
-def _(operand: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any, **options: Any) -> Any:
+def _(
+    operand: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Sequence[int], mode: object, **options: object
+) -> Any:
     numbers, lead = dimension_numbers, indices.aval.shape[:-1]
     _check(operand, indices, numbers, lead, mode)
     mat = operand.to_bcoo()
@@ -233,7 +237,7 @@ def _check(operand: object, indices: object, numbers: Any, lead: tuple[int, ...]
 
 
 @sparse.rule(dot_general_p)
-def _(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: Any, preferred_element_type: Any) -> Any:
+def _(lhs: object, rhs: object, *, dimension_numbers: object, precision: object, preferred_element_type: Any) -> Any:
     return product_of(lhs, rhs, dimension_numbers, preferred_element_type)
 
 
@@ -250,7 +254,7 @@ def _(index: Any, *operands: Any, branches: Any) -> Any:
 
 
 @sparse.rule(while_p)
-def _(*args: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Any:
+def _(*args: object, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int) -> Any:
     cond_consts, body_consts, carry = split_list(args, cond_nconsts, body_nconsts)
     condition, body = _of_sparse(cond_jaxpr), _of_sparse(body_jaxpr)
     return while_loop(

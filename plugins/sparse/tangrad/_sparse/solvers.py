@@ -79,7 +79,7 @@ def lobpcg_standard(A: object, X: ArrayLike, m: int = 100, tol: Any = None) -> t
     if tol is None:
         tol = dtypes.finfo(start.dtype).eps
 
-    def state_of(vectors: Any, images: Any, directions: object, step: object) -> _State:
+    def state_of(vectors: Any, images: ArrayLike, directions: object, step: object) -> _State:
         values = tnp.sum(vectors.conj() * images, 0).real
         residuals = images - values * vectors
         bound = 10 * rows * tol * (values + tnp.linalg.norm(images, axis=0))
@@ -106,7 +106,7 @@ def lobpcg_standard(A: object, X: ArrayLike, m: int = 100, tol: Any = None) -> t
     return last.values, last.vectors, last.step
 
 
-def _multiplication(A: Any, X: Array) -> Callable[..., Any]:
+def _multiplication(A: object, X: Array) -> Callable[..., Any]:
     """The product with a matrix, checked to fit `X` as it is promised."""
     if not dtypes.issubdtype(X.dtype, np.inexact):
         raise TypeError(f"lobpcg_standard: X must be floating or complex, got dtype {dtypes.dtype_name(X.dtype)}")

@@ -73,7 +73,7 @@ class SparseTrace(RuleTrace, kind="sparse", own=SparseTracer):
             raise UnexpectedTracerError(value)
         return value
 
-    def apply(self, primitive: Primitive, values: list[Any], extras: list[Any], params: Params) -> Any:
+    def apply(self, primitive: Primitive, values: list[object], extras: list[object], params: Params) -> Any:
         operands = [one if isinstance(one, JAXSparse) else as_operand(self.leave(one)) for one in values]
         found = SPARSE[primitive](*operands, **params)
         for one in found if primitive.multiple_results else (found,):
@@ -137,7 +137,7 @@ sparse = RuleKind(
 # --- `sparsify`: functions of arrays, of sparse ones ------------------------------------------------------------------
 
 
-def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., Any]:
+def sparsify(f: Callable[..., object], use_tracer: bool = False) -> Callable[..., Any]:
     """Make a function of arrays one that takes sparse arrays, too, and keeps sparse what stays sparse.
 
     Args:

@@ -111,7 +111,7 @@ def _reduction(primitive: Primitive) -> Rule:
     return rule
 
 
-def _reduced(primitive: Primitive, x: Value, axes: Any) -> Value:
+def _reduced(primitive: Primitive, x: Value, axes: tuple[int | str, ...]) -> Value:
     """A reduction over dimensions, and over mapped axes if some are left."""
     if names_among(axes):
         return primitive.bind(x, axes=axes, axis_index_groups=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tangrad.autodiff import Linear, Zero, linear_jvp, linear_transpose_rule, sy
 from tangrad.core import Array, Primitive, RuleSet, ShapedArray, literal
 from tangrad.extend.lax import broadcast_in_dim_p, convert_element_type, div_p, eq_p, full_like, mul_p, select_n_p
 from tangrad.typing import Value, Values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 jvp = RuleSet("jvp", api=1)
 linear_jvp(jvp, p.psum_p, p.all_gather_p, p.reduce_scatter_p, p.all_to_all_p, p.ppermute_p, p.pbroadcast_p, p.pvary_p)
@@ -30,10 +33,10 @@ def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: object) -> 
     return answer, primitive.bind(tangent, *primals[1:], **params)
 
 
-def _extreme(primitive: Primitive) -> Any:
+def _extreme(primitive: Primitive) -> Callable[..., Any]:
     """The tangent of the example that has the greatest, or least, value; of several, their mean."""
 
-    def rule(primals: Any, tangents: Any, **params: object) -> Any:
+    def rule(primals: tuple[Array, ...], tangents: tuple[Array, ...], **params: object) -> Any:
         (x,), (tangent,) = primals, tangents
         answer = primitive.bind(x, **params)
         if type(tangent) is Zero:
@@ -98,7 +101,7 @@ def _ppermute(ct: Value, operand: ShapedArray, *, axis_name: Axes, perm: tuple[t
     return p.ppermute_p.bind(ct, axis_name=axis_name, perm=tuple([(to, source) for source, to in perm]))
 
 
-def _pbroadcast(ct: Value, operand: Any, *, axis_name: Axes, source: int) -> Array:
+def _pbroadcast(ct: Value, operand: ShapedArray, *, axis_name: Axes, source: int) -> Array:
     """The source gets the sum of all cotangents, the others, whose values are unused, nothing."""
     names = _axes_not_in_type(operand, axis_name)
     total = p.psum_p.bind(ct, axes=names, axis_index_groups=None) if names else ct

@@ -123,7 +123,7 @@ def pbroadcast(x: Value, dim: int | None, size: object, *, source: int) -> Mappe
     return (x if dim is None else index_in_dim(x, source, axis=dim, keepdims=False)), None
 
 
-def sum_to(x: Value, dim: int | None, source_dim: int | None, like_dim: int | None, size: Any) -> Mapped:
+def sum_to(x: Value, dim: int | None, source_dim: int | None, like_dim: int | None, size: int) -> Mapped:
     """The sum of what differs for a value that does not; for one that does, what is the same becomes one each."""
     if like_dim is not None:
         return (place_axis(x, None, 0, size), 0) if dim is None else (x, dim)

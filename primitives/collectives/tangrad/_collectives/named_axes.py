@@ -131,7 +131,7 @@ def renamed_aval(aval: ShapedArray, subst: Substitution) -> ShapedArray:
     return aval.update(named_shape=dict(found))
 
 
-def _check_distinct(names: list[Any], what: str) -> None:
+def _check_distinct(names: list[object], what: str) -> None:
     repeated = [name for position, name in enumerate(names) if name in names[:position]]
     if repeated:
         raise ValueError(f"two axes of {what} would be named {repeated[0]!r}: {tuple(names)}")
@@ -271,7 +271,7 @@ def _value(value: object, subst: Substitution) -> Any:
     return value
 
 
-def subst_under_binder(jaxpr: Any, subst: object, bound: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+def subst_under_binder(jaxpr: Any, subst: object, bound: Sequence[object]) -> tuple[Any, tuple[Any, ...]]:
     """Substitute axis names in a program for which the equation that carries it binds names, for `axis_subst` rules.
 
     Inside, a bound name is another axis than the one outside of the same name: it stays. Where a name that comes in
@@ -296,7 +296,7 @@ def subst_under_binder(jaxpr: Any, subst: object, bound: Sequence[Any]) -> tuple
     return subst_axis_names(jaxpr, inner), tuple([renamed[name] for name in bound])
 
 
-def _fresh(name: object, taken: set[Any]) -> Any:
+def _fresh(name: object, taken: set[object]) -> Any:
     """A name like this one that is not taken."""
     number = 1
     while f"{name}_{number}" in taken:

@@ -152,7 +152,7 @@ def pcast(x: PyTree, axis_name: AxisNames, *, to: str) -> PyTree:
     return marked
 
 
-def _marked(function: str, x: Any, axis_name: AxisNames) -> tuple[Any, list[Any]]:
+def _marked(function: str, x: PyTree, axis_name: AxisNames) -> tuple[Any, list[Any]]:
     """The tree, marked, and the types that its leaves had."""
     names = checked_axes(function, as_tuple(axis_name))
     leaves, structure = checked_leaves(function, x)

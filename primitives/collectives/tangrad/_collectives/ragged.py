@@ -88,7 +88,7 @@ def ragged_all_to_all(
         return all_to_all(value, names, 0, 0, axis_index_groups=axis_index_groups, tiled=True)
 
     length = rows.aval.shape[0]
-    everything: Any = all_gather(rows, names, axis_index_groups=axis_index_groups, tiled=True)
+    everything = all_gather(rows, names, axis_index_groups=axis_index_groups, tiled=True)
     sender = np.arange(count, dtype=_INT32) // (count // members)
     begins = exchanged(slices["output_offsets"])
     source = add(exchanged(slices["input_offsets"]), as_operand(sender * np.int32(length)))

@@ -135,7 +135,13 @@ def pmin(x: PyTree, axis_name: AxisNames, *, axis_index_groups: Sequence[Sequenc
     return _extreme("pmin", pmin_p, x, axis_name, axis_index_groups)
 
 
-def _extreme(function: str, primitive: Primitive, x: PyTree, axis_name: AxisNames, axis_index_groups: Any) -> Array:
+def _extreme(
+    function: str,
+    primitive: Primitive,
+    x: PyTree,
+    axis_name: AxisNames,
+    axis_index_groups: Sequence[Sequence[int]] | None,
+) -> Array:
     axes, groups = _arguments(function, axis_name, axis_index_groups)
     return on_leaves(function, x, lambda leaf: _reduced(primitive, leaf, axes, groups)) if axes else x
 

@@ -33,7 +33,7 @@ def _sent(ctx: Any, axes: Axes, count: int, flops: int) -> object:
 
 
 @roofline.rule(psum_p, pmax_p, pmin_p)
-def _(ctx: Any, x: Any, *, axes: Any, **_: object) -> Any:
+def _(ctx: object, x: Any, *, axes: Any, **_: object) -> Any:
     return _sent(ctx, axes, x.size * x.dtype.itemsize, x.size)
 
 
@@ -44,10 +44,10 @@ def _gathered(ctx: Any, x: object, *, axis_name: Any, **_: object) -> object:
 
 
 @roofline.rule(all_to_all_p, pbroadcast_p, ppermute_p)
-def _exchanged(ctx: Any, x: Any, *, axis_name: Any, **_: object) -> object:
+def _exchanged(ctx: object, x: Any, *, axis_name: Any, **_: object) -> object:
     return _sent(ctx, axis_name, x.size * x.dtype.itemsize, 0)
 
 
 @roofline.rule(reduce_scatter_p)
-def _scattered(ctx: Any, x: Any, *, axis_name: Any, **_: object) -> object:
+def _scattered(ctx: object, x: Any, *, axis_name: Any, **_: object) -> object:
     return _sent(ctx, axis_name, x.size * x.dtype.itemsize, x.size)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._collectives import primitives as p
 from tangrad.conformance import Sample, draw
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
 
 BY_MAP = "its result depends on along which axes its operands are mapped"
 TOTALS = "its cotangents are totals over the axes, which its tangents are not"
@@ -55,7 +58,7 @@ def _reductions() -> list[Sample]:
     return found
 
 
-def _params(names: object, size: int, groups: object = None, **more: object) -> dict[str, Any]:
+def _params(names: object, size: int, groups: object = None, **more: object) -> Params:
     return {"axis_name": names, "axis_size": size, "axis_index_groups": groups, **more}
 
 
@@ -143,7 +146,7 @@ def _sums_of_cotangents() -> list[Sample]:
     found = []
     for names, around, lead in ((("i",), ONE, (4,)), (("j",), TWO, (2, 3)), (("j", "i"), TWO, (2, 3))):
         x, source = draw(*lead, 2), draw(*lead, seed=1)
-        given: Any = {"params": {"axes": names}, "axes": around, "enter": _with_one}
+        given = {"params": {"axes": names}, "axes": around, "enter": _with_one}
         found.append(Sample(p.psum_to_p, (x, source), without={"batch": BY_MAP, "split_axis": BY_MAP}, **given))
         found.append(Sample(p.psum_back_p, (x,), without={"transpose": TOTALS, "points": TOTALS}, **given))
     return found

@@ -90,8 +90,8 @@ def unary(
     name: str,
     accepted: tuple[str, ...],
     documentation: str,
-    result: Callable[[Any], Any] | None = None,
-    **options: Any,
+    result: Callable[[Any], object] | None = None,
+    **options: object,
 ) -> Primitive:
     """A primitive of one operand that works element by element; `result` maps the dtype of the operand to its own."""
 

@@ -99,7 +99,7 @@ def stretch(operands: Sequence[Array]) -> Sequence[Array]:
 
 def _common_size(sizes: Sequence[object]) -> object:
     """The size that all have that is not 1; None where two differ."""
-    common: Any = 1
+    common: object = 1
     for size in sizes:
         if size == 1 or size == common:
             continue

@@ -21,14 +21,14 @@ contractions = RuleSet("roofline", api=1)
 
 
 @contractions.rule(dot_general_p)
-def _(ctx: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, **_: object) -> Any:
+def _(ctx: Any, lhs: Any, rhs: object, *, dimension_numbers: Any, **_: object) -> Any:
     """A multiplication and an addition for each element of the result and each of the contracted dimensions."""
     contracted = prod([lhs.shape[axis] for axis in dimension_numbers[0][0]])
     return ctx.cost(2 * ctx.avals_out[0].size * contracted, fuses=False)
 
 
 @contractions.rule(ragged_dot_general_p)
-def _ragged(ctx: Any, lhs: Any, rhs: Any, sizes: Any, *, ragged_dot_dimension_numbers: Any, **_: object) -> Any:
+def _ragged(ctx: Any, lhs: Any, rhs: object, sizes: Any, *, ragged_dot_dimension_numbers: Any, **_: object) -> Any:
     """Each row meets one group, so it is as one product; where the ragged dimension is contracted, they share it."""
     numbers = ragged_dot_dimension_numbers
     (lhs_contracted, _), _ = numbers.dot_dimension_numbers

@@ -5,7 +5,7 @@ Where a sample depends on parameters, its derivative is that of its program, the
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad._random import ciphers, generators, primitives
 from tangrad._random.distributions import counts, gamma, inversion, normal, shaped, stream, uniform
@@ -14,6 +14,9 @@ from tangrad.core import Array, RuleSet
 from tangrad.dtypes import finfo
 from tangrad.extend.lax import convert_element_type, div, eq, exp, full_like, gt, mul, random_gamma_grad, select, sub
 from tangrad.typing import Value
+
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike
 
 jvp = RuleSet("jvp", api=1)
 
@@ -58,7 +61,9 @@ elementwise_jvp(
 )
 
 
-def _gamma(t: Any, answer: Any, keys: object, a: Any, *, log_space: bool, partitionable: bool) -> Array:
+def _gamma(
+    t: ArrayLike, answer: ArrayLike, keys: object, a: ArrayLike, *, log_space: bool, partitionable: bool
+) -> Array:
     """How a sample moves with the parameter, its rank held fixed."""
     if not log_space:
         return mul(t, random_gamma_grad(a, answer))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,7 @@ class KeyType(dtypes.ExtendedDType):
         return self.implementation
 
     @classmethod
-    def from_saved(cls, value: Any) -> KeyType:
+    def from_saved(cls, value: str | None) -> KeyType:
         """The dtype that was written."""
         return key_type(value)
 

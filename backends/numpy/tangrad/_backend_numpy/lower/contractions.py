@@ -186,13 +186,13 @@ def _with_near_numbers(x: Any) -> Any:
     return x if x.itemsize in x.strides[-2:] else np.ascontiguousarray(x)
 
 
-def _as_floats(x: Any, y: Any) -> np.ndarray:
+def _as_floats(x: Any, y: object) -> np.ndarray:
     """The product of integers of up to 16 bits."""
     total = sum([_integer_product(x[..., part], _rows(y, part)) for part in _exact_parts(x.shape[-1])])
     return np.asarray(total).astype(x.dtype)
 
 
-def _halves(x: Any, y: Any) -> np.ndarray:
+def _halves(x: Any, y: object) -> np.ndarray:
     """The product of 32-bit integers modulo 2^32, of halves of 16 bits: what the upper halves make is beyond."""
     total: Any = 0
     for part in _exact_parts(x.shape[-1]):
@@ -219,7 +219,7 @@ def _rows(y: Any, part: slice) -> np.ndarray:
 
 
 @composed(lower, ragged_dot_general_p)
-def _ragged(ctx: Lowering, lhs: Value, rhs: Value, group_sizes: Any, **params: Any) -> Value:
+def _ragged(ctx: Lowering, lhs: Value, rhs: Value, group_sizes: Value, **params: object) -> Value:
     """A product for each group, of its own rows alone."""
     form = layout(params["ragged_dot_dimension_numbers"], lhs.ndim, rhs.ndim)
     if form.mode is BATCH:
@@ -272,7 +272,7 @@ def _rows_of_groups(shape: tuple[int, ...], left: Any, right: Any, group_sizes: 
     return out
 
 
-def _sums_of_groups(shape: tuple[int, ...], left: Any, right: Any, group_sizes: Any) -> np.ndarray:
+def _sums_of_groups(shape: tuple[int, ...], left: Any, right: Any, group_sizes: object) -> np.ndarray:
     out = np.zeros(shape, left.dtype)
     for b, x, group, rows in _parts(group_sizes, *left.shape[:2]):
         columns = left[b, x, rows].reshape(-1, shape[2])

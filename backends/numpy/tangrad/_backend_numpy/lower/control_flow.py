@@ -60,7 +60,7 @@ def _(ctx: Lowering, index: Value, *operands: Value, branches: tuple[ClosedJaxpr
 
 
 @inlined(lower, platform_dependent_p)
-def _(ctx: Lowering, *, branches: tuple[ClosedJaxpr, ...], platforms: Any) -> ClosedJaxpr:
+def _(ctx: Lowering, *, branches: tuple[ClosedJaxpr, ...], platforms: Sequence[str | None]) -> ClosedJaxpr:
     return branches[branch_of_platform(platforms, "numpy", "cpu")]
 
 
@@ -80,7 +80,7 @@ def _targets(names: Sequence[str]) -> str:
     return f"{', '.join(names)}, = " if names else ""
 
 
-def _function(name: str, parameters: Sequence[str], lines: Sequence[str], namespace: dict[str, Any]) -> Any:
+def _function(name: str, parameters: Sequence[str], lines: Sequence[str], namespace: Mapping[str, object]) -> Any:
     text = f"def {name}({_arguments(parameters)}):\n" + "".join([f"    {line}\n" for line in lines])
     return text_function(text, {**namespace, **_BUILTINS}, name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from tangrad.extend.symbolic import dimension_as_value_p
 if TYPE_CHECKING:
     from tangrad._backend_numpy.lowering import Lowering
     from tangrad._backend_numpy.program import Value
+    from tangrad.core.arguments import SymbolicDimension
 
 
 lower = RuleSet("lower.numpy", api=1)
 
 
 @composed(lower, dimension_as_value_p, any_sizes=True)
-def _(ctx: Lowering, *, dimension: Any, dtype: np.dtype) -> Value:
+def _(ctx: Lowering, *, dimension: SymbolicDimension, dtype: np.dtype) -> Value:
     return ctx.call(SizeValue(dimension, dtype)) if is_symbolic(dimension) else ctx.constant(dimension, dtype)

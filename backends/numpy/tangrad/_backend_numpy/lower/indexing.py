@@ -198,7 +198,7 @@ def _scatter(primitive: Primitive, function: Any) -> None:
     """Register a scatter that combines by a ufunc; None: updates replace what was there."""
 
     def build(
-        ctx: Lowering, *, dimension_numbers: Any, mode: Any, unique_indices: bool, **_: object
+        ctx: Lowering, *, dimension_numbers: Any, mode: object, unique_indices: bool, **_: object
     ) -> Callable[..., Any]:
         operand, indices, updates = ctx.in_avals
         sizes = window_sizes(dimension_numbers, operand.shape, updates.shape)

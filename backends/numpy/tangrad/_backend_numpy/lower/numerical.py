@@ -130,8 +130,8 @@ def _trunc(ctx: Lowering, x: Value) -> Value | None:
 def _interp(
     ctx: Lowering,
     x: Value,
-    xp: Any,
-    fp: Any,
+    xp: Value,
+    fp: Value,
     left: Value | None = None,
     right: Value | None = None,
     period: object = None,
@@ -146,7 +146,7 @@ def _interp(
     return ctx.call(lambda x, xp, fp: function(x, xp, fp, narrow), *operands, nature=FRESH)
 
 
-def _interpolation(x: Any, xp: Any, fp: Any, narrow: float) -> np.ndarray:
+def _interpolation(x: object, xp: Any, fp: Any, narrow: float) -> np.ndarray:
     """The steps of the function in `tangrad.numpy`, one by one."""
     upper = xp.searchsorted(x, "right")
     upper = np.minimum(np.maximum(upper, 1, out=upper), len(xp) - 1, out=upper)
@@ -250,7 +250,7 @@ _FLOATS = {dtypes.as_dtype(name) for name in ("float32", "float64")}
 
 @whole(lower, numpy.isin)
 def _isin(
-    ctx: Lowering, element: Any, test_elements: Any, *_: object, invert: bool = False, **options: Any
+    ctx: Lowering, element: Any, test_elements: Any, *_: object, invert: bool = False, **options: object
 ) -> Value | None:
     kind = element.dtype
     if kind != test_elements.dtype or kind.kind not in "iuf" or kind.isbuiltin != 1 or type(invert) is not bool:
@@ -268,7 +268,7 @@ def _without_nan(ufunc: Any) -> Any:
     def build(
         ctx: Lowering,
         a: Value,
-        axis: Any = None,
+        axis: object = None,
         out: None = None,
         keepdims: bool = False,
         initial: Value | None = None,

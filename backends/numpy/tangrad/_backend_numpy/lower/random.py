@@ -172,7 +172,7 @@ _HALF = np.int64(1 << 28)
 _SPLITTER = float((1 << 27) + 1)
 
 
-def fused_multiply_add(x: Any, y: Any, z: Any) -> Any:
+def fused_multiply_add(x: Any, y: object, z: object) -> Any:
     """`x · y + z` rounded once, for arrays of float32 or float64 that broadcast; all finite and far from overflow."""
     return _single(x, y, z) if x.dtype == np.float32 else _double(x, y, z)
 
@@ -262,7 +262,7 @@ def _unwrap(ctx: Lowering, keys: Value) -> Value:
 # --- a single key --------------------------------------------------------------------------------------------------
 
 
-def _decomposed(ctx: Lowering, *values: Value, **params: Any) -> Value:
+def _decomposed(ctx: Lowering, *values: Value, **params: object) -> Value:
     return ctx.inline(decomposition_jaxpr(ctx.primitive, ctx.in_avals, params), *values)
 
 
@@ -319,7 +319,7 @@ def _split(ctx: Lowering, keys: Value, *, shape: Dimensions, partitionable: bool
 
 
 @composed(lower, random.random_fold_in_p)
-def _fold_in(ctx: Lowering, keys: Value, data: Any) -> Value:
+def _fold_in(ctx: Lowering, keys: Value, data: Value) -> Value:
     if ctx.in_avals[0].dtype is not THREEFRY or any([aval.shape for aval in ctx.in_avals]):
         return _decomposed(ctx, keys, data)
 

@@ -62,7 +62,7 @@ def _choose(ctx: Lowering, which: Value, offset: int, cases: Any) -> Value:
 
 
 @composed(lower, p.clamp_p, any_sizes=True)
-def _(ctx: Lowering, low: Any, x: Value, high: Any) -> Value:
+def _(ctx: Lowering, low: Value, x: Value, high: Value) -> Value:
     if x.dtype.kind == "c":
         return ctx.inline(decomposition_jaxpr(p.clamp_p, ctx.in_avals, {}), low, x, high)
     return clamp(ctx, low, x, high)

@@ -155,7 +155,7 @@ def _sort_alone(dtype: np.dtype, dimension: int) -> Callable[[Any], Any]:
         return lambda x: _sorted(x, dimension)
     has_negative_zeros = _negative_zeros_of(dtype)
 
-    def run(x: Any) -> Any:
+    def run(x: np.ndarray) -> Any:
         quick = x.size > SMALL and not has_negative_zeros(x)
         return _sorted(x, dimension, None if quick else "stable")
 
@@ -239,7 +239,7 @@ lower.table({sort_p: Kernel(_sort)})
 
 
 @composed(lower, search_sorted_p)
-def _search_sorted(ctx: Lowering, keys: Value, values: Any, **params: Any) -> Value:
+def _search_sorted(ctx: Lowering, keys: Value, values: Value, **params: Any) -> Value:
     if keys.dtype.kind == "c":  # of those with NaN in a part, NumPy says that some are less than others
         return ctx.inline(decomposition_jaxpr(search_sorted_p, ctx.in_avals, params), keys, values)
     side, dtype = params["side"], params["dtype"]
@@ -301,5 +301,5 @@ def _greatest_32(rows: np.ndarray, k: int) -> np.ndarray:
     return numbers & 0xFFFFFFFF
 
 
-def _greatest_64(rows: Any, k: int) -> Any:
+def _greatest_64(rows: np.ndarray, k: int) -> Any:
     return (~_ranks(rows)).argsort(kind="stable")[..., :k]

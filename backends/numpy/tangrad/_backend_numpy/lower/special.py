@@ -41,7 +41,7 @@ def in_double(function: Callable[..., Any], dtype: np.dtype) -> Callable[..., np
     return compute
 
 
-def _register(primitive: Primitive, function: Callable[..., Any]) -> None:
+def _register(primitive: Primitive, function: Callable[..., object]) -> None:
     @composed(lower, primitive)
     def _(ctx: Lowering, *values: Value) -> Value:
         return ctx.call(in_double(function, ctx.out_aval.dtype), *values, nature=ELEMENTWISE)

@@ -171,7 +171,7 @@ class Convolution:
         features, last = self.out[self.out_spec[1]], self.out[self.out_spec[-1]]
         return summed_last or (self.by_batch and not self.patches.rows_last and features >= last)
 
-    def _kernel_matrix(self, operations: Any, w: Any) -> tuple[Value, bool]:
+    def _kernel_matrix(self, operations: Any, w: object) -> tuple[Value, bool]:
         """The kernel as (groups, summed, features), or with the last two exchanged; and which of the two it is."""
         out_feature, in_feature, *spatial = self.rhs_spec
         split = out_feature
@@ -191,7 +191,7 @@ class Convolution:
         matrix = (self.groups, rest, features) if features_last else (self.groups, features, rest)
         return operations.reshape(w, matrix), features_last
 
-    def _arranged(self, operations: Lowering, product: Any, features_first: bool) -> Value:
+    def _arranged(self, operations: Lowering, product: Value, features_first: bool) -> Value:
         """The product in the shape of the result."""
         batch, feature, *spatial = self.out_spec
         # The dimensions of what is not features, in the order in which they vary, as dimensions of the result.
@@ -222,7 +222,7 @@ class _Type:
         self.dtype = dtype
 
 
-def _turned(operations: Any, matrices: Any) -> Value:
+def _turned(operations: Any, matrices: object) -> Value:
     return operations.transpose(matrices, (0, 2, 1))
 
 

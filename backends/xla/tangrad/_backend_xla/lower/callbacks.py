@@ -71,7 +71,7 @@ def emit_host_call(
     return results
 
 
-def _broadcast_to_all(ctx: Any, value: Any, aval: Any) -> Any:
+def _broadcast_to_all(ctx: Any, value: object, aval: ShapedArray) -> Any:
     """What the first device was given, on every device: the others have memory for it, and nothing in it."""
     attribute = ctx.module.meshes.on_every_device(physical_aval(aval).ndim)
     return ctx.op("sdy.sharding_constraint", ctx.types[aval], (value,), {"sharding": attribute})
@@ -84,7 +84,7 @@ def _row_major(aval: AbstractValue) -> Sequence[int]:
 def _guarded(function: HostFunction, platform: str, has_token: bool) -> Callable[..., Any]:
     """The function as XLA calls it: with the token passed through, and what it raises kept."""
 
-    def call(*arrays: Any) -> Any:
+    def call(*arrays: object) -> Any:
         token, contents = (arrays[:1], arrays[1:]) if has_token else ((), arrays)
         try:
             if platform == "cpu":

@@ -14,6 +14,8 @@ from tangrad.extend import collectives as p
 from tangrad.extend.collectives import as_tuple, names_among, positions_among, refuse_names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
     from tangrad.typing import DType
@@ -72,7 +74,7 @@ def _body(combine: Body, dtype: DType) -> Body:
     return lambda ctx, x, y: combine(ctx, x, y, dtype)
 
 
-def _reduction(combine: Body, start: Any) -> Any:
+def _reduction(combine: Body, start: Callable[..., object]) -> Any:
     def rule(
         ctx: FunctionContext,
         x: IrValue,

@@ -40,7 +40,7 @@ def _composite(
     return tuple(made.results)
 
 
-def _attribute(words: Vocabulary, value: Any) -> Any:
+def _attribute(words: Vocabulary, value: object) -> Any:
     if isinstance(value, tuple):
         return ir.ArrayAttr.get([_attribute(words, item) for item in value], words.context)
     if isinstance(value, dict):

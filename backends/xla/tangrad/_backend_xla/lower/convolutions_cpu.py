@@ -173,7 +173,7 @@ def group_by_group(x: Any, kernel: Any, **params: Any) -> Value:
         pairs = zip(_split(x, x_axis, groups), _split(kernel, rhs_spec[0], groups))
         return lax.concatenate_p.bind(*[conv_general_dilated_p.bind(a, b, **alone) for a, b in pairs], dimension=axis)
 
-    def convolve(group: Any, out: object) -> Any:
+    def convolve(group: object, out: object) -> Any:
         found = conv_general_dilated_p.bind(
             _of_group(x, x_axis, groups, group), _of_group(kernel, rhs_spec[0], groups, group), **alone
         )
@@ -183,7 +183,7 @@ def group_by_group(x: Any, kernel: Any, **params: Any) -> Value:
     return lax.fori_loop(0, groups, convolve, lax.broadcast_in_dim(literal(0, out.dtype), out.shape, ()))
 
 
-def _of_group(x: Any, axis: int, groups: int, group: Any) -> Any:
+def _of_group(x: Any, axis: int, groups: int, group: object) -> Any:
     sizes = _resized(x.aval.shape, [axis], [x.aval.shape[axis] // groups])
     return _moved(x, _place_of_group(group, axis, sizes), sizes)
 
@@ -197,7 +197,7 @@ def _scaled(number: Any, by: int) -> Any:
     return lax.mul_p.bind(number, literal(by, number.aval.dtype))
 
 
-def with_features_last(x: Any, kernel: Any, **params: Any) -> Value:
+def with_features_last(x: object, kernel: object, **params: Any) -> Value:
     """The convolution of transposed arrays, transposed back."""
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
     numbers = type(params["dimension_numbers"])(*_features_last(len(lhs_spec)))
@@ -241,7 +241,7 @@ def _resized(shape: Sequence[int], axes: Sequence[int], sizes: Sequence[int]) ->
     return tuple([changed.get(axis, size) for axis, size in enumerate(shape)])
 
 
-def _window(x: Any, axes: Sequence[int], starts: Sequence[int], shape: Sequence[int], strides: Sequence[int]) -> Any:
+def _window(x: object, axes: Sequence[int], starts: Sequence[int], shape: Sequence[int], strides: Sequence[int]) -> Any:
     """The part of a shape that begins at `starts`, and takes each of `strides`, along some axes."""
     first = _resized([0] * len(shape), axes, starts)
     every = _resized([1] * len(shape), axes, strides)
@@ -249,7 +249,7 @@ def _window(x: Any, axes: Sequence[int], starts: Sequence[int], shape: Sequence[
     return _part(x, first, limits, every)
 
 
-def _part(x: Any, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] | None = None) -> Any:
+def _part(x: object, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] | None = None) -> Any:
     return lax.slice_p.bind(
         x,
         start_indices=tuple(starts),
@@ -271,7 +271,7 @@ def _split(x: Any, axis: int, count: int) -> Sequence[Any]:
     return lax.split_p.bind(x, sizes=(x.aval.shape[axis] // count,) * count, axis=axis)
 
 
-def _arranged(x: Any, spec: Sequence[int], like: Sequence[int]) -> Any:
+def _arranged(x: object, spec: Sequence[int], like: Sequence[int]) -> Any:
     """An array whose dimensions are at the places `spec`, with them at the places `like`."""
     permutation = [0] * len(spec)
     for place, target in zip(spec, like):

@@ -64,7 +64,13 @@ class _Call:
     """One call in one program: what the partitioner's questions are answered by."""
 
     def __init__(
-        self, how: Any, layout: Layout, mesh: Any, platform: str, in_avals: Sequence[object], out_avals: Sequence[Any]
+        self,
+        how: Any,
+        layout: Layout,
+        mesh: object,
+        platform: str,
+        in_avals: Sequence[object],
+        out_avals: Sequence[Any],
     ) -> None:
         self._how = how
         self._layout = layout
@@ -74,7 +80,7 @@ class _Call:
         self._out_avals = out_avals
 
     def partition(
-        self, in_shardings: Sequence[Any], out_shardings: Sequence[Any]
+        self, in_shardings: Sequence[object], out_shardings: Sequence[object]
     ) -> tuple[bytes, list[Any], list[Any]]:
         """The program of a part, and how operands and results are sharded for it."""
         layout = self._layout
@@ -96,7 +102,9 @@ class _Call:
         return [hlo_sharding(sharding, self._layout.devices, len(aval.shape)) for sharding, aval in pairs]
 
 
-def _partition(shapes: object, shardings: Any, result_shape: Any, result_sharding: Any, configuration: bytes) -> Any:
+def _partition(
+    shapes: object, shardings: Sequence[object], result_shape: Any, result_sharding: Any, configuration: bytes
+) -> Any:
     """What jaxlib calls, from within the compiler: an error goes by way of `failures`."""
     try:
         several = result_shape.is_tuple()

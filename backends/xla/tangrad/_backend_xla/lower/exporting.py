@@ -23,6 +23,7 @@ from tangrad.extend.export import call_exported_p
 
 if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext, Module
+    from tangrad.core import ShapedArray
 
 
 lower = RuleSet("lower.xla", api=1)
@@ -64,7 +65,7 @@ def _check_devices(module: Any, exported: Any) -> None:
 
 
 def _sharded(
-    ctx: FunctionContext, values: Sequence[IrValue], avals: Sequence[Any], shardings: Sequence[Any]
+    ctx: FunctionContext, values: Sequence[IrValue], avals: Sequence[ShapedArray], shardings: Sequence[Any]
 ) -> list[IrValue]:
     """Values, of a program over several devices, as it says that they are sharded."""
     meshes = ctx.module.meshes
@@ -123,7 +124,7 @@ def _platform(ctx: FunctionContext, exported: Any) -> IrValue:
     return case.result
 
 
-def _taken_in(module: Any, exported: Any) -> tuple[str, Sequence[Any], Sequence[Any]]:
+def _taken_in(module: Any, exported: object) -> tuple[str, Sequence[Any], Sequence[Any]]:
     """The symbol of a program's entry in this module, and its types; its functions are copied at its first call."""
     found = module.functions.get(exported)
     if found is None:

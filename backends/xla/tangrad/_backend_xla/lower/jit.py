@@ -39,6 +39,6 @@ def _tagged(ctx: FunctionContext, x: IrValue, *, attributes: Any) -> IrValue:
     return x
 
 
-def _dictionary(ctx: FunctionContext, before: dict[str, Any], attributes: Any) -> object:
+def _dictionary(ctx: FunctionContext, before: dict[str, object], attributes: Any) -> object:
     words = ctx.vocabulary
     return words.ir.DictAttr.get({**{name: words.string(value) for name, value in attributes}, **before}, words.context)

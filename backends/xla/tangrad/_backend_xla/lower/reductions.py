@@ -146,7 +146,7 @@ def _symbolic_running(
     """The same with a window of a size that is an operand, which becomes `reduce_window` when sizes are filled in."""
     aval, words = ctx.out_aval, ctx.vocabulary
     size, rank, dtype = aval.shape[axis], aval.ndim, aval.dtype
-    window: list[Any] = [1] * rank
+    window: list[object] = [1] * rank
     window[axis] = size
     padding: list[Any] = [0] * (2 * rank)
     padding[2 * axis + reverse] = size - 1

@@ -20,8 +20,11 @@ from tangrad.extend.sharding import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
+    from tangrad.core import Sharding
 
 
 shard_map = RuleSet("lower.xla", api=1)
@@ -34,8 +37,8 @@ def _(
     jaxpr: ClosedJaxpr,
     mesh: Any,
     in_shardings: Any,
-    out_shardings: Any,
-    manual_axes: Any,
+    out_shardings: tuple[Sharding, ...],
+    manual_axes: Sequence[object],
     checked: bool,
 ) -> tuple[IrValue, ...]:
     meshes, module = ctx.module.meshes, ctx.module
@@ -69,7 +72,7 @@ lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(sharding_constraint_p)
-def _(ctx: FunctionContext, x: IrValue, *, sharding: Any) -> IrValue:
+def _(ctx: FunctionContext, x: IrValue, *, sharding: Sharding) -> IrValue:
     sharding = sharding if sharding.memory_kind is None else sharding.with_memory_kind(None)  # see `memories`
     return constrained(ctx, x, ctx.out_aval, sharding, sharding.unconstrained_dimensions())
 

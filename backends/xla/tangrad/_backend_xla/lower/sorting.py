@@ -294,7 +294,7 @@ def _full(x: object, value: int) -> Array:
     return _like(x, _number(x, value))
 
 
-def _like(x: Any, value: Any) -> Array:
+def _like(x: Any, value: object) -> Array:
     return lax.broadcast_in_dim_p.bind(value, shape=x.aval.shape, broadcast_dimensions=())
 
 

@@ -111,7 +111,7 @@ class Arithmetic:
         aval: the type of the terms.
     """
 
-    def __init__(self, ctx: FunctionContext, shape: Sequence[Any]) -> None:
+    def __init__(self, ctx: FunctionContext, shape: Sequence[object]) -> None:
         self.ctx = ctx
         self._constants: dict[tuple[FunctionContext, str], IrValue] = {}
         self.aval = ShapedArray(tuple(shape), DOUBLE)

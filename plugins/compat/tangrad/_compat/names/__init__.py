@@ -92,7 +92,7 @@ def fwd_and_bwd(
     return (tangrad.jit(fwd), tangrad.jit(bwd)) if jitted else (fwd, bwd)
 
 
-def smap(f: Any = None, /, *, in_axes: object = ..., out_axes: Any, axis_name: Any) -> Any:
+def smap(f: Any = None, /, *, in_axes: object = ..., out_axes: object, axis_name: object) -> Any:
     """Map a function over the devices along one axis of the mesh in use: each computes with its part of the arrays.
 
     Args:

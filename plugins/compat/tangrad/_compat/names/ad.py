@@ -23,7 +23,7 @@ zeros_like_aval = zeros
 def defjvp(primitive: Primitive, *rules: Callable[..., object]) -> None:
     """Derivatives by one argument each: `rule(tangent, *primals, **params)`, None where there is none."""
 
-    def jvp(primals: Sequence[Any], tangents: Sequence[object], **params: Any) -> tuple[Any, Any]:
+    def jvp(primals: Sequence[Any], tangents: Sequence[object], **params: object) -> tuple[Any, Any]:
         out = primitive.bind(*primals, **params)
         parts = [
             rule(tangent, *primals, **params)
@@ -72,7 +72,7 @@ def defbilinear(primitive: Primitive, left: Callable[..., object], right: Callab
         lambda tangent, x, y, **params: bind(x, tangent, **params),
     )
 
-    def transpose(cotangent: Any, x: Any, y: Any, **params: Any) -> tuple[Any, Any]:
+    def transpose(cotangent: object, x: Any, y: object, **params: Any) -> tuple[Any, Any]:
         if is_undefined_primal(x):
             return left(cotangent, x, y, **params), None
         return None, right(cotangent, x, y, **params)

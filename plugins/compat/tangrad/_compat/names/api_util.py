@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from tangrad import tree, typeof
 from tangrad._compat.names.linear_util import DebugInfo, WrappedFun
@@ -77,7 +77,7 @@ def argnums_partial(
     return WrappedFun(of_dynamic, function.debug_info, function.f), tuple([args[place] for place in places])
 
 
-def _place(position: Any, count: int) -> int:
+def _place(position: SupportsIndex, count: int) -> int:
     found = operator.index(position)
     if not -count <= found < count:
         raise ValueError(f"the position {found} is out of bounds for {count} arguments")

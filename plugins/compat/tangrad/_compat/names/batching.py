@@ -19,7 +19,7 @@ not_mapped = None
 NotMapped = type(None)
 
 
-def moveaxis(x: Any, source: Any, destination: int) -> Value:
+def moveaxis(x: Value, source: int, destination: int) -> Value:
     """`x` with its mapped axis elsewhere."""
     return move_axis(x, source, destination)
 
@@ -61,7 +61,9 @@ def unregister_vmappable(data_type: type) -> None:
 def defreducer(primitive: Primitive, identity: object = None) -> None:
     """Say that a primitive reduces along `axes`, its parameter, which are counted anew where its operand is mapped."""
 
-    def rule(args: Sequence[Any], dims: Sequence[int | None], *, axes: Sequence[int], **params: Any) -> tuple[Any, Any]:
+    def rule(
+        args: Sequence[Any], dims: Sequence[int | None], *, axes: Sequence[int], **params: object
+    ) -> tuple[Any, Any]:
         (x,), (dim,) = args, dims
         others = [axis for axis in range(x.ndim) if axis != dim]
         reduced = tuple([others[axis] for axis in axes])

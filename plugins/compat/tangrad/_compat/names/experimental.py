@@ -40,7 +40,7 @@ class GlobalAsyncCheckpointManagerBase(ABC):
         """Begin to write arrays."""
 
     @abstractmethod
-    def deserialize(self, *args: object, **kwargs: object) -> Any:
+    def deserialize(self, *args: object, **kwargs: object) -> None:
         """Read arrays."""
 
 
@@ -165,7 +165,7 @@ class MutableHiType(HiType):
 class AvalQDD:
     """A type with what depends on its value."""
 
-    def __init__(self, aval: AbstractValue, qdd: Any) -> None:
+    def __init__(self, aval: AbstractValue, qdd: object) -> None:
         raise _refused("AvalQDD")
 
 
@@ -176,14 +176,14 @@ class AvalMutableQDD(AvalQDD):
 class aval_property:  # noqa: N801 - as `property`
     """A property of values that is computed of their types."""
 
-    def __init__(self, fget: Callable[[Any], Any] | None) -> None:
+    def __init__(self, fget: Callable[[Any], object] | None) -> None:
         self.fget = fget
 
 
 class aval_method:  # noqa: N801
     """A method of values that is computed of their types."""
 
-    def __init__(self, fun: Callable[..., Any]) -> None:
+    def __init__(self, fun: Callable[..., object]) -> None:
         self.fun = fun
 
 

@@ -24,7 +24,7 @@ class WrappedFun:
         debug_info: what errors say of it.
     """
 
-    def __init__(self, call: Callable[..., Any], debug_info: DebugInfo, f: Callable[..., Any]) -> None:
+    def __init__(self, call: Callable[..., Any], debug_info: DebugInfo, f: Callable[..., object]) -> None:
         self.call_wrapped: Any = call
         self.debug_info = debug_info
         self.f = f

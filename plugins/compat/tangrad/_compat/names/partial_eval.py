@@ -70,7 +70,7 @@ def trace_to_jaxpr_dynamic(
 
 
 def dce_jaxpr_consts(
-    jaxpr: Any, used_outputs: Sequence[bool], instantiate: Any = False
+    jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[Any], list[bool]]:
     """As `dce_jaxpr`, and for each constant of the program whether it is left."""
     found, used = dce_jaxpr(jaxpr, list(used_outputs), instantiate)

@@ -102,17 +102,17 @@ def dtype(x: Any) -> np.dtype[Any]:
     return as_dtype(getattr(x, "dtype", x) if not isinstance(x, type) else x)
 
 
-def to_complex_dtype(dtype: Any) -> np.dtype[Any]:
+def to_complex_dtype(dtype: object) -> np.dtype[Any]:
     """The complex dtype of the precision of a dtype."""
     return core_dtypes.to_complex_dtype(dtype)
 
 
-def to_inexact_dtype(dtype: Any) -> np.dtype[Any]:
+def to_inexact_dtype(dtype: object) -> np.dtype[Any]:
     """The dtype itself where it is inexact, else the floating one that stands for it."""
     return core_dtypes.to_inexact_dtype(dtype)
 
 
-def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> np.dtype:
+def canonicalize_dtype(dtype: object, allow_extended_dtype: bool = False) -> np.dtype:
     """The dtype that stands for another; those of keys are extended, and are known as the others are."""
     return dtypes.canonicalize_dtype(dtype)
 
@@ -195,12 +195,12 @@ def include_frame(frame: FrameType) -> bool:
     return not frame.f_code.co_filename.startswith(tuple(_exclude_paths))
 
 
-def api_boundary(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+def api_boundary(function: Callable[..., object], **options: object) -> Callable[..., Any]:
     """The function itself: Tangrad's own functions see to the frames of errors."""
     return function
 
 
-def summarize(source_info: Any, num_frames: int = 1) -> str:
+def summarize(source_info: object, num_frames: int = 1) -> str:
     """The line of the user's program that an equation is of, as text."""
     return str(source_info)
 

@@ -78,7 +78,7 @@ def num_float_bits(dtype: object) -> int:
     return int(dtypes.finfo(dtypes.as_dtype(dtype)).bits)
 
 
-def promote_like_jnp(function: Callable[..., Any], inexact: bool = False) -> Callable[..., Any]:
+def promote_like_jnp(function: Callable[..., object], inexact: bool = False) -> Callable[..., Any]:
     """A function of NumPy's whose arguments meet in a dtype as those of `jax.numpy` do."""
 
     def call(*args: object, **kwargs: object) -> Any:
@@ -177,7 +177,7 @@ def _settings(values: dict[str, object]) -> Iterator[None]:
             config.update(name, value)
 
 
-def with_config(**values: Any) -> Callable[..., Any]:
+def with_config(**values: object) -> Callable[..., Any]:
     """A decorator of classes of tests: settings that hold in them."""
 
     def wrap(cls: Any) -> Any:

@@ -6,7 +6,7 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, SupportsIndex, TypeVar
 
 from tangrad import config
 
@@ -135,7 +135,7 @@ def tuple_update(values: tuple[T, ...], position: int, value: T) -> tuple[T, ...
 tuple_replace = tuple_update
 
 
-def canonicalize_axis(axis: Any, num_dims: int) -> int:
+def canonicalize_axis(axis: SupportsIndex, num_dims: int) -> int:
     """An axis from 0 to `num_dims - 1`; negative ones count from the end. Raises ValueError for one out of range."""
     found = operator.index(axis)
     if not -num_dims <= found < num_dims:
@@ -148,7 +148,7 @@ def ceil_of_ratio(x: int, y: int) -> int:
     return -(-x // y)
 
 
-def fun_name(function: Callable[..., Any], default: str = "<unnamed function>") -> str:
+def fun_name(function: Callable[..., object], default: str = "<unnamed function>") -> str:
     """The name of a function, of what a `functools.partial` calls too."""
     return fun_name(function.func, default) if isinstance(function, functools.partial) else _name_of(function, default)
 
@@ -206,7 +206,7 @@ memoize = cache(max_size=None)
 class HashableFunction:
     """A function that is equal to others by what it closed over, and not by its identity."""
 
-    def __init__(self, function: Callable[..., Any], closure: Any) -> None:
+    def __init__(self, function: Callable[..., object], closure: object) -> None:
         self.f = function
         self.closure = closure
 
@@ -220,7 +220,7 @@ class HashableFunction:
     def __hash__(self) -> int:
         return hash((self.f.__code__, self.closure))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> Any:
         return self.f(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -235,7 +235,7 @@ def as_hashable_function(closure: object) -> Callable[..., HashableFunction]:
 class HashablePartial:
     """A partial application that is equal to others of the same function and arguments."""
 
-    def __init__(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    def __init__(self, function: Callable[..., object], *args: Any, **kwargs: object) -> None:
         self.f, self.args, self.kwargs = function, args, kwargs
 
     def _key(self) -> tuple[Any, ...]:
@@ -247,7 +247,7 @@ class HashablePartial:
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> Any:
         return self.f(*self.args, *args, **self.kwargs, **kwargs)
 
 

@@ -20,6 +20,7 @@ from tangrad._conformance.samples import Arguments, Sample, reference_backend, t
 from tangrad.core import dtypes
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import DType
 
 
@@ -102,7 +103,7 @@ def _scale(kind: Any) -> Any:
     return np.asarray(_tiny(kind), np.float32 if kind.kind not in "fc" else None)
 
 
-def _filled(array: Any, values: Sequence[Any]) -> Any:
+def _filled(array: Array, values: Sequence[object]) -> Any:
     return np.resize(np.array(values).astype(array.dtype), array.shape)
 
 
@@ -206,7 +207,7 @@ def _compare(sample: Sample, found: Any, expected: Any, allowed: frozenset[str],
     check_edges(rows[0], rows[1], sample.tolerance, names, allowed, rows[2])
 
 
-def _is_odd(array: Any) -> np.ndarray:
+def _is_odd(array: Array) -> np.ndarray:
     """Where a complex number is not finite, or a part of it minus zero."""
     if array.dtype.kind != "c":
         return np.zeros(array.shape, bool)

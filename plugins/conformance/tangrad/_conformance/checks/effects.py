@@ -192,7 +192,9 @@ def _check_differentiated(sample: Sample) -> None:
         _check_or_refused(sample, backward, sample.args, expected, "under vjp")
 
 
-def _check_or_refused(sample: Sample, function: Function, args: Sequence[object], expected: Any, what: str) -> None:
+def _check_or_refused(
+    sample: Sample, function: Function, args: Sequence[object], expected: Sequence[object], what: str
+) -> None:
     """The function has the effects expected, or refuses and has none."""
     try:
         found = _seen(sample, function, *args)

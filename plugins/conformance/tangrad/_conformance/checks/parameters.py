@@ -156,7 +156,7 @@ def _check_program(sample: Sample, names: Names, axes: Axes) -> None:
     _compare(sample, replace(sample, axes=axes), lambda *args: tuple(eval_jaxpr(renamed.jaxpr, renamed.consts, *args)))
 
 
-def _compare(sample: Sample, renamed: Sample, function: Callable[..., Any]) -> None:
+def _compare(sample: Sample, renamed: Sample, function: Callable[..., object]) -> None:
     """The results of `function` along the new axes against those of the sample along its own."""
     old, new = tuple(sample.axes.values()), tuple(renamed.axes.values())
     args = [np.reshape(arg, (*new, *np.shape(arg)[len(old) :])) for arg in sample.args]

@@ -23,7 +23,7 @@ WITHIN = 1e-2  # of that distance, on both sides of a point
 Bounds = tuple[Any, Any]
 
 
-def one_sided(at: Sequence[Any], far: Sequence[Any], near: Sequence[Any], steps: tuple[float, float]) -> list[Any]:
+def one_sided(at: Sequence[Any], far: Sequence[Any], near: Sequence[object], steps: tuple[float, float]) -> list[Any]:
     """The derivatives from one side, of values there and at two steps; NaN where the differences have no limit."""
     found = []
     for x, y, z in zip(at, far, near):
@@ -136,7 +136,7 @@ def _value_of(atom: object, values: dict[Any, object]) -> Any:
     return as_array(atom.ndarray) if isinstance(atom, Literal) else values[atom]
 
 
-def _applied(equation: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+def _applied(equation: JaxprEqn, operands: Sequence[object]) -> tuple[Any, ...]:
     result = equation.primitive.bind(*operands, **equation.params)
     return tuple(result) if equation.primitive.multiple_results else (result,)
 

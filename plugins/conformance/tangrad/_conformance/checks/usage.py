@@ -20,6 +20,8 @@ from tangrad._conformance.samples import Sample, reference_backend
 from tangrad.core import dtypes, find_primitive, get_aval
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tangrad.core import Array
     from tangrad.typing import DType
 
@@ -108,7 +110,7 @@ class _Gradient:
         with use_backend(reference_backend()):
             return as_numpy(self.sample.around(self)(*self.sample.args))
 
-    def compare(self, found: Any, expected: Any, names: str) -> None:
+    def compare(self, found: Sequence[object], expected: Sequence[object], names: str) -> None:
         """Raise Mismatch unless they are the same, for numbers that were rounded in another order."""
         kinds = [np.asarray(value).dtype.name for value in expected]
         tolerance = max([TOLERANCES.get(kind, 0.0) for kind in kinds], default=0.0)

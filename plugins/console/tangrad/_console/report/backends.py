@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tangrad.core import ShapedArray, backend_names, get_backend, put, thread, t
 from tangrad.core.backends import CompileOptions
 from tangrad.core.tools import Composition
 from tangrad.errors import PluginConflictError
+
+if TYPE_CHECKING:
+    from tangrad.core import Array
 
 # No problem: programs can be traced, transformed and exported for others to run.
 NONE_INSTALLED = (
@@ -70,7 +73,7 @@ def _examined(composition: Composition, name: str) -> dict[str, object]:
     return facts | {"usable": True, "state": "works"}
 
 
-def _check(array: Any, expected: np.ndarray, complaint: str) -> None:
+def _check(array: Array, expected: np.ndarray, complaint: str) -> None:
     if not np.array_equal(array.to_numpy(), expected):
         raise RuntimeError(complaint)
 
@@ -82,7 +85,7 @@ def _default_name() -> str | None:
         return None
 
 
-def _default_problems(found: list[dict[str, Any]], usable: list[dict[str, Any]]) -> list[Problem]:
+def _default_problems(found: list[dict[str, object]], usable: list[dict[str, Any]]) -> list[Problem]:
     """The backend that is asked for must be there."""
     try:
         get_backend()

@@ -147,10 +147,10 @@ def listening(composition: Composition) -> Iterator[list[Question]]:
     questions: list[Question] = []
     starts: list[float] = []
 
-    def before(hook: str, implementations: Sequence[Any], values: Mapping[str, Any]) -> None:
+    def before(hook: str, implementations: Sequence[object], values: Mapping[str, object]) -> None:
         starts.append(time.perf_counter())
 
-    def after(outcome: Any, hook: str, implementations: Sequence[Any], values: Mapping[str, Any]) -> None:
+    def after(outcome: Any, hook: str, implementations: Sequence[Any], values: Mapping[str, object]) -> None:
         seconds = time.perf_counter() - starts.pop()
         failure = None if outcome.exception is None else one_line(f"{type(outcome.exception).__name__}", 300)
         answers = [] if failure else flat(outcome.get_result())

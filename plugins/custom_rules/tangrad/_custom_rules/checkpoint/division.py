@@ -24,6 +24,7 @@ from tangrad.core import (
 )
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import Value
 
 
@@ -215,7 +216,7 @@ class Halves:
         count: int,
         sources: Sequence[int | None],
         second: ClosedJaxpr,
-        policy: Any,
+        policy: object,
         prevent_cse: Barrier,
     ) -> None:
         """Args: `first`: `inputs -> (count outputs, own residuals)`; `second`: `(residuals, its inputs) -> outputs`;
@@ -249,7 +250,7 @@ def _joined(recompute: ClosedJaxpr, second: ClosedJaxpr) -> ClosedJaxpr:
     count = len(recompute.in_avals)
     others = second.in_avals[len(recompute.out_avals) :]
 
-    def run(*args: Any) -> list[Any]:
+    def run(*args: Array) -> list[Any]:
         residuals = eval_jaxpr(recompute.jaxpr, recompute.consts, *args[:count])
         return eval_jaxpr(second.jaxpr, second.consts, *residuals, *args[count:])
 

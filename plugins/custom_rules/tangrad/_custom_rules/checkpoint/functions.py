@@ -67,7 +67,7 @@ class ConcreteTrace(RuleTrace, own=ConcreteTracer):
     def applies(self, primitive: Primitive, args: tuple[object, ...], params: Params) -> bool:
         return True
 
-    def apply(self, primitive: Primitive, values: list[Value], extras: list[Any], params: Params) -> Any:
+    def apply(self, primitive: Primitive, values: list[Value], extras: list[object], params: Params) -> Any:
         found: Any = None
         known = [known_value(value) if extra is None else extra for value, extra in zip(values, extras)]
         outs = primitive.bind(*values, **params)
@@ -88,7 +88,7 @@ def with_values(
 ) -> Callable[..., list[Any]]:
     """A function of flat arguments to be traced, whose arguments are these values this time."""
 
-    def run(*leaves: Any) -> list[Any]:
+    def run(*leaves: object) -> list[Any]:
         def traced(trace: ConcreteTrace) -> list[Array]:
             outs = function(*[trace.tracer(leaf, value) for leaf, value in zip(leaves, values, strict=True)])
             return [trace.split(out)[0] for out in outs]
@@ -108,7 +108,7 @@ class Traced:
 
     __slots__ = ("consts", "jaxpr", "out_tree")
 
-    def __init__(self, jaxpr: ClosedJaxpr, consts: list[Any], out_tree: PyTreeDef) -> None:
+    def __init__(self, jaxpr: ClosedJaxpr, consts: Sequence[object], out_tree: PyTreeDef) -> None:
         self.jaxpr = jaxpr
         self.consts = consts
         self.out_tree = out_tree
@@ -120,7 +120,10 @@ register_cache(_traced.clear)
 
 
 def trace(
-    fun: Callable[..., Any], static: Sequence[tuple[Any, Any]], treedef: PyTreeDef, avals: tuple[ShapedArray, ...]
+    fun: Callable[..., object],
+    static: Sequence[tuple[object, object]],
+    treedef: PyTreeDef,
+    avals: tuple[ShapedArray, ...],
 ) -> Traced:
     """The program of a function; remembered as long as the function lives, unless it closed over tracers.
 
@@ -146,8 +149,8 @@ def trace(
 
 
 def _trace(
-    fun: Callable[..., Any],
-    static: Sequence[tuple[Any, Any]],
+    fun: Callable[..., object],
+    static: Sequence[tuple[object, object]],
     treedef: PyTreeDef,
     avals: tuple[ShapedArray, ...],
     values: Sequence[Any] | None = None,
@@ -181,7 +184,7 @@ def leaves_of(name: str, args: Sequence[object], kwargs: dict[str, object]) -> t
 
 
 class CheckpointOptions(TypedDict, total=False):
-    prevent_cse: bool | Sequence[Any]
+    prevent_cse: bool | Sequence[object]
     policy: Callable[..., Any] | None
     static_argnums: int | Sequence[int]
     static_argnames: str | Iterable[str]
@@ -253,7 +256,7 @@ def checkpoint(
             traced = _trace(fun, static, treedef, avals, [known_value(leaf) for leaf in leaves])
         else:
             traced = trace(fun, static, treedef, avals)
-        barrier: Any = prevent_cse
+        barrier = prevent_cse
         if not isinstance(prevent_cse, bool):
             arguments = (dynamic, kwargs) if kwargs else dynamic
             barrier = (*[False] * len(traced.consts), *_flags(name, tuple(prevent_cse), arguments))
@@ -323,7 +326,7 @@ remat = checkpoint
 # --- `print_saved_residuals`: what a gradient of a function keeps ---
 
 
-def saved_residuals(fun: Callable[..., Any], *args: object, **kwargs: object) -> list[tuple[Any, str]]:
+def saved_residuals(fun: Callable[..., object], *args: object, **kwargs: object) -> list[tuple[Any, str]]:
     """What a gradient of `fun` at these arguments keeps: pairs of a type and a description of where it comes from.
 
     Constants come first, then arguments, then results of operations, in the order of the program.
@@ -358,7 +361,7 @@ def saved_residuals(fun: Callable[..., Any], *args: object, **kwargs: object) ->
 
 
 def argument_names(
-    fun: Callable[..., Any], treedef: PyTreeDef, args: Sequence[object], kwargs: Mapping[str, object]
+    fun: Callable[..., object], treedef: PyTreeDef, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> list[str]:
     """What a user would write for each leaf of the arguments: `x`, `weights['b'][0]`."""
     paths = [path for path, _ in tree.leaves_with_path(treedef.unflatten(range(treedef.num_leaves)))]
@@ -400,7 +403,7 @@ def _origin(jaxpr: Jaxpr, var: Var) -> str:
     return f"{text} from {eqn.source_info.summarize()}" if eqn.source_info is not None else text
 
 
-def print_saved_residuals(f: Callable[..., Any], *args: object, **kwargs: object) -> None:
+def print_saved_residuals(f: Callable[..., object], *args: object, **kwargs: object) -> None:
     """Print what a gradient of `f` at these arguments keeps: a line for each value, its type and its source.
 
     >>> import tangrad

@@ -112,7 +112,7 @@ class _Policy:
 class _Offloading(_Policy):
     __slots__ = ()
 
-    def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> Any:
+    def __call__(self, primitive: Primitive, *avals: Any, **params: object) -> Any:
         kept = dots_with_no_batch_dims_saveable(primitive, *avals, **params)
         return Offloadable(*self.arguments) if kept else Recompute
 
@@ -152,7 +152,7 @@ class _NamesSavedOrOffloaded(_Policy):
 class _FromBoth(_Policy):
     __slots__ = ()
 
-    def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
+    def __call__(self, primitive: Primitive, *avals: Any, **params: object) -> bool:
         decisions = [policy(primitive, *avals, **params) for policy in self.arguments]
         if not all([isinstance(decision, bool) for decision in decisions]):
             raise ValueError(

@@ -34,7 +34,12 @@ jvp = RuleSet("jvp", api=1)
 @jvp.rule(remat_p)
 @symbolic_zeros
 def _(
-    primals: Values, tangents: tuple[Value | Zero, ...], *, jaxpr: ClosedJaxpr, prevent_cse: Any, **params: object
+    primals: Values,
+    tangents: tuple[Value | Zero, ...],
+    *,
+    jaxpr: ClosedJaxpr,
+    prevent_cse: bool | tuple[bool, ...],
+    **params: object,
 ) -> Any:
     nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
     program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
@@ -60,7 +65,13 @@ register_cache(_programs.clear)
 
 @linearize.rule(remat_p)
 def _(
-    primals: Values, active: Any, *, jaxpr: ClosedJaxpr, policy: Any, prevent_cse: Barrier, differentiated: bool
+    primals: Values,
+    active: tuple[bool, ...],
+    *,
+    jaxpr: ClosedJaxpr,
+    policy: object,
+    prevent_cse: Barrier,
+    differentiated: bool,
 ) -> Any:
     key = ("linearize", tuple(active), policy, prevent_cse)
     halves, linear, nonzero = _programs.get(jaxpr, key, lambda: _linearized(jaxpr, *key[1:]))
@@ -89,7 +100,13 @@ def _call(halves: Halves, policy: object) -> JaxprEqn:
 
 @partial_eval.rule(remat_p)
 def _partial_eval(
-    known: Any, args: Values, *, jaxpr: ClosedJaxpr, policy: Any, prevent_cse: Any, differentiated: bool
+    known: tuple[bool, ...],
+    args: Values,
+    *,
+    jaxpr: ClosedJaxpr,
+    policy: object,
+    prevent_cse: bool,
+    differentiated: bool,
 ) -> Any:
     # Without results that are known, as in the second half of a linearised call, nothing must be computed early.
     if not any(partial_eval_jaxpr(jaxpr, known).out_known):
@@ -108,7 +125,7 @@ def _partial_eval(
     return PartialEval(known_outs, (), _call(halves, policy), (*halves.residuals(inputs, outs), *rest))
 
 
-def _divided(closed: ClosedJaxpr, known: tuple[bool, ...], policy: Any, prevent_cse: Barrier) -> Any:
+def _divided(closed: ClosedJaxpr, known: tuple[bool, ...], policy: object, prevent_cse: Barrier) -> Any:
     program = partial_eval_jaxpr(judged(closed, policy), known)
     given = [position for position, is_known in enumerate(known) if is_known]
     count = sum(program.out_known)
@@ -123,7 +140,7 @@ transpose = RuleSet("transpose", api=1)
 @transpose.rule(remat_p)
 @symbolic_zeros
 def _(
-    cotangents: Any, *args: Value | Linear, jaxpr: ClosedJaxpr, prevent_cse: Any, **params: object
+    cotangents: Any, *args: Value | Linear, jaxpr: ClosedJaxpr, prevent_cse: bool, **params: object
 ) -> tuple[Value | None, ...]:
     linear = tuple([is_linear(arg) for arg in args])
     given = tuple([type(cotangent) is not Zero for cotangent in cotangents])

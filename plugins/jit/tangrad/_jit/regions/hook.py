@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 from tangrad._jit.settings import FEWEST, MEASURED, MEASURED_ON_NUMPY, NONE, compile_regions
 from tangrad.core import ClosedJaxpr, HookContext, hookimpl
@@ -14,7 +13,7 @@ from tangrad.core.tools import own_fault, sub_jaxprs
 @hookimpl(trylast=True)
 def tangrad_jaxpr_pass(closed_jaxpr: ClosedJaxpr, context: HookContext) -> ClosedJaxpr | None:
     """Make calls of the parts that are equal: after other passes, which then see the program as it was written."""
-    chosen: Any = context.options.get("compile_regions")
+    chosen = context.options.get("compile_regions")
     if chosen is None:
         chosen = compile_regions.value
     usual = MEASURED_ON_NUMPY if context.backend == "numpy" else MEASURED

@@ -113,9 +113,9 @@ class _Loop(NamedTuple):
     starts: list[int]
     length: int
     operands: list[tuple[Any, ...]]
-    fixed: list[tuple[Any, ...]]
-    carried: dict[tuple[Any, ...], tuple[int, int]]
-    walked: list[tuple[Any, ...]]
+    fixed: list[tuple[object, ...]]
+    carried: dict[tuple[object, ...], tuple[int, int]]
+    walked: list[tuple[object, ...]]
     stacked: list[tuple[int, int]]
     backwards: bool
 

@@ -48,7 +48,7 @@ class Structures:
         self._numbers: dict[Any, int] = {}
         self._programs: dict[int, int] = {}
         self._contents: dict[int, Contents] = {}
-        self._seen: list[Any] = []
+        self._seen: list[object] = []
 
     def _number(self, key: object) -> int:
         return self._numbers.setdefault(key, len(self._numbers))

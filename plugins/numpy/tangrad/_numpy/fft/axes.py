@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._numpy.fft.primitives import FftType
 from tangrad._numpy.fft.transforms import conjugated, opposite, size_argument, transform_operand, transformed
@@ -11,6 +11,9 @@ from tangrad._numpy.fusing import as_one
 from tangrad._numpy.operands import canonical_axes, canonical_axis
 from tangrad.core import Array, transfers
 from tangrad.typing import ArrayLike, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Of what transfer guards ask: what fills an axis up, or comes of conjugates, is made of numbers.
 COPIES_FROM_HOST = {
@@ -186,7 +189,7 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
     return conjugated(_along(name, FftType.RFFT, x, n, axis, forward))
 
 
-def _along_all(name: str, fft_type: FftType, a: Any, s: Any, axes: Any, norm: object) -> Any:
+def _along_all(name: str, fft_type: FftType, a: ArrayLike, s: Any, axes: Any, norm: object) -> Any:
     x = transform_operand(name, a, fft_type)
     sizes = None if s is None else [size_argument(name, size, "s") for size in _sequence(name, s, "s")]
     rank = x.aval.ndim
@@ -202,13 +205,15 @@ def _along_all(name: str, fft_type: FftType, a: Any, s: Any, axes: Any, norm: ob
     return transformed(name, fft_type, x, places, sizes, norm)
 
 
-def _along_two(name: str, fft_type: FftType, a: Any, s: Any, axes: tuple[int, ...] | Sequence[int], norm: Any) -> Array:
+def _along_two(
+    name: str, fft_type: FftType, a: ArrayLike, s: object, axes: tuple[int, ...] | Sequence[int], norm: object
+) -> Array:
     if len(_sequence(name, axes, "axes")) != 2:
         raise ValueError(f"{name}: there must be two axes, got {tuple(axes)}")
     return _along_all(name, fft_type, a, s, axes, norm)
 
 
-def _sequence(name: str, value: Any, argument: str) -> tuple[int, ...]:
+def _sequence(name: str, value: Iterable[int], argument: str) -> tuple[int, ...]:
     try:
         return tuple(value)
     except TypeError:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tangrad._numpy.fft.primitives import FftType, fft_p
@@ -34,7 +32,7 @@ def _sample(kind: FftType, lengths: tuple[int, ...], batch: tuple[int, ...] = ()
 
 def _refused() -> list[Sample]:
     """Dtypes that are no such transform's, lengths that do not fit, and those that cannot be."""
-    cases: list[tuple[str, Any, FftType, tuple[int, ...], type[Exception]]] = [
+    cases: list[tuple[str, object, FftType, tuple[int, ...], type[Exception]]] = [
         ("float32", (4,), FftType.FFT, (4,), TypeError),
         ("int32", (4,), FftType.RFFT, (4,), TypeError),
         ("complex64", (4,), FftType.RFFT, (4,), TypeError),

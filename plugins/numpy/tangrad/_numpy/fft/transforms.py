@@ -173,7 +173,7 @@ def _power(count: Any, power: float, dtype: DType) -> Value:
     return literal(1 / value if power < 0 else value, dtype)
 
 
-def _symbolic_power(count: Any, power: float) -> Value:
+def _symbolic_power(count: int, power: float) -> Value:
     value = size_operand(count, dtypes.default_float_dtype())
     value = sqrt_p.bind(value) if abs(power) == 0.5 else value
     return div_p.bind(literal(1.0, value.aval.dtype), value) if power < 0 else value

@@ -16,7 +16,7 @@ from tangrad.typing import ArrayLike
 
 
 @api_boundary
-def ds(start: Any, size: Any = None, stride: int | None = None) -> Slice | slice:
+def ds(start: ArrayLike, size: Any = None, stride: int | None = None) -> Slice | slice:
     """An index: `size` elements from `start` on, which the program may compute; `ds(size)` means those from 0 on.
 
     Args:

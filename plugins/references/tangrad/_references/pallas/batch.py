@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._references.pallas.functions import INDEX
 from tangrad._references.pallas.interpretation import interpreted, pallas_call_p
@@ -11,6 +11,9 @@ from tangrad.core import Array, ClosedJaxpr, RuleSet, Var, as_operand, eval_jaxp
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.extend.lax import broadcast_in_dim, index_in_dim
 
+if TYPE_CHECKING:
+    from tangrad._pallas.grids import Block
+
 batch = RuleSet("batch", api=1)
 _kernels, _index_maps = JaxprCache(), JaxprCache()
 register_cache(_kernels.clear)
@@ -18,7 +21,9 @@ register_cache(_index_maps.clear)
 
 
 @batch.rule(pallas_call_p)
-def _batch(args: Any, dims: Any, *, axis_info: Any, grid: Any, layout: Any, blocks: Any, **params: Any) -> Any:
+def _batch(
+    args: Any, dims: Any, *, axis_info: Any, grid: Any, layout: Any, blocks: tuple[Block, ...], **params: Any
+) -> Any:
     first = len(args) - layout.inputs
     if any([dim is not None for dim in dims[:first]]):  # all rows at once, each as the loop that it is
         run = lambda *operands: interpreted(*operands, grid=grid, layout=layout, blocks=blocks, **params)

@@ -6,7 +6,7 @@ In reverse it would have to keep what each run overwrites; the author of a kerne
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from tangrad.autodiff import Zero, instantiate, jvp_jaxpr, symbolic_zeros
 from tangrad.core import ClosedJaxpr, RuleSet, dtypes
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.extend.lax import split_list
+
+if TYPE_CHECKING:
+    from tangrad._pallas.grids import Block
+    from tangrad._pallas.interpretation import Layout
+    from tangrad.core import Array, ShapedArray
 
 jvp = RuleSet("jvp", api=1)
 linearize = RuleSet("linearize", api=1)
@@ -38,7 +43,9 @@ class _Tangents(NamedTuple):
 
 @jvp.rule(pallas_call_p)
 @symbolic_zeros
-def _jvp(primals: Any, tangents: Any, *, grid: Any, layout: Any, name: str, **params: Any) -> object:
+def _jvp(
+    primals: tuple[Array, ...], tangents: tuple[Array, ...], *, grid: Any, layout: Layout, name: str, **params: Any
+) -> object:
     jaxpr, out_types, blocks = params["jaxpr"], params["out_types"], params["blocks"]
     sizes, captured, scalars, inputs = split_list(primals, grid.count(None), layout.captured, layout.prefetched)
     _, of_captured, of_scalars, of_inputs = split_list(tangents, len(sizes), layout.captured, layout.prefetched)
@@ -75,11 +82,11 @@ def _jvp(primals: Any, tangents: Any, *, grid: Any, layout: Any, name: str, **pa
     return primals_out, tuple([next(found) if f else Zero.of(p) for f, p in zip(has.results, primals_out, strict=True)])
 
 
-def _is_inexact(aval: Any) -> bool:
+def _is_inexact(aval: ShapedArray) -> bool:
     return bool(dtypes.issubdtype(aval.dtype, np.inexact))
 
 
-def _is_active(tangent: Any) -> bool:
+def _is_active(tangent: Array) -> bool:
     return type(tangent) is not Zero and _is_inexact(tangent.aval)
 
 
@@ -132,7 +139,7 @@ def _doubled(values: Sequence[T], has: _Tangents) -> tuple[T, ...]:
     return (*inputs, *_chosen(inputs, has.inputs), *results, *_chosen(results, has.results))
 
 
-def _index_map(closed: ClosedJaxpr, blocks: Sequence[Any], has: _Tangents) -> ClosedJaxpr:
+def _index_map(closed: ClosedJaxpr, blocks: Sequence[Block], has: _Tangents) -> ClosedJaxpr:
     def make() -> ClosedJaxpr:
         starts = split_list(closed.jaxpr.outvars, *[len(block.sizes) for block in blocks])[:-1]
         outvars = [start for part in _doubled(starts, has) for start in part]

@@ -25,6 +25,7 @@ from tangrad.extend.lax import convert_element_type
 from tangrad.tree_util import keystr
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.tree_util import PyTreeDef
 
 # --- Kernels and index maps as programs: traced once, on references, into programs of values ---
@@ -52,7 +53,7 @@ def kernel_program(
     """
     dynamic = grid.count(None)
 
-    def run(*values: Any) -> list[Any]:
+    def run(*values: Array) -> list[Any]:
         ids, sizes, references = values[: len(grid)], iter(values[len(grid) :]), values[len(grid) + dynamic :]
         with within(Grid(ids, tuple([next(sizes) if size is None else size for size in grid]))):
             returned = call(references)
@@ -78,7 +79,7 @@ def index_program(
     `maps`: for each array what errors call it, its index map, or None for zeros, and its block.
     """
 
-    def run(*values: Any) -> list[Any]:
+    def run(*values: Array) -> list[Any]:
         starts: list[Any] = []
         for what, index_map, block in maps:
             starts += (
@@ -272,7 +273,7 @@ def _grid_spec(spec: object, grid: object, in_specs: object, out_specs: object, 
 def _grid(grid: tuple[Any, ...]) -> tuple[tuple[int | None, ...], list[Any]]:
     """The sizes of a grid, None where the program computes one; and those."""
     sizes: list[int | None] = []
-    dynamic: list[Any] = []
+    dynamic: list[object] = []
     for position, size in enumerate(grid):
         if hasattr(type(size), "__index__") and not hasattr(size, "aval"):
             sizes.append(size.__index__())
@@ -290,7 +291,7 @@ def _grid(grid: tuple[Any, ...]) -> tuple[tuple[int | None, ...], list[Any]]:
     return tuple(sizes), dynamic
 
 
-def _plain(aval: Any) -> ShapedArray:
+def _plain(aval: ShapedArray) -> ShapedArray:
     """The type of what a kernel sees of an operand: without the axes along which it is mapped."""
     return ShapedArray(aval.shape, aval.dtype)
 

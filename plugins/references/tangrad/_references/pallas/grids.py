@@ -7,9 +7,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tangrad.core import Array, api_boundary, class_boundary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # --- Where in its grid a kernel runs: `program_id`, `num_programs` ----------------------------------------------------
 
@@ -17,7 +20,7 @@ from tangrad.core import Array, api_boundary, class_boundary
 class Grid(NamedTuple):
     """The grid of a kernel that is traced: its program ids, and its sizes."""
 
-    ids: tuple[Any, ...]
+    ids: tuple[object, ...]
     sizes: tuple[Any, ...]
 
 
@@ -161,7 +164,7 @@ class Block(NamedTuple):
         return Block((1, *self.sizes), f"s{self.kinds}", ((0, 0), *self.padding))
 
 
-def as_block(what: str, block_shape: Any, shape: tuple[int, ...]) -> Block:
+def as_block(what: str, block_shape: Iterable[int] | None, shape: tuple[int, ...]) -> Block:
     """The block that a user's `block_shape` means; None means the whole array.
 
     Raises TypeError for what is no dimension of a block, ValueError for another number of them than the array has, or

@@ -26,7 +26,8 @@ from tangrad.extend.lax import (
 )
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.core import Array
+    from tangrad.typing import ArrayLike, Value
 
 
 # --- Memory that nothing was written to: NaN, the least integer, False ------------------------------------------------
@@ -54,7 +55,7 @@ def unwritten(shape: tuple[int, ...], dtype: Any) -> Value:
 
 
 def interpreted(
-    *operands: Any,
+    *operands: object,
     jaxpr: ClosedJaxpr,
     index_map: ClosedJaxpr,
     grid: tuple[int | None, ...],
@@ -74,7 +75,7 @@ def interpreted(
     places = written_places(jaxpr)
     known = _known_starts(index_map, len(grid))
 
-    def step(ids: Sequence[Any], carried: Sequence[object]) -> list[Any]:
+    def step(ids: Sequence[object], carried: Sequence[object]) -> list[Any]:
         values = list(behind)
         for place, value in zip(places, carried, strict=True):
             values[place] = value
@@ -95,7 +96,7 @@ def interpreted(
     )
 
 
-def _first_results(given: Sequence[Any], out_types: Sequence[Any], aliases: Any) -> list[Any]:
+def _first_results(given: Sequence[object], out_types: Sequence[Any], aliases: Any) -> list[Any]:
     """What results are before the kernel runs: an operand, or memory to which nothing was written."""
     of_result = {result: position for position, result in aliases}
     return [
@@ -128,7 +129,7 @@ def _run(grid: Sequence[int | None], sizes: Sequence[Any], step: Any, carried: l
         strides.insert(0, total)
         total = size * total if type(size) is int and type(total) is int else mul(_as_int32(size), _as_int32(total))
 
-    def at(place: Any, carried: Sequence[Any]) -> tuple[Any, ...]:
+    def at(place: ArrayLike, carried: Sequence[Any]) -> tuple[Any, ...]:
         place, ids = convert_element_type(place, "int32"), []
         for dimension, (size, stride) in enumerate(zip(dims, strides, strict=True)):
             index = place if _is_one(stride) else div(place, _as_int32(stride))
@@ -147,7 +148,7 @@ def _integer(value: object) -> Any:
     return literal(value, "int32") if type(value) is int else value
 
 
-def _as_int32(value: Any) -> Any:
+def _as_int32(value: ArrayLike) -> Any:
     return _integer(value) if type(value) is int else convert_element_type(value, "int32")
 
 
@@ -199,7 +200,7 @@ class View:
             part = dynamic_slice(value, self.starts, self.block.sizes, allow_negative_indices=self.may_be_negative)
         return part if part.aval.shape == self.block.seen else reshape(part, self.block.seen)
 
-    def put(self, value: Any, part: Any) -> Any:
+    def put(self, value: ArrayLike, part: Any) -> Any:
         """The array with the block replaced."""
         part = part if part.aval.shape == self.block.sizes else reshape(part, self.block.sizes)
         if self._is_whole(value):
@@ -207,14 +208,14 @@ class View:
         return dynamic_update_slice(value, part, self.starts, allow_negative_indices=self.may_be_negative)
 
 
-def _start(start: Any, known: object, size: int) -> Any:
+def _start(start: ArrayLike, known: object, size: int) -> Any:
     if type(known) is int:
         return _integer(known * size)
     start = _as_int32(start)
     return start if size == 1 else mul(start, _integer(size))
 
 
-def _padded(array: Any, block: Block) -> Any:
+def _padded(array: Array, block: Block) -> Any:
     """An array with so much unwritten memory around it that whole blocks fit."""
     widths = block.padded(array.aval.shape)
     if not any([low or high for low, high in widths]):
@@ -223,7 +224,7 @@ def _padded(array: Any, block: Block) -> Any:
     return pad_p.bind(array, fill, padding_config=tuple([(low, high, 0) for low, high in widths]))
 
 
-def _cut(array: Any, block: Block, shape: tuple[int, ...]) -> Any:
+def _cut(array: Array, block: Block, shape: tuple[int, ...]) -> Any:
     """A result without what was padded."""
     if array.aval.shape == shape:
         return array

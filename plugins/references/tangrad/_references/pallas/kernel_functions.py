@@ -256,7 +256,7 @@ def loop(
     Array([0, 0, 2, 0], dtype=int32)
     """
 
-    def run(function: Callable[..., Any]) -> Any:
+    def run(function: Callable[..., object]) -> Any:
         def body(number: Any, carry: object) -> Any:
             index = lower + number * step
             if init_carry is None:

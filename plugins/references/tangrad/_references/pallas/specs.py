@@ -58,7 +58,7 @@ class MemoryRef:
 
     __slots__ = ("dtype", "memory_space", "shape")
 
-    def __init__(self, shape: Sequence[int], dtype: Any, memory_space: Any = MemorySpace.ANY) -> None:
+    def __init__(self, shape: Sequence[int], dtype: object, memory_space: object = MemorySpace.ANY) -> None:
         self.shape, self.dtype, self.memory_space = tuple(shape), dtypes.as_dtype(dtype), memory_space
 
     def __repr__(self) -> str:
@@ -121,11 +121,11 @@ class BlockSpec:
 
     def __init__(
         self,
-        block_shape: Sequence[Any] | None = None,
-        index_map: Callable[..., Any] | None = None,
+        block_shape: Sequence[object] | None = None,
+        index_map: Callable[..., object] | None = None,
         pipeline_mode: object = None,
         *,
-        memory_space: Any = None,
+        memory_space: object = None,
     ) -> None:
         if block_shape is not None and not isinstance(block_shape, (tuple, list)):
             raise TypeError(f"BlockSpec: block_shape must be a tuple or None, got {block_shape!r}")
@@ -159,7 +159,7 @@ class GridSpec:
 
     grid: Any = ()
     in_specs: object = no_block_spec
-    out_specs: Any = no_block_spec
+    out_specs: object = no_block_spec
     scratch_shapes: object = ()
 
     num_scalar_prefetch = 0
@@ -194,10 +194,10 @@ class PrefetchScalarGridSpec(GridSpec):
     def __init__(
         self,
         num_scalar_prefetch: int,
-        grid: Any = (),
-        in_specs: Any = no_block_spec,
+        grid: object = (),
+        in_specs: object = no_block_spec,
         out_specs: object = no_block_spec,
-        scratch_shapes: Any = (),
+        scratch_shapes: object = (),
     ) -> None:
         super().__init__(grid, in_specs, out_specs, scratch_shapes)
         self.num_scalar_prefetch = num_scalar_prefetch
@@ -228,7 +228,7 @@ class CompilerParams:
     ('parallel',)
     """
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, **fields: object) -> None:
         vars(self).update(fields)
 
     def __repr__(self) -> str:
@@ -341,7 +341,7 @@ class Unsupported:
         """Raise NotImplementedError."""
         raise NotImplementedError(f"{self._name}: the interpreted form of Pallas has no {self._why}")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def __call__(self, *args: Any, **kwargs: object) -> NoReturn:
         self.refuse()
 
     def __repr__(self) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.core import RuleSet, eval_jaxpr
 from tangrad.extend.lax import branch_of_platform, device_put_p, platform_dependent_p
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # --- Branches for platforms: of a program that NumPy runs, the one for NumPy ------------------------------------------
 
@@ -14,7 +17,7 @@ portable = RuleSet("portable", api=1)
 
 
 @portable.rule(platform_dependent_p)
-def _(*args: object, branches: Any, platforms: Any) -> Any:
+def _(*args: object, branches: Any, platforms: Sequence[str | None]) -> Any:
     branch = branches[branch_of_platform(platforms, "numpy", "cpu")]
     return tuple(eval_jaxpr(branch.jaxpr, branch.consts, *args))
 

@@ -321,7 +321,7 @@ def erfcinv(y: ArrayLike) -> Array:
 
 def _erfcinv(y: Any) -> Array:
     in_tail = y < 0.5  # above it 1 - y is exact
-    tail: Any = _ndtri(0.5 * tnp.where(in_tail, y, 0.25))
+    tail = _ndtri(0.5 * tnp.where(in_tail, y, 0.25))
     return tnp.where(in_tail, tail * (-1 / _ROOT_2), p.erf_inv_p.bind(1 - tnp.where(in_tail, 1.0, y)))
 
 
@@ -331,11 +331,11 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _REACH = 9.0  # beyond h x = 9 the integrand is below 1e-17 of its greatest value
 
 
-def _owens_t_by_h(t: Any, ans: object, h: Any, a: Any) -> Any:
+def _owens_t_by_h(t: object, ans: object, h: Any, a: Any) -> Any:
     return t * (-0.5 / math.sqrt(2 * math.pi) * tnp.exp(-0.5 * h * h) * p.erf_p.bind(math.sqrt(0.5) * a * h))
 
 
-def _owens_t_by_a(t: Any, ans: object, h: Any, a: Any) -> Any:
+def _owens_t_by_a(t: object, ans: object, h: Any, a: Any) -> Any:
     return t * (tnp.exp(-0.5 * h * h * (1 + a * a)) / (2 * math.pi * (1 + a * a)))
 
 
@@ -351,13 +351,13 @@ def _owens_t(h: Any, a: Any) -> Any:
     return tnp.where(a < 0, -value, value)
 
 
-def _owens_integral(h: Any, a: Any) -> Any:
+def _owens_integral(h: ArrayLike, a: ArrayLike) -> Any:
     """1/(2π) ∫₀ᵃ exp(-h² (1 + x²) / 2) / (1 + x²) dx for 0 ≤ a ≤ 1, by Gauss and Legendre."""
     h = tnp.minimum(h, 1e3)
     end = tnp.minimum(a, _REACH / tnp.maximum(h, 1.0))
     nodes, weights = [tnp.asarray(array, h.dtype) for array in (0.5 * _NODES + 0.5, 0.5 * _WEIGHTS)]
 
-    def add(k: Any, total: Any) -> Any:
+    def add(k: object, total: Any) -> Any:
         x = end * nodes[k]
         square = 1 + x * x
         return total + weights[k] * tnp.exp(-0.5 * h * h * square) / square

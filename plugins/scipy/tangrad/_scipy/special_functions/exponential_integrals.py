@@ -30,13 +30,13 @@ _DEPTH = 90  # of the continued fraction: at x = 1 its error is about exp(-4 √
 def _fraction(n: Any, x: Any) -> Array:
     """exp(x) Eₙ(x) for x ≥ 1 (DLMF 8.19.18)."""
 
-    def step(k: Any, tail: Any) -> Array:
+    def step(k: Any, tail: object) -> Array:
         return x + n + 2 * (k - 1) - k * (n + k - 1) / tail
 
     return 1 / backward(_DEPTH, step, x + n + 2 * _DEPTH)
 
 
-def _series(x: Any, count: int) -> Array:
+def _series(x: ArrayLike, count: int) -> Array:
     """Σ xᵏ / (k k!), k ≥ 1."""
 
     def step(k: Any, power: Any) -> Any:

@@ -177,7 +177,7 @@ def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
     lambda t, ans, z, m: t * ans * (p.digamma_p.bind(z + m) - p.digamma_p.bind(z)),
     lambda t, ans, z, m: t * ans * p.digamma_p.bind(z + m),
 )
-def _poch(z: Any, m: Any) -> Array:
+def _poch(z: Value, m: Any) -> Array:
     poles, falling = is_pole(z), is_pole(z + m)
     # Both poles: Γ(z + m) / Γ(z) = (-1)ᵐ Γ(1 - z) / Γ(1 - z - m).
     flipped = poles & falling
@@ -276,7 +276,7 @@ def _bernoulli(k: int) -> float:
 # --- The beta function and what is made of it: `beta`, `betaln`, `betainc`, `comb` ------------------------------------
 
 
-def _betaln_slope(t: Any, one: Any, other: Any) -> Array:
+def _betaln_slope(t: object, one: Any, other: Any) -> Array:
     return t * (p.digamma_p.bind(one) - p.digamma_p.bind(one + other))
 
 

@@ -195,7 +195,7 @@ def sph_harm_y(
     return _harmonics(degree, order, polar, azimuth, limit)
 
 
-def _harmonics(degree: object, order: Any, polar: Any, azimuth: Any, limit: int) -> Any:
+def _harmonics(degree: object, order: Any, polar: Any, azimuth: object, limit: int) -> Any:
     size = abs(order)
     value = _legendre(degree, size, polar, limit)
     negative = (order < 0) & (size % 2 == 1)
@@ -204,7 +204,7 @@ def _harmonics(degree: object, order: Any, polar: Any, azimuth: Any, limit: int)
     return complex_of(value * tnp.cos(angle), value * tnp.sin(angle))
 
 
-def _legendre(degree: Any, order: Any, polar: Any, limit: int) -> Any:
+def _legendre(degree: Any, order: Any, polar: ArrayLike, limit: int) -> Any:
     """The normalised associated Legendre functions, for 0 ≤ order."""
     sine, cosine = tnp.sin(polar), tnp.cos(polar)
 

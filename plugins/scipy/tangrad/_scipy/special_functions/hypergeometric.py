@@ -29,7 +29,7 @@ _SOURCE = (
 _LIMIT = 5000  # terms
 
 
-def _sum_with_slope(top: tuple[Any, ...], bottom: tuple[Any, ...], x: Any, place: int | None) -> Array:
+def _sum_with_slope(top: tuple[Any, ...], bottom: tuple[Any, ...], x: ArrayLike, place: int | None) -> Array:
     """Σ Π (top)ₖ / Π (bottom)ₖ xᵏ / k!, or its derivative by the parameter at `place` of top and bottom together."""
 
     def step(k: Any, state: Any) -> Any:
@@ -155,7 +155,7 @@ def _near_one(a: Array, b: Array, c: Array, x: Array) -> Array:
     return tnp.where(close, total, regular)
 
 
-def _hypergeometric(a: Any, b: Any, c: Any, x: Any) -> Array:
+def _hypergeometric(a: Any, b: Any, c: Any, x: ArrayLike) -> Array:
     swapped = _is_pole(stop_gradient(b)) & ~_is_pole(stop_gradient(a))
     a, b = tnp.where(swapped, b, a), tnp.where(swapped, a, b)
     fixed, polynomial = stop_gradient(x), _is_pole(stop_gradient(a))

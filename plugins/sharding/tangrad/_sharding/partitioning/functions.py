@@ -108,7 +108,7 @@ class custom_partitioning(Generic[P, R]):  # noqa: N801 - a decorator
         self.fun = fun
         self.static_argnums = tuple(static_argnums)
         self.partition: Callable[..., Any] | None = None
-        self.sharding_rule: Any = None
+        self.sharding_rule: object = None
         copy_identity(self, fun)
 
     def __repr__(self) -> str:
@@ -116,11 +116,11 @@ class custom_partitioning(Generic[P, R]):  # noqa: N801 - a decorator
 
     def def_partition(
         self,
-        partition: Callable[..., Any],
-        infer_sharding_from_operands: Callable[..., Any] | None = None,
-        propagate_user_sharding: Callable[..., Any] | None = None,
+        partition: Callable[..., object],
+        infer_sharding_from_operands: Callable[..., object] | None = None,
+        propagate_user_sharding: Callable[..., object] | None = None,
         decode_shardings: bool = True,
-        sharding_rule: str | SdyShardingRule | Callable[..., Any] | None = None,
+        sharding_rule: str | SdyShardingRule | Callable[..., object] | None = None,
         *,
         reduction_factors: Sequence[str] = (),
         need_replication_factors: Sequence[str] = (),
@@ -225,7 +225,7 @@ class Partitioning:
 
     __slots__ = ("__weakref__", "_in_tree", "_out_tree", "_partition", "_rule", "_static", "name")
 
-    def __init__(self, name: str, partition: Any, rule: Any, static: Any, in_tree: Any, out_tree: Any) -> None:
+    def __init__(self, name: str, partition: Any, rule: object, static: Any, in_tree: Any, out_tree: Any) -> None:
         self.name = name
         self._partition = partition
         self._rule = rule

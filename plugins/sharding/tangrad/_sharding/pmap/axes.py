@@ -49,7 +49,7 @@ def axes_of_arguments(
     return axes
 
 
-def axes_of_results(out_axes: Any, out_tree: PyTreeDef, shapes: Sequence[Any]) -> list[Any]:
+def axes_of_results(out_axes: object, out_tree: PyTreeDef, shapes: Sequence[Any]) -> list[int]:
     """Where the mapped axis is to be in each result, from the front, or None; `shapes`: those of one example."""
     found: list[Any] = []
     for position, (axis, shape) in enumerate(
@@ -77,7 +77,7 @@ def mapped_size(
     values: Sequence[Value],
     axes: Sequence[int | None],
     axis_size: int | None,
-    args: tuple[Any, ...],
+    args: tuple[object, ...],
     kwargs: dict[str, object],
 ) -> int:
     """The size of the mapped axes. Raises ValueError where they differ, listing them, or where there are none."""
@@ -97,7 +97,7 @@ def mapped_size(
     raise ValueError("pmap: the sizes of the mapped axes disagree:\n" + "\n".join(lines))
 
 
-def devices_for(size: int, devices: Sequence[Device] | None, backend: str | None) -> list[Any] | None:
+def devices_for(size: int, devices: Sequence[Device] | None, backend: str | None) -> list[Device] | None:
     """As many devices as examples, the first ones of those given, or there are; None where there are too few."""
     there = list(get_backend(backend).devices()) if devices is None else list(devices)
     return there[:size] if size <= len(there) else None
@@ -158,7 +158,7 @@ def trace_of_one(
     of_one: Callable[..., Sequence[Any]],
     values: Sequence[Any],
     axes: Sequence[int | None],
-    axis: tuple[Any, int],
+    axis: tuple[object, int],
     name: str,
 ) -> tuple[ClosedJaxpr, list[Any]]:
     """The program of one example of values that are mapped along `axes`, and what it closed over: its first arguments.

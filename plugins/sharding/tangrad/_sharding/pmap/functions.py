@@ -80,10 +80,10 @@ def pmap(fun: Callable[P, R], axis_name: Any = None, **options: Unpack[PmapOptio
 def pmap(fun: None = None, axis_name: Any = None, **options: Unpack[PmapOptions]) -> _Pmap: ...
 def pmap(
     fun: Callable[..., object] | None = None,
-    axis_name: Any = None,
+    axis_name: object = None,
     *,
     in_axes: Any = 0,
-    out_axes: Any = 0,
+    out_axes: object = 0,
     static_broadcasted_argnums: int | Sequence[int] = (),
     devices: Sequence[Any] | None = None,
     backend: str | None = None,
@@ -215,7 +215,7 @@ class PmapFunction(Generic[P, R]):
         self,
         mesh: Mesh,
         args: tuple[object, ...],
-        kwargs: dict[str, Any],
+        kwargs: dict[str, object],
         dynamic: tuple[Array, ...],
         values: Sequence[Any],
     ) -> object:
@@ -258,7 +258,7 @@ class PmapFunction(Generic[P, R]):
         return tuple([static[position] if position in static else next(rest) for position in range(len(args))])
 
     def _axes(
-        self, dynamic: tuple[Any, ...], kwargs: dict[str, Any], values: Sequence[Value], axis_size: int | None
+        self, dynamic: tuple[Array, ...], kwargs: dict[str, object], values: Sequence[Value], axis_size: int | None
     ) -> tuple[list[int], int]:
         in_axes = self._in_axes
         if isinstance(in_axes, tuple) and self._static and len(in_axes) == len(dynamic) + len(self._static):
@@ -288,7 +288,7 @@ class PmapFunction(Generic[P, R]):
 
     # --- as it is traced --------------------------------------------------------------------------------------------
 
-    def _mapped(self, *args: Any, **kwargs: Any) -> Any:
+    def _mapped(self, *args: object, **kwargs: object) -> Any:
         dynamic, _ = self._split(args)
         leaves, structure = tree.flatten((dynamic, kwargs))
         values = [as_operand(leaf) for leaf in leaves]
@@ -338,7 +338,7 @@ class PmapFunction(Generic[P, R]):
         return program.bind(values, results)
 
     def _constant(
-        self, of_one: Any, values: Sequence[Array | Literal], axes: Any, size: int, out_tree: list[Any]
+        self, of_one: Any, values: Sequence[Array | Literal], axes: Sequence[int | None], size: int, out_tree: list[Any]
     ) -> Sequence[Any]:
         """Results for more examples than devices, of a function that gives the same whatever and wherever they are.
 
@@ -354,7 +354,7 @@ class PmapFunction(Generic[P, R]):
         return self._together([as_operand(out) for out in outs], [None] * len(outs), size, out_tree)
 
     def _vectorised(
-        self, of_one: Any, values: Sequence[Value], axes: Any, size: int, out_tree: list[Any]
+        self, of_one: Any, values: Sequence[Value], axes: Sequence[int | None], size: int, out_tree: list[Any]
     ) -> Sequence[Value]:
         outs, dims = batch_flat(of_one, values, axes, AxisInfo(self._name, size))
         return self._together(outs, dims, size, out_tree)
@@ -376,7 +376,7 @@ class PmapFunction(Generic[P, R]):
         return placed
 
 
-def _placed(leaf: Any, sharding: NamedSharding) -> Array:
+def _placed(leaf: Array, sharding: NamedSharding) -> Array:
     """A concrete argument on the devices."""
     user_sharding = getattr(leaf, "user_sharding", None) if isinstance(leaf, Array) else None
     is_so_sharded = user_sharding is not None and user_sharding.is_equivalent_to(sharding, leaf.ndim)

@@ -145,7 +145,7 @@ class SoftPmapFunction(Generic[P, R]):
         self,
         fun: Any,
         axis_name: Hashable,
-        in_axes: Any,
+        in_axes: object,
         out_axes: Any,
         devices: Any,
         backend: str | None,
@@ -219,7 +219,7 @@ class SoftPmapFunction(Generic[P, R]):
         return there[:size]
 
     def _traced(
-        self, structure: PyTreeDef, values: Sequence[Any], axes: Sequence[Any], size: int
+        self, structure: PyTreeDef, values: Sequence[object], axes: Sequence[Any], size: int
     ) -> tuple[ClosedJaxpr, list[Any], Any]:
         """The program of one example, with the constants that it takes first, and the structure of its result."""
         out_tree: list[Any] = []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.shard_map.primitives import shard_map_p, stacking
 from tangrad._sharding.shard_map.scope import axes_in_scope, over_all
 from tangrad.core import ClosedJaxpr, RuleSet
 from tangrad.extend.checkify import Checks, checked_program
+
+if TYPE_CHECKING:
+    from tangrad._sharding.mesh import Mesh
 
 checkify = RuleSet("checkify", api=1)
 
@@ -18,7 +21,7 @@ def _(
     *,
     checks: Checks,
     jaxpr: ClosedJaxpr,
-    mesh: Any,
+    mesh: Mesh,
     in_shardings: Any,
     out_shardings: Any,
     manual_axes: Any,

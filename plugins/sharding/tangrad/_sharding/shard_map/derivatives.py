@@ -52,10 +52,10 @@ def _(
     tangents: Any,
     *,
     jaxpr: ClosedJaxpr,
-    mesh: Any,
+    mesh: Mesh,
     in_shardings: Any,
     out_shardings: Any,
-    manual_axes: Any,
+    manual_axes: Sequence[object],
     checked: bool,
 ) -> Any:
     nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
@@ -79,10 +79,10 @@ def _(
 @linearize.rule(shard_map_p)
 def _(
     primals: Any,
-    active: Any,
+    active: Sequence[bool],
     *,
     jaxpr: ClosedJaxpr,
-    mesh: Any,
+    mesh: Mesh,
     in_shardings: Any,
     out_shardings: Any,
     manual_axes: Any,
@@ -120,14 +120,14 @@ def _(
 
 @partial_eval.rule(shard_map_p)
 def _(
-    known: Any,
+    known: Sequence[bool],
     args: Any,
     *,
     jaxpr: ClosedJaxpr,
-    mesh: Any,
+    mesh: Mesh,
     in_shardings: Any,
     out_shardings: Any,
-    manual_axes: Any,
+    manual_axes: tuple[str, ...],
     checked: bool,
 ) -> Any:
     if is_marked_linear(jaxpr):
@@ -221,10 +221,10 @@ def _(
     cotangents: Values,
     *args: Value | Linear,
     jaxpr: ClosedJaxpr,
-    mesh: Any,
+    mesh: Mesh,
     in_shardings: tuple[Sharding, ...],
     out_shardings: Any,
-    manual_axes: Any,
+    manual_axes: Sequence[object],
     checked: bool,
 ) -> tuple[Array | None, ...]:
     linear = tuple([is_linear(arg) for arg in args])

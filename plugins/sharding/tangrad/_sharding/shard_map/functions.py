@@ -150,7 +150,7 @@ class _Arguments:
     __slots__ = ("_kept", "_structure", "operands", "specs")
 
     def __init__(
-        self, operands: list[Value], specs: list[Any] | None, structure: PyTreeDef, kept: dict[int, Any]
+        self, operands: list[Value], specs: list[PartitionSpec] | None, structure: PyTreeDef, kept: dict[int, object]
     ) -> None:
         self.operands = operands
         self.specs = specs
@@ -158,7 +158,7 @@ class _Arguments:
         self._kept = kept  # by their place among the leaves
 
     @classmethod
-    def of(cls, args: tuple[Any, ...], in_specs: Any, where: str) -> _Arguments:
+    def of(cls, args: tuple[object, ...], in_specs: PartitionSpec, where: str) -> _Arguments:
         """Those of a call. Raises TypeError, after `where`, for what is no array and has a spec."""
         if in_specs is _MISSING:
             leaves, structure = array_leaves(args, where)
@@ -205,7 +205,14 @@ class _ShardedFunction:
     """What `shard_map` was given."""
 
     def __init__(
-        self, f: Any, mesh: Any, in_specs: Any, out_specs: Any, axis_names: Any, auto: Any, checks: bool
+        self,
+        f: Any,
+        mesh: object,
+        in_specs: PartitionSpec,
+        out_specs: PartitionSpec,
+        axis_names: Any,
+        auto: Any,
+        checks: bool,
     ) -> None:
         if mesh is not None and not isinstance(mesh, (Mesh, AbstractMesh)):
             raise TypeError(f"shard_map takes a tangrad.sharding.Mesh, got {mesh!r} of type {type(mesh).__name__}")
@@ -285,7 +292,9 @@ class _ShardedFunction:
                 table[key] = found
         return found
 
-    def _trace(self, mesh: Mesh, manual: tuple[Any, ...], arguments: _Arguments, parts: Any, shardings: Any) -> _Traced:
+    def _trace(
+        self, mesh: Mesh, manual: tuple[str, ...], arguments: _Arguments, parts: tuple[ShapedArray, ...], shardings: Any
+    ) -> _Traced:
         out_tree: list[Any] = []
 
         def flat(*tracers: Value) -> list[Array]:
@@ -300,7 +309,7 @@ class _ShardedFunction:
         return _Traced(program, out_shardings, out_tree[0])
 
     def _shardings_of_results(
-        self, mesh: Mesh, manual: Any, out_tree: PyTreeDef, closed: ClosedJaxpr
+        self, mesh: Mesh, manual: tuple[str, ...], out_tree: PyTreeDef, closed: ClosedJaxpr
     ) -> list[NamedSharding]:
         specs = flatten_axes("shard_map out_specs", out_tree, self._out_specs)
         found = [as_named(mesh, spec, "out_specs", manual) for spec in specs]

@@ -30,13 +30,14 @@ from tangrad.extend.collectives import differing, psum_p
 from tangrad.extend.lax import index_in_dim, mul_p, reshape_p, transpose_p
 
 if TYPE_CHECKING:
+    from tangrad._sharding.mesh import Mesh
     from tangrad.typing import Params, Value
 
 
 def as_vmaps(
     *args: Value,
     jaxpr: ClosedJaxpr,
-    mesh: Any,
+    mesh: Mesh,
     in_shardings: tuple[Sharding, ...],
     out_shardings: tuple[Sharding, ...],
     manual_axes: tuple[object, ...],
@@ -68,7 +69,7 @@ def _axes_of(sharding: Sharding, ndim: int) -> tuple[tuple[str, ...], ...]:
     return sharding.dimension_axes(ndim)
 
 
-def _mentions(per_dimension: Any, axis: Any) -> bool:
+def _mentions(per_dimension: Any, axis: object) -> bool:
     return any([axis in axes for axes in per_dimension])
 
 
@@ -185,7 +186,7 @@ def stacking(closed: ClosedJaxpr, count: int) -> ClosedJaxpr:
     """The program whose outputs from `count` on have one more dimension in front, of size 1."""
 
     def make() -> ClosedJaxpr:
-        def run(*inputs: Any) -> list[Any]:
+        def run(*inputs: object) -> list[Any]:
             outs = eval_jaxpr(closed.jaxpr, closed.consts, *inputs)
             return [*outs[:count], *[_with_shape(out, (1, *as_operand(out).aval.shape)) for out in outs[count:]]]
 
@@ -219,7 +220,7 @@ def with_differing_results(closed: ClosedJaxpr, axes: Sequence[tuple[object, ...
         return closed
 
     def make() -> ClosedJaxpr:
-        def run(*inputs: Any) -> list[Any]:
+        def run(*inputs: object) -> list[Any]:
             outs = eval_jaxpr(closed.jaxpr, closed.consts, *inputs)
             return [differing(out, cut) for out, cut in zip(outs, axes, strict=True)]
 

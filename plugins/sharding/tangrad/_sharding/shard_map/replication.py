@@ -42,7 +42,7 @@ def varying_of_program(closed: ClosedJaxpr, varying: Sequence[Axes]) -> list[Axe
     jaxpr = closed.jaxpr
     known: dict[Any, Axes] = dict(zip(jaxpr.invars, varying, strict=True))
 
-    def of(atom: Any) -> Axes:
+    def of(atom: object) -> Axes:
         return _NOWHERE if type(atom) is Literal else known.get(atom, _NOWHERE)
 
     for eqn in jaxpr.eqns:
@@ -212,7 +212,7 @@ def along(closed: ClosedJaxpr, inputs: Sequence[NamedShape], outputs: Sequence[N
     if avals == closed.in_avals and results == closed.out_avals[: len(results)]:
         return closed
 
-    def run(*values: Any) -> list[Any]:
+    def run(*values: object) -> list[Any]:
         outs = eval_jaxpr(closed.jaxpr, closed.consts, *values)
         return [*[_as_wide(out, axes) for out, axes in zip(outs, outputs)], *outs[len(outputs) :]]
 
@@ -245,7 +245,7 @@ def _items(value: object) -> Sequence[object]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _replaced(value: Any, made: Any) -> object:
+def _replaced(value: object, made: Any) -> object:
     """A parameter with the next of the programs made in the place of each."""
     if isinstance(value, tuple):
         return tuple([_replaced(item, made) if isinstance(item, ClosedJaxpr) else item for item in value])

@@ -15,6 +15,9 @@ from tangrad.extend.collectives import subst_under_binder
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tangrad.core import JaxprEqn
     from tangrad.typing import Dims, Params, Values
 
 
@@ -33,7 +36,7 @@ register_cache(_thinned.clear)
 
 
 @dce.rule(shard_map_p)
-def _(used_outputs: Any, equation: Any) -> Any:
+def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> Any:
     if not any(used_outputs) and not keeps_alive(equation.effects):
         return [False] * len(equation.invars), None
     params, used = equation.params, tuple(used_outputs)
@@ -69,10 +72,10 @@ def _(
     *,
     axis_info: AxisInfo,
     jaxpr: ClosedJaxpr,
-    mesh: Any,
+    mesh: Mesh,
     in_shardings: tuple[Sharding, ...],
     out_shardings: tuple[Sharding, ...],
-    manual_axes: Any,
+    manual_axes: Sequence[object],
     checked: bool,
 ) -> Any:
     mapped = tuple([dim is not None for dim in dims])
@@ -146,7 +149,7 @@ def _(params: Params, subst: object) -> Any:
     }
 
 
-def _entry(entry: Any, renamed: Any) -> Any:
+def _entry(entry: object, renamed: Any) -> Any:
     if isinstance(entry, tuple):
         return tuple([renamed.get(axis, axis) for axis in entry])
     return renamed.get(entry, entry)

@@ -59,7 +59,7 @@ class _TypedAxes:
 
 
 @contextmanager
-def axes_in_scope(mesh: Mesh, manual: Sequence[Any], checked: bool = False) -> Iterator[None]:
+def axes_in_scope(mesh: Mesh, manual: Sequence[object], checked: bool = False) -> Iterator[None]:
     """Have collectives find the axes of a mesh that a sharded map is over.
 
     `checked`: whether a user's function is traced for a map that checks replication. Then types record along which of

@@ -94,7 +94,7 @@ def _with_sums(
 
 
 def _along(closed: ClosedJaxpr, axis: SplitAxis, differs: Sequence[bool]) -> ClosedJaxpr:
-    def run(*inputs: Any) -> list[Any]:
+    def run(*inputs: object) -> list[Any]:
         values = [_wider(value) if wide else value for value, wide in zip(inputs, differs, strict=True)]
         outs, dims = batch_flat(
             lambda *parts: eval_jaxpr(closed.jaxpr, closed.consts, *parts),

@@ -7,7 +7,7 @@ import operator
 import threading
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
 from tangrad import tree
 from tangrad.core import thread
@@ -89,7 +89,7 @@ class AxesSpec:
         return repr(self.given)
 
 
-def _position(position: Any, given: Any, what: str) -> int:
+def _position(position: SupportsIndex, given: object, what: str) -> int:
     if isinstance(position, bool) or not hasattr(type(position), "__index__"):
         raise TypeError(f"xmap: the keys of a dictionary in {what} are positions, got {position!r} in {given!r}")
     return operator.index(position)
@@ -107,7 +107,7 @@ def _checked_name(name: int | str, given: object, what: str) -> str:
     return name
 
 
-def _is_spec(value: Any) -> bool:
+def _is_spec(value: object) -> bool:
     """Whether a container is the spec of one array; else it is a tree of specs."""
     if isinstance(value, dict):
         return not any([isinstance(item, (dict, list, tuple)) for item in value.values()])
@@ -124,14 +124,14 @@ class SpecTree:
 
     __slots__ = ("_tree", "_what", "key", "specs")
 
-    def __init__(self, given: Any, what: str) -> None:
+    def __init__(self, given: object, what: str) -> None:
         self._what = what
         self.specs: list[AxesSpec] = []
         self._tree = self._read(given)
         # What it says, for caches.
         self.key = (tree.structure(self._tree), tuple([(spec.entries, spec.rank) for spec in self.specs]))
 
-    def _read(self, value: Any) -> Any:
+    def _read(self, value: object) -> Any:
         leaves, structure = tree.flatten(value, is_leaf=lambda item: item is None or _is_spec(item))
         return structure.unflatten([self._leaf(leaf) for leaf in leaves])
 
@@ -250,9 +250,9 @@ class Assigned(NamedTuple):
         loop_name: the name of that loop, if it has one: axes that share it cannot meet in one value.
     """
 
-    mesh_axes: tuple[Any, ...] = ()
+    mesh_axes: tuple[object, ...] = ()
     loop: int = 1
-    loop_name: Any = None
+    loop_name: object = None
 
     @property
     def exclusive(self) -> tuple[tuple[str, Any], ...]:
@@ -376,7 +376,7 @@ def _parse(text: str) -> bool:
         raise ValueError(f"expected one of {', '.join(_WORDS)}") from None
 
 
-def _checked(value: Any) -> bool:
+def _checked(value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError("expected True or False")
     if _tracing.depth:

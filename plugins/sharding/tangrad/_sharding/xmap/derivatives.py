@@ -93,7 +93,14 @@ def _residual_axes(
 
 @linearize.rule(xmap_p)
 def _(
-    primals: Values, active: Any, *, jaxpr: ClosedJaxpr, in_axes: Any, out_axes: Any, sums: Any, **params: Any
+    primals: Values,
+    active: Sequence[bool],
+    *,
+    jaxpr: ClosedJaxpr,
+    in_axes: tuple[tuple[tuple[str, int], ...], ...],
+    out_axes: Any,
+    sums: Any,
+    **params: Any,
 ) -> Any:
     sizes = params["sizes"]
     with in_scope(sizes):
@@ -138,7 +145,9 @@ def _variables(avals: Sequence[ShapedArray], axes: Any, sizes: dict[Any, object]
 
 
 @partial_eval.rule(xmap_p)
-def _(known: Any, args: Values, *, jaxpr: ClosedJaxpr, in_axes: Any, out_axes: Any, sums: Any, **params: Any) -> Any:
+def _(
+    known: Sequence[bool], args: Values, *, jaxpr: ClosedJaxpr, in_axes: Any, out_axes: Any, sums: Any, **params: Any
+) -> Any:
     if is_marked_linear(jaxpr):
         return None
     sizes = params["sizes"]
@@ -187,7 +196,7 @@ def _(
     in_axes: Any,
     out_axes: Any,
     sums: Any,
-    sizes: Any,
+    sizes: Sequence[tuple[object, object]],
     name: str,
     **params: object,
 ) -> tuple[Value | None, ...]:

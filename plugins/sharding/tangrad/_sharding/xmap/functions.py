@@ -140,7 +140,7 @@ def _clear() -> None:
             kept.clear()
 
 
-def _kept_of(fun: Callable[..., Any], key: Any, options: tuple[Any, ...], name: str) -> _Kept:
+def _kept_of(fun: Callable[..., object], key: object, options: tuple[object, ...], name: str) -> _Kept:
     if type(fun) is FunctionType:
         reference = weakref.ref(fun)
         with contextlib.suppress(TypeError), _lock:  # a key that cannot be hashed
@@ -157,8 +157,8 @@ class MappedFunction(Generic[P, R]):
     def __init__(
         self,
         fun: Callable[P, R],
-        in_axes: Any,
-        out_axes: Any,
+        in_axes: object,
+        out_axes: object,
         axis_sizes: Mapping[Any, int] | None = None,
         axis_resources: Mapping[Any, Any] | None = None,
         donate_argnums: int | Sequence[int] = (),
@@ -253,7 +253,7 @@ class MappedFunction(Generic[P, R]):
         outs = xmap_p.bind(*program.consts, *operands, **program.params)
         return program.out_tree.unflatten([as_array(out) for out in outs])
 
-    def _program(self, *avals: Any) -> _Program:
+    def _program(self, *avals: Sequence[ShapedArray]) -> _Program:
         """The program for arguments of these types, kept unless it closed over values of a function that is traced."""
         leaves, structure = tree.flatten(avals)
         key = (structure, tuple(leaves), cache_context(), thread.axis_environment)

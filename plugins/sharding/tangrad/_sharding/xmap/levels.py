@@ -96,7 +96,7 @@ def _with(places: Places, name: object, position: int) -> Places:
 def _map(axis: Axis, inner: Mapping, values: Sequence[Value], places: Sequence[Places]) -> Any:
     found: list[Places] = []
 
-    def run(*examples: Any) -> list[Any]:
+    def run(*examples: object) -> list[Any]:
         outs, out_places = inner.run(examples, [_without(place, axis.name) for place in places])
         found.extend(out_places)
         return outs

@@ -37,6 +37,7 @@ from tangrad.extend.lax import add_p, dynamic_slice_in_dim, iota, mul_p
 from tangrad.extend.sharding import NamedSharding, PartitionSpec, shard_map
 
 if TYPE_CHECKING:
+    from tangrad._sharding.mesh import AbstractMesh, Mesh
     from tangrad.typing import Params, Value, Values
 
 
@@ -254,7 +255,7 @@ def evaluate_mapped(
     name: str,
     in_axes: tuple[Positions, ...],
     out_axes: tuple[Positions, ...],
-    sums: tuple[tuple[Any, ...], ...],
+    sums: tuple[tuple[object, ...], ...],
     sizes: tuple[tuple[Any, Any], ...],
     resources: tuple[tuple[Any, Assigned], ...],
     sharding: Any,
@@ -295,7 +296,9 @@ def partition_of(positions: Any, ndim: int, assigned: dict[Any, Assigned]) -> Pa
     return PartitionSpec(*entries)
 
 
-def _constrained(value: Value, positions: Any, assigned: dict[Any, Assigned], mesh: Any) -> Value:
+def _constrained(
+    value: Value, positions: Any, assigned: dict[Any, Assigned], mesh: Mesh | AbstractMesh | None
+) -> Value:
     """A value whose named axes are constrained to devices; other dimensions are its choice."""
     if mesh is None or not any([assigned.get(name, Assigned()).mesh_axes for name, _ in positions]):
         return value
@@ -325,7 +328,7 @@ def with_axes(shape: Sequence[object], positions: Positions, sizes: dict[Any, ob
 
 
 @contextmanager
-def in_scope(sizes: Sequence[tuple[Any, Any]]) -> Iterator[None]:
+def in_scope(sizes: Sequence[tuple[object, object]]) -> Iterator[None]:
     """What is traced meanwhile is within these axes."""
     with holding(axis_environment=(*thread.axis_environment, *sizes)):
         yield

@@ -85,7 +85,7 @@ class _Walk:
         self._sizes = sizes
         self._observe = observe
 
-    def run(self, closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+    def run(self, closed: ClosedJaxpr, args: Sequence[object]) -> list[Any]:
         jaxpr = closed.jaxpr
         values = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *args), strict=True))
         for eqn in jaxpr.eqns:
@@ -226,7 +226,7 @@ def _check(axes: Any, resources: Resources, what: Any) -> None:
             taken[resource] = axis
 
 
-def _described(what: str, eqn: Any, var: Any) -> str:
+def _described(what: str, eqn: JaxprEqn, var: Any) -> str:
     place = "" if eqn.source_info is None else f" at {eqn.source_info.summarize()}"
     return f"the {what} {var.aval.str_short()} of {eqn.primitive.name}{place}"
 
@@ -243,7 +243,7 @@ class Row(NamedTuple):
     sizes: Sizes
 
 
-def picture(closed: Any, in_axes: Any, out_axes: Any, sizes: Sizes, resources: Resources) -> str:
+def picture(closed: ClosedJaxpr, in_axes: Any, out_axes: Any, sizes: Sizes, resources: Resources) -> str:
     """A table with a row for each value of a program, and a column for each axis with the place where it is."""
     every = {**resources, **_nested_resources(closed)}
     rows = [
@@ -271,7 +271,7 @@ def picture(closed: Any, in_axes: Any, out_axes: Any, sizes: Sizes, resources: R
     )
 
 
-def _titled(what: str, eqn: Any) -> str:
+def _titled(what: str, eqn: JaxprEqn) -> str:
     return eqn.primitive.name if what == "result" else f"{what} of {eqn.primitive.name}"
 
 

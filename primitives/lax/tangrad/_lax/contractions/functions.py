@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tangrad._lax.checks import FLOATING, check_dtype
 from tangrad._lax.contractions.precision import PrecisionLike, canonicalize_precision
@@ -344,7 +343,7 @@ def scaled_dot(
     return dot_general_p.bind(*operands, dimension_numbers=numbers, precision=None, preferred_element_type=dtype)
 
 
-def _scaled(side: str, x: Value, scale: Any, contracting: Sequence[int], dtype: DType) -> Value:
+def _scaled(side: str, x: Value, scale: ArrayLike | None, contracting: Sequence[int], dtype: DType) -> Value:
     check_dtype("scaled_dot", x.aval, (FLOATING,), side)
     x = _in_dtype(x, dtype)
     if scale is None:

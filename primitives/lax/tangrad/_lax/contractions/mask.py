@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._lax.contractions.primitives import dot_general_p, ragged_dot_general_p, ragged_result_shape, result_shape
 from tangrad.core import RuleSet
 from tangrad.extend.masking import Sizes
 from tangrad.typing import Dimensions, Value
 
+if TYPE_CHECKING:
+    from tangrad._lax.contractions.primitives import DotDimensionNumbers, RaggedDotDimensionNumbers
+
 mask = RuleSet("mask", api=1)
 
 
 @mask.rule(dot_general_p)
 def _(
-    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, dimension_numbers: Any, **params: object
+    args: Sequence[Value],
+    shapes: Sequence[Dimensions],
+    *,
+    sizes: Sizes,
+    dimension_numbers: DotDimensionNumbers,
+    **params: object,
 ) -> Value:
     lhs, rhs = [sizes.fill(x, shape, 0) for x, shape in zip(args, shapes)]
     out = dot_general_p.bind(lhs, rhs, dimension_numbers=dimension_numbers, **params)
@@ -28,7 +36,7 @@ def _(
     shapes: Sequence[Dimensions],
     *,
     sizes: Sizes,
-    ragged_dot_dimension_numbers: Any,
+    ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
     **params: Any,
 ) -> Value:
     # Groups that do not count have no rows.

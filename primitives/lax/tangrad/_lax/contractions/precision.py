@@ -69,9 +69,9 @@ class DotAlgorithm(NamedTuple):
     1
     """
 
-    lhs_precision_type: Any
-    rhs_precision_type: Any
-    accumulation_type: Any
+    lhs_precision_type: object
+    rhs_precision_type: object
+    accumulation_type: object
     lhs_component_count: int = 1
     rhs_component_count: int = 1
     num_primitive_operations: int = 1
@@ -198,7 +198,7 @@ def check_cpu_algorithm(precision: object) -> None:
         raise ValueError(f"dot_general: precision {precision} is not supported on CPUs; supported: {names}")
 
 
-def algorithm_dtypes(precision: Any, lhs: Any, rhs: Any, out: Any) -> tuple[Any, Any, Any]:
+def algorithm_dtypes(precision: Any, lhs: Any, rhs: Any, out: DType) -> tuple[Any, Any, Any]:
     """The dtypes in which an algorithm takes the operands and gives the result, for operands and a result of some."""
     if isinstance(precision, DotAlgorithm):
         lhs, rhs = dtypes.as_dtype(precision.lhs_precision_type), dtypes.as_dtype(precision.rhs_precision_type)

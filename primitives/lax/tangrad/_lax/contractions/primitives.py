@@ -127,7 +127,7 @@ def _check_sizes(
         )
 
 
-def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, precision: Any, preferred: Any) -> DType:
+def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, precision: object, preferred: DType | None) -> DType:
     """The greater dtype of the two, by what it can hold, unless another one is preferred."""
     if lhs.dtype is rhs.dtype:
         dtype = lhs.dtype

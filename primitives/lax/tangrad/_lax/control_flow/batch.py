@@ -82,7 +82,7 @@ for _primitive, _lead in CHOICES.items():
 def _select(
     index: Value,
     operands: Sequence[Value],
-    dims: Sequence[Any],
+    dims: Sequence[int | None],
     axis_info: AxisInfo,
     branches: tuple[ClosedJaxpr, ...],
 ) -> tuple[tuple[Array | Literal, ...], tuple[int | None, ...]]:

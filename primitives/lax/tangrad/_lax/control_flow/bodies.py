@@ -167,7 +167,7 @@ def trace_body(
 
 
 def _trace(
-    function: Callable[..., Any], in_tree: PyTreeDef, in_avals: Sequence[ShapedArray], what: str, named: object
+    function: Callable[..., object], in_tree: PyTreeDef, in_avals: Sequence[ShapedArray], what: str, named: object
 ) -> Body:
     out_tree: list[Any] = []
 

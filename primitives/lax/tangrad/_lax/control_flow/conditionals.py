@@ -266,7 +266,7 @@ def _choose(
     names: Sequence[str],
     operands: object,
     platforms: object = None,
-) -> Any:
+) -> PyTree:
     """Bind `cond` of the functions as programs, or with `platforms` `platform_dependent`."""
     flat, in_tree = flat_operands(operands, what, "operands")
     avals = [value.aval for value in flat]

@@ -46,7 +46,7 @@ def _nothing_needed(used_outputs: Sequence[bool], equation: JaxprEqn) -> bool:
 
 
 @dce.rule(*CHOICES)
-def _(used_outputs: Any, equation: JaxprEqn) -> Any:
+def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> Any:
     if _nothing_needed(used_outputs, equation):
         return [False] * len(equation.invars), None
     used, branches = tuple(used_outputs), equation.params["branches"]
@@ -59,7 +59,7 @@ def _(used_outputs: Any, equation: JaxprEqn) -> Any:
 
 
 @dce.rule(scan_p)
-def _(used_outputs: Any, equation: JaxprEqn) -> Any:
+def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> Any:
     if _nothing_needed(used_outputs, equation):
         return [False] * len(equation.invars), None
     params = equation.params
@@ -83,7 +83,7 @@ def _(used_outputs: Any, equation: JaxprEqn) -> Any:
 
 
 @dce.rule(while_p)
-def _(used_outputs: Any, equation: JaxprEqn) -> Any:
+def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> Any:
     if _nothing_needed(used_outputs, equation):
         return [False] * len(equation.invars), None
     params = equation.params

@@ -252,7 +252,7 @@ def _as(value: Value, dtype: DType) -> Value:
 
 
 def _fori_scan(
-    start: int, length: int, body_fun: Any, init_val: tuple[Array, ...] | Array, unroll: int | None
+    start: int, length: int, body_fun: Callable[..., object], init_val: tuple[Array, ...] | Array, unroll: int | None
 ) -> tuple[Array, ...] | Array:
     def step(carry: Any, _: None) -> Any:
         i, value = carry
@@ -317,14 +317,14 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     return _in_batches(f, xs, batch_size)
 
 
-def _scan(f: Callable[..., object], original: Any, xs: Any, tag: Any) -> Any:
+def _scan(f: Callable[..., object], original: object, xs: Any, tag: Any) -> Any:
     def step(_: tuple[()], x: object) -> Any:
         return (), f(x)
 
     return run_scan(step, (), xs, None, False, 1, "map", original, tag)[1]
 
 
-def _in_batches(f: Callable[[Any], Any], xs: object, batch_size: int) -> Any:
+def _in_batches(f: Callable[[Any], object], xs: object, batch_size: int) -> Any:
     plugin = composition().find("tangrad.api", "vmap")
     if plugin is None:
         raise MissingDistributionError("tangrad.vmap, which map needs for batches", "tangrad-batching")

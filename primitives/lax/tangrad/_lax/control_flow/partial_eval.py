@@ -96,7 +96,7 @@ def _taken_apart(
 
 
 @partial_eval.rule(while_p)
-def _(known: Any, args: Any, **params: Any) -> Any:
+def _(known: Sequence[object], args: Any, **params: Any) -> Any:
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     if is_marked_linear(body_jaxpr):
         return None
@@ -121,7 +121,7 @@ def _(known: Any, args: Any, **params: Any) -> Any:
     return PartialEval(_merge(carry, outs), (), call, tuple(args))
 
 
-def _known_while(args: Any, params: Params, of_cond: Flags, of_body: Flags, carry: Flags) -> Values:
+def _known_while(args: Sequence[object], params: Params, of_cond: Flags, of_body: Flags, carry: Flags) -> Values:
     """The loop over the carries that are known."""
     cond_consts, body_consts, init = split_list(args, params["cond_nconsts"], params["body_nconsts"])
     body = partial_eval_jaxpr(params["body_jaxpr"], (*of_body, *carry), _not(carry)).known

@@ -110,7 +110,7 @@ def row_type(aval: Any) -> ShapedArray:
     return aval.update(shape=aval.shape[1:]) if aval.infer_types is None else aval.without_dimension(0)
 
 
-def rows_type(aval: Any, length: Any) -> ShapedArray:
+def rows_type(aval: Any, length: object) -> ShapedArray:
     """The type of what the iterations of a scan have, stacked."""
     return aval.update(shape=(length, *aval.shape)) if aval.infer_types is None else aval.with_dimension(0, length)
 

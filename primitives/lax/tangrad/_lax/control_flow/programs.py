@@ -129,7 +129,7 @@ def without_invariants(closed: ClosedJaxpr, num_consts: int) -> tuple[ClosedJaxp
     fixed = invariant_vars(jaxpr, jaxpr.invars[:num_consts])
     early, late = [], []
     made: set[Any] = set()
-    changing: set[Any] = set(jaxpr.invars[:num_consts])  # what depends on inputs at all, and not on constants alone
+    changing: set[object] = set(jaxpr.invars[:num_consts])  # what depends on inputs at all, and not on constants alone
     for eqn in jaxpr.eqns:
         if any([type(atom) is not Literal and atom in changing for atom in eqn.invars]):
             changing.update(eqn.outvars)
@@ -151,7 +151,7 @@ def without_invariants(closed: ClosedJaxpr, num_consts: int) -> tuple[ClosedJaxp
     return ClosedJaxpr(before, closed.consts), ClosedJaxpr(body, closed.consts)
 
 
-def kept(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+def kept(values: Sequence[object], flags: Sequence[bool]) -> list[Any]:
     """The values whose flag is set."""
     return [value for value, flag in zip(values, flags, strict=True) if flag]
 
@@ -267,7 +267,7 @@ def counted_condition(closed: ClosedJaxpr, steps: dict[int, int], fixed: set[int
     return None
 
 
-def _comparison(eqn: Any, positions: dict[Any, int], steps: dict[int, int], fixed: set[int]) -> Any:
+def _comparison(eqn: JaxprEqn | None, positions: dict[Any, int], steps: dict[int, int], fixed: set[int]) -> Any:
     """Of `i < n`, `n > i`, and the same of a counter that goes down: counter, step and bound."""
     if eqn is None or eqn.primitive not in (lt_p, gt_p):
         return None

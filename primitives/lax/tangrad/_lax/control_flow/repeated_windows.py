@@ -111,7 +111,7 @@ def _of_windows(numbers: ScatterDimensionNumbers, lists: int) -> ScatterDimensio
     return ScatterDimensionNumbers(range(before, before + len(windows)), inserted, components, batching, parallel)
 
 
-def _known_rows(indices: object, numbers: Any, shape: Sequence[Any], sizes: Sequence[Any]) -> np.ndarray | None:
+def _known_rows(indices: object, numbers: Any, shape: Sequence[object], sizes: Sequence[object]) -> np.ndarray | None:
     """The indices as rows of numbers; None where they are not known, or different ones name one element."""
     overlap = any([sizes[dim] != 1 for dim in numbers.scatter_dims_to_operand_dims])
     if overlap or numbers.operand_batching_dims or any(map(is_symbolic, shape)):

@@ -149,10 +149,10 @@ class BranchResiduals:
     def __init__(self, known: Sequence[ClosedJaxpr], sources: Sequence[Sequence[int | None]], num_outs: int) -> None:
         self.slots: list[Any] = []
         self.places: list[list[tuple[str, Any]]] = []
-        filled: list[dict[int, Any]] = []
+        filled: list[dict[int, object]] = []
         for closed, from_inputs in zip(known, sources, strict=True):
             own = iter(closed.jaxpr.outvars[num_outs:])
-            mine: dict[int, Any] = {}
+            mine: dict[int, object] = {}
             places: list[tuple[str, Any]] = []
             for source in from_inputs:
                 if source is not None:

@@ -87,7 +87,7 @@ def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
     init: PyTree,
     xs: PyTree = None,
-    length: Any = None,
+    length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
     _split_transpose: bool = False,
@@ -130,9 +130,9 @@ def scan(
 
 
 def run_scan(
-    f: Callable[[Any, Any], Any],
-    init: Any,
-    xs: Any,
+    f: Callable[[Any, Any], object],
+    init: PyTree,
+    xs: ArrayLike | None,
     length: int | None,
     reverse: bool,
     unroll: int,

@@ -85,7 +85,7 @@ def _part(x: Value, shape: tuple[Any, Any]) -> Any:
     return e.select(e.bitwise_and(*within), x, s.full_like(x, 0))
 
 
-def _norm(x: Any) -> Any:
+def _norm(x: ArrayLike) -> Any:
     return e.sqrt(r.reduce_sum(e.square(e.abs(x)), (0, 1)))
 
 
@@ -118,7 +118,7 @@ def _iterated(x: Value, most: int, eps: float) -> tuple[Any, Any, Any]:
     return u, steps, is_converged
 
 
-def _weights(least: Any) -> tuple[Any, Any, Any, Any]:
+def _weights(least: ArrayLike) -> tuple[Any, Any, Any, Any]:
     """The weights that bring singular values from [least, 1] closest to 1, and the new least one."""
     square = e.square(least)
     root = e.cbrt(e.div(e.mul(e.sub(1, square), 4), e.square(square)))
@@ -131,7 +131,7 @@ def _weights(least: Any) -> tuple[Any, Any, Any, Any]:
     return a, b, c, new
 
 
-def _mixed(x: Value, other: Array, a: Any, b: Any, c: Any) -> Array:
+def _mixed(x: Value, other: Array, a: Any, b: Any, c: ArrayLike) -> Array:
     """(b / c) x + (a - b / c) other."""
     share = e.div(b, c)
     own, rest = [e.convert_element_type(w, x.aval.dtype) for w in (share, e.sub(a, share))]
@@ -143,7 +143,7 @@ def _identity(size: object, dtype: np.dtype) -> Array:
     return e.convert_element_type(e.eq(rows, columns), dtype)
 
 
-def _by_qr(x: Value, a: object, b: object, c: Any) -> Any:
+def _by_qr(x: Value, a: object, b: object, c: ArrayLike) -> Any:
     rows, columns = x.aval.shape
     root = e.convert_element_type(e.sqrt(c), x.aval.dtype)
     identity = _identity(columns, x.aval.dtype)
@@ -152,7 +152,7 @@ def _by_qr(x: Value, a: object, b: object, c: Any) -> Any:
     return _mixed(x, e.div(product(upper, adjoint(lower)), root), a, b, c)
 
 
-def _by_cholesky(x: Value, a: object, b: object, c: Any) -> Any:
+def _by_cholesky(x: Value, a: object, b: object, c: ArrayLike) -> Any:
     columns = x.aval.shape[1]
     weight = e.convert_element_type(c, x.aval.dtype)
     gram = e.add(e.mul(product(adjoint(x), x), weight), _identity(columns, x.aval.dtype))

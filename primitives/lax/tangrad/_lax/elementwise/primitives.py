@@ -225,7 +225,7 @@ atanh_p = declare(
 )
 
 
-def _power_by_digits(x: Any, y: Value, *, digits: int, inverse: bool) -> object:
+def _power_by_digits(x: Value, y: Value, *, digits: int, inverse: bool) -> object:
     """By squaring, with the binary digits of an exponent that is an operand, the last one first."""
     one, last_digit = _number(1, x), literal(1, INT32)
     power, square = one, x

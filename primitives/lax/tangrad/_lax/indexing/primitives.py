@@ -170,7 +170,7 @@ def scatter_of(numbers: GatherDimensionNumbers) -> ScatterDimensionNumbers:
 
 
 def window_sizes(
-    numbers: ScatterDimensionNumbers, operand_shape: Sequence[Any], updates_shape: Sequence[Any]
+    numbers: ScatterDimensionNumbers, operand_shape: Sequence[int], updates_shape: Sequence[int]
 ) -> tuple[int, ...]:
     """The size of a scatter's window along each dimension of the operand. A batching dimension may be empty."""
     window_dims, inserted, _, batching, _ = numbers.astuple()
@@ -236,7 +236,7 @@ def gather_p(
     slice_sizes: Dimensions,
     indices_are_sorted: bool,
     unique_indices: bool,
-    mode: Any,
+    mode: GatherScatterMode,
     fill_value: object,
 ) -> ShapedArray:
     """Slices of the operand that begin at the given indices."""

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tangrad._lax.checks import check_int
 from tangrad._lax.operands import operand as _as_operand
@@ -17,7 +16,7 @@ from tangrad.core import Array, dtypes, find_primitive, thread
 from tangrad.typing import ArrayLike, DTypeLike, ShardingLike
 
 
-def _operand(name: str, value: Any) -> Array:
+def _operand(name: str, value: ArrayLike) -> Array:
     return _as_operand(name, value, "operand")
 
 

@@ -45,7 +45,7 @@ def reduce(
 def reduce(
     operands: PyTree,
     init_values: PyTree,
-    computation: Callable[[Any, Any], Any],
+    computation: Callable[[Any, Any], object],
     dimensions: Sequence[int],
     out_sharding: ShardingLike = None,
 ) -> PyTree:
@@ -148,7 +148,7 @@ def scalar_program(
 def _trace(
     name: str, computation: Callable[[Any, Any], object], structure: PyTreeDef, avals: Sequence[ShapedArray]
 ) -> tuple[ClosedJaxpr, Any]:
-    out_structure: list[Any] = []
+    out_structure: list[object] = []
 
     def flat(*scalars: Value) -> list[Value]:
         out = computation(structure.unflatten(scalars[: len(avals)]), structure.unflatten(scalars[len(avals) :]))

@@ -197,7 +197,13 @@ def approx_min_k(
 
 
 def _approximate(
-    what: tuple[str, bool], operand: ArrayLike, k: Any, dimension: int, recall: object, input_size: Any, aggregate: bool
+    what: tuple[str, bool],
+    operand: ArrayLike,
+    k: Any,
+    dimension: int,
+    recall: object,
+    input_size: SupportsIndex,
+    aggregate: bool,
 ) -> tuple[Array, Array]:
     name, is_max_k = what
     made = operand if isinstance(operand, Array) else as_lax_operand(name, operand, "operand")

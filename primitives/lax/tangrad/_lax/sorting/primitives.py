@@ -51,7 +51,7 @@ def bisect(keys: Value, values: Value, *, side: str, dtype: np.dtype) -> Array:
     return add_p.bind(last, literal(1, dtype))
 
 
-def halve(keys: Any, values: Any, last: Any, left: Value, *, side: str) -> tuple[Array, Array]:
+def halve(keys: Value, values: Value, last: Value, left: Value, *, side: str) -> tuple[Array, Array]:
     """One step of `bisect` as the body of a loop, which ends when nothing is left: `last` and what is left after it.
 
     `left` is the number of elements that are left, without dimensions.
@@ -85,7 +85,7 @@ def _halves(size: Any, dtype: DType, shape: Dimensions) -> Iterator[Any]:
         left = shift_right_logical_p.bind(left, one)
 
 
-def _filled(number: Any, dtype: DType, shape: Dimensions) -> Array:
+def _filled(number: int, dtype: DType, shape: Dimensions) -> Array:
     return broadcast_in_dim_p.bind(size_operand(number, dtype), shape=shape, broadcast_dimensions=())
 
 

@@ -128,7 +128,7 @@ def _q_moderate(m: Any, a: Any, x: Any) -> Any:
     )
 
 
-def _power(m: Any, a: Any, x: Any) -> Any:
+def _power(m: Any, a: Any, x: object) -> Any:
     """x^a e^(-x) / Γ(a + 1)."""
     return m.piecewise(
         (a, x),
@@ -137,7 +137,7 @@ def _power(m: Any, a: Any, x: Any) -> Any:
     )
 
 
-def _large_power(m: Any, a: Any, x: Any) -> object:
+def _large_power(m: Any, a: Any, x: object) -> object:
     return m.exp(a * _exponent(m, a, x) - m.stirling_remainder(a)) / m.sqrt(2 * math.pi * a)
 
 
@@ -150,7 +150,7 @@ def _exponent(m: Any, a: Any, x: Any) -> Any:
     )
 
 
-def log1p_minus(m: Any, x: Any) -> object:
+def log1p_minus(m: Any, x: object) -> object:
     """log(1 + x) - x, to full relative accuracy near 0 too."""
     near = m.abs(x) < 0.5
     return m.piecewise(
@@ -173,10 +173,10 @@ def _log1p_minus_series(m: Any, x: Any) -> object:
 # --- the series ----------------------------------------------------------------------------------------------------
 
 
-def _series(m: Any, a: Any, x: Any) -> Any:
+def _series(m: Any, a: object, x: object) -> Any:
     """Σ xⁿ / (a + 1)…(a + n)."""
 
-    def step(n: Any, a: Any, x: Any, term: Any, total: Any) -> Any:
+    def step(n: Any, a: Any, x: object, term: Any, total: Any) -> Any:
         term = term * (x / (a + n))
         total = total + term
         return (a, x, term, total), term <= _EPSILON * total
@@ -185,7 +185,7 @@ def _series(m: Any, a: Any, x: Any) -> Any:
     return m.converge(step, (a, x, one, one), _STEPS)[-1]
 
 
-def _series_with_slope(m: Any, a: Any, x: Any) -> tuple[Any, Any]:
+def _series_with_slope(m: Any, a: object, x: object) -> tuple[Any, Any]:
     """The same, and its derivative with respect to a."""
 
     def step(n: Any, a: Any, x: object, term: Any, total: Any, slope: Any, total_slope: Any) -> Any:
@@ -201,7 +201,7 @@ def _series_with_slope(m: Any, a: Any, x: Any) -> tuple[Any, Any]:
     return total, total_slope
 
 
-def _series_slope(m: Any, a: Any, x: Any) -> Any:
+def _series_slope(m: Any, a: Any, x: object) -> Any:
     total, slope = _series_with_slope(m, a, x)
     return (m.log(x) - m.digamma(a + 1)) * total + slope
 
@@ -222,7 +222,7 @@ def _q_small(m: Any, a: Any, x: Any) -> object:
 def _fraction(m: Any, a: Any, x: Any) -> Any:
     """Q(a, x) Γ(a) / (x^a e^(-x))."""
 
-    def step(n: Any, a: Any, x: Any, p1: Any, p2: Any, q1: Any, q2: Any, value: Any) -> Any:
+    def step(n: Any, a: Any, x: object, p1: Any, p2: object, q1: object, q2: object, value: Any) -> Any:
         product, z = (n + 1 - a) * n, x + 2 * n + 2 - a
         p, q = p1 * z - p2 * product, q1 * z - q2 * product
         new = p / q
@@ -235,7 +235,7 @@ def _fraction(m: Any, a: Any, x: Any) -> Any:
     return m.converge(step, state, _STEPS)[-1]
 
 
-def _scale(m: Any, p: Any) -> Any:
+def _scale(m: Any, p: object) -> Any:
     """What keeps numerators and denominators, which grow without bound, within range."""
     return m.where(m.abs(p) > _BIG, m.like(p, _EPSILON), m.like(p, 1.0))
 
@@ -265,7 +265,7 @@ def _fraction_with_slope(m: Any, a: Any, x: Any) -> tuple[Any, Any]:
     return value, slope
 
 
-def _fraction_slope(m: Any, a: Any, x: Any) -> Any:
+def _fraction_slope(m: Any, a: object, x: object) -> Any:
     value, slope = _fraction_with_slope(m, a, x)
     return (m.log(x) - m.digamma(a)) * value + slope
 
@@ -285,7 +285,7 @@ def _eta(m: Any, a: Any, x: Any) -> tuple[Any, Any]:
     return mu, m.copysign(m.sqrt(-2 * _exponent(m, a, x)), mu)
 
 
-def _near(m: Any, eta: Any) -> object:
+def _near(m: Any, eta: object) -> object:
     return m.minimum(m.maximum(eta, m.like(eta, -1.0)), m.like(eta, 1.0))
 
 
@@ -294,7 +294,7 @@ def _large_density(m: Any, a: Any, x: object) -> Any:
     return m.exp(-0.5 * a * eta * eta) / m.sqrt(2 * math.pi * a)
 
 
-def _large_correction(m: Any, a: Any, eta: Any) -> object:
+def _large_correction(m: Any, a: Any, eta: object) -> object:
     near = _near(m, eta)
     terms = m.polynomial(near, TEMME_0) + (m.polynomial(near, TEMME_1) + m.polynomial(near, TEMME_2) / a) / a
     return m.exp(-0.5 * a * eta * eta) / m.sqrt(2 * math.pi * a) * terms
@@ -336,10 +336,10 @@ def betainc(m: Any, a: Any, b: Any, x: Any) -> object:
     at_one = ((a == math.inf) & (b >= 0) & (b < math.inf)) | ((b == 0) & (a > 0))
     at_zero = ((b == math.inf) & (a >= 0) & (a < math.inf)) | ((a == 0) & (b > 0))
 
-    def rise(a: Any, b: Any, x: Any) -> object:
+    def rise(a: object, b: object, x: Any) -> object:
         return _beta_fraction(m, a, b, x, 1 - x, m.log(x), m.log1p(-x))
 
-    def fall(a: Any, b: Any, x: Any) -> object:
+    def fall(a: object, b: object, x: Any) -> object:
         return 1 - _beta_fraction(m, b, a, 1 - x, x, m.log1p(-x), m.log(x))
 
     def full(value: float) -> Any:
@@ -360,13 +360,13 @@ def betainc(m: Any, a: Any, b: Any, x: Any) -> object:
     )
 
 
-def _beta_fraction(m: Any, a: Any, b: Any, x: Any, y: object, log_x: object, log_y: object) -> Any:
+def _beta_fraction(m: Any, a: Any, b: Any, x: object, y: object, log_x: object, log_y: object) -> Any:
     """x^a y^b / (a B(a, b)) times the continued fraction, by the modified method of Lentz; y = 1 - x."""
 
-    def away_from_zero(value: Any) -> Any:
+    def away_from_zero(value: object) -> Any:
         return m.where(m.abs(value) < _TINY, m.like(value, _TINY), value)
 
-    def step(n: Any, a: Any, b: Any, x: Any, c: Any, d: Any, value: Any) -> Any:
+    def step(n: Any, a: Any, b: Any, x: object, c: Any, d: Any, value: object) -> Any:
         even = n * (b - n) * x / ((a + 2 * n - 1) * (a + 2 * n))
         d = 1 / away_from_zero(1 + even * d)
         c = away_from_zero(1 + even / c)
@@ -382,7 +382,7 @@ def _beta_fraction(m: Any, a: Any, b: Any, x: Any, y: object, log_x: object, log
     return _beta_power(m, a, b, x, y, log_x, log_y) * value
 
 
-def _beta_power(m: Any, a: Any, b: Any, x: object, y: object, log_x: Any, log_y: Any) -> object:
+def _beta_power(m: Any, a: object, b: object, x: object, y: object, log_x: object, log_y: object) -> object:
     """x^a y^b / (a B(a, b))."""
     large = m.minimum(a, b) >= STIRLING_FROM
 
@@ -396,7 +396,7 @@ def _beta_power(m: Any, a: Any, b: Any, x: object, y: object, log_x: Any, log_y:
     )
 
 
-def _log_beta(m: Any, a: Any, b: Any) -> object:
+def _log_beta(m: Any, a: object, b: object) -> object:
     """log B(a, b), where the lesser parameter is below `STIRLING_FROM`."""
     small, great = m.minimum(a, b), m.maximum(a, b)
     return m.piecewise(

@@ -240,7 +240,7 @@ def _as_int32(index: Value) -> Array:
 
 
 @mask.rule(dynamic_slice_p)
-def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, slice_sizes: Any) -> Value:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, slice_sizes: Sequence[object]) -> Value:
     (x, *starts), shape = args, shapes[0]
     moving = [axis for axis, size in enumerate(shape) if is_symbolic(size)]
     for axis in moving:

@@ -33,7 +33,7 @@ def _value(*, dimension: object, dtype: DType) -> Any:
     return literal(dimension, dtype, True)
 
 
-def _evaluated(_: Any, params: Params) -> Array:
+def _evaluated(_: object, params: Params) -> Array:
     return as_array(_value(**params))
 
 
@@ -102,7 +102,7 @@ class Dimension(SymbolicDimension):
     def evaluate(self, sizes: Any, arithmetic: Any = None) -> int:
         return evaluate_polynomial(self.polynomial, sizes, arithmetic or INTEGERS)
 
-    def extremum(self, largest: bool, sizes: tuple[Any, ...]) -> Any:
+    def extremum(self, largest: bool, sizes: tuple[object, ...]) -> Any:
         return _extremum(self.scope, largest, sizes)
 
     def plan(self, shapes: Any, labels: Any = ()) -> Any:
@@ -274,7 +274,7 @@ def _compared(one: Dimension, other: Any, sign: str, direction: int) -> bool:
     raise inconclusive(f"{one} {sign} {other}", *_as_constraints(one, other, sign))
 
 
-def _as_constraints(one: Any, other: Any, sign: str) -> tuple[str, str]:
+def _as_constraints(one: Any, other: int, sign: str) -> tuple[str, str]:
     """The comparison, and its contrary, in the words of constraints, which know `>=` and `==` alone."""
     return {
         ">=": (f"{one} >= {other}", f"{other} >= {one + 1}"),

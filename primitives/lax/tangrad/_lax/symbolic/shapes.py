@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from tangrad import tree
 from tangrad._lax.symbolic.scopes import ELLIPSIS, PLACEHOLDER, SymbolicScope, parse_shape
@@ -12,6 +12,9 @@ from tangrad.core import get_aval
 from tangrad.core.arguments import is_symbolic
 from tangrad.tree_util import broadcast_prefix
 from tangrad.typing import HasShapeAndDType, PyTree
+
+if TYPE_CHECKING:
+    from tangrad._symbolic.dimensions import Dimension
 
 
 def symbolic_shape(
@@ -59,7 +62,7 @@ def _scope(scope: SymbolicScope | None, constraints: Iterable[str]) -> SymbolicS
     return scope
 
 
-def _filled(entries: list[Any], spec: str, like: list[Any] | None) -> list[int]:
+def _filled(entries: list[Any], spec: str, like: Sequence[object] | None) -> list[int]:
     """The entries of a shape, with those of `like` in the place of `_` and `...`."""
     written = [entry for entry in entries if entry != ELLIPSIS]
     if len(entries) - len(written) > 1:
@@ -74,7 +77,7 @@ def _filled(entries: list[Any], spec: str, like: list[Any] | None) -> list[int]:
     return [_entry(entry, axis, spec, like) for axis, entry in enumerate(entries)]
 
 
-def _entry(entry: Any, axis: int, spec: str, like: list[Any] | None) -> Any:
+def _entry(entry: Dimension, axis: int, spec: str, like: Sequence[object] | None) -> Any:
     if isinstance(entry, str):
         if like is None:
             raise ValueError(f"the shape {spec!r} has a '_', which needs a shape like=... to be filled from")

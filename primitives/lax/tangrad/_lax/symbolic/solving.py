@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad._lax.symbolic.polynomials import (
     FLOORDIV,
@@ -21,6 +21,9 @@ from tangrad._lax.symbolic.polynomials import (
 )
 from tangrad.core import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, ShapedArray, Var
 from tangrad.core.arguments import is_symbolic, max_size, min_size
+
+if TYPE_CHECKING:
+    pass
 
 # ----------------------------------------------------------------------------------------------------------------------
 # What a dimension is at given sizes: an integer, or what sizes are in another arithmetic (source, StableHLO).
@@ -56,7 +59,7 @@ INTEGERS = Arithmetic(
 )
 
 
-def evaluate(size: Any, sizes: Mapping[str, Any], arithmetic: Arithmetic = INTEGERS) -> int:
+def evaluate(size: Any, sizes: Mapping[str, object], arithmetic: Arithmetic = INTEGERS) -> int:
     """A size, with the given ones in the place of its variables; an integer is handed to the arithmetic as it is.
 
     Raises KeyError for a variable without a size, ZeroDivisionError where a divisor is 0.
@@ -120,7 +123,7 @@ class _Evaluation:
 # --- Programs of symbolic sizes at given sizes: numbers, or other dimensions, in the place of variables ---------------
 
 
-def filled_in(value: Any, sizes: Mapping[str, Any]) -> Any:
+def filled_in(value: ClosedJaxpr | ShapedArray, sizes: Mapping[str, object]) -> ClosedJaxpr | ShapedArray:
     """A program, or a parameter or type of one, with `sizes` in the place of its variables.
 
     Tuples, lists and dictionaries are searched; anything else without sizes is handed back as it is. Raises KeyError
@@ -139,7 +142,7 @@ def filled_in(value: Any, sizes: Mapping[str, Any]) -> Any:
 class _Filling:
     def __init__(self, sizes: Mapping[str, Any]) -> None:
         self.sizes = sizes
-        self.programs: dict[int, Any] = {}  # a program that stands twice stays one
+        self.programs: dict[int, object] = {}  # a program that stands twice stays one
 
     def value(self, value: Any) -> Any:
         if is_symbolic(value):
@@ -221,7 +224,7 @@ class Plan(NamedTuple):
 
     names: tuple[str, ...]
     scope: Any
-    shapes: tuple[tuple[Any, ...], ...]
+    shapes: tuple[tuple[object, ...], ...]
     steps: tuple[Step, ...]
     checks: tuple[Place, ...]
     labels: tuple[str, ...]
@@ -323,7 +326,7 @@ def shape_text(shape: Sequence[object]) -> str:
     return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
 
 
-def plan(shapes: Sequence[Sequence[Any]], labels: Sequence[str] = ()) -> Plan:
+def plan(shapes: Sequence[Sequence[object]], labels: Sequence[str] = ()) -> Plan:
     """How to find the variables in `shapes`, which the arguments called `labels` have.
 
     Raises UnsolvableDimensionsError where they do not determine them.

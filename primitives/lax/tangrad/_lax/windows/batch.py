@@ -18,7 +18,7 @@ from tangrad.typing import Dims, Params, Value, Values
 
 batch = RuleSet("batch", api=1)
 
-_NEUTRAL: dict[str, Any] = {"padding": (0, 0)}  # of a dimension that is not reduced; 1 for all other parameters
+_NEUTRAL: dict[str, object] = {"padding": (0, 0)}  # of a dimension that is not reduced; 1 for all other parameters
 
 
 # --- convolution ---------------------------------------------------------------------------------------------------

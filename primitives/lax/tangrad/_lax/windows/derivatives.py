@@ -125,7 +125,7 @@ def _input_cotangent(
     dimension_numbers: ConvDimensionNumbers,
     feature_group_count: int,
     batch_group_count: int,
-    **params: Any,
+    **params: object,
 ) -> Value:
     """The cotangent, dilated by the strides, convolved with the reversed kernel in steps of the input's dilation."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
@@ -172,7 +172,7 @@ def _kernel_cotangent(
     dimension_numbers: ConvDimensionNumbers,
     feature_group_count: int,
     batch_group_count: int,
-    **params: Any,
+    **params: object,
 ) -> Value:
     """The input convolved with the cotangent, dilated by the strides, in steps of the kernel's dilation."""
     if 0 in ct.aval.shape:  # a kernel without elements could not be convolved with
@@ -220,11 +220,11 @@ def _reduce_window_sum(
     ct: Value,
     operand: Any,
     *,
-    window_dimensions: Any,
-    window_strides: Any,
-    padding: Any,
-    base_dilation: Any,
-    window_dilation: Any,
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Sequence[tuple[object, object]],
+    base_dilation: Sequence[int],
+    window_dilation: Sequence[int],
 ) -> Array:
     """The sums of the windows of the cotangent in which an element of the operand was."""
     ones = (1,) * operand.ndim

@@ -390,10 +390,10 @@ def transposed_pads(window: int, stride: int, padding: object) -> tuple[int, int
 
 
 def lhs_gradient_pads(
-    in_shape: Sequence[Any],
+    in_shape: Sequence[object],
     window: Sequence[int],
     strides: Sequence[int],
-    out_shape: Sequence[Any],
+    out_shape: Sequence[object],
     padding: Sequence[tuple[Any, Any]],
     lhs_dilation: Sequence[int],
     rhs_dilation: Sequence[int],

@@ -331,7 +331,7 @@ def _factor_by_svd(matrices: Any) -> object:
     return _scaled_columns(left, values)
 
 
-def _factor_by_eigh(matrices: Any) -> object:
+def _factor_by_eigh(matrices: ArrayLike) -> object:
     values, vectors = eigh(matrices)
     return _scaled_columns(vectors, values)
 

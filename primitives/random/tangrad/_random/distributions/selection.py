@@ -204,7 +204,7 @@ def _population(a: Any) -> int:
         raise TypeError(f"random.choice takes an array, or an integer, got {a!r}") from None
 
 
-def _indices(key: Array, shape: tuple[int, ...], population: int, p: Any, replace: bool, mode: str | None) -> Any:
+def _indices(key: Array, shape: tuple[int, ...], population: int, p: object, replace: bool, mode: str | None) -> Any:
     if p is None:
         return randint(key, shape, 0, population)
     weights = as_operand(p)
@@ -277,7 +277,7 @@ def categorical(
 
 
 def _without_replacement(
-    key: Any, array: Value, axis: int, shape: tuple[int, ...], lead: tuple[int, ...], mode: str | None
+    key: Array, array: Value, axis: int, shape: tuple[int, ...], lead: tuple[int, ...], mode: str | None
 ) -> Any:
     count, categories = math.prod(lead), array.aval.shape[axis]
     if count > categories:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._random.key_reuse.uses import KeyUse, places_of
 from tangrad.core import as_operand, rule_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tangrad.core import ShapedArray
 
 
 def check_rule(sample: Any) -> Iterator[tuple[str, Callable[[], None]]]:
@@ -30,7 +35,7 @@ def check_rule(sample: Any) -> Iterator[tuple[str, Callable[[], None]]]:
     yield "key_reuse", look
 
 
-def _check_positions(use: KeyUse, avals: Any, outs: Any) -> None:
+def _check_positions(use: KeyUse, avals: Sequence[ShapedArray], outs: Any) -> None:
     named = [*use.fresh, *use.moved, *use.some]
     assert len(named) == len({*named}), f"a result is named twice: {use}"
     assert all([0 <= result < len(outs) for result in named]), f"results that are not there: {use}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,11 @@ from tangrad._random.key_reuse.uses import (
 )
 from tangrad.core import RuleSet, find_primitive
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tangrad.core import ShapedArray
+
 # --- random numbers: whatever draws uses its key --------------------------------------------------------------------
 
 _OWN = {
@@ -41,10 +46,10 @@ of_random.table({primitive: _OWN.get(name, consumes) for name, primitive in rand
 # --- structure ------------------------------------------------------------------------------------------------------
 
 
-def _moved(arranged: Callable[..., Any]) -> Callable[..., KeyUse]:
+def _moved(arranged: Callable[..., object]) -> Callable[..., KeyUse]:
     """The result has keys of the first operand; `arranged(places, **params)` are their places, or a list of them."""
 
-    def rule(avals: Any, **params: object) -> KeyUse:
+    def rule(avals: Sequence[ShapedArray], **params: object) -> KeyUse:
         places = places_of(avals[0])
         if places is None:
             return KeyUse(moved={0: (0, None)})
@@ -64,7 +69,7 @@ def _broadcast(places: Any, *, shape: Any, broadcast_dimensions: Any, **_: objec
     return np.broadcast_to(places.reshape(spread), shape)
 
 
-def _reshaped(places: Any, *, new_sizes: Any, dimensions: Any = None, **_: object) -> object:
+def _reshaped(places: Any, *, new_sizes: object, dimensions: object = None, **_: object) -> object:
     places = places if dimensions is None else places.transpose(dimensions)
     return places.reshape(new_sizes)
 
@@ -83,7 +88,7 @@ def _some(avals: object, **_: object) -> KeyUse:
     return KeyUse(some={0: 0})
 
 
-def _joined(avals: Any, **_: object) -> KeyUse:
+def _joined(avals: Sequence[ShapedArray], **_: object) -> KeyUse:
     """The result has the keys of all operands, and takes their place."""
     return KeyUse(dict.fromkeys(range(len(avals)), True), (0,))
 

@@ -135,7 +135,7 @@ def check(keys: Keys, which: object, aval: ShapedArray, by: str) -> None:
         )
 
 
-def results(use: KeyUse, given: Any, avals: Any, by: str) -> list[Keys | None]:
+def results(use: KeyUse, given: Any, avals: Sequence[ShapedArray], by: str) -> list[Keys | None]:
     """The keys of each result of a primitive; None where it has none."""
     found: list[Keys | None] = []
     for position, aval in enumerate(avals):
@@ -266,17 +266,17 @@ NOTHING, MAKES = fixed(KeyUse()), fixed(KeyUse(fresh=(0,)))
 SPLITS, SAME = fixed(KeyUse(consumes={0: True}, fresh=(0,))), fixed(KeyUse(moved={0: (0, None)}))
 
 
-def consumes(avals: Any, **_: object) -> KeyUse:
+def consumes(avals: Sequence[ShapedArray], **_: object) -> KeyUse:
     """All keys that come in are used, and none goes out."""
     return KeyUse({position: True for position, aval in enumerate(avals) if is_key(aval)})
 
 
 def _by_decomposition(primitive: Primitive) -> Any:
-    decompose: Any = primitive.decompose
+    decompose = primitive.decompose
     if decompose is None:
         return None
 
-    def rule(avals: Any, **params: object) -> KeyUse:
+    def rule(avals: Sequence[ShapedArray], **params: object) -> KeyUse:
         def flat(*values: object) -> tuple[Array]:
             outs = decompose(*values, **params)
             return outs if primitive.multiple_results else (outs,)
@@ -327,7 +327,9 @@ def _agree(one: tuple[int, Any], other: tuple[int, Any] | None) -> bool:
     return other is not None and one[0] == other[0] and np.array_equal(one[1], other[1])
 
 
-def of_scan(avals: Any, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: object, **_: object) -> KeyUse:
+def of_scan(
+    avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: object, **_: object
+) -> KeyUse:
     """A scan uses the keys that its body uses, once for each element."""
     use = use_of_program(jaxpr)
     if not (type(length) is int and length < 2):
@@ -339,7 +341,7 @@ def of_scan(avals: Any, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, 
 
 
 def of_while(
-    avals: Any,
+    avals: Sequence[ShapedArray],
     *,
     cond_jaxpr: ClosedJaxpr,
     body_jaxpr: ClosedJaxpr,
@@ -388,7 +390,7 @@ def _reused(loop: str, what: str) -> KeyReuseError:
 
 
 @api_boundary
-def check_key_reuse(fun: Callable[..., Any], /, *args: object) -> None:
+def check_key_reuse(fun: Callable[..., object], /, *args: object) -> None:
     """Raise KeyReuseError if a function uses a random key twice. It is traced, and not run.
 
     Args:

@@ -70,7 +70,7 @@ def _is_watching() -> bool:
 
 
 def _followed(
-    use: KeyUse, values: Sequence[Any], run: Callable[..., Any], by: str, chosen: Callable[..., Any] | None = None
+    use: KeyUse, values: Sequence[Any], run: Callable[..., Any], by: str, chosen: Callable[..., object] | None = None
 ) -> tuple[Array]:
     """`run(values)`, a sequence of results, having checked the keys among them, and noting what is used and made.
 
@@ -123,7 +123,7 @@ def _around_operations(compute: Callable[..., Any]) -> Callable[..., Any]:
             out = compute(primitive, tuple(values), params)
             return out if several else (out,)
 
-        def chosen(operand: int, numbers: Any) -> Any:
+        def chosen(operand: int, numbers: object) -> Any:
             values = list(args)
             values[operand] = type(args[operand]).backend.put(numbers, get_aval(numbers))
             return run(values)

@@ -328,7 +328,7 @@ def _canonical(dtype: DTypeLike) -> DType:
     return dtypes.check_user_dtype_supported(dtype, "convert_element_type")
 
 
-def _host_operand(value: Any, dtype: DType) -> object:
+def _host_operand(value: ArrayLike, dtype: DType) -> object:
     """A host value as an operand of its own dtype; Python integers wrap, even those that only 64 bits hold."""
     if type(value) is int and dtypes.issubdtype(dtype, np.integer):
         limits = dtypes.iinfo(dtype)
@@ -362,7 +362,7 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     return bitcast_convert_type_p.bind(made, new_dtype=dtype)
 
 
-def _operand(value: Any) -> Array:
+def _operand(value: ArrayLike) -> Array:
     return operand("bitcast_convert_type", value, "operand")
 
 
@@ -393,5 +393,5 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
     )
 
 
-def _floating(value: Any) -> Value:
+def _floating(value: ArrayLike) -> Value:
     return operand("reduce_precision", value, "operand")

@@ -138,8 +138,8 @@ def full_like(
     x: Any,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
-    shape: Sequence[Any] | None = None,
-    sharding: Any = None,
+    shape: Sequence[int] | None = None,
+    sharding: object = None,
 ) -> Array:
     """An array of one value with the shape and dtype of another.
 

@@ -106,7 +106,7 @@ def broadcast_shapes(*shapes: Sequence[object]) -> tuple[int, ...]:
     padded = [(1,) * (rank - len(shape)) + shape for shape in made]
     out = []
     for sizes in zip(*padded):
-        common: Any = 1
+        common = 1
         for size in sizes:
             if size == 1 or size == common:
                 continue
