@@ -1,4 +1,4 @@
-"""What other distributions may use of tangrad-fft, under the policy of the extension API."""
+"""What other distributions may use of tangrad-numpy's Fourier transforms, under the policy of the extension API."""
 
 from tangrad.core import door
 

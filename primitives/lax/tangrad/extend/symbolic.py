@@ -1,4 +1,4 @@
-"""What other distributions may use of tangrad-symbolic, under the policy of the extension API."""
+"""What other distributions may use of the symbolic dimensions of tangrad-lax, under the policy of the extension API."""
 
 from tangrad.core import door
 
