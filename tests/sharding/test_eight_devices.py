@@ -40,6 +40,13 @@ def test_on_eight_devices(file: str, backend: str) -> None:
     check(file, backend)
 
 
+@pytest.mark.sweep
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+@pytest.mark.parametrize("file", ["check_custom_partitioning.py", "check_families.py", "check_pmap.py"])
+def test_on_explicit_axes(file: str, backend: str) -> None:
+    check(file, backend, TANGRAD_MESH_AXIS_TYPES="explicit")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("backend", "examples"), [("numpy", 2000), ("xla", 100)])
 def test_many_programs_of_xmap(backend: str, examples: int) -> None:

@@ -3,6 +3,8 @@
 The expected types are those of JAX 0.10 for the same programs, and so is what is refused.
 """
 
+import copy
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad import lax
+from tangrad import export, lax
 from tangrad.core import PrimitiveSet, RuleSet, register
 from tangrad.sharding import (
     AbstractMesh,
@@ -476,3 +478,16 @@ def test_maps_cut_arguments_as_types_say() -> None:
     with pytest.raises(TypeError, match=r"needs in_specs.* within another map types do not record 'y'"):
         inner = tangrad.shard_map(lambda part: part, out_specs=P("y"))
         tangrad.shard_map(inner, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})(x)
+
+
+def test_copies_files_and_maps_of_named_axes() -> None:
+    """Types are copied with arrays and written to files as the shardings of programs; pickles and xmap have none."""
+    x = sharded(*ROWS)
+    found = spec_of(copy.deepcopy(x)), tangrad.typeof(pickle.loads(pickle.dumps(x))).str_short()
+    assert found == (P("x", None), "f32[8,8]")
+    read = export.deserialize(export.export(tangrad.jit(tnp.sin))(x).serialize(vjp_order=1))
+    assert spec_of(read.call(x)) == spec_of(tangrad.grad(lambda x: tnp.sum(read.call(x)))(x)) == P("x", None)
+    assert_equal(read.call(x), np.sin(numbers((8, 8))))
+    doubled = tangrad.xmap(lambda row: row * 2, in_axes={0: "i"}, out_axes={0: "i"}, axis_resources={"i": "x"})
+    assert_equal(doubled(x), 2 * numbers((8, 8)))
+    assert spec_of(tangrad.grad(lambda x: tnp.sum(doubled(x)))(x)) == P("x", None)

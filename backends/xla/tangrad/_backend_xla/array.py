@@ -9,8 +9,8 @@ import numpy as np
 
 from tangrad._backend_xla import failures, jaxlib_api
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad.core import Array, ShapedArray, dtypes, filter_traceback, own_boundary, transfers
-from tangrad.core.backends import method_boundaries
+from tangrad.core import Array, ShapedArray, dtypes, filter_traceback, find_primitive, own_boundary, transfers
+from tangrad.core.backends import evaluate, method_boundaries
 from tangrad.dtypes import float0
 
 if TYPE_CHECKING:
@@ -222,6 +222,9 @@ class XlaArray(Array):
     def user_sharding(self) -> Any:
         """Its `Sharding` over several devices; None if it is on one."""
         return self.placement.user_sharding
+
+    def __deepcopy__(self, _: object) -> Any:
+        return evaluate(find_primitive("structure.copy"), (self,), {})  # where it is, and sharded as it is
 
     def block_until_ready(self) -> XlaArray:
         """Wait until it is computed, and return it. Raises the error of the computation, if it failed."""

@@ -189,7 +189,7 @@ class Backend(Protocol):
 
     def reduced(self, array: Array) -> tuple[Any, ...]:
         """How one of its arrays is pickled: as its contents, which become an array on the backend in use."""
-        return put, (array.to_numpy(), array.aval)
+        return put, (array.to_numpy(), array.aval.plain)  # devices are of the process
 
     def apply(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply a primitive to concrete arrays and literals now."""

@@ -119,7 +119,11 @@ def _exported(
     compiled = tuple([platform for platform in platforms if platform != NUMPY])
     devices = devices_of([*parts.in_shardings, *parts.out_shardings, *program_shardings(closed)])
     inputs = [saved(one, aval.ndim, devices) for one, aval in zip(parts.in_shardings, closed.in_avals, strict=True)]
-    outputs = [saved(one, aval.ndim, devices) for one, aval in zip(parts.out_shardings, closed.out_avals, strict=True)]
+    placed = [  # what is not stated, types of Explicit axes have
+        aval.placed if one is None and aval.infer_types is not None else one
+        for one, aval in zip(parts.out_shardings, closed.out_avals, strict=True)
+    ]
+    outputs = [saved(one, aval.ndim, devices) for one, aval in zip(placed, closed.out_avals, strict=True)]
     module = _module(parts, compiled, found, checks) if compiled else b""
     program = portable_program(closed) if NUMPY in platforms else None
     return Exported(

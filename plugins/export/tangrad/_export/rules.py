@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._export.primitives import call_exported_p, push_forward_p
-from tangrad.core import RuleSet, eval_jaxpr, get_aval
+from tangrad.core import RuleSet, ShapedArray, eval_jaxpr, get_aval
+from tangrad.extend.sharding import Axes, Unclear
+
+if TYPE_CHECKING:
+    from tangrad._export.exported import Exported
+    from tangrad.typing import Params
 
 jvp, transpose = RuleSet("jvp", api=1), RuleSet("transpose", api=1)
 batch, mask = RuleSet("batch", api=1), RuleSet("mask", api=1)
@@ -27,6 +32,23 @@ def _(primals: Any, tangents: Any, *, exported: Any) -> Any:
 def _(cotangents: Any, *operands: Any, exported: Any) -> Any:
     count = len(exported.in_avals)
     return (*[None] * count, *exported.vjp().call(*operands[:count], *cotangents))
+
+
+sharding = RuleSet("sharding", api=1)
+
+
+@sharding.rule(call_exported_p, push_forward_p)
+def _(operands: object, results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
+    """As it was when the program was written; whole where nothing is said."""
+    saved: Exported = params["exported"]
+    if any([one is not None and one.order for one in saved.out_shardings]):
+        raise Unclear("the program was written for devices in another order than that of its mesh")
+    return tuple(
+        [
+            ((),) * result.ndim if one is None else one.dimensions
+            for one, result in zip(saved.out_shardings, results, strict=True)
+        ]
+    )
 
 
 # In a saved program: its steps, here.

@@ -272,6 +272,9 @@ class AbstractLeaf:
 
 
 def _abstract_leaf(leaf: object, position: int, call: Call, options: Options, leaves: Sequence[object]) -> Any:
+    placed: Sharding | None = getattr(leaf, "placed", None)
+    if isinstance(leaf, ShapedArray) and placed is not None:
+        return AbstractLeaf(leaf, placed)  # on the devices themselves: its `sharding` is of the mesh's shape alone
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         aval, sharding = abstract_aval(leaf), getattr(leaf, "sharding", None)
         if isinstance(sharding, Sharding):

@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from tangrad import tree
-from tangrad._sharding.mesh import Mesh
+from tangrad._sharding.mesh import AxisType, Mesh
 from tangrad._sharding.named import NamedSharding, PartitionSpec, axes_of
 from tangrad.core import (
     Array,
@@ -27,7 +27,17 @@ from tangrad.core import (
     transfers,
 )
 from tangrad.core.backends import as_sharding, is_addressable
+from tangrad.core.settings import define_choice
 from tangrad.typing import ArrayLike, DTypeLike, PyTree, Value
+
+_TYPES = {axis_type.name.lower(): axis_type for axis_type in (AxisType.Auto, AxisType.Explicit)}
+mesh_axis_types = define_choice(
+    "mesh_axis_types",
+    "auto",
+    tuple(_TYPES),
+    "The type of the axes of meshes that `make_mesh` makes without `axis_types`.",
+    changes_results=False,
+)
 
 
 def make_mesh(
@@ -42,7 +52,7 @@ def make_mesh(
     Args:
         axis_shapes: the sizes of the axes.
         axis_names: their names.
-        axis_types: see `Mesh`.
+        axis_types: see `Mesh`; default: all Auto, or as the setting `mesh_axis_types` says.
         devices: the devices to take, in order; default: those of the backend in use.
 
     Raises ValueError where there are too few devices, or other numbers of sizes and names.
@@ -63,7 +73,8 @@ def make_mesh(
         raise ValueError(
             f"make_mesh: a mesh of shape {sizes} needs {count} devices, and there are {len(found)}: {found}"
         )
-    return Mesh(_grid(found[:count], sizes), names, axis_types)
+    types = (_TYPES[mesh_axis_types.value],) * len(names) if axis_types is None else axis_types
+    return Mesh(_grid(found[:count], sizes), names, types)
 
 
 def create_device_mesh(

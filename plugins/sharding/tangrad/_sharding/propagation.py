@@ -151,6 +151,8 @@ def _typed(model: Any, aval: ShapedArray, axes: Any) -> Any:
             if axis in used:
                 raise Unclear(f"two dimensions of the result would be cut along the mesh axis {axis!r}")
             used.add(axis)
+            if axis not in sizes:
+                raise Unclear(f"the result is cut along {axis!r}, which is no axis of {model.placed.mesh}")
         parts = prod([sizes[axis] for axis in cut])
         if size % parts:
             raise Unclear(

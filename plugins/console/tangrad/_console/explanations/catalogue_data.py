@@ -459,7 +459,9 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-random": (
         "debug_key_reuse default_prng_impl enable_custom_prng legacy_prng_key random_seed_offset threefry_partitionable"
     ),
-    "tangrad-sharding": "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual mesh serial_loops",
+    "tangrad-sharding": (
+        "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual mesh mesh_axis_types serial_loops"
+    ),
 }
 
 SETTING_NAMES: dict[str, str] = {  # distribution: how other libraries' names of settings begin

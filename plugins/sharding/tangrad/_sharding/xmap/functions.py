@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from tangrad import tree
+from tangrad._sharding.mesh import AxisType
 from tangrad._sharding.xmap.axes import (
     REPLICATED,
     Assigned,
@@ -199,7 +200,7 @@ class MappedFunction(Generic[P, R]):
         """Results on a mesh, sharded as their axes say: a compiler that was free may have chosen otherwise."""
         if not any(self._resources.values()) or current_mesh().empty:
             return outs
-        avals = tree.structure(args).unflatten([as_operand(leaf).aval for leaf in leaves])
+        avals = tree.structure(args).unflatten([as_operand(leaf).aval.plain for leaf in leaves])
         params = self._program(*avals).params
         if params["sharding"] is None or params["lowering"] == REPLICATED:
             return outs
@@ -232,7 +233,7 @@ class MappedFunction(Generic[P, R]):
         mul         f32[]           vector
         result 0    f32[]           vector
         """
-        params = self._program(*self._kept.jitted.trace(*args).in_avals[0]).params
+        params = self._program(*tree.map(lambda aval: aval.plain, self._kept.jitted.trace(*args).in_avals[0])).params
         return picture(
             params["jaxpr"], params["in_axes"], params["out_axes"], params["sizes"], dict(params["resources"])
         )
@@ -248,7 +249,9 @@ class MappedFunction(Generic[P, R]):
 
     def _bind(self, *args: object) -> Any:
         leaves, structure = array_leaves(args, f"xmap: of the arguments of {self._name}, the leaf at ")
+        # How values are sharded is for `axis_resources` to say: types that record it are put aside.
         operands = [as_operand(leaf) for leaf in leaves]
+        operands = [one if one.aval.infer_types is None else one.aval.as_plain(one) for one in operands]
         program = self._program(*structure.unflatten([operand.aval for operand in operands]))
         outs = xmap_p.bind(*program.consts, *operands, **program.params)
         return program.out_tree.unflatten([as_array(out) for out in outs])
@@ -274,6 +277,7 @@ class MappedFunction(Generic[P, R]):
         self._check_shadows(sizes)
         assigned = resolve(self._resources)
         mesh = current_mesh()
+        mesh = mesh.update_axis_types(dict.fromkeys(mesh.axis_names, AxisType.Auto))
         for name, one in assigned.items():
             check_divides(name, sizes[name], one, mesh.shape)
         check_same_mesh(mesh)
