@@ -48,7 +48,6 @@ LONG = frozenset(
         "primitives/test_windows.py",
         "random/test_bits.py",
         "random/test_distributions.py",
-        "random/test_bits.py",
         "random/test_rejection.py",
         "scipy/test_linalg.py",
         "sharding/test_eight_devices.py",

@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 
+import jaxtyping
 import pytest
 
 import tangrad
@@ -100,9 +101,6 @@ def test_what_an_object_lacks_can_be_asked():
 
     assert not isinstance(Half(), protocols.Backend)
     assert isinstance(composition().find("tangrad.backends", "numpy").load(), protocols.Backend)
-
-
-jaxtyping = pytest.importorskip("jaxtyping")
 
 
 @pytest.mark.parametrize(
