@@ -29,7 +29,7 @@ SECONDS = 1.5  # for which a program is repeated, at least three times
 LONGEST = 20.0  # what takes a thirtieth of that is not tried with ten times the points
 
 
-def with_finufft(x: Any, y: Any, strengths: Any, size: int) -> Any:
+def with_finufft(x: Any, y: Any, strengths: Any, size: int) -> tangrad.Array:
     """This package's transform."""
     return nufft1((x, y), strengths, (size, size), eps=EPS)
 
@@ -41,7 +41,7 @@ def by_sums(x: Any, y: Any, strengths: Any, size: int) -> Any:
     return (rows * strengths) @ columns.T
 
 
-def by_jax(x: Any, y: Any, strengths: Any, size: int) -> Any:
+def by_jax(x: Any, y: Any, strengths: Any, size: int) -> jax.Array:
     """By JAX's operations alone: points are spread over a grid of twice the size, whose FFT is divided by the kernel's.
 
     Barnett, Magland, af Klinteberg, SIAM J. Sci. Comput. 41, 2019, sections 2 and 3, as FINUFFT does.
@@ -70,7 +70,7 @@ def _kernel(z: Any, width: int, module: Any) -> Any:
     return module.exp(2.3 * width * (module.sqrt(inside) - 1))
 
 
-def by_jax_finufft(x: Any, y: Any, strengths: Any, size: int) -> Any:
+def by_jax_finufft(x: Any, y: Any, strengths: Any, size: int) -> jax.Array:
     """The package jax-finufft: FINUFFT by a foreign function, which XLA calls without Python."""
     from jax_finufft import nufft1 as transform
 

@@ -39,7 +39,7 @@ def read(path: str) -> ModuleType:
     return module
 
 
-def batches(count: int, size: int, epochs: int) -> Any:
+def batches(count: int, size: int, epochs: int) -> onp.ndarray:
     """The images of each step, in the demo's order."""
     shuffle = onp.random.default_rng(1)
     orders = [shuffle.permutation(count)[: count // size * size] for _ in range(epochs)]

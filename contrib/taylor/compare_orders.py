@@ -24,7 +24,7 @@ ORDERS = range(2, 7)
 generator = onp.random.default_rng(0)
 
 
-def draw(*shape: int) -> Any:
+def draw(*shape: int) -> onp.ndarray:
     return generator.normal(size=shape).astype("float32")
 
 
@@ -35,12 +35,12 @@ def network(inputs: int, width: int) -> Callable[..., Any]:
     return lambda x: np.tanh(np.tanh(x @ first) @ second) @ last
 
 
-def formula(x: Any) -> Any:
+def formula(x: tangrad.Array) -> tangrad.Array:
     """A formula of elementary functions."""
     return np.exp(-x * x) * np.sin(3 * x) / (1 + np.log1p(x * x)) + np.sqrt(1 + np.cos(x) ** 2)
 
 
-def pendulum(x: Any) -> Any:
+def pendulum(x: tangrad.Array) -> tangrad.Array:
     """Fifty steps of a pendulum, in a scan."""
 
     def step(state: Any, _: Any) -> Any:

@@ -6,13 +6,18 @@ Increasing ones keep bounds, decreasing ones swap them; of products all corners 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from tangrad import lax
 from tangrad.core import RuleSet, dtypes
 from tangrad.extend import lax as p
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tangrad.core import Array
 
 # --- Bounds are moved outwards by more than the rounding errors of the operations that computed them ---
 
@@ -54,7 +59,7 @@ rules = RuleSet("bounds", api=1)
 EXACT, ROUNDED, LIBRARY = 0.0, 1.0, 8.0
 
 
-def increasing(primitive: Any, units: float) -> Any:
+def increasing(primitive: Any, units: float) -> Callable[..., Any]:
     """The rule of an operation that increases, or stays, with each of its operands."""
 
     def rule(pairs: Any, **params: Any) -> Any:
@@ -82,7 +87,7 @@ def _neg(pairs: Any) -> Any:
     return -high, -low
 
 
-def decreasing(primitive: Any, units: float) -> Any:
+def decreasing(primitive: Any, units: float) -> Callable[..., Any]:
     """The rule of an operation of one operand that falls, or stays, with it."""
     rule = increasing(primitive, units)
     return lambda pairs, **params: rule([pair[::-1] for pair in pairs], **params)
@@ -94,7 +99,7 @@ def _sub(pairs: Any) -> Any:
     return outward(low_x - high_y, high_x - low_y)
 
 
-def hull(values: Any) -> Any:
+def hull(values: Any) -> tuple[Array, Array]:
     """The least and the greatest of several values, element by element."""
     low = high = values[0]
     for value in values[1:]:
@@ -117,7 +122,7 @@ def unless(anything: Any, low: Any, high: Any, limit: float = math.inf) -> tuple
 
 
 @rules.rule(p.mul_p)
-def mul(pairs: Any) -> Any:
+def mul(pairs: Any) -> tuple[Array, Array]:
     """Products: least and greatest at corners."""
     return outward(*hull(corners(p.mul_p.bind, pairs)))
 
@@ -163,7 +168,7 @@ def _is_finite(pairs: Any) -> Any:
     return lax.is_finite(low) & lax.is_finite(high), (low < math.inf) & (high > -math.inf)
 
 
-def of_size(function: Any, units: float) -> Any:
+def of_size(function: Any, units: float) -> Callable[..., Any]:
     """The rule of an even function that increases with |x|."""
 
     def rule(pairs: Any, **params: Any) -> Any:
@@ -234,7 +239,7 @@ def _greater(primitive: Any) -> Any:
 rules.table({p.lt_p: _less(p.lt_p), p.le_p: _less(p.le_p), p.gt_p: _greater(p.lt_p), p.ge_p: _greater(p.le_p)})
 
 
-def of_truth_values(primitive: Any, rule: Any) -> Any:
+def of_truth_values(primitive: Any, rule: Any) -> Callable[..., Any]:
     """The rule, refused for integers, whose bits have no order."""
 
     def checked(pairs: Any, **params: Any) -> Any:

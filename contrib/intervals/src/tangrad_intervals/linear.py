@@ -7,7 +7,7 @@ midpoints m and radii r is within |m_x| r_y + r_x (|m_y| + r_y) of m_x m_y, whic
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import lax
 from tangrad.autodiff import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p, zeros_p
@@ -18,6 +18,9 @@ from tangrad.extend import lax as p
 from tangrad.extend.lax import device_put_p
 from tangrad.extend.sharding import sharding_constraint_p
 from tangrad_intervals.elementwise import EXACT, ROUNDED, increasing, is_inexact, of_truth_values, outward
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 structure, reductions = RuleSet("bounds", api=1), RuleSet("bounds", api=1)
 contractions, windows, indexing = (RuleSet("bounds", api=1) for _ in range(3))
@@ -63,7 +66,7 @@ reductions.table({one: of_truth_values(one, increasing(one, EXACT)) for one in (
 windows.table({one: increasing(one, EXACT) for one in (p.reduce_window_max_p, p.reduce_window_min_p)})
 
 
-def sums(primitive: Any, terms: Any) -> Any:
+def sums(primitive: Any, terms: Any) -> Callable[..., Any]:
     """The rule of sums of so many terms: their rounding errors are within that of the sum of the absolute values."""
 
     def rule(pairs: Any, **params: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -20,6 +20,11 @@ from tangrad.core import (
     run_traced,
 )
 from tangrad.core.transformations import is_operand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tangrad.typing import PyTree
 
 BOUNDS = rule_table("bounds")
 
@@ -97,7 +102,7 @@ intervals = Transformation("intervals", api=1, kinds=(kind,), doc="sound interva
 
 
 @api_boundary
-def bounds(fun: Any) -> Any:
+def bounds(fun: Any) -> Callable[..., PyTree]:
     """What a function can return at least and at most, for arguments between bounds.
 
     Sound: for any arguments in between, each element of what `fun` would return in exact arithmetic, and of what it

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import threading
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tqdm
 
 import tangrad
 from tangrad import lax
 from tangrad.core import as_operand
+
+if TYPE_CHECKING:
+    from tangrad.typing import PyTree
 
 __all__ = ["fori_loop", "scan"]
 
@@ -62,7 +65,7 @@ def scan(
     *,
     every: int | None = None,
     **options: Any,
-) -> Any:
+) -> tuple[PyTree, PyTree]:
     """`tangrad.lax.scan` with a progress bar.
 
     Args:
@@ -91,7 +94,9 @@ def scan(
     return last, ys
 
 
-def fori_loop(lower: int, upper: int, body_fun: Any, init_val: Any, *, every: int | None = None, **options: Any) -> Any:
+def fori_loop(
+    lower: int, upper: int, body_fun: Any, init_val: Any, *, every: int | None = None, **options: Any
+) -> PyTree:
     """`tangrad.lax.fori_loop` with a progress bar; the bounds are known numbers.
 
     Args:

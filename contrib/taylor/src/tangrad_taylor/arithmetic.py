@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.autodiff import zeros
 from tangrad.core import literal
 from tangrad.extend.lax import add_p, div_p, mul_p, neg_p, sub_p
+
+if TYPE_CHECKING:
+    from tangrad.core import Literal
 
 
 def is_constant(*series: Any) -> bool:
@@ -35,7 +38,7 @@ def scaled(number: float, x: Any) -> Any:
     return x if x is None or number == 1 else mul_p.bind(number_like(number, x), x)
 
 
-def number_like(number: float, x: Any) -> Any:
+def number_like(number: float, x: Any) -> Literal:
     """A number of the dtype of x."""
     return literal(number, x.aval.dtype, True)
 

@@ -8,7 +8,7 @@ for order K, where nesting `jvp` takes 2ᴷ.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.autodiff import Zero
 from tangrad.core import DerivedRule, decomposed, rule_table, run_traced
@@ -16,16 +16,19 @@ from tangrad.errors import MissingRuleError
 from tangrad_taylor.arithmetic import array, is_constant, scaled
 from tangrad_taylor.trace import TaylorTrace, is_inexact, run
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 JVP = rule_table("jvp")
 
 
-def derived(primitive: Any) -> Any:
+def derived(primitive: Any) -> Callable[..., Any]:
     """A rule by the jvp rule if there is one, which is better than the decomposition; else by that."""
     by_rule = primitive.decompose is None or JVP.cell(primitive).status == "rule"
     return by_jvp(primitive) if by_rule else by_decomposition(primitive)
 
 
-def by_decomposition(primitive: Any) -> Any:
+def by_decomposition(primitive: Any) -> Callable[..., Any]:
     """The rule of a primitive that runs its decomposition on series."""
 
     def rule(series: Any, **params: Any) -> Any:
@@ -39,7 +42,7 @@ def by_decomposition(primitive: Any) -> Any:
     return rule
 
 
-def by_jvp(primitive: Any) -> Any:
+def by_jvp(primitive: Any) -> Callable[..., Any]:
     """The rule of a primitive that runs its jvp rule on series of one order less."""
 
     def rule(series: Any, **params: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tangrad
 from tangrad.autodiff import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p
@@ -13,8 +13,11 @@ from tangrad.extend.lax import dot_general_p, sort_p, top_k_p
 from tangrad_taylor.arithmetic import array, coefficient, is_constant
 from tangrad_taylor.trace import is_inexact
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def linear(primitive: Any) -> Any:
+
+def linear(primitive: Any) -> Callable[..., Any]:
     """The rule of a primitive that is linear in its operands together; integers among them are parameters."""
 
     def rule(series: Any, **params: Any) -> Any:
@@ -27,7 +30,7 @@ def linear(primitive: Any) -> Any:
     return rule
 
 
-def piecewise_linear(primitive: Any) -> Any:
+def piecewise_linear(primitive: Any) -> Callable[..., Any]:
     """The rule of a primitive that is linear near each point: its linear part there is found once."""
 
     def rule(series: Any, **params: Any) -> Any:
@@ -54,7 +57,7 @@ def _each(primitive: Any, out: Any, apply: Any, series: Any) -> Any:
     return [(first, *[x and x[place] for x in rest]) for place, first in enumerate(out)]
 
 
-def bilinear(primitive: Any) -> Any:
+def bilinear(primitive: Any) -> Callable[..., Any]:
     """The rule of a primitive that is linear in each of two operands."""
 
     def rule(series: Any, **params: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.core import (
     RuleKind,
@@ -20,6 +20,9 @@ from tangrad_taylor.arithmetic import array, scaled
 from tangrad_taylor.derived import by_jvp, derived
 from tangrad_taylor.trace import is_inexact, run
 
+if TYPE_CHECKING:
+    from tangrad.typing import PyTree
+
 kind = RuleKind(
     "taylor",
     api=1,
@@ -34,7 +37,7 @@ taylor = Transformation("taylor", api=1, kinds=(kind,), doc="derivatives of any 
 @api_boundary
 def jet(
     fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequence[Any]], factorial_scaled: bool = True
-) -> Any:
+) -> PyTree:
     """The value of a function along a curve, and its derivatives there up to any order, in one pass.
 
     Where x(t) has the value `primals` and the derivatives `series` at t = 0, these are the value and the derivatives of

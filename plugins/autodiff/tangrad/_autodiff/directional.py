@@ -52,7 +52,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
 @api_boundary
 def jvp(
     fun: Callable[..., object], primals: Sequence[object], tangents: Sequence[object], has_aux: bool = False
-) -> Any:
+) -> tuple[PyTree, ...]:
     """The value of `fun` at `primals`, and its derivative in the direction `tangents`.
 
     Args:
@@ -111,7 +111,7 @@ def linearize(
 @overload
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
-def linearize(fun: Callable[..., object], *primals: object, has_aux: bool = False) -> Any:
+def linearize(fun: Callable[..., object], *primals: object, has_aux: bool = False) -> tuple[PyTree, ...]:
     """The value of `fun` at `primals`, and its derivative there as a linear function of tangents.
 
     The function is evaluated once, however often the linear function is called.
@@ -192,7 +192,7 @@ def vjp(
     has_aux: bool = False,
     reduce_axes: str | Sequence[object] = (),
     saveable_args: object = True,
-) -> Any:
+) -> tuple[PyTree, ...]:
     """The value of `fun` at `primals`, and the function that maps cotangents of its output to those of its arguments.
 
     Args:

@@ -25,7 +25,7 @@ from tangrad.core import (
 from tangrad.tree_util import PyTreeDef, flatten_axes, keystr
 
 if TYPE_CHECKING:
-    from tangrad.typing import Dims, Value
+    from tangrad.typing import Dims, PyTree, Value
 
 
 class Vmappable(NamedTuple):
@@ -118,7 +118,7 @@ def to_example(value: object, spec: object, axis: AxisInfo) -> object:
     return cont(value, spec)
 
 
-def from_example(example: object, spec: object, axis: AxisInfo) -> Any:
+def from_example(example: object, spec: object, axis: AxisInfo) -> PyTree:
     """What the mapped function returned, as a value of all examples."""
 
     def cont(size: object, part: Any, spec: object) -> object:

@@ -13,6 +13,8 @@ from tangrad.core import ClosedJaxpr, RuleSet
 from tangrad.extend.collectives import RenamedFunction, subst_axis_names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tangrad.typing import Params
 
 
@@ -105,7 +107,7 @@ class _RenamedVmap(_Renamed):
         return self.run(flat, values), flags
 
 
-def renamed(wrapper: Any, function: Any, subst: Any) -> Any:
+def renamed(wrapper: Any, function: Any, subst: Any) -> Callable[..., Any]:
     """The function with other names; itself, where none of the axes that it may use gets another one."""
     if all([tuple(subst(name)) == (name,) for name, _ in axes_of(function)]):
         return function

@@ -80,7 +80,7 @@ def hinted_call(what: str, fun: Callable[P, R], attributes: Attributes, derived:
 def xla_metadata_call(f: Callable[P, R], /, **meta: Value) -> Callable[P, R]: ...
 @overload
 def xla_metadata_call(f: None = None, /, **meta: Value) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def xla_metadata_call(f: object = None, /, **meta: Value) -> Any:
+def xla_metadata_call(f: object = None, /, **meta: Value) -> Callable[..., Any]:
     """A function whose calls have attributes for XLA; so have the calls of its derivatives.
 
     In a program it is a call of a function, whose attributes XLA hands on to what the function does
@@ -117,7 +117,7 @@ def xla_metadata_call2(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def xla_metadata_call2(
     f: object = None, /, metadata: Mapping[str, Value] | None = None, *, ad_metadata: str | Mapping[str, Value] = "same"
-) -> Any:
+) -> Callable[..., Any]:
     """The same with attributes in a dictionary, and others for derivatives.
 
     Args:

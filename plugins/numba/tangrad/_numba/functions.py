@@ -51,12 +51,12 @@ _rint, _floor, _ceil, _fabs, _sqrt = [_llvm(name) for name in ("rint", "floor", 
 
 
 @_sums
-def plus(x: Any, y: Any) -> Any:
+def plus(x: Any, y: Any) -> float:
     return x + y
 
 
 @_plain
-def quotient(x: Any, y: Any) -> Any:
+def quotient(x: Any, y: Any) -> float:
     """Rounded to zero; -1 for a division by zero."""
     if y == 0:
         return -1
@@ -67,7 +67,7 @@ def quotient(x: Any, y: Any) -> Any:
 
 
 @_plain
-def remainder(x: Any, y: Any) -> Any:
+def remainder(x: Any, y: Any) -> float:
     """With the sign of `x`; `x` itself for a division by zero."""
     if y == 0:
         return x

@@ -126,7 +126,7 @@ def _check_within(entry: Slice, dimension: int, size: Any) -> None:
         )
 
 
-def beyond(value: Any, index: object, fill: object) -> Any:
+def beyond(value: Any, index: object, fill: object) -> Array:
     """The array with as much of `fill` after each dimension that slices are for as they could overhang."""
     entries = index if isinstance(index, tuple) else (index,)
     high = [0 for _ in value.aval.shape]

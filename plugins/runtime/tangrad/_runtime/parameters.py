@@ -59,7 +59,7 @@ def parts_of(value: Any) -> object:
     return tuple([getattr(value, field.name) for field in dataclasses.fields(value)])
 
 
-def restored(name: str, parts: object) -> Any:
+def restored(name: str, parts: object) -> object:
     """The value of the registered class `name` of which `parts` were written. Raises ArtifactError."""
     # Without the check an empty name, or one with line breaks, would be looked for in the text of the index.
     plugin = composition().find(GROUP, name) if name.isprintable() and name.strip() else None
@@ -172,7 +172,7 @@ class NotSavedError(TypeError):
 # --- writing --------------------------------------------------------------------------------------------------------
 
 
-def written(value: Any, tables: Tables) -> Any:
+def written(value: Any, tables: Tables) -> object:
     """A parameter as JSON. Raises NotSavedError for what is of no kind that can be."""
     kind = type(value)
     if kind in PLAIN:

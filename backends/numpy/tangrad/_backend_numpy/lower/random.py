@@ -172,7 +172,7 @@ _HALF = np.int64(1 << 28)
 _SPLITTER = float((1 << 27) + 1)
 
 
-def fused_multiply_add(x: Any, y: object, z: object) -> Any:
+def fused_multiply_add(x: Any, y: object, z: object) -> np.ndarray:
     """`x · y + z` rounded once, for arrays of float32 or float64 that broadcast; all finite and far from overflow."""
     return _single(x, y, z) if x.dtype == np.float32 else _double(x, y, z)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tangrad
 from tangrad._compat.names.api_util import argnums_partial
@@ -15,6 +15,9 @@ from tangrad._compat.settings import config as config
 from tangrad._compat.settings import override, read_environment
 from tangrad.core.settings import usable_settings
 from tangrad.tree_util import flatten_axes
+
+if TYPE_CHECKING:
+    from tangrad.typing import PyTree
 
 with suppress(ImportError):  # NumPy knows names such as "bfloat16" wherever jax was imported
     import ml_dtypes as _ml_dtypes
@@ -49,7 +52,7 @@ def default_backend() -> str:
     return tangrad.devices()[0].platform
 
 
-def device_put(x: Any, device: object = None, **options: Any) -> Any:
+def device_put(x: Any, device: object = None, **options: Any) -> PyTree:
     """As `tangrad.device_put`; of a `Format` the sharding counts, since compilers choose layouts here."""
 
     def place(one: object) -> Any:
@@ -92,7 +95,7 @@ def fwd_and_bwd(
     return (tangrad.jit(fwd), tangrad.jit(bwd)) if jitted else (fwd, bwd)
 
 
-def smap(f: Any = None, /, *, in_axes: object = ..., out_axes: object, axis_name: object) -> Any:
+def smap(f: Any = None, /, *, in_axes: object = ..., out_axes: object, axis_name: object) -> Callable[..., Any]:
     """Map a function over the devices along one axis of the mesh in use: each computes with its part of the arrays.
 
     Args:

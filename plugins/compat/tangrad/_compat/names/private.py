@@ -26,6 +26,8 @@ from tangrad.extend.jit import infer_other
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from tangrad.core import ShapedArray
+
 _tangrad: ModuleType = tangrad
 
 
@@ -76,7 +78,7 @@ def full_lower(value: object) -> object:
     return value
 
 
-def physical_aval(aval: Any) -> Any:
+def physical_aval(aval: Any) -> ShapedArray:
     """The type of the array that holds values of a type: of keys that of their words."""
     found = getattr(aval.dtype, "physical_aval", None)
     return aval if found is None else found(aval)

@@ -343,7 +343,7 @@ def smap(f: Callable[P, R], /, *, in_axes: Any = ..., out_axes: Any, axis_name: 
 def smap(
     f: None = None, /, *, in_axes: Any = ..., out_axes: Any, axis_name: Hashable
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def smap(f: Any = None, /, *, in_axes: object = _MISSING, out_axes: object, axis_name: Hashable) -> Any:
+def smap(f: Any = None, /, *, in_axes: object = _MISSING, out_axes: object, axis_name: Hashable) -> Callable[..., Any]:
     """Map a function over one axis of the mesh in use: each device runs it on its parts of the arguments.
 
     Along the other axes of the mesh it may be mapped by another `smap` within, or be partitioned by the compiler.

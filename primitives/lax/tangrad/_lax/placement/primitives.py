@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeGuard, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
 from tangrad.core import (
     Array,
@@ -20,6 +20,9 @@ from tangrad.core import (
 from tangrad.core.backends import as_sharding
 from tangrad.core.caches import exact_equality
 from tangrad.typing import Params, ShardingLike, Value, Values
+
+if TYPE_CHECKING:
+    from tangrad.typing import PyTree
 
 placement = PrimitiveSet("placement", api=1)
 
@@ -89,7 +92,7 @@ def sharded_call(out_sharding: object, function: Callable[..., Any], *args: obje
     return constrained(function(*[with_plain_type(arg) for arg in args], **options), out_sharding)
 
 
-def with_plain_type(value: object) -> Any:
+def with_plain_type(value: object) -> PyTree:
     """An operand, or a list of them, without the sharding in its type; anything else as it is."""
     if isinstance(value, (list, tuple)):
         return type(value)([with_plain_type(item) for item in value])

@@ -61,7 +61,7 @@ def zero(dtype: np.dtype) -> np.ndarray | np.generic:
     return np.zeros((), dtype)[()]
 
 
-def one(dtype: np.dtype) -> Any:
+def one(dtype: np.dtype) -> np.ndarray:
     """1, or True."""
     return np.ones((), dtype)[()]
 
