@@ -12,12 +12,13 @@ from tangrad.core import dtypes, typeof
 from tangrad.tree_util import PyTreeDef, tree_flatten
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import ArrayLike, DType
 
 _EMPTY = dtypes.as_dtype("float32")
 
 
-def ravel_pytree(pytree: object) -> tuple[Any, Unravel]:
+def ravel_pytree(pytree: object) -> tuple[Array, Unravel]:
     """Return the leaves of a pytree as one vector, and the function that makes pytrees of such vectors.
 
     Args:
@@ -112,7 +113,7 @@ class Unravel:
         return self.structure, self.shapes, self.dtypes, self.dtype
 
 
-def _converted(leaf: ArrayLike, dtype: np.dtype) -> Any:
+def _converted(leaf: ArrayLike, dtype: np.dtype) -> Array:
     """Return a part of the vector in the dtype of its leaf; a real one never had an imaginary part to lose."""
     complex_to_real = typeof(leaf).dtype.kind == "c" and getattr(dtype, "kind", "") != "c"
     return lax.convert_element_type(lax.real(leaf) if complex_to_real else leaf, dtype)

@@ -92,7 +92,7 @@ class NumpyBackend(Backend):
 
     # --- arrays ----------------------------------------------------------------------------------------------------
 
-    def put(self, value: Any, aval: ShapedArray, device: object = None) -> NumpyArray:
+    def put(self, value: np.ndarray, aval: ShapedArray, device: object = None) -> NumpyArray:
         """An array with the contents of a NumPy array, converted to the aval's dtype; committed, if a device is given.
 
         The contents are copied: the caller may write to `value` afterwards. Raises ValueError for contents of another

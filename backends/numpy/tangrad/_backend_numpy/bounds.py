@@ -82,7 +82,7 @@ def _extremum(ctx: Lowering, ufunc: Any, x: Value, y: Value) -> Value:
     return ctx.ufunc(ufunc, x, y)
 
 
-def _number(bound: Any, x: Value) -> Any:
+def _number(bound: Value, x: Value) -> Any:
     """The bound of a long array of floats as a scalar of NumPy, if it is a known number."""
     stored = x.stored
     if bound.constant is None or bound.constant.size != 1 or stored.dtype.kind != "f" or stored.dtype.itemsize < 4:

@@ -229,7 +229,7 @@ class Part(Function):
         self.name = name
 
     @property
-    def key(self) -> Any:
+    def key(self) -> tuple[str, str]:
         return "part", self.name
 
     def direct(self, scalar: bool) -> Callable[..., Any]:

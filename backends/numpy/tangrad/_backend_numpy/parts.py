@@ -35,7 +35,7 @@ _elements: dict[Any, ShapedArray] = {}
 register_cache(_elements.clear)
 
 
-def part(array: Any, index: Any) -> NumpyArray | None:
+def part(array: np.ndarray, index: Any) -> NumpyArray | None:
     """`array[index]`, or None where that is left to operations. Slices are views, as in NumPy; numbers of large arrays
     are copies.
     """

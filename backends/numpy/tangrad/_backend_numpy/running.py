@@ -78,7 +78,7 @@ def _copied(x: Any, buffer: Any) -> np.ndarray:
     return buffer[: len(x)]
 
 
-def _sums(x: Any, buffers: Any) -> np.ndarray:
+def _sums(x: Any, buffers: np.ndarray) -> np.ndarray:
     """The running sums of one piece, in one of the first two buffers."""
     row = x.reshape(-1)
     size, step = len(row), len(row) // len(x)
@@ -102,7 +102,7 @@ def _running_log_sums(x: Any, out: Any) -> None:
         out[place] = totals
 
 
-def _log_sums(x: Any, before: Any, buffers: Any, totals: Any) -> None:
+def _log_sums(x: Any, before: np.ndarray, buffers: np.ndarray, totals: Any) -> None:
     greatest, least = _both(max, x.max(), before.max()), x.min()
     if before.max() > -np.inf:
         least = _both(min, least, before.min())

@@ -79,7 +79,7 @@ class ShardedArray(NumpyArray):
     def is_deleted(self) -> bool:
         return self._parts is None
 
-    def __deepcopy__(self, _: object) -> Any:
+    def __deepcopy__(self, _: object) -> ShardedArray:
         return ShardedArray(self.aval, self.user_sharding, [part.copy() for part in self.part_buffers()])
 
 
@@ -143,7 +143,7 @@ class Place:
 
     __slots__ = ("committed", "device")
 
-    def __init__(self, device: Any, committed: bool) -> None:
+    def __init__(self, device: Device | None, committed: bool) -> None:
         self.device = device
         self.committed = committed
 

@@ -164,7 +164,7 @@ class XlaArray(Array):
         here = set(placement.reachable)
         return all([not here.isdisjoint(holders) for _, holders in self._holders(self.aval.shape).values()])
 
-    def _single(self, number: int, aval: Any) -> Any:
+    def _single(self, number: int, aval: ShapedArray) -> Any:
         """The buffer on one of the devices of this process."""
         device = self.placement.reachable[number]
         return jaxlib_api.with_aval(self.value._arrays[number], aval, device.committed.sharding)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tangrad._backend_xla.dispatch import Dispatcher
     from tangrad._backend_xla.executable import Lowered, Program
+    from tangrad._backend_xla.jaxlib_coordination import Coordination
     from tangrad._backend_xla.jaxlib_profiler import XlaProfiler
     from tangrad._backend_xla.stored_programs import RestoredProgram
     from tangrad.typing import Params, Values
@@ -90,7 +91,7 @@ class XlaBackend(Backend):
         """The number of this process among those that compute together."""
         return self._platforms.coordination.process_index
 
-    def coordination(self) -> Any:
+    def coordination(self) -> Coordination:
         """What joins this process with others, before its devices are first used."""
         return self._platforms.coordination
 
@@ -227,7 +228,7 @@ class XlaBackend(Backend):
             return self._from_host_dlpack(external, placement, copy)
         return self._from_capsule(kernel.dlpack.checked_capsule(external), placement, copy)
 
-    def _from_host_dlpack(self, external: object, placement: Any, copy: bool | None) -> XlaArray:
+    def _from_host_dlpack(self, external: object, placement: Placement, copy: bool | None) -> XlaArray:
         # By way of NumPy: jaxlib's own way in would import jax, where that is installed, and trusts what it is given.
         contents = kernel.dlpack.from_dlpack(external)
         if copy is False and not contents.flags.c_contiguous:
@@ -235,7 +236,7 @@ class XlaBackend(Backend):
         aval = ShapedArray(contents.shape, contents.dtype)
         return XlaArray(aval, jaxlib_api.put(contents, aval, placement.sharding, copy=bool(copy)), placement)
 
-    def _from_capsule(self, capsule: Any, placement: Placement, copy: bool | None) -> XlaArray:
+    def _from_capsule(self, capsule: object, placement: Placement, copy: bool | None) -> XlaArray:
         buffer = jaxlib_api.from_dlpack(capsule, placement.devices[0].raw, copy=copy)
         dtype, shape = jaxlib_api.dtype_and_shape(buffer)
         aval = ShapedArray(shape, dtype)

@@ -210,7 +210,7 @@ class Dispatcher:
             self._literal_over(arg, array, place) if type(arg) is Literal else array for arg, array in zip(args, arrays)
         ]
 
-    def _literal_over(self, literal: Literal, array: XlaArray, place: Any) -> XlaArray:
+    def _literal_over(self, literal: Literal, array: XlaArray, place: Placement) -> XlaArray:
         key = (id(literal), place)
         found = self._literals.get(key)
         if found is None:

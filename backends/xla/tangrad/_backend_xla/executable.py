@@ -466,7 +466,7 @@ def compile_module(
     return compiled
 
 
-def _compile_module(module: Module, devices: Sequence[Any], options: Any, name: str) -> tuple[Any, bool]:
+def _compile_module(module: Module, devices: Sequence[Any], options: object, name: str) -> tuple[Any, bool]:
     if module.has_unknown_sizes:
         module.fill_in_sizes()
     # Numbers of callbacks hold in this process alone; a program of several processes is no process's to keep.

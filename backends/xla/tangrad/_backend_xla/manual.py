@@ -94,7 +94,7 @@ class MappedAxes:
         """What sets it apart from others, for functions that are lowered once."""
         return self.names, self.environment.names, self.environment.sizes, tuple(self._numbers.tolist())
 
-    def groups(self, axes: Sequence[object], index_groups: Any = None) -> np.ndarray:
+    def groups(self, axes: Sequence[object], index_groups: tuple[tuple[int, ...], ...] | None = None) -> np.ndarray:
         """For a collective over axes, a row for each group: its devices by their index along the axes.
 
         Groups of indices (`axis_index_groups`) are groups of their own, filled up with -1 where they are shorter.

@@ -176,7 +176,7 @@ def _rotation(x: Array, y: Array) -> tuple[Array, Array]:
     return cosine, sine
 
 
-def _like(value: int, x: Any) -> Array:
+def _like(value: int, x: Array) -> Array:
     return lax.broadcast_in_dim_p.bind(literal(value, x.aval.dtype), shape=x.aval.shape, broadcast_dimensions=())
 
 

@@ -138,7 +138,7 @@ class Waiting:
         return ins, outs
 
 
-def _there(usual_one: Any, there: Any) -> Any:
+def _there(usual_one: Any, there: Any) -> Sharding:
     """A sharding, or the one device, in the memory that another sharding states."""
     if there is None or not isinstance(usual_one, Sharding):
         return usual_one if there is None else there

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_xla.jaxlib_api import physical_aval, tiling_of
 from tangrad._backend_xla.mlir import Vocabulary, ir
 from tangrad.core import Jaxpr, ShapedArray, Sharding
+
+if TYPE_CHECKING:
+    pass
 
 
 class Layout:
@@ -43,7 +46,7 @@ class Layout:
         """The sharding that the compiler chose, of an array of `ndim` dimensions."""
         tiles, order = tiling_of(chosen, ndim)
         devices = [self.devices[number] for number in order] if order else self.devices
-        return self.model.resharded(tiles, devices)  # type: ignore[no-any-return]
+        return self.model.resharded(tiles, devices)
 
 
 class Meshes:
@@ -78,7 +81,13 @@ class Meshes:
         return f"<@{self._symbol(sharding, names)}, [{', '.join(dimensions)}]>"
 
     def manual_computation(
-        self, ctx: Any, operands: Sequence[Any], inputs: Any, outputs: Any, mesh: Sharding, axes: Sequence[Any]
+        self,
+        ctx: Any,
+        operands: Sequence[Any],
+        inputs: Any,
+        outputs: Sequence[tuple[Sharding, ShapedArray]],
+        mesh: Sharding,
+        axes: Sequence[Any],
     ) -> Any:
         """The operation whose region, yet empty, is written for one device along axes of a mesh.
 

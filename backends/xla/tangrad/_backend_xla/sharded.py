@@ -76,7 +76,7 @@ def hlo_sharding(sharding: Sharding, ordered: Sequence[Any], ndim: int) -> Any:
     return jaxlib_api.tiled_sharding(sharding.tiles(ndim), order)
 
 
-def put(contents: np.ndarray, aval: Any, placement: Placement) -> XlaArray:
+def put(contents: np.ndarray, aval: ShapedArray, placement: Placement) -> XlaArray:
     """An array over several devices with the contents of a NumPy array, which are copied, each part once.
 
     Of an array over several processes each makes the parts that it holds; the contents must be the same everywhere.
@@ -230,6 +230,6 @@ def raw_parts(array: XlaArray) -> list[Any]:
     )
 
 
-def part_aval(aval: Any, bounds: tuple[tuple[int, int], ...]) -> ShapedArray:
+def part_aval(aval: ShapedArray, bounds: tuple[tuple[int, int], ...]) -> ShapedArray:
     """The type of the part between bounds."""
     return aval.update(shape=tuple([stop - start for start, stop in bounds]))

@@ -9,7 +9,7 @@ in before that, and raises what does not hold.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla.dimension_values import SIZE, Arithmetic
 from tangrad._backend_xla.lowering import FunctionContext, Module, lower_function, ordered_effects
@@ -17,6 +17,9 @@ from tangrad._backend_xla.mesh_words import Layout, sharding_attributes
 from tangrad._backend_xla.mlir import ir, lowering_rules
 from tangrad.core import ClosedJaxpr, Primitive
 from tangrad.core.arguments import is_symbolic
+
+if TYPE_CHECKING:
+    pass
 
 PLATFORM_INDEX = "_platform_index"
 

@@ -357,7 +357,7 @@ class _LinearMap:
         in_avals: Any,
         active: Any,
         out_avals: Any,
-        nonzero: Any,
+        nonzero: tuple[bool, ...],
     ) -> None:
         self.jaxpr = jaxpr
         self.residual_count = residual_count

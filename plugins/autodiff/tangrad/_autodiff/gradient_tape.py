@@ -112,7 +112,7 @@ def _without_repeated_outputs(closed: ClosedJaxpr, count: int) -> tuple[ClosedJa
 # --- how a small program is run -------------------------------------------------------------------------------------
 
 
-def runner(backend: Any, closed: ClosedJaxpr, name: str) -> Run:
+def runner(backend: Backend, closed: ClosedJaxpr, name: str) -> Run:
     """A function from a list of operands to the results: without a program where one equation or none does."""
     jaxpr = closed.jaxpr
     if not closed.consts and len(jaxpr.eqns) <= 1:

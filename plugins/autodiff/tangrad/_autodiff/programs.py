@@ -220,8 +220,12 @@ def _partial_eval_jaxpr(closed: ClosedJaxpr, known: tuple[bool, ...], wanted: tu
 
 
 def _with_outputs(
-    jaxpr: Jaxpr, residuals: list[Value], outputs: Sequence[Value | Zero], moved: Sequence[Any], wanted: Sequence[bool]
-) -> tuple[Jaxpr, list[Any]]:
+    jaxpr: Jaxpr,
+    residuals: list[Value],
+    outputs: Sequence[Value | Zero],
+    moved: Sequence[Array],
+    wanted: Sequence[bool],
+) -> tuple[Jaxpr, list[Value]]:
     """The unknown part with outputs that are known as residuals that it hands on."""
     if not moved:
         return jaxpr, residuals

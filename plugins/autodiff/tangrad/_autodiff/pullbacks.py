@@ -43,7 +43,7 @@ class Reverse:
             )
         return leaves
 
-    def backward(self, constants: Sequence[object], leaves: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
+    def backward(self, constants: Sequence[object], leaves: Sequence[Any], wanted: Sequence[Any]) -> list[Value | Zero]:
         """The cotangents of the inputs, whose types are `wanted`, from those of the outputs."""
         values = [check_cotangent(self.name, aval, leaf) for aval, leaf in zip(self.out_avals, leaves, strict=True)]
         if thread.typed_axes is not None:

@@ -207,7 +207,7 @@ def value_and_grad(
             filter_traceback(error)
             raise
 
-    def evaluate(args: tuple[Any, ...], kwargs: dict[str, object]) -> Any:
+    def evaluate(args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         chosen = (
             args[single]
             if single is not None and -len(args) <= single < len(args)

@@ -26,7 +26,7 @@ transpose = RuleSet("transpose", api=1)
 
 
 @transpose.rule(add_any_p)
-def _(cotangent: Value, x: Linear, y: Linear) -> Any:
+def _(cotangent: Value, x: Linear, y: Linear) -> tuple[Value | None, Value | None]:
     return cotangent if is_linear(x) else None, cotangent if is_linear(y) else None
 
 
@@ -51,7 +51,7 @@ batch.not_applicable("it has no arguments", zeros_p)
 
 
 @batch.rule(add_any_p)
-def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo) -> Any:
+def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo) -> tuple[Array, int]:
     # Both have one type: a scalar that is not mapped must not be left beside one that is.
     (dim, *_) = [own for own in dims if own is not None]
     operands = [arg if own == dim else axis_info.place(arg, own, dim) for arg, own in zip(args, dims, strict=True)]
@@ -59,12 +59,14 @@ def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo)
 
 
 @batch.rule(append_dims_p)
-def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo, sizes: object) -> Any:
+def _(
+    args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo, sizes: object
+) -> tuple[Array, int | None]:
     return append_dims_p.bind(args[0], sizes=sizes), dims[0]
 
 
 @batch.rule(sum_trailing_p)
-def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo, count: int) -> Any:
+def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo, count: int) -> tuple[Array, int]:
     return sum_trailing_p.bind(axis_info.place(args[0], dims[0], 0), count=count), 0
 
 

@@ -52,7 +52,9 @@ batch.form("reduction", sum_axes_p)
 
 
 @batch.rule(move_axis_p)
-def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo, source: int, destination: int) -> Any:
+def _(
+    args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo, source: int, destination: int
+) -> tuple[Array, int]:
     value = axis_info.place(args[0], dims[0], 0)
     return move_axis_p.bind(value, source=source + 1, destination=destination + 1), 0
 
@@ -65,7 +67,7 @@ def _(
     axis_info: AxisInfo,
     shape: tuple[int, ...],
     positions: tuple[int, ...],
-) -> Any:
+) -> tuple[Array, int]:
     value = axis_info.place(args[0], dims[0], 0)
     return broadcast_axis_p.bind(value, shape=(axis_info.size, *shape), positions=(0, *[p + 1 for p in positions])), 0
 

@@ -92,7 +92,7 @@ class AxisInfo:
         """The name, and the size that a function of one example sees."""
         return self.name, self.size
 
-    def place(self, value: object, dim: int | None, destination: int) -> Any:
+    def place(self, value: object, dim: int | None, destination: int) -> Value:
         """`value` with its mapped axis at `destination`; repeated along one there if it has none."""
         return place_axis(value, dim, destination, self.size)
 
@@ -186,7 +186,7 @@ class BatchTrace(RuleTrace, kind="batch", own=BatchTracer):
         super().__init__(parent)
         self.axis = axis
 
-    def tracer(self, value: Any, dim: int | None = None) -> Any:
+    def tracer(self, value: Any, dim: int | None = None) -> BatchTracer:
         """The value as seen by the mapped function; itself if it is not mapped."""
         if dim is None:
             return value
@@ -364,7 +364,7 @@ def batch_call(primitive: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def bad_result(kind: str, primitive: Primitive, value: Any, dim: object, size: object) -> Exception:
+def bad_result(kind: str, primitive: Primitive, value: Value, dim: object, size: object) -> Exception:
     """What is wrong with the result of a rule of a kind, "batch" or "split_axis"."""
     aval = value.aval if hasattr(type(value), "aval") else None
     if aval is None:

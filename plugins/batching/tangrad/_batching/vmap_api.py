@@ -296,7 +296,7 @@ def _canonical(axis: int | None, value: Any, position: int, args: object, kwargs
     return axis % ndim
 
 
-def _shape(value: Any) -> Any:
+def _shape(value: Value) -> Any:
     return value.shape if type(value) in vmappables else value.aval.shape
 
 

@@ -21,7 +21,7 @@ transpose = RuleSet("transpose", api=1)
 
 
 @transpose.rule(check_p)
-def _(cotangents: object, *args: object, **params: object) -> Any:
+def _(cotangents: object, *args: object, **params: object) -> tuple[None, ...]:
     return (None,) * len(args)
 
 
@@ -29,7 +29,7 @@ checkify = RuleSet("checkify", api=1)
 
 
 @checkify.rule(check_p)
-def _(args: Any, *, checks: Checks, layout: Layout, debug: bool) -> Any:
+def _(args: Any, *, checks: Checks, layout: Layout, debug: bool) -> tuple[()]:
     """Its error is noted, where failures of its class are looked for; else it stays a check that need not be taken."""
     wanted = [type(failure) in checks.enabled for failure in layout.failures]
     code, *payloads = args

@@ -65,19 +65,19 @@ def zeros(shape: Sequence[object], dtype: DType) -> Value:
     return broadcast_in_dim_p.bind(zero, shape=tuple(shape), broadcast_dimensions=()) if shape else zero
 
 
-def filled(like: Any, value: int) -> Value:
+def filled(like: Value, value: int) -> Value:
     """An integer in the shape of a code."""
     shape = like.aval.shape
     return broadcast_in_dim_p.bind(number(value), shape=shape, broadcast_dimensions=()) if shape else number(value)
 
 
-def flattened(value: Any, rank: int) -> Value:
+def flattened(value: Value, rank: int) -> Value:
     """An array whose first `rank` dimensions are one."""
     shape = value.aval.shape
     return reshape_p.bind(value, new_sizes=(product(shape[:rank]), *shape[rank:]), dimensions=None)
 
 
-def at(value: Any, position: object) -> Value:
+def at(value: Value, position: object) -> Value:
     """A slice of an array at a position along its first axis."""
     shape = value.aval.shape
     starts = [position, *[number(0)] * (len(shape) - 1)]

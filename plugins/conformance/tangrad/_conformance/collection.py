@@ -16,6 +16,7 @@ from tangrad.extend.console import normal_name
 if TYPE_CHECKING:
     from types import ModuleType
 
+
 EXAMPLES = 5
 SHRINKING_STEPS = 200
 

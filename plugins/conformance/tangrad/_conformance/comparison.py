@@ -50,7 +50,7 @@ def check_same(
         check_near(x, y, near if tolerance is None or near == 0.0 else max(tolerance, near), what)
 
 
-def check_near(x: Any, y: Any, tolerance: float, what: str) -> None:
+def check_near(x: np.ndarray, y: np.ndarray, tolerance: float, what: str) -> None:
     """Raise Mismatch unless numbers agree."""
     if x.dtype.kind not in "biufc":  # ml_dtypes'
         x, y = x.astype(np.float32), y.astype(np.float32)
@@ -110,7 +110,7 @@ def check_edges(
                 )
 
 
-def _least(dtype: DType, x: Any, y: Any, by_size: bool) -> float:
+def _least(dtype: DType, x: np.ndarray, y: Any, by_size: bool) -> float:
     """Below what numbers are not compared: the least normal one, or what is small beside the greatest."""
     if not by_size:
         return float(dtypes.finfo(dtype).smallest_normal)
@@ -123,7 +123,7 @@ def _size(array: Any) -> np.ndarray:
     return np.abs(wide)
 
 
-def _differ(x: Any, y: Any, slack: Any, least: float, zeros: bool) -> np.ndarray:
+def _differ(x: np.ndarray, y: Any, slack: np.ndarray, least: float, zeros: bool) -> np.ndarray:
     """Where numbers are not the same."""
     special = (np.isnan(x) != np.isnan(y)) | ((np.isinf(x) | np.isinf(y)) & (x != y) & ~np.isnan(x) & ~np.isnan(y))
     signs = (x == 0) & (y == 0) & (np.signbit(x) != np.signbit(y)) & (not zeros)
@@ -142,13 +142,13 @@ def check_shapes(found: Sequence[Any], expected: Sequence[Any], names: str) -> N
             raise Mismatch(f"result {position} ({names}): {what}")
 
 
-def _real_parts(array: Any) -> list[np.ndarray]:
+def _real_parts(array: np.ndarray) -> list[np.ndarray]:
     if array.dtype.kind not in "biufc":  # ml_dtypes'
         array = array.astype(np.float32)
     return [array.real, array.imag] if array.dtype.kind == "c" else [array]
 
 
-def _check_parts(x: Any, y: Any, tolerance: float, what: str) -> None:
+def _check_parts(x: np.ndarray, y: Any, tolerance: float, what: str) -> None:
     for name, is_special in (
         ("NaN", np.isnan),
         ("an infinity", np.isposinf),
@@ -167,7 +167,7 @@ def _check_parts(x: Any, y: Any, tolerance: float, what: str) -> None:
         check_near(x[finite], y[finite], tolerance, what)
 
 
-def _check_not_flushed(x: Any, y: Any, least: object, what: str) -> None:
+def _check_not_flushed(x: np.ndarray, y: Any, least: object, what: str) -> None:
     """Numbers below the least normal one are within any tolerance of zero, and not zero."""
     flushed = ((x == 0) != (y == 0)) & (np.maximum(np.abs(x), np.abs(y)) < least)
     if flushed.any():

@@ -49,7 +49,7 @@ class Point:
         self.kept = [position for position, result in enumerate(self.results) if result.dtype.kind in "fc"]
         self.cotangents = tuple([_normal(rng, self.results[position]) for position in self.kept])
 
-    def _filled(self, primals: Any, args: Sequence[object]) -> list[Any]:
+    def _filled(self, primals: Any, args: Sequence[object]) -> list[object]:
         """All arguments, with other inexact ones."""
         filled = list(args)
         for position, primal in zip(self.active, primals):
@@ -120,7 +120,7 @@ class Point:
             found = as_numpy(self.each(both, self.primals, self.cotangents))
         return Derivative(found[: len(self.kept)], found[len(self.kept) :])
 
-    def slope(self, *primals: object) -> tuple[Any, ...]:
+    def slope(self, *primals: object) -> tuple[Array, ...]:
         """The derivative in the direction."""
         return self.each(slope_of, primals, self.tangents)
 
@@ -163,7 +163,7 @@ def doubled(sample: Sample) -> Sample | None:
     return replace(sample, args=tuple(args)) if changed else None
 
 
-def _normal(rng: Any, like: Any) -> np.ndarray:
+def _normal(rng: Any, like: np.ndarray) -> np.ndarray:
     real = rng.normal(size=like.shape)
     return np.asarray(real if like.dtype.kind == "f" else real + 1j * rng.normal(size=like.shape), like.dtype)
 

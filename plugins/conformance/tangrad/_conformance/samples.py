@@ -230,7 +230,7 @@ def truth_of(sample: Sample, like: list[Any]) -> list[np.ndarray] | None:
         return [lower(one, other.dtype) for one, other in zip(results, like, strict=True)]
 
 
-def higher(array: Any) -> np.ndarray:
+def higher(array: np.ndarray) -> np.ndarray:
     """The same numbers in a wider dtype: Python's integers, of any size, in place of integers."""
     if array.dtype == np.bool_:
         return array

@@ -211,7 +211,7 @@ class _MappedBwd(_Mapped):
         return results
 
 
-def _one_example(aval: ShapedArray) -> Any:
+def _one_example(aval: ShapedArray) -> ShapedArray:
     return aval.update(shape=aval.shape[1:])
 
 
@@ -278,7 +278,7 @@ def _(
     rule: object,
     num_consts: int,
     name: str,
-) -> Any:
+) -> tuple[tuple[Array, ...], tuple[int | None, ...]]:
     operands, mapped = _prepared(args, dims)
     program, results = _program(jaxpr, mapped, axis_info)
     program, results = _with_rule(jaxpr, program, results, rule, operands[num_consts:], mapped, axis_info)
@@ -297,7 +297,7 @@ def _(
     fwd: object,
     num_consts: int,
     name: str,
-) -> Any:
+) -> tuple[tuple[Array, ...], tuple[int | None, ...]]:
     operands, mapped = _prepared(args, dims)
     program, results = _program(jaxpr, mapped, axis_info)
     fwd = _MappedFwd(fwd, mapped[num_consts:], axis_info, results)
@@ -317,7 +317,7 @@ def _(
     avals_out: Any,
     nonzero: object,
     name: str,
-) -> Any:
+) -> tuple[tuple[Array, ...], tuple[int, ...]]:
     size = axis_info.size
     residuals, res_mapped = _prepared(args[:num_res], dims[:num_res])
     tangents = [place_axis(arg, dim, 0, size) for arg, dim in zip(args[num_res:], dims[num_res:], strict=True)]

@@ -66,7 +66,7 @@ def differences(expected: PyTreeDef, found: PyTreeDef) -> Iterator[str]:
         yield f"at result{keystr(path)}: expected {shown[0]}, got {shown[1]}; {why}"
 
 
-def place(treedef: Any, position: int) -> str:
+def place(treedef: PyTreeDef, position: int) -> str:
     """Where a leaf is, to be put after its number: nothing where it is the only one."""
     path = paths_of(treedef)[position]
     return f" (result{path})" if path else ""

@@ -67,7 +67,7 @@ class _CheckedCall(_Checked):
         self.layout = checks.layout
         return [*outs, *checks.leaves()]
 
-    def error(self, values: Sequence[Value]) -> list[Any]:
+    def error(self, values: Sequence[Value]) -> list[Value]:
         """The leaves of the error alone."""
         outs = self(*values)
         return outs[len(outs) - self.layout.count :]

@@ -36,6 +36,7 @@ from tangrad.core import (
 )
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import Dims, Value, Values
 
 
@@ -222,7 +223,9 @@ batch = RuleSet("batch", api=1)
 
 
 @batch.rule(custom_dce_call_p)
-def _batch(args: Values, dims: Dims, *, axis_info: Any, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Any:
+def _batch(
+    args: Values, dims: Dims, *, axis_info: Any, jaxpr: ClosedJaxpr, rule: PartRule, name: str
+) -> tuple[tuple[Array, ...], tuple[int | None, ...]]:
     mapped = tuple([dim is not None for dim in dims])
     whole, out_mapped = batch_jaxpr(jaxpr, mapped, axis_info)
     mapped_rule = None

@@ -52,7 +52,7 @@ def _flat_program(
 class _Pullback:
     """A user's vjp function as a program; what it closed over comes as its first argument."""
 
-    def __init__(self, closed: ClosedJaxpr, out_tree: Any) -> None:
+    def __init__(self, closed: ClosedJaxpr, out_tree: PyTreeDef) -> None:
         self._closed = closed
         self._out_tree = out_tree
 

@@ -15,6 +15,7 @@ from tangrad.core.transformations import device_beside
 
 if TYPE_CHECKING:
     from tangrad.core import ShapedArray
+    from tangrad.tree_util import PyTreeDef
     from tangrad.typing import PyTree, Value
 
 
@@ -246,7 +247,7 @@ def _partial(
     return function, chosen[0] if single else chosen
 
 
-def _inputs(chosen: object, holomorphic: bool, allow_int: bool, name: str) -> tuple[list[Array], Any]:
+def _inputs(chosen: object, holomorphic: bool, allow_int: bool, name: str) -> tuple[list[Array], PyTreeDef]:
     leaves, treedef = tree.flatten(chosen)
     arrays = []
     for leaf in leaves:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.composites import composite_p
 from tangrad._custom_rules.linear import Later, linear_call_p, made
@@ -10,11 +10,16 @@ from tangrad.autodiff import Zero, add_tangents, instantiate, jvp_flat, symbolic
 from tangrad.batching import batch_jaxpr, place_axis, to_front
 from tangrad.core import ClosedJaxpr, RuleSet, eval_jaxpr
 
+if TYPE_CHECKING:
+    from tangrad.core import Array
+
 batch = RuleSet("batch", api=1)
 
 
 @batch.rule(composite_p)
-def _composite(args: Any, dims: Any, *, axis_info: Any, jaxpr: ClosedJaxpr, **params: object) -> Any:
+def _composite(
+    args: Any, dims: Any, *, axis_info: Any, jaxpr: ClosedJaxpr, **params: object
+) -> tuple[tuple[Array, ...], tuple[int | None, ...]]:
     program, out_mapped = batch_jaxpr(jaxpr, tuple([dim is not None for dim in dims]), axis_info)
     operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
     outs = composite_p.bind(*operands, jaxpr=program, **params)
@@ -49,7 +54,9 @@ def _transpose(cotangents: Any, *args: Any, jaxpr: ClosedJaxpr, transposed: obje
 
 
 @batch.rule(linear_call_p)
-def _batch(args: Any, dims: Any, *, axis_info: Any, jaxpr: ClosedJaxpr, transposed: object, num_res: int) -> Any:
+def _batch(
+    args: Any, dims: Any, *, axis_info: Any, jaxpr: ClosedJaxpr, transposed: object, num_res: int
+) -> tuple[tuple[Array, ...], tuple[int, ...]]:
     residuals = [to_front(arg, dim) for arg, dim in zip(args[:num_res], dims[:num_res], strict=True)]
     linear = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args[num_res:], dims[num_res:], strict=True)]
     mapped = [dim is not None for dim in dims[:num_res]]

@@ -149,7 +149,7 @@ class TangentRule:
 
     __slots__ = ("of",)
 
-    def __init__(self, of: Any) -> None:
+    def __init__(self, of: object) -> None:
         self.of = of
 
     @property

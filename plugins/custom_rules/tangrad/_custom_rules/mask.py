@@ -13,6 +13,7 @@ from tangrad.extend.masking import Sizes, mask_jaxpr, masked_flat
 
 if TYPE_CHECKING:
     from tangrad._custom_rules.calls import FlatCall
+    from tangrad.core import Array
     from tangrad.typing import Value, Values
 
 mask = RuleSet("mask", api=1)
@@ -151,7 +152,7 @@ def _program(jaxpr: FlatCall, args: Values, shapes: Shapes, sizes: Sizes, trace:
 @mask.rule(custom_jvp_call_p)
 def _(
     args: tuple[Value, ...], shapes: Any, *, sizes: Sizes, jaxpr: FlatCall, rule: object, num_consts: int, name: str
-) -> Any:
+) -> tuple[Array, ...]:
     trace = weakref.ref(current_trace())
     program, consts = _program(jaxpr, args, shapes, sizes, trace)
     masked = _MaskedJVP(rule, shapes[num_consts:], sizes, trace)
@@ -162,7 +163,7 @@ def _(
 @mask.rule(custom_vjp_call_p)
 def _(
     args: tuple[Value, ...], shapes: Any, *, sizes: Sizes, jaxpr: FlatCall, fwd: object, num_consts: int, name: str
-) -> Any:
+) -> tuple[Array, ...]:
     trace = weakref.ref(current_trace())
     program, consts = _program(jaxpr, args, shapes, sizes, trace)
     masked = _MaskedFwd(fwd, shapes[num_consts:], sizes, trace)

@@ -253,7 +253,7 @@ class FwdRule(UserRule):
         bwd = BwdRule(flat, self._bwd, self._symbolic_zeros, res_tree, fixed, [primal.aval for primal in primals])
         return outs, [as_operand(leaf) for place, leaf in enumerate(residuals) if place not in fixed], bwd
 
-    def _or_function(self, values: Sequence[Value]) -> Any:
+    def _or_function(self, values: Sequence[Value]) -> tuple[Array, Array]:
         """The forward rule, as a call that becomes one of the function where the residuals are unused."""
         flat, fwd = self._flat, self._rule
         both = custom_dce(lambda *leaves: fwd(*flat.full(leaves)))

@@ -22,6 +22,7 @@ from tangrad.core import Primitive, find_primitive, get_aval, literal, trace_to_
 from tangrad.custom_derivatives import custom_jvp, custom_vjp
 
 if TYPE_CHECKING:
+    from tangrad.core import Literal
     from tangrad.typing import Value, Values
 
 
@@ -131,7 +132,7 @@ def composite_samples() -> list[Sample]:
     return [Sample(composite_p, args, params)]
 
 
-def _number(value: float) -> Any:
+def _number(value: float) -> Literal:
     return literal(value, np.dtype("float64"), False)
 
 
@@ -175,7 +176,7 @@ def _linear_solve(diagonal: np.ndarray, b: np.ndarray, transposable: bool) -> Sa
 def _root(a: np.ndarray) -> Sample:
     """The square root of `a`, by Newton's method."""
 
-    def run(a: Any) -> Any:
+    def run(a: Any) -> np.ndarray:
         def f(x: object) -> Any:
             return _bind("sub", _bind("mul", x, x), a)
 

@@ -221,7 +221,9 @@ def _programs(
     return found
 
 
-def _bind(primitive: Primitive, repeats: dict[str, int], args: Any, dims: Dims, axis: Any, params: Params) -> Any:
+def _bind(
+    primitive: Primitive, repeats: dict[str, int], args: tuple[Value, ...], dims: Dims, axis: Any, params: Params
+) -> Any:
     """Bind the mapped solve. `repeats`: its programs, in the order of their constants: how many unknowns each takes."""
     num_consts, each = params["num_consts"], tuple(repeats.values())
     count = sum(num_consts)

@@ -13,6 +13,7 @@ from tangrad.core import Primitive, RuleSet, ShapedArray
 
 if TYPE_CHECKING:
     from tangrad._debug.calls import HostCall
+    from tangrad.core import Array
     from tangrad.core.protocols import AxisInfo
     from tangrad.typing import Dims, Values
 
@@ -32,7 +33,7 @@ def _(
     callback: HostCall,
     result_avals: tuple[ShapedArray, ...],
     vmap_method: str,
-) -> Any:
+) -> tuple[tuple[Array, ...], tuple[int, ...]]:
     size = axis_info.size
     if vmap_method is None:
         raise NotImplementedError(
@@ -52,7 +53,7 @@ def _(
 @batch.rule(io_callback_p)
 def _io(
     args: Any, dims: Dims, *, axis_info: AxisInfo, callback: Any, result_avals: tuple[ShapedArray, ...], ordered: bool
-) -> Any:
+) -> tuple[tuple[Array, ...], tuple[int, ...]]:
     if ordered:
         raise ValueError(
             f"{callback.described()} is ordered, and cannot be mapped by vmap: the rows of a batch have no order. "

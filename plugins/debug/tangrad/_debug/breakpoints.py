@@ -14,7 +14,7 @@ import pprint
 import sys
 from collections.abc import Callable, Mapping
 from types import FrameType
-from typing import Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from tangrad import tree
 from tangrad._debug.functions import debug_callback
 from tangrad.core import Array, Tracer, api_boundary
 from tangrad.core.tools import is_internal
+
+if TYPE_CHECKING:
+    pass
 
 T = TypeVar("T")
 
@@ -232,7 +235,7 @@ class _Whole:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
 

@@ -159,7 +159,14 @@ def debug_log(
 
 
 def _print(
-    kind: str, fmt: str | None, args: Any, kwargs: Any, ordered: bool, partitioned: bool, raw: bool, logs: bool
+    kind: str,
+    fmt: str | None,
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
+    ordered: bool,
+    partitioned: bool,
+    raw: bool,
+    logs: bool,
 ) -> Any:
     def bind(text: str, /, *args: Any, **kwargs: Any) -> None:
         if not isinstance(text, str):

@@ -33,7 +33,7 @@ transpose = RuleSet("transpose", api=1)
 
 
 @transpose.rule(debug_callback_p, debug_print_p)
-def _(cotangents: object, *args: object, **params: object) -> Any:
+def _(cotangents: object, *args: object, **params: object) -> tuple[None, ...]:
     return (None,) * len(args)
 
 

@@ -60,7 +60,7 @@ class _Log:
         self._seen.append(np.array(x))
         return np.asarray(x) + 1
 
-    def take(self) -> list[Any]:
+    def take(self) -> list[object]:
         """What it was called with since the last time."""
         seen, self._seen = self._seen, []
         return seen

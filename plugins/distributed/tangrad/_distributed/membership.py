@@ -322,7 +322,7 @@ def _unknown(name: str, scheduler: str) -> ValueError:
     return ValueError(f"{WHAT}: {name} is not stated, TANGRAD_{name.upper()} is not set, and {said}")
 
 
-def _device_numbers(given: Any) -> tuple[int, ...] | None:
+def _device_numbers(given: int | Sequence[int] | None) -> tuple[int, ...] | None:
     if given is None:
         return None
     try:

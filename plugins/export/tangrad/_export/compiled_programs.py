@@ -35,6 +35,7 @@ from tangrad.stages import Compiled
 if TYPE_CHECKING:
     from tangrad.extend.jit import CompiledParts
     from tangrad.tree_util import PyTreeDef
+    from tangrad.typing import Params
 
 
 # --- A compiled program that was read from a file ---------------------------------------------------------------------
@@ -50,9 +51,7 @@ class LoadedCompiled:
         backend: the name of the backend that runs it.
     """
 
-    def __init__(
-        self, fields: dict[str, Any], backend: Backend, executable: Executable, kept: Sequence[int] | None
-    ) -> None:
+    def __init__(self, fields: Params, backend: Backend, executable: Executable, kept: Sequence[int] | None) -> None:
         self.fun_name: str = fields["name"]
         self.in_tree, self.out_tree = fields["in_tree"], fields["out_tree"]
         self.in_avals: tuple[ShapedArray, ...] = fields["in_avals"]
@@ -241,7 +240,7 @@ def _positions(entry: object, avals: Sequence[ShapedArray]) -> list[int]:
     return found
 
 
-def _portable(found: Unpacked, fields: dict[str, Any]) -> LoadedCompiled:
+def _portable(found: Unpacked, fields: Params) -> LoadedCompiled:
     try:
         closed = read_program(found.program)
     except ValueError as error:

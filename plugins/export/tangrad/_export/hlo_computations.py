@@ -26,6 +26,7 @@ from tangrad.tree_util import flatten_axes
 
 if TYPE_CHECKING:
     from tangrad.core import Backend
+    from tangrad.tree_util import PyTreeDef
 
 # --- `in_parts` and `out_parts`: into how many parts the arguments and results of a program are cut -------------------
 
@@ -50,7 +51,7 @@ def _is_spec(value: Any) -> bool:
 
 
 def tilings(
-    what: str, given: object, structure: Any, avals: Sequence[object], has_keywords: bool = False
+    what: str, given: object, structure: PyTreeDef, avals: Sequence[object], has_keywords: bool = False
 ) -> list[Tiling]:
     """For each leaf the number of parts along each of its dimensions, or None for the whole.
 

@@ -19,7 +19,7 @@ from tangrad.extend.symbolic import SymbolicScope, parse_dimension
 
 if TYPE_CHECKING:
     from tangrad.tree_util import PyTreeDef
-    from tangrad.typing import DType
+    from tangrad.typing import DType, Params
 
 
 def deserialize(blob: bytes | bytearray | memoryview) -> Exported:
@@ -64,7 +64,7 @@ def _read(data: memoryview, depth: int) -> Exported:
     )
 
 
-def _check_module(module: bytes, fields: dict[str, Any]) -> None:
+def _check_module(module: bytes, fields: Params) -> None:
     """Refuse a module that could not have been exported."""
     if not any([platform != NUMPY for platform in fields["platforms"]]):
         return
@@ -77,7 +77,7 @@ def _check_module(module: bytes, fields: dict[str, Any]) -> None:
     check_contents(fields["fun_name"], *found, fields["disabled_safety_checks"])
 
 
-def _program(written: memoryview, fields: dict[str, Any]) -> ClosedJaxpr | None:
+def _program(written: memoryview, fields: Params) -> ClosedJaxpr | None:
     """The program for NumPy, or None where there is none."""
     if (NUMPY in fields["platforms"]) != (len(written) > 0):
         _refuse(f"it is for {fields['platforms']}, and has a program for NumPy of {len(written)} bytes")
@@ -171,7 +171,7 @@ def check_arguments(in_tree: PyTreeDef) -> None:
         raise ValueError("its arguments are no pair of positional ones and keywords")
 
 
-def _check_derivative(vjp: Exported, fields: dict[str, Any]) -> None:
+def _check_derivative(vjp: Exported, fields: Params) -> None:
     primals = tuple([(aval.dtype, len(aval.shape)) for aval in fields["in_avals"]])
     given = tuple([(aval.dtype, len(aval.shape)) for aval in vjp.in_avals])
     count = len(fields["in_avals"])

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from tangrad._export.exported import Exported
     from tangrad.typing import Params
 
+if TYPE_CHECKING:
+    from tangrad.core import Array
+
 jvp, transpose = RuleSet("jvp", api=1), RuleSet("transpose", api=1)
 batch, mask = RuleSet("batch", api=1), RuleSet("mask", api=1)
 
@@ -21,7 +24,7 @@ mask.not_applicable("which of a program's results depend on padding is not known
 
 
 @jvp.rule(call_exported_p)
-def _(primals: Any, tangents: Any, *, exported: Any) -> Any:
+def _(primals: Any, tangents: Any, *, exported: Any) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
     if not exported.has_vjp():
         exported.vjp()  # which raises, before anything is computed
     outs = call_exported_p.bind(*primals, exported=exported)

@@ -56,7 +56,7 @@ class Placed(Sharding):
         return self._devices
 
     @property
-    def grid(self) -> tuple[tuple[Any, int], ...]:
+    def grid(self) -> tuple[tuple[str, int], ...]:
         """Name and size of each axis of the grid."""
         return self._saved.grid
 

@@ -74,7 +74,7 @@ class Elements:
     data: bytes
 
     @property
-    def value(self) -> Any:
+    def value(self) -> np.ndarray:
         """As a NumPy array, which cannot be written to."""
         return np.frombuffer(self.data, self.dtype).reshape(self.shape)
 

@@ -11,14 +11,16 @@ from tangrad.extend.lax import scan
 
 if TYPE_CHECKING:
     from tangrad.core.protocols import AxisInfo
-    from tangrad.typing import Dims, Params, Values
+    from tangrad.typing import Dims, Params, Value, Values
 
 
 batch = RuleSet("batch", api=1)
 
 
 @batch.rule(ffi_call_p)
-def _(args: Values, dims: Dims, *, axis_info: AxisInfo, vmap_method: str, **params: object) -> Any:
+def _(
+    args: Values, dims: Dims, *, axis_info: AxisInfo, vmap_method: str, **params: object
+) -> tuple[tuple[Value, ...], tuple[int, ...]]:
     size = axis_info.size
     if vmap_method is None:
         raise NotImplementedError(

@@ -7,13 +7,17 @@ import threading
 from collections.abc import Callable, Sequence
 from time import monotonic
 from types import CodeType, FrameType
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from tangrad._jit.call import trace_call
 from tangrad.core import ClosedJaxpr, thread
 from tangrad.core.backends import Logger
 from tangrad.core.programs import LoweredProgram, compile_program, one_at_a_time
 from tangrad.core.tools import hooks
+
+if TYPE_CHECKING:
+    from tangrad.core import Backend
+    from tangrad.typing import Params
 
 
 class Compilation(NamedTuple):
@@ -91,7 +95,7 @@ class Placed:
 
     __slots__ = ("_backend", "_jaxpr", "_name", "_options", "_programs")
 
-    def __init__(self, jaxpr: ClosedJaxpr, backend: Any, name: str, options: dict[str, Any]) -> None:
+    def __init__(self, jaxpr: ClosedJaxpr, backend: Backend, name: str, options: Params) -> None:
         self._jaxpr = jaxpr
         self._backend = backend
         self._name = name

@@ -26,7 +26,7 @@ from tangrad.core.transformations import one_equation
 from tangrad.typing import PyTree
 
 if TYPE_CHECKING:
-    from tangrad.core import Primitive
+    from tangrad.core import Array, Primitive
     from tangrad.typing import Params
 
 P = ParamSpec("P")
@@ -68,7 +68,7 @@ def hinted_call(what: str, fun: Callable[P, R], attributes: Attributes, derived:
         jaxpr, consts = trace_to_jaxpr(flat, [operand.aval for operand in operands], name)
         program, outer = with_operands(jaxpr, consts)
         outs = hinted_p.bind(*outer, *operands, jaxpr=program, name=name, attributes=attributes, derived=derived)
-        return structure[0].unflatten([as_array(out) for out in outs])  # type: ignore[no-any-return]
+        return structure[0].unflatten([as_array(out) for out in outs])
 
     return copy_identity(call, fun)
 
@@ -248,7 +248,9 @@ class HintingTrace(Trace):
         self.parent = parent
         self.attributes = attributes
 
-    def process_primitive(self, primitive: Primitive, args: tuple[object, ...], params: Params) -> Any:
+    def process_primitive(
+        self, primitive: Primitive, args: tuple[object, ...], params: Params
+    ) -> tuple[Array, ...] | Array:
         """The results of the operation, by the trace below."""
         with holding(trace=self.parent):
             program = one_equation(primitive, [get_aval(arg) for arg in args], params)

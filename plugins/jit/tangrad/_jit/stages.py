@@ -92,7 +92,7 @@ class _Stage:
         return dynamic if self._call.has_keywords else (dynamic, {})
 
     @property
-    def out_tree(self) -> Any:
+    def out_tree(self) -> PyTreeDef:
         """The structure of the result."""
         return self._traced.out_tree
 
@@ -328,7 +328,7 @@ class Compiled(_Stage):
         return self._traced.out_tree.unflatten(self._shardings(1, None, len(self._traced.jaxpr.out_avals)))
 
     @property
-    def out_info(self) -> Any:
+    def out_info(self) -> dict[str, ShapeDtypeStruct]:
         """The types of the result, as a tree of `ShapeDtypeStruct`s, with shardings if the backend reports them."""
         if not self._program.executable.places()[1] or composition().find("tangrad.api", _ON_ONE_DEVICE) is None:
             return super().out_info

@@ -186,7 +186,7 @@ def _attend(
     mask: Array | None,
     scale: float,
     is_causal: bool,
-    lengths: list[Any],
+    lengths: list[Array | None],
     window: tuple[int, int] | None,
 ) -> tuple[Array, Array]:
     """The results (B, T, K, G, H), and the logits (B, K, G, T, S) that the softmax was taken of."""

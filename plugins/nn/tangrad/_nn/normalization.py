@@ -200,7 +200,7 @@ def logmeanexp(x: ArrayLike, axis: Axis = None, where: ArrayLike | None = None, 
     return total - tnp.log(_count(x, axis, where, keepdims, total.aval.dtype))
 
 
-def _count(x: object, axis: Axis, where: ArrayLike | None, keepdims: bool, dtype: np.dtype) -> Any:
+def _count(x: object, axis: Axis, where: ArrayLike | None, keepdims: bool, dtype: np.dtype) -> Array:
     made = array_operand("logmeanexp", x)
     if where is not None:
         mask = tnp.broadcast_to(where, made.shape)

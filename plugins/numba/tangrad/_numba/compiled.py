@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import llvmlite
 import numba
@@ -23,6 +23,9 @@ from tangrad._numba.equations import evaluate
 from tangrad._numba.loops import View, code_of, dense
 from tangrad.core.caches import free_after_fork, register_cache
 from tangrad.core.tools import cache_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
 # --- The folder in which numba keeps what it compiled -----------------------------------------------------------------
 # Numba files machine code under the source file that it comes from. The text of each program is such a file, named
@@ -209,7 +212,7 @@ def _array(code: str, readonly: bool) -> Any:
     return types.Array(_TYPES[code], 1, "C", readonly=readonly)
 
 
-def _of(dtype: Any) -> Any:
+def _of(dtype: Any) -> Hashable:
     return _TYPES["b1" if dtype.kind == "b" else f"{dtype.kind}{dtype.itemsize}"]
 
 

@@ -14,7 +14,7 @@ from tangrad.core.tools import own_fault, sub_jaxprs
 if TYPE_CHECKING:
     import numpy as np
 
-    from tangrad.core import Primitive, ShapedArray
+    from tangrad.core import ClosedJaxpr, Jaxpr, Primitive, ShapedArray
 
 
 # --- Which loops are compiled: the setting ----------------------------------------------------------------------------
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CHOICES = ("auto", "always")
 
 
-def _check(value: object) -> Any:
+def _check(value: object) -> bool | str:
     """A value of the setting. Raises TypeError or ValueError for what is none."""
     if value is False or (isinstance(value, str) and value in CHOICES):
         return value
@@ -105,7 +105,7 @@ def _sum(costs: list[tuple[float, float]]) -> tuple[float, float]:
     return sum([compiled for compiled, _ in costs]), sum([ordinary for _, ordinary in costs])
 
 
-def _work(jaxpr: Any) -> tuple[float, float]:
+def _work(jaxpr: Jaxpr | ClosedJaxpr) -> tuple[float, float]:
     """Nanoseconds of a program: compiled and ordinary."""
     return _sum([_of_equation(eqn) for eqn in jaxpr.eqns])
 

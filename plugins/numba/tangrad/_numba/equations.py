@@ -13,7 +13,8 @@ from tangrad._numba.loops import Loop, Member, Number, UnsupportedError, Value, 
 from tangrad.core import ClosedJaxpr, JaxprEqn, Literal, decomposition_jaxpr
 
 if TYPE_CHECKING:
-    from tangrad.core import ShapedArray
+    from tangrad.core import Jaxpr, ShapedArray
+    from tangrad.typing import Params
 
 # --- Loops and conditions: blocks within blocks -----------------------------------------------------------------------
 
@@ -155,7 +156,7 @@ def scan(
     block: Block,
     evaluate: Any,
     operands: Sequence[Value],
-    params: Any,
+    params: Params,
     bounds: tuple[str, str] | None = None,
     targets: Sequence[View] | None = None,
 ) -> Run:
@@ -220,7 +221,7 @@ def _row(value: Number | View, row: str) -> Number | View:
     return replace(moved, strides=value.strides[1:])
 
 
-def while_loop(block: Block, evaluate: Any, operands: Sequence[Value], params: Any, limit: str = "") -> Run:
+def while_loop(block: Block, evaluate: Any, operands: Sequence[Value], params: Params, limit: str = "") -> Run:
     """A while loop in a block. `limit`: the name of how many iterations at most; it then says whether it is done."""
     test_consts, body_consts = params["cond_nconsts"], params["body_nconsts"]
     test, turn = params["cond_jaxpr"], params["body_jaxpr"]
@@ -244,7 +245,9 @@ def nested(block: Block, run: Run) -> tuple[Value, ...]:
     return tuple([replace(value, part=part) for value in run.results if not isinstance(value, Member)])
 
 
-def cond(block: Block, evaluate: Any, operands: Sequence[Value], params: Any, out: Sequence[Any]) -> tuple[Value, ...]:
+def cond(
+    block: Block, evaluate: Any, operands: Sequence[Value], params: Params, out: Sequence[Any]
+) -> tuple[Value, ...]:
     """A choice of programs: each writes its results to the same places."""
     branches = params["branches"]
     index = block.number(operands[0])
@@ -309,7 +312,7 @@ def evaluate(
     return [block.read(atom) for atom in jaxpr.outvars]
 
 
-def _needed(jaxpr: Any) -> list[JaxprEqn]:
+def _needed(jaxpr: Jaxpr) -> list[JaxprEqn]:
     """The equations whose results are used, in order."""
     used = {atom for atom in jaxpr.outvars if not isinstance(atom, Literal)}
     found = []

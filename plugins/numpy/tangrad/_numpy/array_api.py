@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.core import dtypes, get_backend
 from tangrad.core.backends import chosen_device
 from tangrad.typing import DeviceLike
+
+if TYPE_CHECKING:
+    pass
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "bool": ("bool",),

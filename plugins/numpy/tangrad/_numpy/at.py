@@ -184,7 +184,7 @@ class IndexUpdate(NeedsMethod):
         """The array with the part raised to a power, once for each time that an index names an element."""
         return power(self._array, self._factors(values, options))
 
-    def _factors(self, values: Any, options: dict[str, Any]) -> Any:
+    def _factors(self, values: ArrayLike, options: dict[str, Any]) -> Array:
         """Ones, and in the part the product of the values for each element."""
         one = literal(1, self._array.aval.dtype, self._array.aval.weak_type)
         return updated("multiply", _spread(one, self._array.aval.shape), self._index, values, **options)
@@ -333,7 +333,7 @@ def _combine(operation: str, part: Value, values: Value) -> Value:
     return primitive.bind(part, values)
 
 
-def _mask_update(operation: str, x: Value, index: object, values: Value) -> Any:
+def _mask_update(operation: str, x: Value, index: object, values: Value) -> Array | None:
     """One value for all elements under a mask, traced or not: a choice. None if this is something else."""
     if values.aval.ndim:
         return None
@@ -355,7 +355,7 @@ def _mask_update(operation: str, x: Value, index: object, values: Value) -> Any:
     return select_n_p.bind(whole, x, _combine(operation, x, _spread(values, shape)))
 
 
-def _spread(value: object, shape: Dimensions) -> Any:
+def _spread(value: object, shape: Dimensions) -> Array:
     return broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=())
 
 

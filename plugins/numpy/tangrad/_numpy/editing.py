@@ -57,7 +57,7 @@ def _split(name: str, ary: object, given: object, axis: int, exact: bool) -> lis
     return [_part(x, dimension, start, max(start, stop)) for start, stop in parts]
 
 
-def _part(x: Any, axis: int, start: int, stop: int) -> Any:
+def _part(x: Array, axis: int, start: int, stop: int) -> Array:
     starts, stops = [0] * x.aval.ndim, list(x.aval.shape)
     starts[axis], stops[axis] = start, stop
     return slice_p.bind(x, start_indices=tuple(starts), limit_indices=tuple(stops), strides=None)

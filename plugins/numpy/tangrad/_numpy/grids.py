@@ -204,7 +204,7 @@ class _Joiner:
     def __repr__(self) -> str:
         return f"<tangrad.numpy.{self.name}>"
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Array:
         items = list(key) if isinstance(key, tuple) else [key]
         axis, rank, place = self.defaults
         if items and isinstance(items[0], str):
@@ -224,7 +224,7 @@ class _Joiner:
         axis, rank, place = [*numbers, *self.defaults[len(numbers) :]][:3]
         return axis, rank, place, False
 
-    def _part(self, item: int, rank: int, place: int) -> Any:
+    def _part(self, item: int, rank: int, place: int) -> Array:
         x = _axis_of(item, self.name) if isinstance(item, slice) else asarray(item)
         own = x.ndim
         x = ravel(x) if not own else x

@@ -360,7 +360,7 @@ def index_component(entry: Entry, size: Any, wrap_negative: bool = True, modulo:
     return from_front(value, size, wrap_negative)
 
 
-def index_vectors(components: Sequence[Any], shape: Dimensions) -> Array:
+def index_vectors(components: Sequence[Value], shape: Dimensions) -> Array:
     """Index components broadcast to `shape` and concatenated along a new last dimension."""
     dtype = next((c.aval.dtype for c in components if c.aval.dtype.itemsize > 4), INT32)
     columns = [_column(as_dtype(component, dtype), shape) for component in components]

@@ -372,7 +372,7 @@ def sliced(x: Any, entries: Sequence[Entry], extents: dict[int, tuple[Any, Any]]
     return lax.rev_p.bind(x, dimensions=tuple(reversed_axes)) if reversed_axes else x
 
 
-def _ascending(start: int, stop: int, step: int) -> tuple[Any, Any, int]:
+def _ascending(start: int, stop: int, step: int) -> tuple[int, int, int]:
     """The same elements in ascending order: first, last + 1, stride. `stop` is a whole number of steps from `start`."""
     if step == 1:
         return start, stop, 1

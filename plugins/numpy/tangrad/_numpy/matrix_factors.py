@@ -285,7 +285,7 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
 
 
 @as_one("UPLO", "symmetrize_input", name="eigh", several=True)
-def _eigh(a: Any, UPLO: str | None, symmetrize_input: bool) -> tuple[Array, Array]:
+def _eigh(a: ArrayLike, UPLO: str | None, symmetrize_input: bool) -> tuple[Array, Array]:
     lower = _is_lower("eigh", UPLO)
     vectors, values = lax.eigh(inexact_matrix("eigh", a), lower=lower, symmetrize_input=symmetrize_input)
     return values, vectors
@@ -340,7 +340,7 @@ def norm(x: ArrayLike, ord: Any = None, axis: object = None, keepdims: bool = Fa
     raise ValueError(f"norm: expected one axis (vectors) or two (matrices), got {len(axes)} for shape {array.shape}")
 
 
-def _root_of_squares(x: Value, axis: Any, keepdims: bool) -> Any:
+def _root_of_squares(x: Value, axis: tuple[int, ...] | None, keepdims: bool) -> Any:
     return _of_total(sum_of(real(x * x.conj()), axis=axis, keepdims=keepdims), sqrt)
 
 

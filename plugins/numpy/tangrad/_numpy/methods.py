@@ -104,7 +104,7 @@ def _read_complex(x: Array, dtype: np.dtype) -> Array:
     return complex_p.bind(parts[..., ::2], parts[..., 1::2])
 
 
-def _read_bits(x: Any, dtype: DType) -> Any:
+def _read_bits(x: Array, dtype: DType) -> Array:
     """Booleans are read as bytes: compilers do not say how they store them."""
     if x.dtype == dtype:
         return x

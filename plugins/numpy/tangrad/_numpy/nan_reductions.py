@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.logic import isnan, truth
@@ -17,6 +17,9 @@ from tangrad._numpy.statistics import mean, var
 from tangrad.core import Array, Primitive, dtypes, literal
 from tangrad.extend.lax import and_p, argmax_p, argmin_p, not_p, sqrt_p
 from tangrad.typing import ArrayLike, Axis, DTypeLike, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def _without_nan(name: str, a: object, value: object) -> Value:
@@ -78,7 +81,14 @@ def nanprod(
 
 
 def _extreme(
-    name: str, function: Any, start: float, a: object, axis: Any, keepdims: bool, initial: Any, where: Any
+    name: str,
+    function: Any,
+    start: float,
+    a: object,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None,
+    keepdims: bool,
+    initial: ArrayLike | None,
+    where: Any,
 ) -> Array:
     x = array_operand(name, a)
     if not is_inexact(x):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HOST_LIMIT = 1 << 16
 
 
-def adopt(contents: Any, aval: ShapedArray) -> Array:
+def adopt(contents: np.ndarray, aval: ShapedArray) -> Array:
     """As `put`, of a NumPy array of the aval's shape and dtype that was made for this and is handed over."""
     if transfers.watch.on:
         transfers.brought(aval)

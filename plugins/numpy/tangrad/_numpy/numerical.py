@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 
@@ -40,6 +40,9 @@ from tangrad.core import Array, dtypes, literal
 from tangrad.extend.lax import sub_p
 from tangrad.lax import PrecisionLike
 from tangrad.typing import ArrayLike, Axis, DTypeLike, Value
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
 
 
 def _part(x: Value, axis: int, start: int | None, stop: int | None) -> Value:
@@ -194,7 +197,7 @@ def _gradient_along(x: Value, axis: int, distance: Value) -> Value:
     return concatenate([first, inner, last], axis=axis) / distance
 
 
-def _gradient_uneven(x: Any, axis: int, coordinates: Any) -> Any:
+def _gradient_uneven(x: Value, axis: int, coordinates: Any) -> Array:
     size = x.aval.shape[axis]
     if coordinates.aval.shape != (size,):
         raise ValueError(
@@ -348,7 +351,7 @@ def interpolation(x: ArrayLike, xp: object, fp: object, left: object, right: obj
     return _interpolated(at, places, values, left, right)
 
 
-def _periodic(at: Any, places: Any, values: Any, period: Any) -> tuple[Array, Array, Array]:
+def _periodic(at: Array, places: Any, values: Any, period: object) -> tuple[Array, Array, Array]:
     span = abs(asarray(period, dtype=at.aval.dtype))
     at, places = at % span, places % span
     order = argsort(places)
@@ -414,7 +417,7 @@ def _sliding_products(
     return concatenate([ends[0], whole, ends[1]]) if before or after else whole
 
 
-def _partial_products(x: Value, factors: Value, positions: np.ndarray, options: dict[str, Any]) -> Value:
+def _partial_products(x: Value, factors: Value, positions: np.ndarray, options: Params) -> Value:
     """For each row of positions the sum of products of `x` there with the factors; those beyond its ends count nothing.
 
     Neither do their factors: 0 times infinity would be NaN.

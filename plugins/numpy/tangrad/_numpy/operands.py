@@ -152,7 +152,7 @@ def _remember(dtype: DType) -> None:
         floating_dtypes.add(dtype)
 
 
-def cast(value: Any, dtype: DType, weak_type: bool) -> Any:
+def cast(value: Any, dtype: DType, weak_type: bool) -> Literal:
     """An argument as an operand of `dtype`. An operand that has it keeps its own weak type."""
     kind = type(value)
     if kind in _WEAK_SCALARS or kind is bool:

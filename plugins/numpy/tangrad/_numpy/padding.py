@@ -172,7 +172,7 @@ def _along_axes(x: Value, widths: Widths, mode: str, step: Callable[[Any, int, i
     return x
 
 
-def _edge(x: Value, widths: Widths) -> Any:
+def _edge(x: Value, widths: Widths) -> Value:
     def step(x: Value, axis: int, before: int, after: int) -> Value:
         size = x.aval.shape[axis]
         first = _repeated(_part(x, axis, 0, 1), axis, before)

@@ -442,7 +442,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
 
 
 @as_one("at_zero", name="roots")
-def _eigenvalues_of_companion(coefficients: Any, at_zero: int) -> Any:
+def _eigenvalues_of_companion(coefficients: Array, at_zero: int) -> Array:
     """The roots of a polynomial whose first coefficient is not 0, and as many zeros."""
     kind = dtypes.to_complex_dtype(coefficients.dtype)
     below = np.eye(coefficients.shape[0] - 1, k=-1)

@@ -154,13 +154,15 @@ def _without(x: Value, axes: Sequence[int]) -> Value:
     return squeeze_p.bind(x, dimensions=tuple(axes)) if axes else x
 
 
-def _axes_after(roles: Sequence[Any], side: str) -> dict[int, int]:
+def _axes_after(roles: Sequence[tuple[int | None, int | None, str]], side: str) -> dict[int, int]:
     """Batch dimension -> its axis on one side, after the dimensions that are the other side's have been dropped."""
     mine = [position for position, (_, _, role) in enumerate(roles) if role in ("both", side)]
     return {position: axis for axis, position in enumerate(mine)}
 
 
-def _in_order(result: Value, roles: Sequence[Any], left_matrix: bool, right_matrix: bool) -> Value:
+def _in_order(
+    result: Value, roles: Sequence[tuple[int | None, int | None, str]], left_matrix: bool, right_matrix: bool
+) -> Value:
     """From (both, left, row, right, column) to the order of broadcasting."""
     groups = [[p for p, (_, _, role) in enumerate(roles) if role == wanted] for wanted in ("both", "left", "right")]
     labels: list[object] = [*groups[0], *groups[1]]

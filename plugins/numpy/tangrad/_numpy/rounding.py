@@ -206,7 +206,7 @@ around = round
 # --- parts of complex numbers --------------------------------------------------------------------------------------
 
 
-def _zeros(x: Any) -> Any:
+def _zeros(x: Any) -> Array:
     """As many as `x` has elements; they are sharded as these are, where types have shardings."""
     made = broadcast_in_dim_p.bind(literal_like(x, 0), shape=x.aval.shape, broadcast_dimensions=())
     return made if x.aval.infer_types is None else constrained(made, x.aval.placed)

@@ -86,7 +86,7 @@ def _even_edges(a: Any, range: Array | None, count: int, dtype: np.dtype) -> Arr
     return linspace(*_limits(a, range, dtype), count + 1, dtype=dtype)
 
 
-def _limits(a: Array, given: Array | None, dtype: np.dtype) -> tuple[Any, Any]:
+def _limits(a: Array, given: Array | None, dtype: np.dtype) -> tuple[Array, Array]:
     """The least and the greatest boundary; of values that are all equal half a unit on either side."""
     values = array_operand("histogram", a).astype(dtype)
     if given is None:

@@ -198,7 +198,7 @@ def _weighted(first: Value, last: Value, count: int, intervals: int) -> Value:
     return add_p.bind(mul_p.bind(starts, lower), mul_p.bind(stops, upper))
 
 
-def _between_symbolic(first: Value, last: Value, count: int, endpoint: bool, intervals: object) -> Any:
+def _between_symbolic(first: Value, last: Value, count: int, endpoint: bool, intervals: object) -> Value:
     """As `_between`, of a count that may turn out to be none, one or more: the last number is chosen at run time."""
     parts = max_size(intervals, 1)
     numbers = _weighted(first, last, count, parts)

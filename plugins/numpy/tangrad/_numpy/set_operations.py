@@ -153,7 +153,7 @@ def setdiff1d(
     return _selected(x, kept, size, filling)
 
 
-def _sorted_starts(x: Value) -> tuple[Any, Any]:
+def _sorted_starts(x: Value) -> tuple[Array, Array]:
     (ordered,) = sort_p.bind(x, dimension=0, is_stable=True, num_keys=1)
     return ordered, starts_of(ordered, True)
 
@@ -299,7 +299,9 @@ def _found_in_order(first: Value, second: Value) -> tuple[Array, Array, Array]:
 _in_both = Fused("intersect1d", _found_in_order, multiple_results=True)
 
 
-def _nothing_common(first: Any, second: Any, size: int | None, fill_value: Any, return_indices: bool) -> Any:
+def _nothing_common(
+    first: Array, second: Any, size: int | None, fill_value: ArrayLike | None, return_indices: bool
+) -> Any:
     """The intersection with an empty array."""
     values = full(size or 0, 0 if fill_value is None else fill_value, first.aval.dtype)
     if not return_indices:

@@ -231,7 +231,7 @@ def unique(
 
 
 def _unique_rows(
-    rows: Value, size: int | None, fill_value: Any, equal_nan: bool, wanted: tuple[bool, bool, bool]
+    rows: Value, size: int | None, fill_value: ArrayLike | None, equal_nan: bool, wanted: tuple[bool, bool, bool]
 ) -> tuple[Any, ...]:
     """The different rows; and, where wanted, where each is first, the positions that rebuild all, and the counts."""
     length = rows.aval.shape[0]
@@ -269,7 +269,7 @@ def _counts(bounds: Value, length: int, size: int | None) -> Value:
     return concatenate([bounds[1:], reshaped(size_operand(length, INT32), (1,))]) - bounds
 
 
-def _sorted_rows(rows: Value, *, equal_nan: bool) -> tuple[Any, Any, Any]:
+def _sorted_rows(rows: Value, *, equal_nan: bool) -> tuple[Array, Array, Array]:
     """The positions that sort rows, the sorted rows, and which of these differs from the one before."""
     order = order_of(rows)
     ordered = getitem(rows, order)

@@ -198,7 +198,7 @@ def _general_variance(
     x: Array,
     axis: tuple[int, ...] | None,
     types: tuple[Any, Any],
-    ddof: Any,
+    ddof: object,
     keepdims: bool,
     where: ArrayLike | None,
     center: Value | None,
@@ -226,7 +226,7 @@ def _squares(
     return sum(squares, axis=axis, keepdims=keepdims, where=where)
 
 
-def _corrected_quotient(name: str, total: Value, count: Any, ddof: object) -> Value:
+def _corrected_quotient(name: str, total: Value, count: Array | int, ddof: object) -> Value:
     dtype = total.aval.dtype
     if not hasattr(type(count), "aval") and isinstance(ddof, (int, float)) and not is_symbolic(count):
         rest = count - ddof

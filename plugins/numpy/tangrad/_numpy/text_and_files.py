@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from tangrad._numpy.shapes import expand_dims, ravel, reshaped
 from tangrad.core import Array, dtypes, get_backend
 from tangrad.core.arguments import is_symbolic
 from tangrad.typing import ArrayLike, DeviceLike, DTypeLike, Value
+
+if TYPE_CHECKING:
+    pass
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Arrays out of memory, text and other libraries: `tangrad.numpy.frombuffer`, `fromstring`, `from_dlpack`.

@@ -257,7 +257,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         )
 
 
-def _in_front(x: Any, axes: tuple[int, ...]) -> Array:
+def _in_front(x: Array, axes: tuple[int, ...]) -> Array:
     """Some axes as one, which is the first."""
     rest = [size for axis, size in enumerate(x.shape) if axis not in axes]
     return moveaxis(x, axes, tuple(range(len(axes)))).reshape((-1, *rest))
@@ -349,7 +349,7 @@ def _log_sums(function: Callable[[Any, Any], object], unit: float) -> dict[str, 
     return {"reduce": reduce, "accumulate": accumulate}
 
 
-def _floats(a: Any, dtype: Any) -> Any:
+def _floats(a: object, dtype: Any) -> Array:
     x = asarray(a, dtype)
     return x if dtypes.issubdtype(x.dtype, np.inexact) else x.astype(dtypes.to_inexact_dtype(x.dtype))
 

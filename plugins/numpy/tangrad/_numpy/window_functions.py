@@ -30,7 +30,7 @@ def _short(length: int) -> Array:
     return ones(max(length, 0), dtypes.default_float_dtype())
 
 
-def _cosines(name: str, M: object, *factors: float) -> Any:
+def _cosines(name: str, M: object, *factors: float) -> Array:
     """A sum of cosines of whole multiples of the angle."""
     length, n = _places(name, M)
     if n is None:

@@ -126,7 +126,7 @@ class ProfileEvent:
     @property
     def stats(self) -> Iterator[tuple[str, Any]]:
         """What is known of it: pairs of a name and a value."""
-        return self._names.statistics(self._data, 4)  # type: ignore[no-any-return]
+        return self._names.statistics(self._data, 4)
 
 
 @class_boundary
@@ -139,7 +139,7 @@ class ProfileLine:
 
     __slots__ = ("_data", "_names", "name")
 
-    def __init__(self, data: bytes, names: Any) -> None:
+    def __init__(self, data: bytes, names: _Names) -> None:
         self._data = data
         self._names = names
         self.name: str = (_first(data, 11, b"") or _first(data, 2, b"")).decode(errors="replace")

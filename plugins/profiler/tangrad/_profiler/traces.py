@@ -112,7 +112,7 @@ class _Observer:
         self._recording.add(f"{what} {context.function_name}", now - int(seconds * 1e9), now, {})
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> int | float | str | None:
     return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
 
 

@@ -46,14 +46,14 @@ def _changing(args: Any, dims: Dims, axis_info: AxisInfo, change: Callable[..., 
     return before
 
 
-def _placed(rows: Array, dim: int) -> Any:
+def _placed(rows: Array, dim: int) -> Array:
     """Rows with their axis in the place that it has in the reference."""
     return rows.transpose([*range(1, dim + 1), 0, *range(dim + 1, rows.ndim)])
 
 
 @batch.rule(swap_p)
-def _swap(args: object, dims: Dims, *, axis_info: AxisInfo, indexers: tuple[object, ...]) -> Any:
-    def change(value: object, *operands: object) -> Any:
+def _swap(args: object, dims: Dims, *, axis_info: AxisInfo, indexers: tuple[object, ...]) -> tuple[object, int]:
+    def change(value: object, *operands: object) -> tuple[Array, Array]:
         *indices, part = operands
         chain = from_template(indexers, indices)
         return written(value, chain, part), read(value, chain)
@@ -62,8 +62,8 @@ def _swap(args: object, dims: Dims, *, axis_info: AxisInfo, indexers: tuple[obje
 
 
 @batch.rule(addupdate_p)
-def _add(args: object, dims: Dims, *, axis_info: AxisInfo, indexers: tuple[object, ...]) -> Any:
-    def change(value: Any, *operands: object) -> Any:
+def _add(args: object, dims: Dims, *, axis_info: AxisInfo, indexers: tuple[object, ...]) -> tuple[tuple[()], tuple[()]]:
+    def change(value: Any, *operands: object) -> tuple[Array, tuple[()]]:
         *indices, part = operands
         return added(value, from_template(indexers, indices), part), ()
 

@@ -112,7 +112,7 @@ class Reference(Tracer):
     def value(self, value: object) -> None:
         self.state, self.alone = value, False
 
-    def part(self, chain: Chain) -> Any:
+    def part(self, chain: Chain) -> Array:
         """A part of the array, to be handed out."""
         if not chain:
             self.alone = False
@@ -139,7 +139,7 @@ class Reference(Tracer):
                 raise AttributeError("a reference is in no backend")
             return self._member(name)
 
-    def __getitem__(self, index: object) -> Any:
+    def __getitem__(self, index: object) -> Array:
         return get(self, index)
 
     def __setitem__(self, index: object, value: object) -> None:
@@ -227,7 +227,7 @@ class Part:
     def dtype(self) -> Any:
         return self.reference.dtype
 
-    def __getitem__(self, index: object) -> Any:
+    def __getitem__(self, index: object) -> Array:
         return get(self, index)
 
     def __setitem__(self, index: object, value: object) -> None:
@@ -313,7 +313,7 @@ def addupdate(ref: object, idx: object, x: object) -> None:
     addupdate_p.bind(reference, *arrays, _operand(reference, x), indexers=template)
 
 
-def _operand(reference: Array, value: object) -> Any:
+def _operand(reference: Array, value: object) -> Array:
     """What is written, as an array. Raises TypeError for another kind of dtype, or for a reference."""
     if is_reference(value):
         raise TypeError("a reference is written to a reference; write the array behind it: ref[...] = other[...]")

@@ -80,10 +80,10 @@ class Window(NamedTuple):
     sizes: tuple[int, ...]
     rest: tuple[Any, ...]
 
-    def taken(self, value: Any) -> Any:
+    def taken(self, value: Any) -> Array:
         return dynamic_slice(value, self.starts, self.sizes)
 
-    def put(self, value: Any, part: Any) -> Any:
+    def put(self, value: Any, part: Array) -> Array:
         return dynamic_update_slice(value, part, self.starts)
 
 
@@ -207,7 +207,7 @@ def from_template(template: tuple[Any, ...], arrays: Sequence[object]) -> Chain:
     return tuple([tuple([_index(entry, given) for entry in entries]) for entries in template])
 
 
-def _index(entry: Any, arrays: Iterator[Any]) -> Any:
+def _index(entry: Any, arrays: Iterator[object]) -> Any:
     kind, *rest = entry
     if kind == "int":
         return rest[0]
@@ -246,7 +246,7 @@ def written(value: Any, chain: Chain, part: Any) -> Array:
     return value.at[index].set(written(value[index], tuple(rest), part) if rest else part)
 
 
-def added(value: Any, chain: Chain, part: Any) -> Array:
+def added(value: Any, chain: Chain, part: object) -> Array:
     """The array with `part` added there, once for each time that an index names an element."""
     if not chain:
         return value + part

@@ -21,7 +21,7 @@ def _part_of(what: str, ref: Any, indices: Any, indexers: tuple[object, ...]) ->
     return trace_to_closed_jaxpr(part, [ref.inner_aval, *indices], what).out_avals[0]
 
 
-def _checked(what: str, part: ShapedArray, value: Any) -> Any:
+def _checked(what: str, part: ShapedArray, value: Any) -> ShapedArray:
     """The type of the part. Raises TypeError or ValueError for a value that cannot take its place."""
     if value.dtype != part.dtype:
         raise TypeError(

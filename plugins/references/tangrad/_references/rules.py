@@ -28,7 +28,7 @@ from tangrad.extend.jit import jit_p
 from tangrad.extend.lax import cond_p, platform_dependent_p, scan_p, split_list, while_p
 
 if TYPE_CHECKING:
-    from tangrad.typing import Values
+    from tangrad.typing import Value, Values
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def _overwriting(program: ClosedJaxpr, args: Sequence[Any], own: Sequence[bool],
 
 def _call(primitive: Primitive) -> None:
     @discharge.rule(primitive)
-    def _(args: Any, own: Any, *, jaxpr: ClosedJaxpr, **others: Any) -> Any:
+    def _(args: Any, own: Any, *, jaxpr: ClosedJaxpr, **others: Any) -> tuple[Value, ...]:
         check_distinct(f"{primitive.name} of {others.get('name') or jaxpr.jaxpr.debug_name}", args, own)
         program = discharged(jaxpr, args, own)
         compiles = primitive is jit_p and thread.trace is EVAL_TRACE

@@ -262,7 +262,7 @@ def scalar_of(dtype: DType, text: str) -> np.ndarray | np.generic:
     return array_of(contents, dtype, ())[()]
 
 
-def array_of(contents: Any, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+def array_of(contents: bytes, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
     """An array over bytes that were written little-endian; they are copied where this machine is another."""
     array = np.frombuffer(contents, dtype.newbyteorder("<")).reshape(shape)
     return array if array.dtype.isnative else array.astype(dtype)

@@ -164,7 +164,7 @@ class _Writer:
         contents = const.ndarray if isinstance(const, Literal) else const.to_numpy()
         return self._constant(self.aval(aval), contents)
 
-    def _equation(self, eqn: JaxprEqn, places: dict[Any, int]) -> Any:
+    def _equation(self, eqn: JaxprEqn, places: dict[Var, int]) -> Any:
         operands = [self._atom(atom, places) for atom in eqn.invars]
         params = {}
         for name, value in eqn.params.items():

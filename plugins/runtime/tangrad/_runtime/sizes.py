@@ -6,13 +6,18 @@ What reads them is of another distribution, which is asked for only by programs 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._runtime.container import ArtifactError, of_type
 from tangrad.core import ClosedJaxpr, ShapedArray, composition
 from tangrad.core.arguments import first_symbolic, is_symbolic
 from tangrad.core.caches import RecentlyUsed
 from tangrad.core.tools import how_to_install
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tangrad.core import Array
 
 MOST_LETTERS = 1000  # of one size or constraint
 MOST_CONSTRAINTS = 64
@@ -133,7 +138,7 @@ class SizesAtCall:
         """Whether all are numbers."""
         return self._plan is None
 
-    def input_avals(self, arrays: Sequence[Any]) -> tuple[ShapedArray, ...]:
+    def input_avals(self, arrays: Sequence[Array | np.ndarray]) -> tuple[ShapedArray, ...]:
         """The types that the arguments must have, given arrays of these shapes.
 
         Raises ValueError for shapes that do not fit, and for sizes at which a value would be beyond the limit.

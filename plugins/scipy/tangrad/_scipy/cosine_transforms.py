@@ -33,7 +33,7 @@ _NORMS = (None, "backward", "ortho", "forward")
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 
 
-def _sized(x: Any, size: int, axis: int) -> Any:
+def _sized(x: Array, size: int, axis: int) -> Array:
     """Cut, or filled with zeros, at the end of an axis."""
     own = x.shape[axis]
     if size <= own:

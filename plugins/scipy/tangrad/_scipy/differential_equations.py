@@ -318,7 +318,7 @@ def _forward(dynamics: Any, options: Any, y0: Value, times: Value, *args: Any) -
 
 
 @partial(custom_vjp, nondiff_argnums=(0, 1))
-def _integrate(dynamics: object, options: object, y0: Value, times: Value, *args: object) -> Any:
+def _integrate(dynamics: object, options: object, y0: Value, times: Value, *args: object) -> Value:
     return _forward(dynamics, options, y0, times, *args)
 
 

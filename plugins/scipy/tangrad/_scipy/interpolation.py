@@ -49,7 +49,7 @@ def _reflected(index: Any, size: int) -> Array:
     return tnp.where(around < size, around, 2 * size - 1 - around)
 
 
-def _mirrored(index: Any, size: int) -> Any:
+def _mirrored(index: Any, size: int) -> Array:
     """… 2 1 0 1 2 …"""
     if size == 1:
         return tnp.zeros_like(index)
@@ -123,7 +123,7 @@ def map_coordinates(
     return total.astype(array.dtype)
 
 
-def _neighbours(x: Any, order: int) -> list[tuple[Any, Any]]:
+def _neighbours(x: Array, order: int) -> list[tuple[Any, Any]]:
     """Indices along a dimension, and the weight of each."""
     if dtypes.issubdtype(x.dtype, np.integer):
         return [(x, 1)]
@@ -251,7 +251,7 @@ class RegularGridInterpolator:
         return [(left, 1 - share), (left + 1, share)]
 
 
-def _ascending(axis: int, given: object, line: Any, values: ArrayLike) -> tuple[Any, Any]:
+def _ascending(axis: int, given: object, line: Array, values: ArrayLike) -> tuple[Any, Any]:
     """Points and values in ascending order, where the points are known."""
     try:
         known = np.asarray(given)
@@ -347,7 +347,7 @@ def _weights(
     return weights_at(module, _KERNELS[method], places, size, width)
 
 
-def _resampled(image: Any, weights: dict[int, Any], precision: object) -> Any:
+def _resampled(image: Array, weights: dict[int, Any], precision: object) -> Any:
     for axis, matrix in weights.items():
         moved = tnp.moveaxis(image, axis, -1)
         image = tnp.moveaxis(tnp.matmul(moved, matrix.astype(image.dtype), precision=precision), -1, axis)
@@ -410,7 +410,7 @@ def resize(
     return made
 
 
-def _resized(image: Any, axis: int, count: int, kind: ResizeMethod, antialias: bool, precision: object) -> Any:
+def _resized(image: Array, axis: int, count: int, kind: ResizeMethod, antialias: bool, precision: object) -> Any:
     size = image.shape[axis]
     if kind is not ResizeMethod.AREA and not (type(size) is int and type(count) is int and size and count):
         options = (size, count, count / max(size, 1), 0.0, antialias, image.real.dtype)

@@ -79,10 +79,10 @@ def _solved(
     A: object,
     b: Any,
     x0: Any,
-    M: Any,
-    tol: Any,
+    M: object | None,
+    tol: ArrayLike,
     atol: Any,
-    maxiter: Any,
+    maxiter: int | None,
     symmetric: bool,
 ) -> tuple[Any, None]:
     b = tree.map(_inexact, b)
@@ -97,7 +97,7 @@ def _solved(
     product, preconditioner = _operator(name, A, "A"), _operator(name, M, "M")
     start = stop_gradient(vectors.flat(start))
 
-    def solve(matvec: Operator, right: Any) -> Any:
+    def solve(matvec: Operator, right: Any) -> Value:
         vector = vectors.flat(right)
         bound = tnp.maximum(tol * tnp.linalg.norm(vector), atol)
         found = iterate(vectors.within(matvec), vectors.within(preconditioner), vector, start, bound, limit)

@@ -290,7 +290,7 @@ def _convolution(
     out_chan: int,
     filter_shape: Sequence[int],
     strides: Sequence[int] | None,
-    padding: Any,
+    padding: object,
     W_init: Initializer | None,
     b_init: Initializer,
 ) -> Layer:
@@ -389,7 +389,7 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
     def init_fun(rng: object, input_shape: object) -> tuple[object, tuple[()]]:
         return input_shape, ()
 
-    def apply_fun(params: Params, inputs: Any, **kwargs: Any) -> Any:
+    def apply_fun(params: Params, inputs: Any, **kwargs: Any) -> Array:
         if mode != "train":
             return inputs
         rng = kwargs.get("rng")

@@ -119,7 +119,7 @@ def qr(
     mode: str = "full",
     pivoting: bool = False,
     check_finite: bool = True,
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """The factors a = Q R; with pivoting a[:, p] = Q R.
 
     Args:
@@ -297,7 +297,7 @@ def eigh(
     return values, triangular_solve(factor, vectors, left_side=True, lower=True, transpose_a=True, conjugate_a=True)
 
 
-def _mirrored(matrix: Array, lower: bool) -> Any:
+def _mirrored(matrix: Array, lower: bool) -> Array:
     """Hermitian matrices from one of their triangles."""
     kept = tril(matrix, -1) if lower else triu(matrix, 1)
     return kept + _adjoint(kept) + tril(triu(matrix))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from tangrad.extend.numpy import (
 from tangrad.extend.numpy import max as maximum_of
 from tangrad.extend.numpy import sum as sum_of
 from tangrad.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
 
 # Of the (13, 13) approximant, and the 1-norm up to which it is good to double precision: Higham, The scaling and
 # squaring method for the matrix exponential revisited, SIAM J. Matrix Anal. Appl. 26, 2005, (2.3) and table 2.3.
@@ -82,7 +85,7 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     even, odd = _pade_parts(scaled)
     power = numpy.solve(even - odd, even + odd)
 
-    def square(count: Any, power: ArrayLike) -> Any:
+    def square(count: Value, power: ArrayLike) -> Array:
         return where(count < needed, matmul(power, power, precision="highest"), power)
 
     power = fori_loop(0, most, square, power)
@@ -98,7 +101,7 @@ def _pade_parts(x: Any) -> tuple[Any, Array]:
     fourth = matmul(second, second, precision="highest")
     sixth = matmul(fourth, second, precision="highest")
 
-    def part(low: int) -> Any:
+    def part(low: int) -> Array:
         high = b[low + 12] * sixth if low + 12 <= _DEGREE else 0
         high = high + b[low + 10] * fourth + b[low + 8] * second
         rest = b[low + 6] * sixth + b[low + 4] * fourth + b[low + 2] * second + b[low] * one
@@ -191,11 +194,11 @@ def _single(name: str, x: ArrayLike) -> Array:
     return matrix
 
 
-def _diagonal(values: Any) -> Any:
+def _diagonal(values: Array) -> Any:
     return eye(values.shape[0], dtype=values.dtype) * values
 
 
-def _filled(found: Any, matrix: object, shift: Any, right: Any, j: Any, free: Any = True) -> Any:
+def _filled(found: Any, matrix: object, shift: Array, right: Any, j: Any, free: Any = True) -> Any:
     """`found` with the solution of a shifted triangular system above the diagonal of column j.
 
     Where the diagonal of the system is 0 the solution is 0 if what it has to be is, too, and where it is `free` then;

@@ -30,7 +30,7 @@ def _pair(name: str, given: object, argument: str, what: str) -> Any:
     return given
 
 
-def _right_hand_side(name: str, a: Value, b: ArrayLike) -> tuple[Any, Array, bool]:
+def _right_hand_side(name: str, a: Value, b: ArrayLike) -> tuple[Array, Array, bool]:
     """A matrix and what stands beside it, of one dtype and batch; and whether that is a vector."""
     right = inexact_matrix(name, b)
     is_vector = right.ndim == 1
@@ -44,7 +44,7 @@ def _right_hand_side(name: str, a: Value, b: ArrayLike) -> tuple[Any, Array, boo
     return a, broadcast_to(right.astype(dtype), (*lead, *right.shape[-2:])), is_vector
 
 
-def _batch_of(name: str, a: Any, b: Value) -> tuple[Any, ...]:
+def _batch_of(name: str, a: Value, b: Value) -> tuple[Any, ...]:
     """The batch of two arrays of matrices."""
     if a.shape[:-2] == b.shape[:-2] or b.ndim == 2:
         return tuple(a.shape[:-2])
@@ -144,7 +144,7 @@ def _factor(name: str, a: ArrayLike, lower: bool) -> Array:
 
 def cho_factor(
     a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> tuple[Any, bool]:
+) -> tuple[Array, bool]:
     """Cholesky's factor and which it is, as `cho_solve` takes them. Only that triangle of `a` is read.
 
     >>> import tangrad.numpy as np

@@ -36,7 +36,7 @@ def _along(name: str, a: object, axis: object) -> tuple[Array, int]:
     return x, canonical_axis(name, axis, x.ndim)
 
 
-def _starts_of_runs(ordered: Any) -> Array:
+def _starts_of_runs(ordered: Array) -> Array:
     """Whether each element of the last axis, which is sorted, differs from the one before. NaN equals NaN."""
     before, after = ordered[..., :-1], ordered[..., 1:]
     differs = (before != after) & ~((before != before) & (after != after))

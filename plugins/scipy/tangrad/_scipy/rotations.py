@@ -37,7 +37,7 @@ def _unit(quaternion: Value) -> Value:
     return quaternion / tnp.linalg.norm(quaternion, axis=-1, keepdims=True)
 
 
-def _product(p: Any, q: Any) -> Array:
+def _product(p: Any, q: Array) -> Array:
     """The quaternion of first q, then p."""
     a, b = p[..., :3], q[..., :3]
     vector = p[..., 3:] * b + q[..., 3:] * a + tnp.cross(a, b)

@@ -49,7 +49,7 @@ class ManualAxisType:
         return frozenset(mesh.manual_axes) - self.varying - self.unreduced - self.reduced
 
 
-def _mat(array: object) -> Any:
+def _mat(array: object) -> ManualAxisType:
     """A `ManualAxisType`: along which mapped axes the array differs, as far as its type records it.
 
     >>> import tangrad

@@ -82,7 +82,7 @@ class MeshAxes:
         return self._of_type(AxisType.Explicit)
 
     @property
-    def manual_axes(self) -> tuple[Any, ...]:
+    def manual_axes(self) -> tuple[str, ...]:
         """The axes that a program names itself, as within `shard_map`."""
         return self._of_type(AxisType.Manual)
 

@@ -292,7 +292,7 @@ class NamedSharding(Sharding):
         """Whether it is of no mesh: the sharding of a type that has none."""
         return bool(self.mesh.empty)
 
-    def dimension_axes(self, ndim: int) -> tuple[tuple[Any, ...], ...]:
+    def dimension_axes(self, ndim: int) -> tuple[tuple[object, ...], ...]:
         found = self._specific.get(ndim)
         if found is None:
             if self.spec.unreduced:

@@ -16,6 +16,8 @@ R = TypeVar("R", covariant=True)
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from tangrad.typing import Params
+
     class Compiled(Protocol[P, R]):  # what `pjit` returns
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
         def lower(self, *args: object, **kwargs: object) -> Any: ...
@@ -88,7 +90,7 @@ class MeshBoundFunction:
     __signature__ = WrappedSignature()
 
     def __init__(
-        self, fun: Callable[..., Any], without_mesh: Any, options: Any, shardings: Mapping[str, object]
+        self, fun: Callable[..., Any], without_mesh: Any, options: Params, shardings: Mapping[str, object]
     ) -> None:
         self._fun = fun
         self._options = options

@@ -32,6 +32,7 @@ from tangrad.core.caches import free_after_fork, register_cache
 from tangrad.core.tools import sub_jaxprs
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.core.protocols import ShardingRule
     from tangrad.typing import Params
 
@@ -337,7 +338,7 @@ class ShardedType(ShapedArray):
 
     def infer_types(
         self, primitive: Primitive, avals: tuple[object, ...], params: Params, infer: Callable[..., object]
-    ) -> Any:
+    ) -> ShapedArray | tuple[ShapedArray, ...]:
         """The types of the results of a primitive, one of whose operands has such a type."""
         return types_of_results(primitive, avals, params, infer)
 
@@ -379,7 +380,7 @@ class ShardedType(ShapedArray):
         """A value of this shape, constrained to the sharding of the type."""
         return self.placed.constrain(value)
 
-    def as_plain(self, value: object) -> Any:
+    def as_plain(self, value: object) -> Array:
         """A value of this type, with the plain type."""
         return auto_axes_p.bind(value, axes=None)
 

@@ -8,6 +8,7 @@ from tangrad._sharding.primitives import auto_axes_p, inspect_sharding_p, shardi
 from tangrad.core import RuleSet, ShapedArray, Sharding
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.core.protocols import AxisInfo
     from tangrad.typing import Dims, Params, Value
 
@@ -27,7 +28,7 @@ transpose.form("linear", auto_axes_p, using=[lambda ct, aval, *, axes: ct])
 
 
 @transpose.rule(inspect_sharding_p)
-def _(cotangents: object, x: object, *, callback: object) -> Any:
+def _(cotangents: object, x: object, *, callback: object) -> tuple[None]:
     return (None,)
 
 
@@ -42,7 +43,7 @@ batch = RuleSet("batch", api=1)
 
 
 @batch.rule(sharding_constraint_p)
-def _(args: Any, dims: Dims, *, axis_info: AxisInfo, sharding: Any) -> Any:
+def _(args: Any, dims: Dims, *, axis_info: AxisInfo, sharding: Any) -> tuple[Array, int | None]:
     """The mapped dimension is sharded along `spmd_axis_name`, else as its type says, else unconstrained."""
     (x,), (dim,) = args, dims
     axes = axis_info.spmd_name
@@ -53,12 +54,12 @@ def _(args: Any, dims: Dims, *, axis_info: AxisInfo, sharding: Any) -> Any:
 
 
 @batch.rule(auto_axes_p)
-def _(args: Any, dims: Dims, *, axis_info: AxisInfo, axes: object) -> Any:
+def _(args: Any, dims: Dims, *, axis_info: AxisInfo, axes: object) -> tuple[Array, int | None]:
     return auto_axes_p.bind(args[0], axes=axes), dims[0]
 
 
 @batch.rule(inspect_sharding_p)
-def _(args: Any, dims: Dims, *, axis_info: AxisInfo, callback: object) -> Any:
+def _(args: Any, dims: Dims, *, axis_info: AxisInfo, callback: object) -> tuple[tuple[Array, ...], tuple[()]]:
     """What is shown is the whole batch: its rows are nowhere by themselves."""
     return inspect_sharding_p.bind(args[0], callback=callback), ()
 
@@ -85,5 +86,5 @@ def _(operands: Any, results: object, params: Params) -> Any:
 
 
 @sharding.rule(inspect_sharding_p)
-def _(operands: object, results: object, params: Params) -> Any:
+def _(operands: object, results: object, params: Params) -> tuple[()]:
     return ()

@@ -184,7 +184,7 @@ def sample(
     in_specs: Sequence[PartitionSpec],
     out_specs: Sequence[PartitionSpec],
     axes: tuple[object, ...] | None = None,
-    around: Mapping[Any, int] | None = None,
+    around: dict[str, int] | None = None,
     checked: bool = False,
 ) -> Sample:
     """A function of parts, mapped over axes (all) of a mesh.

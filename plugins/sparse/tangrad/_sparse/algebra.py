@@ -195,7 +195,7 @@ def dot_general(lhs: Any, rhs: Any, numbers: tuple[tuple[tuple[int, ...], ...], 
     return tnp.moveaxis(swapped, list(range(count, count + own)), list(range(swapped.ndim - own, swapped.ndim)))
 
 
-def check_contraction(name: str, lhs: Any, rhs: Any, numbers: Any) -> None:
+def check_contraction(name: str, lhs: Any, rhs: Any, numbers: tuple[tuple[tuple[int, ...], ...], ...]) -> None:
     """Raise ValueError for dimensions that are not there, and those of different sizes."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     for one, axes in ((lhs, (*lhs_contract, *lhs_batch)), (rhs, (*rhs_contract, *rhs_batch))):
@@ -256,7 +256,7 @@ def _of_two(lhs: Any, rhs: Any, numbers: tuple[tuple[tuple[int, ...], ...], ...]
     return made.sum_duplicates(made.size, remove_zeros=False) if count > made.size else made
 
 
-def sampled_product(lhs: Any, rhs: Any, indices: Array, numbers: Any) -> Array:
+def sampled_product(lhs: Array, rhs: Any, indices: Array, numbers: Any) -> Array:
     """The elements of a contraction at coordinates: of each row that is met, the sum of its products with the other."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     check_contraction("bcoo_dot_general_sampled", lhs, rhs, numbers)
@@ -303,7 +303,7 @@ def multiplied(mat: Any, other: Any) -> Any:
     return mat.like(mat.data * _met_by("multiply", mat, as_array(other)))
 
 
-def divided(mat: Any, other: Any) -> Any:
+def divided(mat: Any, other: Array) -> Any:
     """Element by element by an array that fits; what is not kept stays 0."""
     return mat.like(mat.data / _met_by("divide", mat, other))
 

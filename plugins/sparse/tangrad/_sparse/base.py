@@ -135,7 +135,7 @@ class JAXSparse:
     def __neg__(self) -> Any:
         return self.like(-self.data)
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> JAXSparse:
         return self
 
     def __mul__(self, other: Any) -> Any:

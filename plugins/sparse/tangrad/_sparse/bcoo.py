@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # --- The layout of sparse arrays: which dimensions are batches, and which are kept in full ----------------------------
 
 
-def converted(mat: Any, n_batch: int, n_dense: int) -> BCOO:
+def converted(mat: BCOO, n_batch: int, n_dense: int) -> BCOO:
     """The same array with other numbers of batch and dense dimensions."""
     data, indices = mat.data, mat.indices
     shape = mat.shape
@@ -119,7 +119,7 @@ def updated(mat: BCOO, n_batch: int | None, n_dense: int | None, on_inefficient:
     return converted(mat, n_batch, n_dense)
 
 
-def converted_size(mat: Any, n_batch: int, n_dense: int) -> int:
+def converted_size(mat: BCOO, n_batch: int, n_dense: int) -> int:
     """How many values are kept in another layout."""
     new_batches = mat.shape[mat.n_batch : n_batch]
     new_dense = mat.shape[mat.ndim - n_dense : mat.ndim - mat.n_dense]

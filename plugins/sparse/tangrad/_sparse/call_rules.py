@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._sparse.sparsify import sparsified_flat
 from tangrad.core import ClosedJaxpr, RuleSet, eval_jaxpr
 from tangrad.extend.jit import jit_p
 
+if TYPE_CHECKING:
+    from tangrad._sparse.bcoo import BCOO
+
 sparse: RuleSet[Any] = RuleSet("sparse", api=1)
 
 
 @sparse.rule(jit_p)
-def _(*args: object, jaxpr: ClosedJaxpr, name: str) -> Any:
+def _(*args: object, jaxpr: ClosedJaxpr, name: str) -> list[BCOO]:
     return sparsified_flat(lambda *values: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *values), args)

@@ -23,7 +23,7 @@ def _of_values(
     argnums: int | tuple[int, ...] | Sequence[int],
     has_aux: bool,
     put_back: Any,
-    options: Any,
+    options: dict[str, object],
     rebuild: Callable[[Any, Any], object] = lambda leaf, values: leaf.like(values),
 ) -> Callable[..., Any]:
     """A derivative of a function of arguments in which the values stand for sparse arrays."""

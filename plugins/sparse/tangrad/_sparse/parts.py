@@ -16,6 +16,7 @@ from tangrad.core.arguments import product
 from tangrad.extend.lax import dynamic_slice
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import Value
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -51,7 +52,7 @@ def sliced(mat: Any, starts: Sequence[int], limits: Sequence[int], strides: Sequ
     return _moved(mat, data, indices, first, step, shape)
 
 
-def _moved(mat: Any, data: Value, indices: Any, starts: Any, steps: object, shape: Sequence[int]) -> Any:
+def _moved(mat: Any, data: Value, indices: Array, starts: Any, steps: object, shape: Sequence[int]) -> Any:
     """With coordinates counted from `starts` in steps; elements that are not met stand outside."""
     sizes = np.array(kinds(mat, shape)[1])
     offsets = indices - starts
@@ -247,7 +248,7 @@ def broadcast(mat: Any, shape: Sequence[int], dimensions: Sequence[int]) -> Any:
     return type(mat)(pair, shape=shape, unique_indices=mat.unique_indices)
 
 
-def _into(x: Any, shape: Sequence[int], dimensions: Sequence[int]) -> Any:
+def _into(x: Any, shape: Sequence[int], dimensions: Sequence[int]) -> Array:
     """Repeated to a shape, in which the dimensions of `x` have these places."""
     sizes = [1] * len(shape)
     for axis, size in zip(dimensions, x.shape, strict=True):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tangrad._sparse.bcoo import BCOO
+    from tangrad.core import Array
 
 
 # --- How `sparse` rules are written: `(*args, **params) -> results` ---------------------------------------------------
@@ -146,7 +147,7 @@ sparse.not_applicable(
 
 
 @sparse.rule(reduce_sum_p)
-def _(x: object, *, axes: Iterable[int]) -> Any:
+def _(x: object, *, axes: Iterable[int]) -> BCOO:
     return total(x, axes)
 
 
@@ -237,7 +238,7 @@ def _check(operand: object, indices: object, numbers: Any, lead: tuple[int, ...]
 
 
 @sparse.rule(dot_general_p)
-def _(lhs: object, rhs: object, *, dimension_numbers: object, precision: object, preferred_element_type: Any) -> Any:
+def _(lhs: object, rhs: object, *, dimension_numbers: object, precision: object, preferred_element_type: Any) -> Array:
     return product_of(lhs, rhs, dimension_numbers, preferred_element_type)
 
 
@@ -249,7 +250,7 @@ def _of_sparse(closed: ClosedJaxpr) -> Callable[..., list[BCOO]]:
 
 
 @sparse.rule(cond_p)
-def _(index: Any, *operands: Any, branches: Any) -> Any:
+def _(index: Any, *operands: Any, branches: Any) -> list[BCOO]:
     return switch(index, [_of_sparse(branch) for branch in branches], *operands)
 
 
@@ -290,7 +291,7 @@ def _(x: Any, y: Any) -> Any:
 
 
 @sparse.rule(sum_trailing_p)
-def _(x: Any, *, count: int) -> Any:
+def _(x: Any, *, count: int) -> BCOO:
     return total(x, range(x.ndim - count, x.ndim))
 
 

@@ -79,7 +79,7 @@ def lobpcg_standard(A: object, X: ArrayLike, m: int = 100, tol: Any = None) -> t
     if tol is None:
         tol = dtypes.finfo(start.dtype).eps
 
-    def state_of(vectors: Any, images: ArrayLike, directions: object, step: object) -> _State:
+    def state_of(vectors: Array, images: ArrayLike, directions: object, step: object) -> _State:
         values = tnp.sum(vectors.conj() * images, 0).real
         residuals = images - values * vectors
         bound = 10 * rows * tol * (values + tnp.linalg.norm(images, axis=0))
@@ -180,7 +180,7 @@ def spsolve(
     return custom_linear_solve(lambda x: matrix @ x, right, solve(False), transpose_solve=solve(True))
 
 
-def _solution(matrix: CSR, b: Any, transposed: bool) -> Any:
+def _solution(matrix: CSR, b: Any, transposed: bool) -> Array:
     if importlib.util.find_spec("scipy") is None:
         dense = matrix.todense()
         return tnp.linalg.solve(dense.T if transposed else dense, b)

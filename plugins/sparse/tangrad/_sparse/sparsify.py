@@ -44,7 +44,7 @@ class SparseTracer(RuleTracer):
 
     __slots__ = ()
 
-    def __init__(self, trace: SparseTrace, value: Any) -> None:
+    def __init__(self, trace: SparseTrace, value: JAXSparse) -> None:
         self._trace = trace
         self.value, self.extra = value, None
         self.aval = ShapedArray(value.shape, value.dtype)

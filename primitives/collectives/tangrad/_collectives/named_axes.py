@@ -296,7 +296,7 @@ def subst_under_binder(jaxpr: Any, subst: object, bound: Sequence[object]) -> tu
     return subst_axis_names(jaxpr, inner), tuple([renamed[name] for name in bound])
 
 
-def _fresh(name: object, taken: set[object]) -> Any:
+def _fresh(name: object, taken: set[object]) -> str:
     """A name like this one that is not taken."""
     number = 1
     while f"{name}_{number}" in taken:

@@ -114,7 +114,7 @@ def _chosen(begins: Any, sizes: object, length: int) -> tuple[Array, Array]:
     return bitwise_not(lt(last, 0)), clamp(0, last, count - 1)
 
 
-def _taken(values: object, positions: object) -> Any:
+def _taken(values: object, positions: object) -> Array:
     return index_take(as_operand(values), (positions,), (0,))
 
 
@@ -145,7 +145,7 @@ def _checked_slices(name: str, value: ArrayLike, members: int) -> Array:
     return convert_element_type(found, _INT32)
 
 
-def _count(slices: dict[str, Any]) -> int:
+def _count(slices: dict[str, Array]) -> int:
     """How many slices there are. Raises ValueError unless there are as many offsets as sizes."""
     counts = {name: value.aval.shape[0] for name, value in slices.items()}
     if len({*counts.values()}) > 1:

@@ -19,7 +19,7 @@ from tangrad.extend.lax import add_p, broadcast_in_dim_p, iota, mul_p
 
 if TYPE_CHECKING:
     from tangrad._collectives.axes import Axes
-    from tangrad.typing import Dims, Values
+    from tangrad.typing import Dims, Value, Values
 
 split_axis = RuleSet("split_axis", api=1)
 _INT32 = np.dtype(np.int32)
@@ -79,7 +79,7 @@ def _axis_index(args: object, dims: Dims, *, axis_info: SplitAxis, axis_name: Ha
 
 
 @split_axis.rule(p.psum_to_p)
-def _psum_to(args: Values, dims: Dims, *, axis_info: SplitAxis, axes: tuple[str, ...]) -> Any:
+def _psum_to(args: Values, dims: Dims, *, axis_info: SplitAxis, axes: tuple[str, ...]) -> tuple[Value, int | None]:
     """What differs within a part differs along the whole axis, and what is the same within it is the same."""
     (x, source, like), (dim, source_dim, like_dim) = args, dims
     others = tuple([name for name in axes if name != axis_info.name])

@@ -49,7 +49,7 @@ from tangrad.typing import Dimensions, Value, Values
 INT32 = np.dtype("int32")
 
 
-def check_starts(checks: Checks, shape: Sequence[object], windows: Sequence[object], starts: Sequence[Any]) -> None:
+def check_starts(checks: Checks, shape: Sequence[object], windows: Sequence[object], starts: Sequence[Value]) -> None:
     """Note a slice that begins below 0, or so late that it ends beyond its array.
 
     Args:

@@ -203,7 +203,7 @@ def _halves(x: Any, y: object) -> np.ndarray:
     return np.asarray(total).astype(x.dtype)
 
 
-def _integer_product(x: Any, y: Any) -> np.ndarray:
+def _integer_product(x: Any, y: np.ndarray) -> np.ndarray:
     return np.matmul(x.astype(FLOAT64), y.astype(FLOAT64)).astype(np.int64)
 
 

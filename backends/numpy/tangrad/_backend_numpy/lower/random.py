@@ -177,7 +177,7 @@ def fused_multiply_add(x: Any, y: object, z: object) -> np.ndarray:
     return _single(x, y, z) if x.dtype == np.float32 else _double(x, y, z)
 
 
-def _single(x: Any, y: Any, z: object) -> Any:
+def _single(x: Any, y: Any, z: object) -> np.ndarray:
     product = np.multiply(x, y, dtype=np.float64)  # exact: 48 bits
     wide = np.asarray(product + z)
     halfway = (wide.view(np.int64) & _DROPPED) == _HALF
@@ -189,7 +189,7 @@ def _single(x: Any, y: Any, z: object) -> Any:
     return wide.astype(np.float32)
 
 
-def _rest_of_sum(x: Any, y: object, total: Any) -> Any:
+def _rest_of_sum(x: object, y: object, total: np.ndarray) -> Any:
     """What the rounded sum of x and y lacks. D. E. Knuth, The Art of Computer Programming, 4.2.2."""
     shadow = total - x
     return (x - (total - shadow)) + (y - shadow)
@@ -219,7 +219,7 @@ def _halves(x: Any) -> tuple[Any, Any]:
     return high, x - high
 
 
-def _sum_to_odd(x: Any, y: Any) -> Any:
+def _sum_to_odd(x: Any, y: Any) -> np.ndarray:
     """x + y, rounded to the neighbour whose last bit is 1 where it is not exact."""
     total = np.asarray(x + y)
     rest = _rest_of_sum(x, y, total)

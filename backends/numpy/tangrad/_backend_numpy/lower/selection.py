@@ -5,7 +5,7 @@ Elements of extended dtypes are stored with dimensions of their own, which come 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def _(ctx: Lowering, which: Value, *cases: Value) -> Value:
     return _choose(ctx, which, 0, cases)
 
 
-def _choose(ctx: Lowering, which: Value, offset: int, cases: Any) -> Value:
+def _choose(ctx: Lowering, which: Value, offset: int, cases: tuple[Value, ...]) -> Value:
     """By halves; what is out of range takes the first or the last case."""
     if len(cases) == 1:
         return cases[0]

@@ -155,7 +155,7 @@ def _sort_alone(dtype: np.dtype, dimension: int) -> Callable[[Any], Any]:
         return lambda x: _sorted(x, dimension)
     has_negative_zeros = _negative_zeros_of(dtype)
 
-    def run(x: np.ndarray) -> Any:
+    def run(x: np.ndarray) -> np.ndarray:
         quick = x.size > SMALL and not has_negative_zeros(x)
         return _sorted(x, dimension, None if quick else "stable")
 
@@ -192,7 +192,7 @@ def _ordering(kinds: list[np.dtype], dimension: int) -> Callable[[Any], Any]:
     if not others and kinds[0].kind != "c":
         return lambda keys: first(keys[0])[0].argsort(dimension, "stable")
 
-    def run(keys: Any) -> Any:
+    def run(keys: Any) -> np.ndarray:
         columns = [column for columns_of, key in zip((first, *others), keys) for column in columns_of(key)]
         return np.lexsort(columns[::-1], dimension)  # the last one decides first
 
@@ -301,5 +301,5 @@ def _greatest_32(rows: np.ndarray, k: int) -> np.ndarray:
     return numbers & 0xFFFFFFFF
 
 
-def _greatest_64(rows: np.ndarray, k: int) -> Any:
+def _greatest_64(rows: np.ndarray, k: int) -> np.ndarray:
     return (~_ranks(rows)).argsort(kind="stable")[..., :k]

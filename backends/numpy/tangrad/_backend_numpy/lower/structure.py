@@ -6,7 +6,7 @@ Inside a program nothing moves: an array that is put on a device is the array it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -172,7 +172,7 @@ class _Concatenate(Function):
         self.axis = axis
 
     @property
-    def key(self) -> Any:
+    def key(self) -> tuple[str, int]:
         return "concatenate", self.axis
 
     def direct(self, scalar: bool) -> Callable[..., np.ndarray]:

@@ -98,7 +98,7 @@ def _reduction(combine: Body, start: Callable[..., object]) -> Any:
     return rule
 
 
-def _zero(dtype: np.dtype) -> Any:
+def _zero(dtype: np.dtype) -> int:
     return 0
 
 

@@ -29,6 +29,7 @@ from tangrad.extend.lax import conv_general_dilated_p
 if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
+    from tangrad.core import Array
     from tangrad.typing import DType, Params, Value
 
 
@@ -173,7 +174,7 @@ def group_by_group(x: Any, kernel: Any, **params: Any) -> Value:
         pairs = zip(_split(x, x_axis, groups), _split(kernel, rhs_spec[0], groups))
         return lax.concatenate_p.bind(*[conv_general_dilated_p.bind(a, b, **alone) for a, b in pairs], dimension=axis)
 
-    def convolve(group: object, out: object) -> Any:
+    def convolve(group: object, out: object) -> Array:
         found = conv_general_dilated_p.bind(
             _of_group(x, x_axis, groups, group), _of_group(kernel, rhs_spec[0], groups, group), **alone
         )
@@ -219,7 +220,7 @@ def _features_last(rank: int) -> tuple[tuple[int, ...], ...]:
 # --- parts ---------------------------------------------------------------------------------------------------------
 
 
-def _padded(x: Any, spec: Sequence[int], params: Params) -> Any:
+def _padded(x: Any, spec: Sequence[int], params: Params) -> Array:
     config = [(0, 0, 0)] * x.aval.ndim
     for axis, (low, high), dilation in zip(spec[2:], params["padding"], params["lhs_dilation"]):
         config[axis] = (low, high, dilation - 1)
@@ -249,7 +250,7 @@ def _window(x: object, axes: Sequence[int], starts: Sequence[int], shape: Sequen
     return _part(x, first, limits, every)
 
 
-def _part(x: object, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] | None = None) -> Any:
+def _part(x: object, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] | None = None) -> Array:
     return lax.slice_p.bind(
         x,
         start_indices=tuple(starts),
@@ -258,7 +259,7 @@ def _part(x: object, starts: Sequence[int], limits: Sequence[int], strides: Sequ
     )
 
 
-def _moved(x: object, starts: Sequence[object], sizes: Sequence[int]) -> Any:
+def _moved(x: object, starts: Sequence[object], sizes: Sequence[int]) -> Array:
     return lax.dynamic_slice_p.bind(x, *starts, slice_sizes=tuple(sizes))
 
 
@@ -267,7 +268,7 @@ def _divided(number: Any, by: int) -> tuple[Any, Any]:
     return lax.div_p.bind(number, divisor), lax.rem_p.bind(number, divisor)
 
 
-def _split(x: Any, axis: int, count: int) -> Sequence[Any]:
+def _split(x: Any, axis: int, count: int) -> tuple[Array, ...]:
     return lax.split_p.bind(x, sizes=(x.aval.shape[axis] // count,) * count, axis=axis)
 
 
@@ -281,7 +282,7 @@ def _arranged(x: object, spec: Sequence[int], like: Sequence[int]) -> Any:
     return lax.transpose_p.bind(x, permutation=tuple(permutation))
 
 
-def _convert(x: Any, dtype: DType) -> Any:
+def _convert(x: Array, dtype: DType) -> Any:
     return x if x.aval.dtype == dtype else lax.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 

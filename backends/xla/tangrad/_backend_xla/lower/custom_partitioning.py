@@ -81,7 +81,7 @@ class _Call:
 
     def partition(
         self, in_shardings: Sequence[object], out_shardings: Sequence[object]
-    ) -> tuple[bytes, list[Any], list[Any]]:
+    ) -> tuple[bytes, list[object], list[object]]:
         """The program of a part, and how operands and results are sharded for it."""
         layout = self._layout
         proposed = [

@@ -48,7 +48,7 @@ def _call_exported(ctx: FunctionContext, *operands: IrValue, exported: Any) -> t
     return tuple(_sharded(ctx, _as_types(ctx, list(call.results), wanted), ctx.out_avals, exported.out_shardings))
 
 
-def _check_devices(module: Any, exported: Any) -> None:
+def _check_devices(module: Module, exported: Any) -> None:
     """Raise ValueError for a program over several devices that is called in one for another number of them."""
     here = 1 if module.meshes is None else len(module.meshes.layout.devices)
     if exported.nr_devices not in (1, here):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
-    from tangrad.core import Array
+    from tangrad.core import Array, Literal
     from tangrad.typing import DType, Value
 
 
@@ -218,7 +218,7 @@ def _is_worth_it(avals: Sequence[ShapedArray], dimension: int) -> bool:
     return len(avals) > 1 and key.dtype.kind in "bui" and dtypes.bit_width(key.dtype) <= HALF
 
 
-def _sort_alone(xs: Sequence[Any], dimension: int) -> tuple[Any]:
+def _sort_alone(xs: Sequence[Any], dimension: int) -> tuple[Array]:
     """One array of floats. The lowest bit of a word has the sign of its element, which zeros lack in the key."""
     (x,) = xs
     bits = _bits(x)
@@ -244,12 +244,12 @@ def _sort_together(xs: Sequence[Any], dimension: int) -> tuple[Value, ...]:
 # --- words ---------------------------------------------------------------------------------------------------------
 
 
-def _sorted_words(ranks: object, places: object, dimension: int) -> Any:
+def _sorted_words(ranks: object, places: object, dimension: int) -> Array:
     words = lax.or_p.bind(_shift(lax.shift_left_p, _convert(ranks, WORD), HALF), places)
     return sort_p.bind(words, dimension=dimension, is_stable=True, num_keys=1)[0]  # stable, which is the faster way
 
 
-def _positions(shape: tuple[int, ...], dimension: int) -> Any:
+def _positions(shape: tuple[int, ...], dimension: int) -> Array:
     return lax.iota_p.bind(dtype=WORD, shape=shape, dimension=dimension)
 
 
@@ -259,12 +259,12 @@ def _integer_ranks(x: Any) -> Any:
     return lax.sub_p.bind(wide, _number(wide, 1 << (HALF - 1))) if dtypes.dtype_name(x.aval.dtype) == "uint32" else wide
 
 
-def _bits(x: Any) -> Any:
+def _bits(x: Any) -> Array:
     width = dtypes.bit_width(x.aval.dtype)
     return lax.bitcast_convert_type_p.bind(x, new_dtype=dtypes.as_dtype(f"int{width}"))
 
 
-def _float_ranks(bits: object, dtype: np.dtype) -> Any:
+def _float_ranks(bits: object, dtype: np.dtype) -> Array:
     """Integers in the order of floats, of their bits: one for both zeros, and one for all NaN, the greatest."""
     size = lax.and_p.bind(bits, _number(bits, _greatest(bits)))
     infinity, nan = [
@@ -286,7 +286,7 @@ def _greatest(bits: Any) -> int:
     return (1 << (dtypes.bit_width(bits.aval.dtype) - 1)) - 1
 
 
-def _number(x: Any, value: int) -> Any:
+def _number(x: Any, value: int) -> Literal:
     return literal(value, x.aval.dtype)
 
 

@@ -125,7 +125,7 @@ class Store:
         return bool(self._values)
 
 
-def merge_linear_aux(first: Callable[[], object], second: Callable[[], object]) -> tuple[bool, Any]:
+def merge_linear_aux(first: Callable[[], object], second: Callable[[], object]) -> tuple[bool, object]:
     """What one of two stores has, and whether it is the first. Raises StoreException where none or both have one."""
     found = []
     for is_first, read in ((True, first), (False, second)):

@@ -75,6 +75,6 @@ def promote_args_inexact(fun_name: str, *args: object) -> list[Array]:
     return promote_shapes(fun_name, *numpy.promote_inexact(fun_name, *args))
 
 
-def promote_args_numeric(fun_name: str, *args: Any) -> list[Any]:
+def promote_args_numeric(fun_name: str, *args: Any) -> list[Array]:
     """As `promote_args`; booleans become integers."""
     return promote_shapes(fun_name, *numpy.promote_numeric(fun_name, *args))

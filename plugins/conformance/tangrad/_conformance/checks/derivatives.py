@@ -58,7 +58,7 @@ def _is_affine(point: Point, positions: tuple[int, ...]) -> bool:
     return all([_is_about(2 * x - y, z) for x, y, z in zip(first, second, both)])
 
 
-def _is_about(x: Any, y: Any) -> bool:
+def _is_about(x: Any, y: np.ndarray) -> bool:
     if not np.isfinite(x).all():  # the function is not defined there, and nothing is known
         return True
     return np.allclose(x, y, rtol=0, atol=ROUNDED * np.abs(x).max(initial=1e-9))
@@ -85,11 +85,11 @@ def _is_linear(point: Point, positions: tuple[int, ...]) -> bool:
     )
 
 
-def _is_near(x: Any, y: Any) -> bool:
+def _is_near(x: np.ndarray, y: np.ndarray) -> bool:
     return np.allclose(x, y, rtol=1e-9, atol=1e-9)
 
 
-def _depends_on_each(function: Callable[..., Any], xs: list[Any], ys: list[Any], outs: list[Any]) -> bool:
+def _depends_on_each(function: Callable[..., Any], xs: list[np.ndarray], ys: list[Any], outs: list[Any]) -> bool:
     """Whether the results change with each argument, by more than they are rounded."""
     changed = [as_numpy(function(*xs[:i], y, *xs[i + 1 :])) for i, y in enumerate(ys)]
     return all([any([not _is_near(x, y) for x, y in zip(others, outs)]) for others in changed])

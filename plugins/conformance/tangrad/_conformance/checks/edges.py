@@ -53,7 +53,7 @@ def _reals(kind: object) -> list[float]:
     return [*found, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, -7.0, 10.0, 1000.0, -300.0, most**0.5 * 2]
 
 
-def _integers(kind: Any) -> list[int]:
+def _integers(kind: DType) -> list[int]:
     limits, bits = np.iinfo(kind), 8 * kind.itemsize
     root = 1 << (bits // 2)
     positive = [0, 1, limits.max, 2, 3, 7, bits - 1, bits, bits + 1, root + 1, limits.max - 1, limits.max // 2 + 1]
@@ -99,11 +99,11 @@ def themes(array: Any) -> Iterator[tuple[str, Any]]:
         yield "NaN", _with(array, np.nan)
 
 
-def _scale(kind: Any) -> Any:
+def _scale(kind: Any) -> np.ndarray:
     return np.asarray(_tiny(kind), np.float32 if kind.kind not in "fc" else None)
 
 
-def _filled(array: Array, values: Sequence[object]) -> Any:
+def _filled(array: Array, values: Sequence[object]) -> np.ndarray:
     return np.resize(np.array(values).astype(array.dtype), array.shape)
 
 
@@ -176,7 +176,7 @@ def _is_local(every: Sample, length: int) -> bool:
     return all([x[some].tobytes() == y.tobytes() or _equal(x[some], y) for x, y in zip(whole, part, strict=True)])
 
 
-def _equal(x: Any, y: Any) -> bool:
+def _equal(x: np.ndarray, y: Any) -> bool:
     return x.dtype.kind in "fc" and np.array_equal(x, y, equal_nan=True)
 
 
@@ -198,7 +198,7 @@ def _check(sample: Sample, name: str, theme: str, allowed: frozenset[str]) -> No
             _compare(sample, found, other, allowed, f"{theme}: {name}, {reference_backend()}")
 
 
-def _compare(sample: Sample, found: Any, expected: Any, allowed: frozenset[str], names: str) -> None:
+def _compare(sample: Sample, found: Sequence[np.ndarray], expected: Any, allowed: frozenset[str], names: str) -> None:
     if EVERYWHERE not in names:
         check_edges(found, expected, sample.tolerance, names, allowed)
         return

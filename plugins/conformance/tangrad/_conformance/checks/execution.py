@@ -16,12 +16,14 @@ from tangrad.core import ClosedJaxpr, as_array, dce_jaxpr, dtypes, eval_jaxpr, g
 from tangrad.core.tools import check_jaxpr
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from tangrad.core import Array, ShapedArray
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 
 
-def run(sample: Sample, name: str) -> list[Any]:
+def run(sample: Sample, name: str) -> list[np.ndarray]:
     """The sample's results on a backend, as NumPy arrays."""
     with use_backend(name):
         return as_numpy(sample.apply(*sample.args))
@@ -92,7 +94,7 @@ def _check_staged(sample: Sample) -> None:
     _check_avals(list(staged(sample, operands).out_avals), expected, "staged")
 
 
-def _check_avals(found: list[Any], expected: tuple[Any, ...], how: str) -> None:
+def _check_avals(found: list[Any], expected: tuple[ShapedArray, ...], how: str) -> None:
     if len(found) != len(expected):
         raise Mismatch(f"{len(expected)} results are inferred, {len(found)} {how}")
     for position, (x, y) in enumerate(zip(found, expected)):

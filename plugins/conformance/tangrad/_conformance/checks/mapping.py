@@ -136,7 +136,7 @@ def _check_parts(sample: Sample, name: object, count: int, differs: bool) -> Non
     check_same(joined, expected, sample.tolerance, "along an axis in two parts, along the whole")
 
 
-def _apart(arg: Any, position: int, count: int) -> object:
+def _apart(arg: np.ndarray, position: int, count: int) -> object:
     shape = arg.shape
     return arg.reshape(*shape[:position], count, shape[position] // count, *shape[position + 1 :])
 
@@ -184,7 +184,7 @@ def _check(sample: Sample, differing: frozenset[object]) -> None:
                 )
 
 
-def _same_along(arg: Any, axes: Any, differing: frozenset[object]) -> object:
+def _same_along(arg: np.ndarray, axes: Any, differing: frozenset[object]) -> object:
     for position, (name, size) in enumerate(axes.items()):
         if name not in differing:
             arg = np.take(arg, [0] * size, position)

@@ -154,7 +154,7 @@ def _slack(args: Arguments) -> float:
     return 1e-3 if kinds & {"float32", "complex64"} else 1e-7
 
 
-def _repeated(array: Any, size: int, times: int) -> object:
+def _repeated(array: np.ndarray, size: int, times: int) -> object:
     found = np.tile(array, [times if n == size else 1 for n in array.shape]) if array.ndim else array
     if array.dtype.kind not in "fc" or found.size == array.size:
         return found
@@ -264,7 +264,7 @@ def _check_layout(sample: Sample, name: str, prepare: Turn, undo: Turn) -> None:
     else:
         args = [_each(prepare, np.asarray(arg), named) for arg in sample.args]
 
-    def applied(*values: object) -> Any:
+    def applied(*values: object) -> tuple[Value, ...]:
         return sample.apply_one(*[undo(as_array(value)) for value in values])
 
     with use_backend(name):
@@ -273,7 +273,7 @@ def _check_layout(sample: Sample, name: str, prepare: Turn, undo: Turn) -> None:
         check_same(sample.around(tangrad.jit(applied))(*args), expected, sample.tolerance, "in a program, fresh")
 
 
-def _each(function: Turn, array: Any, named: int) -> np.ndarray:
+def _each(function: Turn, array: np.ndarray, named: int) -> np.ndarray:
     """The function of each example, below the named axes."""
     if not named:
         return function(array)

@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from tangrad.core import (
 )
 from tangrad.core.caches import params_key
 from tangrad.core.tools import rule_kinds
+
+if TYPE_CHECKING:
+    pass
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 

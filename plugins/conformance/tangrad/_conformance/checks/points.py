@@ -23,7 +23,9 @@ WITHIN = 1e-2  # of that distance, on both sides of a point
 Bounds = tuple[Any, Any]
 
 
-def one_sided(at: Sequence[Any], far: Sequence[Any], near: Sequence[object], steps: tuple[float, float]) -> list[Any]:
+def one_sided(
+    at: Sequence[Any], far: Sequence[np.ndarray], near: Sequence[object], steps: tuple[float, float]
+) -> list[np.ndarray]:
     """The derivatives from one side, of values there and at two steps; NaN where the differences have no limit."""
     found = []
     for x, y, z in zip(at, far, near):
@@ -84,11 +86,11 @@ def _of_element(point: Point, place: int, index: tuple[int, ...]) -> list[Bounds
     return [_extremes(np.stack(values)) for values in zip(*sides, strict=True)]
 
 
-def _moved(point: Point, step: float, direction: Sequence[Any]) -> tuple[np.ndarray, ...]:
+def _moved(point: Point, step: float, direction: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     return tuple([primal + step * part for primal, part in zip(point.primals, direction)])
 
 
-def _extremes(values: Any) -> Bounds:
+def _extremes(values: np.ndarray) -> Bounds:
     """The least and the greatest, of complex numbers in each part; NaN only where all of them are."""
     if values.dtype.kind != "c":
         return np.fmin.reduce(values), np.fmax.reduce(values)

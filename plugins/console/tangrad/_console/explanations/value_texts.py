@@ -14,14 +14,14 @@ import numpy as np
 from tangrad.dtypes import ExtendedDType
 
 if TYPE_CHECKING:
-    from tangrad.core import Array, ShapedArray
+    from tangrad.core import Array, ShapedArray, Tracer
 
 SMALL = 12  # elements of an array that is shown
 DEEP = 3  # transformations within each other that are shown
 LONG = 400  # characters
 
 
-def tracer_text(tracer: Any, depth: int = 0) -> str:
+def tracer_text(tracer: Tracer, depth: int = 0) -> str:
     """The class with what is known: `JVPTracer(primal=6.0, tangent=1.0)`; with its type, where no value has that."""
     name = type(tracer).__name__
     try:

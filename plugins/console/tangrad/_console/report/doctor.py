@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._console.report import backends, composed, installation, surroundings
 from tangrad._console.report.model import BAD, LINE, Entry, Problem, Report, Table, counted, one_line
 from tangrad._console.report.rules import overrides, overrides_table, squares
 from tangrad.core.tools import Composition
+
+if TYPE_CHECKING:
+    pass
 
 
 def doctor_report(composition: Composition) -> Report:

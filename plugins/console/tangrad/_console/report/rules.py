@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad._console.report.model import (
     BAD,
@@ -27,6 +27,9 @@ from tangrad._console.report.model import (
 from tangrad.core import Primitive, ShapedArray, composition, decomposition_jaxpr, rule_table
 from tangrad.core.caches import register_cache
 from tangrad.core.tools import Plugin, families, primitive_set, rule_kinds, sub_jaxprs
+
+if TYPE_CHECKING:
+    pass
 
 SHAPES: tuple[tuple[int, ...], ...] = ((2, 2), (2,), ())
 

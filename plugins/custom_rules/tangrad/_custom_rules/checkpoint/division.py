@@ -124,7 +124,7 @@ def divide(closed: ClosedJaxpr, wanted: Sequence[bool], policy: object) -> Divis
 
 def _divide(
     primal: Jaxpr, wanted: Sequence[Var], policy: object
-) -> tuple[list[JaxprEqn], list[JaxprEqn], list[Var], set[Any]]:
+) -> tuple[list[JaxprEqn], list[JaxprEqn], list[Var], set[Var]]:
     """The equations, those to be computed again for the values wanted, the variables kept, and what must be at hand."""
     needed = {atom for atom in wanted if type(atom) is not Literal}
     shown = shown_again(primal, policy)
@@ -155,7 +155,7 @@ def _divide(
 
 
 @calls_rules("recompute", "eqn")
-def _inside(eqn: JaxprEqn, needed: set[Any], policy: object) -> Recomputation | None:
+def _inside(eqn: JaxprEqn, needed: set[Var], policy: object) -> Recomputation | None:
     """An equation that carries programs, divided; None for others, and where there is nothing to decide."""
     if eqn.effects or not eqn.primitive.carries_programs:
         return None
@@ -240,7 +240,7 @@ class Halves:
         self.second = _joined(recompute, second)
         self.barrier = barrier_of(prevent_cse, self.inputs, len(self.second.in_avals) - len(self.inputs))
 
-    def residuals(self, inputs: Sequence[Value], outs: Sequence[Value]) -> list[Any]:
+    def residuals(self, inputs: Sequence[Value], outs: Sequence[Value]) -> list[Value]:
         """What `second` takes of the first half, of the inputs of `first` and what it gave."""
         return [inputs[position] for position in self.inputs] + list(outs[len(outs) - self.kept :])
 

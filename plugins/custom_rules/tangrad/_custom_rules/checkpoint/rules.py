@@ -23,6 +23,7 @@ from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var, dce_jaxpr, 
 from tangrad.core.caches import JaxprCache, register_cache
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import Value, Values
 
 
@@ -53,7 +54,7 @@ def _(
 
 @jvp.rule(name_p)
 @symbolic_zeros
-def _name(primals: Values, tangents: Values, *, name: str) -> Any:
+def _name(primals: Values, tangents: Values, *, name: str) -> tuple[Array, Value]:
     return name_p.bind(primals[0], name=name), tangents[0]
 
 
@@ -191,6 +192,6 @@ def _(used_outputs: Any, equation: JaxprEqn) -> Any:
     return used_inputs, new
 
 
-def _thin(closed: ClosedJaxpr, used: tuple[bool, ...]) -> Any:
+def _thin(closed: ClosedJaxpr, used: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool]]:
     jaxpr, used_inputs = dce_jaxpr(closed.jaxpr, used)
     return ClosedJaxpr(jaxpr, closed.consts), used_inputs

@@ -66,7 +66,10 @@ def backward(count: int, step: Callable[[Any, Any], Any], start: object) -> Arra
 
 
 def until_small(
-    limit: int, step: Callable[[Any, Any], tuple[Any, Any]], first: tuple[Array, Array], total: Any
+    limit: int,
+    step: Callable[[Any, Any], tuple[Any, Any]],
+    first: tuple[Array, Array],
+    total: tuple[Array] | tuple[Array, Array],
 ) -> Array:
     """Add terms until all elements have converged, or `limit` of them: `step(k, state)` gives state and terms.
 

@@ -123,7 +123,7 @@ def _power_slope(t: Any, ans: Any, logarithm: Any, exponent: Any) -> object:
 
 
 @with_derivatives(lambda t, ans, logarithm, exponent: t * tnp.exp(exponent * logarithm), _power_slope)
-def _power_less_one(logarithm: Array, exponent: Any) -> Array:
+def _power_less_one(logarithm: Array, exponent: ArrayLike) -> Array:
     """(exp(λ L) - 1) / λ, and L where λ is 0."""
     flat = exponent == 0
     value = tnp.expm1(tnp.where(flat, 0.0, exponent * logarithm)) / tnp.where(flat, 1.0, exponent)

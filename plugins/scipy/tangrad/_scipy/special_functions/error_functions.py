@@ -73,7 +73,7 @@ def _upper_half(iz: Value) -> Value:
 
 
 @with_derivatives(lambda t, ans, z: t * (2j / _ROOT_PI - 2 * z * ans))
-def _wofz(z: Any) -> object:
+def _wofz(z: Array) -> object:
     lower = z.imag < 0
     upper = tnp.where(lower, -z, z)
     value = _upper_half(1j * upper)
@@ -114,7 +114,7 @@ def _far(x: Value) -> tuple[Array, Array, Array]:
     return large, 1 / tnp.where(large, x, 13.0), tnp.where(large, 1.0, x)
 
 
-def _far_slope(inverse: Any, coefficients: tuple[float, ...]) -> Array:
+def _far_slope(inverse: Array, coefficients: tuple[float, ...]) -> Array:
     """The derivative of the sum of c[k] x^(-2k - 1)."""
     square = inverse * inverse
     return -square * polynomial(square, tuple([(2 * k + 1) * c for k, c in enumerate(coefficients)][::-1]))
@@ -340,7 +340,7 @@ def _owens_t_by_a(t: object, ans: object, h: Any, a: Any) -> Any:
 
 
 @with_derivatives(_owens_t_by_h, _owens_t_by_a)
-def _owens_t(h: Any, a: Any) -> Any:
+def _owens_t(h: Any, a: Any) -> Array:
     high, slope = abs(h), abs(a)
     product = tnp.where(high == 0, 0.0, high * slope)
     steep = slope > 1

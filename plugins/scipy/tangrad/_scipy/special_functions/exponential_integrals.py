@@ -27,7 +27,7 @@ _EULER = 0.5772156649015329
 _DEPTH = 90  # of the continued fraction: at x = 1 its error is about exp(-4 √90) = 3e-17
 
 
-def _fraction(n: Any, x: Any) -> Array:
+def _fraction(n: Any, x: Array) -> Array:
     """exp(x) Eₙ(x) for x ≥ 1 (DLMF 8.19.18)."""
 
     def step(k: Any, tail: object) -> Array:
@@ -92,7 +92,7 @@ def _power_over(x: Any) -> Array:
 
 
 @with_derivatives(lambda t, ans, x: t * _power_over(-x))
-def _exp1(x: object) -> Any:
+def _exp1(x: object) -> Array:
     return _by_sign(_e1, _ei, x)
 
 
@@ -113,7 +113,7 @@ def expi(x: ArrayLike) -> Array:
     return _expi(x)
 
 
-def _expn_series(n: Any, x: Any) -> Array:
+def _expn_series(n: Array, x: Any) -> Array:
     """Eₙ for 0 < x ≤ 1 and n ≥ 1 (DLMF 8.19.8)."""
 
     def step(k: Any, power: Any) -> Any:
@@ -128,7 +128,7 @@ def _expn_series(n: Any, x: Any) -> Array:
 
 
 @with_derivatives(None, lambda t, ans, n, x: -t * tnp.where(n == 0, ans * (1 + 1 / x), _expn(tnp.maximum(n - 1, 0), x)))
-def _expn(n: Any, x: Any) -> Array:
+def _expn(n: Array, x: Any) -> Array:
     valid = (n >= 0) & (n == tnp.floor(n)) & (x >= 0)
     order = tnp.where(valid & (n > 0), n, 1.0)
     near = x <= 1
@@ -224,7 +224,7 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 _DEBYE = tuple([b / math.factorial(2 * k + 3) for k, b in reversed(list(enumerate(_BERNOULLI)))])
 
 
-def _dilogarithm(u: Any) -> Any:
+def _dilogarithm(u: Array) -> Any:
     square = u * u
     return u - 0.25 * square + u * square * polynomial(square, _DEBYE)
 
@@ -244,7 +244,7 @@ def _slope_of_logarithm_over(t: Any, ans: Any, x: Any) -> Any:
 
 
 @with_derivatives(_slope_of_logarithm_over)
-def _logarithm_over(x: Any) -> object:
+def _logarithm_over(x: Array) -> object:
     """log(x) / (x - 1), for x away from 1."""
     return tnp.where(x == math.inf, 0.0, tnp.log(x) / (x - 1))
 
@@ -281,7 +281,7 @@ _TERMS = 10
 _BERNOULLI_OF_ZETA = _BERNOULLI[:8]
 
 
-def _by_euler_maclaurin(x: Any, q: Any) -> Any:
+def _by_euler_maclaurin(x: Array, q: Any) -> Any:
     """Hurwitz's function as a formula that can be differentiated (DLMF 25.11.28, with ten terms of the sum)."""
     total = sum([tnp.exp(-x * tnp.log(q + k)) for k in range(_TERMS)])
     end = q + _TERMS
@@ -316,7 +316,7 @@ def _hurwitz(x: Any, q: Any) -> Array:
     return tnp.where(endless, 0.0, p.zeta_p.bind(x, tnp.where(endless, 1.0, q)))
 
 
-def _riemann(x: Any) -> Any:
+def _riemann(x: Any) -> Array:
     """By the sum to the right of 0, by the functional equation (DLMF 25.4.1) to the left."""
     left = x < -0.5  # the sum has all digits until there; mirrored, small numbers would vanish beside 1
     mirrored = tnp.where(left, 1 - x, x)

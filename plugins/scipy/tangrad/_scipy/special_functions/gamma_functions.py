@@ -110,7 +110,7 @@ def _gamma_slope(t: Any, ans: Any, x: Any) -> object:
 
 
 @with_derivatives(_gamma_slope)
-def _real_gamma(x: Any) -> Array:
+def _real_gamma(x: ArrayLike) -> Array:
     return sign_of_gamma(stop_gradient(x)) * tnp.exp(p.lgamma_p.bind(x))
 
 

@@ -204,11 +204,11 @@ def _harmonics(degree: object, order: Any, polar: Any, azimuth: object, limit: i
     return complex_of(value * tnp.cos(angle), value * tnp.sin(angle))
 
 
-def _legendre(degree: Any, order: Any, polar: ArrayLike, limit: int) -> Any:
+def _legendre(degree: object, order: Any, polar: ArrayLike, limit: int) -> Any:
     """The normalised associated Legendre functions, for 0 ≤ order."""
     sine, cosine = tnp.sin(polar), tnp.cos(polar)
 
-    def diagonal(k: Any, value: Any) -> Any:
+    def diagonal(k: Array, value: Any) -> Array:
         factor = -tnp.sqrt((2 * k + 1) / (2 * k)).astype(sine.dtype)
         return tnp.where(k <= order, value * factor * sine, value)
 

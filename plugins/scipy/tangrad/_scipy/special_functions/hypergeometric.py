@@ -90,7 +90,7 @@ def _reciprocal_gamma(x: Any) -> Array:
     return tnp.where(pole, 0.0, sign_of_gamma(stop_gradient(safe)) * tnp.exp(-p.lgamma_p.bind(safe)))
 
 
-def _gamma(x: Any) -> Array:
+def _gamma(x: Array) -> Array:
     return sign_of_gamma(stop_gradient(x)) * tnp.exp(p.lgamma_p.bind(x))
 
 
@@ -106,7 +106,7 @@ def _kummer_large(a: Any, b: Any, size: Array) -> Array:
     return _gamma(b) * _reciprocal_gamma(b - a) * tnp.exp(-a * tnp.log(size)) * total
 
 
-def _confluent(a: Any, b: Any, x: Any) -> Array:
+def _confluent(a: ArrayLike, b: Any, x: Any) -> Array:
     # exp(x) ₁F₁(b - a; b; -x) has terms of one sign where x is negative (DLMF 13.2.39); a polynomial has them itself.
     fixed = stop_gradient(x)
     turned = (fixed < 0) & ~_is_pole(stop_gradient(a))
@@ -155,7 +155,7 @@ def _near_one(a: Array, b: Array, c: Array, x: Array) -> Array:
     return tnp.where(close, total, regular)
 
 
-def _hypergeometric(a: Any, b: Any, c: Any, x: ArrayLike) -> Array:
+def _hypergeometric(a: ArrayLike, b: Any, c: Any, x: ArrayLike) -> Array:
     swapped = _is_pole(stop_gradient(b)) & ~_is_pole(stop_gradient(a))
     a, b = tnp.where(swapped, b, a), tnp.where(swapped, a, b)
     fixed, polynomial = stop_gradient(x), _is_pole(stop_gradient(a))

@@ -34,6 +34,7 @@ from tangrad.tree_util import flatten_axes
 from tangrad.typing import PyTree
 
 if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
     from tangrad.typing import Params, Values
 
 
@@ -187,7 +188,7 @@ class custom_partitioning(Generic[P, R]):  # noqa: N801 - a decorator
             )
         how = Partitioning(name, self.partition, self.sharding_rule, static, treedef, structure[0])
         outs = custom_partitioning_p.bind(*operands, jaxpr=ClosedJaxpr(jaxpr, consts), how=how)
-        return structure[0].unflatten([as_array(out) for out in outs])  # type: ignore[no-any-return]
+        return structure[0].unflatten([as_array(out) for out in outs])
 
     def _by_position(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
         if not kwargs:
@@ -225,7 +226,7 @@ class Partitioning:
 
     __slots__ = ("__weakref__", "_in_tree", "_out_tree", "_partition", "_rule", "_static", "name")
 
-    def __init__(self, name: str, partition: Any, rule: object, static: Any, in_tree: Any, out_tree: Any) -> None:
+    def __init__(self, name: str, partition: Any, rule: object, static: Any, in_tree: PyTreeDef, out_tree: Any) -> None:
         self.name = name
         self._partition = partition
         self._rule = rule

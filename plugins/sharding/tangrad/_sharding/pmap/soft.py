@@ -146,10 +146,10 @@ class SoftPmapFunction(Generic[P, R]):
         fun: Any,
         axis_name: Hashable,
         in_axes: object,
-        out_axes: Any,
+        out_axes: object,
         devices: Any,
         backend: str | None,
-        axis_size: Any,
+        axis_size: int | None,
     ) -> None:
         self._fun = fun
         self._name = _Axis("unnamed") if axis_name is None else axis_name
@@ -219,7 +219,7 @@ class SoftPmapFunction(Generic[P, R]):
         return there[:size]
 
     def _traced(
-        self, structure: PyTreeDef, values: Sequence[object], axes: Sequence[Any], size: int
+        self, structure: PyTreeDef, values: Sequence[object], axes: Sequence[int], size: int
     ) -> tuple[ClosedJaxpr, list[Any], Any]:
         """The program of one example, with the constants that it takes first, and the structure of its result."""
         out_tree: list[Any] = []
@@ -249,7 +249,7 @@ def _split(value: Any, axis: int | None, count: int) -> Value:
     return _with_shape(value, (*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :]))
 
 
-def _joined(value: Any, axis: int | None, mesh: Mesh) -> Any:
+def _joined(value: Any, axis: int | None, mesh: Mesh) -> Array:
     """The opposite, of a result, whose chunks stay on their devices."""
     if axis is None:
         return value

@@ -11,6 +11,7 @@ from tangrad.extend.checkify import Checks, checked_program
 
 if TYPE_CHECKING:
     from tangrad._sharding.mesh import Mesh
+    from tangrad.typing import Value
 
 checkify = RuleSet("checkify", api=1)
 
@@ -26,7 +27,7 @@ def _(
     out_shardings: Any,
     manual_axes: Any,
     checked: bool,
-) -> Any:
+) -> tuple[Value, ...]:
     with axes_in_scope(mesh, manual_axes, checked):
         program = checked_program(jaxpr, checks.enabled)
         stacked = stacking(program.jaxpr, len(out_shardings))

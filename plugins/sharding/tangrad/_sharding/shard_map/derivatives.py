@@ -187,7 +187,7 @@ def _stacks(
 
 
 def _cuts_of_residuals(
-    stacks: Sequence[NamedSharding], in_shardings: tuple[Sharding, ...], sources: Sequence[Any]
+    stacks: Sequence[NamedSharding], in_shardings: tuple[Sharding, ...], sources: tuple[int | None, ...]
 ) -> list[Sharding]:
     own = iter(stacks)
     return [next(own) if source is None else in_shardings[source] for source in sources]

@@ -270,7 +270,7 @@ class _ShardedFunction:
     def _traced(
         self,
         mesh: Mesh,
-        manual: Any,
+        manual: tuple[str, ...],
         arguments: _Arguments,
         parts: tuple[ShapedArray, ...],
         shardings: tuple[Sharding, ...],
@@ -332,7 +332,7 @@ class _ShardedFunction:
             )
 
 
-def _result(out_tree: Any, position: int) -> str:
+def _result(out_tree: PyTreeDef, position: int) -> str:
     leaves = tree.leaves_with_path(out_tree.unflatten(list(range(out_tree.num_leaves))))
     return "result" + keystr(leaves[position][0])
 

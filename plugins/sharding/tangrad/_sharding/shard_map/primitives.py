@@ -69,11 +69,11 @@ def _axes_of(sharding: Sharding, ndim: int) -> tuple[tuple[str, ...], ...]:
     return sharding.dimension_axes(ndim)
 
 
-def _mentions(per_dimension: Any, axis: object) -> bool:
+def _mentions(per_dimension: tuple[tuple[str, ...], ...], axis: object) -> bool:
     return any([axis in axes for axes in per_dimension])
 
 
-def _axes_to_front(x: Value, cut: Any, sizes: Any, order: Any) -> Value:
+def _axes_to_front(x: Value, cut: tuple[tuple[str, ...], ...], sizes: Any, order: tuple[object, ...]) -> Value:
     """A whole array with a dimension for each axis that cuts it, in the order of the axes, and then those of a part."""
     split: list[int] = []
     names: list[Any] = []
@@ -89,7 +89,7 @@ def _axes_to_front(x: Value, cut: Any, sizes: Any, order: Any) -> Value:
     return _transposed(_reshaped(x, tuple(split)), (*leading, *rest))
 
 
-def _axes_into_dimensions(x: Value, cut: Any, leading: list[Any]) -> Any:
+def _axes_into_dimensions(x: Value, cut: tuple[tuple[str, ...], ...], leading: list[Any]) -> Any:
     """The opposite, of a result whose first dimensions are axes. Of one that is the same along an axis the first."""
     for axis in list(leading):
         if not _mentions(cut, axis):

@@ -27,6 +27,8 @@ from tangrad.core.transformations import join_named_shapes
 from tangrad.extend.collectives import differing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tangrad.typing import Params
 
 
@@ -245,7 +247,7 @@ def _items(value: object) -> Sequence[object]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _replaced(value: object, made: Any) -> object:
+def _replaced(value: object, made: Iterator[ClosedJaxpr]) -> object:
     """A parameter with the next of the programs made in the place of each."""
     if isinstance(value, tuple):
         return tuple([_replaced(item, made) if isinstance(item, ClosedJaxpr) else item for item in value])

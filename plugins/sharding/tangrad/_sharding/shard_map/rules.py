@@ -17,7 +17,7 @@ from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tangrad.core import JaxprEqn
+    from tangrad.core import Array, JaxprEqn
     from tangrad.typing import Dims, Params, Values
 
 
@@ -77,7 +77,7 @@ def _(
     out_shardings: tuple[Sharding, ...],
     manual_axes: Sequence[object],
     checked: bool,
-) -> Any:
+) -> tuple[tuple[Array, ...], tuple[int | None, ...]]:
     mapped = tuple([dim is not None for dim in dims])
     entry = _axes_of_the_mesh(axis_info, manual_axes)
     inner = axis_info
@@ -101,7 +101,7 @@ def _(
     return outs, tuple([0 if is_mapped else None for is_mapped in out_mapped])
 
 
-def _widened(shardings: Any, mapped: Any, entry: tuple[object, ...]) -> tuple[Any, ...]:
+def _widened(shardings: Any, mapped: tuple[bool, ...], entry: tuple[object, ...]) -> tuple[Any, ...]:
     return tuple(
         [
             with_leading(sharding, entry) if is_mapped else sharding
@@ -110,7 +110,7 @@ def _widened(shardings: Any, mapped: Any, entry: tuple[object, ...]) -> tuple[An
     )
 
 
-def _axes_of_the_mesh(axis_info: AxisInfo, manual_axes: Any) -> tuple[Any, ...]:
+def _axes_of_the_mesh(axis_info: AxisInfo, manual_axes: Sequence[object]) -> tuple[Any, ...]:
     """The axes of the mesh that cut the mapped dimension."""
     spmd = axis_info.spmd_name
     axes = tuple(spmd) if isinstance(spmd, (tuple, list)) else () if spmd is None else (spmd,)

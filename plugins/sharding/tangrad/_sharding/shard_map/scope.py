@@ -151,7 +151,7 @@ def mentioned(sharding: NamedSharding) -> tuple[Any, ...]:
     return tuple([axis for axes in sharding.dimension_axes(max(len(sharding.spec), 1)) for axis in axes])
 
 
-def part_aval(aval: Any, sharding: NamedSharding) -> ShapedArray:
+def part_aval(aval: ShapedArray, sharding: NamedSharding) -> ShapedArray:
     """The type of a part."""
     return aval.plain.update(shape=sharding.shard_shape(aval.shape))
 

@@ -326,7 +326,7 @@ class MappedFunction(Generic[P, R]):
             for number, (spec, aval) in enumerate(zip(specs, tree.leaves(args), strict=True))
         ]
 
-    def _sizes(self, args: tuple[object, ...], in_axes: Sequence[Positions]) -> dict[Any, int]:
+    def _sizes(self, args: tuple[object, ...], in_axes: Sequence[Positions]) -> dict[str, int]:
         """The size of each axis. Raises ValueError where two arguments, or one and axis_sizes, do not agree."""
         sizes, origins = dict(self._given_sizes), dict.fromkeys(self._given_sizes, "axis_sizes says")
         for number, (aval, positions) in enumerate(zip(tree.leaves(args), in_axes, strict=True)):

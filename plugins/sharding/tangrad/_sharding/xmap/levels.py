@@ -211,6 +211,6 @@ def placed(out: Array, place: Places, wanted: Positions, sizes: dict[Any, Any]) 
     return value if order == tuple(range(ndim)) else transpose_p.bind(value, permutation=order)
 
 
-def total_size(sizes: dict[Any, Any], names: Any) -> int:
+def total_size(sizes: dict[Any, Any], names: set[object]) -> int:
     """The product of the sizes of axes."""
     return math.prod([sizes[name] for name in names])

@@ -98,7 +98,7 @@ def _without_indices(closed: ClosedJaxpr, used: tuple[object, ...], sizes: dict[
     count = len(closed.in_avals)
     index = ShapedArray((), _INT32)
 
-    def run(*args: Any) -> list[Any]:
+    def run(*args: Any) -> list[Array]:
         return _evaluated(closed, args[:count], dict(zip(used, args[count:], strict=True)), sizes)
 
     return trace_to_closed_jaxpr(run, [*closed.in_avals, *[index] * len(used)], closed.jaxpr.debug_name)

@@ -13,6 +13,7 @@ from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.extend.collectives import subst_under_binder
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import Dims, Params, Values
 
 
@@ -47,7 +48,7 @@ batch = RuleSet("batch", api=1)
 @batch.rule(xmap_p)
 def _(
     args: Values, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, in_axes: Any, out_axes: Any, **params: Any
-) -> Any:
+) -> tuple[tuple[Array, ...], tuple[int | None, ...]]:
     mapped = tuple([dim is not None for dim in dims])
     if axis_info.name in dict(params["sizes"]):  # the program means its own axis of that name
         axis_info = AxisInfo(None, axis_info.size, axis_info.spmd_name)
@@ -93,6 +94,6 @@ def _(used_outputs: Any, equation: JaxprEqn) -> Any:
     return used_inputs, equation.replace(invars=invars, outvars=outvars, params=thinned, effects=effects)
 
 
-def _thin(closed: ClosedJaxpr, used: tuple[bool, ...]) -> Any:
+def _thin(closed: ClosedJaxpr, used: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool]]:
     jaxpr, used_inputs = dce_jaxpr(closed.jaxpr, used)
     return ClosedJaxpr(jaxpr, closed.consts), used_inputs

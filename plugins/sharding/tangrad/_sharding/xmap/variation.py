@@ -226,7 +226,7 @@ def _check(axes: Any, resources: Resources, what: Any) -> None:
             taken[resource] = axis
 
 
-def _described(what: str, eqn: JaxprEqn, var: Any) -> str:
+def _described(what: str, eqn: JaxprEqn, var: Var) -> str:
     place = "" if eqn.source_info is None else f" at {eqn.source_info.summarize()}"
     return f"the {what} {var.aval.str_short()} of {eqn.primitive.name}{place}"
 

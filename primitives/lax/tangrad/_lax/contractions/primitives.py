@@ -150,7 +150,7 @@ def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, precision: object, preferr
     return preferred
 
 
-def _rank_of_dtype(dtype: DType) -> tuple[Any, ...]:
+def _rank_of_dtype(dtype: DType) -> tuple[bool, int, int, int, bool]:
     """What orders dtypes: complex above real, then the range and precision of floats, bits, signed above unsigned."""
     part = dtypes.to_floating_dtype(dtype) if dtypes.issubdtype(dtype, np.complexfloating) else dtype
     limits = dtypes.finfo(part) if dtypes.issubdtype(part, np.floating) else None
@@ -390,7 +390,7 @@ def ragged_dot_general_p(
     return ShapedArray(ragged_result_shape(lhs.shape, rhs.shape, group_sizes.shape, numbers), out.dtype)
 
 
-def _check_groups(lhs: Any, rhs: ShapedArray, group_sizes: ShapedArray, form: Layout) -> None:
+def _check_groups(lhs: ShapedArray, rhs: ShapedArray, group_sizes: ShapedArray, form: Layout) -> None:
     name = "ragged_dot_general"
     wanted = 1 if form.mode is FREE else 0
     if len(form.group) != wanted:

@@ -8,7 +8,6 @@ any of its rows has to, and the other rows keep their values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -110,7 +109,9 @@ def _select(
     return outs, tuple([None if source is not None and dims[source] is None else 0 for source in sources])
 
 
-def _guarded(chosen: Value, operands: Sequence[Value], mapped: Flags, size: int) -> tuple[list[Any], Flags]:
+def _guarded(
+    chosen: Value, operands: Sequence[Value], mapped: Flags, size: int
+) -> tuple[list[Value], tuple[bool, ...]]:
     """The operands of one branch, such that nothing flows back to them from rows on which another one is chosen.
 
     On those the derivatives of this branch may be infinite, and zero times infinity is not zero. Every row needs its

@@ -267,7 +267,7 @@ def counted_condition(closed: ClosedJaxpr, steps: dict[int, int], fixed: set[int
     return None
 
 
-def _comparison(eqn: JaxprEqn | None, positions: dict[Any, int], steps: dict[int, int], fixed: set[int]) -> Any:
+def _comparison(eqn: JaxprEqn | None, positions: dict[Var, int], steps: dict[int, int], fixed: set[int]) -> Any:
     """Of `i < n`, `n > i`, and the same of a counter that goes down: counter, step and bound."""
     if eqn is None or eqn.primitive not in (lt_p, gt_p):
         return None

@@ -68,7 +68,7 @@ def _(varying: Any, params: Params) -> Any:
     return tuple(_fixed_point(carry, iteration))
 
 
-def _fixed_point(carry: list[object], iteration: Callable[[list[Any]], list[Any]]) -> list[Any]:
+def _fixed_point(carry: list[object], iteration: Callable[[list[Any]], list[Any]]) -> list[object]:
     """The carry after as many iterations as it takes until it differs along no further axis."""
     while True:
         after = [before | found for before, found in zip(carry, iteration(carry), strict=True)]

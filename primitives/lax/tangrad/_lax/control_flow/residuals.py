@@ -248,7 +248,7 @@ def zeros_atom(aval: ShapedArray, eqns: list[JaxprEqn]) -> Literal | Var:
     return var
 
 
-def _differing_zeros(aval: ShapedArray, eqns: list[JaxprEqn]) -> Any:
+def _differing_zeros(aval: ShapedArray, eqns: list[JaxprEqn]) -> Literal | Var:
     """The same of a type with named axes: zeros differ along none, so they are marked where types record that."""
     plain = zeros_atom(aval.update(named_shape=()), eqns)
     typed = thread.typed_axes

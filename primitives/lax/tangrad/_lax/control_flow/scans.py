@@ -478,6 +478,6 @@ def _in_dtype(factor: ArrayLike, x: Array) -> Array:
     return convert_element_type(operand("polynomial", factor, "coeffs"), x.aval.dtype)
 
 
-def _in_shape(value: Any, shape: Dimensions) -> Any:
+def _in_shape(value: Array, shape: Dimensions) -> Any:
     rank = len(value.aval.shape)
     return value if value.aval.shape == shape else broadcast_in_dim(value, shape, tuple(range(rank)))

@@ -76,7 +76,7 @@ def qdwh(
     return u, symmetrized(product(adjoint(u), matrix)), steps, is_converged
 
 
-def _part(x: Value, shape: tuple[Any, Any]) -> Any:
+def _part(x: Value, shape: tuple[Any, Any]) -> Array:
     """The upper left part of a matrix, with zeros around it."""
     within = [
         e.lt(s.broadcasted_iota(INT32, x.aval.shape, axis), e.convert_element_type(size, INT32))
@@ -85,7 +85,7 @@ def _part(x: Value, shape: tuple[Any, Any]) -> Any:
     return e.select(e.bitwise_and(*within), x, s.full_like(x, 0))
 
 
-def _norm(x: ArrayLike) -> Any:
+def _norm(x: ArrayLike) -> Array:
     return e.sqrt(r.reduce_sum(e.square(e.abs(x)), (0, 1)))
 
 
@@ -118,7 +118,7 @@ def _iterated(x: Value, most: int, eps: float) -> tuple[Any, Any, Any]:
     return u, steps, is_converged
 
 
-def _weights(least: ArrayLike) -> tuple[Any, Any, Any, Any]:
+def _weights(least: ArrayLike) -> tuple[Array, Array, Array, Array]:
     """The weights that bring singular values from [least, 1] closest to 1, and the new least one."""
     square = e.square(least)
     root = e.cbrt(e.div(e.mul(e.sub(1, square), 4), e.square(square)))
@@ -143,7 +143,7 @@ def _identity(size: object, dtype: np.dtype) -> Array:
     return e.convert_element_type(e.eq(rows, columns), dtype)
 
 
-def _by_qr(x: Value, a: object, b: object, c: ArrayLike) -> Any:
+def _by_qr(x: Value, a: object, b: object, c: ArrayLike) -> Array:
     rows, columns = x.aval.shape
     root = e.convert_element_type(e.sqrt(c), x.aval.dtype)
     identity = _identity(columns, x.aval.dtype)
@@ -152,7 +152,7 @@ def _by_qr(x: Value, a: object, b: object, c: ArrayLike) -> Any:
     return _mixed(x, e.div(product(upper, adjoint(lower)), root), a, b, c)
 
 
-def _by_cholesky(x: Value, a: object, b: object, c: ArrayLike) -> Any:
+def _by_cholesky(x: Value, a: object, b: object, c: ArrayLike) -> Array:
     columns = x.aval.shape[1]
     weight = e.convert_element_type(c, x.aval.dtype)
     gram = e.add(e.mul(product(adjoint(x), x), weight), _identity(columns, x.aval.dtype))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from tangrad._lax.decompositions.systems import systems
 from tangrad._lax.linalg.primitives import symmetrized
 from tangrad.conformance import Sample, draw
 from tangrad.core import Array, as_operand
+
+if TYPE_CHECKING:
+    pass
 
 P = systems.primitives
 NEAR = 1e-3
@@ -57,7 +60,7 @@ def _dominated(a: object, b: object) -> tuple[Array, object]:
     return dominated(as_operand(a)), b
 
 
-def _hermitian(x: object, rtol: object) -> tuple[Any, Any]:
+def _hermitian(x: object, rtol: object) -> tuple[Array, object]:
     return symmetrized(as_operand(x)), rtol
 
 

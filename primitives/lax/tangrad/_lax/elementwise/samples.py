@@ -115,7 +115,7 @@ def _clamped(low: Any, x: Any, high: Any) -> object:
     return np.minimum(np.maximum(low, x), high)
 
 
-def _converted(x: Any, *, new_dtype: DType, weak_type: bool) -> Any:
+def _converted(x: Any, *, new_dtype: DType, weak_type: bool) -> np.ndarray:
     kind = dtypes.as_dtype(new_dtype)
     if kind == np.bool_:
         return x != 0

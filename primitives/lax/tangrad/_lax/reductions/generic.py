@@ -147,7 +147,7 @@ def scalar_program(
 
 def _trace(
     name: str, computation: Callable[[Any, Any], object], structure: PyTreeDef, avals: Sequence[ShapedArray]
-) -> tuple[ClosedJaxpr, Any]:
+) -> tuple[ClosedJaxpr, object]:
     out_structure: list[object] = []
 
     def flat(*scalars: Value) -> list[Value]:

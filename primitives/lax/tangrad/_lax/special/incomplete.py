@@ -240,7 +240,7 @@ def _scale(m: Any, p: object) -> Any:
     return m.where(m.abs(p) > _BIG, m.like(p, _EPSILON), m.like(p, 1.0))
 
 
-def _fraction_with_slope(m: Any, a: Any, x: Any) -> tuple[Any, Any]:
+def _fraction_with_slope(m: Any, a: object, x: Any) -> tuple[Any, Any]:
     """The same, and its derivative with respect to a."""
 
     def step(n: Any, *state: Any) -> Any:
@@ -280,7 +280,7 @@ def _derivative(coefficients: tuple[float, ...]) -> tuple[float, ...]:
     return tuple([c * (top - k) for k, c in enumerate(coefficients[:-1])])
 
 
-def _eta(m: Any, a: Any, x: Any) -> tuple[Any, Any]:
+def _eta(m: Any, a: Any, x: object) -> tuple[Any, Any]:
     mu = (x - a) / a
     return mu, m.copysign(m.sqrt(-2 * _exponent(m, a, x)), mu)
 

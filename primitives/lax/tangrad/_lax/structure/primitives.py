@@ -194,7 +194,7 @@ def strided_size(extent: int, stride: int) -> int:
     return extent if stride == 1 else (extent + stride - 1) // stride
 
 
-def _split(operand: Value, *, sizes: tuple[Any, ...], axis: int) -> tuple[Value, ...]:
+def _split(operand: Value, *, sizes: tuple[int, ...], axis: int) -> tuple[Value, ...]:
     """One slice after the other."""
     starts, limits = [0] * len(operand.aval.shape), list(operand.aval.shape)
     parts = []

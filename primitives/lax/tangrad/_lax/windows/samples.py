@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from tangrad._lax.windows.dimensions import ConvDimensionNumbers
 from tangrad._lax.windows.primitives import windows
 from tangrad.conformance import Sample, draw
 from tangrad.core import ShapedArray, trace_to_closed_jaxpr
+
+if TYPE_CHECKING:
+    pass
 
 P = windows.primitives
 PLAIN = ConvDimensionNumbers((0, 1, 2), (0, 1, 2), (0, 1, 2))

@@ -56,5 +56,5 @@ def _positive_roots(stream: Stream, wanted: Value, c: Value) -> tuple[Array, Arr
     return while_loop(lambda state: _any(state[0]), step, start)[2:]
 
 
-def _any(mask: Value) -> Any:
+def _any(mask: Value) -> Array:
     return reduce_or(mask, tuple(range(len(mask.aval.shape))))

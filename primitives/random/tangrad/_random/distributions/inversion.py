@@ -17,7 +17,7 @@ from tangrad.extend.lax import index_in_dim, takes_out_sharding
 from tangrad.typing import Dimensions, DType, DTypeLike, Key, ShardingLike, Value
 
 
-def _number(value: Any, dtype: Any) -> Any:
+def _number(value: float, dtype: Any) -> np.ndarray:
     return np.array(value, dtype)[()]
 
 

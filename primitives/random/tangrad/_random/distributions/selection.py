@@ -278,7 +278,7 @@ def categorical(
 
 def _without_replacement(
     key: Array, array: Value, axis: int, shape: tuple[int, ...], lead: tuple[int, ...], mode: str | None
-) -> Any:
+) -> Array:
     count, categories = math.prod(lead), array.aval.shape[axis]
     if count > categories:
         raise ValueError(f"random.categorical: {count} of {categories} cannot be drawn without replacement")

@@ -96,7 +96,9 @@ def _followed(
     return outs
 
 
-def _places_chosen(use: KeyUse, given: Sequence[Keys | None], run: Callable[..., Any]) -> dict[int, Any]:
+def _places_chosen(
+    use: KeyUse, given: Sequence[Keys | None], run: Callable[..., Any]
+) -> dict[int, tuple[int, np.ndarray]]:
     """Which keys of its operand each result has: what the operation makes of their numbers."""
     found = {}
     for result, operand in use.some.items():
@@ -111,7 +113,7 @@ def _places_chosen(use: KeyUse, given: Sequence[Keys | None], run: Callable[...,
 
 
 def _around_operations(compute: Callable[..., Any]) -> Callable[..., Any]:
-    def watched(primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
+    def watched(primitive: Primitive, args: tuple[Any, ...], params: Params) -> tuple[Array] | Array:
         if not _is_watching() or not any([_keys_of(arg) is not None for arg in args]):
             return compute(primitive, args, params)
         if callable(params.get("jaxpr")):  # a function as it is: its operations come by one by one
@@ -123,7 +125,7 @@ def _around_operations(compute: Callable[..., Any]) -> Callable[..., Any]:
             out = compute(primitive, tuple(values), params)
             return out if several else (out,)
 
-        def chosen(operand: int, numbers: object) -> Any:
+        def chosen(operand: int, numbers: object) -> tuple[Array]:
             values = list(args)
             values[operand] = type(args[operand]).backend.put(numbers, get_aval(numbers))
             return run(values)
@@ -145,7 +147,7 @@ def _around_program(execute: Any, closed: ClosedJaxpr, name: str) -> Any:
         return execute
     use = use_of_program(closed) if thread.debug_key_reuse else None
 
-    def watched(arrays: Sequence[Any]) -> Any:
+    def watched(arrays: Sequence[Any]) -> tuple[Array]:
         if use is None or not _is_watching():
             return execute(arrays)
         return _followed(use, [*arrays, *closed.consts], lambda _: execute(arrays), f"the compiled function {name!r}")
