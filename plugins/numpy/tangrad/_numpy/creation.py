@@ -29,7 +29,17 @@ from tangrad.extend.lax import (
     is_device,
     place_of,
 )
-from tangrad.typing import ArrayLike, DeviceLike, Dimensions, DType, DTypeLike, Shape, ShardingLike, Value
+from tangrad.typing import (
+    ArrayLike,
+    DeviceLike,
+    Dimensions,
+    DType,
+    DTypeLike,
+    HasShapeAndDType,
+    Shape,
+    ShardingLike,
+    Value,
+)
 
 
 def filled(
@@ -261,7 +271,7 @@ def _check_fits(name: str, own: tuple[object, ...], shape: Dimensions) -> None:
 
 
 def _like(
-    name: str, value: ArrayLike, dtype: Any, shape: Sequence[SupportsIndex] | SupportsIndex | None
+    name: str, value: ArrayLike | HasShapeAndDType, dtype: Any, shape: Sequence[SupportsIndex] | SupportsIndex | None
 ) -> tuple[tuple[int, ...], np.dtype, bool]:
     """Shape, dtype and weak type of an array like `value`; anything with a shape and a dtype will do."""
     if shape is None and dtype is None and isinstance(value, Array):
@@ -286,7 +296,7 @@ def _place_like(name: str, value: Any, shape: object, device: object, out_shardi
 
 
 def zeros_like(
-    a: ArrayLike,
+    a: ArrayLike | HasShapeAndDType,
     dtype: DTypeLike | None = None,
     shape: Shape | None = None,
     *,
@@ -316,7 +326,7 @@ def zeros_like(
 
 
 def ones_like(
-    a: Any,
+    a: ArrayLike | HasShapeAndDType,
     dtype: DTypeLike | None = None,
     shape: Shape | None = None,
     *,
@@ -346,7 +356,11 @@ def ones_like(
 
 
 def empty_like(
-    prototype: ArrayLike, dtype: DTypeLike | None = None, shape: Shape | None = None, *, device: DeviceLike = None
+    prototype: ArrayLike | HasShapeAndDType,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
+    *,
+    device: DeviceLike = None,
 ) -> Array:
     """Make an array of zeros like another array; see `empty`.
 
@@ -370,7 +384,7 @@ def empty_like(
 
 
 def full_like(
-    a: ArrayLike,
+    a: ArrayLike | HasShapeAndDType,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
     shape: Shape | None = None,

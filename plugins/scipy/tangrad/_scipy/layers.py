@@ -102,7 +102,7 @@ class _Windows:
             ]
         )
 
-    def reduce(self, inputs: Any, initial: float, operation: Any) -> Any:
+    def reduce(self, inputs: ArrayLike, initial: float, operation: Any) -> Array:
         """Each window reduced."""
         return lax.reduce_window(inputs, initial, operation, self.sizes, self.strides, self.padding(tnp.shape(inputs)))
 
@@ -116,7 +116,7 @@ def _pooling(name: str, operation: Callable[..., object], initial: float, mean: 
         def init_fun(rng: object, input_shape: Sequence[int]) -> tuple[tuple[int, ...], tuple[()]]:
             return windows.output_shape(input_shape), ()
 
-        def apply_fun(params: object, inputs: object, **kwargs: object) -> object:
+        def apply_fun(params: object, inputs: ArrayLike, **kwargs: object) -> Array:
             out = windows.reduce(inputs, initial, operation)
             if not mean:
                 return out

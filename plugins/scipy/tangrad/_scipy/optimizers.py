@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, overload
 
 import tangrad.numpy as tnp
 from tangrad import tree, tree_util
-from tangrad._scipy.step_size_schedules import make_schedule
+from tangrad._scipy.step_size_schedules import Number, Schedule, make_schedule
 from tangrad.core import Array, api_boundary, class_boundary, copy_identity
 from tangrad.typing import ArrayLike, PyTree, Value
 
@@ -214,19 +214,19 @@ def _with_zeros(count: int) -> Callable[[Any], tuple[Any, ...]]:
     return lambda x0: (x0, *[tnp.zeros_like(x0) for _ in range(count)])
 
 
-def _average(decay: float, average: Value, new: Value) -> Value:
+def _average(decay: Number, average: Value, new: Value) -> Value:
     """A moving average, one step on."""
     return decay * average + (1 - decay) * new
 
 
-def _weight(decay: object, step: Array, dtype: np.dtype) -> Value:
+def _weight(decay: Number, step: Array, dtype: np.dtype) -> Value:
     """The weights of a moving average that began with 0, summed: its divisor (Kingma and Ba, section 3)."""
     return 1 - tnp.asarray(decay, dtype) ** (step + 1)
 
 
 @api_boundary
 @optimizer
-def sgd(step_size: Any) -> Rule:
+def sgd(step_size: Number | Schedule) -> Rule:
     """Gradient descent: `x - step_size * g`.
 
     >>> from tangrad.example_libraries import optimizers
@@ -240,7 +240,7 @@ def sgd(step_size: Any) -> Rule:
 
 @api_boundary
 @optimizer
-def momentum(step_size: Any, mass: Any) -> Rule:
+def momentum(step_size: Number | Schedule, mass: Number) -> Rule:
     """Gradient descent with momentum (Polyak, 1964): the velocity is `mass` times itself, plus the gradient.
 
     >>> from tangrad.example_libraries import optimizers
@@ -260,7 +260,7 @@ def momentum(step_size: Any, mass: Any) -> Rule:
 
 @api_boundary
 @optimizer
-def nesterov(step_size: Any, mass: Any) -> Rule:
+def nesterov(step_size: Number | Schedule, mass: Number) -> Rule:
     """Gradient descent with Nesterov's momentum (1983).
 
     >>> from tangrad.example_libraries import optimizers
@@ -285,7 +285,7 @@ def _inverse_root(squares: Value) -> Value:
 
 @api_boundary
 @optimizer
-def adagrad(step_size: Any, momentum: Any = 0.9) -> Rule:
+def adagrad(step_size: Number | Schedule, momentum: Number = 0.9) -> Rule:
     """Adagrad (Duchi, Hazan and Singer, 2011), with momentum.
 
     >>> from tangrad.example_libraries import optimizers
@@ -306,7 +306,7 @@ def adagrad(step_size: Any, momentum: Any = 0.9) -> Rule:
 
 @api_boundary
 @optimizer
-def rmsprop(step_size: Any, gamma: float = 0.9, eps: Any = 1e-8) -> Rule:
+def rmsprop(step_size: Number | Schedule, gamma: Number = 0.9, eps: Number = 1e-8) -> Rule:
     """RMSProp (Tieleman and Hinton, 2012): gradients in units of a running mean of their squares.
 
     >>> from tangrad.example_libraries import optimizers
@@ -326,7 +326,9 @@ def rmsprop(step_size: Any, gamma: float = 0.9, eps: Any = 1e-8) -> Rule:
 
 @api_boundary
 @optimizer
-def rmsprop_momentum(step_size: Any, gamma: float = 0.9, eps: Any = 1e-8, momentum: Any = 0.9) -> Rule:
+def rmsprop_momentum(
+    step_size: Number | Schedule, gamma: Number = 0.9, eps: Number = 1e-8, momentum: Number = 0.9
+) -> Rule:
     """RMSProp with momentum.
 
     >>> from tangrad.example_libraries import optimizers
@@ -347,7 +349,7 @@ def rmsprop_momentum(step_size: Any, gamma: float = 0.9, eps: Any = 1e-8, moment
 
 @api_boundary
 @optimizer
-def adam(step_size: Any, b1: float = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Rule:
+def adam(step_size: Number | Schedule, b1: Number = 0.9, b2: Number = 0.999, eps: Number = 1e-8) -> Rule:
     """Adam (Kingma and Ba, 2015).
 
     >>> from tangrad.example_libraries import optimizers
@@ -368,7 +370,7 @@ def adam(step_size: Any, b1: float = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> R
 
 @api_boundary
 @optimizer
-def adamax(step_size: Any, b1: float = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Rule:
+def adamax(step_size: Number | Schedule, b1: Number = 0.9, b2: Number = 0.999, eps: Number = 1e-8) -> Rule:
     """AdaMax (Kingma and Ba, 2015): Adam with the largest recent gradient in the place of their mean square.
 
     >>> from tangrad.example_libraries import optimizers
@@ -388,7 +390,7 @@ def adamax(step_size: Any, b1: float = 0.9, b2: Any = 0.999, eps: Any = 1e-8) ->
 
 @api_boundary
 @optimizer
-def sm3(step_size: Any, momentum: Any = 0.9) -> Rule:
+def sm3(step_size: Number | Schedule, momentum: Number = 0.9) -> Rule:
     """SM3 (Anil, Gupta, Koren and Singer, 2019): Adagrad that keeps a row of squares for each axis.
 
     >>> import tangrad.numpy as np

@@ -44,7 +44,7 @@ def detrend(
     data: ArrayLike,
     axis: int = -1,
     type: str = "linear",
-    bp: int | Sequence[int] | object = 0,
+    bp: int | Sequence[int] | ArrayLike = 0,
     overwrite_data: None = None,
 ) -> Array:
     """The data less its mean, or less the line that fits it best.
