@@ -18,6 +18,7 @@ from tangrad.tree_util import keystr
 from tangrad.typing import ArrayLike, HasShapeAndDType, PyTree
 
 if TYPE_CHECKING:
+    from tangrad.core import Sharding
     from tangrad.typing import Value
 
 
@@ -29,7 +30,7 @@ def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: HasShapeAndDType,
     *args: object,
-    sharding: Any = None,
+    sharding: Sharding | None = None,
     vmap_method: str | None = None,
     **kwargs: Any,
 ) -> Array: ...
@@ -38,7 +39,7 @@ def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: PyTree,
     *args: object,
-    sharding: Any = None,
+    sharding: Sharding | None = None,
     vmap_method: str | None = None,
     **kwargs: Any,
 ) -> PyTree: ...
@@ -47,7 +48,7 @@ def pure_callback(
     callback: Callable[..., object],
     result_shape_dtypes: PyTree,
     *args: object,
-    sharding: object = None,
+    sharding: Sharding | None = None,
     vmap_method: str | None = None,
     **kwargs: object,
 ) -> PyTree:
@@ -93,7 +94,7 @@ def io_callback(
     callback: Callable[..., object],
     result_shape_dtypes: HasShapeAndDType,
     *args: ArrayLike,
-    sharding: object = None,
+    sharding: Sharding | None = None,
     ordered: bool = False,
     **kwargs: object,
 ) -> Array: ...
@@ -102,7 +103,7 @@ def io_callback(
     callback: Callable[..., object],
     result_shape_dtypes: PyTree,
     *args: ArrayLike,
-    sharding: object = None,
+    sharding: Sharding | None = None,
     ordered: bool = False,
     **kwargs: object,
 ) -> PyTree: ...
@@ -111,7 +112,7 @@ def io_callback(
     callback: Callable[..., object],
     result_shape_dtypes: PyTree,
     *args: object,
-    sharding: object = None,
+    sharding: Sharding | None = None,
     ordered: bool = False,
     **kwargs: object,
 ) -> PyTree:

@@ -117,7 +117,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def isdtype(dtype: DTypeLike, kind: object) -> bool:
+def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     """Return whether a dtype is of a kind of the Array API standard.
 
     Args:

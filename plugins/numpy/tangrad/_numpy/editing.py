@@ -201,7 +201,13 @@ def _known_positions(name: str, obj: object, size: int) -> np.ndarray:
     return found.astype(np.int64)
 
 
-def delete(arr: ArrayLike, obj: object, axis: int | None = None, *, assume_unique_indices: bool = False) -> Array:
+def delete(
+    arr: ArrayLike,
+    obj: slice | ArrayLike | Sequence[int],
+    axis: int | None = None,
+    *,
+    assume_unique_indices: bool = False,
+) -> Array:
     """Leave out slices along an axis.
 
     Args:
@@ -256,7 +262,7 @@ def _kept_positions(gone: Array, size: int) -> object:
     return getitem(order, slice(0, size - gone.aval.size))
 
 
-def insert(arr: ArrayLike, obj: object, values: ArrayLike, axis: int | None = None) -> Array:
+def insert(arr: ArrayLike, obj: slice | ArrayLike | Sequence[int], values: ArrayLike, axis: int | None = None) -> Array:
     """Insert slices along an axis.
 
     Args:

@@ -314,7 +314,7 @@ def einsum(
     /,
     *operands: Any,
     out: None = None,
-    optimize: Any = "auto",
+    optimize: bool | str | Sequence[tuple[int, ...]] = "auto",
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike = None,
@@ -359,7 +359,7 @@ def einsum(
 def _einsum(
     subscripts: str | Array,
     operands: Sequence[Sequence[int] | np.ndarray | Array],
-    optimize: bool | str,
+    optimize: bool | str | Sequence[tuple[int, ...]],
     precision: object,
     preferred_element_type: DTypeLike | None,
 ) -> Array:
@@ -396,7 +396,7 @@ def _contracted(chosen: Sequence[Term], needed: Any, sizes: Any, options: tuple[
 
 
 def einsum_path(
-    subscripts: object, /, *operands: object, optimize: object = "auto"
+    subscripts: object, /, *operands: object, optimize: bool | str | Sequence[tuple[int, ...]] = "auto"
 ) -> tuple[list[tuple[int, ...]], str]:
     """Return in which order `einsum` contracts operands.
 

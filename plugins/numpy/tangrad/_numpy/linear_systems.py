@@ -254,7 +254,7 @@ def matrix_rank(
     return sum_of(values > asarray(tol)[..., None], axis=-1)
 
 
-def cond(x: ArrayLike, p: object = None) -> Array:
+def cond(x: ArrayLike, p: float | str | None = None) -> Array:
     """The condition number: the norm of a matrix times that of its inverse.
 
     Args:

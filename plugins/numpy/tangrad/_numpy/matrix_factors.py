@@ -308,7 +308,7 @@ def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = T
 
 
 @as_one("ord", "axis", "keepdims", family=whole_arrays.name)
-def norm(x: ArrayLike, ord: Any = None, axis: object = None, keepdims: bool = False) -> Array:
+def norm(x: ArrayLike, ord: float | str | None = None, axis: object = None, keepdims: bool = False) -> Array:
     """The norm of vectors or matrices.
 
     Args:
@@ -350,7 +350,7 @@ def _of_total(total: Value, root: Any) -> Value:
     return where(none, 0, root(where(none, 1, total)))
 
 
-def _vector_norm(x: Value, ord: float | None, axis: Any, keepdims: bool) -> Any:
+def _vector_norm(x: Value, ord: float | str | None, axis: Any, keepdims: bool) -> Any:
     if ord is None or (not isinstance(ord, str) and ord == 2):
         return _root_of_squares(x, axis, keepdims)
     if isinstance(ord, str):

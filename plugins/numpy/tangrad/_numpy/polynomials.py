@@ -307,7 +307,7 @@ def polyfit(
     *,
     full: Literal[True],
     w: ArrayLike | None = None,
-    cov: Any = False,
+    cov: bool | str = False,
 ) -> tuple[Array, Array, Array, Array, Array]: ...
 @overload
 def polyfit(
@@ -327,7 +327,7 @@ def polyfit(
     rcond: float | None = None,
     full: bool = False,
     w: ArrayLike | None = None,
-    cov: object = False,
+    cov: bool | str = False,
 ) -> Array | tuple[Array, ...]:
     """The polynomial of a degree that fits points best, by least squares.
 

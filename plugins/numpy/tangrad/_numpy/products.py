@@ -33,6 +33,7 @@ from tangrad.extend.lax import (
 from tangrad.typing import ArrayLike, DTypeLike, ShardingLike, Value
 
 if TYPE_CHECKING:
+    from tangrad.lax import PrecisionLike
     from tangrad.typing import DType
 
 
@@ -67,7 +68,7 @@ def matmul(
     a: ArrayLike,
     b: ArrayLike,
     *,
-    precision: object = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike = None,
 ) -> Array:
@@ -232,7 +233,7 @@ def dot(
 
 @as_one("precision", "preferred_element_type")
 def vdot(
-    a: ArrayLike, b: ArrayLike, *, precision: object = None, preferred_element_type: DTypeLike | None = None
+    a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None
 ) -> Array:
     """Take the scalar product of two arrays as vectors; the first is conjugated.
 
@@ -265,7 +266,7 @@ def vecdot(
     /,
     *,
     axis: int = -1,
-    precision: object = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Take the scalar products of vectors along an axis; the first are conjugated, the other dimensions broadcast.
@@ -362,7 +363,7 @@ def _of_rank(name: str, value: object, position: int, rank: int) -> Array:
 
 @as_one("precision", "preferred_element_type")
 def inner(
-    a: ArrayLike, b: ArrayLike, *, precision: object = None, preferred_element_type: DTypeLike | None = None
+    a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None
 ) -> Array:
     """Multiply, summing over the last dimension of both arrays.
 
@@ -416,9 +417,9 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
 def tensordot(
     a: ArrayLike,
     b: ArrayLike,
-    axes: object = 2,
+    axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
     *,
-    precision: object = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike = None,
 ) -> Array:

@@ -45,7 +45,12 @@ from tangrad.typing import ArrayLike, DType, DTypeLike, Value
 COPIES_FROM_HOST = dict.fromkeys(["histogram", "histogram2d", "histogramdd", "histogram_bin_edges"], True)
 
 
-def histogram_bin_edges(a: ArrayLike, bins: object = 10, range: Any = None, weights: ArrayLike | None = None) -> Array:
+def histogram_bin_edges(
+    a: ArrayLike,
+    bins: int | str | ArrayLike | Sequence[ArrayLike] = 10,
+    range: Sequence[ArrayLike] | None = None,
+    weights: ArrayLike | None = None,
+) -> Array:
     """Find the boundaries of the intervals of a histogram.
 
     Args:
@@ -82,11 +87,11 @@ def histogram_bin_edges(a: ArrayLike, bins: object = 10, range: Any = None, weig
 
 
 @as_one("count", "dtype", name="histogram_bin_edges")
-def _even_edges(a: Any, range: Array | None, count: int, dtype: np.dtype) -> Array:
+def _even_edges(a: Any, range: ArrayLike | Sequence[ArrayLike] | None, count: int, dtype: np.dtype) -> Array:
     return linspace(*_limits(a, range, dtype), count + 1, dtype=dtype)
 
 
-def _limits(a: Array, given: Array | None, dtype: np.dtype) -> tuple[Array, Array]:
+def _limits(a: ArrayLike, given: ArrayLike | Sequence[ArrayLike] | None, dtype: np.dtype) -> tuple[Array, Array]:
     """The least and the greatest boundary; of values that are all equal half a unit on either side."""
     values = array_operand("histogram", a).astype(dtype)
     if given is None:
@@ -108,8 +113,8 @@ def _interval_numbers(values: Value, edges: Value) -> Value:
 
 def histogram(
     a: ArrayLike,
-    bins: object = 10,
-    range: object = None,
+    bins: int | str | ArrayLike | Sequence[ArrayLike] = 10,
+    range: Sequence[ArrayLike] | None = None,
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array]:
@@ -157,8 +162,8 @@ def _sums(values: Value, edges: Value, added: ArrayLike, density: bool) -> Array
 def histogram2d(
     x: ArrayLike,
     y: ArrayLike,
-    bins: object = 10,
-    range: object = None,
+    bins: int | ArrayLike | Sequence[int | ArrayLike | Sequence[ArrayLike]] = 10,
+    range: Sequence[Sequence[ArrayLike] | None] | None = None,
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array, Array]:
@@ -187,7 +192,7 @@ def histogram2d(
     check_array_like("histogram2d", x, y)
     check_dtypes("histogram2d", x, y)
     count = len(bins) if isinstance(bins, (list, tuple)) else (shape_of(bins) or (1,))[0]
-    both = [bins, bins] if count not in (1, 2) else bins
+    both: Any = [bins, bins] if count not in (1, 2) else bins
     if shape_of(x) != shape_of(y):
         raise ValueError(f"histogram2d: x and y must have one shape, got {shape_of(x)} and {shape_of(y)}")
     sample = stack([ravel(x), ravel(y)], axis=1)
@@ -197,8 +202,8 @@ def histogram2d(
 
 def histogramdd(
     sample: ArrayLike,
-    bins: object = 10,
-    range: Any = None,
+    bins: int | ArrayLike | Sequence[int | ArrayLike | Sequence[ArrayLike]] = 10,
+    range: Sequence[Sequence[ArrayLike] | None] | None = None,
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, list[Array]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from tangrad._numpy.reductions import amax, amin, prod, sum
 from tangrad.core import Array, dtypes
 from tangrad.extend.lax import sharded_call
 from tangrad.typing import ArrayLike, DType, ShardingLike, Value
+
+if TYPE_CHECKING:
+    from tangrad.lax import GatherScatterMode
 
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["segment_max", "segment_min", "segment_prod", "segment_sum"], True)
@@ -100,7 +103,7 @@ def segment_sum(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: object = None,
+    mode: str | GatherScatterMode | None = None,
     out_sharding: ShardingLike = None,
 ) -> Array:
     """The sums of the elements that bear the same number.
@@ -153,7 +156,7 @@ def segment_prod(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: object = None,
+    mode: str | GatherScatterMode | None = None,
     out_sharding: ShardingLike = None,
 ) -> Array:
     """The products of the elements that bear the same number.
@@ -206,7 +209,7 @@ def segment_max(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: object = None,
+    mode: str | GatherScatterMode | None = None,
     out_sharding: ShardingLike = None,
 ) -> Array:
     """The maxima of the elements that bear the same number.
@@ -259,7 +262,7 @@ def segment_min(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: object = None,
+    mode: str | GatherScatterMode | None = None,
     out_sharding: ShardingLike = None,
 ) -> Array:
     """The minima of the elements that bear the same number.

@@ -118,12 +118,12 @@ def var(
     axis: Axis = None,
     dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: Any = 0,
+    ddof: float = 0,
     keepdims: bool = False,
     *,
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
-    correction: Any = None,
+    correction: float | None = None,
 ) -> Array:
     """Take the variance of the elements along axes.
 
@@ -258,12 +258,12 @@ def std(
     axis: Axis = None,
     dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: object = 0,
+    ddof: float = 0,
     keepdims: bool = False,
     *,
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
-    correction: object = None,
+    correction: float | None = None,
 ) -> Array:
     """Take the standard deviation of the elements along axes: the root of the variance.
 

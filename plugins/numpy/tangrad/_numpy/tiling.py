@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -38,7 +38,7 @@ COPIES_FROM_HOST = {
 
 
 @as_one("reps")
-def tile(A: ArrayLike, reps: Any) -> Array:
+def tile(A: ArrayLike, reps: SupportsIndex | Sequence[SupportsIndex]) -> Array:
     """Repeat a whole array along its dimensions.
 
     Args:
@@ -57,7 +57,8 @@ def tile(A: ArrayLike, reps: Any) -> Array:
            [1, 2, 1, 2]], dtype=int32)
     """
     x = array_operand("tile", A)
-    given = tuple(reps) if isinstance(reps, (tuple, list, range)) or len(shape_of(reps)) == 1 else (reps,)
+    several: Any = reps
+    given = tuple(several) if isinstance(reps, (tuple, list, range)) or len(shape_of(reps)) == 1 else (reps,)
     counts = [index_argument("tile", count, "reps") for count in given]
     rank = max(len(counts), x.ndim)
     shape = (1,) * (rank - x.ndim) + x.aval.shape

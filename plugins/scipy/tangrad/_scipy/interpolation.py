@@ -38,6 +38,7 @@ from tangrad.extend.numpy import (
 from tangrad.typing import ArrayLike
 
 if TYPE_CHECKING:
+    from tangrad.lax import PrecisionLike
     from tangrad.typing import Value
 
 # --- Values between samples: `scipy.ndimage.map_coordinates`, `scipy.interpolate.RegularGridInterpolator` -------------
@@ -347,7 +348,7 @@ def _weights(
     return weights_at(module, _KERNELS[method], places, size, width)
 
 
-def _resampled(image: Array, weights: dict[int, Any], precision: object) -> Any:
+def _resampled(image: Array, weights: dict[int, Any], precision: PrecisionLike) -> Array:
     for axis, matrix in weights.items():
         moved = tnp.moveaxis(image, axis, -1)
         image = tnp.moveaxis(tnp.matmul(moved, matrix.astype(image.dtype), precision=precision), -1, axis)
@@ -372,7 +373,7 @@ def resize(
     shape: Sequence[int],
     method: str | ResizeMethod,
     antialias: bool = True,
-    precision: object = Precision.HIGHEST,
+    precision: PrecisionLike = Precision.HIGHEST,
 ) -> Array:
     """An image of another shape.
 
@@ -410,7 +411,9 @@ def resize(
     return made
 
 
-def _resized(image: Array, axis: int, count: int, kind: ResizeMethod, antialias: bool, precision: object) -> Any:
+def _resized(
+    image: Array, axis: int, count: int, kind: ResizeMethod, antialias: bool, precision: PrecisionLike
+) -> Array:
     size = image.shape[axis]
     if kind is not ResizeMethod.AREA and not (type(size) is int and type(count) is int and size and count):
         options = (size, count, count / max(size, 1), 0.0, antialias, image.real.dtype)
@@ -432,7 +435,7 @@ def scale_and_translate(
     translation: ArrayLike,
     method: str | ResizeMethod,
     antialias: bool = True,
-    precision: object = Precision.HIGHEST,
+    precision: PrecisionLike = Precision.HIGHEST,
 ) -> Array:
     """An image scaled, then moved, on a grid of another shape; what is outside of it is 0.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import tangrad.numpy as tnp
 from tangrad import debug, new_ref, tree
@@ -12,6 +12,9 @@ from tangrad._references.pallas.specs import MemoryRef
 from tangrad.core import Array, api_boundary, get_aval
 from tangrad.extend.lax import cond, fori_loop
 from tangrad.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from tangrad.lax import PrecisionLike
 
 # --- Small functions that kernels use ---------------------------------------------------------------------------------
 
@@ -95,7 +98,7 @@ def dot(
     trans_a: bool = False,
     trans_b: bool = False,
     allow_tf32: bool | None = None,
-    precision: object = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """The product of two matrices, in float32 for floating-point ones of 32 bits or fewer.
 
