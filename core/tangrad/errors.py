@@ -7,11 +7,12 @@ __getattr__, __dir__ = door(
     {
         "tangrad._core.diagnostics.errors": (
             "ApiVersionError BackendError BrokenPluginError CallbackError ConcretizationTypeError "
-            "DeniedPluginError InconclusiveDimensionOperation JAXIndexError JaxprTypeError JaxRuntimeError "
-            "JAXTypeError KeyReuseError LeakedTracerError MissingDistributionError MissingDistributionImportError "
+            "DeniedPluginError InconclusiveDimensionOperation JaxprTypeError JaxRuntimeError "
+            "KeyReuseError LeakedTracerError MissingDistributionError MissingDistributionImportError "
             "MissingRuleError NonConcreteBooleanIndexError PluginConflictError PluginError PluginWarning "
             "RefusedError TangradError TracerArrayConversionError TracerBoolConversionError TracerError "
-            "TracerIntegerConversionError TypePromotionError UnexpectedTracerError"
+            "TracerIndexError TracerIntegerConversionError TracerTypeError TypePromotionError UnexpectedTracerError"
         ),
     },
+    renamed={"JAXIndexError": "TracerIndexError", "JAXTypeError": "TracerTypeError"},
 )

@@ -404,7 +404,7 @@ def test_a_list_of_specs_is_one_of_a_list_or_of_a_tuple(kind):
 def test_classes_of_errors():
     """Those that JAX has for them, beside ours."""
     x = np.ones((2, 3))
-    with pytest.raises(tangrad.errors.JAXTypeError, match="both need the serial loop"), serial_loop("l", 2):
+    with pytest.raises(tangrad.errors.TracerTypeError, match="both need the serial loop"), serial_loop("l", 2):
         resources = {"i": "l", "j": "l"}
         xmap(lambda x: x, in_axes=["i", "j"], out_axes=["i", "j"], axis_resources=resources)(np.ones((2, 2)))
     for kind in (TypeError, ValueError):

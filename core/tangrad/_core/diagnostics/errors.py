@@ -52,15 +52,15 @@ def _origin(tracer: object) -> str:
     return "\n".join(lines)
 
 
-class JAXTypeError(TracerError, TypeError):
-    """Base class of the errors of traced values that are TypeErrors, under the name that it has in JAX."""
+class TracerTypeError(TracerError, TypeError):
+    """Base class of the errors of traced values that are TypeErrors."""
 
 
-class JAXIndexError(TracerError, IndexError):
-    """Base class of the errors of traced values that are IndexErrors, under the name that it has in JAX."""
+class TracerIndexError(TracerError, IndexError):
+    """Base class of the errors of traced values that are IndexErrors."""
 
 
-class ConcretizationTypeError(JAXTypeError):
+class ConcretizationTypeError(TracerTypeError):
     """A Python number was needed where there is only a tracer."""
 
     explanation = """\
@@ -109,7 +109,7 @@ Choose between values with tangrad.numpy.where(x > 0, x, -x); combine conditions
 or, where the condition hangs on an argument that takes few values, make that static: jit(f, static_argnames=...)."""
 
 
-class TracerIntegerConversionError(JAXTypeError):
+class TracerIntegerConversionError(TracerTypeError):
     """A tracer was used where Python takes an integer only: range(), an index into a list, a repetition."""
 
     explanation = """\
@@ -129,7 +129,7 @@ Index an array instead of a list, tangrad.numpy.array(layers)[i], or make the ar
     f = jit(f, static_argnames="i")"""
 
 
-class TracerArrayConversionError(JAXTypeError):
+class TracerArrayConversionError(TracerTypeError):
     """A tracer was given to a function of NumPy, or of another library that makes NumPy arrays of its arguments."""
 
     explanation = """\
@@ -147,7 +147,7 @@ Write tangrad.numpy.sin(x), and tangrad.numpy.asarray(table)[i] in place of tabl
 only can be applied to static arguments: jit(f, static_argnames=...)."""
 
 
-class NonConcreteBooleanIndexError(JAXIndexError):
+class NonConcreteBooleanIndexError(TracerIndexError):
     """A traced boolean array was used as an index: the shape of the result would depend on its contents."""
 
     explanation = """\
@@ -163,7 +163,7 @@ Keep the shape and blank out the rest: tangrad.numpy.where(x > 0, x, 0).sum(), x
 state the size: x[tangrad.numpy.nonzero(x > 0, size=n)]."""
 
 
-class UnexpectedTracerError(JAXTypeError):
+class UnexpectedTracerError(TracerTypeError):
     """A tracer was used after its transformation had ended, or in a thread that does not run it."""
 
     explanation = """\

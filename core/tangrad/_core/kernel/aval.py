@@ -96,8 +96,6 @@ class ShapedArray(AbstractValue):
         is_vector_space = objects.issubdtype(self.dtype, np.inexact)
         return self if is_vector_space else ShapedArray(self.shape, objects.float0, False, self.named_shape)
 
-    at_least_vspace = to_tangent_aval  # its name in JAX, in libraries' rules
-
     # What types say of these, as far as they do, is what the properties of arrays of these names say.
     sharding = property(lambda self: attributes["sharding"].__get__(self), doc="The sharding of values of this type.")
     mat = property(lambda self: attributes["mat"].__get__(self), doc="Along which mapped axes of a mesh values differ.")

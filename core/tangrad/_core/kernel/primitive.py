@@ -156,10 +156,6 @@ class Primitive(Generic[Result_co]):
             self.memo[key] = out
         return out
 
-    def get_bind_params(self, params: dict[str, object]) -> dict[str, Any]:
-        """The parameters of an equation as `bind` takes them: the same, for interpreters that were written for JAX."""
-        return params
-
     def clear_cache(self) -> None:
         """Forget the inferred types, and what computes each signature."""
         self.memo.clear()

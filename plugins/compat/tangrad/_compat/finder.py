@@ -13,8 +13,14 @@ from typing import Any
 
 from tangrad._compat.module_names import HELD, NAMES_OF
 from tangrad._compat.primitives import primitive_called
-from tangrad.core import class_boundary, composition
+from tangrad.core import Primitive, ShapedArray, class_boundary, composition
 from tangrad.errors import MissingDistributionError
+
+# Methods that libraries' rules and interpreters of programs ask for by JAX's names.
+METHODS = (
+    (ShapedArray, "at_least_vspace", lambda self: self.to_tangent_aval()),
+    (Primitive, "get_bind_params", lambda self, params: params),
+)
 
 # --- The modules of the alias: what `import jax.numpy` finds, and where each name in it comes from --------------------
 # A module of the alias has two sources: what a table says that it has of its own (`HELD`), which Tangrad calls
@@ -304,6 +310,8 @@ def install() -> Installation:
             name="jax",
         )
     sys.meta_path.insert(0, AliasFinder)
+    for owner, name, method in METHODS:
+        setattr(owner, name, method)
     return Installation()
 
 

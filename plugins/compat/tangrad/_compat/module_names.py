@@ -157,7 +157,7 @@ HELD: dict[str, str | dict[str, str]] = {
     },
     "api_util": f"{_OWN}.api_util",
     "core": f"{_OWN}.core",
-    "errors": {"tangrad.errors": "JAXIndexError=NonConcreteBooleanIndexError JAXTypeError=TracerError"},
+    "errors": {"tangrad.errors": "JAXIndexError=TracerIndexError JAXTypeError=TracerTypeError"},
     "example_libraries.stax": {
         "tangrad.nn": "logsoftmax=log_softmax",
         "tangrad.nn.initializers": "glorot=glorot_normal randn=normal",

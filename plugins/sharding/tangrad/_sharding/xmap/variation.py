@@ -10,7 +10,7 @@ from tangrad.batching import AxisInfo, BatchTracer, batch_flat
 from tangrad.core import Array, ClosedJaxpr, JaxprEqn, Literal, axes_of_effects, trace_to_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.tools import sub_jaxprs
-from tangrad.errors import JAXTypeError
+from tangrad.errors import TracerTypeError
 
 if TYPE_CHECKING:
     from tangrad.core import Var
@@ -158,7 +158,7 @@ _BODIES = {
 Resources = Mapping[Any, Assigned]
 
 
-class ResourceClashError(JAXTypeError):
+class ResourceClashError(TracerTypeError):
     """Two axes that one value varies along need the same axis of a mesh, or the same named serial loop."""
 
 
