@@ -1,7 +1,7 @@
-"""Functions of single precision that are exact where the result is a number of few digits: log10(1000) is 3.
+"""Functions that are exact where the result is a number of few digits: log10(1000) is 3, the cubic root of 27, too.
 
-NumPy's own are off by a rounding or two there. Their results end in zeros then, or nearly so; these few are computed
-again, in double precision, which for all of them would take five times as long.
+NumPy's own are off by a rounding or two there. In single precision their results end in zeros then, or nearly so; these
+few are computed again, in double precision, which for all of them would take five times as long.
 """
 
 from __future__ import annotations
@@ -38,6 +38,17 @@ def exp2(x: np.ndarray) -> np.ndarray:
     if x.size <= SMALL or not x.max() <= 126:
         return np.exp2(x, dtype=DOUBLE).astype(x.dtype)
     return np.exp2(x)
+
+
+def cube_root(x: np.ndarray) -> np.ndarray | np.generic:
+    """Of double precision, in which NumPy's is that of the C library where the processor has no AVX-512.
+
+    Its first 26 binary digits (Dekker's splitting, Numer. Math. 1971) are the root, if their cube is the number.
+    """
+    root = np.cbrt(x)
+    scaled = root * (2.0**27 + 1)
+    leading = scaled - (scaled - root)
+    return np.where(leading * leading * leading == x, leading, root)[()]
 
 
 def _compute(ufunc: np.ufunc, x: np.ndarray, out: np.ndarray) -> None:

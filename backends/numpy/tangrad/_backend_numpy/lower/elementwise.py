@@ -17,7 +17,7 @@ from tangrad._backend_numpy import kernels
 from tangrad._backend_numpy.bounds import maximum, minimum
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import ufunc
-from tangrad._backend_numpy.whole_results import exact_if_whole, exp2
+from tangrad._backend_numpy.whole_results import cube_root, exact_if_whole, exp2
 from tangrad.core import RuleSet, dtypes
 from tangrad.extend import lax as p
 
@@ -116,22 +116,21 @@ def _(ctx: Lowering, x: Value, *, rounding_method: p.RoundingMethod) -> Value:
 # --- functions of one variable -------------------------------------------------------------------------------------
 
 
-def _exact(name: str, of_single: Callable[[Any], object]) -> kernels.Kernel:
-    """NumPy's ufunc, and `of_single` of float32, for whose results its own are a rounding off where they are whole."""
+def _exact(name: str, **instead: Callable[[Any], object]) -> kernels.Kernel:
+    """NumPy's ufunc, and functions for dtypes in which its results are a rounding off where they are whole."""
 
     def emit(ctx: Lowering, x: Value) -> Value:
-        if x.dtype != FLOAT32:
-            return getattr(ctx, name)(x)
-        return ctx.call(of_single, x, nature=kernels.ELEMENTWISE)
+        exact = instead.get(x.dtype.name)
+        return getattr(ctx, name)(x) if exact is None else ctx.call(exact, x, nature=kernels.ELEMENTWISE)
 
     return kernels.Kernel(emit, any_sizes=True)
 
 
-_exp2 = _exact("exp2", exp2)
+_exp2 = _exact("exp2", float32=exp2)
 lower.table(
     {
-        p.cbrt_p: _exact("cbrt", exact_if_whole(np.cbrt)),
-        p.log10_p: _exact("log10", exact_if_whole(np.log10)),
+        p.cbrt_p: _exact("cbrt", float32=exact_if_whole(np.cbrt), float64=cube_root),
+        p.log10_p: _exact("log10", float32=exact_if_whole(np.log10)),
     }
 )
 
