@@ -11,6 +11,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.machinery import PathFinder
 from types import FrameType, ModuleType
@@ -148,10 +149,10 @@ def _usable_names(prefix: str) -> set[str]:
 
 def _modules(path: Sequence[str]) -> set[str]:
     """Return the names of the public modules in the folders of a package."""
-    folders = [folder for folder in path if os.path.isdir(folder) and os.access(folder, os.R_OK)]
-    entries = [
-        entry for folder in folders for entry in os.scandir(folder) if entry.is_dir() or entry.name[-3:] == ".py"
-    ]
+    entries: list[os.DirEntry[str]] = []
+    for folder in path:
+        with suppress(OSError):  # it is none, may not be read, or has just gone
+            entries += [entry for entry in os.scandir(folder) if entry.is_dir() or entry.name[-3:] == ".py"]
     stems = [entry.name.removesuffix(".py") for entry in entries]
     return {stem for stem in stems if stem.isidentifier() and not stem.startswith("_")}
 
