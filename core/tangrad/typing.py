@@ -19,6 +19,7 @@ from tangrad._core.dtypes.objects import ExtendedDType
 from tangrad._core.kernel.array import Array, Literal
 from tangrad._core.kernel.device import Device
 from tangrad._core.kernel.sharding import Sharding
+from tangrad._core.tree import tables as trees
 
 
 class _HasDType(Protocol):
@@ -47,7 +48,7 @@ else:  # isinstance refuses generic classes with parameters
 DTypeLike: TypeAlias = str | type[Any] | np.dtype[Any] | _HasDType
 Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 Axis: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None  # one, several or all
-PyTree: TypeAlias = Any  # a tree of arrays, whose kind its maker alone knows
+PyTree: TypeAlias = trees.PyTree  # a tree of arrays, whose kind its maker alone knows
 Key: TypeAlias = Array
 ShardingLike: TypeAlias = _Shards | None  # how a result is sharded; None: as it follows from the operands
 DeviceLike: TypeAlias = Device | _Shards | None  # where an array is made; None: on the default device

@@ -7,15 +7,15 @@ child by child.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from operator import is_, itemgetter
 from typing import Any
 from weakref import WeakValueDictionary, ref
 
-from tangrad._core.tree.definition import LEAF, Leaf, NodeKind, PyTreeDef, define, flatten_children
+from tangrad._core.tree.definition import LEAF, NodeKind, PyTreeDef, define, flatten_children
 from tangrad._core.tree.keys import DictKey, GetAttrKey, SequenceKey
 from tangrad._core.tree.specialised import Writer, only_strings
-from tangrad._core.tree.tables import PLAIN, add_kind, are_leaves, bounded, data_key, derivations
+from tangrad._core.tree.tables import PLAIN, Leaf, PyTree, add_kind, are_leaves, bounded, data_key, derivations
 
 Name = Callable[[Any], str]
 
@@ -30,10 +30,10 @@ class NoneKind(NodeKind):
 
     direct = literal = True
 
-    def flatten_node(self, value: None) -> tuple[Sequence[Any], Any]:
+    def flatten_node(self, value: None) -> tuple[Sequence[PyTree], None]:
         return (), None
 
-    def unflatten_node(self, data: None, children: Sequence[Any]) -> None:
+    def unflatten_node(self, data: None, children: Sequence[PyTree]) -> None:
         return None
 
     def features(self, data: None, count: int) -> str:
@@ -60,18 +60,18 @@ class SequenceKind(NodeKind):
         super().__init__(node_type)
         self._of_leaves: dict[int, PyTreeDef] = {}
 
-    def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
+    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], Any]:
         return value, None
 
-    def keys(self, data: None, count: int) -> Sequence[Any]:
+    def keys(self, data: None, count: int) -> Sequence[Hashable]:
         return [SequenceKey(index) for index in range(count)]
 
     def features(self, data: None, count: int) -> str:
         return f" of length {count}"
 
-    def children_like(self, definition: PyTreeDef, value: Any) -> Sequence[Any]:
+    def children_like(self, definition: PyTreeDef, value: PyTree) -> Sequence[PyTree]:
         if type(value) is self.type and len(value) == len(definition.subtrees):
-            children: Sequence[Any] = value
+            children: Sequence[PyTree] = value
             return children
         return super().children_like(definition, value)
 
@@ -79,7 +79,7 @@ class SequenceKind(NodeKind):
         if data is not None:
             raise ValueError(f"a {self.type.__name__} has no metadata, got {data!r}")
 
-    def flatten_into(self, value: Any, leaves: list[Leaf]) -> PyTreeDef:
+    def flatten_into(self, value: PyTree, leaves: list[Leaf]) -> PyTreeDef:
         if are_leaves(map(type, value)):
             leaves.extend(value)
             found = self._of_leaves.get(len(value))
@@ -113,7 +113,7 @@ class TupleKind(SequenceKind):
 
     __slots__ = ()
 
-    def unflatten_node(self, data: None, children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: None, children: Sequence[PyTree]) -> PyTree:
         return tuple(children)
 
     def write_build(self, data: None, children: list[str], constant: Name) -> str:
@@ -125,7 +125,7 @@ class ListKind(SequenceKind):
 
     __slots__ = ()
 
-    def unflatten_node(self, data: None, children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: None, children: Sequence[PyTree]) -> PyTree:
         return [*children]
 
     def write_build(self, data: None, children: list[str], constant: Name) -> str:
@@ -139,10 +139,10 @@ class NamedTupleKind(SequenceKind):
 
     literal = False
 
-    def unflatten_node(self, data: None, children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: None, children: Sequence[PyTree]) -> PyTree:
         return self.type(*children)
 
-    def keys(self, data: None, count: int) -> Sequence[Any]:
+    def keys(self, data: None, count: int) -> Sequence[Hashable]:
         return [GetAttrKey(name) for name in self.type._fields]
 
     def metadata(self, data: None) -> Any:
@@ -162,7 +162,7 @@ class RedefinedTupleKind(NamedTupleKind):
 
     flatten_into, children_like, write_take = NodeKind.flatten_into, NodeKind.children_like, NodeKind.write_take
 
-    def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
+    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], Any]:
         return tuple.__getitem__(value, slice(None)), None
 
 
@@ -171,7 +171,7 @@ class _Layout:
 
     __slots__ = ("comparison", "expected", "given", "key", "of_leaves", "ordered", "strings", "take_values")
 
-    def __init__(self, kind: DictKind, given: tuple[Any, ...], ordered: tuple[Any, ...]) -> None:
+    def __init__(self, kind: DictKind, given: tuple[Hashable, ...], ordered: tuple[Hashable, ...]) -> None:
         self.given, self.ordered = given, ordered
         self.key, self.comparison = data_key(ordered)
         self.of_leaves = define(kind, ordered, [LEAF] * len(ordered))
@@ -179,7 +179,7 @@ class _Layout:
         self.strings = only_strings(map(type, ordered))
         self.expected: ref[PyTreeDef] | None = None
 
-    def serves(self, keys: tuple[Any, ...]) -> bool:
+    def serves(self, keys: tuple[Hashable, ...]) -> bool:
         """Say whether keys that equal those given are the same: 1 equals True, and must not become it."""
         return all(map(is_, self.given, keys)) or (self.strings and only_strings(map(type, keys)))
 
@@ -196,30 +196,30 @@ class DictKind(NodeKind):
         self._layouts: dict[tuple[object, ...], _Layout] = {}
         self._empty = define(self, (), ())
 
-    def order(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
+    def order(self, keys: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
         """Return the keys in the order of the children. Raises ValueError where they cannot be compared."""
         return sorted_keys(keys)
 
-    def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
+    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], Any]:
         keys = self.order(tuple(value))
         return [value[key] for key in keys], keys
 
-    def unflatten_node(self, data: tuple[Any, ...], children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: tuple[Hashable, ...], children: Sequence[PyTree]) -> PyTree:
         return self.type(zip(data, children))
 
-    def keys(self, data: tuple[Any, ...], count: int) -> Sequence[Any]:
+    def keys(self, data: tuple[Hashable, ...], count: int) -> Sequence[Hashable]:
         return [DictKey(key) for key in data]
 
-    def features(self, data: tuple[Any, ...], count: int) -> str:
+    def features(self, data: tuple[Hashable, ...], count: int) -> str:
         return f" with the keys {listed(data)}"
 
-    def node_data(self, data: tuple[Any, ...]) -> Any:
+    def node_data(self, data: tuple[Hashable, ...]) -> Any:
         return list(data)
 
     def check(self, data: Any, count: int) -> Any:
         return super().check(self.order(tuple(data)), count)
 
-    def children_like(self, definition: PyTreeDef, value: Any) -> Sequence[Any]:
+    def children_like(self, definition: PyTreeDef, value: PyTree) -> Sequence[PyTree]:
         if type(value) is self.type and len(value) == len(definition.data):
             try:
                 return [value[key] for key in definition.data]
@@ -227,7 +227,7 @@ class DictKind(NodeKind):
                 pass
         return super().children_like(definition, value)
 
-    def flatten_into(self, value: Any, leaves: list[Leaf]) -> PyTreeDef:
+    def flatten_into(self, value: PyTree, leaves: list[Leaf]) -> PyTreeDef:
         if not value:
             return self._empty
         keys = tuple(value)
@@ -259,7 +259,7 @@ class DictKind(NodeKind):
             self._layouts[given] = layout
         return layout
 
-    def write_take(self, writer: Writer, data: tuple[Any, ...], node: str, children: list[str]) -> None:
+    def write_take(self, writer: Writer, data: tuple[Hashable, ...], node: str, children: list[str]) -> None:
         if not only_strings(map(type, data)):
             super().write_take(writer, data, node, children)
             return
@@ -269,7 +269,7 @@ class DictKind(NodeKind):
         if data:
             writer.string_keyed.append(node)
 
-    def write_build(self, data: tuple[Any, ...], children: list[str], constant: Name) -> str:
+    def write_build(self, data: tuple[Hashable, ...], children: list[str], constant: Name) -> str:
         items = [f"{constant(key)}: {child}" for key, child in zip(data, children)]
         return f"{{{', '.join(items)}}}"
 
@@ -283,7 +283,7 @@ class OrderedDictKind(DictKind):
     node_data, children_like = NodeKind.node_data, NodeKind.children_like
     write_take, write_build = NodeKind.write_take, NodeKind.write_build
 
-    def order(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
+    def order(self, keys: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
         return keys
 
 
@@ -303,7 +303,7 @@ def sorted_keys(keys: tuple[Any, ...]) -> tuple[str, ...]:
         ) from error
 
 
-def _values_getter(keys: tuple[object, ...]) -> Callable[[Any], Sequence[Any]]:
+def _values_getter(keys: tuple[object, ...]) -> Callable[[PyTree], Sequence[PyTree]]:
     if len(keys) == 1:
         (key,) = keys
         return lambda value: (value[key],)
@@ -315,14 +315,14 @@ class DefaultDictKind(NodeKind):
 
     __slots__ = ()
 
-    def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
+    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], Any]:
         keys = sorted_keys(tuple(value))
         return [value[key] for key in keys], (value.default_factory, keys)
 
-    def unflatten_node(self, data: tuple[Any, tuple[Any, ...]], children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: tuple[Any, tuple[Hashable, ...]], children: Sequence[PyTree]) -> PyTree:
         return defaultdict(data[0], zip(data[1], children))
 
-    def keys(self, data: tuple[Any, tuple[Any, ...]], count: int) -> Sequence[Any]:
+    def keys(self, data: tuple[Any, tuple[Hashable, ...]], count: int) -> Sequence[Hashable]:
         return [DictKey(key) for key in data[1]]
 
 

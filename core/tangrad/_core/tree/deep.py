@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tangrad._core.tree.tables import flatteners
+from tangrad._core.tree.tables import Leaf, PyTree, flatteners
 
 Define = Callable[[Any, Any, Sequence[Any]], Any]
-Apart = tuple[Any, Sequence[Any], Any, int]
+Apart = tuple[Any, Sequence[PyTree], Any, int]
 
 
 def flatten_node(value: object) -> Apart | None:
@@ -24,14 +24,15 @@ def flatten_node(value: object) -> Apart | None:
 
 
 def flatten(
-    tree: Any, leaves: list[Any], leaf: Any, define: Define, apart: Callable[[Any], Apart | None] = flatten_node
+    tree: PyTree, leaves: list[Leaf], leaf: Any, define: Define, apart: Callable[[Any], Apart | None] = flatten_node
 ) -> Any:
     """Append the leaves of `tree` to `leaves`; return its structure, made by `define` of a kind, data and structures.
 
     `leaf`: the structure of one; `apart` takes a value apart. Raises RecursionError where the tree contains itself.
     """
     above: set[int] = set()
-    path: list[tuple[Apart | None, Iterator[Any], list[Any]]] = [(None, iter((tree,)), [])]  # with what is done in each
+    # With what is done in each.
+    path: list[tuple[Apart | None, Iterator[PyTree], list[Any]]] = [(None, iter((tree,)), [])]
     while True:
         node, rest, done = path[-1]
         for value in rest:
@@ -55,7 +56,8 @@ def flatten(
 
 def fold(structure: Any, at_leaf: Callable[[], object], at_node: Callable[[Any, list[Any]], object]) -> Any:
     """The result of `at_node(structure, results of its children)` at the root, where leaves give `at_leaf()`."""
-    path: list[tuple[Any, Iterator[Any], list[Any]]] = [(None, iter((structure,)), [])]  # with what is done in each
+    # With what is done in each.
+    path: list[tuple[Any, Iterator[Any], list[Any]]] = [(None, iter((structure,)), [])]
     while True:
         node, rest, done = path[-1]
         for below in rest:
@@ -73,7 +75,7 @@ def fold(structure: Any, at_leaf: Callable[[], object], at_node: Callable[[Any, 
             path[-1][2].append(at_node(node, done))
 
 
-def collect(structure: Any, tree: Any) -> list[Any]:
+def collect(structure: Any, tree: PyTree) -> list[PyTree]:
     """What stands in `tree` where `structure` has its leaves."""
     parts = []
     waiting = [(structure, tree)]

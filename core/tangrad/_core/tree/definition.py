@@ -9,20 +9,9 @@ from weakref import WeakValueDictionary, ref
 from tangrad._core.tree import deep, tables
 from tangrad._core.tree.keys import FlattenedIndexKey
 from tangrad._core.tree.specialised import Writer, compile_build, compile_take
-from tangrad._core.tree.tables import (
-    Table,
-    are_leaves,
-    data_key,
-    equal_data,
-    flatteners,
-    forgetter,
-    intern,
-    same_data,
-    when_replaced,
-)
+from tangrad._core.tree.tables import Leaf, PyTree, are_leaves, data_key, equal_data, flatteners, intern, same_data
 
-Leaf: TypeAlias = Any
-FoldNode: TypeAlias = Callable[[tuple[Any, ...], Any], Any]
+FoldNode: TypeAlias = Callable[[tuple[PyTree, ...], Any], PyTree]
 
 _HOT = 32  # uses after which a structure gets functions of its own
 _NEVER = -(1 << 60)  # uses of a structure too deep for that
@@ -72,8 +61,8 @@ class PyTreeDef:
     comparison: int  # how its data compare, see `interning`
     shallow: bool  # all children are leaves
     direct: bool  # so is it here, and its kind is `direct`
-    take: Callable[[Any], list[Any] | None] | None  # generated, see `specialised`
-    build: Callable[[Sequence[Leaf]], Any] | None
+    take: Callable[[PyTree], list[Leaf] | None] | None  # generated, see `specialised`
+    build: Callable[[Sequence[Leaf]], PyTree] | None
     _hash: int | None
     _uses: int
 
@@ -82,7 +71,7 @@ class PyTreeDef:
 
     # --- trees of this structure ------------------------------------------------------------------------------------
 
-    def unflatten(self, leaves: Iterable[Leaf]) -> Any:
+    def unflatten(self, leaves: Iterable[Leaf]) -> PyTree:
         """Return the tree of this structure with the given leaves.
 
         Args:
@@ -110,7 +99,7 @@ class PyTreeDef:
             return build(leaves)
         return deep.fold(self, iter(leaves).__next__, lambda node, done: node.kind.unflatten_node(node.data, done))
 
-    def flatten_up_to(self, tree: Any) -> list[Any]:
+    def flatten_up_to(self, tree: PyTree) -> list[PyTree]:
         """Return the subtrees of `tree` that stand where this structure has its leaves.
 
         Args:
@@ -169,7 +158,7 @@ class PyTreeDef:
             return inner
         return define(self.kind, self.data, [subtree.compose(inner) for subtree in self.subtrees])
 
-    def walk(self, f_node: FoldNode, f_leaf: Callable[[Leaf], Any] | None, leaves: Iterable[Leaf]) -> Any:
+    def walk(self, f_node: FoldNode, f_leaf: Callable[[Leaf], PyTree] | None, leaves: Iterable[Leaf]) -> PyTree:
         """Fold the tree from its leaves up: `f_leaf(leaf)` at leaves, `f_node(children's results, metadata)` at nodes.
 
         Args:
@@ -185,7 +174,7 @@ class PyTreeDef:
         at_node = lambda node, done: f_node(tuple(done), node.kind.metadata(node.kind.node_data(node.data)))
         return deep.fold(self, at_leaf, at_node)
 
-    def from_iterable_tree(self, tree: Any) -> Any:
+    def from_iterable_tree(self, tree: PyTree) -> PyTree:
         """Return the tree of this structure from nested iterables of the same shape; see `tree_util.build_tree`."""
         if self.kind is None:
             return tree
@@ -204,7 +193,7 @@ class PyTreeDef:
     def __reduce__(self) -> tuple[Any, ...]:
         return (_leaf, ()) if self.kind is None else (restore, (self.kind.type, self.data, self.subtrees))
 
-    def takes(self, tree: Any, leaves: list[Leaf]) -> bool:
+    def takes(self, tree: PyTree, leaves: list[Leaf]) -> bool:
         """Append the leaves of `tree` to `leaves` if this is exactly its structure; say so. Needs `take`."""
         taken = self.take(tree) if self.take is not None else None
         if taken is None or not are_leaves(map(type, taken)):
@@ -273,23 +262,23 @@ class NodeKind:
 
     def __init__(self, node_type: type) -> None:
         self.type: type[Any] = node_type
-        self.table: Table = {}
-        self._forget = forgetter(self.table)
+        self.table: tables.Table = {}
+        self._forget = tables.forgetter(self.table)
         self.expected: dict[Hashable, ref[PyTreeDef]] = {}
 
-    def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
+    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], Any]:
         """Return the children of a node, and the data to make it again from them."""
         raise NotImplementedError
 
-    def unflatten_node(self, data: Any, children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: Any, children: Sequence[PyTree]) -> PyTree:
         """Return the node made of `data` and `children` (a list or tuple that is not to be kept or changed)."""
         raise NotImplementedError
 
-    def keys(self, data: Any, count: int) -> Sequence[Any]:
+    def keys(self, data: Any, count: int) -> Sequence[Hashable]:
         """Return the key entry of each child (`DictKey`, ...) of a node with this data, as many as it has children."""
         return [FlattenedIndexKey(index) for index in range(count)]
 
-    def entries(self, value: object) -> tuple[Sequence[Any], Sequence[Any], Any]:
+    def entries(self, value: object) -> tuple[Sequence[Hashable], Sequence[PyTree], Any]:
         """Return the key entry of each child of a node, the children, and the data."""
         children, data = self.flatten_node(value)
         return self.keys(data, len(children)), children, data
@@ -341,7 +330,7 @@ class NodeKind:
             raise ValueError(f"a {self.type.__name__} with metadata {data!r} cannot have {count} children")
         return data
 
-    def children_like(self, definition: PyTreeDef, value: object) -> Sequence[Any]:
+    def children_like(self, definition: PyTreeDef, value: PyTree) -> Sequence[PyTree]:
         """Return the children of `value`, which must be a node like the root of `definition`. Raises ValueError."""
         but = ""
         if type(value) is self.type:
@@ -355,7 +344,7 @@ class NodeKind:
             f"expected {expected}, got {type(value).__name__}{but}: {text if len(text) < 200 else text[:200] + '...'}"
         )
 
-    def flatten_into(self, value: Any, leaves: list[Leaf]) -> PyTreeDef:
+    def flatten_into(self, value: PyTree, leaves: list[Leaf]) -> PyTreeDef:
         """Append the leaves of a node to `leaves`; return its structure."""
         reference = self.expected.get(None)
         expected = None if reference is None else reference()
@@ -399,7 +388,7 @@ def _forget_takes() -> None:
         structure.take = None
 
 
-when_replaced.append(_forget_takes)
+tables.when_replaced.append(_forget_takes)
 
 LEAF: PyTreeDef = _make(None, None, (), tables.PLAIN)
 
@@ -437,7 +426,7 @@ def kind_of(node_type: type) -> NodeKind | None:
 # --- walking ----------------------------------------------------------------------------------------------------------
 
 
-def flatten_into(tree: Any, leaves: list[Leaf]) -> PyTreeDef:
+def flatten_into(tree: PyTree, leaves: list[Leaf]) -> PyTreeDef:
     """Append the leaves of `tree` to `leaves`; return its structure."""
     flattener = flatteners[type(tree)]
     if flattener is None:

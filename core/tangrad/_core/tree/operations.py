@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Final
 
 from tangrad._core.tree import deep
 from tangrad._core.tree.builtin_nodes import TUPLE
-from tangrad._core.tree.definition import LEAF, Leaf, NodeKind, PyTreeDef, define, kind_of, with_article
+from tangrad._core.tree.definition import LEAF, NodeKind, PyTreeDef, define, kind_of, with_article
 from tangrad._core.tree.keys import KeyPath
 from tangrad._core.tree.prefixes import IsLeaf, answers_yes, flatten_rest, flatten_until
 from tangrad._core.tree.registration import register_dataclass, register_pytree_node
-from tangrad._core.tree.tables import flatteners
+from tangrad._core.tree.tables import Leaf, PyTree, flatteners
 
 PathIsLeaf = Callable[..., bool] | None
 
@@ -27,7 +27,7 @@ class _Unspecified:
 _UNSPECIFIED: Final = _Unspecified()
 
 
-def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Leaf], PyTreeDef]:
+def tree_flatten(tree: PyTree, is_leaf: IsLeaf | None = None) -> tuple[list[Leaf], PyTreeDef]:
     """Return the leaves of a tree, and its structure.
 
     Args:
@@ -55,7 +55,7 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Leaf], 
         return leaves, deep.flatten(tree, leaves, LEAF, define)
 
 
-def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Leaf]) -> Any:
+def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Leaf]) -> PyTree:
     """Return the tree of a structure with the given leaves: the inverse of `flatten`.
 
     Args:
@@ -101,7 +101,7 @@ def tree_structure(tree: object, is_leaf: IsLeaf | None = None) -> PyTreeDef:
     return tree_flatten(tree, is_leaf)[1]
 
 
-def tree_map(f: Callable[..., object], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
+def tree_map(f: Callable[..., object], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf | None = None) -> PyTree:
     """Apply a function to each leaf; return the tree of the results.
 
     Args:
@@ -200,7 +200,7 @@ def tree_all(tree: object, *, is_leaf: IsLeaf | None = None) -> bool:
     return all(tree_leaves(tree, is_leaf))
 
 
-def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: object) -> Any:
+def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: PyTree) -> PyTree:
     """Return a tree of trees turned inside out.
 
     Args:
@@ -282,7 +282,7 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     return define(TUPLE, None, subtrees)
 
 
-def build_tree(treedef: PyTreeDef, xs: object) -> Any:
+def build_tree(treedef: PyTreeDef, xs: object) -> PyTree:
     """Return the tree of a structure from nested iterables of the same shape.
 
     Args:
@@ -310,7 +310,7 @@ def is_tree_node(typ: type) -> bool:
     return flatteners[typ] is not None
 
 
-def flatten_one_level(tree: object) -> tuple[Iterable[Any], Any]:
+def flatten_one_level(tree: object) -> tuple[Iterable[PyTree], Any]:
     """Return the children of a node, and its metadata.
 
     Raises:
@@ -325,7 +325,7 @@ def flatten_one_level(tree: object) -> tuple[Iterable[Any], Any]:
     return children, kind.metadata(data)
 
 
-def flatten_one_level_with_keys(tree: object) -> tuple[Iterable[tuple[Any, Any]], Any]:
+def flatten_one_level_with_keys(tree: object) -> tuple[Iterable[tuple[Hashable, PyTree]], Any]:
     """Return the children of a node as pairs of key entry and child, and its metadata.
 
     Raises:
@@ -353,7 +353,7 @@ def _check_structure(function: str, argument: str, value: PyTreeDef) -> None:
 
 
 def tree_flatten_with_path(
-    tree: Any, is_leaf: PathIsLeaf = None, is_leaf_takes_path: bool = False
+    tree: PyTree, is_leaf: PathIsLeaf = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[KeyPath, Leaf]], PyTreeDef]:
     """Return pairs of key path and leaf, and the structure of a tree.
 
@@ -374,7 +374,7 @@ def tree_flatten_with_path(
         def stops(path: KeyPath, node: str) -> bool:
             return without_path(node)
 
-    def apart(value: tuple[KeyPath, Any]) -> deep.Apart | None:
+    def apart(value: tuple[KeyPath, PyTree]) -> deep.Apart | None:
         path, node = value
         kind = None if stops is not None and answers_yes(stops(path, node)) else kind_of(type(node))
         if kind is None:
@@ -402,7 +402,7 @@ def tree_leaves_with_path(
 
 def tree_map_with_path(
     f: Callable[..., object], tree: object, *rest: object, is_leaf: PathIsLeaf = None, is_leaf_takes_path: bool = False
-) -> Any:
+) -> PyTree:
     """Apply a function to each leaf and its key path; return the tree of the results.
 
     Args:
@@ -442,7 +442,9 @@ class PyTreeRegistry:
     flatten = staticmethod(tree_flatten)
 
     @staticmethod
-    def flatten_with_path(tree: Any, leaf_predicate: Any = None) -> tuple[list[tuple[KeyPath, Leaf]], PyTreeDef]:
+    def flatten_with_path(
+        tree: PyTree, leaf_predicate: PathIsLeaf = None
+    ) -> tuple[list[tuple[KeyPath, Leaf]], PyTreeDef]:
         """Return pairs of path and leaf, and the structure. `leaf_predicate` is called with path and node."""
         return tree_flatten_with_path(tree, leaf_predicate, is_leaf_takes_path=True)
 

@@ -13,7 +13,6 @@ from tangrad._core.tree import deep
 from tangrad._core.tree.builtin_nodes import DictKind, SequenceKind, listed
 from tangrad._core.tree.definition import (
     LEAF,
-    Leaf,
     NodeKind,
     PyTreeDef,
     define,
@@ -22,13 +21,13 @@ from tangrad._core.tree.definition import (
     with_article,
 )
 from tangrad._core.tree.keys import KeyPath, keystr
-from tangrad._core.tree.tables import equal_data
+from tangrad._core.tree.tables import Leaf, PyTree, equal_data
 
-IsLeaf = Callable[[Any], bool]
+IsLeaf = Callable[[PyTree], bool]
 Difference = tuple[KeyPath, str, str, str]  # where, what the first tree has, what the second has, why they differ
 
 
-def flatten_until(tree: Any, is_leaf: IsLeaf | None, leaves: list[Leaf]) -> PyTreeDef:
+def flatten_until(tree: PyTree, is_leaf: IsLeaf | None, leaves: list[Leaf]) -> PyTreeDef:
     """Append to `leaves` what is a leaf or what `is_leaf` says is one; return the structure above."""
     if is_leaf is None:
         return flatten_into(tree, leaves)
@@ -71,7 +70,9 @@ def equality_errors(tree1: object, tree2: object, is_leaf: IsLeaf | None = None)
     return iter(_differences(tree1, structure, list(map(type, leaves)), is_leaf))
 
 
-def prefix_errors(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> list[Callable[[str], ValueError]]:
+def prefix_errors(
+    prefix_tree: PyTree, full_tree: PyTree, is_leaf: IsLeaf | None = None
+) -> list[Callable[[str], ValueError]]:
     """Return why a tree is not a prefix of another: no error if it is one.
 
     Args:
@@ -99,7 +100,9 @@ def _prefix_error(difference: Difference, name: str) -> ValueError:
     return ValueError(f"pytree structure error at {where}: the prefix has {first}, the full tree has {second}: {why}")
 
 
-def flatten_rest(function: str, structure: PyTreeDef, tree: Any, other: Any, is_leaf: IsLeaf | None) -> list[Any]:
+def flatten_rest(
+    function: str, structure: PyTreeDef, tree: PyTree, other: PyTree, is_leaf: IsLeaf | None
+) -> list[PyTree]:
     """Return `structure.flatten_up_to(other)`; the error names the key path, and the `function` that got `tree`."""
     try:
         return structure.flatten_up_to(other)
@@ -171,7 +174,7 @@ def _type_names(first: type, second: type) -> tuple[str, str]:
     return f"a {first.__module__}.{first.__qualname__}", f"a {second.__module__}.{second.__qualname__}"
 
 
-def tree_broadcast(prefix_tree: object, full_tree: object, is_leaf: IsLeaf | None = None) -> Any:
+def tree_broadcast(prefix_tree: object, full_tree: object, is_leaf: IsLeaf | None = None) -> PyTree:
     """Return the tree with the structure of `full_tree` and, at each leaf, the leaf of the prefix that covers it.
 
     Args:

@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 from tangrad._core.tree.definition import NodeKind
 from tangrad._core.tree.keys import GetAttrKey
 from tangrad._core.tree.specialised import Writer
-from tangrad._core.tree.tables import add_kind
+from tangrad._core.tree.tables import PyTree, add_kind
 
 Class = TypeVar("Class", bound=type)
 Node = TypeVar("Node")
 
-FlattenFunction = Callable[[Any], tuple[Iterable[Any], Hashable]]
-UnflattenFunction = Callable[[Any, Any], Any]
-FlattenWithKeysFunction = Callable[[Any], tuple[Iterable[tuple[Any, Any]], Hashable]]
+FlattenFunction = Callable[[PyTree], tuple[Iterable[PyTree], Hashable]]
+UnflattenFunction = Callable[[Any, Any], PyTree]
+FlattenWithKeysFunction = Callable[[PyTree], tuple[Iterable[tuple[Hashable, PyTree]], Hashable]]
 
 
 class CustomKind(NodeKind):
@@ -36,7 +36,7 @@ class CustomKind(NodeKind):
         super().__init__(node_type)
         self.flatten, self.unflatten, self.flatten_with_keys = flatten, unflatten, flatten_with_keys
 
-    def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
+    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], Any]:
         result = self.flatten(value)
         try:
             children, data = result
@@ -46,10 +46,10 @@ class CustomKind(NodeKind):
             raise self._wrong("flatten function", "(children, data), children being iterable", result) from None
         return children, data
 
-    def unflatten_node(self, data: Any, children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: Any, children: Sequence[PyTree]) -> PyTree:
         return self.unflatten(data, tuple(children))
 
-    def entries(self, value: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
+    def entries(self, value: PyTree) -> tuple[Sequence[Hashable], Sequence[PyTree], Any]:
         if self.flatten_with_keys is None:
             return super().entries(value)
         result = self.flatten_with_keys(value)
@@ -60,15 +60,15 @@ class CustomKind(NodeKind):
             raise self._wrong("flatten-with-keys function", "(pairs, data), pairs being (key, child)", result) from None
         return [key for key, _ in pairs], [child for _, child in pairs], data
 
-    def _wrong(self, function: str, expected: str, result: Any) -> ValueError:
+    def _wrong(self, function: str, expected: str, result: object) -> ValueError:
         return ValueError(f"the {function} of node {self.type.__name__} should return {expected}, not {result!r}")
 
 
 def register_pytree_node(
     nodetype: type[Node],
-    flatten_func: Callable[[Node], tuple[Iterable[Any], Hashable]],
+    flatten_func: Callable[[Node], tuple[Iterable[PyTree], Hashable]],
     unflatten_func: Callable[[Any, Any], Node],
-    flatten_with_keys_func: Callable[[Node], tuple[Iterable[tuple[Any, Any]], Hashable]] | None = None,
+    flatten_with_keys_func: Callable[[Node], tuple[Iterable[tuple[Hashable, PyTree]], Hashable]] | None = None,
 ) -> None:
     """Make a type a node of pytrees. Without it, its values are leaves.
 
@@ -104,9 +104,9 @@ def register_pytree_node(
 
 def register_pytree_with_keys(
     nodetype: type[Node],
-    flatten_with_keys: Callable[[Node], tuple[Iterable[tuple[Any, Any]], Hashable]],
+    flatten_with_keys: Callable[[Node], tuple[Iterable[tuple[Hashable, PyTree]], Hashable]],
     unflatten_func: Callable[[Any, Any], Node],
-    flatten_func: Callable[[Node], tuple[Iterable[Any], Hashable]] | None = None,
+    flatten_func: Callable[[Node], tuple[Iterable[PyTree], Hashable]] | None = None,
 ) -> None:
     """Make a type a node of pytrees whose children have keys.
 
@@ -132,7 +132,7 @@ def register_pytree_with_keys(
     """
     if flatten_func is None:
 
-        def flatten_func(value: Node) -> tuple[Iterable[Any], Hashable]:
+        def flatten_func(value: Node) -> tuple[Iterable[PyTree], Hashable]:
             pairs, data = flatten_with_keys(value)
             return [child for _, child in pairs], data
 
@@ -235,16 +235,16 @@ class DataclassKind(NodeKind):
         self._plain_names = all(name.isidentifier() and not iskeyword(name) for name in self._names)
         self._take_children, self._take_data = _attributes_getter(data_fields), _attributes_getter(meta_fields)
 
-    def flatten_node(self, value: Any) -> tuple[Sequence[Any], Any]:
+    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], Any]:
         return self._take_children(value), self._take_data(value)
 
-    def unflatten_node(self, data: tuple[Any, ...], children: Sequence[Any]) -> Any:
+    def unflatten_node(self, data: tuple[Hashable, ...], children: Sequence[PyTree]) -> PyTree:
         return self.type(**dict(zip(self._names, (*children, *data))))
 
-    def keys(self, data: tuple[Any, ...], count: int) -> Sequence[Any]:
+    def keys(self, data: tuple[Hashable, ...], count: int) -> Sequence[Hashable]:
         return self._keys
 
-    def write_take(self, writer: Writer, data: tuple[Any, ...], node: str, children: list[str]) -> None:
+    def write_take(self, writer: Writer, data: tuple[Hashable, ...], node: str, children: list[str]) -> None:
         if not self._plain_names:
             super().write_take(writer, data, node, children)
             return
@@ -256,7 +256,7 @@ class DataclassKind(NodeKind):
         for name, child in zip(self._fields[0], children):
             writer.line(f"{child} = {node}.{name}")
 
-    def write_build(self, data: tuple[Any, ...], children: list[str], constant: Callable[[Any], str]) -> str:
+    def write_build(self, data: tuple[Hashable, ...], children: list[str], constant: Callable[[Any], str]) -> str:
         if not self._plain_names:
             return super().write_build(data, children, constant)
         values = [*children, *[constant(value) for value in data]]

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tangrad._core.tree.tables import Leaf, PyTree
+
 # only_strings(map(type, keys)): a string of another type (StrEnum) equals a string, and must not be exchanged for it.
 only_strings = frozenset({str}).issuperset
 
@@ -47,7 +49,7 @@ class Writer:
         self._count += 1
         return f"{letter}{self._count}"
 
-    def function(self, argument: str, result: str, *, guarded: bool) -> Callable[[Any], Any]:
+    def function(self, argument: str, result: str, *, guarded: bool) -> Callable[[PyTree], Any]:
         """Return the function of the lines written so far, with one more that returns `result`.
 
         A guarded one answers None where a key is missing.
@@ -57,11 +59,11 @@ class Writer:
             lines = ["try:", *[f" {line}" for line in lines], "except KeyError:", " return None"]
         body = "\n".join([f" {line}" for line in lines])
         exec(compile(f"def generated({argument}):\n{body}\n", "<tangrad.tree: generated>", "exec"), self.namespace)
-        generated: Callable[[Any], Any] = self.namespace.pop("generated")
+        generated: Callable[[PyTree], Any] = self.namespace.pop("generated")
         return generated
 
 
-def compile_take(structure: object) -> Callable[[Any], list[Any] | None]:
+def compile_take(structure: object) -> Callable[[PyTree], list[Leaf] | None]:
     """Return a function from a tree to the list of what stands at the leaves of `structure`, or None if it differs."""
     writer = Writer()
     leaves: list[str] = []
@@ -72,7 +74,7 @@ def compile_take(structure: object) -> Callable[[Any], list[Any] | None]:
     return writer.function("tree", f"[{', '.join(leaves)}]", guarded=True)
 
 
-def compile_build(structure: object) -> Callable[[Sequence[Any]], Any]:
+def compile_build(structure: object) -> Callable[[Sequence[Leaf]], PyTree]:
     """Return a function from the leaves of `structure`, exactly as many as it has, to its tree."""
     writer = Writer()
     leaves: list[str] = []

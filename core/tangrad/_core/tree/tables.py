@@ -24,7 +24,9 @@ from threading import RLock
 from typing import Any, TypeAlias, TypeVar
 from weakref import KeyedRef
 
-Flattener: TypeAlias = Callable[[Any, list[Any]], Any]
+PyTree: TypeAlias = Any  # a tree, whose kind its maker alone knows
+Leaf: TypeAlias = Any
+Flattener: TypeAlias = Callable[[PyTree, list[Leaf]], Any]
 
 _MOST_DERIVED = 4096
 

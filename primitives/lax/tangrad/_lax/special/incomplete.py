@@ -19,9 +19,64 @@ A backend brings the arithmetic, `m`, on arrays of float64 that have operators:
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
 
 from tangrad._lax.special.coefficients import HALF_LOG_2PI, STIRLING_FROM, TEMME_0, TEMME_1, TEMME_2
+
+
+class Number(Protocol):
+    """An array of float64, or of truth values, with operators."""
+
+    def __neg__(self) -> Number: ...
+    def __invert__(self) -> Number: ...
+    def __add__(self, other: Number | float, /) -> Number: ...
+    def __radd__(self, other: float, /) -> Number: ...
+    def __sub__(self, other: Number | float, /) -> Number: ...
+    def __rsub__(self, other: float, /) -> Number: ...
+    def __mul__(self, other: Number | float, /) -> Number: ...
+    def __rmul__(self, other: float, /) -> Number: ...
+    def __truediv__(self, other: Number | float, /) -> Number: ...
+    def __rtruediv__(self, other: float, /) -> Number: ...
+    def __lt__(self, other: Number | float, /) -> Number: ...
+    def __le__(self, other: Number | float, /) -> Number: ...
+    def __gt__(self, other: Number | float, /) -> Number: ...
+    def __ge__(self, other: Number | float, /) -> Number: ...
+    def __and__(self, other: Number | bool, /) -> Number: ...
+    def __rand__(self, other: Number | bool, /) -> Number: ...
+    def __or__(self, other: Number | bool, /) -> Number: ...
+
+
+Step: TypeAlias = tuple[tuple[Number, ...], Number]  # the next state, and which elements are finished
+Piece: TypeAlias = tuple[Number | bool, Callable[..., Number], tuple[float, ...] | None]
+
+
+class Arithmetic(Protocol):
+    """What a backend brings."""
+
+    def exp(self, x: Number, /) -> Number: ...
+    def expm1(self, x: Number, /) -> Number: ...
+    def log(self, x: Number, /) -> Number: ...
+    def log1p(self, x: Number, /) -> Number: ...
+    def sqrt(self, x: Number, /) -> Number: ...
+    def abs(self, x: Number, /) -> Number: ...
+    def erfc(self, x: Number, /) -> Number: ...
+    def digamma(self, x: Number, /) -> Number: ...
+    def lgamma(self, x: Number, /) -> Number: ...
+    def lgamma_1p(self, x: Number, /) -> Number: ...
+    def stirling_remainder(self, x: Number, /) -> Number: ...
+    def is_finite(self, x: Number, /) -> Number: ...
+    def minimum(self, x: Number, y: Number, /) -> Number: ...
+    def maximum(self, x: Number, y: Number, /) -> Number: ...
+    def copysign(self, x: Number, sign: Number, /) -> Number: ...
+    def where(self, mask: Number, x: Number, y: Number, /) -> Number: ...
+    def like(self, x: Number, number: float, /) -> Number: ...
+    def polynomial(self, x: Number, coefficients: Sequence[float], /) -> Number: ...
+    def piecewise(self, arguments: Sequence[Number], /, *pieces: Piece) -> Number: ...
+    def converge(self, step: Callable[..., Step], state: Sequence[Number], limit: int, /) -> tuple[Number, ...]: ...
+
+
+Method: TypeAlias = Callable[[Arithmetic, Number, Number], Number]
 
 LARGE = 1e4
 _STEPS = 5000
@@ -30,17 +85,17 @@ _BIG = 2.0**52
 _TINY = 1e-300
 
 
-def igamma(m: object, a: object, x: object) -> Any:
+def igamma(m: Arithmetic, a: Number, x: Number) -> Number:
     """P(a, x)."""
     return _by_size(m, a, x, at_zero=0.0, at_infinity=1.0, of_zero=1.0, moderate=_p_moderate, large=_p_large)
 
 
-def igammac(m: object, a: object, x: object) -> Any:
+def igammac(m: Arithmetic, a: Number, x: Number) -> Number:
     """Q(a, x) = 1 - P(a, x)."""
     return _by_size(m, a, x, at_zero=1.0, at_infinity=0.0, of_zero=0.0, moderate=_q_moderate, large=_q_large)
 
 
-def igamma_grad_a(m: object, a: object, x: object) -> Any:
+def igamma_grad_a(m: Arithmetic, a: Number, x: Number) -> Number:
     """The derivative of P(a, x) with respect to a."""
     return _by_size(
         m,
@@ -55,7 +110,7 @@ def igamma_grad_a(m: object, a: object, x: object) -> Any:
     )
 
 
-def gamma_sample_gradient(m: object, a: object, x: object) -> Any:
+def gamma_sample_gradient(m: Arithmetic, a: Number, x: Number) -> Number:
     """-(∂P/∂a) / (∂P/∂x), from the slopes alone: the common factor would underflow."""
     return _by_size(
         m,
@@ -69,16 +124,16 @@ def gamma_sample_gradient(m: object, a: object, x: object) -> Any:
 
 
 def _by_size(
-    m: Any,
-    a: Any,
-    x: Any,
+    m: Arithmetic,
+    a: Number,
+    x: Number,
     *,
     at_zero: float,
     at_infinity: float,
     of_zero: float = math.nan,
-    moderate: Any,
-    large: Any,
-) -> Any:
+    moderate: Method,
+    large: Method,
+) -> Number:
     """The value by the method for the size of `a`; at x = 0, at x = ∞, and the limit as `a` goes to 0, as given."""
     valid = (a > 0) & (x > 0) & m.is_finite(a) & m.is_finite(x)
     small = a < LARGE
@@ -94,7 +149,7 @@ def _by_size(
     )
 
 
-def _by_method(m: Any, a: Any, x: Any, series: Any, fraction: Any) -> Any:
+def _by_method(m: Arithmetic, a: Number, x: Number, series: Method, fraction: Method) -> Number:
     below = x < a + 1
     return m.piecewise(
         (a, x),
@@ -103,22 +158,22 @@ def _by_method(m: Any, a: Any, x: Any, series: Any, fraction: Any) -> Any:
     )
 
 
-def _part(m: object, a: object, x: object) -> Any:
+def _part(m: Arithmetic, a: Number, x: Number) -> Number:
     """P below x = a + 1, Q above."""
     return _power(m, a, x) * _by_method(m, a, x, _series, lambda m, a, x: a * _fraction(m, a, x))
 
 
-def _p_moderate(m: Any, a: Any, x: Any) -> Any:
+def _p_moderate(m: Arithmetic, a: Number, x: Number) -> Number:
     part = _part(m, a, x)
     return m.where(x < a + 1, part, 1 - part)
 
 
-def _q_regular(m: Any, a: Any, x: Any) -> Any:
+def _q_regular(m: Arithmetic, a: Number, x: Number) -> Number:
     part = _part(m, a, x)
     return m.where(x < a + 1, 1 - part, part)
 
 
-def _q_moderate(m: Any, a: Any, x: Any) -> Any:
+def _q_moderate(m: Arithmetic, a: Number, x: Number) -> Number:
     # Where x is small and P near 1, the difference from 1 is computed as such.
     small = (x < 1.5) & (a < 0.5)
     return m.piecewise(
@@ -128,7 +183,7 @@ def _q_moderate(m: Any, a: Any, x: Any) -> Any:
     )
 
 
-def _power(m: Any, a: Any, x: object) -> Any:
+def _power(m: Arithmetic, a: Number, x: Number) -> Number:
     """x^a e^(-x) / Γ(a + 1)."""
     return m.piecewise(
         (a, x),
@@ -137,11 +192,11 @@ def _power(m: Any, a: Any, x: object) -> Any:
     )
 
 
-def _large_power(m: Any, a: Any, x: object) -> object:
+def _large_power(m: Arithmetic, a: Number, x: Number) -> Number:
     return m.exp(a * _exponent(m, a, x) - m.stirling_remainder(a)) / m.sqrt(2 * math.pi * a)
 
 
-def _exponent(m: Any, a: Any, x: Any) -> Any:
+def _exponent(m: Arithmetic, a: Number, x: Number) -> Number:
     """log(x / a) - (x - a) / a, which is -η² / 2 below."""
     return m.piecewise(
         (a, x),
@@ -150,7 +205,7 @@ def _exponent(m: Any, a: Any, x: Any) -> Any:
     )
 
 
-def log1p_minus(m: Any, x: object) -> object:
+def log1p_minus(m: Arithmetic, x: Number) -> Number:
     """log(1 + x) - x, to full relative accuracy near 0 too."""
     near = m.abs(x) < 0.5
     return m.piecewise(
@@ -163,7 +218,7 @@ def log1p_minus(m: Any, x: object) -> object:
 _ODD_RECIPROCALS = tuple([1 / k for k in range(37, 1, -2)])
 
 
-def _log1p_minus_series(m: Any, x: Any) -> object:
+def _log1p_minus_series(m: Arithmetic, x: Number) -> Number:
     # With s = x / (2 + x): log(1 + x) = 2 (s + s³/3 + s⁵/5 + …), and 2 s - x = -s x.
     s = x / (2 + x)
     square = s * s
@@ -173,10 +228,10 @@ def _log1p_minus_series(m: Any, x: Any) -> object:
 # --- the series ----------------------------------------------------------------------------------------------------
 
 
-def _series(m: Any, a: object, x: object) -> Any:
+def _series(m: Arithmetic, a: Number, x: Number) -> Number:
     """Σ xⁿ / (a + 1)…(a + n)."""
 
-    def step(n: Any, a: Any, x: object, term: Any, total: Any) -> Any:
+    def step(n: Number, a: Number, x: Number, term: Number, total: Number) -> Step:
         term = term * (x / (a + n))
         total = total + term
         return (a, x, term, total), term <= _EPSILON * total
@@ -185,10 +240,10 @@ def _series(m: Any, a: object, x: object) -> Any:
     return m.converge(step, (a, x, one, one), _STEPS)[-1]
 
 
-def _series_with_slope(m: Any, a: object, x: object) -> tuple[Any, Any]:
+def _series_with_slope(m: Arithmetic, a: Number, x: Number) -> tuple[Number, Number]:
     """The same, and its derivative with respect to a."""
 
-    def step(n: Any, a: Any, x: object, term: Any, total: Any, slope: Any, total_slope: Any) -> Any:
+    def step(n: Number, a: Number, x: Number, term: Number, total: Number, slope: Number, total_slope: Number) -> Step:
         factor = 1 / (a + n)
         slope = (slope - term * factor) * (x * factor)
         term = term * (x * factor)
@@ -201,12 +256,12 @@ def _series_with_slope(m: Any, a: object, x: object) -> tuple[Any, Any]:
     return total, total_slope
 
 
-def _series_slope(m: Any, a: Any, x: object) -> Any:
+def _series_slope(m: Arithmetic, a: Number, x: Number) -> Number:
     total, slope = _series_with_slope(m, a, x)
     return (m.log(x) - m.digamma(a + 1)) * total + slope
 
 
-def _q_small(m: Any, a: Any, x: Any) -> object:
+def _q_small(m: Arithmetic, a: Number, x: Number) -> Number:
     # P = x^a / Γ(a + 1) · (1 + a Σ (-x)ⁿ / ((a + n) n!)), with 24 terms for x < 1.5.
     excess = m.expm1(a * m.log(x) - m.lgamma_1p(a))
     total, term = m.like(x, 0.0), m.like(x, 1.0)
@@ -219,10 +274,10 @@ def _q_small(m: Any, a: Any, x: Any) -> object:
 # --- the continued fraction ----------------------------------------------------------------------------------------
 
 
-def _fraction(m: Any, a: Any, x: Any) -> Any:
+def _fraction(m: Arithmetic, a: Number, x: Number) -> Number:
     """Q(a, x) Γ(a) / (x^a e^(-x))."""
 
-    def step(n: Any, a: Any, x: object, p1: Any, p2: object, q1: object, q2: object, value: Any) -> Any:
+    def step(n: Number, a: Number, x: Number, p1: Number, p2: Number, q1: Number, q2: Number, value: Number) -> Step:
         product, z = (n + 1 - a) * n, x + 2 * n + 2 - a
         p, q = p1 * z - p2 * product, q1 * z - q2 * product
         new = p / q
@@ -235,15 +290,15 @@ def _fraction(m: Any, a: Any, x: Any) -> Any:
     return m.converge(step, state, _STEPS)[-1]
 
 
-def _scale(m: Any, p: object) -> Any:
+def _scale(m: Arithmetic, p: Number) -> Number:
     """What keeps numerators and denominators, which grow without bound, within range."""
     return m.where(m.abs(p) > _BIG, m.like(p, _EPSILON), m.like(p, 1.0))
 
 
-def _fraction_with_slope(m: Any, a: object, x: Any) -> tuple[Any, Any]:
+def _fraction_with_slope(m: Arithmetic, a: Number, x: Number) -> tuple[Number, Number]:
     """The same, and its derivative with respect to a."""
 
-    def step(n: Any, *state: Any) -> Any:
+    def step(n: Number, *state: Number) -> Step:
         a, x, p1, p2, q1, q2, dp1, dp2, dq1, dq2, value, slope = state
         product, z = (n + 1 - a) * n, x + 2 * n + 2 - a
         p, q = p1 * z - p2 * product, q1 * z - q2 * product
@@ -265,7 +320,7 @@ def _fraction_with_slope(m: Any, a: object, x: Any) -> tuple[Any, Any]:
     return value, slope
 
 
-def _fraction_slope(m: Any, a: object, x: object) -> Any:
+def _fraction_slope(m: Arithmetic, a: Number, x: Number) -> Number:
     value, slope = _fraction_with_slope(m, a, x)
     return (m.log(x) - m.digamma(a)) * value + slope
 
@@ -280,37 +335,37 @@ def _derivative(coefficients: tuple[float, ...]) -> tuple[float, ...]:
     return tuple([c * (top - k) for k, c in enumerate(coefficients[:-1])])
 
 
-def _eta(m: Any, a: Any, x: object) -> tuple[Any, Any]:
+def _eta(m: Arithmetic, a: Number, x: Number) -> tuple[Number, Number]:
     mu = (x - a) / a
     return mu, m.copysign(m.sqrt(-2 * _exponent(m, a, x)), mu)
 
 
-def _near(m: Any, eta: object) -> object:
+def _near(m: Arithmetic, eta: Number) -> Number:
     return m.minimum(m.maximum(eta, m.like(eta, -1.0)), m.like(eta, 1.0))
 
 
-def _large_density(m: Any, a: Any, x: object) -> Any:
+def _large_density(m: Arithmetic, a: Number, x: Number) -> Number:
     _, eta = _eta(m, a, x)
     return m.exp(-0.5 * a * eta * eta) / m.sqrt(2 * math.pi * a)
 
 
-def _large_correction(m: Any, a: Any, eta: object) -> object:
+def _large_correction(m: Arithmetic, a: Number, eta: Number) -> Number:
     near = _near(m, eta)
     terms = m.polynomial(near, TEMME_0) + (m.polynomial(near, TEMME_1) + m.polynomial(near, TEMME_2) / a) / a
     return m.exp(-0.5 * a * eta * eta) / m.sqrt(2 * math.pi * a) * terms
 
 
-def _p_large(m: Any, a: Any, x: object) -> object:
+def _p_large(m: Arithmetic, a: Number, x: Number) -> Number:
     _, eta = _eta(m, a, x)
     return 0.5 * m.erfc(-eta * m.sqrt(0.5 * a)) - _large_correction(m, a, eta)
 
 
-def _q_large(m: Any, a: Any, x: object) -> object:
+def _q_large(m: Arithmetic, a: Number, x: Number) -> Number:
     _, eta = _eta(m, a, x)
     return 0.5 * m.erfc(eta * m.sqrt(0.5 * a)) + _large_correction(m, a, eta)
 
 
-def _large_slope(m: Any, a: Any, x: object) -> Any:
+def _large_slope(m: Arithmetic, a: Number, x: Number) -> Number:
     """The derivative of P with respect to a, without the factor `_large_density`; dη/da = -μ / (a η)."""
     mu, eta = _eta(m, a, x)
     near = _near(m, eta)
@@ -327,7 +382,7 @@ def _large_slope(m: Any, a: Any, x: object) -> Any:
 # --- the incomplete beta function ----------------------------------------------------------------------------------
 
 
-def betainc(m: Any, a: Any, b: Any, x: Any) -> object:
+def betainc(m: Arithmetic, a: Number, b: Number, x: Number) -> Number:
     """Iₓ(a, b), by a continued fraction on the side of the mean where it converges fast."""
     positive = (a > 0) & (b > 0)
     valid = positive & (x > 0) & (x < 1) & m.is_finite(a) & m.is_finite(b)
@@ -336,13 +391,13 @@ def betainc(m: Any, a: Any, b: Any, x: Any) -> object:
     at_one = ((a == math.inf) & (b >= 0) & (b < math.inf)) | ((b == 0) & (a > 0))
     at_zero = ((b == math.inf) & (a >= 0) & (a < math.inf)) | ((a == 0) & (b > 0))
 
-    def rise(a: object, b: object, x: Any) -> object:
+    def rise(a: Number, b: Number, x: Number) -> Number:
         return _beta_fraction(m, a, b, x, 1 - x, m.log(x), m.log1p(-x))
 
-    def fall(a: object, b: object, x: Any) -> object:
+    def fall(a: Number, b: Number, x: Number) -> Number:
         return 1 - _beta_fraction(m, b, a, 1 - x, x, m.log1p(-x), m.log(x))
 
-    def full(value: float) -> Any:
+    def full(value: float) -> Callable[..., Number]:
         return lambda a, b, x: m.like(a, value)
 
     return m.piecewise(
@@ -360,13 +415,13 @@ def betainc(m: Any, a: Any, b: Any, x: Any) -> object:
     )
 
 
-def _beta_fraction(m: Any, a: Any, b: Any, x: object, y: object, log_x: object, log_y: object) -> Any:
+def _beta_fraction(m: Arithmetic, a: Number, b: Number, x: Number, y: Number, log_x: Number, log_y: Number) -> Number:
     """x^a y^b / (a B(a, b)) times the continued fraction, by the modified method of Lentz; y = 1 - x."""
 
-    def away_from_zero(value: object) -> Any:
+    def away_from_zero(value: Number) -> Number:
         return m.where(m.abs(value) < _TINY, m.like(value, _TINY), value)
 
-    def step(n: Any, a: Any, b: Any, x: object, c: Any, d: Any, value: object) -> Any:
+    def step(n: Number, a: Number, b: Number, x: Number, c: Number, d: Number, value: Number) -> Step:
         even = n * (b - n) * x / ((a + 2 * n - 1) * (a + 2 * n))
         d = 1 / away_from_zero(1 + even * d)
         c = away_from_zero(1 + even / c)
@@ -382,11 +437,11 @@ def _beta_fraction(m: Any, a: Any, b: Any, x: object, y: object, log_x: object, 
     return _beta_power(m, a, b, x, y, log_x, log_y) * value
 
 
-def _beta_power(m: Any, a: object, b: object, x: object, y: object, log_x: object, log_y: object) -> object:
+def _beta_power(m: Arithmetic, a: Number, b: Number, x: Number, y: Number, log_x: Number, log_y: Number) -> Number:
     """x^a y^b / (a B(a, b))."""
     large = m.minimum(a, b) >= STIRLING_FROM
 
-    def direct(a: Any, b: Any, x: object, y: object, log_x: Any, log_y: Any) -> object:
+    def direct(a: Number, b: Number, x: Number, y: Number, log_x: Number, log_y: Number) -> Number:
         return m.exp(a * log_x + b * log_y - _log_beta(m, a, b)) / a
 
     return m.piecewise(
@@ -396,7 +451,7 @@ def _beta_power(m: Any, a: object, b: object, x: object, y: object, log_x: objec
     )
 
 
-def _log_beta(m: Any, a: object, b: object) -> object:
+def _log_beta(m: Arithmetic, a: Number, b: Number) -> Number:
     """log B(a, b), where the lesser parameter is below `STIRLING_FROM`."""
     small, great = m.minimum(a, b), m.maximum(a, b)
     return m.piecewise(
@@ -406,13 +461,13 @@ def _log_beta(m: Any, a: object, b: object) -> object:
     )
 
 
-def _log_gamma_ratio(m: Any, a: Any, b: Any) -> object:
+def _log_gamma_ratio(m: Arithmetic, a: Number, b: Number) -> Number:
     """log Γ(a) / Γ(a + b) for large a, without the difference of large numbers."""
     remainder = m.stirling_remainder(a) - m.stirling_remainder(a + b)
     return remainder + b - b * m.log(a) - (a + b - 0.5) * m.log1p(b / a)
 
 
-def _large_beta_power(m: Any, a: Any, b: Any, x: Any, y: Any) -> object:
+def _large_beta_power(m: Arithmetic, a: Number, b: Number, x: Number, y: Number) -> Number:
     """The same where both parameters are large: around the mean a / (a + b), where x^a y^b is greatest."""
     total = a + b
     distance = m.where(x < y, a - total * x, total * y - b)  # a y - b x
