@@ -33,7 +33,7 @@ class HasShapeAndDType(_HasDType, Protocol):  # `ShapeDtypeStruct`s, avals, arra
 
 
 @runtime_checkable
-class SupportsArray(Protocol):  # what says which array it stands for
+class SupportsArray(Protocol):  # what has a method for the array that it represents
     def __tangrad_array__(self) -> Array: ...
 
 

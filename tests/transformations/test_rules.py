@@ -146,7 +146,7 @@ TRANSFORMED = {
 @pytest.mark.parametrize("name", TRANSFORMED)
 def test_a_decomposition_of_another_shape(name):
     with pytest.raises(
-        TypeError, match=r"decomposition of primitive 'wrong.shrinks' gives .* abstract evaluation says"
+        TypeError, match=r"decomposition of primitive 'wrong.shrinks' gives .* abstract evaluation gives"
     ):
         TRANSFORMED[name](shrinks.bind)
 
@@ -154,7 +154,7 @@ def test_a_decomposition_of_another_shape(name):
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("name", ["eager", "jit", "vmap", "jvp"])
 def test_a_decomposition_of_another_dtype(name):
-    with pytest.raises(TypeError, match=r"gives \(f32\[.*\], bool\[.*\]\) .* says \(f32\[.*\], f32"):
+    with pytest.raises(TypeError, match=r"gives \(f32\[.*\], bool\[.*\]\) .* evaluation gives \(f32\[.*\], f32"):
         TRANSFORMED[name](two.bind)
 
 

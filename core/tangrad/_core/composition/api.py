@@ -193,7 +193,7 @@ def _is_on_disk(full_name: str) -> bool:
 
 
 def _guard(full_name: str) -> None:
-    """Have users find under the name of a module on disk what the composition says, however it is imported."""
+    """Have users find under the name of a module on disk what the composition has there, however it is imported."""
     package_name, _, name = full_name.rpartition(".")
     package = sys.modules[package_name]
     if type(package) is ModuleType:

@@ -1,7 +1,7 @@
 """Which plugins are installed: reads the entry points of all distributions on `sys.path`, from metadata alone.
 
 `importlib.metadata` needs about 0.2 ms a distribution and several imports; this room scans the folders itself and
-keeps, for each folder of `sys.path`, one record on disk (`record.py` says in what form). A record is used only while
+keeps, for each folder of `sys.path`, one record on disk (its form: `record.py`). A record is used only while
 the folder is in the state in which it was read: installers add and remove whole metadata folders, which changes its
 modification time. What development installs rewrite in place (`*.egg-info`) is checked file by file. (A thousand `stat`
 calls cost 2 ms, so wheels' files are not.)

@@ -1,4 +1,4 @@
-"""Doors: the public module of a distribution that says what others may use of it, loaded name by name.
+"""Doors: the public module of a distribution that names what others may use of it, loaded name by name.
 
 `tangrad.extend.lax` is such a door, and all that is imported of the distribution `tangrad-lax` from outside. What a
 distribution is made of has names with an underscore (`tangrad._lax`), and is its own affair.

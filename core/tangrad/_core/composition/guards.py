@@ -72,7 +72,7 @@ def _check_names(probation: pluggy.PluginManager, hook_object: Any) -> None:
 
 
 def _is_declared(function: Any) -> bool:
-    """Whether a function is one of ours: a specification, or what a protocol says of a hook."""
+    """Whether a function is one of ours: a specification, or a hook's method in a protocol."""
     return str(getattr(function, "__module__", None)).startswith(
         ("tangrad._core.composition.", "tangrad._core.kernel.")
     )

@@ -142,7 +142,7 @@ class Manager(pluggy.PluginManager):
     def _further_up(self, code: CodeType) -> Iterator[dict[str, Any]]:
         """The variables of those calls of a method of this object that go on in this thread, the newest first.
 
-        A mark that says so would stay where an exception comes before it is taken away.
+        A mark for them would stay where an exception comes before it is taken away.
         """
         for frame in callers_of(sys._getframe(1)):
             if frame.f_code is code and frame.f_locals.get("self") is self:

@@ -1,4 +1,4 @@
-"""What an error says of what is missing, or moved; who knows more than the kernel is asked only then.
+"""The part of an error about what is missing, or moved; who knows more than the kernel is asked only then.
 
 That is the entry `missing` of the group `tangrad.explanations`: an instance of a class below `Explanations`.
 """
@@ -20,11 +20,11 @@ from tangrad._core.diagnostics.errors import MissingDistributionImportError, Plu
 
 EXPLANATIONS_GROUP = "tangrad.explanations"
 _ROOT = "tangrad."
-_CURE = "pip install tangrad brings the usual ones; where tangrad-console is installed, this says which distribution"
+_CURE = "pip install tangrad brings the usual ones; where tangrad-console is installed, this names the distribution"
 
 
 class Explanations:
-    """What the kernel says by itself. A subclass may say more, of everything or of some."""
+    """The explanations of the kernel alone. A subclass may give longer ones, of everything or of some."""
 
     def missing_name(self, module_name: str, name: str, installed: set[str]) -> AttributeError:
         """Return the error for a public name; `installed`: the others of its package."""
@@ -54,7 +54,7 @@ class Explanations:
         return AttributeError(f"there is no setting {name!r}; the settings are: {', '.join(known)}")
 
     def backends_to_install(self, name: str | None = None) -> str:
-        """Return what an error about a missing backend or platform says of how to get it, or, without a name, any."""
+        """Return how to get a missing backend or platform, or, without a name, any: a part of the error about it."""
         return " Backends are entries of the group 'tangrad.backends', of distributions such as tangrad-backend-numpy"
 
     def missing_rule(self, kind_name: str, primitive: Any, shipped_by: str) -> str:
@@ -62,7 +62,7 @@ class Explanations:
         return (
             f"primitive {primitive.identity!r}, shipped by {shipped_by}, has no rule of kind {kind_name!r}: there is "
             f"none in the group of entry points 'tangrad.rules.{kind_name}' (where tangrad-console is installed, this "
-            "says how to add one)"
+            "explains how to add one)"
         )
 
     def rule_failed(
@@ -71,7 +71,7 @@ class Explanations:
         """Add to an error whose rule it comes from; `sites`: the code that calls rules -> their kind, a variable."""
 
     def tracer(self, tracer: Any) -> str:
-        """Return what `repr` says of a tracer, in whatever state that is."""
+        """Return the `repr` of a tracer, in whatever state that is."""
         aval = getattr(tracer, "aval", None)
         return type(tracer).__name__ + ("" if aval is None else f"<{aval.str_short()}>")
 
@@ -79,7 +79,7 @@ class Explanations:
         """Return the words of the error for tracers that are still held after their trace has ended."""
         return (
             f"{type(trace).__name__} has ended and {len(leaked)} of its tracers are still held (where tangrad-console "
-            "is installed, this says by what)"
+            "is installed, this names what holds them)"
         )
 
     def distribution_of(self, name: str) -> str | None:
@@ -92,7 +92,7 @@ _asked: list[Explanations] = []  # the answer, until the composition changes
 
 
 def explanations() -> Explanations:
-    """Return who says what is missing."""
+    """Return the object that explains what is missing."""
     if not _asked:
         _asked.append(_PLAIN)  # while it is looked for: it may lack something itself
         try:
@@ -122,7 +122,7 @@ composition().on_change(lambda _: _asked.clear())
 
 
 class LastFinder:
-    """The last finder on `sys.meta_path`: finds a module of ours that moved, or says whose one is that is missing.
+    """The last finder on `sys.meta_path`: finds a module of ours that moved, or names the owner of a missing one.
 
     It is asked only when no other finder knows the module, so imports that succeed never reach it.
     """
@@ -131,7 +131,7 @@ class LastFinder:
     def find_spec(
         cls, full_name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Raise the error for a module that no other finder has, where there is more to say than Python says."""
+        """Raise the error for a module that no other finder has, where there is more to say than Python does."""
         if not full_name.startswith(_ROOT):
             return None
         for later in sys.meta_path[sys.meta_path.index(cls) + 1 :] if cls in sys.meta_path else ():

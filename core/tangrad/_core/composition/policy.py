@@ -1,4 +1,4 @@
-"""Which plugins may be used, and which of two rivals: by what the user says, and by the number of the extension API.
+"""Which plugins may be used, and which of two rivals: by the user's choice, and by the number of the extension API.
 
 A pattern is one of three forms (with the wildcards `*`, `?`, `[...]`):
 
@@ -12,8 +12,8 @@ What either denies is denied; with an allow list, what it does not name is denie
 `api:numpy.einsum`; `kind:family.*` for all primitives of a family) resolves a conflict; code has the last word there.
 
 Every plugin states the number of the extension API. A kernel takes plugins of its own number, and with a warning those
-of the number before: what is deprecated works for one number more. What changes the number, and what does not, says
-`docs/extension-api.md`; the names that are on their way out are here.
+of the number before: what is deprecated works for one number more. What changes the number, and what does not, is
+in `docs/extension-api.md`; the names that are on their way out are here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PREFIX = "tangrad."
 
 
 class _PatternList:
-    """The patterns of one list, each as its parts, and their source; the number of parts says what one names."""
+    """The patterns of one list, each as its parts, and their source; the number of parts determines what one names."""
 
     def __init__(self, source: str, patterns: list[tuple[str, ...]]) -> None:
         self.source = source
@@ -182,7 +182,7 @@ class Policy:
         return None
 
     def lists(self) -> list[tuple[str, _PatternList]]:
-        """Return every list, with what it says of its patterns."""
+        """Return every list, with whether it admits only its patterns or none of them, in words."""
         return [*[("only", patterns) for patterns in self._allow], *[("none of", patterns) for patterns in self._deny]]
 
     def preferences(self) -> dict[str, str]:
@@ -295,7 +295,7 @@ DEPRECATED: dict[str, Deprecated] = {
 
 
 def deprecated_name(module: str, name: str) -> object:
-    """What a deprecated name stands for, with a DeprecationWarning that says what to write in its place.
+    """What a deprecated name stands for, with a DeprecationWarning that names what to write in its place.
 
     Raises AttributeError for a name that is none.
     """

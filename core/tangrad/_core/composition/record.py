@@ -341,7 +341,7 @@ def _time_of_own(file: str) -> float | None:
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
-# Contents are trusted, or reading them must not stop the process. What was found out about a path says nothing about
+# Contents are trusted, or reading them must not stop the process. What was found out about a path need not hold of
 # the file that is opened under it a moment later: the owner, the mode and the type are asked of the open file.
 
 

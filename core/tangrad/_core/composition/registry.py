@@ -212,7 +212,7 @@ class Composition:
         return None
 
     def choice(self, group: str, name: str, rivals: list[Plugin]) -> Plugin | None:
-        """Return which of several plugins has a cell, by an override or the user's preference; None: neither says."""
+        """Return which of several plugins has a cell, by an override or the user's preference; None without either."""
         overriding = [plugin for plugin in rivals if plugin.override]
         if len(overriding) == 1:
             return overriding[0]
@@ -260,7 +260,7 @@ class Composition:
 
         Args:
             obj: a primitive set, rule set, transformation, backend or hook object.
-            group: its entry-point group; by default the object says itself (its method `plugin_entries()`).
+            group: its entry-point group; by default what the object's method `plugin_entries()` gives.
             name: its entry name; as `group`.
             override: take precedence over an installed plugin of the same name.
 
@@ -426,7 +426,7 @@ def register(obj: object, *, group: str | None = None, name: str | None = None, 
 def configure_plugins(
     *, allow: Iterable[str] | None = None, deny: Iterable[str] | None = None, prefer: Mapping[str, str] | None = None
 ) -> None:
-    """Say which plugins may be used, and which of two rivals. What an earlier call said is replaced.
+    """Say which plugins may be used, and which of two rivals. It replaces what an earlier call set.
 
     Args:
         allow: patterns; only what they name is used. None: no such list.

@@ -264,7 +264,7 @@ class MissingRuleError(TangradError, NotImplementedError, TypeError):
     """A primitive met a transformation or backend for which it has no rule.
 
     NotImplementedError, because programs catch that to try another way; TypeError too, because the kinds of the two do
-    not fit, which is what TypeError says everywhere else in this package.
+    not fit, which is what TypeError means everywhere else in this package.
 
     Attributes:
         primitive: the identity, 'family.name', of the primitive without a rule; None where not one alone is meant.
@@ -290,7 +290,7 @@ class PluginError(TangradError, RuntimeError):
 
 
 class PluginConflictError(PluginError):
-    """Two plugins claim one name or one rule, and neither says `override=True`, or both do.
+    """Two plugins claim one name or one rule, and neither has `override=True`, or both do.
 
     Attributes:
         cell: what is claimed, as preferences write it: `kind:primitive`, `group:name`. Empty where no preference helps.
@@ -347,8 +347,8 @@ class RefusedError(TangradError, RuntimeError):
     plugin: str | None = None
 
     def __str__(self) -> str:
-        said = super().__str__()
-        return said if self.plugin is None else f"{said} (refused by plugin {self.plugin})"
+        text = super().__str__()
+        return text if self.plugin is None else f"{text} (refused by plugin {self.plugin})"
 
 
 class PluginWarning(UserWarning):

@@ -352,7 +352,7 @@ def what_is_copied(put: bool) -> str:
     `put`: asked for what is being put on a device, which may be what a function of the user's is handed.
 
     Modules say by a global name, COPIES_FROM_HOST, which of their functions have numbers: the name of one -> True, as
-    for `ones`, or a function of the arguments, which then says all there is to say, as for x[0].
+    for `ones`, or a function of the arguments, which then decides alone, as for x[0].
     """
     frame = _users_call()
     if frame is None:
@@ -367,8 +367,8 @@ def what_is_copied(put: bool) -> str:
         return "numbers" if rule is True or rule(given) else ""
     for name, value in given.items():
         default = usual.get(name, usual)
-        says_how = name == "*" or name in _NO_OPERANDS or value is default or type(default) is bool
-        if not says_how and is_from_host(value):
+        states_how = name == "*" or name in _NO_OPERANDS or value is default or type(default) is bool
+        if not states_how and is_from_host(value):
             return "operands"
     return ""
 

@@ -97,7 +97,7 @@ _explaining: list[Callable[[BaseException, TracebackType], None]] = []
 
 
 def explain_by(function: Callable[[BaseException, TracebackType], None]) -> None:
-    """Have a function add to errors, before they leave the framework, what their whole traceback says."""
+    """Have a function add to errors, before they leave the framework, what it finds in their whole traceback."""
     _explaining.append(function)
 
 
@@ -142,8 +142,8 @@ def without_internal_frames(traceback: TracebackType | None) -> TracebackType | 
 
 # --- which functions call rules -------------------------------------------------------------------------------------
 
-# Code -> the rule kind, and the local variable with the primitive: a traceback then says whose rule an error comes
-# from. Bounded by the functions that are marked.
+# Code -> the rule kind, and the local variable with the primitive: a traceback then shows whose rule an error
+# comes from. Bounded by the functions that are marked.
 SITES: dict[CodeType, tuple[str, str]] = {}
 
 

@@ -17,7 +17,7 @@ _NUMBERS = (np.ndarray, np.generic, bool, int, float, complex)
 
 
 def can_represent_array(value: object) -> bool:
-    """Whether the type of `value` says how to make an array of it: a method `__tangrad_array__` or `__jax_array__`."""
+    """Whether the type of `value` has a method that makes an array of it: `__tangrad_array__` or `__jax_array__`."""
     kind = type(value)
     return hasattr(kind, "__tangrad_array__") or hasattr(kind, "__jax_array__")
 

@@ -23,7 +23,7 @@ COMPLEXES = ("complex64", "complex128")
 STRONG = ("bool", *INTEGERS, *FLOATS, *COMPLEXES)
 
 # What is directly above each node; a node without a row has nothing above it. Narrow types have none on purpose: a
-# program that mixes them with others says which type it wants.
+# program that mixes them with others must name the type that it wants.
 _STANDARD = {
     "bool": ("i*",),
     "i*": (*NARROW_INTEGERS, "uint8", "int8"),

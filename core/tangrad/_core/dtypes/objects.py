@@ -19,7 +19,7 @@ import numpy as np
 from tangrad._core.dtypes import lattice
 from tangrad._core.settings.config import enable_x64, thread
 
-DType: TypeAlias = "np.dtype[Any]"  # an extended dtype too, wherever a function says that it lets these pass
+DType: TypeAlias = "np.dtype[Any]"  # an extended dtype too, wherever a function is documented to let these pass
 
 # The type of tangents of integers and booleans: a vector space of dimension zero.
 float0: DType = np.dtype([("float0", np.void, 0)])

@@ -176,7 +176,7 @@ def _lattice_result_type(args: tuple[object, ...]) -> tuple[DType, bool]:
 
 
 def _promote(operands: list[tuple[DType, bool]], key: object, strict: bool | None = None) -> tuple[DType, bool]:
-    """`strict`: whether only what users ask for is promoted; None: as the setting says."""
+    """`strict`: whether only what users ask for is promoted; None: as set."""
     strict = thread.numpy_dtype_promotion == "strict" if strict is None else strict
     x64 = thread.enable_x64
     first = operands[0][0]

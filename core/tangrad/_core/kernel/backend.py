@@ -81,7 +81,7 @@ class CompileOptions(NamedTuple):
         extra: options that only one backend knows.
         in_shardings: for each argument the `Sharding` that it must have, or None.
         out_shardings: the same for each result.
-        places: for each argument its place in the call that is to be compiled for, as `Backend.places` says; or ().
+        places: for each argument its place in the call that is to be compiled for, as `Backend.places` gives it; or ().
     """
 
     name: str = "main"
@@ -111,7 +111,7 @@ class Backend(Protocol):
         has_placements: whether there are several devices, so that `placement` is asked before each run.
         process_index: the number of this process among those that compute together.
         sizes_at_call: whether one program serves all sizes, where those of its arguments are symbolic.
-        profiler: what records its programs (`tangrad._profiler.backends` says how); None where nothing does.
+        profiler: what records its programs (see `tangrad._profiler.backends`); None where nothing does.
         lowering_kind: the rule kind of its lowerings, such as "lower.numpy"; platforms refine it ("lower.xla.cuda").
         array_type: its subclass of `Array`, whose class attribute `backend` is this object.
         priority: where none is chosen and several are installed, the one with the highest is used; of equals, the first
@@ -164,7 +164,7 @@ class Backend(Protocol):
         return self.put(contents, get_aval(contents), device)
 
     def move(self, array: Any, device: Any) -> Array:
-        """One of its arrays on another of its devices, or sharded as a `Sharding` says, and committed to that."""
+        """One of its arrays on another of its devices, or sharded by a `Sharding`, and committed to that."""
         return self.put(array.to_numpy(), array.aval, device)
 
     def assemble(self, aval: ShapedArray, sharding: Any, parts: Sequence[Any]) -> Array:
@@ -318,7 +318,7 @@ def backend_named(name: str | Backend | None) -> Backend:
 
 
 def chosen_device() -> Any:
-    """The device that new arrays are made on, if the setting `default_device` says one; else None.
+    """The device that new arrays are made on, if the setting `default_device` names one; else None.
 
     Raises BackendError where it is a text, such as "cpu", "xla" or "cpu:1", that names no device.
     """

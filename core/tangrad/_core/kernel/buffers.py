@@ -83,7 +83,7 @@ def serve(kind: type) -> None:
 
 
 if _SERVED:
-    _AS_BUFFER = 20 * ctypes.sizeof(ctypes.c_void_p)  # where a class says where its slots for buffers are
+    _AS_BUFFER = 20 * ctypes.sizeof(ctypes.c_void_p)  # where a class has the address of its slots for buffers
     _Fill = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
     _filled = _Fill(_filler(_Fill(("PyObject_GetBuffer", ctypes.pythonapi))))
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_filled))  # classes may outlive this module

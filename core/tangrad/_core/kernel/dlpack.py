@@ -99,7 +99,7 @@ class _Memory:
 
 
 def device_kind(external: Any) -> int:
-    """DLPack's number of the kind of device that an object's memory is on. Raises BufferError where it says none."""
+    """DLPack's number of the kind of device that an object's memory is on. Raises BufferError where it gives none."""
     device = external.__dlpack_device__()
     try:
         kind, _ = device
@@ -163,7 +163,7 @@ def _named(name: bytes | None) -> str:
 
 
 def _described(tensor: _Tensor) -> tuple[dict[str, Any], Any]:
-    """What a tensor says, for `__array_interface__`, and its dtype. Raises BufferError where it cannot be."""
+    """A tensor's `__array_interface__`, and its dtype. Raises BufferError where it cannot be."""
     if tensor.device_type not in HOST_DEVICES:
         raise BufferError(f"the memory is on DLPack device type {tensor.device_type}, not the host's; copy it there")
     dtype = _dtype(tensor)

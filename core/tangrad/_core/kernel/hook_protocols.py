@@ -14,7 +14,7 @@ Each protocol has one hook; an object that implements several satisfies several.
 `tangrad._core.composition.hook_names`.
 
 An implementation takes the arguments it wants, by name; one that takes them all satisfies its protocol. One that
-raises, takes arguments that do not exist, or returns something else than its hook says is set aside with one warning
+raises, takes arguments that do not exist, or returns something else than its hook should is set aside with one warning
 that names it; everything else goes on.
 
 *Contributions.* The first hooks say what there is. Entry points are the declarative way to implement them: pluggy knows
@@ -27,7 +27,7 @@ A *wrapper* of one of them, `hookimpl(wrapper=True)`, is a generator: `contribut
 all others contribute (objects with `distribution`, `version`, `group`, `name`, `value` and `load()`), and it returns
 that list. What it leaves out is withheld: using it raises a DeniedPluginError that names the wrapper. A wrapper
 that raises DeniedPluginError withholds everything, in its own words. It cannot add anything, and one that returns no
-list, and so swallows what the others said, is set aside.
+list, and so swallows what the others returned, is set aside.
 
 *Policies.* Every hook may refuse: `raise RefusedError("no callbacks in production")`, or a class of one's own below it,
 reaches the caller as it is, with the plugin's name. A hook that contributes refuses a composition, a pass or observer a
@@ -90,7 +90,7 @@ class RuleProvider(Protocol):
         """Return rules of `kind` for primitives of `family`. Entry points: `tangrad.rules.<kind>`.
 
         `primitives` are all of the family, of any distribution; none where it was never registered. Rules for
-        primitives that other distributions have rules for are conflicts, unless the set says `RuleSet(...,
+        primitives that other distributions have rules for are conflicts, unless the set is `RuleSet(...,
         override=True)`.
         """
 

@@ -25,7 +25,7 @@ class Effect:
 
     __slots__ = ()
     ordered = False
-    # Whether a transformation may make it happen more often than the program says, such as output for debugging.
+    # Whether a transformation may make it happen more often than in the program, such as output for debugging.
     incidental = False
     # Whether an equation whose results are unused may still be dropped.
     droppable = False

@@ -1,6 +1,6 @@
 """Cache keys for parameters and static values.
 
-Python says `1 == 1.0 == True` and `0.0 == -0.0`; a cache must distinguish them, or one program would be answered with
+In Python `1 == 1.0 == True` and `0.0 == -0.0`; a cache must distinguish them, or one program would be answered with
 another's result. `typed_key` makes a hashable key that does.
 """
 
@@ -91,7 +91,7 @@ class FixedParams(dict[str, Any]):
 
 
 def _only_integers(value: tuple[Any, ...]) -> bool:
-    """Whether a tuple holds integers, and tuples of them, alone: its value says it all."""
+    """Whether a tuple holds integers, and tuples of them, alone: its value determines its key."""
     for item in value:
         kind = type(item)
         if kind is not int and (kind is not tuple or not _only_integers(item)):

@@ -1,8 +1,7 @@
 """Primitives: the operations that traces see, and the trace at the bottom, which computes them.
 
 A primitive knows its name, how to infer the types of its results, and, optionally, its effects and a decomposition into
-other primitives. Everything else that can be said about it (derivatives, batching, lowering) is a rule in some
-rule set.
+other primitives. Everything else about it (derivatives, batching, lowering) is a rule in some rule set.
 """
 
 from __future__ import annotations
@@ -60,13 +59,13 @@ class Primitive(Generic[Result_co]):
     Attributes:
         name: the name that jaxprs print; with the family it is the identity, `family.name`.
         abstract_eval: `(*avals, **params) -> aval`, or a tuple of avals with `multiple_results`.
-        weak_type: "all": results are weakly typed if every operand is; "never"; "own": as abstract_eval says.
+        weak_type: "all": results are weakly typed if every operand is; "never"; "own": as abstract_eval returns.
         effects: None or `(avals, params) -> frozenset of effects`.
         decompose: None or `(*args, **params) -> results` in terms of other primitives.
         evaluate: None or `(args, params) -> results`: how the bottom trace applies a primitive that carries programs,
             in place of the backend's `apply`.
         carries_programs: whether it was ever applied with a jaxpr or a function among its parameters.
-        own_named_shape: whether the named axes of the results are as abstract_eval says; else they are all operands'.
+        own_named_shape: whether the named axes of the results are those of abstract_eval; else they are all operands'.
         value_form: None or `(*avals, **params) -> function of the operands, or None`: the entry of `calls` on a backend
             that compiles each operation, where a parameter is a number that it need not be compiled for.
         calls: the functions that compute it, by signature.
@@ -204,7 +203,7 @@ def _holds_program(params: Mapping[str, object]) -> bool:
 
 @calls_rules("evaluate")
 def evaluate(primitive: Primitive, args: tuple[object, ...], params: dict[str, Any]) -> Any:
-    """Apply a primitive to concrete arrays: as it says itself, or as the backend of the arguments does."""
+    """Apply a primitive to concrete arrays: by its own method, or by the backend of the arguments."""
     for arg in args:  # a reference is in no backend; its trace outlasts every call, and knows what to do
         if isinstance(arg, Tracer) and arg._trace.outlasts:
             return arg._trace.process_primitive(primitive, args, params)

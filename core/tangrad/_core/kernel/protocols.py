@@ -133,7 +133,7 @@ class AxisSubstRule(Protocol):
 class LoweringRule(Protocol):
     """`(ctx, *operands, **params) -> results`: what a backend makes of a primitive, in its own language.
 
-    What `ctx` and the operands are, and whether the results are values or something to be called, says the backend.
+    The backend determines what `ctx` and the operands are, and whether results are values or something to be called.
     """
 
     def __call__(self, ctx: Any, /, *operands: Any, **params: Any) -> Any: ...

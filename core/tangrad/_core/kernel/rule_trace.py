@@ -44,7 +44,7 @@ class RuleTrace(Trace):
 
     def __init_subclass__(cls, kind: str = "", own: type[Tracer] | None = None) -> None:
         cls.own = own or cls.own
-        if kind and "apply" in vars(cls):  # an error of a rule says whose it is
+        if kind and "apply" in vars(cls):  # an error of a rule names whose it is
             calls_rules(kind)(cls.apply)
 
     def __init__(self, parent: Trace) -> None:

@@ -1,6 +1,6 @@
 """Rule kinds, rule sets, and the tables that traces read.
 
-A *rule kind* says what a rule is for (`jvp`, `batch`, `lower.numpy`); a transformation or backend owns it. A *rule set*
+A *rule kind* is what a rule is for (`jvp`, `batch`, `lower.numpy`); a transformation or backend owns it. A *rule set*
 holds the rules of one kind for one family of primitives. A *rule table* is the composition of all rule sets of a kind:
 a plain dictionary from primitive to rule. The first look-up of a primitive of some family loads every rule set of
 (kind, family) from every distribution, resolves conflicts and overrides, and freezes the result, so that neither the
@@ -243,7 +243,7 @@ def _changed(plugins: tuple[Plugin, ...] | None) -> None:
 
 
 def conflict(kind: str, primitive: Primitive, plugins: list[Plugin], overriding: bool) -> errors.PluginConflictError:
-    """Who the rivals are, and how to choose one; `overriding`: whether each says that it replaces the others."""
+    """Who the rivals are, and how to choose one; `overriding`: whether each is to replace the others."""
     rivals = " and ".join([f"{provider(plugin)} (entry point {plugin.name!r}: {plugin.value})" for plugin in plugins])
     number = "two" if len(plugins) == 2 else len(plugins)
     what = f"{number} rules of kind {kind!r} for primitive {primitive.identity!r}: from {rivals}"
@@ -269,7 +269,7 @@ def missing_message(kind_name: str, primitive: Primitive, reason: str | None) ->
 
 
 def _explain(error: BaseException, traceback: TracebackType) -> None:
-    """Have it said whose rule an error comes from, where it has passed what calls rules."""
+    """Add to an error whose rule it comes from, where it has passed what calls rules."""
     entry: TracebackType | None = traceback
     while entry is not None and entry.tb_frame.f_code not in SITES:
         entry = entry.tb_next

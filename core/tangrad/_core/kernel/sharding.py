@@ -1,7 +1,7 @@
 """Shardings: how an array is split over several devices. Their kinds are plugins; here is what backends know of all.
 
-A sharding arranges its devices in a grid with named axes, and says for each dimension of an array which axes of the
-grid cut it, the slowest varying first. Along the axes that cut nothing the parts are repeated.
+A sharding arranges its devices in a grid with named axes, and names for each dimension of an array the axes of the
+grid that cut it, the slowest varying first. Along the axes that cut nothing the parts are repeated.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Parts(NamedTuple):
 
 @class_boundary
 class Sharding:
-    """How an array is sharded over devices: the base class, of which a kind of shardings says `device_order`, `grid`,
+    """How an array is sharded over devices: the base class. A kind of shardings defines `device_order`, `grid`,
     `dimension_axes` and `resharded`.
 
     Shardings do not change, and compare and hash by what they are.
@@ -52,7 +52,7 @@ class Sharding:
     __slots__ = ("__weakref__",)
     memory_kind: str | None = None
 
-    # --- what a kind of shardings says ------------------------------------------------------------------------------
+    # --- what a kind of shardings defines ---------------------------------------------------------------------------
 
     @property
     def device_order(self) -> tuple[Device, ...]:
@@ -247,7 +247,7 @@ def is_addressable(device: Device) -> bool:
 
 
 def as_sharding(value: Any, what: str) -> Any:
-    """What users give as a sharding: one as it is, and what has a method `to_sharding(what)` as that says.
+    """What users give as a sharding: one as it is, and what has a method `to_sharding(what)` as that returns.
 
     Raises TypeError for anything else, naming `what` it was given as.
     """

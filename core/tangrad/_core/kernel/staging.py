@@ -232,7 +232,7 @@ def trace_to_closed_jaxpr(
 def decomposition_jaxpr(primitive: Any, in_avals: Sequence[ShapedArray], params: dict[str, Any]) -> ClosedJaxpr:
     """The decomposition of a primitive as a jaxpr, for lowering and for rules that work on jaxprs.
 
-    Raises TypeError for one whose results are not of the types that the primitive's own inference says.
+    Raises TypeError for one whose results are not of the types that the primitive's own inference gives.
     """
 
     def run(*args: Any) -> Sequence[Any]:
@@ -246,7 +246,7 @@ def decomposition_jaxpr(primitive: Any, in_avals: Sequence[ShapedArray], params:
 def decomposed(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """What the decomposition of a primitive makes of operands.
 
-    Raises TypeError for one whose results are not of the types that the primitive's own inference says.
+    Raises TypeError for one whose results are not of the types that the primitive's own inference gives.
     """
     out = primitive.decompose(*args, **params)
     outs = out if primitive.multiple_results else (out,)
@@ -272,7 +272,7 @@ def _check_decomposition(
     if [_kind(aval) for aval in found] != [_kind(aval) for aval in expected]:
         raise TypeError(
             f"the decomposition of primitive {primitive.identity!r} gives {listed(found)} for operands "
-            f"{listed(in_avals)}, but its abstract evaluation says {listed(expected)}"
+            f"{listed(in_avals)}, but its abstract evaluation gives {listed(expected)}"
         )
 
 

@@ -143,7 +143,7 @@ def find_backend(args: tuple[object, ...]) -> tuple[Any, tuple[Any, ...]]:
             backend = type(arg).backend
     if backend is None:
         backend = preferred_backend()
-        if thread.default_device is not None:  # a literal is nowhere: where the result is to be, the array says
+        if thread.default_device is not None:  # a literal is nowhere: the array determines where the result is to be
             return backend, tuple([as_array(arg) for arg in args])
     return backend, tuple([as_operand(arg) for arg in args])
 
@@ -164,7 +164,7 @@ def device_beside(x: Any) -> Any:
 
 
 def checked_operands(backend: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """For a backend's slow path: its own arrays and literals, or an error that says what is wrong with an argument."""
+    """For a backend's slow path: its own arrays and literals, or an error that states what is wrong with one."""
     operands = []
     for arg in args:
         if isinstance(arg, Tracer):
@@ -216,7 +216,7 @@ def computes_at_once(args: Any) -> bool:
 
 
 def concrete_or_error(value: object, what: str = "") -> Any:
-    """The concrete contents of `value`. Raises ConcretizationTypeError, which says what needed them, for a tracer."""
+    """The concrete contents of `value`. Raises ConcretizationTypeError, which names what needed them, for a tracer."""
     return value._concrete_or(errors.ConcretizationTypeError, what) if isinstance(value, Tracer) else value
 
 

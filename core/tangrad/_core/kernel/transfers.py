@@ -39,7 +39,7 @@ R = TypeVar("R")
 _WORDS = "'allow', 'log' or 'disallow'; with '_explicit' also those by device_put and device_get."
 _define = partial(define_choice, choices=LEVELS, changes_results=False)
 transfer_guard_everywhere = _define("transfer_guard", "allow", doc=f"Copies between the host and devices: {_WORDS}")
-_SAME = "The same for copies {}; None: as transfer_guard says."
+_SAME = "The same for copies {}; None: as for transfer_guard."
 transfer_guard_host_to_device = _define("transfer_guard_host_to_device", None, doc=_SAME.format("from the host alone"))
 transfer_guard_device_to_device = _define("transfer_guard_device_to_device", None, doc=_SAME.format("between devices"))
 transfer_guard_device_to_host = _define("transfer_guard_device_to_host", None, doc=_SAME.format("to the host"))
@@ -103,7 +103,7 @@ def brought(aval: ShapedArray | None, put: bool = True) -> None:
 
 
 def copied(direction: str, aval: Any, where: Any = None, *, explicit: bool = False) -> None:
-    """Say that an array of type `aval` is about to be copied, to `where`; `explicit`: because the user says so.
+    """Say that an array of type `aval` is about to be copied, to `where`; `explicit`: at the user's request.
 
     Raises RuntimeError where the guard of this thread refuses it.
     """
@@ -128,7 +128,7 @@ def read(array: Any, *, explicit: bool = False) -> None:
 
 
 def copies_explicitly(function: Callable[P, R]) -> Callable[P, R]:
-    """The function says itself, as explicit, what it and those that it calls copy."""
+    """What the function, and those that it calls, copy is explicit; the function reports it itself."""
 
     @wraps(function)
     def copying(*args: P.args, **kwargs: P.kwargs) -> R:

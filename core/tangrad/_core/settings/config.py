@@ -152,7 +152,7 @@ class Setting:
         return [("tangrad.settings", self.name)]
 
     def from_environment(self) -> Any:
-        """The value that the environment says, or the default; that, with a warning, also for a value that is none."""
+        """The value in the environment, or the default; that, with a warning, also for a value that is none."""
         text = os.environ.get(self.environment_variable)
         if text is None:
             return self.default
@@ -193,10 +193,10 @@ def define_setting(
 
     Args:
         name: of the attribute, of the environment variable `TANGRAD_<NAME>`, and of the entry in `tangrad.settings`.
-        default: the value where neither the environment nor code says another.
+        default: the value where neither the environment nor code sets another.
         doc: one sentence for tables.
         parse: from the text of the environment variable to the value; check: validates what code passes, and returns
-            it. Both raise ValueError or TypeError that says what is expected.
+            it. Both raise ValueError or TypeError that names what is expected.
         changes_results: whether programs that were compiled under another value must not be used.
 
     Raises ValueError where another module has defined it.

@@ -284,7 +284,7 @@ class NodeKind:
         return self.keys(data, len(children)), children, data
 
     def features(self, data: Any, count: int) -> str:
-        """Return what an error message says of a node of this kind behind its name."""
+        """Return what an error message has of a node of this kind behind its name."""
         return f" with metadata {data!r} and {count} children"
 
     def describe(self, data: Any, children: list[str]) -> str:

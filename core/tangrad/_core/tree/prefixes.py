@@ -28,7 +28,7 @@ Difference = tuple[KeyPath, str, str, str]  # where, what the first tree has, wh
 
 
 def flatten_until(tree: PyTree, is_leaf: IsLeaf | None, leaves: list[Leaf]) -> PyTreeDef:
-    """Append to `leaves` what is a leaf or what `is_leaf` says is one; return the structure above."""
+    """Append to `leaves` what is a leaf or is one by `is_leaf`; return the structure above."""
     if is_leaf is None:
         return flatten_into(tree, leaves)
 
