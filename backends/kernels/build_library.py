@@ -2,7 +2,7 @@
 
 `CXX` names the compiler; without it `c++`, `g++` and `clang++` are looked for (not on Windows), then the one of the
 package `ziglang`.
-`python build_library.py FOLDER` compiles alone; TANGRAD_KERNELS_LIBRARY then says where the library is.
+`python build_library.py FOLDER` compiles alone; TANGRAD_KERNELS_LIBRARY is then the path of the library.
 """
 
 from __future__ import annotations

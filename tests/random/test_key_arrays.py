@@ -249,7 +249,7 @@ def test_shapes_are_tuples():
 
 
 def test_axes_that_do_not_fit():
-    with pytest.raises(ValueError, match=r"NamedShape\(i=4\) says that axis 'i' has size 4, and it has size 3"):
+    with pytest.raises(ValueError, match=r"NamedShape\(i=4\) gives axis 'i' size 4, and it has size 3"):
         tangrad.vmap(lambda _: random.normal(KEY, NamedShape(i=4)), axis_name="i")(jnp.zeros(3))
     with pytest.raises(NameError, match=r"random\.normal: no mapped axis is named 'i'"):
         random.normal(KEY, NamedShape(i=4))

@@ -227,7 +227,7 @@ def test_shapes_are_filled_from_examples():
         ("_", None, "needs a shape like"),
         ("a, ...", (), "of at least 1 dimensions"),
         ("a, b", (1,), "has 2 dimensions"),
-        ("4", (3,), "says 4 for dimension 0"),
+        ("4", (3,), "has 4 for dimension 0"),
         ("-4", None, "negative"),
         ("(" * 60 + "a" + ")" * 60, None, "nested too deeply"),
         ("9" * 30, None, "30 digits"),

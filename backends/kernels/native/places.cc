@@ -1,4 +1,4 @@
-// Rows of a table at places that an array says, and how often each place comes.
+// Rows of a table at places in an array, and how often each place comes.
 //
 // Places are of signed or unsigned integers; those below 0 count from the end where `wrap`, the size, is not 0.
 

@@ -197,9 +197,9 @@ def test_files_that_state_another_number_of_devices() -> None:
     bare: Any = {"in_shardings": (), "out_shardings": ()}
     with pytest.raises(ValueError, match="is for 4 devices, and its mesh 'mesh"):
         dataclasses.replace(read, nr_devices=4, **bare).call(tangrad.device_put(X, four))
-    with pytest.raises(ValueError, match="says to be for one device"):
+    with pytest.raises(ValueError, match="is declared for one device"):
         dataclasses.replace(read, nr_devices=1, **bare).call(X)
-    with pytest.raises(ValueError, match="says to be for one device"):
+    with pytest.raises(ValueError, match="is declared for one device"):
         dataclasses.replace(read, nr_devices=1, **bare).call(placed())
 
 

@@ -77,7 +77,7 @@ class NumpyArray(Array):
 
     @property
     def committed(self) -> bool:
-        """Whether the user said where it is to be. With a single device there is no need to."""
+        """Whether the user chose its device. With a single one there is no need to."""
         return False
 
     @property

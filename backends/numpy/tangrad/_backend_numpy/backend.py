@@ -63,7 +63,7 @@ class NumpyBackend(Backend):
     # --- devices ---------------------------------------------------------------------------------------------------
 
     def devices(self, platform: str | None = None) -> tuple[NumpyDevice, ...]:
-        """The devices: one, or as many as the setting `num_cpu_devices` said when they were first asked for.
+        """The devices: one, or as many as the setting `num_cpu_devices` had when they were first asked for.
 
         Raises RuntimeError for a platform other than "cpu".
         """
@@ -143,7 +143,7 @@ class NumpyBackend(Backend):
         return array.to_numpy()
 
     def move(self, array: NumpyArray, device: object) -> NumpyArray:
-        """The array on a device, or as a sharding says, committed to it.
+        """The array on a device, or sharded by a sharding, committed to it.
 
         The contents are shared: all devices are this machine's memory.
         """

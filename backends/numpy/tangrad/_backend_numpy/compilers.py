@@ -56,7 +56,7 @@ def _compiled_loop(ctx: Lowering, params: Params) -> Callable[..., tuple[np.ndar
     for plugin in composition().entries(GROUP):
         try:
             compiler: LoopCompiler = plugin.load()
-        except errors.PluginError:  # `tangrad doctor` says why
+        except errors.PluginError:  # `tangrad doctor` reports why
             continue
         function = compiler.compile_loop(ctx.primitive, params, ctx.in_avals, ctx.out_avals)
         if function is not None:

@@ -1,7 +1,7 @@
 """Eager computation: from a primitive and the types of its operands to the function that computes it.
 
 Of this function `direct` makes what the kernel keeps for a signature. `apply` looks it up each time: it is for operands
-on other devices, and for what is wrong, which it says.
+on other devices, and for what is wrong, for which it raises.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def _text(arguments: int, results: int, donated: tuple[int, ...], owned: tuple[i
     outs = [f"r{position}" for position in range(results)]
     target = f"{_tuple(outs)} = " if outs else ""
     lines = ["def execute(arrays):"]
-    if not arguments:  # no array says where the results are to be
+    if not arguments:  # no array determines where the results are to be
         lines += ["    if thread.default_device is not None:", "        return slowly(arrays)"]
     lines += ["    try:", f"        {_tuple(names)} = arrays"]
     lines += [f"        {buffer} = {name}.ndarray" for name, buffer in zip(names, buffers)]

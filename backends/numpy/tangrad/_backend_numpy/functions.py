@@ -1,6 +1,6 @@
 """What the steps of a program call: NumPy's functions, each with the Python text that calls it.
 
-A `Function` is known to the code generator by its *nature* and by its text. The nature says what may be assumed of the
+A `Function` is known to the code generator by its *nature* and by its text. The nature is what may be assumed of the
 memory of its result:
 
 - `ELEMENTWISE`: each element of the result is computed from the operands' elements at the same place, into memory of

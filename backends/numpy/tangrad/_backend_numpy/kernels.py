@@ -22,7 +22,7 @@ decide what is called when the program runs. Ours are all of this sort. The shor
     def _(ctx, *, dimension):
         return lambda x: np.sort(x, dimension)  # or partial, operator.methodcaller, operator.itemgetter, a ufunc
 
-Its `nature` says what the result shares with the operands (`functions.py`): VIEW where it may show their memory, FRESH
+Its `nature` is what the result shares with the operands (`functions.py`): VIEW where it may show their memory, FRESH
 where it is in memory of its own, ELEMENTWISE where it is that and computed element by element with broadcasting;
 without one nothing is assumed, and nothing is overwritten. A view that shows a small part of a large array keeps all of
 it alive; that is taken care of outside. Results are arrays, for rank 0 NumPy's scalars too. `function.key` of a

@@ -251,7 +251,7 @@ class ProgramLayout:
 
     @property
     def is_stated(self) -> bool:
-        """Whether anything says so."""
+        """Whether anything claims it."""
         return bool(self._claims)
 
     def wrap(

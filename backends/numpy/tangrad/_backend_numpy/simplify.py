@@ -1,4 +1,4 @@
-"""What is better said another way, once all steps are known, and which arrays a program may write over."""
+"""Steps in a better form, once all are known, and which arrays a program may write over."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Memory:
         base: the array that was there first; it fills the block.
         until: the position of the last step that needs an array in it.
         ours: whether the program may write to it when it is dead.
-        donated: whether it is that of an argument that the caller gave away: ours only if `owned` says so at run time.
+        donated: whether it is that of an argument that the caller gave away: ours only if among `owned` at run time.
     """
 
     __slots__ = ("base", "donated", "ours", "until")

@@ -22,7 +22,7 @@ DLPACK_KINDS = {"cpu": 1, "cuda": 2, "rocm": 10}  # the DLPack standard's number
 class Placement:
     """A place of arrays: one object for each device (or set of devices) and commitment, which compares by identity.
 
-    An array is *committed* if the user said where it is to be; operations on it run there, and committed arrays of
+    An array is *committed* if the user chose its device; operations on it run there, and committed arrays of
     different devices do not meet. An uncommitted one may be moved.
 
     Attributes:
@@ -205,7 +205,7 @@ class XlaArray(Array):
 
     @property
     def committed(self) -> bool:
-        """Whether the user said where it is to be."""
+        """Whether the user chose its device."""
         return self.placement.committed
 
     @property

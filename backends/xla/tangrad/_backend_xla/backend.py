@@ -83,7 +83,7 @@ class XlaBackend(Backend):
 
     @property
     def platform_version(self) -> str:
-        """What the platform of the default devices says of its version; that of GPUs has "cuda" or "rocm" in it."""
+        """The version of the platform of the default devices, as text; that of GPUs has "cuda" or "rocm" in it."""
         return str(self.devices()[0].client.platform_version)
 
     @property
@@ -129,7 +129,7 @@ class XlaBackend(Backend):
             contents = contents.astype(physical.dtype)
         if contents.shape != physical.shape:
             raise ValueError(f"expected contents of shape {physical.shape}, got {contents.shape}")
-        if _says_memory(device):
+        if _names_memory(device):
             return _memories().stored(self.put(contents, aval, device.with_memory_kind(None)), device)
         placement = self._placement(device)
         aval = _type_at(aval, device)
@@ -179,8 +179,8 @@ class XlaBackend(Backend):
                 yield unsent(aval, row, placement)
 
     def move(self, array: XlaArray, device: Any) -> XlaArray:
-        """The array on a device, or as a sharding says, committed to it; copied only if it is elsewhere."""
-        if _says_memory(device):
+        """The array on a device, or sharded by a sharding, committed to it; copied only if it is elsewhere."""
+        if _names_memory(device):
             return _memories().stored(self.move(array, device.with_memory_kind(None)), device)
         placement = self._placement(device)
         array = array.in_usual_memory()
@@ -340,7 +340,7 @@ def _placed(closed: ClosedJaxpr, options: CompileOptions) -> tuple[CompileOption
     return options, waiting
 
 
-def _says_memory(place: Device | Sharding | None) -> bool:
+def _names_memory(place: Device | Sharding | None) -> bool:
     """Whether a sharding is for another memory than the usual one."""
     return isinstance(place, Sharding) and place.memory_kind is not None
 

@@ -23,8 +23,8 @@ def enable(
     Args:
         path: the folder, made if need be. It must belong to the user, and be closed to others for writing. None: what
             the setting `compilation_cache_dir` names, else `programs` in the user's cache folder for Tangrad.
-        max_size: the most bytes that the folder may hold; the least recently used programs go first. None: as the
-            setting `compilation_cache_max_size` says, 1 GiB unless it is set.
+        max_size: the most bytes that the folder may hold; the least recently used programs go first. None: that
+            of the setting `compilation_cache_max_size`, 1 GiB unless it is set.
         min_compile_seconds: programs that compile faster are not written. The setting `xla_cache_min_compile_seconds`
             has 0.1; here all are.
 

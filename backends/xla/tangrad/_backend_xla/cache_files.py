@@ -90,7 +90,7 @@ class DamagedEntry(ValueError):
 
 
 class Description(NamedTuple):
-    """What an entry says of its program; nothing of it decides whether it is used: the key does."""
+    """An entry's description of its program; nothing of it decides whether it is used: the key does."""
 
     name: str
     jaxlib: str
@@ -99,7 +99,7 @@ class Description(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What an entry holds: what is said of the program, and the executable."""
+    """What an entry holds: the description of the program, and the executable."""
 
     description: Description
     payload: bytes

@@ -17,10 +17,10 @@ FAST: dict[str, dict[str, object]] = {
 
 
 class CompilerOptionError(ValueError, RuntimeError):
-    """XLA refuses an option of its compiler: JAX says so with its JaxRuntimeError, which is RuntimeError here."""
+    """XLA refuses an option of its compiler: in JAX that is a JaxRuntimeError, which is RuntimeError here."""
 
 
-# What XLA says of a name that it does not have, and of a value of another kind.
+# Words of XLA's error for a name that it does not have, and for a value of another kind.
 _REFUSALS = ("No such compile option", "INVALID_ARGUMENT")
 
 
@@ -37,7 +37,7 @@ def with_extra(options: CompileOptions, extra: dict[str, Any]) -> CompileOptions
 
 
 def explain(error: Exception, options: CompileOptions) -> None:
-    """Raise ValueError, naming the options, where XLA's error says that it refuses one of them."""
+    """Raise ValueError, naming the options, where XLA's error is that it refuses one of them."""
     given = options.extra.get("compiler_options")
     if given and any([words in str(error) for words in _REFUSALS]):
         raise CompilerOptionError(

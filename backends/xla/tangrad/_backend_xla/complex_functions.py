@@ -135,7 +135,7 @@ def _oscillating(
 ) -> tuple[IrValue, IrValue]:
     """The part with the cosine of the angle, and the part with its sine, for an angle and x that are not negative.
 
-    One has sinh x, the other cosh x: `odd_with_cos` says which. Where these are infinite or 0 an unknown cosine counts
+    One has sinh x, the other cosh x: `odd_with_cos` is which. Where these are infinite or 0 an unknown cosine counts
     as 1. The part with the sine is 0 where the angle is 0, whatever x, and where sinh x is, whatever the angle.
     """
     aval = z_type.update(dtype=dtypes.to_floating_dtype(z_type.dtype))
@@ -244,7 +244,7 @@ def _is_tabled(ctx: FunctionContext, kinds: tuple[Any, Any], oscillates: str | N
 def _from_table(
     ctx: FunctionContext, reference: Callable[..., object] | np.ufunc, kinds: tuple[Any, Any], negative: IrValue | None
 ) -> IrValue:
-    """The function of numbers of these kinds, the real part of either sign if `negative` says which."""
+    """The function of numbers of these kinds, the real part of either sign if `negative` selects it."""
     places = ctx.out_aval.update(dtype=INT32)
     count = len(KINDS)
     row = kinds[0]

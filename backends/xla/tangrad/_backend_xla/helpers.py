@@ -20,8 +20,8 @@ How to write the lowerings of a family (lower/elementwise.py is the exemplar):
   vocabulary; extend it rather than repeat it.
 - Rank-0 operands beside shaped ones: `elementwise` and `broadcast_operands` handle them. StableHLO itself never
   broadcasts.
-- A primitive that is best said by others gets a decomposition, not a lowering. Use the operations that JAX uses where
-  there is a choice: the optimised programs are compared with JAX's.
+- A primitive that is best expressed by others gets a decomposition, not a lowering. Use the operations that JAX uses
+  where there is a choice: the optimised programs are compared with JAX's.
 - Jaxprs among the parameters: `ctx.inline(closed, operands)` lowers one in place, `ctx.call(closed, operands, name)`
   as a function of the module, and `ctx.region(operation, i, types)` gives a context for a region, ended by `give`.
 - Shapes may hold symbolic dimensions: take sizes from avals. `broadcast`, `reshape`, `iota`, `pad`, `part` and

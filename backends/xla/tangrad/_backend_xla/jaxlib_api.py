@@ -7,7 +7,7 @@ matter. The class of buffers, `ArrayImpl`, is shared with jax: it is wrapped, ne
 always the one given here, since jaxlib would make a missing one by importing jax. And CUDA is loaded under a name of
 its own.
 
-What differs between releases is handled in this file; which are supported says jaxlib_version.py.
+What differs between releases is handled in this file; the supported ones are in jaxlib_version.py.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ def tiling_of(hlo: Any, ndim: int) -> tuple[tuple[int, ...], list[int]]:
 def physical_aval(aval: Any) -> ShapedArray:
     """The aval of the buffer that holds a value: another than its own for typed keys and float0.
 
-    An extended dtype says it by a method `physical_aval(aval)`.
+    An extended dtype gives it by a method `physical_aval(aval)`.
     """
     dtype = aval.dtype
     if isinstance(dtype, ExtendedDType):
@@ -372,7 +372,7 @@ def with_aval(buffer: Any, aval: ShapedArray, sharding: object) -> Any:
     return buffer._rewrap_with_aval_and_sharding(aval, sharding)
 
 
-# Up to jaxlib 0.10 handlers compare each result with its aval unless an option says otherwise; later ones never do. The
+# Up to jaxlib 0.10 handlers compare each result with its aval unless an option is set; later ones never do. The
 # function's signature stands in its docstring.
 _UNCHECKED = {"_skip_checks": True} if "_skip_checks" in (_jax.array_result_handler.__doc__ or "") else {}
 

@@ -1,7 +1,7 @@
 """All contact with XLA's coordination service: a server that one of several processes runs, and a client of each.
 
 They are the same in the supported releases of jaxlib, and so is a gap in them: a client cannot report to Python what
-went wrong. By default it ends the process where it cannot connect, or where another one is lost, after it has said why;
+went wrong. By default it ends the process where it cannot connect, or where another one is lost, and logs why;
 with a function of Python's to call instead, that call fails (the error it is called with has no counterpart in Python).
 So the default is kept, and the caller makes sure beforehand that all processes are there.
 """

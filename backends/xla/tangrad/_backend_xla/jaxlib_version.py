@@ -1,4 +1,4 @@
-"""Which releases of jaxlib the backend is tested with, and what is said of another one, of a broken one, or of none.
+"""Which releases of jaxlib the backend is tested with, and the errors for another one, a broken one, and none.
 
 A newer one than the tested ones is warned of once, and tried with a program of no operations before any of the user's
 (whatever it no longer takes comes up there). What cannot work is an `UnusableJaxlibError`: its message names what was
@@ -95,7 +95,7 @@ _HALF_REMOVED = "parts of it are missing, as if it was half removed"
 
 
 def explanation(error: Exception) -> UnusableJaxlibError:
-    """The error that says what can be done about `error`, which importing or trying jaxlib raised."""
+    """The error that states what can be done about `error`, which importing or trying jaxlib raised."""
     version, folder = _found()
     what, anew = _what_is_wrong(error, version, folder)
     cause = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"

@@ -418,7 +418,7 @@ def _note_equation(error: Exception, eqn: JaxprEqn) -> None:
     """Add to an error which equation was being lowered, and where the user wrote it."""
     place = "" if eqn.source_info is None else f", from {eqn.source_info.summarize()}"
     note = f"while lowering {eqn.primitive.identity!r} to StableHLO{place}"
-    if note not in getattr(error, "__notes__", ()):  # of what leads to itself it would be said at every step
+    if note not in getattr(error, "__notes__", ()):  # of what leads to itself it would be added at every step
         error.add_note(note)
 
 

@@ -48,7 +48,7 @@ class StoredArray(XlaArray):
 
     @property
     def user_sharding(self) -> Any:
-        """Its `Sharding`, which says in which memory it is."""
+        """Its `Sharding`, which names the memory that it is in."""
         return self._sharding
 
     def in_usual_memory(self) -> XlaArray:
@@ -89,7 +89,7 @@ def _part_avals(array: XlaArray) -> list[Any]:
 
 
 def stored(array: XlaArray, sharding: Sharding) -> StoredArray:
-    """A copy of an array in the memory that a sharding says; the array is sharded likewise, in the default memory."""
+    """A copy of an array in the memory that a sharding names; the array is sharded likewise, in the default memory."""
     placement = array.placement
     buffers = [
         jaxlib_api.copy_to(buffer, aval, jaxlib_api.OnDevice(device.raw, sharding.memory_kind))

@@ -241,7 +241,7 @@ class Vocabulary:
     Attributes:
         context: the MLIR context.
         ir: the bindings, for what is not made here.
-        unknown: the location that says nothing.
+        unknown: the location of what has none.
         types: aval -> type, a dictionary that fills itself.
         i64, i32, i1: integer types.
         locations: the locations of equations.

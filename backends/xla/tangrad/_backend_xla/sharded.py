@@ -31,7 +31,7 @@ _lock = threading.Lock()
 def placement_of(sharding: Sharding) -> Placement:
     """The placement of arrays of a sharding: one object for each, as placements compare by identity.
 
-    One device is a device, however it is said. Raises ValueError for devices of other backends or several platforms.
+    A sharding over one device is that device. Raises ValueError for devices of other backends or several platforms.
     """
     found = _placements.get(sharding)
     if found is None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def precision_config(ctx: FunctionContext, precision: Any) -> IrAttribute:
-    """The attribute that says how exactly accelerators compute, of a canonical precision."""
+    """The attribute for how exactly accelerators compute, of a canonical precision."""
     names = ("DEFAULT", "DEFAULT") if precision is None or is_algorithm(precision) else [p.name for p in precision]
     return ctx.vocabulary.parsed(f"[#stablehlo<precision {names[0]}>, #stablehlo<precision {names[1]}>]")
 

@@ -2,7 +2,7 @@
 
 Along an axis that a collective does not name it acts on each example by itself: dimensions are counted around the
 mapped one. Along the one axis that it names it becomes arithmetic on the mapped dimension (`mapped.py`); where that
-axis is one of several, the collective is said in steps with one axis each (`several.py`), and these are mapped. Groups
+axis is one of several, the collective becomes steps with one axis each (`several.py`), and these are mapped. Groups
 of indices along an axis are a mapped axis of groups, with a mapped axis of members in it.
 """
 

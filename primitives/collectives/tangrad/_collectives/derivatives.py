@@ -80,7 +80,7 @@ def _psum(
 
 
 def _axes_not_in_type(operand: ShapedArray, names: Axes) -> Axes:
-    """The axes along which no type says that the operand differs."""
+    """The axes along which, by its type, the operand does not differ."""
     known = axes_in_type(operand, names)
     return tuple([name for name in names if name not in known])
 

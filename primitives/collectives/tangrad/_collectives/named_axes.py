@@ -37,8 +37,8 @@ Names = tuple[Any, ...]
 class Substitution:
     """What stands for each axis name: a tuple of names, the slowest varying first.
 
-    One name renames the axis; several split it, into axes whose sizes multiply to its own; none says that the axis is
-    gone.
+    One name renames the axis; several split it, into axes whose sizes multiply to its own; none means that the axis
+    is gone.
 
     Args:
         names: a mapping from names to a name or a tuple of names, where others stay as they are; or a function

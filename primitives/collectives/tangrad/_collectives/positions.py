@@ -25,7 +25,7 @@ _INT32 = np.dtype(np.int32)
 
 
 def differing(x: Value, names: Axes) -> Value:
-    """An operand, of a type that says that it differs along the axes; itself, where types do not record it."""
+    """An operand, of a type that records that it differs along the axes; itself, where types do not record it."""
     typed = thread.typed_axes
     if typed is None:
         return x

@@ -216,7 +216,7 @@ def axis_index_p(*, axis_name: Hashable) -> ShapedArray:
 
 @collectives.primitive(name="pvary", own_named_shape=True, decompose=lambda x, axes: x)
 def pvary_p(x: ShapedArray, *, axes: tuple[tuple[object, int], ...]) -> ShapedArray:
-    """`x` itself, of a type that says that it differs along `axes`, pairs of a name and a size."""
+    """`x` itself, of a type that records that it differs along `axes`, pairs of a name and a size."""
     return x.update(named_shape={**dict(x.named_shape), **dict(axes)})
 
 

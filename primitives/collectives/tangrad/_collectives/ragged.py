@@ -49,7 +49,7 @@ def ragged_all_to_all(
         operand: the rows from which slices are sent: an array of one dimension or more.
         output: the array that is written to, of the dtype of `operand` and its dimensions but for the first.
         input_offsets: where each slice begins in `operand`: k integers.
-        send_sizes: how many rows each slice has, as the receiver says in `recv_sizes`.
+        send_sizes: how many rows each slice has, as in the receiver's `recv_sizes`.
         output_offsets: where each slice begins in the `output` of the example that receives it.
         recv_sizes: how many rows come with each slice that this example receives.
         axis_name: the name of a mapped axis; or several in a tuple or list, the first one varying slowest.

@@ -1,7 +1,7 @@
 """Collectives over several mapped axes by collectives over one each; groups of several axes by gathering.
 
-A batch rule sees one axis at a time. What it cannot do at once for an axis among several it says as these functions
-do: each step is a collective that names one axis, or the others.
+A batch rule sees one axis at a time. What it cannot do at once for an axis among several it does by these functions:
+each step is a collective that names one axis, or the others.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Collectives along an axis of which a part is a dimension of the operand, and another part has a name of its own.
 
-Reductions and gatherings do what they can within the part first. The others are said by the names of both parts.
+Reductions and gatherings do what they can within the part first. The others take the names of both parts.
 """
 
 from __future__ import annotations

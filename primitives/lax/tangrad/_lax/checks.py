@@ -1,6 +1,6 @@
 """What the families of this distribution check alike: the dtypes, shapes and parameters that primitives take.
 
-Every message says which primitive, what was passed, what was expected, and which argument it was.
+Every message names the primitive, what was passed, what was expected, and which argument it was.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def check_int(name: str, value: SupportsIndex, argument: str) -> int:
 
 
 def check_length(name: str, value: Sequence[object], length: int, argument: str, of_what: str) -> None:
-    """Raise ValueError unless a parameter has one item for each dimension (or whatever `of_what` says)."""
+    """Raise ValueError unless a parameter has one item for each dimension (or whatever `of_what` is)."""
     if len(value) != length:
         raise ValueError(f"{name}: {argument} must have one entry for each {of_what} ({length}), got {tuple(value)}")
 

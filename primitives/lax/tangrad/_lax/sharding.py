@@ -204,7 +204,7 @@ of_windows = RuleSet("sharding", api=1)
 
 @of_windows.rule(windows.conv_general_dilated_p)
 def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
-    """Examples and places are sharded as those of lhs, features as the kernel says, whose windows must be whole."""
+    """Examples and places are sharded as those of lhs, features as those of the kernel, whose windows must be whole."""
     lhs, rhs = operands
     numbers = params["dimension_numbers"]
     if params["feature_group_count"] != 1 or params["batch_group_count"] != 1:

@@ -33,9 +33,9 @@ def key(seed: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) ->
 
     Args:
         seed: an integer, or an integer array without dimensions.
-        impl: the generator: "threefry2x32" (None means it, unless the setting `default_prng_impl` says another), "rbg"
+        impl: the generator: "threefry2x32" (None means it, unless the setting `default_prng_impl` names another), "rbg"
             or "unsafe_rbg". The latter two draw by XLA's `rng_bit_generator`, which is faster on accelerators.
-        dtype: the same, said by the dtype of its keys.
+        dtype: the same, by the dtype of its keys.
 
     Raises TypeError for a seed that is not an integer, and a dtype that is not one of keys; ValueError for a seed with
     dimensions, and for `impl` beside `dtype`.
@@ -121,7 +121,7 @@ def _not_keys(name: str, given: str) -> TypeError:
 
 
 def _warn_of_key_words(name: str) -> None:
-    """Raise ValueError, or warn, as the setting `legacy_prng_key` says."""
+    """Raise ValueError, or warn, by the setting `legacy_prng_key`."""
     message = (
         f"{name} was given a key of the older style, an array of words, and the setting legacy_prng_key is "
         f"{thread.legacy_prng_key!r}: make keys by tangrad.random.key(seed), or wrap the words by "

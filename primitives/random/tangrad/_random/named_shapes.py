@@ -75,6 +75,6 @@ def _own_key(what: str, key: Any, shape: NamedShape) -> Any:
     for name, expected in shape.named.items():
         size = size_of_axis(what, name)
         if size != expected:
-            raise ValueError(f"{what}: {shape} says that axis {name!r} has size {expected}, and it has size {size}")
+            raise ValueError(f"{what}: {shape} gives axis {name!r} size {expected}, and it has size {size}")
         key = fold_in(key, axis_index(name))
     return key

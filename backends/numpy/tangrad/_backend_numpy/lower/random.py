@@ -182,7 +182,7 @@ def _single(x: Any, y: Any, z: object) -> np.ndarray:
     wide = np.asarray(product + z)
     halfway = (wide.view(np.int64) & _DROPPED) == _HALF
     if halfway.any():
-        # Rounded to double it is halfway between two float32: the rest of the sum says which of them is nearer.
+        # Rounded to double it is halfway between two float32: the rest of the sum decides which is nearer.
         rest = _rest_of_sum(product, np.asarray(z, np.float64), wide)
         toward = np.where(rest > 0, np.inf, np.where(rest < 0, -np.inf, wide))
         wide = np.where(halfway, np.nextafter(wide, toward), wide)

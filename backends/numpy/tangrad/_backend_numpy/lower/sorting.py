@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # --- Where many values go among sorted keys, without a search for each ---
 # NumPy bisects, and the processor cannot foresee where a value goes: 30 ns a value among 100 keys, 60 among 1,000. Here
-# the range of the keys is divided into many equal buckets. The bucket of a value is computed, and a table says how many
+# the range of the keys is divided into many equal buckets. The bucket of a value is computed, and a table has how many
 # keys are in buckets before it; those in the bucket itself, of which there are few, are compared: 4 to 7 ns. The result
 # is exact, whatever is rounded: what computes the bucket never decreases, so that of two numbers in different buckets
 # the order is known.
@@ -240,7 +240,7 @@ lower.table({sort_p: Kernel(_sort)})
 
 @composed(lower, search_sorted_p)
 def _search_sorted(ctx: Lowering, keys: Value, values: Value, **params: Any) -> Value:
-    if keys.dtype.kind == "c":  # of those with NaN in a part, NumPy says that some are less than others
+    if keys.dtype.kind == "c":  # of those with NaN in a part, some are less than others for NumPy
         return ctx.inline(decomposition_jaxpr(search_sorted_p, ctx.in_avals, params), keys, values)
     side, dtype = params["side"], params["dtype"]
     narrow = _is_narrow(keys.dtype)

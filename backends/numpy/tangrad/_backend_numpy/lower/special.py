@@ -47,7 +47,7 @@ def _register(primitive: Primitive, function: Callable[..., object]) -> None:
         return ctx.call(in_double(function, ctx.out_aval.dtype), *values, nature=ELEMENTWISE)
 
 
-_ARITHMETIC: Any = special  # a module has no type that says that its functions take and give NumPy's arrays
+_ARITHMETIC: Any = special  # a module has no type by which its functions take and give NumPy's arrays
 _FUNCTIONS: dict[Primitive, Callable[..., object]] = {
     lax.erfc_p: special.erfc,
     lax.lgamma_p: special.lgamma,

@@ -452,7 +452,7 @@ def _select_n(ctx: FunctionContext, which: IrValue, *cases: IrValue) -> IrValue:
 def _select_by_halves(
     ctx: FunctionContext, which: IrValue, index: ShapedArray, first: int, cases: Sequence[IrValue], out: ShapedArray
 ) -> IrValue:
-    """Among cases numbered from `first`, the one that `which` says: a tree of comparisons."""
+    """Among cases numbered from `first`, the one of number `which`: a tree of comparisons."""
     if len(cases) == 1:
         return cases[0]
     middle = len(cases) // 2

@@ -67,7 +67,7 @@ def _check_devices(module: Module, exported: Any) -> None:
 def _sharded(
     ctx: FunctionContext, values: Sequence[IrValue], avals: Sequence[ShapedArray], shardings: Sequence[Any]
 ) -> list[IrValue]:
-    """Values, of a program over several devices, as it says that they are sharded."""
+    """Values, of a program over several devices, with its annotations of how they are sharded."""
     meshes = ctx.module.meshes
     if meshes is None:
         return list(values)
@@ -184,10 +184,10 @@ _GRID = '#sdy.mesh<["'
 def _take_meshes(module: Any, other: Any, meshes: Sequence[Any], exported: Any) -> None:
     """Name the meshes of a sharded module as this one does, which declares those that it does not have.
 
-    Raises ValueError for shardings in a program that says to be for one device, and for meshes of another size.
+    Raises ValueError for shardings in a program that is declared for one device, and for meshes of another size.
     """
     if exported.nr_devices == 1:
-        raise ValueError(f"{exported.fun_name} says to be for one device, and its module is sharded over several")
+        raise ValueError(f"{exported.fun_name} is declared for one device, and its module is sharded over several")
     renamed = []
     for number, mesh in enumerate(meshes):
         text, old = str(mesh.attributes["mesh"]), ir.StringAttr(mesh.attributes["sym_name"]).value

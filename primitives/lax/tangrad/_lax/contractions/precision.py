@@ -187,7 +187,7 @@ CPU_ALGORITHMS = frozenset(
 
 
 def is_algorithm(precision: object) -> bool:
-    """Whether a precision says how products are computed, not only how exactly."""
+    """Whether a precision determines how products are computed, not only how exactly."""
     return isinstance(precision, (DotAlgorithm, DotAlgorithmPreset))
 
 

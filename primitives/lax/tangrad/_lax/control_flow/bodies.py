@@ -1,4 +1,4 @@
-"""The functions that users hand to control flow, as programs; and what is said when their results differ."""
+"""The functions that users hand to control flow, as programs; and the errors for results that differ."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def trace_body(
 
     Args:
         what: the name of the public function, for messages.
-        original: the user's function, where `function` is a wrapper made for this call; `tag` says which wrapper.
+        original: the user's function, where `function` is a wrapper made for this call; `tag` is which wrapper.
     """
     remembered = function if original is None else original
     key = (tag, in_tree, tuple(in_avals), cache_context(), thread.axis_environment)

@@ -43,7 +43,7 @@ def with_common_types(outs: Values, branches: Sequence[ClosedJaxpr]) -> tuple[Ar
 
 
 def _weakly_typed(outs: Values, weak: Sequence[bool]) -> tuple[Array, ...]:
-    """The values, weakly typed or not as `weak` says for each."""
+    """The values, each weakly typed where `weak` is true."""
     return tuple(
         [
             out

@@ -1,7 +1,7 @@
 """How conditionals and loops with known and unknown operands are taken apart: what is known is computed now.
 
 Which carries are unknown is a fixpoint: one that starts known may come to depend on the unknowns. None as an answer
-says that all outputs do, and that there is nothing to take out.
+means that all outputs do, and that there is nothing to take out.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 - `cond`: `index, *operands`; runs one of `branches` on the operands.
 - `platform_dependent`: `operands`; runs the one of `branches` that is for the platform.
-- `while`: `*cond_consts, *body_consts, *carry`; runs `body_jaxpr` as long as `cond_jaxpr` says so.
+- `while`: `*cond_consts, *body_consts, *carry`; runs `body_jaxpr` as long as `cond_jaxpr` gives True.
 - `scan`: `*consts, *carry, *xs`; runs `jaxpr` for each slice of `xs` along the first axis, and stacks what it gives.
 
 What a program closed over stands among the operands: the jaxprs here have no constants of outer traces.

@@ -1,4 +1,4 @@
-"""Matrices said with primitives of `tangrad-lax`, beyond those of `tangrad._lax.linalg.primitives`."""
+"""Matrices expressed by primitives of `tangrad-lax`, beyond those of `tangrad._lax.linalg.primitives`."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def one_minus_square(x: Value) -> Array:
 
 
 def less_and_more(x: object) -> tuple[Any, Any]:
-    """1 - x and 1 + x of complex x, with the sign of a zero imaginary part, which says on which side of a cut x is."""
+    """1 - x and 1 + x of complex x, with the sign of a zero imaginary part: the side of a cut that x is on."""
     return neg(sub(x, number(1, x))), sub(x, number(-1, x))
 
 

@@ -1,4 +1,4 @@
-"""Samples of the elementwise primitives, for the conformance kit, and what NumPy says that they are.
+"""Samples of the elementwise primitives, for the conformance kit, and what they are by NumPy.
 
 References compute in higher precision than the kit asks for. Integers come as Python's, in arrays of objects: they have
 any size, and the kit wraps results around.

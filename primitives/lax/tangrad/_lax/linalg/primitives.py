@@ -1,4 +1,4 @@
-"""Cholesky factors, triangular systems, and what linear algebra checks and says with other primitives."""
+"""Cholesky factors, triangular systems, and what linear algebra checks and expresses by other primitives."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ INDEX = dtypes.as_dtype("int32")
 _EXACTLY = (Precision.HIGHEST, Precision.HIGHEST)
 
 
-# --- matrices said with other primitives ---
+# --- matrices expressed by other primitives ---
 
 
 def transposed(matrix: Value) -> Array:

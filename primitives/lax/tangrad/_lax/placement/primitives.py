@@ -66,14 +66,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def stated(out_sharding: object, what: str) -> Sharding | None:
-    """The sharding that `out_sharding` means; None where it says nothing, as that of a type without a sharding does."""
+    """The sharding that `out_sharding` means; None where it leaves that open, as one of a type without a sharding."""
     if out_sharding is None or getattr(out_sharding, "is_unspecified", False):
         return None
     return as_sharding(out_sharding, what)
 
 
 def constrained(x: Array, out_sharding: object) -> Array:
-    """`x`, sharded as `out_sharding` says: None (unconstrained), a sharding, or a partition spec.
+    """`x`, sharded by `out_sharding`: None (unconstrained), a sharding, or a partition spec.
 
     Raises TypeError for what is none of these, ValueError where `x` cannot be cut so.
     """

@@ -1,4 +1,4 @@
-"""How running totals and `reduce` are said with other primitives: by a parallel scan, and by a tree."""
+"""Running totals and `reduce` by other primitives: by a parallel scan, and by a tree."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tangrad.errors import InconclusiveDimensionOperation as InconclusiveDimensi
 
 
 class UnsolvableDimensionsError(ValueError):
-    """The sizes of the arguments do not determine the dimension variables, or contradict what is said of them."""
+    """The sizes of the arguments do not determine the dimension variables, or contradict what is known of them."""
 
 
 # ----------------------------------------------------------------------------------------------------------------------

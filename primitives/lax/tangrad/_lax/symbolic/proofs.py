@@ -30,7 +30,7 @@ from tangrad._lax.symbolic.polynomials import (
 End = Any  # an integer, or an infinity
 Interval = tuple[End, End]
 INFINITY = math.inf
-SIZE: Interval = (1, INFINITY)  # what a dimension variable may be where nothing is said of it
+SIZE: Interval = (1, INFINITY)  # what a dimension variable may be without constraints
 
 
 class Knowledge(Protocol):

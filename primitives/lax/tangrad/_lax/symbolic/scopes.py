@@ -254,7 +254,7 @@ MOST_DIVIDED = 4096  # divisors of larger numbers are not looked for
 class SymbolicScope:
     """The scope of dimension variables: dimensions of one scope may meet, and its constraints hold of them.
 
-    A variable is at least 1, unless a constraint says more. Of the constraints `left >= right` and `left <= right`
+    A variable is at least 1, unless a constraint gives more. Of the constraints `left >= right` and `left <= right`
     decide comparisons; `left == right`, where a side is one variable, product or operation, replaces that throughout.
 
     Args:
@@ -356,7 +356,7 @@ class SymbolicScope:
                 self._narrow(monomial, coefficient, fact)
 
     def _narrow(self, monomial: Monomial, coefficient: int, fact: Polynomial) -> None:
-        """What `coefficient * atom + rest >= 0` says of the atom by itself."""
+        """What `coefficient * atom + rest >= 0` implies for the atom alone."""
         atom = monomial[0][0]
         rest = fact - Polynomial([(monomial, coefficient)])
         _, high = interval(rest, self)

@@ -86,11 +86,11 @@ def _entry(entry: Dimension, axis: int, spec: str, like: Sequence[object] | None
         if not is_symbolic(entry) and entry < 0:
             raise ValueError(f"the shape {spec!r} has a negative dimension {entry}")
         return entry
-    raise ValueError(f"the shape {spec!r} says {entry} for dimension {axis}, like={tuple(like)} has {like[axis]}")
+    raise ValueError(f"the shape {spec!r} has {entry} for dimension {axis}, like={tuple(like)} has {like[axis]}")
 
 
 def symbolic_dim_bounds(dim: Any) -> tuple[float, float]:
-    """The least and the largest value of a dimension, as far as its scope says: infinities where it does not.
+    """The least and the largest value of a dimension, as far as its scope bounds it: infinities where it does not.
 
     Args:
         dim: a dimension of a shape: symbolic, or an integer.

@@ -359,7 +359,7 @@ def _one_hot_kernel(dtype: DType, features: int, sizes: Sequence[int], spec: Seq
     identity = convert_element_type_p.bind(eq_p.bind(rows, columns), new_dtype=dtype, weak_type=False)
     each = broadcast_in_dim_p.bind(identity, shape=(features, *square), broadcast_dimensions=(1, 2))
     kernel = reshape_p.bind(each, new_sizes=(features * places, 1, *sizes), dimensions=None)
-    # Output feature and input feature go where the spec says, the spatial dimensions keep their order.
+    # Output feature and input feature go where the spec has them, the spatial dimensions keep their order.
     others = iter(range(2, len(spec)))
     order = tuple([spec[:2].index(d) if d in spec[:2] else next(others) for d in range(len(spec))])
     return transpose_p.bind(kernel, permutation=order)

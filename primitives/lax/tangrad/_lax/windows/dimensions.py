@@ -367,7 +367,7 @@ def permuted(sizes: Sequence[int], spec: Sequence[int]) -> tuple[int, ...]:
 
 
 def unpermuted(sizes: Sequence[int], spec: Sequence[int]) -> tuple[int, ...]:
-    """Sizes in the order (batch, feature, *spatial) put where a spec says."""
+    """Sizes in the order (batch, feature, *spatial) put where a spec has them."""
     return tuple([sizes[spec.index(dimension)] for dimension in range(len(spec))])
 
 

@@ -29,7 +29,7 @@ Combine = Callable[[Arrays, Arrays], Arrays]
 MANY = 8  # elements of a window from which on partial results are shared between windows
 
 
-# --- reductions over windows by any operation, said with slices: how `reduce_window` is differentiated ---
+# --- reductions over windows by any operation, computed from slices: how `reduce_window` is differentiated ---
 # One dimension after the other is reduced, the last first, so that elements are combined in their order.
 
 

@@ -144,7 +144,7 @@ def transformed_rejection(stream: Stream, hat: Hat) -> Value:
     Each element is the last of its accepted proposals when all have one, so it depends on its neighbours, too.
 
     Source: W. Hörmann, The transformed rejection method for generating Poisson random variables, Insurance: Mathematics
-    and Economics 12, 1993; what it says of Poisson's distribution holds of others with one mode.
+    and Economics 12, 1993; what it shows for Poisson's distribution holds for others with one mode.
     """
     shape, dtype = hat.b.aval.shape, hat.b.aval.dtype
 

@@ -110,7 +110,7 @@ def _shuffled(key: Value, x: Value, axis: int) -> Array:
 def _range(name: str, count: Any) -> Array:
     """The integers below a number that must be known now."""
     if isinstance(count, Tracer) and count.concrete() is None:
-        operator.index(count)  # raises the error that says what to do
+        operator.index(count)  # raises the error that explains what to do
     try:
         number = operator.index(count)
     except TypeError:

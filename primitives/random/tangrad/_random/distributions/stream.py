@@ -1,8 +1,8 @@
 """How the programs of distributions draw, how primitives are made of them, and what their arguments become.
 
 A distribution is one primitive, whose decomposition is its program: so an eager call is one step on every backend,
-compiled as a whole, and jaxprs say `random_normal`. The parameter `partitionable` of each says which of the two streams
-of `ciphers.py` it draws from: the setting `threefry_partitionable` at the time of the call.
+compiled as a whole, and jaxprs say `random_normal`. The parameter `partitionable` of each selects the one of the two
+streams of `ciphers.py` that it draws from: the setting `threefry_partitionable` at the time of the call.
 """
 
 from __future__ import annotations

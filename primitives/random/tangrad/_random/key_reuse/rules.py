@@ -84,7 +84,7 @@ def _split(places: Any, *, sizes: Any, axis: int, **_: object) -> object:
 
 
 def _some(avals: object, **_: object) -> KeyUse:
-    """Some of the keys, those that an index says."""
+    """Some of the keys, those that an index selects."""
     return KeyUse(some={0: 0})
 
 

@@ -1,4 +1,4 @@
-"""What primitives, programs and functions do with random keys, and the rule kind that says it: `key_reuse`."""
+"""What primitives, programs and functions do with random keys, and the rule kind for it: `key_reuse`."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Keys:
         return cls(Origin(1 if places is None else places.size, used, by), places)
 
     def _at(self, which: Any) -> Any:
-        """The places of some of the keys: of all, unless a mask of this shape says which."""
+        """The places of some of the keys: of all, unless a mask of this shape selects some."""
         if self.places is None:
             return slice(None) if which is True or np.any(which) else slice(0)
         fits = which is not True and np.shape(which) == self.places.shape
@@ -258,7 +258,7 @@ KeyRule = Callable[..., KeyUse]
 
 
 def fixed(use: KeyUse) -> KeyRule:
-    """A rule that says the same of all operands and parameters."""
+    """A rule that is the same for all operands and parameters."""
     return lambda avals, **params: use
 
 

@@ -148,7 +148,7 @@ def full_like(
         fill_value: a scalar.
         dtype: another dtype; None: that of `x`.
         shape: another shape; None: that of `x`.
-        sharding: how the result is sharded; None: as the type of `x` says, if it does.
+        sharding: how the result is sharded; None: as in the type of `x`, if that has one.
 
     Returns:
         An array of that shape and dtype.
