@@ -1,4 +1,4 @@
-"""How long the kernel takes, beside what the same normalisation takes when it is said by `lax`.
+"""How long the kernel takes, beside what the same normalisation takes by functions of `lax`.
 
     python compare_kernel.py [picture.png]
 

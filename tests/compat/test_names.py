@@ -205,7 +205,7 @@ ALIASES = {name: known for name, known in NAMES.items() if isinstance(known, Ali
 @pytest.fixture
 def as_before(monkeypatch):
     """Whatever a test sets is undone."""
-    monkeypatch.setattr(settings, "_said", {})
+    monkeypatch.setattr(settings, "_kept", {})
     before = {known.setting: config.read(known.setting) for known in ALIASES.values() if known.setting in names()}
     yield
     for name, value in before.items():

@@ -248,7 +248,7 @@ def test_programs_that_are_not_of_their_description_are_refused(made):
     for wrong, message in (
         ([*parts[:3], b""], "has a program for NumPy of 0 bytes"),
         ([*parts[:3], parts[3][:-1]], "its program for NumPy cannot be read"),
-        ([*parts[:3], other[3]], "of other types than it says"),
+        ([*parts[:3], other[3]], "of other types than it declares"),
         ([parts[0].replace(b'"numpy"', b'"tpu"'), *parts[1:]], "it is for"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -415,7 +415,7 @@ def test_sizes_are_values_where_a_function_computes_with_them():
         (["n"], [(4,)], {"n": np.ones(2, int)}, TypeError, "an integer without dimensions, got i"),
         (["n +"], [(4,)], {"n": 2}, ValueError, "the spec 'n \\+' of args"),
         ([3], [(4,)], {"n": 2}, TypeError, r"the spec of args\[0\] must be a string"),
-        (["3"], [(4,)], {}, ValueError, "says 3 for dimension 0"),
+        (["3"], [(4,)], {}, ValueError, "has 3 for dimension 0"),
     ],
 )
 def test_masks_that_do_not_fit(specs, shapes, dims, error, message):
@@ -425,9 +425,9 @@ def test_masks_that_do_not_fit(specs, shapes, dims, error, message):
 
 
 def test_results_of_another_shape():
-    with pytest.raises(ShapeError, match=r"the result is of shape \(n,\), but its spec 'm' says \(m,\)"):
+    with pytest.raises(ShapeError, match=r"the result is of shape \(n,\), but its spec 'm' means \(m,\)"):
         mask(lambda x, y: x, ["n", "m"], "m")([tnp.ones(3), tnp.ones(3)], {"n": 2, "m": 2})
-    with pytest.raises(ShapeError, match=r"the result\[1\] is of shape \(n - 1,\), but its spec 'n' says"):
+    with pytest.raises(ShapeError, match=r"the result\[1\] is of shape \(n - 1,\), but its spec 'n' means"):
         mask(lambda x: (x, x[1:]), ["n"], ["n", "n"], constraints=["n >= 2"])([tnp.ones(3)], {"n": 2})
     with pytest.raises(ValueError, match="the constraint n >= 2 does not hold for the logical sizes"):
         mask(lambda x: x[1:], ["n"], "n-1", constraints=["n >= 2"])([tnp.ones(3)], {"n": 1})

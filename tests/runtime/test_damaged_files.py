@@ -146,7 +146,7 @@ def test_ten_thousand_altered_files_are_refused(artifact, seed):
 
 @pytest.mark.parametrize("length", [0, 1, 31, 32, 71, 100, -1])
 def test_a_file_that_was_cut_says_so(artifact, length):
-    with pytest.raises(ArtifactError, match=r"header alone takes|bytes, its header says"):
+    with pytest.raises(ArtifactError, match=r"header alone takes|bytes, its header states"):
         runtime.load(artifact[:length])
 
 
@@ -154,7 +154,7 @@ def test_a_header_that_claims_gigabytes(tmp_path, artifact):
     claims = bytearray(artifact[:200])
     struct.pack_into("<Q", claims, 16, 8 << 30)
     (tmp_path / "it.tgr").write_bytes(claims)
-    with pytest.raises(ArtifactError, match=r"it has 200 bytes, its header says 8589934592"):
+    with pytest.raises(ArtifactError, match=r"it has 200 bytes, its header states 8589934592"):
         runtime.load(tmp_path / "it.tgr")
     claims = bytearray(artifact)  # a section, and a table that is sealed
     struct.pack_into("<Q", claims, HEADER_BYTES + 24, 8 << 30)

@@ -181,7 +181,7 @@ def test_custom_transpose():
     assert numpy.allclose(f(X), 2 * X)
     assert numpy.allclose(tangrad.linear_transpose(f, X)(X)[0], 20 * X)
     assert numpy.allclose(tangrad.jit(tangrad.grad(lambda x: f(x).sum()))(X), 20.0)
-    with pytest.raises(TypeError, match=r"output 0 \(result\['y'\]\), f32\[2\], but out_types says shape \(3,\)"):
+    with pytest.raises(TypeError, match=r"output 0 \(result\['y'\]\), f32\[2\], but out_types has shape \(3,\)"):
         f(X[:2])
     with pytest.raises(TypeError, match="returned the structure"):
         scale(kind["y"], 2.0, X)
@@ -250,7 +250,7 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="out_batched in the structure of the output"):
         tangrad.vmap(f)(X)
     f.def_vmap(lambda size, batched, x: (x[0], True))
-    with pytest.raises(ValueError, match=r"output 0 is mapped, but it is f32\[\]"):
+    with pytest.raises(ValueError, match=r"declares output 0 mapped, but it is f32\[\]"):
         tangrad.vmap(f)(X)
     with pytest.raises(TypeError, match="closes over a value that is mapped"):
 

@@ -90,7 +90,7 @@ V = X[0, 0]
 
 REFUSED = {
     "no function": (lambda: xmap(3, **BY_I), TypeError, "expects a function"),
-    "no spec": (lambda: xmap(same, in_axes=0, out_axes={}), TypeError, "in_axes says the axes .* got 0"),
+    "no spec": (lambda: xmap(same, in_axes=0, out_axes={}), TypeError, "in_axes names the axes .* got 0"),
     "None as spec": (lambda: xmap(same, in_axes=None, out_axes={}), TypeError, "got None"),
     "an integer as name": (lambda: xmap(same, in_axes={0: 1}, out_axes={}), TypeError, "no integer"),
     "no position": (lambda: xmap(same, in_axes={"i": "i"}, out_axes={}), TypeError, "keys .* positions"),
@@ -114,7 +114,7 @@ REFUSED = {
     "another rank": (
         lambda: xmap(same, in_axes=["i", None], out_axes={0: "i"})(X),
         ValueError,
-        "args.0. .* 3 dim.* it has 2",
+        "args.0. .* 3 dim.* is for 2",
     ),
     "another rank of a result": (
         lambda: xmap(same, in_axes={0: "i"}, out_axes=["i"])(X),
@@ -146,7 +146,7 @@ REFUSED = {
         ValueError,
         "dimension 0 of args.0., of shape .* is 4, and dimension 1 of args.1., of shape .* is 3",
     ),
-    "another size than stated": (lambda: xmap(same, **BY_I, axis_sizes={"i": 5})(X), ValueError, "axis_sizes says 5"),
+    "another size than stated": (lambda: xmap(same, **BY_I, axis_sizes={"i": 5})(X), ValueError, "axis_sizes it is 5"),
     "no integer as size": (lambda: xmap(same, **BY_I, axis_sizes={"i": 1.5}), TypeError, "must be an integer"),
     "a hidden axis": (lambda: nested("i"), ValueError, "axis 'i' .* would hide"),
     "an axis hidden under vmap": (lambda: tangrad.vmap(xmap(same, **BY_I), axis_name="i")(X), ValueError, "would hide"),

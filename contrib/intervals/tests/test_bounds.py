@@ -177,7 +177,7 @@ X = onp.array([1.0, 2.0], "float32")
 
 
 def _raises(*args, **params):
-    raise KeyError("what a library says")
+    raise KeyError("an error of a library")
 
 
 WRONG = {

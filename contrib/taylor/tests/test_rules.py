@@ -1,4 +1,4 @@
-"""The rules: by the conformance kit, and what is said of wrong ones."""
+"""The rules: by the conformance kit, and the errors for wrong ones."""
 
 import traceback
 
@@ -46,7 +46,7 @@ X = numpy.array([1.0, 2.0], "float32")
 
 
 def _raises(*args, **params):
-    raise KeyError("what a library says")
+    raise KeyError("an error of a library")
 
 
 WRONG = {

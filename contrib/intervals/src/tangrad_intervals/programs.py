@@ -1,7 +1,7 @@
 """Programs between bounds: the jaxprs of calls, branches and loops, made into those of their values' bounds.
 
 A program takes and gives one array for a value that is known exactly, and two, side by side, for one between bounds.
-Which are which is said by flags, a truth value for each: whether it has bounds.
+Flags distinguish them, a truth value for each: whether it has bounds.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def scan(
     leaves = tangrad.tree.leaves(xs)
     shapes = [getattr(leaf, "shape", ()) for leaf in leaves]
     total = length if length is not None else shapes[0][0] if shapes and shapes[0] else None
-    bar = None if not total else Bar(index(total), every, options)  # no steps, no bar; lax says what is wrong otherwise
+    bar = None if not total else Bar(index(total), every, options)  # no steps, no bar; lax reports what is wrong
 
     def step(carry: Any, x: Any) -> Any:
         done, inner = carry

@@ -18,7 +18,7 @@ DOUBLE = {"float32": "float64", "complex64": "complex128"}
 
 
 def check_taylor(sample: Sample) -> Iterator[tuple[str, Callable[[], None]]]:
-    """The derivatives of what the primitive gives along a curve, up to order 3, or as often as the sample says."""
+    """The derivatives of what the primitive gives along a curve, up to order 3, or of those in the sample."""
     args = [_double(arg) for arg in sample.args]
     active = [place for place, arg in enumerate(args) if arg.dtype.kind in "fc"]
     order = ORDER if sample.derivatives >= 2 else sample.derivatives

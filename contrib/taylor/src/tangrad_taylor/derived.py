@@ -1,6 +1,6 @@
 """Rules for primitives that have none: by their jvp rule, or by their decomposition.
 
-Of y = f(x) the jvp rule says y' = J(x) x'. Run on series of one order less, x and x', it gives the series of y', hence
+Of y = f(x) the jvp rule is y' = J(x) x'. Run on series of one order less, x and x', it gives the series of y', hence
 that of y. The run may need the series of order K - 1 of f itself, which takes a run of order K - 2, and so on: K runs
 for order K, where nesting `jvp` takes 2ᴷ.
 """

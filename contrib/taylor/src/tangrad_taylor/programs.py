@@ -1,6 +1,6 @@
 """Programs of series: what calls and loops call in place of their programs.
 
-A program takes and gives the coefficients that there are, those of one value side by side. Which there are is said by
+A program takes and gives the coefficients that there are, those of one value side by side. Which there are is given by
 a pattern: for each value a tuple of truth values, for the coefficients from the first order on.
 """
 

@@ -35,7 +35,7 @@ class TorchArray(Array):
 
     Attributes:
         tensor: the elements; unsigned integers of 16 bits and more as signed ones, for which torch has operations.
-        committed: whether the user said where it is to be.
+        committed: whether the user chose its device.
     """
 
     __slots__ = ("committed", "tensor")

@@ -39,7 +39,7 @@ def cholesky(x):
 def factor_by_columns(x):
     """Cholesky's factor, column by column (Golub and Van Loan, Matrix Computations, algorithm 4.2.1).
 
-    NaN and infinities spread to what is computed from them, as in LAPACK; torch's library says that it has failed.
+    NaN and infinities spread to what is computed from them, as in LAPACK; torch's library raises that it has failed.
     """
     factor, size = x.tril(), x.shape[-1]
     failed = torch.zeros(x.shape[:-2], dtype=torch.bool, device=x.device)

@@ -98,11 +98,11 @@ def applied(primitive, inputs, params, device):
 
 
 def raise_named(error, primitive):
-    """Raise what torch says it has not implemented as the error of the primitive that needs it; any other as it is."""
+    """Raise what torch has not implemented as the error of the primitive that needs it; any other error as it is."""
     text = str(error).partition("\n")[0]
     if isinstance(error, MissingRuleError) or not (isinstance(error, NotImplementedError) or "not implemented" in text):
         raise error
-    raise _missing(primitive, f"torch says: {text}") from error
+    raise _missing(primitive, f"torch's error: {text}") from error
 
 
 # --- programs ------------------------------------------------------------------------------------------------------

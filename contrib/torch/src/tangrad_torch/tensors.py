@@ -134,7 +134,7 @@ def device_names():
     names = [torch.device("cpu")]
     if torch.accelerator.is_available():
         kind = torch.accelerator.current_accelerator().type
-        # A tensor says "mps:0" of the only one there is, as "cuda:0".
+        # A tensor names the only one there is "mps:0", as "cuda:0".
         names += [torch.device(kind, number) for number in range(torch.accelerator.device_count())]
     return names
 

@@ -105,7 +105,7 @@ def with_type_of(cotangent: Value, aval: Any) -> Value | Zero:
 def check_cotangent(name: str, aval: ShapedArray, leaf: object) -> Value | Zero:
     cotangent = given_tangent(leaf)
     expected = tangent_aval(aval)
-    # Integers have no derivative: beside float0, a cotangent of the output's own dtype is taken, and says nothing.
+    # Integers have no derivative: beside float0, a cotangent of the output's own dtype is taken, and has no effect.
     if cotangent.aval.dtype not in (expected.dtype, aval.dtype):
         raise TypeError(
             f"{name}: for an output of type {aval.str_short()} expected a cotangent of dtype "

@@ -53,7 +53,7 @@ class Linearized:
 
 
 class PartialEval:
-    """What a `partial_eval` rule returns; None in its place says that every output depends on the unknowns.
+    """What a `partial_eval` rule returns; None in its place means that every output depends on the unknowns.
 
     Attributes:
         known_outs: for each output, its value, or None where it is unknown.

@@ -101,7 +101,7 @@ class Transposed(Reverse):
 
 
 class _Marker:
-    """Says one thing, by its class."""
+    """A marker, whose class is its meaning."""
 
     __slots__ = ()
 

@@ -239,7 +239,7 @@ def value_and_grad(
         active = [has_tangent(primal.aval.dtype) for primal in primals] if allow_int else None
         if axes:
             check_in_scope(axes, _name)
-        # as `is_checking_values` says, a call less
+        # the condition of `is_checking_values`, a call less
         if thread.trace is EVAL_TRACE and primals and not (thread.debug_nans or thread.debug_infs):
             outs, pull = eager_gradient(flat_fun, primals, active)
             value = outs[0] if isinstance(outs[0], Array) else as_array(outs[0])

@@ -1,6 +1,6 @@
 """A mapped axis in two parts: the outer one is mapped by the caller, with a name of its own, the inner one here.
 
-What names the axis has a rule of kind `split_axis`, which says it by what names the outer part and by the dimension
+What names the axis has a rule of kind `split_axis`, which computes it by what names the outer part and by the dimension
 that the inner part is. Where there is no rule, the axis is named by its two parts (kind `axis_subst`), and the inner
 one is mapped as any other. What does not name the axis, and what carries programs that do, has its batch rule.
 """
@@ -19,7 +19,7 @@ SPLIT = rule_table("split_axis")
 
 @calls_rules("split_axis", inner="rule")
 def _checked(primitive: Primitive) -> Callable[..., Any]:
-    """The `split_axis` rule of a primitive; what is wrong with it is not said to be wrong with its batch rule."""
+    """The `split_axis` rule of a primitive; what is wrong with it is not reported as wrong with its batch rule."""
     found = SPLIT[primitive]
 
     def rule(args: tuple[object, ...], dims: tuple[object, ...], *, axis_info: SplitAxis, **params: object) -> Any:

@@ -161,7 +161,7 @@ def vmap(
         axis_name: a name for the axis, for collectives.
         axis_size: its size, where no argument has it.
         spmd_axis_name: the mesh axis (or a tuple of them) that the axis is sharded over.
-        sum_match: whether results for which out_axes says None, and which depend on mapped arguments, are summed over
+        sum_match: whether results for which out_axes is None, and which depend on mapped arguments, are summed over
             the mapped axis; else they are an error.
 
     Returns:

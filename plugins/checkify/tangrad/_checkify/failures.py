@@ -1,6 +1,6 @@
 """What can fail: the kinds of failures, as classes, and the sets of them that users choose from.
 
-A `Failure` is a place in a program where something may be wrong, and how that is said. It is part of the structure of
+A `Failure` is a place in a program where something may be wrong, and the message for it. It is part of the structure of
 an error, not of its values: what is only known when the program runs (numbers in messages, indices) is its payload.
 """
 

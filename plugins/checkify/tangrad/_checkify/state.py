@@ -37,7 +37,7 @@ def number(value: int) -> Value:
 
 
 def is_clear(code: Value) -> Value:
-    """Whether a code says that nothing has failed."""
+    """Whether a code means that nothing has failed."""
     return eq_p.bind(code, number(0))
 
 
@@ -155,7 +155,7 @@ class Checks:
         """Note a failure where the boolean scalar `failed` is true and nothing failed before.
 
         Args:
-            payload: arrays of the types that `failure.payload` says.
+            payload: arrays of the types in `failure.payload`.
         """
         code = chosen(failed, number(1), number(0))
         self.add(Layout([failure]), [code, *payload])

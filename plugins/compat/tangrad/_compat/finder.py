@@ -23,7 +23,7 @@ METHODS = (
 )
 
 # --- The modules of the alias: what `import jax.numpy` finds, and where each name in it comes from --------------------
-# A module of the alias has two sources: what a table says that it has of its own (`HELD`), which Tangrad calls
+# A module of the alias has two sources: what it has of its own by a table (`HELD`), which Tangrad calls
 # otherwise or has no public name for, and Tangrad's public module of the same name, for those of jax that are in
 # `FOLLOWED`. Private modules have those of public ones that their names are of, too (`NAMES_OF`). Names are looked up
 # when they are first used, so that an alias costs nothing but what a program takes from it; `vars(jax.numpy)` looks all
@@ -181,7 +181,7 @@ class AliasFinder:
         if not _sources(full_name):
             error = ModuleNotFoundError(_missing(full_name))
             # `from jax.lax import f` tries the attribute, then a module: an error that bears the module's name is
-            # swallowed there, and what Python says instead explains nothing.
+            # swallowed there, and Python's own message explains nothing.
             error.name = None
             raise error
         loader: Any = cls
@@ -225,7 +225,7 @@ def _source(name: str) -> ModuleType:
 
 
 def _exists(name: str) -> bool:
-    """Whether a module can be imported; those of distributions that are not installed count: importing them says so."""
+    """Whether a module can be imported; those of distributions that are not installed count: importing one names it."""
     try:
         return find_spec(name) is not None
     except ModuleNotFoundError as error:

@@ -104,7 +104,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
 
     Attributes:
         multiple_results: set to True where it returns several; `bind` then returns a list.
-        impl: how it is computed outside of transformations, where that was said.
+        impl: how it is computed outside of transformations, where that was given.
 
     >>> import tangrad
     >>> from tangrad._compat.primitives import Primitive
@@ -162,7 +162,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         return rule
 
     def lowered_by(self, rule: Rule, platform: str | None = None) -> None:
-        """Have it compiled as a lowering says, which gets and returns arrays in the place of MLIR's values."""
+        """Have it compiled by a lowering, which gets and returns arrays in the place of MLIR's values."""
         if platform is not None and self._lowered_for == "all":
             return
         self._lowered_for = platform or "all"
@@ -187,7 +187,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
 
 
 def apply_primitive(primitive: Primitive, *args: object, **params: object) -> object:
-    """The results of a primitive as its lowering says. Raises NotImplementedError where it has none."""
+    """The results of a primitive by its lowering. Raises NotImplementedError where it has none."""
     if primitive.decompose is None or primitive.decompose is primitive.impl:
         raise NotImplementedError(
             f"the primitive {primitive.name!r} has no lowering: mlir.register_lowering(p, mlir.lower_fun(f))"
@@ -309,7 +309,7 @@ fancy_primitive_batchers = RuleAssignments("batch", _adapt_axis_batch)
 axis_primitive_batchers = RuleAssignments("batch", _adapt_sized_batch)
 
 
-# --- `jax.interpreters.mlir`: how primitives are compiled, said by a function -----------------------------------------
+# --- `jax.interpreters.mlir`: how primitives are compiled, given by a function ----------------------------------------
 # Rules that build MLIR themselves are not taken: a rule here is `lower_fun(f)`, or one that hands operands on.
 
 

@@ -1,8 +1,8 @@
 """JAX's names of settings, for programs that come from there: `config.update("jax_enable_x64", True)`.
 
 Each name of JAX 0.10 to 0.12 is of one of three kinds. Some are settings of Tangrad under another name. Some ask for
-one of several ways of doing things, of which there is one here: its value is accepted, any other is an error that says
-why. Others make nothing but a difference in speed, in JAX: what is said is kept, and nothing depends on it.
+one of several ways of doing things, of which there is one here: its value is accepted, any other is an error that gives
+the reason. Others make nothing but a difference in speed, in JAX: their values are kept, and nothing depends on them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Ignored(NamedTuple):
     """What makes no difference here.
 
     Attributes:
-        default: the value where nothing is said.
+        default: the value where none is set.
         reason: why there is nothing that it could change.
     """
 
@@ -89,7 +89,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_captured_constants_report_frames": Ignored(0, _CONSTANTS),
     "jax_captured_constants_warn_bytes": Ignored(2 * 10**9, _CONSTANTS),
     "jax_check_proxy_envs": Ignored(True, "only a warning depends on it"),
-    "jax_check_static_indices": Fixed(False, "indices out of range are clamped or dropped, as the mode says"),
+    "jax_check_static_indices": Fixed(False, "indices out of range are clamped or dropped, by the mode"),
     "jax_check_tracer_leaks": Alias("check_tracer_leaks"),
     "jax_compilation_cache_check_contents": Fixed(False, "each entry of the cache holds a digest, which is checked"),
     "jax_compilation_cache_dir": Alias("compilation_cache_dir", {"": None}),
@@ -97,18 +97,18 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_compilation_cache_include_metadata_in_key": Ignored(False, "keys leave out names of files and lines"),
     "jax_compilation_cache_max_size": Alias("compilation_cache_max_size", {-1: None}),
     "jax_compiler_detailed_logging_min_ops": Ignored(10, "XLA writes no logs of its own work"),
-    "jax_compiler_enable_remat_pass": Ignored(True, "XLA decides; tangrad.checkpoint says what is computed again"),
+    "jax_compiler_enable_remat_pass": Ignored(True, "XLA decides; tangrad.checkpoint chooses what is computed again"),
     "jax_cpu_collectives_implementation": Fixed("gloo", "CPUs of several processes talk by Gloo", (None,)),
     "jax_cpu_enable_async_dispatch": Alias("xla_cpu_asynchronous", {}, (True, False)),
     "jax_cpu_get_global_topology_timeout_minutes": Ignored(
-        5, "distributed.initialize(initialization_timeout=) says it"
+        5, "distributed.initialize(initialization_timeout=) sets it"
     ),
-    "jax_cpu_get_local_topology_timeout_minutes": Ignored(2, "distributed.initialize(initialization_timeout=) says it"),
+    "jax_cpu_get_local_topology_timeout_minutes": Ignored(2, "distributed.initialize(initialization_timeout=) sets it"),
     "jax_cross_host_transfer_socket_address": Fixed("", _ELSEWHERE),
     "jax_cross_host_transfer_timeout_seconds": Fixed(None, _ELSEWHERE),
     "jax_cross_host_transfer_transfer_size": Fixed(None, _ELSEWHERE),
     "jax_cross_host_transport_addresses": Fixed("", _ELSEWHERE),
-    "jax_cuda_visible_devices": Fixed("all", "TANGRAD_CUDA_VISIBLE_DEVICES in the environment says it"),
+    "jax_cuda_visible_devices": Fixed("all", "TANGRAD_CUDA_VISIBLE_DEVICES in the environment sets it"),
     "jax_custom_jvp3": Ignored(False, _TRIALS),
     "jax_custom_vjp3": Fixed(False, _TRIALS),
     "jax_debug_infs": Alias("debug_infs"),
@@ -122,7 +122,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_disable_bwd_checks": Fixed(False, "cotangents are always checked"),
     "jax_disable_jit": Alias("disable_jit"),
     "jax_disable_most_optimizations": Fixed(
-        False, "jit(compiler_options={'xla_backend_optimization_level': 0}) says it for one function"
+        False, "jit(compiler_options={'xla_backend_optimization_level': 0}) sets it for one function"
     ),
     "jax_disable_vmap_shmap_error": Fixed(False, "vmap of shard_map needs no exception"),
     "jax_disallow_mesh_context_manager": Fixed(False, "`with mesh:` sets the mesh in use"),
@@ -140,7 +140,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_enable_x64": Alias("enable_x64"),
     "jax_error_checking_behavior_divide": Fixed("ignore", "divisions by zero give infinities; debug_infs finds them"),
     "jax_error_checking_behavior_nan": Fixed("ignore", "debug_nans finds the operation that makes a NaN"),
-    "jax_error_checking_behavior_oob": Fixed("ignore", "indices out of range are clamped or dropped, as the mode says"),
+    "jax_error_checking_behavior_oob": Fixed("ignore", "indices out of range are clamped or dropped, by the mode"),
     "jax_exec_time_optimization_effort": Fixed(0.0, "jit(compiler_options=) hands options to XLA"),
     "jax_experimental_unsafe_xla_runtime_errors": Fixed(False, "tangrad.debug.callback may raise"),
     "jax_explain_cache_misses": Alias("explain_cache_misses"),
@@ -188,7 +188,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_pgle_aggregation_percentile": Ignored(90, _PGLE),
     "jax_pgle_profiling_runs": Ignored(3, _PGLE),
     "jax_pjrt_client_create_options": Fixed(
-        None, "XLA_PYTHON_CLIENT_… in the environment says how much memory to take"
+        None, "XLA_PYTHON_CLIENT_… in the environment sets how much memory to take"
     ),
     "jax_platform_name": Alias("xla_platforms", _PLATFORMS, _CPU),
     "jax_platforms": Alias("xla_platforms", _PLATFORMS, _CPU),
@@ -231,12 +231,12 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_use_magma": Fixed("auto", "decompositions of general matrices are computed on the host", ("off",)),
     "jax_use_rgv3": Ignored(True, "groups of devices are written as lists"),
     "jax_use_shardy_partitioner": Fixed(True, "programs are partitioned by Shardy"),
-    "jax_use_simplified_jaxpr_constants": Ignored(False, "it says how JAX writes constants into its programs"),
+    "jax_use_simplified_jaxpr_constants": Ignored(False, "it is how JAX writes constants into its programs"),
     "jax_xla_backend": Fixed("", "the setting backend names the backend", (None,)),
     "jax_xla_profile_version": Ignored(0, "nothing is compiled by a service"),
 }
 
-_said: dict[str, object] = {}
+_kept: dict[str, object] = {}
 
 
 def read(name: str, setting: Callable[[str], Setting]) -> Any:
@@ -252,7 +252,7 @@ def read(name: str, setting: Callable[[str], Setting]) -> Any:
             if known.optional:
                 return known.optional[0]
             raise
-    return known.value if isinstance(known, Fixed) else _said.get(name, known.default)
+    return known.value if isinstance(known, Fixed) else _kept.get(name, known.default)
 
 
 def update(name: str, value: object, setting: Callable[[str], Setting]) -> None:
@@ -267,7 +267,7 @@ def update(name: str, value: object, setting: Callable[[str], Setting]) -> None:
             raise
         found.set(known.values.get(value, value) if isinstance(value, (str, int)) else value)
     elif isinstance(known, Ignored):
-        _said[name] = value
+        _kept[name] = value
     elif value not in (known.value, *known.also):
         raise ValueError(f"the setting {name!r} is {known.value!r} here and cannot be {value!r}: {known.reason}")
 
@@ -283,7 +283,7 @@ names_of_jax = ForeignNames(read, update)
 
 
 # --- The settings of jax: `jax.config`, its context managers, and the environment variables `JAX_...` ---
-# What each of them is here says the table of `tangrad.config`, which knows jax's names.
+# What each of them is here is in the table of `tangrad.config`, which knows jax's names.
 
 
 class Config:
@@ -357,9 +357,9 @@ config = Config()
 
 
 def read_environment() -> None:
-    """Set what variables such as JAX_ENABLE_X64 say, where Tangrad's own variable for it says nothing.
+    """Set what variables such as JAX_ENABLE_X64 hold, where Tangrad's own variable for it is not set.
 
-    Warns where a variable says what `config.update` would refuse.
+    Warns where a variable holds what `config.update` would refuse.
     """
     for variable, text in os.environ.items():
         known = NAMES.get(variable.lower())

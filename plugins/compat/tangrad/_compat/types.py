@@ -78,7 +78,7 @@ def _type_as(known: Rule) -> Rule:
 
 
 class Conversions(dict[type, Rule]):
-    """How values of a class become arrays: NumPy's `__array__` says so for those that have no rule here.
+    """How values of a class become arrays: by NumPy's `__array__` for those that have no rule here.
 
     One is assigned that stands here already. Raises NotImplementedError for another.
     """
@@ -86,8 +86,8 @@ class Conversions(dict[type, Rule]):
     def __setitem__(self, kind: type, rule: Rule) -> None:
         if rule not in self.values():
             raise NotImplementedError(
-                f"how values of {kind.__name__} become arrays says their `__array__` in Tangrad, of which 'jax' is an "
-                f"alias here (tangrad.compat.jax), not {rule!r}"
+                f"values of {kind.__name__} become arrays by their `__array__` in Tangrad, of which 'jax' is an alias "
+                f"here (tangrad.compat.jax), not by {rule!r}"
             )
         super().__setitem__(kind, rule)
 

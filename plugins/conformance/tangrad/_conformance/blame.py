@@ -111,7 +111,7 @@ ABSTRACT, DECOMPOSITION, REFERENCE = "abstract_eval", "decompose", "reference"
 APART = ("refusals", "params", "pickle", "axis_subst", "split_axis", "replication", "effects", "samples")
 
 Results = list[Any]
-Said = dict[str, Results]
+Given = dict[str, Results]
 
 
 @contextmanager
@@ -156,15 +156,15 @@ def suspects(sample: Sample, check: str) -> tuple[str, ...]:
 
 
 def _suspects(sample: Sample) -> tuple[str, ...]:
-    said, raising = _said(sample)
-    if raising and said:
+    given, raising = _given(sample)
+    if raising and given:
         return tuple(raising)
-    return _of_other_types(said, _inferred(sample)) or _of_other_values(sample, said)
+    return _of_other_types(given, _inferred(sample)) or _of_other_values(sample, given)
 
 
-def _said(sample: Sample) -> tuple[Said, list[str]]:
+def _given(sample: Sample) -> tuple[Given, list[str]]:
     """What the lowerings and the decomposition give; and those that raise."""
-    found: Said = {}
+    found: Given = {}
     raising: list[str] = []
     for name in backend_names():
         if sample.backends is None or name in sample.backends or "backends" not in sample.without:
@@ -178,7 +178,7 @@ def _is_comparable(sample: Sample) -> bool:
     return "decomposition" not in sample.without
 
 
-def _note(found: Said, raising: list[str], kind: str, run: Callable[[], Results]) -> None:
+def _note(found: Given, raising: list[str], kind: str, run: Callable[[], Results]) -> None:
     try:
         found[kind] = run()
     except MissingRuleError:  # a backend may lack what it likes
@@ -207,41 +207,41 @@ def _inferred(sample: Sample) -> Results | None:
         return None
 
 
-def _of_other_types(said: Said, inferred: Results | None) -> tuple[str, ...]:
+def _of_other_types(given: Given, inferred: Results | None) -> tuple[str, ...]:
     """Of lowerings that do not hold to what is inferred; of the abstract evaluation, if they all agree against it."""
     if inferred is None:
         return ()
-    wrong = {kind: found for kind, found in said.items() if not _passes(check_shapes, found, inferred)}
+    wrong = {kind: found for kind, found in given.items() if not _passes(check_shapes, found, inferred)}
     if not wrong:
         return ()
     first = next(iter(wrong.values()))
     alike = all([_passes(check_shapes, found, first) for found in wrong.values()])
-    if len(wrong) < len(said) or not alike:
+    if len(wrong) < len(given) or not alike:
         return tuple(wrong)
     if len(wrong) > 1:
         return (ABSTRACT,)
     return (*wrong, ABSTRACT)  # one word against the other: a lowering has to hold to what is promised
 
 
-def _of_other_values(sample: Sample, said: Said) -> tuple[str, ...]:
+def _of_other_values(sample: Sample, given: Given) -> tuple[str, ...]:
     truth = None
-    for found in said.values():
+    for found in given.values():
         try:
             truth = truth_of(sample, found)
         except Exception:
             return ()
         break
     if truth is not None:
-        return tuple([kind for kind, found in said.items() if not _alike(sample, found, truth)])
-    if len(said) < 2:
+        return tuple([kind for kind, found in given.items() if not _alike(sample, found, truth)])
+    if len(given) < 2:
         return ()
-    support = {kind: sum([_alike(sample, found, other) for other in said.values()]) for kind, found in said.items()}
+    support = {kind: sum([_alike(sample, found, other) for other in given.values()]) for kind, found in given.items()}
     most = max(support.values())
-    if most == len(said):
+    if most == len(given):
         return ()
     # Two that differ, and no third: the decomposition is what its author has written down as right.
     trusted = [kind for kind, count in support.items() if count == most] if most > 1 else [DECOMPOSITION]
-    return tuple([kind for kind in said if kind not in trusted])
+    return tuple([kind for kind in given if kind not in trusted])
 
 
 def _alike(sample: Sample, found: Results, other: Results) -> bool:

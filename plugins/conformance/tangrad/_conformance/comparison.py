@@ -156,7 +156,7 @@ def _check_parts(x: np.ndarray, y: Any, tolerance: float, what: str) -> None:
         ("minus zero", lambda z: np.signbit(z) & (z == 0)),
     ):
         one, other = [is_special(z) if z.dtype.kind == "f" else np.zeros(z.shape, bool) for z in (x, y)]
-        if name == "minus zero":  # of a zero on one side alone the sign says nothing: it was rounded
+        if name == "minus zero":  # of a zero on one side alone the sign means nothing: it was rounded
             both = (x == 0) & (y == 0)
             one, other = one & both, other & both
         if not np.array_equal(one, other):

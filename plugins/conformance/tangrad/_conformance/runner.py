@@ -133,7 +133,7 @@ def _check_sample(report: Report, sample: Sample, position: int | None, checks: 
             return [("preparation", partial(_again, error))]
 
     position = None if sample.strategy is not None else position  # another run may draw others
-    with use_backend(reference_backend()):  # the one that samples are made on; a check says where it uses another
+    with use_backend(reference_backend()):  # the one that samples are made on; a check that needs another chooses it
         for name, make in checks.items():
             if (sample.raises is None) is (name == REFUSALS):
                 continue
@@ -145,7 +145,7 @@ def _check_sample(report: Report, sample: Sample, position: int | None, checks: 
 
 
 def _is_of_the_backend(error: MissingRuleError) -> bool:
-    """Whether a backend lacks something: it has no rule, or its rule says so of some dtypes and parameters.
+    """Whether a backend lacks something: it has no rule, or its rule refuses some dtypes and parameters.
 
     What it computes by a decomposition, and is not given as it must, is another rule's fault: a collective outside of a
     map, say, which backends run where its axes are mapped, but of whose names a batch rule has lost one.

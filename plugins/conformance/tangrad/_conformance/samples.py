@@ -1,4 +1,4 @@
-"""Samples: arguments and parameters to try a primitive with, and what the results are where a reference says it."""
+"""Samples: arguments and parameters to try a primitive with, and what the results are where a reference gives them."""
 
 from __future__ import annotations
 

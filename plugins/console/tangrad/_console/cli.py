@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not arguments:
         parser.print_help(sys.stderr)
         parser.exit(2)
-    options = parser.parse_args(arguments)  # prints the help, or says what is wrong with the arguments, and exits
+    options = parser.parse_args(arguments)  # prints the help, or what is wrong with the arguments, and exits
     return _run(options.command, []) or 0
 
 
@@ -64,7 +64,7 @@ def _run(command: str, arguments: list[str]) -> int | None:
 
 def _loaded(command: str) -> Callable[[list[str]], int | None] | None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PluginWarning)  # the error says it
+        warnings.simplefilter("ignore", PluginWarning)  # the error has it
         plugin = composition().find(COMMANDS_GROUP, command)
         return None if plugin is None else plugin.load()
 
@@ -83,4 +83,4 @@ def _summary(name: str) -> str:
     try:
         return (_loaded(name).__doc__ or "").strip().split("\n")[0]
     except PluginError:
-        return "cannot be used: the command itself says why"
+        return "cannot be used: the command itself shows why"

@@ -46,7 +46,7 @@ def deliver(command: str, options: argparse.Namespace, make_report: MakeReport, 
         The exit status: 0, 1 for a failure, 2 for wrong usage.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PluginWarning)  # the report says it, with more
+        warnings.simplefilter("ignore", PluginWarning)  # the report has it, with more
         try:
             report = make_report(options)
         except (TangradError, LookupError, ValueError) as error:
@@ -73,7 +73,7 @@ def _hand_over(report: Report, command: str, options: argparse.Namespace) -> int
 def _print(text: str, encoding: str | None) -> int:
     try:
         if hasattr(sys.stdout, "reconfigure"):
-            # A terminal of another encoding gets escapes instead of an exception; a page says that it is UTF-8.
+            # A terminal of another encoding gets escapes instead of an exception; a page declares that it is UTF-8.
             sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
         print(text, flush=True)
     except BrokenPipeError:  # the reader (`head`) has seen enough

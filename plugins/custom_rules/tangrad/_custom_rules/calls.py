@@ -78,7 +78,7 @@ def lines_of(expected: PyTreeDef, found: PyTreeDef) -> str:
 
 
 def check_structure(what: str, expected_name: str, expected: PyTreeDef, found: PyTreeDef) -> None:
-    """Raise TypeError unless a result has the structure that was expected; `expected_name` says whose that is."""
+    """Raise TypeError unless a result has the structure that was expected; `expected_name` is whose that is."""
     if expected != found:
         raise TypeError(
             f"{what} must return a result of the structure {expected_name}, {expected}, got {found}"
@@ -299,8 +299,8 @@ def call(
 def closed_over(kind: str, name: str) -> UnexpectedTracerError:
     """The error for a derivative with respect to a value that a function closed over."""
     return UnexpectedTracerError(
-        f"the {kind} function {name} closes over a value that is differentiated, but its rule only says how to "
-        f"differentiate with respect to its arguments; make the value an argument of {name}, and adapt the rule"
+        f"the {kind} function {name} closes over a value that is differentiated, but its rule only "
+        f"differentiates with respect to its arguments; make the value an argument of {name}, and adapt the rule"
     )
 
 

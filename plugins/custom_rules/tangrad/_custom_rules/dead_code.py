@@ -1,4 +1,4 @@
-"""`custom_dce`: functions whose author says what to compute where only some of their results are used."""
+"""`custom_dce`: functions whose author defines what to compute where only some of their results are used."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class custom_dce(Stackable):  # noqa: N801 - a decorator, named as the field kno
     """A function with a rule of its own for dead code: what to compute where only some of its results are used.
 
     Programs are thinned when they are compiled: code whose result is unused goes. Of a call that cannot be looked
-    into, such as one of a kernel, all stays, unless such a rule says what less to call. Outside of `jit` the function
+    into, such as one of a kernel, all stays, unless such a rule names what less to call. Outside of `jit` the function
     runs as it is.
 
     Args:

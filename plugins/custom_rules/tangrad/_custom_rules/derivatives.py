@@ -52,7 +52,7 @@ def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, fwd: Any, num_consts: 
     active = active[num_consts:]
     outs, residuals, bwd = fwd(primals[num_consts:], active)
     params = _linear_params(outs, residuals, bwd, active, name)
-    # Nothing can be done with these but to transpose them; computing them raises an error that says so.
+    # Nothing can be done with these but to transpose them; computing them raises an error.
     found = iter(custom_lin_p.bind(*residuals, *[t for t in tangents if type(t) is not Zero], **params))
     pairs = zip(params["avals_out"], params["nonzero"], strict=True)
     return tuple(outs), tuple([next(found) if has else Zero(aval) for aval, has in pairs])

@@ -240,15 +240,15 @@ class custom_transpose(Stackable):  # noqa: N801 - a decorator, named as the fie
             if leaf.shape != tuple(kind.shape) or leaf.dtype != kind.dtype:
                 raise TypeError(
                     f"custom_transpose function {name} returned, as output {position}{place(found, position)}, "
-                    f"{leaf.aval.str_short()}, but out_types says shape {tuple(kind.shape)} and dtype {kind.dtype}"
+                    f"{leaf.aval.str_short()}, but out_types has shape {tuple(kind.shape)} and dtype {kind.dtype}"
                 )
         return out
 
 
 def _filled(found: object, types: object) -> Any:
-    """A cotangent that a transpose returned, in the structure of the linear argument: zeros where it says None.
+    """A cotangent that a transpose returned, in the structure of the linear argument: zeros where it has None.
 
-    What is no prefix of that structure is handed on, for the error that says so.
+    What is no prefix of that structure is handed on, for the error about it.
     """
     avals, structure = tree.flatten(types)
     try:

@@ -1,4 +1,4 @@
-"""`custom_vmap` and `sequential_vmap`: functions whose author says how they are mapped."""
+"""`custom_vmap` and `sequential_vmap`: functions whose author defines how they are mapped."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class VmapRule:
         for position, (out, flag) in enumerate(zip(outs, flags)):
             if flag and (not out.aval.shape or out.aval.shape[0] != size):
                 raise ValueError(
-                    f"{what} says that output {position}{place(flags_tree, position)} is mapped, but it is "
+                    f"{what} declares output {position}{place(flags_tree, position)} mapped, but it is "
                     f"{out.aval.str_short()}; expected an axis of size {size} in front"
                 )
         return [as_operand(out) for out in outs], [bool(flag) for flag in flags]

@@ -1,4 +1,4 @@
-"""The functions of a solve as programs, and what is said of those whose results do not fit."""
+"""The functions of a solve as programs, and the errors for those whose results do not fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mapped callbacks: called for each row, or, if their author says that they take batches, once.
+"""Mapped callbacks: called for each row, or, if they are declared to take batches, once.
 
 Rows are gone through on the host (`HostProgram`): the program has one call however large the batch is.
 """

@@ -1,4 +1,4 @@
-"""Who this process is among others, where the scheduler of a cluster has said so: in the environment, or by MPI."""
+"""Which process this is among others, where the scheduler of a cluster has set it: in the environment, or by MPI."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ composition().set_check(DETECTORS_GROUP, _check)
 
 
 def detect(method: str | None, environ: Mapping[str, str] = os.environ) -> tuple[str, Cluster]:
-    """The name of the kind of cluster that this process belongs to, and what it says; ("", nothing) for none.
+    """The name of the kind of cluster that this process belongs to, and what it sets; ("", nothing) for none.
 
     Args:
         method: the kind that the user names; "deactivate" for none; None for whichever knows this process.
@@ -82,7 +82,7 @@ def detect(method: str | None, environ: Mapping[str, str] = os.environ) -> tuple
         found = _named(method).detect(environ)
         if found is None:
             raise ValueError(
-                f"cluster_detection_method={method!r}: nothing in the environment of this process says that it was "
+                f"cluster_detection_method={method!r}: nothing in the environment of this process shows that it was "
                 f"started so; state coordinator_address, num_processes and process_id"
             )
         return method, found
@@ -184,7 +184,7 @@ PORT = 8476
 
 
 def detect_kubernetes(environ: Mapping[str, str], full_name: Callable[[], str] = socket.getfqdn) -> Cluster | None:
-    """What a pod's environment says. `full_name`: of this host."""
+    """What a pod's environment sets. `full_name`: of this host."""
     if "KUBERNETES_SERVICE_HOST" not in environ:
         return None
     number = environ.get("PROCESS_ID", environ.get("JOB_COMPLETION_INDEX"))

@@ -84,22 +84,22 @@ class PeerMonitor:
                         line.close()
 
     def _hear(self, number: int, line: Line) -> bool:
-        """Take in what a process says; whether the connection goes on."""
+        """Take in what a process sends; whether the connection goes on."""
         while True:
             try:
-                said = line.receive()
+                message = line.receive()
             except OSError:
-                said = None
-            if said is None:
+                message = None
+            if message is None:
                 if number not in self._gone:
                     self._lost(number, "its connection ended without notice")
                 return False
-            if "bye" in said:
+            if "bye" in message:
                 self._gone.add(number)
-            elif "failed" in said:
-                self._lost(number, f"it ended with {said['failed']}")
-            elif "lost" in said:
-                self._lost(said["lost"], said["why"])
+            elif "failed" in message:
+                self._lost(number, f"it ended with {message['failed']}")
+            elif "lost" in message:
+                self._lost(message["lost"], message["why"])
             if not line.has_more:
                 return True
 
@@ -274,13 +274,13 @@ def _leave_at_exit() -> None:
 
 
 def _complete(stated: Cluster, method: str | None, environ: Mapping[str, str] = os.environ) -> Cluster:
-    """What is stated, completed by the environment and by what the scheduler says; checked."""
-    said = Cluster(
+    """What is stated, completed by the environment and by the scheduler; checked."""
+    from_environment = Cluster(
         environ.get("TANGRAD_COORDINATOR_ADDRESS"),
         _number_of(environ, "TANGRAD_NUM_PROCESSES"),
         _number_of(environ, "TANGRAD_PROCESS_ID"),
     )
-    known = _merged(stated, said)
+    known = _merged(stated, from_environment)
     scheduler = ""
     if method is not None or None in known[:3]:
         scheduler, detected = detect(method, environ)
@@ -318,8 +318,8 @@ def _integer(value: SupportsIndex | None, name: str, scheduler: str) -> int:
 
 
 def _unknown(name: str, scheduler: str) -> ValueError:
-    said = f"{scheduler} does not say it" if scheduler else "no scheduler known here has started this process"
-    return ValueError(f"{WHAT}: {name} is not stated, TANGRAD_{name.upper()} is not set, and {said}")
+    why = f"{scheduler} does not say it" if scheduler else "no scheduler known here has started this process"
+    return ValueError(f"{WHAT}: {name} is not stated, TANGRAD_{name.upper()} is not set, and {why}")
 
 
 def _device_numbers(given: int | Sequence[int] | None) -> tuple[int, ...] | None:

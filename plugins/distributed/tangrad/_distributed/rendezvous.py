@@ -48,7 +48,7 @@ class Address(NamedTuple):
 
 
 def parse_address(text: object, what: str) -> Address:
-    """The address that a text says. Raises TypeError or ValueError, naming `what` it was given as.
+    """The address that a text gives. Raises TypeError or ValueError, naming `what` it was given as.
 
     >>> parse_address("[::1]:1234", "address").host
     '::1'
@@ -196,7 +196,7 @@ class Host:
         return len(self._lines) == self._count - 1
 
     def _hear(self, key: selectors.SelectorKey, waiting: selectors.BaseSelector) -> None:
-        """A process connects, or says which it is. Raises RuntimeError for the number of another."""
+        """A process connects, or sends which it is. Raises RuntimeError for the number of another."""
         if key.data is None:
             connection, _ = self._listener.accept()
             connection.settimeout(1.0)  # for senders of half a line; a registered connection has data
@@ -220,8 +220,8 @@ class Host:
     def _greet(self, line: Line) -> None:
         """Register a process, or refuse one that does not fit; a connection that is no process of ours is closed."""
         try:
-            said = line.receive() or {}
-            number, count = said.get("process"), said.get("of")
+            message = line.receive() or {}
+            number, count = message.get("process"), message.get("of")
             if type(number) is not int or type(count) is not int or not line.is_open:
                 line.close()
             elif count != self._count:
@@ -265,15 +265,15 @@ class Host:
 
 
 def _refused_by_another(address: Address, count: int) -> str | None:
-    """What another process 0 says that listens at an address already; None where none does. It gives up, too."""
+    """The refusal of another process 0 that listens at an address already; None where none does. It gives up, too."""
     try:
         with socket.create_connection((address.host, address.port), 2.0) as connection:
             line = Line(connection)
             line.send(process=0, of=count)
-            said = line.receive()
+            message = line.receive()
     except OSError:
         return None
-    refused = (said or {}).get("refused")
+    refused = (message or {}).get("refused")
     return refused if isinstance(refused, str) else None
 
 
@@ -288,12 +288,12 @@ def meet(address: Address, number: int, count: int, timeout: float) -> Line:
         line = Line(_reach(address, number, deadline, timeout, alone))
     try:
         line.send(process=number, of=count)
-        # Process 0 gives up when its own time is over, and says why: that is worth waiting for a little longer.
+        # Process 0 gives up when its own time is over, and sends why: that is worth waiting for a little longer.
         line.socket.settimeout(max(1.0, deadline - time.monotonic() + 1.0))
-        said = line.receive()
+        message = line.receive()
         line.socket.settimeout(None)
-        if not said or "service" not in said:
-            raise RuntimeError(_refusal(said, address, number))
+        if not message or "service" not in message:
+            raise RuntimeError(_refusal(message, address, number))
     except TimeoutError:
         line.close()
         raise RuntimeError(
@@ -309,11 +309,11 @@ def meet(address: Address, number: int, count: int, timeout: float) -> Line:
     return line
 
 
-def _refusal(said: dict[str, object] | None, address: Address, number: int) -> str:
-    if said is None:
+def _refusal(message: dict[str, object] | None, address: Address, number: int) -> str:
+    if message is None:
         return f"process 0 at {address!r} ended before all processes were there"
     other = f"process {number} reached {address!r}, and what answers there is no process 0 that waits for others"
-    return str(said.get("refused", other))
+    return str(message.get("refused", other))
 
 
 @contextlib.contextmanager

@@ -81,7 +81,7 @@ class Reader:
         """How many things follow; each takes a byte at least."""
         count = self.number()
         if count > self.end - self.at:
-            _damaged(f"{count} things are said to follow at byte {self.at}")
+            _damaged(f"{count} things are declared to follow at byte {self.at}")
         return count
 
     def numbers(self) -> int:
@@ -184,7 +184,7 @@ class _Module:
                 start = contents.take(length)
                 found.append(Reader(self._data, start, start + length))
         if len(found) != count:
-            _damaged(f"there are {len(found)} attributes, and are said to be {count}")
+            _damaged(f"there are {len(found)} attributes, and {count} are declared")
         return found
 
     def _read_properties(self, reader: Reader | None) -> list[Reader]:

@@ -19,7 +19,7 @@ from tangrad.core.tools import cache_folder
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The file of a compiled program: a header, a description in JSON, and the program. docs/warm-starts.md has the
-# format. The digest detects damage. The seal, an HMAC of the digest, says who wrote the file: machine code is run for
+# format. The digest detects damage. The seal, an HMAC of the digest, proves who wrote the file: machine code is run for
 # those alone who have the key. Unless they agree on one it is a secret of the user's, a file beside Tangrad's caches.
 
 
@@ -114,7 +114,7 @@ def _users_secret() -> bytes | None:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             _make_secret(folder, path)
         if hasattr(os, "getuid") and path.stat().st_mode & 0o077:
-            return None  # others can read it, so it says nothing of who wrote a file
+            return None  # others can read it, so it is no proof of who wrote a file
         found = read_own_file(str(path))
     except OSError:
         return None

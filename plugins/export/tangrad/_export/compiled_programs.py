@@ -247,7 +247,7 @@ def _portable(found: Unpacked, fields: Params) -> LoadedCompiled:
         refuse(f"its program cannot be read ({error})")
     for own, stated in ((closed.in_avals, fields["in_avals"]), (closed.out_avals, fields["out_avals"])):
         if [aval.str_short() for aval in own] != [aval.str_short() for aval in stated]:
-            refuse("its program is of other types than it says")
+            refuse("its program is of other types than it declares")
     backend = get_backend(NUMPY)
     device = _device_of(backend, fields)
     program = compile_program(closed, backend, fields["name"], device=device, keep_unused=True)

@@ -148,7 +148,7 @@ class Exported:
         calling_convention_version: how its function `main` is called; that of `jax.export`.
         nr_devices: how many devices it runs on.
         in_shardings, out_shardings: how each argument and each result is sharded over them, as `SavedSharding`; None
-            where nothing is said. `in_shardings_jax` and `out_shardings_jax` make those of a mesh.
+            where there is none. `in_shardings_jax` and `out_shardings_jax` make those of a mesh.
         disabled_safety_checks: checks that its author turned off.
         ordered_effects, unordered_effects: what it does beside its results.
         module_kept_var_idx: the positions of the arguments that `main` takes: all of them.
@@ -238,7 +238,7 @@ class Exported:
 
     @property
     def in_shardings_hlo(self) -> tuple[Any, ...]:
-        """The shardings of the flat arguments as jaxlib's objects; None where nothing is said. It takes XLA."""
+        """The shardings of the flat arguments as jaxlib's objects; None where there is none. It takes XLA."""
         return _hlo(self.in_shardings, self.in_avals, self.nr_devices)
 
     @property

@@ -35,7 +35,7 @@ Tiling = tuple[int, ...] | None
 
 
 class _Spec:
-    """What a user said of one leaf: a tuple of integers is a leaf here, and not a tree of them."""
+    """What a user gave for one leaf: a tuple of integers is a leaf here, and not a tree of them."""
 
     __slots__ = ("counts",)
 
@@ -57,7 +57,7 @@ def tilings(
 
     Args:
         what: for messages.
-        given: what the user said: a tuple of integers, None, or a prefix of the tree of these.
+        given: what the user gave: a tuple of integers, None, or a prefix of the tree of these.
         structure, avals: of the leaves.
         has_keywords: whether there are keyword arguments, whose parts cannot be named.
 
@@ -104,7 +104,7 @@ def check_counts(parts: tuple[Sequence[Tiling], Sequence[Tiling]]) -> None:
 
 
 NO_DEVICES = ("devices", "none")  # parallel maps then need no device for each example: nothing runs
-TUPLE_ABOVE = 100  # as many arguments are taken one by one where it is not said whether they are to be a tuple
+TUPLE_ABOVE = 100  # as many arguments are taken one by one, unless a tuple is asked for
 
 
 def xla_computation(

@@ -89,7 +89,7 @@ def _program(written: memoryview, fields: Params) -> ClosedJaxpr | None:
         _refuse(f"its program for NumPy cannot be read ({error})")
     for own, stated in ((closed.in_avals, fields["in_avals"]), (closed.out_avals, fields["out_avals"])):
         if [aval.str_short() for aval in own] != [aval.str_short() for aval in stated]:
-            _refuse("its program for NumPy is of other types than it says")
+            _refuse("its program for NumPy is of other types than it declares")
     return closed
 
 

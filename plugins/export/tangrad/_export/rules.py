@@ -42,7 +42,7 @@ sharding = RuleSet("sharding", api=1)
 
 @sharding.rule(call_exported_p, push_forward_p)
 def _(operands: object, results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
-    """As it was when the program was written; whole where nothing is said."""
+    """As it was when the program was written; whole where that had no sharding."""
     saved: Exported = params["exported"]
     if any([one is not None and one.order for one in saved.out_shardings]):
         raise Unclear("the program was written for devices in another order than that of its mesh")

@@ -45,7 +45,7 @@ def result_type(name: str) -> type | None:
 # ----------------------------------------------------------------------------------------------------------------------
 # The structures of arguments and results in files, as JSON: tuples, lists, dictionaries, None, leaves, and node types
 # that their authors registered under a name.
-# What a file says of a registered node is its name and the bytes that its author wrote of it; the author's own function
+# What a file has of a registered node is its name and the bytes that its author wrote of it; the author's own function
 # reads them, and no other code runs.
 
 
@@ -131,7 +131,7 @@ def register_pytree_node_serialization(
         nodetype: a type that was registered with `register_pytree_node` or one of its kin.
         serialized_name: what files call it.
         serialize_auxdata: from the metadata of a node to bytes.
-        deserialize_auxdata: from these to the metadata. It gets what the file says, and should raise ValueError for
+        deserialize_auxdata: from these to the metadata. It gets what the file has, and should raise ValueError for
             what makes no sense.
         from_children: from metadata and children to a node; None: as the type was registered with.
 

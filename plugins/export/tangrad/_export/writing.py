@@ -79,7 +79,7 @@ def devices_of(shardings: Iterable[Sharding | None]) -> list[Device]:
 
 
 def saved(sharding: Sharding | None, ndim: int, devices: Sequence[Device]) -> SavedSharding | None:
-    """A sharding of arrays of `ndim` dimensions as files have it; None where nothing is said.
+    """A sharding of arrays of `ndim` dimensions as files have it; None for none.
 
     Raises NotImplementedError for one in another memory than the usual one.
     """
@@ -233,7 +233,7 @@ def _described(exported: Any) -> dict[str, object]:
 
 
 def _described_shardings(exported: Any) -> dict[str, object]:
-    """Those of a program over several devices: earlier releases read what says nothing of it."""
+    """Those of a program over several devices; nothing for others, so that earlier releases read them."""
     if exported.nr_devices == 1:
         return {}
     return {key: list(map(described, getattr(exported, key))) for key in ("in_shardings", "out_shardings")}

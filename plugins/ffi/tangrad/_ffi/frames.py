@@ -214,7 +214,7 @@ CallFrame.last = "attrs"
 
 
 class Metadata(Structure):
-    """XLA_FFI_Metadata: what a handler says of itself."""
+    """XLA_FFI_Metadata: what a handler declares of itself."""
 
     last = "traits"
     _fields_ = [("struct_size", c_size_t), ("version", Version), ("traits", c_uint32), ("state_type", c_int64)]

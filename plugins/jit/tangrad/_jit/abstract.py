@@ -314,7 +314,7 @@ def struct_tree(out_tree: PyTreeDef, avals: Sequence[object]) -> PyTree:
 
 
 def _struct(aval: Any) -> ShapeDtypeStruct:
-    # Only refined types have shardings; of the others the property says nothing.
+    # Only refined types have shardings; of the others the property means nothing.
     sharding = aval.sharding if getattr(aval, "infer_types", True) else None
     return ShapeDtypeStruct(aval.shape, aval.dtype, dict(aval.named_shape), sharding, aval.weak_type)
 

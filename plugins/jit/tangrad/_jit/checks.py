@@ -93,7 +93,7 @@ def for_compiler(
 
 
 def _setting_or_none(setting: Setting, value: object) -> bool | str | None:
-    """An argument of `jit` that goes before a setting of its name: one of its values, or None, as the setting says.
+    """An argument of `jit` that goes before a setting of its name: one of its values, or None: that of the setting.
 
     Raises TypeError or ValueError, naming both the argument and what the setting takes.
     """
@@ -113,7 +113,7 @@ def refuse_within(options: Options, name: str) -> None:
 
 
 def refuse_tracing(name: str) -> None:
-    """Raise RuntimeError: the setting `no_tracing` says that nothing may be traced."""
+    """Raise RuntimeError: by the setting `no_tracing` nothing may be traced."""
     raise RuntimeError(f"jitted function {name!r} would be traced for this call, and the setting no_tracing is on")
 
 

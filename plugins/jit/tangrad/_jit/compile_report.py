@@ -86,7 +86,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def title(report: Facts) -> str:
-    """One line that says which program it is."""
+    """One line that names the program."""
     platform = "" if report.platform in ("", report.backend) else f" ({report.platform})"
     return f"{report.name}, compiled for {report.backend}{platform} in {report.seconds:.3f} s"
 
@@ -161,7 +161,7 @@ def _regions(report: Facts) -> list[str]:
 
 
 WIDTH, LABEL, LINE, BAR = 720, 150, 26, 16  # in pixels: the picture, its names, a row, a bar in it
-LONGEST = WIDTH - LABEL - 190  # the longest bar; behind each is room for what it says
+LONGEST = WIDTH - LABEL - 190  # the longest bar; behind each is room for its text
 _COLORS = {
     "tracing": "#4c78a8",
     "passes": "#72b7b2",
@@ -178,7 +178,7 @@ _STYLE = (
     ".tangrad-report td,.tangrad-report th{padding:.1em 1em .1em 0;text-align:left;font-weight:normal}"
 )
 
-Bar = tuple[str, float, str, str]  # name, length, what is said behind it, colour
+Bar = tuple[str, float, str, str]  # name, length, the text behind it, colour
 
 
 def whole_page(report: Facts) -> str:
@@ -249,14 +249,14 @@ def _picture(name: str, bars: Sequence[Bar]) -> str:
 
 
 def _bar(position: int, scale: float, bar: Bar) -> str:
-    name, length, said, color = bar
+    name, length, text, color = bar
     top, width = position * LINE, max(1.0, length * scale)
     base = top + BAR
     short = name if len(name) <= 20 else name[:19] + "…"
     return (
-        f'<g><title>{escape(name)}: {escape(said)}</title><text x="0" y="{base}">{escape(short)}</text>'
+        f'<g><title>{escape(name)}: {escape(text)}</title><text x="0" y="{base}">{escape(short)}</text>'
         f'<rect x="{LABEL}" y="{top + 3}" width="{width:.1f}" height="{BAR}" fill="{color}"/>'
-        f'<text x="{LABEL + width + 8:.1f}" y="{base}">{escape(said)}</text></g>'
+        f'<text x="{LABEL + width + 8:.1f}" y="{base}">{escape(text)}</text></g>'
     )
 
 
@@ -380,4 +380,4 @@ def _memory(analysis: object) -> MemoryUse | None:
     if analysis is None:
         return None
     arguments, results, temporaries, code = [getattr(analysis, name, None) for name in _MEMORY]
-    return MemoryUse(arguments, results, temporaries, code or None)  # XLA says 0 for code that it did not measure
+    return MemoryUse(arguments, results, temporaries, code or None)  # XLA reports 0 for code that it did not measure

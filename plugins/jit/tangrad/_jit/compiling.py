@@ -45,7 +45,7 @@ logger = Logger("tangrad")
 
 
 def watched(name: str, make: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Return `make(*args, **kwargs)`; a line says what it is at where that takes long, and `log_compiles` is on."""
+    """Return `make(*args, **kwargs)`; a line reports what it is at where that takes long, and `log_compiles` is on."""
     if not thread.log_compiles:
         return make(*args, **kwargs)
     done = threading.Event()

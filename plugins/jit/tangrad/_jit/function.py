@@ -114,18 +114,18 @@ def jit(
         backend: the name of the backend to run on.
         inline: whether a call inside another traced function disappears into it.
         in_shardings: how the positional arguments, static ones left out, must be sharded: a sharding, a partition
-            spec (it means axes of the mesh in use), None where nothing is said, or a tuple of trees of these that is a
+            spec (it means axes of the mesh in use), None where it is left open, or a tuple of trees of these that is a
             prefix of the arguments. Uncommitted arrays are moved.
-        out_shardings: the same for the result; where nothing is said the compiler chooses.
+        out_shardings: the same for the result; where it is left open the compiler chooses.
         abstracted_axes: axes of the positional arguments whose sizes are variables of the program, which is traced once
             for all sizes: for each array a dictionary from axes to names, or a tuple with a name or None for each axis,
             in a tree that is a prefix of the arguments. Axes of one name have one size.
         compiler_options: options of XLA by name, such as `{"xla_cpu_enable_fast_math": True}`. They are those of a
             whole program: such a function cannot be called while another is traced. NumPy's backend has none.
         compile_regions: which equal parts of the program are compiled once: "auto", "marked" (calls of jitted functions
-            alone), False (none); by default as the setting of that name says. Of jitted functions that call each other
+            alone), False (none); by default that of the setting of that name. Of jitted functions that call each other
             the outermost decides.
-        compile_effort: "full", or "fast", which compiles sooner what then runs slower; else as the setting says.
+        compile_effort: "full", or "fast", which compiles sooner what then runs slower; by default the setting's.
 
     Returns:
         a function of the same arguments, with `lower(...)`, `eval_shape(...)` and `clear_cache()`.

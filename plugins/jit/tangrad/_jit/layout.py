@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ShardingTree:
-    """A tree of shardings and what stands for them, None where nothing is said; hashable, for keys of caches."""
+    """A tree of shardings and what stands for them, None where it is left open; hashable, for keys of caches."""
 
     __slots__ = ("_key", "tree", "what")
 
@@ -25,7 +25,7 @@ class ShardingTree:
         leaves, structure = tree.flatten(self.tree)
         for leaf in leaves:
             if not isinstance(leaf, Sharding) and not hasattr(leaf, "to_sharding"):
-                as_sharding(leaf, what)  # which says what is wrong with it
+                as_sharding(leaf, what)  # which raises, naming what is wrong
         self._key = (structure, tuple(leaves))
 
     def __eq__(self, other: object) -> bool:
@@ -36,7 +36,7 @@ class ShardingTree:
 
     @classmethod
     def of(cls, value: Any, what: str) -> ShardingTree | None:
-        """The tree that a user gave; None where it says nothing."""
+        """The tree that a user gave; None where it is left open throughout."""
         return cls(value, what) if tree.leaves(value) else None
 
     def backend(self) -> Any:
@@ -45,7 +45,7 @@ class ShardingTree:
         return sharding.device_order[0].backend
 
     def of_leaves(self, structure: PyTreeDef) -> list[Any]:
-        """The sharding of each leaf of a tree, None where nothing is said. Raises ValueError for another structure."""
+        """The sharding of each leaf of a tree, None where it is left open. Raises ValueError for another structure."""
         leaves = flatten_axes(self.what, structure, self.tree)
         return [None if leaf is None else as_sharding(leaf, self.what) for leaf in leaves]
 
@@ -95,5 +95,5 @@ def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
 
 
 def stated(shardings: Sequence[object]) -> tuple[Any, ...]:
-    """Shardings as the compiler takes them: () where none is said."""
+    """Shardings as the compiler takes them: () where all are left open."""
     return tuple(shardings) if any([sharding is not None for sharding in shardings]) else ()

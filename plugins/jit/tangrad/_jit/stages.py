@@ -314,7 +314,7 @@ class Compiled(_Stage):
 
     @property
     def input_formats(self) -> Any:
-        """The shardings of the arguments: compilers choose layouts, so that a format says no more."""
+        """The shardings of the arguments: compilers choose layouts, so that a format holds no more."""
         return self.input_shardings
 
     @property
@@ -435,7 +435,7 @@ class TracedParts(NamedTuple):
 
     Attributes:
         name: of the function. program: its closed jaxpr. outer: as in `CompiledParts`.
-        in_shardings, out_shardings: of each argument and result; None where nothing is said.
+        in_shardings, out_shardings: of each argument and result; None where it is left open.
     """
 
     name: str

@@ -176,13 +176,13 @@ class ShapeLeaf:
 
 
 def check_result(out_shape: object, result: object, scope: SymbolicScope) -> None:
-    """Raise ShapeError unless the shapes of a result are as the spec says."""
+    """Raise ShapeError unless the shapes of a result are those of the spec."""
     out_shape = tuple(out_shape) if isinstance(out_shape, list) and not isinstance(result, list) else out_shape
     for (name, spec), leaf in zip(for_leaves(out_shape, result, "the result"), tree.leaves(result), strict=True):
         expected = _expected(spec, leaf.shape, scope, name)
         if expected != leaf.shape:
             raise ShapeError(
-                f"{name} is of shape {shape_text(leaf.shape)}, but its spec {spec!r} says {shape_text(expected)}"
+                f"{name} is of shape {shape_text(leaf.shape)}, but its spec {spec!r} means {shape_text(expected)}"
             )
 
 

@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 
 
 class ShapeError(ValueError):
-    """A function's result has another shape than its spec says.
+    """A function's result has another shape than in its spec.
 
     >>> import tangrad
     >>> import tangrad.numpy as np
     >>> tangrad.shapecheck(["(m, n)", "n"], "n")(lambda A, b: np.dot(A, b))
     Traceback (most recent call last):
         ...
-    tangrad._masking.sizes.ShapeError: the result is of shape (m,), but its spec 'n' says (n,)
+    tangrad._masking.sizes.ShapeError: the result is of shape (m,), but its spec 'n' means (n,)
     """
 
 

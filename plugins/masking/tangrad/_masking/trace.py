@@ -112,7 +112,7 @@ class MaskTrace(RuleTrace, kind="mask", own=MaskTracer):
 
     @calls_rules("mask")
     def _check(self, primitive: Primitive, outs: Sequence[Value], avals: Sequence[ShapedArray]) -> None:
-        """Whether the rule returned what its primitive says, padded."""
+        """Check that the rule returned what its primitive should, padded."""
         for out, aval in zip(outs, avals, strict=True):
             expected = self.sizes.padded(aval.shape)
             if out.aval.shape != expected:

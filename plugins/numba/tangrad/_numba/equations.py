@@ -222,7 +222,7 @@ def _row(value: Number | View, row: str) -> Number | View:
 
 
 def while_loop(block: Block, evaluate: Any, operands: Sequence[Value], params: Params, limit: str = "") -> Run:
-    """A while loop in a block. `limit`: the name of how many iterations at most; it then says whether it is done."""
+    """A while loop in a block. `limit`: the name of how many iterations at most; it then has whether it is done."""
     test_consts, body_consts = params["cond_nconsts"], params["body_nconsts"]
     test, turn = params["cond_jaxpr"], params["body_jaxpr"]
     first, second = operands[:test_consts], operands[test_consts : test_consts + body_consts]

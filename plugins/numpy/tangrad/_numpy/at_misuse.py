@@ -1,4 +1,4 @@
-"""What `x.at` and `x.at[index]` are not: assigned to, called, used without an index. Each error says what to write."""
+"""What `x.at` and `x.at[index]` are not: assigned to, called, used without an index. Each error names what to write."""
 
 from __future__ import annotations
 

@@ -368,7 +368,7 @@ def _as_numpy(value: object) -> np.ndarray:
 
 
 def _from_foreign(value: object, dtype: DType | None) -> Value:
-    """What is neither ours, NumPy's nor a sequence: an object that says how it becomes an array."""
+    """What is neither ours, NumPy's nor a sequence: an object that defines how it becomes an array."""
     if value is None:
         raise ValueError("array: None is not a number")
     if can_represent_array(value):
@@ -402,7 +402,7 @@ def _has_buffer(value: Any) -> bool:
 
 
 def placed(x: Any, device: object) -> Array:
-    """An array on a device, or as a sharding says; where it is for None.
+    """An array on a device, or sharded by a sharding; where it is for None.
 
     A traced one is put there when the operation is evaluated; within a program where that runs decides.
     """

@@ -32,7 +32,7 @@ from tangrad.lax import PrecisionLike
 from tangrad.typing import ArrayLike, DTypeLike, ShardingLike, Value
 
 # --- Sums of products by the names of dimensions: `tangrad.numpy.einsum`, `einsum_path` -------------------------------
-# The subscripts become one label for each dimension; a path says which operands meet first; each meeting of two is one
+# The subscripts become one label for each dimension; a path is which operands meet first; each meeting of two is one
 # `dot_general`, after diagonals were taken and dimensions that only one of them has were added up.
 
 

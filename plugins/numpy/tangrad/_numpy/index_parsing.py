@@ -184,7 +184,7 @@ def slice_bounds(item: slice, size: SupportsIndex) -> tuple[Any, Any, int]:
 
 
 def _symbolic_bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
-    """The same where sizes are not known: `slice.indices`, by what can be said of all sizes."""
+    """The same where sizes are not known: `slice.indices`, by what holds for all sizes."""
     step = 1 if item.step is None else operator.index(item.step)
     if step == 0:
         raise ValueError("slice step cannot be zero")

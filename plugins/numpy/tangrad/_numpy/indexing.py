@@ -356,7 +356,7 @@ _taken = Fused("getitem", _take_planned)
 
 
 def sliced(x: Any, entries: Sequence[Entry], extents: dict[int, tuple[Any, Any]] | None = None) -> Array:
-    """The part of an array that the slices among the entries select; other dimensions in full, or as `extents` says."""
+    """The part of an array that the slices among the entries select; other dimensions in full, or by `extents`."""
     shape = x.aval.shape
     starts, limits, strides, reversed_axes = [0] * len(shape), list(shape), [1] * len(shape), []
     for kind, axis, value in entries:

@@ -62,7 +62,7 @@ _LONG = 1000  # elements from which on NumPy's stable order takes longer than an
 def contents_on_host(x: Value) -> np.ndarray | None:
     """The contents of an array that NumPy may compute with, not to be written to; None: by operations.
 
-    Where results are looked at one by one, or the user said on which device they are to be, there are operations.
+    Where results are looked at one by one, or the user chose the device that they are to be on, there are operations.
     """
     aval = x.aval
     if thread.trace is not EVAL_TRACE or EVAL_TRACE.watched or isinstance(x, Tracer):

@@ -412,7 +412,7 @@ def user_dtype(name: str, dtype: DTypeLike | None) -> np.dtype | None:
         return None
     try:
         found = _user_dtypes.get((dtype, thread.enable_x64, thread.explicit_x64_dtypes))
-    except TypeError:  # unhashable: no dtype, but an error says so better
+    except TypeError:  # unhashable: no dtype, which a better error states
         found = None
     return _canonical_dtype(name, dtype) if found is None else found
 

@@ -485,7 +485,7 @@ def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bo
 
 
 def element_count(name: str, x: Array, axis: Any, where: ArrayLike | None, keepdims: bool) -> Array | int:
-    """How many elements each result of a reduction stands for: a Python number, or an array if `where` says."""
+    """How many elements each result of a reduction stands for: a Python number, or an array if `where` is given."""
     shape = shape_of(x)
     names, positions = split_names(axis)
     axes = reduction_axes(name, positions, len(shape))

@@ -297,7 +297,7 @@ def cov(
         y: further variables and observations.
         rowvar: whether rows are variables; otherwise columns.
         bias: whether to divide by the number of observations, instead of one less.
-        ddof: what is subtracted from that number; None: as `bias` says.
+        ddof: what is subtracted from that number; None: by `bias`.
         fweights: how often each observation occurred, integers.
         aweights: how much each observation counts.
         dtype: the dtype of the result.

@@ -32,7 +32,7 @@ class ScalarType(type):
 
     @property
     def dtype(cls) -> np.dtype[Any]:
-        """The dtype that the type stands for, whatever the setting enable_x64 says."""
+        """The dtype that the type stands for, whatever the setting enable_x64 is."""
         return dtypes.as_dtype(cls.name)
 
     @api_boundary

@@ -70,7 +70,7 @@ def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
     for size in reversed(sizes):
         positions, rest = divmod(positions, size)
         results.append((size, rest))
-    # What is left says who was out of bounds: nothing is, but for those (from the end: -1 is).
+    # What is left shows which were out of bounds: nothing is, but for those (from the end: -1 is).
     beyond = positions > 0
     before = None if dtypes.issubdtype(positions.dtype, np.unsignedinteger) else positions < -1
     found = []

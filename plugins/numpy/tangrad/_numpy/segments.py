@@ -111,7 +111,7 @@ def segment_sum(
     Args:
         data: an array of shape (n, ...).
         segment_ids: n integers, in any order: the segment to which each element belongs. Those below 0 and beyond the
-            last segment are left out, unless `mode` says otherwise.
+            last segment are left out, unless `mode` keeps them.
         num_segments: how many segments there are; None: as many as `segment_ids` needs, which it must then be known
             for: it is no traced array.
         indices_are_sorted: a promise that `segment_ids` is in ascending order.
@@ -164,7 +164,7 @@ def segment_prod(
     Args:
         data: an array of shape (n, ...).
         segment_ids: n integers, in any order: the segment to which each element belongs. Those below 0 and beyond the
-            last segment are left out, unless `mode` says otherwise.
+            last segment are left out, unless `mode` keeps them.
         num_segments: how many segments there are; None: as many as `segment_ids` needs, which it must then be known
             for: it is no traced array.
         indices_are_sorted: a promise that `segment_ids` is in ascending order.
@@ -217,7 +217,7 @@ def segment_max(
     Args:
         data: an array of shape (n, ...).
         segment_ids: n integers, in any order: the segment to which each element belongs. Those below 0 and beyond the
-            last segment are left out, unless `mode` says otherwise.
+            last segment are left out, unless `mode` keeps them.
         num_segments: how many segments there are; None: as many as `segment_ids` needs, which it must then be known
             for: it is no traced array.
         indices_are_sorted: a promise that `segment_ids` is in ascending order.
@@ -270,7 +270,7 @@ def segment_min(
     Args:
         data: an array of shape (n, ...).
         segment_ids: n integers, in any order: the segment to which each element belongs. Those below 0 and beyond the
-            last segment are left out, unless `mode` says otherwise.
+            last segment are left out, unless `mode` keeps them.
         num_segments: how many segments there are; None: as many as `segment_ids` needs, which it must then be known
             for: it is no traced array.
         indices_are_sorted: a promise that `segment_ids` is in ascending order.

@@ -238,7 +238,7 @@ def _log_add_exp(
         if is_complex(first):
             return _complex_log_add_exp(first, second, base)
         difference = sub_p.bind(first, second)
-        unknown = ne_p.bind(difference, difference)  # equal infinities, or a NaN: the sum says which
+        unknown = ne_p.bind(difference, difference)  # equal infinities, or a NaN: the sum is which
         safe = select(unknown, literal_like(difference, 0), difference)
         # Two formulas, each smooth to all orders, and neither sees what would overflow it.
         zero = literal_like(difference, 0)

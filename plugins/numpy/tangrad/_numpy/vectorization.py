@@ -82,7 +82,7 @@ class _Vectorized:
             raise TypeError(f"{self.__name__}: the signature is for {len(cores)} arguments, got {len(taken)}")
         for place, core in zip(taken, cores):
             if args[place] is None and core:
-                raise ValueError(f"{self.__name__}: argument {place} is None, the signature says {tuple(core)}")
+                raise ValueError(f"{self.__name__}: argument {place} is None, the signature has {tuple(core)}")
         kept = [core for place, core in zip(taken, cores) if args[place] is not None]
 
         def function(*values: Value) -> Value:
@@ -145,7 +145,7 @@ def _check_result(
     name: str, position: int, shape: Sequence[object], core: Sequence[str], sizes: dict[str, object]
 ) -> None:
     if len(shape) != len(core):
-        raise ValueError(f"{name}: result {position} has shape {tuple(shape)}, the signature says {tuple(core)}")
+        raise ValueError(f"{name}: result {position} has shape {tuple(shape)}, the signature has {tuple(core)}")
     _note_sizes(name, position, shape, core, sizes)
 
 

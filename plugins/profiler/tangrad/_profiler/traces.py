@@ -22,7 +22,7 @@ from tangrad.core.caches import after_fork, free_after_fork
 @class_boundary
 @dataclass
 class ProfileOptions:
-    """How much a trace of XLA's profiler holds; other backends record annotations and compilations, whatever it says.
+    """How much a trace of XLA's profiler holds; other backends record annotations and compilations, whatever is set.
 
     Attributes:
         host_tracer_level: of what the runtime does on the host: 0 nothing, 1 annotations, 2 what takes long, 3 all.

@@ -1,4 +1,4 @@
-"""What part of a reference is meant: indices, and windows that start where the program says."""
+"""What part of a reference is meant: indices, and windows whose start the program computes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tangrad.typing import DType
 
 
-# --- Parts of a size that is known, which start where the program says: `Slice`, as kernels use them ------------------
+# --- Parts of a size that is known, whose start the program computes: `Slice`, as kernels use them --------------------
 
 
 @class_boundary

@@ -61,7 +61,7 @@ class AbstractRef(AbstractValue):
 
     @property
     def sharding(self) -> Any:
-        """How the array behind it is sharded, as far as its type says."""
+        """How the array behind it is sharded, as far as its type records it."""
         return self.inner_aval.sharding
 
     def __len__(self) -> int:
@@ -106,7 +106,7 @@ _interned: weakref.WeakValueDictionary[ShapedArray, AbstractRef] = weakref.WeakV
 
 
 class ReferenceEffect(Effect):
-    """A reference is read or written: in the order of the program, and as often as it says."""
+    """A reference is read or written: in the order of the program, and as often as in it."""
 
     __slots__ = ("droppable", "what")
 
@@ -137,7 +137,7 @@ def is_reference(value: object) -> bool:
 
 
 def _refusal(primitive: Primitive) -> Callable[..., Any]:
-    """What reads no references: it says so where it is applied, also where it is in a program."""
+    """What reads no references: it raises where it is applied, also where it is in a program."""
 
     def refuse(args: object, own: tuple[bool, ...], **params: object) -> object:
         places = ", ".join([str(place) for place, is_own in enumerate(own) if is_own])

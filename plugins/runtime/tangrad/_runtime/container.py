@@ -14,7 +14,7 @@ from tangrad.core import Primitive, composition, find_primitive, rule_table
 
 
 class ArtifactError(ValueError):
-    """A program cannot be saved, or a file holds no program that can be run here. The message says why.
+    """A program cannot be saved, or a file holds no program that can be run here. The message states why.
 
     Nothing of a refused file is kept, and none of it has been run.
 
@@ -142,7 +142,7 @@ def check_header(head: bytes, size: int) -> None:
     if version != VERSION:
         raise ArtifactError(f"the file has version {version} of the format; this distribution reads version {VERSION}")
     if length != size:
-        raise ArtifactError(f"the file is damaged: it has {size} bytes, its header says {length}")
+        raise ArtifactError(f"the file is damaged: it has {size} bytes, its header states {length}")
     if zero or count > MOST_SECTIONS or HEADER_BYTES + _ROW.size * count > size:
         raise ArtifactError("the file is damaged: its header makes no sense")
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # - another subclass of `tuple`: its items, of which the class makes one;
 # - any other class: what its method `to_saved()` returns, from which its class method `from_saved(value)` makes it.
 #
-# Fields, and what `to_saved` returns, are parameters in turn. `from_saved` gets what a file says: it must raise for
+# Fields, and what `to_saved` returns, are parameters in turn. `from_saved` gets what a file has: it must raise for
 # what makes no sense.
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The rule kind of saved programs: how what belongs to a transformation is said in primitives that programs carry.
+# The rule kind of saved programs: how what belongs to a transformation is written in primitives that programs carry.
 
 
 portable = RuleKind(
@@ -45,7 +45,7 @@ portable = RuleKind(
 # --- A program in primitives that can run without the transformations that made it ------------------------------------
 # Calls of jitted functions, the arithmetic of differentiation and of batching, functions with rules of their own: of
 # all these a program that is only to be run keeps the steps. A primitive stays if NumPy has a lowering for it;
-# otherwise its rule of kind `portable`, or its decomposition, says what stands for it.
+# otherwise its rule of kind `portable`, or its decomposition, gives what stands for it.
 
 
 PORTABLE = rule_table("portable")

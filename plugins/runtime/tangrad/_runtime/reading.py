@@ -43,7 +43,7 @@ DEEPEST = 150  # lists and objects within each other: what reads them calls itse
 
 
 class SavedProgram:
-    """What a file says.
+    """The contents of a file.
 
     Attributes:
         closed: the program.
@@ -275,14 +275,14 @@ class _Reader:
         try:
             inferred = primitive.infer(avals, params)
             effects = equation_effects(primitive, avals, params)
-        except Exception as error:  # whatever the primitive says of operands that it does not take
+        except Exception as error:  # whatever the primitive raises for operands that it does not take
             raise ArtifactError(f"{primitive.identity!r} does not take what the program gives it: {error}") from error
         types = list(inferred) if primitive.multiple_results else [inferred]
         same = len(types) == len(stated) and all(
             [one.shape == other.shape and one.dtype == other.dtype for one, other in zip(types, stated)]
         )
         if not same:
-            raise ArtifactError(f"{primitive.identity!r} gives {types}, the program says {stated}")
+            raise ArtifactError(f"{primitive.identity!r} gives {types}, the program states {stated}")
         if keeps_alive(effects):
             raise ArtifactError(f"{primitive.identity!r} has side effects; saved programs have none")
         return effects

@@ -1,6 +1,6 @@
 """Distributions of real numbers: `tangrad.scipy.stats.norm`, `gamma`, `beta`, …
 
-A record is all that there is of a distribution; `Distribution` says what its fields are. z is (x - loc) / scale.
+A record is all that there is of a distribution; its fields are those of `Distribution`. z is (x - loc) / scale.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Distributions of whole numbers: `tangrad.scipy.stats.poisson`, `binom`, `geom`, …
 
-A record is all that there is of a distribution; `Distribution` says what its fields are. Where a distribution
+A record is all that there is of a distribution; its fields are those of `Distribution`. Where a distribution
 has `loc`, the formulas are of k - loc.
 """
 

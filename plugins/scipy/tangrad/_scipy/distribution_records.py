@@ -61,7 +61,7 @@ def of_positive(function: Callable[[Array, Array], Array], a: Array, z: Array, a
 # A distribution, declared once: of the record are made its functions, their signatures, documentation and examples.
 # A record has formulas of the standardised variable z = (x - loc) / scale and of the parameters of shape. What location
 # and scale do to them, what is outside of the support, and that parameters which are none give NaN, is the same for all
-# distributions and is in `Distribution._value`. What follows from another function says so (`exp_of("logpdf")`).
+# distributions and is in `Distribution._value`. What follows from another function is written so (`exp_of("logpdf")`).
 #
 # Tests take names, parameters and examples from the records; `make dev-refresh` writes of them the entry points and the
 # stubs of the public modules, such as `tangrad.scipy.stats.norm`.
@@ -178,7 +178,7 @@ Effect: TypeAlias = Literal["log density", "density", "probability", "quantile",
 
 
 class Part(NamedTuple):
-    """A function that distributions have: what it says of x (or k), and what location and scale do to its formula."""
+    """A function that distributions have: what it is at x (or k), and what location and scale do to its formula."""
 
     summary: str
     effect: Effect

@@ -181,8 +181,8 @@ class RegularGridInterpolator:
             line = asarray(promote_inexact("RegularGridInterpolator", asarray(place))[0])
             if line.shape != (made.shape[axis],):
                 raise ValueError(
-                    f"RegularGridInterpolator: points[{axis}] must have the shape {(made.shape[axis],)}, as values "
-                    f"says, got {line.shape}"
+                    f"RegularGridInterpolator: points[{axis}] must have the shape {(made.shape[axis],)}, by the "
+                    f"shape of values, got {line.shape}"
                 )
             if line.shape == (0,):
                 raise ValueError(f"RegularGridInterpolator: points[{axis}] must not be empty")
@@ -472,7 +472,7 @@ def scale_and_translate(
     for argument, values in (("scale", factors), ("translation", shifts)):
         if values.shape != (len(axes),):
             raise ValueError(
-                f"scale_and_translate: {argument} must have the shape {(len(axes),)}, as spatial_dims says, got "
+                f"scale_and_translate: {argument} must have the shape {(len(axes),)}, by spatial_dims, got "
                 f"{values.shape}"
             )
     for axis, (old, new) in enumerate(zip(made.shape, sizes)):

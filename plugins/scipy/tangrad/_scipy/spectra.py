@@ -401,7 +401,7 @@ def istft(
         Zxx: the spectra, as `stft` returns them.
         fs: samples in a unit of time.
         window: the name of a window, a tuple of name and parameters, or an array of `nperseg` weights.
-        nperseg: samples in a segment; None: what the number of frequencies says.
+        nperseg: samples in a segment; None: by the number of frequencies.
         noverlap: samples that neighbours share; None: half of them.
         nfft: the length of the transform; None: `nperseg`.
         input_onesided: whether negative frequencies are left out.

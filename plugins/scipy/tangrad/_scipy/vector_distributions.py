@@ -85,7 +85,7 @@ def _dirichlet(x: object, alpha: object) -> Array:
         raise ValueError(f"dirichlet: alpha must have one dimension, got shape {alpha.shape}")
     size = alpha.shape[0]
     if not x.ndim or x.shape[0] not in (size, size - 1):
-        raise ValueError(f"dirichlet: x must have {size} or {size - 1} rows, as alpha says, got shape {x.shape}")
+        raise ValueError(f"dirichlet: x must have {size} or {size - 1} rows, by the size of alpha, got shape {x.shape}")
     if x.shape[0] == size - 1:
         x = tnp.concatenate([x, 1 - x.sum(0, keepdims=True)])
     inside = (x >= 0).all(0) & (x <= 1).all(0) & (abs(x.sum(0) - 1) < 1e-6)

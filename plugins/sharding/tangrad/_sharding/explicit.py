@@ -33,7 +33,7 @@ def with_sharding_constraint(x: PyTree, shardings: object) -> PyTree:
 
     Args:
         x: a tree of arrays.
-        shardings: a sharding, a partition spec (it means axes of the mesh in use), None where nothing is said, or a
+        shardings: a sharding, a partition spec (it means axes of the mesh in use), None where it is left open, or a
             tree of these that is a prefix of `x`. Dimensions of a spec that are `PartitionSpec.UNCONSTRAINED` are left
             to the compiler.
 

@@ -1,7 +1,7 @@
 """HLO shardings: XLA's own notation for how an array is cut, `{devices=[2,1,4]<=[8] last_tile_dim_replicate}`.
 
-The devices of a program have numbers from 0. A tiling says in how many parts each dimension is cut, and lists the
-devices part by part; a further dimension of the tiling says on how many devices each part is repeated. Lists of devices
+The devices of a program have numbers from 0. A tiling gives how many parts each dimension is cut into, and lists the
+devices part by part; a further dimension of the tiling is the number of devices that repeat each part. Lists of devices
 that are an array of consecutive numbers with its dimensions transposed are written `<=[sizes]T(permutation)`.
 """
 
@@ -69,7 +69,7 @@ class HloSharding:
 
     @classmethod
     def parse(cls, text: str) -> HloSharding:
-        """The HLO sharding that a text says. Raises ValueError for what cannot be read, or is for parts of programs."""
+        """The HLO sharding of a text. Raises ValueError for what cannot be read, or is for parts of programs."""
         inside = text.strip().removeprefix("{").removesuffix("}").strip()
         if inside in ("replicated", "maximal device=0"):
             return cls(None)

@@ -52,7 +52,7 @@ def make_mesh(
     Args:
         axis_shapes: the sizes of the axes.
         axis_names: their names.
-        axis_types: see `Mesh`; default: all Auto, or as the setting `mesh_axis_types` says.
+        axis_types: see `Mesh`; default: that of the setting `mesh_axis_types`, all Auto unless it is set.
         devices: the devices to take, in order; default: those of the backend in use.
 
     Raises ValueError where there are too few devices, or other numbers of sizes and names.
@@ -277,7 +277,7 @@ def make_array_from_single_device_arrays(
         shape: the shape of the whole.
         sharding: the sharding of the array.
         arrays: the parts, each on one device of the sharding, in any order: those of this process.
-        dtype: that of the parts, if said.
+        dtype: that of the parts, if given.
 
     Raises:
         ValueError: for a missing part, one on another device, one of another shape or dtype.

@@ -25,8 +25,8 @@ class AxisType(enum.Enum):
     """Who decides how values are sharded along an axis of a mesh.
 
     `Auto`: the compiler, from the shardings of arguments and constraints. `Explicit`: the program; types of values
-    record how they are sharded, and each operation says how its result is. `Manual`: the program, part by part, as
-    inside `shard_map`.
+    record how they are sharded, and operations determine how their results are. `Manual`: the program, part by part,
+    as inside `shard_map`.
     """
 
     Auto = enum.auto()

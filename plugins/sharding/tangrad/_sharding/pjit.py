@@ -54,7 +54,7 @@ def pjit(
         fun: a function of arrays and trees of arrays.
         in_shardings: how the positional arguments must be sharded: a sharding, a partition spec (it means axes of the
             mesh in use at the call), or a prefix of the arguments of these. None means the whole on each device of the
-            mesh in use; without a mesh, and where the argument is left out, nothing is said.
+            mesh in use; without a mesh, and where the argument is left out, the sharding is left open.
         out_shardings: the same for the result.
         static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device, backend, inline: as in
             `tangrad.jit`.

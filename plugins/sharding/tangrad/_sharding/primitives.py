@@ -62,7 +62,7 @@ def auto_axes_p(x: Any, *, axes: tuple[object, ...] | None) -> ShapedArray:
 
 
 def _show(args: Values, params: Params) -> tuple[()]:
-    """Outside of programs the array is there, and says it."""
+    """Outside of programs the array is there, and has its sharding."""
     params["callback"](as_array(args[0]).sharding)
     return ()
 

@@ -1,7 +1,7 @@
 """How results are sharded, given how operands are: rules of kind `sharding`, for values with explicit shardings.
 
 A rule gets, for each operand, its type and the axes that cut each dimension, and the types of the results without such;
-it says for each result the axes, or a whole type. What only the user can decide is an error that says
+it gives for each result the axes, or a whole type. What only the user can decide is an error that names
 what to write. Primitives that carry programs need no rule: the types of the programs' results are the answer.
 """
 
@@ -126,7 +126,7 @@ def _message(primitive: Primitive, avals: Sequence[ShapedArray], why: str) -> st
 
 
 def axes_of_type(aval: Any) -> Axes:
-    """For each dimension the axes by which a type says that it is cut."""
+    """For each dimension the axes by which it is cut in a type."""
     return ((),) * len(aval.shape) if aval.infer_types is None else aval.axes
 
 
@@ -305,7 +305,7 @@ sharding = RuleKind(
 
 
 # --- Types of arrays with a sharding along the explicit axes of a mesh ---
-# Such a type is that of shape and dtype (`plain`), and a sharding. What operations make of it is said by rules of
+# Such a type is that of shape and dtype (`plain`), and a sharding. What operations make of it is determined by rules of
 # kind `sharding`: see `propagation`. Types are interned, so that caches compare them by identity.
 
 _interned: weakref.WeakValueDictionary[object, ShardedType] = weakref.WeakValueDictionary()
@@ -313,7 +313,7 @@ _lock = free_after_fork(threading.RLock())
 
 
 class ShardedType(ShapedArray):
-    """A type that says along which explicit axes of a mesh each dimension is cut; along one at least.
+    """A type that records along which explicit axes of a mesh each dimension is cut; along one at least.
 
     Attributes:
         plain: shape and dtype alone.
@@ -358,7 +358,7 @@ class ShardedType(ShapedArray):
         return None if self.placed.mesh.auto_axes else self.placed
 
     def cut_by(self, axes: Sequence[tuple[object, ...]], plain: ShapedArray) -> ShapedArray:
-        """`plain` as a type that says by which axes of this mesh its dimensions are cut."""
+        """`plain` as a type that records by which axes of this mesh its dimensions are cut."""
         return self.placed.with_axes(axes).type_of(plain)
 
     def update(self, **changes: object) -> ShapedArray:

@@ -44,7 +44,7 @@ batch = RuleSet("batch", api=1)
 
 @batch.rule(sharding_constraint_p)
 def _(args: Any, dims: Dims, *, axis_info: AxisInfo, sharding: Any) -> tuple[Array, int | None]:
-    """The mapped dimension is sharded along `spmd_axis_name`, else as its type says, else unconstrained."""
+    """The mapped dimension is sharded along `spmd_axis_name`, else as in its type, else unconstrained."""
     (x,), (dim,) = args, dims
     axes = axis_info.spmd_name
     if axes is None and x.aval.infer_types is not None and x.aval.axes[dim]:

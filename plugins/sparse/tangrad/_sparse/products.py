@@ -67,7 +67,7 @@ def bcoo_dot_general(
         preferred_element_type: the dtype of the result, in which products are added up if it is wider; None: that of
             the operands together.
         precision: as of `lax.dot_general`. Elements are multiplied one by one, as exactly as their dtype has it,
-            whatever it says.
+            whatever it is.
         out_sharding: how a dense result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:

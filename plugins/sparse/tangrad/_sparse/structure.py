@@ -212,7 +212,7 @@ def bcoo_update_layout(
         on_inefficient: what to do where more than before has to be kept: "error", "warn", or None for nothing.
 
     Raises:
-        SparseEfficiencyError: where more has to be kept, unless `on_inefficient` says otherwise.
+        SparseEfficiencyError: where more has to be kept, unless `on_inefficient` allows it.
         ValueError: for numbers that are not those of dimensions.
 
     >>> import tangrad.numpy as np

@@ -50,7 +50,7 @@ defvectorized = defbroadcasting
 
 
 def is_vmappable(value: object) -> bool:
-    """Whether `vmap` takes values of this class as `register_vmappable` said."""
+    """Whether `vmap` takes values of this class, as registered by `register_vmappable`."""
     return type(value) in vmappables
 
 

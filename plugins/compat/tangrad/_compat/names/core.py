@@ -49,7 +49,7 @@ array_types = frozenset([np.ndarray, np.generic, Array])
 
 
 def concrete_or_error(force: Callable[[Any], object] | None, value: object, context: str = "") -> Any:
-    """`force` of a concrete value, or the error that says what for a tracer was looked at."""
+    """`force` of a concrete value, or the error that states what for a tracer was looked at."""
     found = _concrete_or_error(value, context)
     return found if force is None else force(found)
 

@@ -44,7 +44,7 @@ def wrap_init(
 
 
 def transformation(generator: Callable[..., Generator[Any, Any, Any]]) -> Callable[..., WrappedFun]:
-    """What wraps functions as a generator function says, which yields arguments, is sent the result, yields another."""
+    """What wraps functions by a generator function, which yields arguments, is sent the result, yields another."""
 
     @wraps(generator)
     def wrap(function: WrappedFun, *fixed: object) -> WrappedFun:
@@ -59,7 +59,7 @@ def transformation(generator: Callable[..., Generator[Any, Any, Any]]) -> Callab
 
 
 def transformation2(change: Callable[..., object]) -> Callable[..., WrappedFun]:
-    """What wraps functions as `change(function, *fixed, *args, **kwargs)` says."""
+    """What wraps functions: calls of them are `change(function, *fixed, *args, **kwargs)`."""
 
     @wraps(change)
     def wrap(function: WrappedFun, *fixed: object) -> WrappedFun:

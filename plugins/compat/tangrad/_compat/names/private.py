@@ -1,4 +1,4 @@
-"""What packages of the field take from `jax._src`, jax's private modules, and Tangrad says otherwise.
+"""What packages of the field take from `jax._src`, jax's private modules, where Tangrad has it in another form.
 
 Which names are of which module: `HELD` in `module_names`.
 """
@@ -181,7 +181,7 @@ class _State:
 global_state = _State()
 
 
-# --- places in programs: which frames errors show. Here they hide Tangrad's own, whatever else is said ----------------
+# --- places in programs: which frames errors show. Here they hide Tangrad's own, whatever else is set -----------------
 
 
 _exclude_paths: list[str] = []

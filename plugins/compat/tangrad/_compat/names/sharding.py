@@ -1,4 +1,4 @@
-"""`jax.sharding`, `jax.experimental.layout`: what describes devices, values and layouts there, said otherwise here."""
+"""`jax.sharding`, `jax.experimental.layout`: what describes devices, values and layouts there, in other terms here."""
 
 from __future__ import annotations
 

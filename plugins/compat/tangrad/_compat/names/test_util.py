@@ -30,7 +30,7 @@ def default_tolerance() -> dict[Any, float]:
 
 
 def tolerance(dtype: object, tol: Any = None) -> float:
-    """`tol` itself, what it says of the dtype if it is a dict by dtypes, or the default of the dtype."""
+    """`tol` itself, its entry for the dtype if it is a dict by dtypes, or the default of the dtype."""
     wanted = dtypes.as_dtype(dtype)
     if isinstance(tol, dict):
         stated = {dtypes.as_dtype(key): value for key, value in tol.items()}

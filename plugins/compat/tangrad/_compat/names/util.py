@@ -267,7 +267,7 @@ def toposort(ends: Sequence[object]) -> list[object]:
 
 
 def set_module(module: str) -> Callable[[T], T]:
-    """A decorator that says where a function or class is found."""
+    """A decorator that states where a function or class is found."""
 
     def wrap(value: T) -> T:
         named: Any = value

@@ -156,7 +156,7 @@ def _check_decomposition(sample: Sample, name: str) -> None:
 
 
 def check_refusals(sample: Sample) -> Cells:
-    """The abstract evaluation refuses what the sample says, with that error: asked alone, applied, and staged."""
+    """The abstract evaluation refuses the sample, with the error that it names: asked alone, applied, and staged."""
     if sample.raises is not None:
         yield "inferred", partial(_check_refused, sample, lambda: _infer(sample))
         yield "applied", partial(_check_refused, sample, lambda: sample.apply(*sample.args))

@@ -179,9 +179,7 @@ def _check(sample: Sample, differing: frozenset[object]) -> None:
         for position, name in enumerate(sample.axes):
             first = np.take(result, [0], position)
             if name not in axes and not np.array_equal(np.broadcast_to(first, result.shape), result, equal_nan=True):
-                raise Mismatch(
-                    f"result {number} differs along {name!r}, and the rule says that it differs along {axes}"
-                )
+                raise Mismatch(f"result {number} differs along {name!r}, and by the rule it differs along {axes}")
 
 
 def _same_along(arg: np.ndarray, axes: Any, differing: frozenset[object]) -> object:

@@ -144,7 +144,7 @@ def comes_with_tangrad(distribution: str) -> bool:
 
 
 class CatalogueExplanations(Explanations):
-    """Says what the catalogue knows."""
+    """Explanations from the catalogue."""
 
     def missing_name(self, module_name: str, name: str, installed: set[str]) -> AttributeError:
         """Return the error for a public name; `installed`: the others of its package."""
@@ -184,7 +184,7 @@ class CatalogueExplanations(Explanations):
         """Return how to get a missing backend or platform; empty where nothing that could be installed brings it."""
         driver = next((one for one in _DRIVERS if is_installed(one)), None)
         if name in _PLATFORMS and is_installed("tangrad-backend-xla") and driver is not None:
-            return f" {driver} is installed and finds no such device: nvidia-smi says whether the system has one"
+            return f" {driver} is installed and finds no such device: nvidia-smi shows whether the system has one"
         owners = {one: owner for owner, backends in catalogue.BACKENDS.items() for one in backends.split()}
         named = [_REQUIREMENTS.get(name, owners.get(name, ""))] if name in _REQUIREMENTS or name in owners else []
         others = [_REQUIREMENTS.get(backend, owner) for backend, owner in owners.items() if not is_installed(owner)]

@@ -1,4 +1,4 @@
-"""What is said of a primitive without a rule, and whose rule an error comes from that leaves the framework."""
+"""The message for a primitive without a rule, and whose rule an error comes from that leaves the framework."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tangrad.core.tools import Plugin, is_internal, unhashable_parameters
 
 
 def missing_rule(kind_name: str, primitive: Primitive, shipped_by: str) -> str:
-    """Return what MissingRuleError says.
+    """Return the message of MissingRuleError.
 
     Args:
         kind_name: the rule kind.
@@ -124,7 +124,7 @@ def _call(entry: TracebackType, position: int, sites: Mapping[CodeType, tuple[st
 
 def _of_call(call: Call, text: str) -> str:
     """The message of an error of the call itself."""
-    if " is from " in text:  # said by a call inside of this one
+    if " is from " in text:  # named by a call inside of this one
         return text
     start = text if call.primitive.identity in text else f"{_named(call)} could not be used: {text}"
     expected = _expected(call.kind)
@@ -140,7 +140,7 @@ def _expected(kind: str) -> str:
     if kind in OWN:
         return OWN[kind][1]
     plugin = composition().find("tangrad.rule_kinds", kind)
-    return "what the owner of the kind says" if plugin is None else f"{kind} rules are {plugin.load().signature}"
+    return "what the owner of the kind defines" if plugin is None else f"{kind} rules are {plugin.load().signature}"
 
 
 def _rule(call: Call) -> object:

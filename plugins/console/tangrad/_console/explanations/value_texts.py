@@ -61,7 +61,7 @@ def value_text(value: Any, depth: int = 0) -> str:
 
 
 def _has_type(known: Mapping[str, int | Array], aval: ShapedArray) -> bool:
-    """Whether a known value has the tracer's type, so that this need not be said."""
+    """Whether a known value has the tracer's type, so that this need not be written."""
     return any([getattr(value, "aval", None) is aval for value in known.values()])
 
 

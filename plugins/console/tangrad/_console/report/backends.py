@@ -1,4 +1,4 @@
-"""What `tangrad doctor` says of backends: each is started, given an array and a program, and asked for its devices."""
+"""What `tangrad doctor` reports of backends. Each is started, given an array and a program, asked for its devices."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _check(array: Array, expected: np.ndarray, complaint: str) -> None:
 def _default_name() -> str | None:
     try:
         return get_backend().name
-    except Exception:  # said by `_default_problems`
+    except Exception:  # reported by `_default_problems`
         return None
 
 
@@ -91,7 +91,7 @@ def _default_problems(found: list[dict[str, object]], usable: list[dict[str, Any
         get_backend()
     except Exception as error:
         if found and not usable:
-            return []  # each has said why
+            return []  # each has reported why
         what, _, line = one_line(error, 600).partition(" Install one: ")
         if line and " or " not in line:
             return [Problem(what, "install it, or unset TANGRAD_BACKEND", line)]

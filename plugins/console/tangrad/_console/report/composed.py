@@ -1,4 +1,4 @@
-"""What `tangrad doctor` says of plugins, rules and entry points: set aside, claimed twice, missing, or misspelt."""
+"""What `tangrad doctor` reports of plugins, rules and entry points: set aside, claimed twice, missing, or misspelt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of the installation: which distributions in which versions, whether they fit, and what is tested."""
+"""What is reported of the installation: which distributions in which versions, whether they fit, and what is tested."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def distributions(composition: Composition) -> list[Installed]:
 
 
 def _declared(name: str, folder: Path) -> tuple[list[Requirement], str]:
-    """What a distribution's metadata says that it needs: other distributions, and a version of Python."""
+    """What a distribution needs by its metadata: other distributions, and a version of Python."""
     try:  # by its folder where that is one: of two with the same name, that of the one in use
         read = metadata.Distribution.at(folder) if folder.suffix == ".dist-info" else metadata.distribution(name)
         lines = read.requires or []
         python = read.metadata.get_all("Requires-Python") or [""]
-    except Exception:  # metadata that is damaged or gone: discovery says so
+    except Exception:  # metadata that is damaged or gone: discovery reports it
         return [], ""
     return [found for found in map(parse_requirement, lines) if found is not None], python[0]
 
@@ -188,7 +188,7 @@ def unseen_entries(composition: Composition) -> Iterator[Problem]:
             what = f"{name}: its entry points cannot be read: {error}"
             yield Problem(what, "install it anew", f"pip install --force-reinstall {name}")
     reported |= unread.keys()
-    ours, theirs = [{one for one in seen if one[3] not in reported} for seen in (ours, theirs)]  # said by itself
+    ours, theirs = [{one for one in seen if one[3] not in reported} for seen in (ours, theirs)]  # reported apart
     folder = cache_folder(os.environ)
     cure = "delete the cache of the plugins found; if it stays so, report it"
     line = "" if folder is None else model.delete(folder)
@@ -311,7 +311,7 @@ def _line(name: str, needed: str, found: str) -> str:
 def _headers(name: str, header: str) -> list[str]:
     try:
         return metadata.distribution(name).metadata.get_all(header) or []
-    except Exception:  # not there, or damaged: said elsewhere
+    except Exception:  # not there, or damaged: reported elsewhere
         return []
 
 
@@ -321,7 +321,7 @@ LIBRARIES = ("tangrad", "tangrad-core", "numpy", "ml-dtypes", "jaxlib")
 
 @api_boundary
 def print_environment_info(return_string: bool = False) -> str | None:
-    """Print the versions and devices that a bug report needs; `tangrad doctor` says more.
+    """Print the versions and devices that a bug report needs; `tangrad doctor` prints more.
 
     Args:
         return_string: whether the text is returned, and not printed.

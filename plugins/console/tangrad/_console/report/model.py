@@ -21,7 +21,7 @@ class Entry(NamedTuple):
     """One cell of a table.
 
     Attributes:
-        text: what the cell says.
+        text: the words in the cell.
         tone: how it is meant.
         explanation: what the page shows in addition when the pointer rests on the cell; lines are kept.
         signs: the signs of the report's keys that the cell belongs to: the page filters by them.
@@ -85,7 +85,7 @@ class Report(NamedTuple):
         data: what programs read.
         succeeded: decides the exit status of a command that checks something.
         keys: what the signs in the tables mean.
-        verdict: the one line that says whether all is well; None where nothing is judged.
+        verdict: the one line on whether all is well; None where nothing is judged.
     """
 
     title: str

@@ -65,7 +65,7 @@ def all_plugins(composition: Composition) -> list[Plugin]:
 
 
 def load_all(plugins: list[Plugin]) -> None:
-    """Import every plugin that can be used; what fails is set aside and says so itself."""
+    """Import every plugin that can be used; what fails is set aside and reports it itself."""
     for plugin in plugins:
         if plugin.status == "available":
             try:

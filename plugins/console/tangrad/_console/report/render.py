@@ -54,7 +54,7 @@ def _item(table: Table, row: list[Entry]) -> list[str]:
 
 
 def to_html(report: Report, footer: str = "") -> str:
-    """Return the report as a page. `footer` says what wrote it."""
+    """Return the report as a page. `footer` names what wrote it."""
     script = _part("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"

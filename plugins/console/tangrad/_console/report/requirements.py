@@ -75,7 +75,7 @@ class Version(NamedTuple):
 
 
 def parse_version(text: str) -> Version:
-    """Return the version that a text says.
+    """Return the version that a text gives.
 
     Raises ValueError for what is none.
 

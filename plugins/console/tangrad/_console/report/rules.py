@@ -1,7 +1,7 @@
 """Whether what the matrix calls derived can be: a decomposition is worth what the rules of its parts are.
 
 What a decomposition is made of is known when it has been traced, for types of operands. Here they are guessed: operands
-of floating-point numbers and of one shape, no parameters. Where no guess fits nothing is said against the cell.
+of floating-point numbers and of one shape, no parameters. Where no guess fits, the cell has no problem.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _parts(primitive: Primitive) -> tuple[Primitive, ...]:
     for shape in SHAPES:
         try:
             program = decomposition_jaxpr(primitive, [ShapedArray(shape, "float32")] * len(operands), {})
-        except Exception:  # whatever a plugin's function says to a guess
+        except Exception:  # whatever a plugin's function raises for a guess
             continue
         return tuple(dict.fromkeys(_applied(program.jaxpr)))
     return ()
@@ -116,7 +116,7 @@ def squares(family: str | None = None, kind: str | None = None) -> tuple[list[Sq
     for name in families() if family is None else (family,):
         try:
             primitives = primitive_set(name).primitives
-        except Exception as error:  # a broken plugin, a conflict, an unknown family: each says what to do
+        except Exception as error:  # a broken plugin, a conflict, an unknown family: each states what to do
             problems.append(one_line(error))
             continue
         for primitive in primitives.values():

@@ -1,4 +1,4 @@
-"""What `tangrad doctor` says of the surroundings: environment variables, caches on disk, allow and deny lists."""
+"""What `tangrad doctor` reports of the surroundings: environment variables, caches on disk, allow and deny lists."""
 
 from __future__ import annotations
 

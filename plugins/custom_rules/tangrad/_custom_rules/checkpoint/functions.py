@@ -213,7 +213,7 @@ def checkpoint(
     Args:
         fun: a function of trees of arrays; without it a decorator is returned. It may close over tracers.
         prevent_cse: whether compilers are kept from merging the second computation with the first. Inside `scan` they
-            could not, and False is cheaper. A tuple says it for each argument, or for the parts of its tree.
+            could not, and False is cheaper. A tuple sets it for each argument, or for the parts of its tree.
         policy: which values to keep; see `checkpoint_policies`. None: none but the arguments.
         static_argnums: positions of arguments that are no arrays, or that decide on branches.
         static_argnames: names of such arguments; they may be given by position, too.

@@ -157,7 +157,7 @@ class _FromBoth(_Policy):
         if not all([isinstance(decision, bool) for decision in decisions]):
             raise ValueError(
                 "save_from_both_policies joins policies that return booleans, got "
-                f"{decisions[0]!r} and {decisions[1]!r}; write one policy that says what should win"
+                f"{decisions[0]!r} and {decisions[1]!r}; write one policy that decides what should win"
             )
         return any(decisions)
 

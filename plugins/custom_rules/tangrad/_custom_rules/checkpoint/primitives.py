@@ -45,7 +45,7 @@ def barrier_of(prevent_cse: Barrier, positions: Iterable[int], others: int = 0) 
 def remat_p(
     *avals: ShapedArray, jaxpr: ClosedJaxpr, prevent_cse: Barrier, differentiated: bool, policy: object
 ) -> tuple[ShapedArray, ...]:
-    """A call of a program of which a gradient keeps what `policy` says."""
+    """A call of a program of which a gradient keeps what `policy` selects."""
     return tuple(jaxpr.out_avals)
 
 

@@ -67,7 +67,7 @@ def _to_half(ct: Value, lengths: Dimensions) -> Array:
 def _weights(aval: ShapedArray, lengths: Dimensions) -> Array:
     """μ / N, for each element of a half."""
     scale = 1 / point_count(lengths)
-    middle = 1 - lengths[-1] % 2  # whether there is an element at n / 2, which stands for itself
+    middle = 1 - lengths[-1] % 2  # whether there is an element at n / 2, which is its own mirror image
     inner = aval.shape[-1] - 1 - middle
     twos = broadcast_in_dim_p.bind(literal(2 * scale, aval.dtype), shape=(inner,), broadcast_dimensions=())
     weights = pad_p.bind(twos, literal(scale, aval.dtype), padding_config=((1, middle, 0),))

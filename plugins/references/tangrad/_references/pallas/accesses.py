@@ -1,4 +1,4 @@
-"""Reading and writing parts of references where a mask says, and parts that start where the program says."""
+"""Reading and writing parts of references where a mask is true, and parts whose start the program computes."""
 
 from __future__ import annotations
 

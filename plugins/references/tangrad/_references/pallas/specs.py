@@ -206,7 +206,7 @@ class PrefetchScalarGridSpec(GridSpec):
 @class_boundary
 @dataclass(frozen=True)
 class CostEstimate:
-    """What a kernel costs, as its author says; accepted.
+    """What a kernel costs, by its author's estimate; accepted.
 
     >>> from tangrad.experimental import pallas as pl
     >>> pl.CostEstimate(flops=10, transcendentals=0, bytes_accessed=40).flops

@@ -1,4 +1,4 @@
-"""The primitive: a call of a function that says itself how it is divided."""
+"""The primitive: a call of a function that defines itself how it is divided."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _inline(*args: object, jaxpr: ClosedJaxpr, how: object) -> Values:
     decompose=_inline,
 )
 def custom_partitioning_p(*avals: ShapedArray, jaxpr: ClosedJaxpr, how: object) -> tuple[ShapedArray, ...]:
-    """What the program computes; over several devices the parts of it are computed as `how` says."""
+    """What the program computes; over several devices the parts of it are computed by `how`."""
     return tuple(jaxpr.out_avals)
 
 
@@ -73,12 +73,12 @@ R = TypeVar("R")
 
 
 @class_boundary
-# --- The primitive: a call of a function that says itself how it is divided ---
+# --- The primitive: a call of a function that defines itself how it is divided ---
 
 class custom_partitioning(Generic[P, R]):  # noqa: N801 - a decorator
-    """Decorator: a function that says itself how it is divided over the devices of a program.
+    """Decorator: a function that defines itself how it is divided over the devices of a program.
 
-    What it returns is the function's; `def_partition` says how parts of it are computed. On one device, on the NumPy
+    What it returns is the function's; `def_partition` defines how parts of it are computed. On one device, on the NumPy
     backend, outside of compiled functions and within `shard_map` the function itself runs. So it does where it is
     differentiated or mapped: give it a `custom_vjp` or `custom_vmap` of functions with partitions of their own.
 

@@ -1,7 +1,7 @@
 """`soft_pmap`: a function of single examples, run on a chunk of them on each device.
 
 The function is traced for the whole axis. That axis then is in two parts: one over the devices, which `pmap` maps, and
-one over the examples of a device. What names the whole axis is said along both by the rules of kind `split_axis`.
+one over the examples of a device. What names the whole axis is computed along both by the rules of kind `split_axis`.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class SoftPmapFunction(Generic[P, R]):
         return self._jitted.lower(*args, **kwargs)
 
     def _call(self, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
-        array_leaves((args, kwargs), "soft_pmap: the arguments ")  # which says what is no array
+        array_leaves((args, kwargs), "soft_pmap: the arguments ")  # which names what is no array
         if is_inside():  # the devices are taken: examples are computed together
             return self._as_pmap()(*args, **kwargs)
         return self._jitted(*args, **kwargs)

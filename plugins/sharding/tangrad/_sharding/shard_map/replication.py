@@ -132,7 +132,7 @@ class Places(NamedTuple):
 
 
 def places(of: Callable[[int, dict[str, Any]], Places]) -> Callable[[Rule], Rule]:
-    """Decorator for a `replication` rule: `of(number of operands, params)` says where programs have inputs from.
+    """Decorator for a `replication` rule: `of(number of operands, params)` is where programs have inputs from.
 
     Without it a program that takes as many inputs as there are operands takes these; of others nothing is known, and
     whatever differs somewhere in such an equation counts as differing everywhere in it.

@@ -42,7 +42,7 @@ def check_constraints(jaxpr: Jaxpr | ClosedJaxpr, manual_axes: Sequence[object],
                 raise ValueError(
                     f"with_sharding_constraint in {name}: {sharding.spec} names the axis {mapped[0]!r}, over which "
                     f"shard_map maps the function: along it each device has its own part, and nothing is left to "
-                    f"cut. Name axes that are left to the compiler: shard_map(axis_names=...) says which are not"
+                    f"cut. Name axes that are left to the compiler: shard_map(axis_names=...) names those that are not"
                 )
         for inner in sub_jaxprs(eqn.params):
             check_constraints(inner, manual_axes, name)

@@ -17,7 +17,7 @@ from tangrad.tree_util import PyTreeDef, flatten_axes
 
 # --- Which dimensions of an array are which named axes: the forms in which users say it ---
 # `{0: "batch", -1: "features"}` gives positions their names. A list has an entry for each dimension, a name or None,
-# and asserts how many dimensions there are; with an ellipsis at its end it says nothing of the dimensions after it.
+# and asserts how many dimensions there are; with an ellipsis at its end it leaves the dimensions after it open.
 
 AxisName = Hashable
 # Pairs of a name and a dimension of the array that has all of its named axes, by dimension.
@@ -30,7 +30,7 @@ class AxesSpec:
     Attributes:
         given: what the user wrote, for messages.
         entries: pairs of a name and a position, negative ones from the end.
-        rank: how many dimensions the array must have; None where that is not said.
+        rank: how many dimensions the array must have; None where that is left open.
     """
 
     __slots__ = ("entries", "given", "rank")
@@ -68,7 +68,7 @@ class AxesSpec:
         """
         if self.rank is not None and self.rank != ndim:
             raise ValueError(
-                f"{what} has {ndim} dimensions, but its spec {self.given!r} says that it has {self.rank}; end the list "
+                f"{what} has {ndim} dimensions, but its spec {self.given!r} is for {self.rank}; end the list "
                 f"with an ellipsis where more may follow"
             )
         found: dict[int, Any] = {}
@@ -128,7 +128,7 @@ class SpecTree:
         self._what = what
         self.specs: list[AxesSpec] = []
         self._tree = self._read(given)
-        # What it says, for caches.
+        # Its contents, for caches.
         self.key = (tree.structure(self._tree), tuple([(spec.entries, spec.rank) for spec in self.specs]))
 
     def _read(self, value: object) -> Any:
@@ -138,8 +138,8 @@ class SpecTree:
     def _leaf(self, value: object) -> AxesSpec:
         if not _is_spec(value):
             raise TypeError(
-                f"xmap: {self._what} says the axes of an array as a dictionary from positions to names, {{0: 'i'}}, "
-                f"or as a list of names and None, ['i', ...], got {value!r} of type {type(value).__name__}; "
+                f"xmap: {self._what} names the axes of an array in a dictionary from positions to names, {{0: 'i'}}, "
+                f"or in a list of names and None, ['i', ...], got {value!r} of type {type(value).__name__}; "
                 f"an array without named axes has the spec {{}}, or [...]"
             )
         self.specs.append(AxesSpec(value, self._what))

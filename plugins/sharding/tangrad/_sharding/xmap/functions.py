@@ -328,17 +328,17 @@ class MappedFunction(Generic[P, R]):
 
     def _sizes(self, args: tuple[object, ...], in_axes: Sequence[Positions]) -> dict[str, int]:
         """The size of each axis. Raises ValueError where two arguments, or one and axis_sizes, do not agree."""
-        sizes, origins = dict(self._given_sizes), dict.fromkeys(self._given_sizes, "axis_sizes says")
+        sizes, origins = dict(self._given_sizes), dict.fromkeys(self._given_sizes, "in axis_sizes it is")
         for number, (aval, positions) in enumerate(zip(tree.leaves(args), in_axes, strict=True)):
             for name, position in positions:
                 size = aval.shape[position]
-                says = f"dimension {position} of {_path(args, number)}, of shape {aval.shape}, is"
+                origin = f"dimension {position} of {_path(args, number)}, of shape {aval.shape}, is"
                 if sizes.setdefault(name, size) != size:
                     raise ValueError(
                         f"xmap: the size of axis {name!r} differs for {self._name}: {origins[name]} {sizes[name]}, and "
-                        f"{says} {size}"
+                        f"{origin} {size}"
                     )
-                origins.setdefault(name, says)
+                origins.setdefault(name, origin)
         missing = [name for name in self._in.names if name not in sizes]
         if missing:
             raise ValueError(f"xmap: no argument of {self._name} has axis {missing[0]!r}; state its size in axis_sizes")
