@@ -2,7 +2,7 @@
 
 The text is any file, by default the licence of Tangrad. Layers with the same shapes are one array each, and run by
 a `scan`; the loss is the mean cross-entropy of the next character; training is Adam, with a rate that rises and falls.
-Text is written by a `scan` over characters, each drawn from what the network says.
+Text is written by a `scan` over characters, each drawn from the network's probabilities.
 
     python docs/examples/character_transformer.py --text README.md
 """

@@ -6,7 +6,7 @@ The model is written once. Attention heads and hidden units are sharded over the
     jit         the compiler gets the shardings of arrays, and infers the rest
     shard_map   each device runs its part of the model; two sums over `model` a layer forward, and two backward
     pmap        the same over a row of 8 devices, whose groups of 4 and of 2 stand for the axes
-    xmap        the axes have names in the program; where they are computed is said outside
+    xmap        the axes have names in the program; where they are computed is stated outside
 
     TANGRAD_NUM_CPU_DEVICES=8 python docs/examples/parallel_transformer.py
 """

@@ -139,7 +139,7 @@ def curve(title: str, values: Sequence[float], labels: tuple[str, str] = ("step"
 
 
 def save(path: Path, panels: Sequence[Panel], columns: int = 3, about: Mapping[str, str] | None = None) -> None:
-    """Write panels, so many in a row, as one SVG file. `about`: what a caption below says, name by name."""
+    """Write panels, so many in a row, as one SVG file. `about`: the text of a caption below, name by name."""
     rows = -(-len(panels) // columns)
     caption = "; ".join(f"{name}: {value}" for name, value in (about or {}).items())
     width, height = WIDTH * min(columns, len(panels)), HEIGHT * rows + (24 if caption else 0)

@@ -1,8 +1,8 @@
 """How fast do waves travel at each place inside a body? Found from what sensors around it recorded.
 
 Sources on one side send out pulses, one after the other; sensors on the other sides record the pressure over time. A
-simulation of the wave equation (finite differences, second order in time, fourth in space) says what they would record
-for a given map of speeds, and the gradient of the misfit by that map, through all time steps, says how to correct the
+simulation of the wave equation (finite differences, second order in time, fourth in space) gives what they would record
+for a given map of speeds, and the gradient of the misfit by that map, through all time steps, gives how to correct the
 map: full waveform inversion, as seismology and ultrasound do it (Tarantola 1984, Geophysics 49). A layer around the
 body swallows what leaves it.
 

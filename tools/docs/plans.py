@@ -168,7 +168,7 @@ def description(plans: Sequence[Plan]) -> str:
         f"Three plots over the number of devices. By jit the program grows from {first.stablehlo / 1e3:.0f} to "
         f"{last.stablehlo / 1e3:.0f} kB between {ends[0]} and {ends[1]:,} devices, and takes "
         f"{first.lower + first.compile:.1f} and {last.lower + last.compile:.1f} s to lower and compile; what a device "
-        "sends in a step is what the formula says."
+        "sends in a step is what the formula gives."
     )
 
 
