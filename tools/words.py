@@ -3,7 +3,8 @@
     python -m tools.words        (part of `make lint`)
 
 Refuses them in all tracked text: code, tests, documentation and tools, in prose and as parts of identifiers
-(`SpreadArray`, `is_told`). The words that are ours to use are in `docs/glossary.md`.
+(`SpreadArray`, `is_told`); some of them, which tests and tools may use, in the rest. The words that are ours to use
+are in `docs/glossary.md`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ WENT = {
     "lies": "is (in, on, within); of arrays on devices: is sharded as, is on",
     "lying": "stored, placed, sharded",
     "laid": "stored, placed, sharded, padded",
-    "tell": "return, report, say, notify; tell apart: distinguish",
-    "tells": "returns, reports, says, notifies; tells apart: distinguishes",
+    "tell": "return, report, notify; tell apart: distinguish",
+    "tells": "returns, reports, notifies; tells apart: distinguishes",
     "told": "notified, given, passed; told apart: distinguished",
     "untold": "missing, not in the type",
     "telling": "that has, that records",
@@ -39,6 +40,12 @@ WENT = {
     "unsettled": "open",
     "finer": "refined (of types), smaller",
 }
+# The same, of all that is tracked but tests and tools.
+WENT_FROM_PRODUCT = {
+    "says": "is, has, gives, names, states, determines, reports, means",
+    "said": "called, declared, given, stated, reported; often the sentence can be shorter",
+}
+INTERNAL = ("tests/", "tools/", ".ci/")
 # Pattern of an identifier -> what to write instead.
 IDENTIFIERS = {
     r"\bless_said\b": "with_plain_type",
@@ -55,11 +62,14 @@ _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _NAMES = [(re.compile(pattern), instead) for pattern, instead in IDENTIFIERS.items()]
 
 
-def found_in(line: str) -> Iterator[tuple[str, str]]:
-    """Each word of a line that went, as it is written, with what to write instead."""
+def found_in(line: str, *, internal: bool = False) -> Iterator[tuple[str, str]]:
+    """Each word of a line that went, as it is written, with what to write instead. `internal`: of a test or a tool."""
     for part in _PARTS.findall(line):
-        if part.lower() in WENT:
-            yield part, WENT[part.lower()]
+        word = part.lower()
+        if word in WENT:
+            yield part, WENT[word]
+        elif word in WENT_FROM_PRODUCT and not internal:
+            yield part, WENT_FROM_PRODUCT[word]
 
 
 def names_in(line: str) -> Iterator[tuple[str, str]]:
@@ -74,7 +84,8 @@ def problems(root: Path = ROOT) -> list[str]:
     found = []
     for name in _tracked(root):
         for number, line in enumerate(_text(root / name).splitlines(), 1):
-            uses = [*found_in(STILL_WORK.sub("", line)), *(() if name.endswith(OLD_NAMES) else names_in(line))]
+            words = found_in(STILL_WORK.sub("", line), internal=name.startswith(INTERNAL))
+            uses = [*words, *(() if name.endswith(OLD_NAMES) else names_in(line))]
             found += [f"{name}:{number}: {word!r}; write: {instead}" for word, instead in uses]
     return found
 

@@ -104,6 +104,8 @@ def test_tracked_text_has_none():
         "told_axes = 1",
         "_settled = set()",
         "if aval.finer is None:",
+        "The setting says which.",
+        "_said = {}",
     ],
 )
 def test_words_are_found_in_prose_and_in_identifiers(line):
@@ -114,6 +116,11 @@ def test_words_are_found_in_prose_and_in_identifiers(line):
 @pytest.mark.parametrize("line", ["families", "intelligence", "a replied call", "the layout", "a bodyguard", "nobodyx"])
 def test_parts_of_other_words_are_none(line):
     assert list(words.found_in(line)) == []
+
+
+def test_tests_and_tools_may_use_some_of_them():
+    assert list(words.found_in("what the page says", internal=True)) == []
+    assert len(list(words.found_in("nobody said so", internal=True))) == 1
 
 
 @pytest.mark.parametrize(
@@ -131,6 +138,8 @@ def test_files_are_searched(tmp_path, capsys, monkeypatch):
     files = {
         "plugins/one/one.py": "x = 1\ny = settled(x)\n",
         "docs/page.md": "An old name is `stands_for`.\n",
+        "docs/second.md": "As the setting says.\n",
+        "tests/one.py": "# as the setting says\n",
         "docs/extension-api.md": "An old name is `stands_for`.\n",
         "CHANGELOG.md": "Nobody tells.\n",
         "picture.png": b"\x89PNG\xff told",
@@ -144,6 +153,7 @@ def test_files_are_searched(tmp_path, capsys, monkeypatch):
     found = words.problems(tmp_path)
     assert [line.partition(";")[0] for line in found] == [
         "docs/page.md:1: 'stands_for'",
+        "docs/second.md:1: 'says'",
         "plugins/one/one.py:2: 'settled'",
     ]
     monkeypatch.setattr(words, "problems", lambda: found)
