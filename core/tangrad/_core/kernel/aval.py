@@ -201,7 +201,7 @@ def _canonical_dimension(dimension: Any, shape: Any) -> object:
 _handlers: dict[type, Callable[[Any], ShapedArray]] = {}
 
 
-def register_aval_handler(kind: type, handler: Callable[[Any], Any]) -> None:
+def register_aval_handler(kind: type, handler: Callable[[Any], ShapedArray]) -> None:
     """Teach `get_aval` a type of values that are arrays without being `Array` (a NumPy array, a Python scalar)."""
     _handlers[kind] = handler
 
@@ -249,7 +249,7 @@ def _scalar_aval(kind: type) -> Callable[[Any], ShapedArray]:
 
     made: dict[bool, ShapedArray] = {}  # `enable_x64` -> the aval
 
-    def aval(_: Any) -> ShapedArray:
+    def aval(_: object) -> ShapedArray:
         x64 = thread.enable_x64
         if x64 not in made:
             made[x64] = ShapedArray((), objects.canonicalize_dtype(wide), weak)
@@ -289,7 +289,7 @@ def array_leaves(value: object, what: str, cure: str = _EXPECTED) -> tuple[list[
     return leaves, structure
 
 
-def returned_leaves(value: object, function: str, place: str = "result") -> tuple[list[Any], Any]:
+def returned_leaves(value: object, function: str, place: str = "result") -> tuple[list[Any], PyTreeDef]:
     """The leaves and the structure of what a user's function returned, or of the part of it that is named `place`.
 
     Raises TypeError for a leaf that is no array or number.

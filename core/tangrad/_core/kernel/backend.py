@@ -167,11 +167,11 @@ class Backend(Protocol):
         """One of its arrays on another of its devices, or sharded by a `Sharding`, and committed to that."""
         return self.put(array.to_numpy(), array.aval, device)
 
-    def assemble(self, aval: ShapedArray, sharding: Any, parts: Sequence[Any]) -> Array:
+    def assemble(self, aval: ShapedArray, sharding: Any, parts: Sequence[Array]) -> Array:
         """An array of its parts on devices of this process: arrays of one device, in the order of the sharding's."""
         raise BackendError(f"the backend {self.name!r} has no arrays on several devices")
 
-    def parts(self, array: Any) -> Sequence[Any]:
+    def parts(self, array: Any) -> Sequence[Array]:
         """The parts of an array on devices of this process, in the order of its sharding's devices."""
         raise BackendError(f"the backend {self.name!r} has no arrays on several devices")
 
@@ -212,7 +212,7 @@ class Backend(Protocol):
         """The program in the backend's input language: an object with `as_text()` and `compile()`."""
         raise NotImplementedError
 
-    def placement(self, arrays: Sequence[Any]) -> Any:
+    def placement(self, arrays: Sequence[Any]) -> Device | None:
         """Where a program on `arrays` runs: a device, or None for the default one.
 
         Raises ValueError if they disagree.
@@ -253,7 +253,7 @@ def members(kind: type[object]) -> frozenset[str]:
     return frozenset([name for name in declared if not name.startswith("_")])
 
 
-def _check_backend(plugin: Plugin, loaded: Any) -> None:
+def _check_backend(plugin: Plugin, loaded: object) -> None:
     """Raise TypeError for what is no backend: it may do without our base class, but not without what that has."""
     asked = () if Backend in type(loaded).__mro__ else members(Backend)
     missing = sorted([name for name in asked if not hasattr(loaded, name)])
@@ -272,7 +272,7 @@ _default: list[Backend] = []  # the one that is used by default, once that is kn
 _lock = free_after_fork(threading.RLock())
 
 
-def devices_of(backend: Any, name: Any) -> Sequence[Any]:
+def devices_of(backend: Any, name: object) -> Sequence[Device]:
     """The devices of a backend that was found by a name: its own, or that of a platform; none where it has no such.
 
     Backends with several platforms take the name of one.
@@ -387,7 +387,7 @@ def _choose_default() -> Backend:
     return chosen
 
 
-def _forget(_: Any) -> None:
+def _forget(_: object) -> None:
     """Drop what was loaded, after the composition changed."""
     with _lock:
         _loaded.clear()
@@ -433,7 +433,7 @@ def as_operand(value: Any) -> Any:
     return put(value, aval)
 
 
-def is_operand(value: Any) -> bool:
+def is_operand(value: object) -> bool:
     """Whether a primitive can be applied to a value: an array, or what makes one.
 
     >>> from tangrad.core.transformations import is_operand

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
@@ -41,13 +41,13 @@ program_watchers: list[Callable[[Execute, ClosedJaxpr, str], Execute]] = []
 
 # A lock for each program that is being compiled, as long as a thread has it or waits for it. A signal handler amid a
 # compilation may compile the program as well.
-_locks: WeakValueDictionary[Any, Any] = WeakValueDictionary()
+_locks: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
 _guard = free_after_fork(threading.RLock())
 after_fork(_locks.clear)  # those who compile are not in the child
 
 
 @contextmanager
-def one_at_a_time(key: Any) -> Iterator[None]:
+def one_at_a_time(key: Hashable) -> Iterator[None]:
     """Within the block one thread at a time compiles what `key` stands for; the others wait, and then find it."""
     with _guard:
         lock = _locks.setdefault(key, threading.RLock())
@@ -249,7 +249,7 @@ def program_for(
     backend: Backend,
     name: str,
     device: Any = None,
-    key: Any = None,
+    key: Hashable = None,
     make: Callable[[], ClosedJaxpr] | None = None,
     **options: Any,
 ) -> Program:
@@ -278,7 +278,7 @@ def report_hit(name: str, backend: Backend | None = None) -> None:
 # --- what programs run on ------------------------------------------------------------------------------------------
 
 
-def backend_of(arrays: Sequence[Any]) -> Backend:
+def backend_of(arrays: Sequence[object]) -> Backend:
     """The backend of the first array among `arrays`, else that of the default device, else the default one."""
     for array in arrays:
         if isinstance(array, Array) and not isinstance(array, Tracer):

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from tangrad._core.diagnostics.tracebacks import calls_rules
 from tangrad._core.kernel.array import Literal
 from tangrad._core.kernel.jaxpr_print import equation_text, jaxpr_html, jaxpr_text
-from tangrad._core.kernel.keys import exact_equality, typed_key
+from tangrad._core.kernel.keys import Params, exact_equality, typed_key
 from tangrad._core.settings.config import thread
 
 # --- effects: what an equation does beside computing its results ----------------------------------------------------
@@ -40,7 +40,7 @@ class NamedAxisEffect(Effect):
     __slots__ = ("name",)
     droppable = True
 
-    def __init__(self, name: Any) -> None:
+    def __init__(self, name: Hashable) -> None:
         self.name = name
 
     def __eq__(self, other: object) -> bool:
@@ -66,7 +66,7 @@ def axes_of_effects(effects: frozenset[Any]) -> frozenset[Any]:
     return frozenset([effect.name for effect in effects if isinstance(effect, NamedAxisEffect)])
 
 
-def keeps_alive(effects: frozenset[Any]) -> bool:
+def keeps_alive(effects: frozenset[Effect]) -> bool:
     """Whether an equation with these effects must run even if its results are unused.
 
     >>> from tangrad.core import NO_EFFECTS, Effect, NamedAxisEffect, keeps_alive
@@ -120,7 +120,7 @@ class JaxprEqn:
         primitive: Any,
         invars: Sequence[Any],
         outvars: Sequence[Any],
-        params: dict[str, Any],
+        params: Params,
         effects: frozenset[Any] = NO_EFFECTS,
         source_info: Any = None,
     ) -> None:
@@ -152,7 +152,7 @@ class Jaxpr:
         invars: Sequence[Var],
         outvars: Sequence[Any],
         eqns: Sequence[JaxprEqn],
-        effects: frozenset[Any] | None = None,
+        effects: frozenset[Effect] | None = None,
         debug_name: str = "",
     ) -> None:
         self.constvars = list(constvars)
@@ -176,7 +176,7 @@ class Jaxpr:
             changes.setdefault("effects", None)
         return Jaxpr(**_fields(self, self.__slots__[1:], changes, "jaxprs"))
 
-    def pretty_print(self, **options: Any) -> str:
+    def pretty_print(self, **options: bool) -> str:
         """The printed form. Options: `source_info` (append where each equation was written)."""
         return jaxpr_text(self, **options)
 
@@ -220,9 +220,9 @@ class ClosedJaxpr:
     _repr_html_ = property(attrgetter("jaxpr._repr_html_"))
 
 
-def join_effects(parts: Iterable[Any]) -> frozenset[Any]:
+def join_effects(parts: Iterable[JaxprEqn | Jaxpr | ClosedJaxpr]) -> frozenset[Effect]:
     """The effects of equations, or of jaxprs, together."""
-    joined: frozenset[Any] = NO_EFFECTS
+    joined: frozenset[Effect] = NO_EFFECTS
     for part in parts:
         if part.effects:
             joined = joined | part.effects
@@ -245,14 +245,14 @@ def sub_jaxprs(params: dict[str, object]) -> Iterator[Jaxpr | ClosedJaxpr]:
 
 
 @calls_rules("effects")
-def equation_effects(primitive: Any, avals: tuple[Any, ...], params: dict[str, Any]) -> frozenset[Any]:
+def equation_effects(primitive: Any, avals: tuple[Any, ...], params: Params) -> frozenset[Effect]:
     """The effects of applying `primitive`: as it declares, or those of the jaxprs among its parameters."""
     if primitive.effects is not None:
         return frozenset(primitive.effects(avals, params))
     return join_effects(sub_jaxprs(params))
 
 
-def one_equation(primitive: Any, in_avals: Sequence[object], params: dict[str, Any]) -> ClosedJaxpr:
+def one_equation(primitive: Any, in_avals: Sequence[object], params: Params) -> ClosedJaxpr:
     """The program that applies `primitive` to operands of the types `in_avals`.
 
     >>> from tangrad.core import PrimitiveSet, ShapedArray
@@ -274,7 +274,7 @@ def carried_program(params: dict[str, object]) -> Jaxpr | ClosedJaxpr | None:
     return next(sub_jaxprs(params), None)
 
 
-def weak_key(value: Any) -> Hashable:
+def weak_key(value: object) -> Hashable:
     """A parameter, or a dictionary of them, as part of a key that keeps no programs alive."""
     if isinstance(value, dict):
         return tuple([(name, weak_key(item)) for name, item in value.items()])

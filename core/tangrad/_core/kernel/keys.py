@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 C = TypeVar("C", bound=type)
+Params: TypeAlias = dict[str, Any]  # a primitive\'s parameters by name
 
 # Types whose equality is already exact, so that the value is its own key.
 _EXACT: set[type] = {str, type(None), bytes}
@@ -57,7 +58,7 @@ def typed_key(value: Any) -> Any:
     return kind, value
 
 
-def params_key(params: dict[str, Any]) -> Hashable:
+def params_key(params: Params) -> Hashable:
     """The key of a primitive's parameters, which `FixedParams` have ready.
 
     Tuples of plain integers, the most common value, take the short way.

@@ -7,15 +7,15 @@ other primitives. Everything else about it (derivatives, batching, lowering) is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from tangrad._core.diagnostics.errors import unhashable_parameters
 from tangrad._core.diagnostics.source_info import is_from_host
 from tangrad._core.diagnostics.tracebacks import calls_rules, filter_traceback, own_boundary
-from tangrad._core.kernel.aval import AbstractToken, AbstractValue, ShapedArray
+from tangrad._core.kernel.aval import AbstractToken, AbstractValue, NamedShape, ShapedArray
 from tangrad._core.kernel.backend import as_operand, preferred_backend
-from tangrad._core.kernel.keys import FixedParams, exact_equality, params_key
+from tangrad._core.kernel.keys import FixedParams, Params, exact_equality, params_key
 from tangrad._core.kernel.trace import Trace, Tracer, find_backend
 from tangrad._core.settings.caches import register_cache
 from tangrad._core.settings.config import ThreadState, thread
@@ -86,7 +86,7 @@ class Primitive(Generic[Result_co]):
         weak_type: str = "all",
         effects: Callable[..., frozenset[Any]] | None = None,
         decompose: Callable[..., Any] | None = None,
-        evaluate: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None,
+        evaluate: Callable[[tuple[Any, ...], Params], Any] | None = None,
         own_named_shape: bool = False,
         value_form: Callable[..., Callable[..., Any] | None] | None = None,
     ) -> None:
@@ -134,7 +134,7 @@ class Primitive(Generic[Result_co]):
             filter_traceback(error)
             raise
 
-    def infer(self, avals: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def infer(self, avals: tuple[Any, ...], params: Params) -> Any:
         """The aval of the result, or the tuple of avals: cached type inference, with all that the kernel adds to it."""
         key: Any = avals
         if params:
@@ -176,7 +176,7 @@ class Primitive(Generic[Result_co]):
         return tuple(outs) if self.multiple_results else outs[0]
 
 
-def join_named_shapes(avals: Iterable[Any]) -> tuple[tuple[Any, int], ...]:
+def join_named_shapes(avals: Iterable[ShapedArray]) -> NamedShape:
     """The named axes of several types together. Raises TypeError where an axis has two sizes.
 
     >>> from tangrad.core import ShapedArray
@@ -184,7 +184,7 @@ def join_named_shapes(avals: Iterable[Any]) -> tuple[tuple[Any, int], ...]:
     >>> join_named_shapes([ShapedArray((), "int32", named_shape={"i": 2}), ShapedArray((3,), "int32")])
     (('i', 2),)
     """
-    joined: dict[Any, int] = {}
+    joined: dict[Hashable, int] = {}
     for aval in avals:
         for axis, size in aval.named_shape:
             if joined.setdefault(axis, size) != size:
@@ -202,7 +202,7 @@ def _holds_program(params: Mapping[str, object]) -> bool:
 
 
 @calls_rules("evaluate")
-def evaluate(primitive: Primitive, args: tuple[object, ...], params: dict[str, Any]) -> Any:
+def evaluate(primitive: Primitive, args: tuple[object, ...], params: Params) -> Any:
     """Apply a primitive to concrete arrays: by its own method, or by the backend of the arguments."""
     for arg in args:  # a reference is in no backend; its trace outlasts every call, and knows what to do
         if isinstance(arg, Tracer) and arg._trace.outlasts:
@@ -232,7 +232,7 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
 
     __slots__ = ()
 
-    def apply(self, key: Any, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any] | None = None) -> Any:
+    def apply(self, key: Any, primitive: Primitive, args: tuple[Any, ...], params: Params | None = None) -> Any:
         """Apply a primitive under the current trace; at the bottom, keep under `key` the function that does it."""
         trace, params = thread.trace, params or {}
         out = trace.process_primitive(primitive, args, params)
@@ -301,7 +301,7 @@ def _backend_of(args: tuple[Any, ...]) -> Any:
     return args[0].backend or args[:2][-1].backend
 
 
-def _find_call(key: Any, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def _find_call(key: Any, primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
     """The first time of a signature, one that has no function, or literals alone, of which the settings say where."""
     if key[0] is None and thread.default_device is None:
         # Never the entry of arrays: a direct call that has arrays asks them for their backend, literals have none.

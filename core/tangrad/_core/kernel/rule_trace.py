@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 from tangrad._core.diagnostics.source_info import current_source
 from tangrad._core.diagnostics.tracebacks import calls_rules
 from tangrad._core.kernel.backend import as_operand
+from tangrad._core.kernel.keys import Params
 from tangrad._core.kernel.primitive import Primitive
 from tangrad._core.kernel.trace import Trace, Tracer, check_no_leak
 from tangrad._core.settings.config import thread
@@ -66,15 +67,15 @@ class RuleTrace(Trace):
         own = type(value) is self.own and value._trace is self
         return (value.value, value.extra) if own else (value, None)
 
-    def applies(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+    def applies(self, primitive: Primitive, args: tuple[Any, ...], params: Params) -> bool:
         """Whether a rule is asked for though no operand is a value of this trace."""
         return False
 
-    def apply(self, primitive: Any, values: list[Any], extras: list[Any], params: dict[str, Any]) -> Any:
+    def apply(self, primitive: Primitive, values: list[Any], extras: list[Any], params: Params) -> Any:
         """Call the rule under the trace `below`, and return the result, or the tuple of results."""
         raise NotImplementedError
 
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
         own, absent, mine = self.own, self.absent, False
         values: list[Any] = []
         extras: list[object] = []

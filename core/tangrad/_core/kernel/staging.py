@@ -27,6 +27,7 @@ from tangrad._core.kernel.jaxpr import (
     equation_effects,
 )
 from tangrad._core.kernel.jaxpr_check import check_jaxpr, listed
+from tangrad._core.kernel.keys import Params
 from tangrad._core.kernel.primitive import Primitive
 from tangrad._core.kernel.trace import Trace, Tracer, check_no_leak
 from tangrad._core.settings.config import thread
@@ -77,7 +78,7 @@ class StagingTrace(Trace):
         self.invars: list[Var] = []
         self.constants: dict[Var, Any] = {}
         self._constant_vars: dict[int, Var] = {}
-        self._by_aval: dict[Any, list[Var]] = {}
+        self._by_aval: dict[ShapedArray, list[Var]] = {}
         self._originals: list[object] = []
 
     def new_input(self, aval: ShapedArray) -> StagingTracer:
@@ -118,7 +119,7 @@ class StagingTrace(Trace):
         self._originals.append(value)
         return var
 
-    def _equal_constant(self, operand: Any) -> Var | None:
+    def _equal_constant(self, operand: Array | Literal) -> Var | None:
         """The variable of a constant with the same contents: NumPy's arrays become new ones each time they are read.
 
         Large ones are distinguished by identity alone: comparing weights of one shape would take longer than it saves.
@@ -134,7 +135,7 @@ class StagingTrace(Trace):
                 return var
         return None
 
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: Params) -> Any:
         if not self.alive:
             raise UnexpectedTracerError(args[0] if args else None)
         atoms, types = [], []
@@ -229,7 +230,7 @@ def trace_to_closed_jaxpr(
     return ClosedJaxpr(*trace_to_jaxpr(function, in_avals, name))
 
 
-def decomposition_jaxpr(primitive: Any, in_avals: Sequence[ShapedArray], params: dict[str, Any]) -> ClosedJaxpr:
+def decomposition_jaxpr(primitive: Primitive, in_avals: Sequence[ShapedArray], params: Params) -> ClosedJaxpr:
     """The decomposition of a primitive as a jaxpr, for lowering and for rules that work on jaxprs.
 
     Raises TypeError for one whose results are not of the types that the primitive's own inference gives.
@@ -243,7 +244,7 @@ def decomposition_jaxpr(primitive: Any, in_avals: Sequence[ShapedArray], params:
 
 
 @calls_rules("decompose")
-def decomposed(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+def decomposed(primitive: Any, args: Sequence[Any], params: Params) -> Any:
     """What the decomposition of a primitive makes of operands.
 
     Raises TypeError for one whose results are not of the types that the primitive's own inference gives.
@@ -256,7 +257,7 @@ def decomposed(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> A
 
 @calls_rules("decompose")
 def _check_decomposition(
-    primitive: Primitive, in_avals: Sequence[Any], params: dict[str, object], results: Any
+    primitive: Primitive, in_avals: Sequence[ShapedArray], params: dict[str, object], results: Any
 ) -> None:
     """Raise TypeError where the results of a decomposition are not of the types that the primitive infers."""
     try:

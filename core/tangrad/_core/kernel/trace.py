@@ -16,7 +16,7 @@ from tangrad._core.composition.missing_names import explanations
 from tangrad._core.diagnostics import errors
 from tangrad._core.diagnostics.tracebacks import method_boundaries
 from tangrad._core.kernel.array import CONVERSIONS, Array
-from tangrad._core.kernel.backend import as_array, as_operand, preferred_backend
+from tangrad._core.kernel.backend import Backend, as_array, as_operand, preferred_backend
 from tangrad._core.settings.config import thread
 from tangrad._core.settings.threads import holding
 from tangrad._core.tree.operations import tree_leaves
@@ -99,7 +99,7 @@ class Tracer(Array, has_memory=False):
     def to_numpy(self) -> Any:
         raise errors.TracerArrayConversionError(self)
 
-    def __array__(self, dtype: object = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> Any:
         raise errors.TracerArrayConversionError(self)
 
     def block_until_ready(self) -> Tracer:
@@ -133,7 +133,7 @@ class Tracer(Array, has_memory=False):
 method_boundaries(Tracer, CONVERSIONS)
 
 
-def find_backend(args: tuple[object, ...]) -> tuple[Any, tuple[Any, ...]]:
+def find_backend(args: tuple[object, ...]) -> tuple[Backend, tuple[Any, ...]]:
     """The backend that must compute with `args`, and the args as operands. Raises for a leaked tracer."""
     backend = None
     for arg in args:
@@ -163,7 +163,7 @@ def device_beside(x: Any) -> Any:
     return places[0] if len(places) == 1 else backend.devices()[0]
 
 
-def checked_operands(backend: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def checked_operands(backend: Backend, args: tuple[object, ...]) -> tuple[Any, ...]:
     """For a backend's slow path: its own arrays and literals, or an error that states what is wrong with one."""
     operands = []
     for arg in args:
@@ -195,7 +195,7 @@ def set_current_trace(trace: Trace) -> Iterator[Trace]:
         yield trace
 
 
-def is_concrete(value: Any) -> bool:
+def is_concrete(value: object) -> bool:
     """Whether the contents of `value` can be looked at now.
 
     >>> import tangrad
@@ -210,7 +210,7 @@ def is_concrete(value: Any) -> bool:
     return not isinstance(value, Tracer) or value.concrete() is not None
 
 
-def computes_at_once(args: Any) -> bool:
+def computes_at_once(args: object) -> bool:
     """Whether operations on a tree of values are computed when they are called: its values may decide an `if`."""
     return thread.trace.evaluates and not any([isinstance(leaf, Tracer) for leaf in tree_leaves(args)])
 

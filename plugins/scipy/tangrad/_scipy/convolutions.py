@@ -30,7 +30,7 @@ def _pair(name: str, in1: object, in2: object, mode: str) -> tuple[Array, Array]
     return first, second
 
 
-def _ordered_for_valid(name: str, first: Array, second: Any, axes: Sequence[int]) -> tuple[Any, Any]:
+def _ordered_for_valid(name: str, first: Array, second: Array, axes: Sequence[int]) -> tuple[Any, Any]:
     """The one within which the other moves first."""
     sizes = [(first.shape[axis], second.shape[axis]) for axis in axes]
     if all(one >= other for one, other in sizes):
@@ -52,7 +52,7 @@ def _centred(x: Array, sizes: dict[int, int]) -> Array:
     return x[tuple(index)]
 
 
-def _direct(name: str, first: Array, second: Any, mode: str, precision: Any, late: bool = False) -> Array:
+def _direct(name: str, first: Array, second: Array, mode: str, precision: Any, late: bool = False) -> Array:
     """`late`: whether "same" leaves the greater half of an even number of overlaps to the end."""
     if not first.ndim:
         return first * second

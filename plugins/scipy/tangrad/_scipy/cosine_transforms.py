@@ -41,7 +41,7 @@ def _sized(x: Array, size: int, axis: int) -> Array:
     return tnp.pad(x, [(0, size - own) if place == axis else (0, 0) for place in range(x.ndim)])
 
 
-def _phases(angles: Any, like: Any) -> Array:
+def _phases(angles: Any, like: Array) -> Array:
     """exp(i angles), of the width of an array."""
     return complex_of(*[tnp.asarray(part(angles), like.dtype) for part in (np.cos, np.sin)])
 
@@ -53,20 +53,20 @@ def _first(x: Any) -> Value:
     return rfft(tnp.concatenate([x, x[..., -2:0:-1]], -1)).real
 
 
-def _second(x: Any) -> Array:
+def _second(x: Array) -> Array:
     size = x.shape[-1]
     spectrum = rfft(tnp.concatenate([x, x[..., ::-1]], -1))[..., :size]
     return (spectrum * _phases(-0.5 * math.pi / size * np.arange(size), x)).real
 
 
-def _third(x: Any) -> object:
+def _third(x: Array) -> object:
     size = x.shape[-1]
     spectrum = x * _phases(0.5 * math.pi / size * np.arange(size), x)
     whole = tnp.concatenate([spectrum, tnp.zeros_like(spectrum[..., :1])], -1)
     return 2 * size * irfft(whole, 2 * size)[..., :size]
 
 
-def _fourth(x: Any) -> Array:
+def _fourth(x: Array) -> Array:
     size = x.shape[-1]
     turned = x * _phases(-0.5 * math.pi / size * np.arange(size), x)
     spectrum = fft(turned, 2 * size)[..., :size]

@@ -389,7 +389,7 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
     def init_fun(rng: object, input_shape: object) -> tuple[object, tuple[()]]:
         return input_shape, ()
 
-    def apply_fun(params: Params, inputs: Any, **kwargs: Any) -> Array:
+    def apply_fun(params: Params, inputs: Array, **kwargs: Any) -> Array:
         if mode != "train":
             return inputs
         rng = kwargs.get("rng")

@@ -93,7 +93,7 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     return triu(power) if upper_triangular else power
 
 
-def _pade_parts(x: Any) -> tuple[Any, Array]:
+def _pade_parts(x: Array) -> tuple[Any, Array]:
     """The even and the odd part of the numerator; the denominator is their difference."""
     b = _pade_coefficients()
     one = eye(x.shape[-1], dtype=x.dtype)
@@ -179,7 +179,7 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
         return triangular
     roots = sqrt(diagonal(triangular))
 
-    def column(j: object, found: object) -> Any:
+    def column(j: object, found: object) -> Array:
         """(R + r_jj) r_j = t_j, in the rows above the diagonal."""
         return _filled(found, found, roots[j], triangular[:, j], j)
 
@@ -248,7 +248,7 @@ def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Array |
     if values.shape != triangular.shape[:1]:
         raise ValueError(f"funm: func must return an array of the shape {triangular.shape[:1]}, got {values.shape}")
 
-    def column(j: Any, found: Any) -> Any:
+    def column(j: Any, found: Any) -> Array:
         """(T - t_jj) f_j = F t_j - f_jj t_j, in the rows above the diagonal."""
         above = where(arange(found.shape[0]) < j, triangular[:, j], 0)
         right = matmul(found, above) - found[j, j] * above
@@ -259,7 +259,7 @@ def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Array |
     return result if disp else (result, _funm_error(triangular))
 
 
-def _funm_error(triangular: Any) -> Any:
+def _funm_error(triangular: Array) -> Any:
     """How near eigenvalues come to each other, against the rest: 1 where nothing is known."""
     values = diagonal(triangular)
     gaps = where(eye(len(values), dtype=bool), float("inf"), absolute(values[:, None] - values))

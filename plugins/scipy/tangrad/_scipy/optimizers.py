@@ -250,7 +250,7 @@ def momentum(step_size: Number | Schedule, mass: Number) -> Rule:
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Any, state: Any) -> Any:
+    def update(i: Any, g: Array, state: Any) -> Any:
         x, velocity = state
         velocity = mass * velocity + g
         return x - size(i) * velocity, velocity
@@ -270,7 +270,7 @@ def nesterov(step_size: Number | Schedule, mass: Number) -> Rule:
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Any, state: Any) -> Any:
+    def update(i: Any, g: Array, state: Any) -> Any:
         x, velocity = state
         velocity = mass * velocity + g
         return x - size(i) * (mass * velocity + g), velocity
@@ -295,7 +295,7 @@ def adagrad(step_size: Number | Schedule, momentum: Number = 0.9) -> Rule:
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Any, state: Any) -> Any:
+    def update(i: Any, g: Array, state: Any) -> Any:
         x, squares, mean = state
         squares = squares + tnp.square(g)
         mean = _average(momentum, mean, g * _inverse_root(squares))
@@ -316,7 +316,7 @@ def rmsprop(step_size: Number | Schedule, gamma: Number = 0.9, eps: Number = 1e-
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Any, state: Any) -> Any:
+    def update(i: Any, g: Array, state: Any) -> Any:
         x, squares = state
         squares = _average(gamma, squares, tnp.square(g))
         return x - size(i) * g / tnp.sqrt(squares + eps), squares
@@ -338,7 +338,7 @@ def rmsprop_momentum(
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Any, state: Any) -> Any:
+    def update(i: Any, g: Array, state: Any) -> Any:
         x, squares, velocity = state
         squares = _average(gamma, squares, tnp.square(g))
         velocity = momentum * velocity + size(i) * g / tnp.sqrt(squares + eps)
@@ -405,7 +405,7 @@ def sm3(step_size: Number | Schedule, momentum: Number = 0.9) -> Rule:
         x0 = tnp.asarray(x0)
         return x0, tnp.zeros_like(x0), [tnp.zeros(extent, x0.dtype) for extent in x0.shape]
 
-    def update(i: Any, g: Any, state: Any) -> Any:
+    def update(i: Any, g: Array, state: Any) -> Any:
         x, mean, rows = state
         squares = tnp.square(g)
         if rows:
@@ -420,6 +420,6 @@ def sm3(step_size: Number | Schedule, momentum: Number = 0.9) -> Rule:
     return init, update, _first
 
 
-def _along(row: Any, axis: int, ndim: int) -> Any:
+def _along(row: Any, axis: int, ndim: int) -> Array:
     """A row as an array of `ndim` dimensions, of which only one is not 1."""
     return row.reshape([-1 if dimension == axis else 1 for dimension in range(ndim)])

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 import tangrad.numpy as tnp
-from tangrad.core import dtypes
+from tangrad.core import Array, dtypes
 
 # --- weights: of arrays of a module, NumPy or ours --------------------------------------------------------------------
 
 
-def triangle(module: Any, x: Any) -> Any:
+def triangle(module: Any, x: Array) -> Any:
     """Linear interpolation."""
     return module.maximum(0, 1 - x)
 
@@ -31,7 +31,7 @@ def triangle(module: Any, x: Any) -> Any:
 def cubic(a: float) -> Callable[[Any, Any], Any]:
     """The cubic convolution with that slope at 1."""
 
-    def kernel(module: Any, x: Any) -> Any:
+    def kernel(module: Any, x: Array) -> Any:
         inner = ((a + 2) * x - (a + 3)) * x * x + 1
         outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
         return module.where(x <= 1, inner, module.where(x < 2, outer, 0))
@@ -44,7 +44,7 @@ def lanczos(radius: int) -> Callable[[Any, Any], Any]:
     return lambda module, x: module.where(x < radius, module.sinc(x) * module.sinc(x / radius), 0)
 
 
-def weights_at(module: Any, kernel: Callable[[Any, Any], Any], places: Any, size: int, width: object) -> Any:
+def weights_at(module: Any, kernel: Callable[[Any, Any], Any], places: Array, size: int, width: object) -> Any:
     """How much of each old element, a row, goes into each new one, a column, which is at one of the places."""
     dtype = places.dtype
     values = kernel(module, abs(places - module.arange(size, dtype=dtype)[:, None]) / width)
@@ -82,7 +82,7 @@ MOST = 24  # products: there matrices are as fast
 SHORT = 64  # elements behind the axis, for which weights are repeated: NumPy's loops would be as short
 
 
-def in_phases(image: Any, axis: int, weights: np.ndarray) -> Any:
+def in_phases(image: Array, axis: int, weights: np.ndarray) -> Any:
     """The image resampled along an axis; None where there are too many products.
 
     Args:

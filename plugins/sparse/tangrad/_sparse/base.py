@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tangrad._sparse import algebra
 from tangrad.core import Array, as_array, class_boundary, dtypes
 from tangrad.core.arguments import product
 from tangrad.core.backends import method_boundaries
+
+if TYPE_CHECKING:
+    from tangrad.typing import DTypeLike
 
 
 @class_boundary
@@ -32,7 +35,7 @@ class JAXSparse:
     __hash__ = None  # type: ignore[assignment]
     coordinates: tuple[str, ...] = ()  # the attributes that say where the values are
 
-    data: Any
+    data: Array
     indices: Any
     _own: tuple[int, ...]  # the sizes of the dimensions that are no batches
 
@@ -93,15 +96,15 @@ class JAXSparse:
         """With the dimensions in another order."""
         raise NotImplementedError
 
-    def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> Any:
+    def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> Self:
         """With each element once, in order."""
         raise NotImplementedError
 
-    def with_unique_indices(self) -> Any:
+    def with_unique_indices(self) -> Self:
         """With each element once; itself where that is known."""
         return self if self.unique_indices else self.sum_duplicates(self.nse, remove_zeros=False)
 
-    def like(self, data: object) -> Any:
+    def like(self, data: object) -> Self:
         """Other values at the same coordinates."""
         return type(self)((data, *[getattr(self, name) for name in self.coordinates]), shape=self.shape, **self.flags)
 
@@ -110,11 +113,11 @@ class JAXSparse:
         """What is known of the coordinates."""
         return {"indices_sorted": self.indices_sorted, "unique_indices": self.unique_indices}
 
-    def astype(self, dtype: Any) -> Any:
+    def astype(self, dtype: DTypeLike) -> Self:
         """With values of another dtype."""
         return self.like(self.data.astype(dtype))
 
-    def block_until_ready(self) -> Any:
+    def block_until_ready(self) -> Self:
         """Wait until what it holds is computed; return it."""
         tangrad.block_until_ready([self.data, *[getattr(self, name) for name in self.coordinates]])
         return self
@@ -132,7 +135,7 @@ class JAXSparse:
     def __rmatmul__(self, other: object) -> Array:
         return algebra.matmul(as_coordinates(other), self.to_bcoo())
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Self:
         return self.like(-self.data)
 
     def __pos__(self) -> JAXSparse:
@@ -152,7 +155,7 @@ class JAXSparse:
             return self.like(self.data / other)
         return algebra.divided(self.to_bcoo(), as_array(other))
 
-    def __pow__(self, exponent: int) -> Any:
+    def __pow__(self, exponent: int) -> JAXSparse:
         """Powers of the elements. Raises NotImplementedError for exponents of which those of zeros are not zero."""
         if not isinstance(exponent, int):
             return NotImplemented
@@ -161,7 +164,7 @@ class JAXSparse:
         values = self.to_bcoo().with_unique_indices()
         return values.like(values.data**exponent)
 
-    def __add__(self, other: object) -> Any:
+    def __add__(self, other: object) -> JAXSparse | Array:
         return algebra.added(self.to_bcoo(), as_coordinates(other))
 
     __radd__ = __add__
@@ -190,7 +193,7 @@ def as_coordinates(value: object) -> Any:
     return value.to_bcoo() if isinstance(value, JAXSparse) else value
 
 
-def _flatten(mat: JAXSparse) -> Any:
+def _flatten(mat: JAXSparse) -> tuple[tuple[Array, ...], tuple[tuple[int, ...], bool, bool]]:
     arrays = tuple([getattr(mat, name) for name in ("data", *mat.coordinates)])
     return arrays, (mat._own, mat.indices_sorted, mat.unique_indices)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,14 +16,18 @@ from tangrad.core.arguments import product
 from tangrad.extend.lax import dynamic_slice
 
 if TYPE_CHECKING:
+    from tangrad._sparse.base import JAXSparse
     from tangrad.core import Array
-    from tangrad.typing import Value
+    from tangrad.typing import ArrayLike
+
+T = TypeVar("T")
+S = TypeVar("S", bound="JAXSparse")
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Parts of sparse arrays: slices, also from places that are traced, the reverse order, dimensions left out.
 
 
-def check_dimensions(name: str, mat: Any, dimensions: Sequence[int]) -> list[int]:
+def check_dimensions(name: str, mat: JAXSparse, dimensions: Sequence[int]) -> list[int]:
     """The dimensions as numbers from 0 on; raises ValueError for those that the array does not have."""
     found = [operator.index(one) for one in dimensions]
     if any([not -mat.ndim <= one < mat.ndim for one in found]):
@@ -34,13 +38,13 @@ def check_dimensions(name: str, mat: Any, dimensions: Sequence[int]) -> list[int
     return found
 
 
-def kinds(mat: Any, values: Sequence[object]) -> tuple[Any, Any, Any]:
+def kinds(mat: JAXSparse, values: Sequence[T]) -> tuple[tuple[T, ...], tuple[T, ...], tuple[T, ...]]:
     """What there is a value of for each dimension, for the batch, sparse and dense ones."""
     middle = mat.n_batch + mat.n_sparse
     return tuple(values[: mat.n_batch]), tuple(values[mat.n_batch : middle]), tuple(values[middle:])
 
 
-def sliced(mat: Any, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]) -> Any:
+def sliced(mat: S, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]) -> S:
     """The elements from `starts` up to `limits`, in steps."""
     batch, along, dense = kinds(mat, [slice(*one) for one in zip(starts, limits, strides, strict=True)])
     data, indices = mat.data[(*batch, slice(None), *dense)], mat.indices[batch]
@@ -52,7 +56,9 @@ def sliced(mat: Any, starts: Sequence[int], limits: Sequence[int], strides: Sequ
     return _moved(mat, data, indices, first, step, shape)
 
 
-def _moved(mat: Any, data: Value, indices: Array, starts: Any, steps: object, shape: Sequence[int]) -> Any:
+def _moved(
+    mat: S, data: Array, indices: Array, starts: Array | np.ndarray, steps: int | np.ndarray, shape: Sequence[int]
+) -> S:
     """With coordinates counted from `starts` in steps; elements that are not met stand outside."""
     sizes = np.array(kinds(mat, shape)[1])
     offsets = indices - starts
@@ -68,7 +74,7 @@ def _moved(mat: Any, data: Value, indices: Array, starts: Any, steps: object, sh
     return made.sum_duplicates(room, remove_zeros=False) if made.nse > room else made
 
 
-def dynamically_sliced(mat: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
+def dynamically_sliced(mat: S, starts: Sequence[ArrayLike], sizes: Sequence[int]) -> S:
     """The part of these sizes from places that may be traced, moved so that it is within the array."""
     starts = [tnp.clip(start, 0, full - size) for start, full, size in zip(starts, mat.shape, sizes, strict=True)]
     batch, along, dense = kinds(mat, starts)
@@ -81,7 +87,7 @@ def dynamically_sliced(mat: Any, starts: Sequence[Any], sizes: Sequence[int]) ->
     return _moved(mat, data, indices, tnp.stack(along), 1, sizes)
 
 
-def reversed_along(mat: Any, dimensions: Sequence[int]) -> Any:
+def reversed_along(mat: S, dimensions: Sequence[int]) -> S:
     """In reverse order along dimensions."""
     turned = [axis in dimensions for axis in range(mat.ndim)]
     batch, along, dense = kinds(mat, turned)
@@ -96,7 +102,7 @@ def reversed_along(mat: Any, dimensions: Sequence[int]) -> Any:
     return type(mat)((data, indices), shape=mat.shape, unique_indices=mat.unique_indices)
 
 
-def squeezed(mat: Any, dimensions: Sequence[int]) -> Any:
+def squeezed(mat: S, dimensions: Sequence[int]) -> S:
     """Without dimensions of size 1."""
     left = [axis not in dimensions for axis in range(mat.ndim)]
     shape = [size for size, stays in zip(mat.shape, left, strict=True) if stays]
@@ -113,7 +119,7 @@ def squeezed(mat: Any, dimensions: Sequence[int]) -> Any:
 # --- as arrays of NumPy are indexed ----------------------------------------------------------------------------------
 
 
-def indexed(mat: Any, index: object) -> Any:
+def indexed(mat: S, index: object) -> S:
     """`mat[index]` of integers, also traced ones, slices, `...` and None; of arrays of integers in front of these.
 
     Raises NotImplementedError for arrays behind slices, IndexError for what NumPy does not take either.
@@ -139,7 +145,7 @@ def indexed(mat: Any, index: object) -> Any:
     return _with_new_axes(squeezed(out, gone) if gone else out, places)
 
 
-def _at_rows(mat: object, items: list[Any]) -> Any:
+def _at_rows(mat: S, items: list[Any]) -> S:
     """The parts at arrays of places, as batches."""
     count = next(
         (place for place, one in enumerate(items) if one is None or one is Ellipsis or isinstance(one, slice)),
@@ -154,7 +160,7 @@ def _at_rows(mat: object, items: list[Any]) -> Any:
     return reshape_batches(out, places[0].shape)
 
 
-def reshape_batches(mat: Any, sizes: Sequence[int]) -> Any:
+def reshape_batches(mat: S, sizes: Sequence[int]) -> S:
     """With other dimensions in the place of the first batch."""
     data, indices = [x.reshape((*sizes, *x.shape[1:])) for x in (mat.data, mat.indices)]
     return type(mat)((data, indices), shape=(*sizes, *mat.shape[1:]), **mat.flags)
@@ -164,7 +170,7 @@ def _is_array(item: Any) -> bool:
     return not isinstance(item, (int, slice)) and item is not None and item is not Ellipsis and bool(np.ndim(item))
 
 
-def _expanded(mat: Any, items: list[object]) -> list[Any]:
+def _expanded(mat: JAXSparse, items: list[object]) -> list[Any]:
     """An index with a place for each dimension, and None for each new one."""
     if sum([one is Ellipsis for one in items]) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
@@ -217,7 +223,7 @@ def _with_new_axes(mat: Any, places: Sequence[object]) -> Any:
 # --- Sparse arrays of other shapes: repeated along new dimensions, joined, reshaped -----------------------------------
 
 
-def broadcast(mat: Any, shape: Sequence[int], dimensions: Sequence[int]) -> Any:
+def broadcast(mat: S, shape: Sequence[int], dimensions: Sequence[int]) -> S:
     """Repeated along new dimensions, and along those of size 1.
 
     New dimensions before the first that is no batch are batches, those behind the first dense one are dense, others
@@ -248,7 +254,7 @@ def broadcast(mat: Any, shape: Sequence[int], dimensions: Sequence[int]) -> Any:
     return type(mat)(pair, shape=shape, unique_indices=mat.unique_indices)
 
 
-def _into(x: Any, shape: Sequence[int], dimensions: Sequence[int]) -> Array:
+def _into(x: Array, shape: Sequence[int], dimensions: Sequence[int]) -> Array:
     """Repeated to a shape, in which the dimensions of `x` have these places."""
     sizes = [1] * len(shape)
     for axis, size in zip(dimensions, x.shape, strict=True):
@@ -256,7 +262,7 @@ def _into(x: Any, shape: Sequence[int], dimensions: Sequence[int]) -> Array:
     return tnp.broadcast_to(x.reshape(sizes), tuple(shape))
 
 
-def reshaped(mat: Any, shape: Sequence[int]) -> Any:
+def reshaped(mat: S, shape: Sequence[int]) -> S:
     """The elements in order in another shape; those of batch, sparse and dense dimensions stay apart."""
     batch, along, dense = _parted(mat, shape)
     data = mat.data.reshape((*batch, mat.nse, *dense))
@@ -275,7 +281,7 @@ def reshaped(mat: Any, shape: Sequence[int]) -> Any:
     return type(mat)((data, indices), shape=shape)
 
 
-def _parted(mat: Any, shape: Sequence[int]) -> list[Sequence[int]]:
+def _parted(mat: JAXSparse, shape: Sequence[int]) -> list[Sequence[int]]:
     """The sizes of the batch, sparse and dense dimensions of another shape."""
     sizes = [product(kind) for kind in kinds(mat, mat.shape)]
     first = _end(shape, 0, sizes[0])
@@ -294,7 +300,7 @@ def _end(shape: Sequence[int], start: int, size: int) -> int:
     return next((end for end in range(start, len(shape)) if product(shape[start:end]) == size), len(shape))
 
 
-def joined(mats: Sequence[Any], dimension: int) -> Any:
+def joined(mats: Sequence[S], dimension: int) -> S:
     """Arrays of one layout one after the other along a dimension."""
     first = mats[0]
     shape = list(first.shape)
@@ -318,7 +324,7 @@ def joined(mats: Sequence[Any], dimension: int) -> Any:
     return type(first)((data, indices), shape=shape)
 
 
-def _with_room(mat: Any, nse: int) -> algebra.Pair:
+def _with_room(mat: JAXSparse, nse: int) -> algebra.Pair:
     missing = nse - mat.nse
     data = tnp.pad(mat.data, [(0, missing if axis == mat.n_batch else 0) for axis in range(mat.data.ndim)])
     sizes = np.array(kinds(mat, mat.shape)[1]).astype(mat.indices.dtype)
@@ -326,7 +332,7 @@ def _with_room(mat: Any, nse: int) -> algebra.Pair:
     return data, tnp.concatenate([mat.indices, outside], -2)
 
 
-def _shifted(mat: Any, dimension: int, offset: int, total: int) -> Any:
+def _shifted(mat: JAXSparse, dimension: int, offset: int, total: int) -> Array:
     """The coordinates with an offset along a sparse dimension; what stands outside stays outside of the whole."""
     place = dimension - mat.n_batch
     if place >= mat.n_sparse:
@@ -336,7 +342,7 @@ def _shifted(mat: Any, dimension: int, offset: int, total: int) -> Any:
     return mat.indices.at[..., place].set(tnp.where(within, column + offset, total).astype(mat.indices.dtype))
 
 
-def _widened(mats: Sequence[Any], place: int, dimension: int) -> Any:
+def _widened(mats: Sequence[S], place: int, dimension: int) -> S:
     """One of several arrays with zeros along a dense dimension, where the others are."""
     mat = mats[place]
     sizes = [one.shape[dimension] for one in mats]
@@ -346,7 +352,7 @@ def _widened(mats: Sequence[Any], place: int, dimension: int) -> Any:
     return type(mat)((tnp.pad(mat.data, widths), mat.indices), shape=shape, **mat.flags)
 
 
-def whole_shape(mat: Any, shape: Any) -> list[int]:
+def whole_shape(mat: JAXSparse, shape: Any) -> list[int]:
     """A shape with the size that is given as -1. Raises ValueError for shapes of another number of elements."""
     sizes = [operator.index(size) for size in ([shape] if isinstance(shape, int) else shape)]
     if sizes.count(-1) == 1 and (rest := product([size for size in sizes if size != -1])) and not mat.size % rest:

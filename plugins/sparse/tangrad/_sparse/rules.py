@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from tangrad._sparse.bcoo import BCOO
     from tangrad.core import Array
+    from tangrad.typing import ArrayLike
 
 
 # --- How `sparse` rules are written: `(*args, **params) -> results` ---------------------------------------------------
@@ -67,15 +68,15 @@ def _of_values(primitive: Primitive) -> Callable[..., Any]:
     return lambda x, **params: x.like(primitive.bind(x.data, **params))
 
 
-def _of_each_element(primitive: Primitive) -> Callable[..., BCOO]:
-    def rule(x: Any, **params: object) -> BCOO:
+def _of_each_element(primitive: Primitive) -> Callable[..., JAXSparse]:
+    def rule(x: JAXSparse, **params: object) -> JAXSparse:
         x = x.with_unique_indices()
         return x.like(primitive.bind(x.data, **params))
 
     return rule
 
 
-def total(x: Any, axes: Iterable[int]) -> BCOO:
+def total(x: JAXSparse, axes: Iterable[int]) -> BCOO:
     """The sums over dimensions; over all of them a number."""
     return x.to_bcoo().sum(tuple(axes))
 
@@ -95,7 +96,7 @@ of_each_element(
 
 
 @sparse.rule(p.integer_pow_p)
-def _(x: Any, *, y: int) -> Any:
+def _(x: JAXSparse, *, y: int) -> JAXSparse:
     if y <= 0:
         raise NotImplementedError(f"sparsify: a sparse array to the power {y}, in which 0 would be 1 or infinite")
     values = x if y == 1 else x.with_unique_indices()
@@ -147,7 +148,7 @@ sparse.not_applicable(
 
 
 @sparse.rule(reduce_sum_p)
-def _(x: object, *, axes: Iterable[int]) -> BCOO:
+def _(x: JAXSparse, *, axes: Iterable[int]) -> BCOO:
     return total(x, axes)
 
 
@@ -158,38 +159,38 @@ of_values(sparse, p.copy_p, p.stop_gradient_p)
 
 
 @sparse.rule(p.broadcast_in_dim_p)
-def _(x: Any, *, shape: object, broadcast_dimensions: object) -> Any:
+def _(x: JAXSparse, *, shape: object, broadcast_dimensions: object) -> JAXSparse:
     return x.to_bcoo().broadcast_in_dim(shape, broadcast_dimensions)
 
 
 @sparse.rule(p.reshape_p)
-def _(x: Any, *, new_sizes: Sequence[int], dimensions: object) -> Any:
+def _(x: JAXSparse, *, new_sizes: Sequence[int], dimensions: Sequence[int]) -> JAXSparse:
     x = x.to_bcoo()
     return parts.reshaped(x if dimensions is None else x.transpose(dimensions), new_sizes)
 
 
 @sparse.rule(p.transpose_p)
-def _(x: Any, *, permutation: object) -> Any:
+def _(x: JAXSparse, *, permutation: Sequence[int]) -> JAXSparse:
     return x.transpose(permutation)
 
 
 @sparse.rule(p.squeeze_p)
-def _(x: Any, *, dimensions: Sequence[int]) -> Any:
+def _(x: JAXSparse, *, dimensions: Sequence[int]) -> JAXSparse:
     return parts.squeezed(x.to_bcoo(), dimensions)
 
 
 @sparse.rule(p.rev_p)
-def _(x: Any, *, dimensions: Sequence[int]) -> Any:
+def _(x: JAXSparse, *, dimensions: Sequence[int]) -> JAXSparse:
     return parts.reversed_along(x.to_bcoo(), dimensions)
 
 
 @sparse.rule(p.slice_p)
-def _(x: Any, *, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Any) -> Any:
+def _(x: JAXSparse, *, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Any) -> JAXSparse:
     return parts.sliced(x.to_bcoo(), start_indices, limit_indices, strides or (1,) * x.ndim)
 
 
 @sparse.rule(p.dynamic_slice_p)
-def _(x: Any, *starts: object, slice_sizes: Sequence[int]) -> Any:
+def _(x: JAXSparse, *starts: ArrayLike, slice_sizes: Sequence[int]) -> JAXSparse:
     return parts.dynamically_sliced(x.to_bcoo(), starts, slice_sizes)
 
 
@@ -291,12 +292,12 @@ def _(x: Any, y: Any) -> Any:
 
 
 @sparse.rule(sum_trailing_p)
-def _(x: Any, *, count: int) -> BCOO:
+def _(x: JAXSparse, *, count: int) -> BCOO:
     return total(x, range(x.ndim - count, x.ndim))
 
 
 @sparse.rule(append_dims_p)
-def _(x: Any, *, sizes: Any) -> Any:
+def _(x: JAXSparse, *, sizes: Any) -> JAXSparse:
     return x.to_bcoo().broadcast_in_dim((*x.shape, *sizes), tuple(range(x.ndim)))
 
 

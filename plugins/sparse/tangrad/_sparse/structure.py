@@ -9,6 +9,7 @@ from tangrad._sparse import parts
 from tangrad._sparse.bcoo import BCOO
 from tangrad._sparse.conversions import all_sparse, checked
 from tangrad.core import api_boundary
+from tangrad.typing import ArrayLike
 
 
 @api_boundary
@@ -71,7 +72,7 @@ def bcoo_slice(
 
 
 @api_boundary
-def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[object], slice_sizes: Sequence[int]) -> BCOO:
+def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[ArrayLike], slice_sizes: Sequence[int]) -> BCOO:
     """The part of `slice_sizes` from places that may be traced, moved so that it is within, as `lax.dynamic_slice`.
 
     Raises ValueError for sizes beyond those of the array.

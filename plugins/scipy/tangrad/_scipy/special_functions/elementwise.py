@@ -49,10 +49,10 @@ def polynomial(x: Value, coefficients: tuple[float, ...]) -> Array:
     return total
 
 
-def sum_of_terms(count: int, step: Callable[[Any, Any], tuple[Any, Any]], first: Array, total: object) -> Array:
+def sum_of_terms(count: int, step: Callable[[Array, Array], tuple[Array, Array]], first: Array, total: Array) -> Array:
     """Add `count` terms: `step(k, state)`, for k = 1, …, gives the next state and the term."""
 
-    def body(k: Any, carry: Any) -> tuple[Array, Array]:
+    def body(k: Array, carry: tuple[Array, ...]) -> tuple[Array, Array]:
         state, total = carry
         state, term = step(k.astype(total.dtype), state)
         return state, total + term
@@ -60,7 +60,7 @@ def sum_of_terms(count: int, step: Callable[[Any, Any], tuple[Any, Any]], first:
     return fori_loop(1, count + 1, body, (first, total))[1]
 
 
-def backward(count: int, step: Callable[[Any, Any], Any], start: object) -> Array:
+def backward(count: int, step: Callable[[Array, Array], Array], start: Array) -> Array:
     """A continued fraction from its tail: `step(k, tail)` for k = count, …, 1."""
     return fori_loop(0, count, lambda i, tail: step((count - i).astype(tail.real.dtype), tail), start)
 
@@ -77,7 +77,7 @@ def until_small(
     """
     epsilon = float(dtypes.finfo(total[0].dtype).eps) / 4
 
-    def going_on(carry: Any) -> Value:
+    def going_on(carry: tuple[Array, ...]) -> Value:
         k, _, _, active = carry
         return (k <= limit) & active
 

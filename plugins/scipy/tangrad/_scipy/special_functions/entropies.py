@@ -46,7 +46,7 @@ def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 @with_derivatives(lambda t, ans, x: t * tnp.where(x < 0, 0.0, -1 - tnp.log(tnp.where(x < 0, 1.0, x))))
-def _entropy(x: Any) -> Array:
+def _entropy(x: Array) -> Array:
     safe = tnp.where(x < 0, 1.0, x)
     return tnp.where(x < 0, -math.inf, -_xlogy(safe, safe))
 
@@ -102,7 +102,7 @@ def logit(x: ArrayLike) -> Array:
 
 # As a sum of two quotients: the product of small numbers would underflow, and its inverse be differentiated.
 @with_derivatives(lambda t, ans, x: t * (1 / x + 1 / (1 - x)))
-def _logit(x: Any) -> Array:
+def _logit(x: Array) -> Array:
     return tnp.log(x / (1 - x))
 
 
@@ -112,7 +112,7 @@ def _logit(x: Any) -> Array:
 _SLOPE = tuple([(k + 1) / math.factorial(k + 2) for k in range(18, -1, -1)])
 
 
-def _power_slope(t: Any, ans: Any, logarithm: Any, exponent: Any) -> object:
+def _power_slope(t: Array, ans: Array, logarithm: Array, exponent: Array) -> Array:
     u = exponent * logarithm
     near = abs(u) < 1
     small = tnp.where(near, u, 0.0)

@@ -73,7 +73,7 @@ def _upper_half(iz: Value) -> Value:
 
 
 @with_derivatives(lambda t, ans, z: t * (2j / _ROOT_PI - 2 * z * ans))
-def _wofz(z: Array) -> object:
+def _wofz(z: Array) -> Array:
     lower = z.imag < 0
     upper = tnp.where(lower, -z, z)
     value = _upper_half(1j * upper)
@@ -120,7 +120,7 @@ def _far_slope(inverse: Array, coefficients: tuple[float, ...]) -> Array:
     return -square * polynomial(square, tuple([(2 * k + 1) * c for k, c in enumerate(coefficients)][::-1]))
 
 
-def _erfcx_slope(t: Any, ans: Any, x: Any) -> Any:
+def _erfcx_slope(t: Array, ans: Array, x: Any) -> Array:
     large, inverse, near = _far(x)
     far = _far_slope(inverse, _ALTERNATING) / _ROOT_PI
     return t * tnp.where(large, far, 2 * near * tnp.where(large, 0.0, ans) - 2 / _ROOT_PI)
@@ -138,7 +138,7 @@ def erfcx(x: ArrayLike) -> Array:
     return _wofz(tnp.multiply(1j, x)) if is_complex(x) else _erfcx(x)
 
 
-def _dawsn_slope(t: Any, ans: Any, x: Any) -> Array:
+def _dawsn_slope(t: Array, ans: Array, x: Array) -> Array:
     large, inverse, _ = _far(abs(x))
     far = 0.5 * _far_slope(inverse, _DOUBLE_FACTORIALS)
     return t * tnp.where(large, far, 1 - 2 * tnp.where(large, 0.0, x) * tnp.where(large, 0.0, ans))
@@ -166,7 +166,7 @@ def dawsn(x: ArrayLike) -> Array:
 # --- Fresnel's integrals -------------------------------------------------------------------------------------------
 
 
-def _quarter_phase(x: Any) -> Any:
+def _quarter_phase(x: Array) -> Array:
     """π x² / 2 up to multiples of 2π, without the rounding of a large square."""
     even = 2 * tnp.round(x / 2)
     part = x - even
@@ -175,7 +175,7 @@ def _quarter_phase(x: Any) -> Any:
 
 
 @with_derivatives(lambda t, ans, x: t * complex_of(tnp.cos(_quarter_phase(x)), tnp.sin(_quarter_phase(x))))
-def _fresnel(x: Any) -> object:
+def _fresnel(x: Array) -> Array:
     """C(x) + i S(x): Σ (i π x² / 2)ᵏ x / (k! (2k + 1)), or (1 + i) / 2 erf(√π (1 - i) x / 2) (DLMF 7.5.8)."""
     near = abs(x) < 1.5
     small = tnp.where(near, x, 0.0)
@@ -331,16 +331,16 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _REACH = 9.0  # beyond h x = 9 the integrand is below 1e-17 of its greatest value
 
 
-def _owens_t_by_h(t: object, ans: object, h: Any, a: Any) -> Any:
+def _owens_t_by_h(t: Array, ans: object, h: Array, a: Array) -> Array:
     return t * (-0.5 / math.sqrt(2 * math.pi) * tnp.exp(-0.5 * h * h) * p.erf_p.bind(math.sqrt(0.5) * a * h))
 
 
-def _owens_t_by_a(t: object, ans: object, h: Any, a: Any) -> Any:
+def _owens_t_by_a(t: Array, ans: object, h: Array, a: Array) -> Array:
     return t * (tnp.exp(-0.5 * h * h * (1 + a * a)) / (2 * math.pi * (1 + a * a)))
 
 
 @with_derivatives(_owens_t_by_h, _owens_t_by_a)
-def _owens_t(h: Any, a: Any) -> Array:
+def _owens_t(h: Array, a: Array) -> Array:
     high, slope = abs(h), abs(a)
     product = tnp.where(high == 0, 0.0, high * slope)
     steep = slope > 1
@@ -351,13 +351,13 @@ def _owens_t(h: Any, a: Any) -> Array:
     return tnp.where(a < 0, -value, value)
 
 
-def _owens_integral(h: ArrayLike, a: ArrayLike) -> Any:
+def _owens_integral(h: ArrayLike, a: ArrayLike) -> Array:
     """1/(2π) ∫₀ᵃ exp(-h² (1 + x²) / 2) / (1 + x²) dx for 0 ≤ a ≤ 1, by Gauss and Legendre."""
     h = tnp.minimum(h, 1e3)
     end = tnp.minimum(a, _REACH / tnp.maximum(h, 1.0))
     nodes, weights = [tnp.asarray(array, h.dtype) for array in (0.5 * _NODES + 0.5, 0.5 * _WEIGHTS)]
 
-    def add(k: object, total: Any) -> Any:
+    def add(k: object, total: Array) -> Array:
         x = end * nodes[k]
         square = 1 + x * x
         return total + weights[k] * tnp.exp(-0.5 * h * h * square) / square

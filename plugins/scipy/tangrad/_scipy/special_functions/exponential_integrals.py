@@ -27,10 +27,10 @@ _EULER = 0.5772156649015329
 _DEPTH = 90  # of the continued fraction: at x = 1 its error is about exp(-4 √90) = 3e-17
 
 
-def _fraction(n: Any, x: Array) -> Array:
+def _fraction(n: ArrayLike, x: Array) -> Array:
     """exp(x) Eₙ(x) for x ≥ 1 (DLMF 8.19.18)."""
 
-    def step(k: Any, tail: object) -> Array:
+    def step(k: Array, tail: Array) -> Array:
         return x + n + 2 * (k - 1) - k * (n + k - 1) / tail
 
     return 1 / backward(_DEPTH, step, x + n + 2 * _DEPTH)
@@ -39,7 +39,7 @@ def _fraction(n: Any, x: Array) -> Array:
 def _series(x: ArrayLike, count: int) -> Array:
     """Σ xᵏ / (k k!), k ≥ 1."""
 
-    def step(k: Any, power: Any) -> Any:
+    def step(k: Array, power: Array) -> tuple[Array, Array]:
         power = power * (x / k)
         return power, power / k
 
@@ -49,7 +49,7 @@ def _series(x: ArrayLike, count: int) -> Array:
 # --- E₁, Ei and Eₙ -------------------------------------------------------------------------------------------------
 
 
-def _e1(x: Any) -> Array:
+def _e1(x: Array) -> Array:
     """E₁ of positive x: its series (DLMF 6.6.2), and from 1 on the continued fraction."""
     near = x <= 1
     small, large = tnp.where(near, x, 1.0), tnp.where(near, 1.0, x)
@@ -58,13 +58,13 @@ def _e1(x: Any) -> Array:
     return tnp.where(x == 0, math.inf, value)
 
 
-def _ei(x: Any) -> Array:
+def _ei(x: Array) -> Array:
     """Ei of positive x: its series (DLMF 6.6.1), and from 40 on the asymptotic one (6.12.2)."""
     near = x < 40
     small, large = tnp.where(near, x, 1.0), tnp.where(near, 40.0, x)
     series = _EULER + tnp.log(small) + _series(small, 140)
 
-    def step(k: Any, term: Any) -> Any:
+    def step(k: Array, term: Array) -> tuple[Array, Array]:
         term = term * (k / large)
         return term, term
 
@@ -84,7 +84,7 @@ def _by_sign(positive: Any, other: Any, x: Any) -> Array:
 
 
 @with_derivatives(lambda t, ans, x: t * (ans * (1 - 1 / x)))
-def _power_over(x: Any) -> Array:
+def _power_over(x: Array) -> Array:
     """exp(x) / x, which has the factor of its derivative: that of the quotient would be a difference of infinities."""
     half = tnp.exp(0.5 * x)
     value = half * (half / x)
@@ -92,7 +92,7 @@ def _power_over(x: Any) -> Array:
 
 
 @with_derivatives(lambda t, ans, x: t * _power_over(-x))
-def _exp1(x: object) -> Array:
+def _exp1(x: Array) -> Array:
     return _by_sign(_e1, _ei, x)
 
 
@@ -113,10 +113,10 @@ def expi(x: ArrayLike) -> Array:
     return _expi(x)
 
 
-def _expn_series(n: Array, x: Any) -> Array:
+def _expn_series(n: Array, x: Array) -> Array:
     """Eₙ for 0 < x ≤ 1 and n ≥ 1 (DLMF 8.19.8)."""
 
-    def step(k: Any, power: Any) -> Any:
+    def step(k: Array, power: Array) -> tuple[Array, Array]:
         power = power * (-x / k)
         return power, tnp.where(k == n - 1, 0.0, power / tnp.where(k == n - 1, 1.0, k + 1 - n))
 
@@ -128,7 +128,7 @@ def _expn_series(n: Array, x: Any) -> Array:
 
 
 @with_derivatives(None, lambda t, ans, n, x: -t * tnp.where(n == 0, ans * (1 + 1 / x), _expn(tnp.maximum(n - 1, 0), x)))
-def _expn(n: Array, x: Any) -> Array:
+def _expn(n: Array, x: Array) -> Array:
     valid = (n >= 0) & (n == tnp.floor(n)) & (x >= 0)
     order = tnp.where(valid & (n > 0), n, 1.0)
     near = x <= 1
@@ -156,7 +156,7 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
 # --- sine and cosine integrals -------------------------------------------------------------------------------------
 
 
-def _both_slopes(t: Any, ans: object, x: Any) -> object:
+def _both_slopes(t: Array, ans: object, x: Array) -> object:
     near = abs(x) < 1
     small, safe = tnp.where(near, x, 0.0), tnp.where(near, 1.0, x)
     quotient = tnp.where(near, tnp.sinc(small / math.pi), tnp.sin(safe) / safe)
@@ -164,7 +164,7 @@ def _both_slopes(t: Any, ans: object, x: Any) -> object:
 
 
 @with_derivatives(_both_slopes)
-def _sici(x: Any) -> object:
+def _sici(x: Array) -> Array:
     """Si(x) + i Ci(|x|): power series (DLMF 6.6.5, 6.6.6), or E₁(ix) = -Ci(x) + i (Si(x) - π/2) (6.5.5)."""
     size = abs(x)
     near = size < 4
@@ -224,19 +224,19 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 _DEBYE = tuple([b / math.factorial(2 * k + 3) for k, b in reversed(list(enumerate(_BERNOULLI)))])
 
 
-def _dilogarithm(u: Array) -> Any:
+def _dilogarithm(u: Array) -> Array:
     square = u * u
     return u - 0.25 * square + u * square * polynomial(square, _DEBYE)
 
 
-def _spence_slope(t: Any, ans: object, x: Any) -> Any:
+def _spence_slope(t: Array, ans: object, x: Array) -> Array:
     excess = x - 1
     near = abs(excess) < 0.25
     small, outer = tnp.where(near, excess, 0.0), tnp.where(near, 2.0, x)
     return t * -tnp.where(near, polynomial(small, _LOG1P), _logarithm_over(outer))
 
 
-def _slope_of_logarithm_over(t: Any, ans: Any, x: Any) -> Any:
+def _slope_of_logarithm_over(t: Array, ans: Array, x: Array) -> Array:
     regular = (x > 0) & (x < math.inf)
     inner = tnp.where(regular, x, 2.0)
     value = (1 / inner - tnp.where(regular, ans, 0.0)) / (inner - 1)
@@ -244,7 +244,7 @@ def _slope_of_logarithm_over(t: Any, ans: Any, x: Any) -> Any:
 
 
 @with_derivatives(_slope_of_logarithm_over)
-def _logarithm_over(x: Array) -> object:
+def _logarithm_over(x: Array) -> Array:
     """log(x) / (x - 1), for x away from 1."""
     return tnp.where(x == math.inf, 0.0, tnp.log(x) / (x - 1))
 
@@ -254,7 +254,7 @@ _LOG1P = tuple([(-1) ** k / (k + 1) for k in range(26, -1, -1)])
 
 
 @with_derivatives(_spence_slope)
-def _spence(x: Any) -> object:
+def _spence(x: Array) -> Array:
     small, large = x < 0.5, x > 2
     low = tnp.where(small & (x > 0), x, 0.5)
     high = tnp.where(large & (x < math.inf), x, 2.0)
@@ -281,7 +281,7 @@ _TERMS = 10
 _BERNOULLI_OF_ZETA = _BERNOULLI[:8]
 
 
-def _by_euler_maclaurin(x: Array, q: Any) -> Any:
+def _by_euler_maclaurin(x: Array, q: Array) -> Any:
     """Hurwitz's function as a formula that can be differentiated (DLMF 25.11.28, with ten terms of the sum)."""
     total = sum([tnp.exp(-x * tnp.log(q + k)) for k in range(_TERMS)])
     end = q + _TERMS
@@ -294,7 +294,7 @@ def _by_euler_maclaurin(x: Array, q: Any) -> Any:
     return total
 
 
-def _by_x(t: object, ans: object, x: Any, q: Any) -> Array:
+def _by_x(t: Array, ans: object, x: Array, q: Array) -> Array:
     from_sum = [tnp.exp(-x * tnp.log(q + k)) * -tnp.log(q + k) for k in range(_TERMS)]
     end = q + _TERMS
     power, logarithm = tnp.exp(-x * tnp.log(end)), tnp.log(end)
@@ -311,12 +311,12 @@ def _by_x(t: object, ans: object, x: Any, q: Any) -> Array:
 
 
 @with_derivatives(_by_x, lambda t, ans, x, q: t * (-x * p.zeta_p.bind(x + 1, q)))
-def _hurwitz(x: Any, q: Any) -> Array:
+def _hurwitz(x: Array, q: Array) -> Array:
     endless = (q == math.inf) & (x > 1)
     return tnp.where(endless, 0.0, p.zeta_p.bind(x, tnp.where(endless, 1.0, q)))
 
 
-def _riemann(x: Any) -> Array:
+def _riemann(x: Array) -> Array:
     """By the sum to the right of 0, by the functional equation (DLMF 25.4.1) to the left."""
     left = x < -0.5  # the sum has all digits until there; mirrored, small numbers would vanish beside 1
     mirrored = tnp.where(left, 1 - x, x)

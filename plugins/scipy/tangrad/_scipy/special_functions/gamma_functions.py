@@ -46,7 +46,7 @@ def gammaln(x: ArrayLike) -> Array:
     return p.lgamma_p.bind(x)
 
 
-def _complex_digamma(z: Any) -> Array:
+def _complex_digamma(z: Array) -> Array:
     """ψ, by the recurrence, the asymptotic series and the reflection."""
     left = z.real < 0.5
     right = tnp.where(left, 1 - z, z)
@@ -59,7 +59,7 @@ def _complex_digamma(z: Any) -> Array:
 
 
 @with_derivatives(lambda t, ans, z: t * _complex_digamma(z))
-def _complex_loggamma(z: Any) -> Array:
+def _complex_loggamma(z: Array) -> Array:
     """Hare, Computing the principal branch of log-Gamma, J. Algorithms 25 (1997): in the upper half plane."""
     lower = z.imag < 0
     upper = complex_of(z.real, abs(z.imag))
@@ -102,7 +102,7 @@ def gammasgn(x: ArrayLike) -> Array:
     return sign_of_gamma(stop_gradient(x))
 
 
-def _gamma_slope(t: Any, ans: Any, x: Any) -> object:
+def _gamma_slope(t: Array, ans: Array, x: Array) -> Array:
     beyond = (x > 0) & (ans == math.inf)  # as is each derivative then: its terms would be of both signs
     inner = tnp.where(beyond & (x != 0), 2.0, x)
     slope = tnp.where(inner == 0, -1 / tnp.where(inner == 0, inner, 1.0), p.digamma_p.bind(inner))
@@ -177,7 +177,7 @@ def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
     lambda t, ans, z, m: t * ans * (p.digamma_p.bind(z + m) - p.digamma_p.bind(z)),
     lambda t, ans, z, m: t * ans * p.digamma_p.bind(z + m),
 )
-def _poch(z: Value, m: Any) -> Array:
+def _poch(z: Value, m: Array) -> Array:
     poles, falling = is_pole(z), is_pole(z + m)
     # Both poles: Γ(z + m) / Γ(z) = (-1)ᵐ Γ(1 - z) / Γ(1 - z - m).
     flipped = poles & falling
@@ -276,7 +276,7 @@ def _bernoulli(k: int) -> float:
 # --- The beta function and what is made of it: `beta`, `betaln`, `betainc`, `comb` ------------------------------------
 
 
-def _betaln_slope(t: object, one: Any, other: Any) -> Array:
+def _betaln_slope(t: Array, one: Array, other: Array) -> Array:
     return t * (p.digamma_p.bind(one) - p.digamma_p.bind(one + other))
 
 

@@ -36,7 +36,7 @@ def i1e(x: ArrayLike) -> Array:
     return p.bessel_i1e_p.bind(x)
 
 
-def _finite(x: Any) -> object:
+def _finite(x: Array) -> Array:
     """x, not beyond what is finite: the scaled functions are 0 at infinity only."""
     greatest = float(np.finfo(x.dtype).max)
     return tnp.clip(x, -greatest, greatest)
@@ -51,7 +51,7 @@ def _i0(x: Array) -> Value:
 _I1_SLOPE = tuple([(2 * k + 1) / (2 * math.factorial(k) * math.factorial(k + 1)) for k in range(8, -1, -1)])
 
 
-def _i1_slope(t: Any, ans: Any, x: Any) -> Any:
+def _i1_slope(t: Array, ans: Array, x: Array) -> Array:
     """I₀ - I₁ / x: near 0 by a series, and where both are infinite, I₁ itself."""
     near, beyond = abs(x) < 1, abs(ans) == math.inf
     small, safe = tnp.where(near, x, 0.0), tnp.where(near | beyond, 2.0, x)
@@ -61,7 +61,7 @@ def _i1_slope(t: Any, ans: Any, x: Any) -> Any:
 
 
 @with_derivatives(_i1_slope)
-def _i1(x: Any) -> Any:
+def _i1(x: Array) -> Array:
     return tnp.exp(abs(x)) * p.bessel_i1e_p.bind(_finite(x))
 
 
@@ -84,7 +84,7 @@ def i1(x: ArrayLike) -> Array:
 def _orders(count: int, start: int) -> Any:
     """J₀, …, J of the order `count` - 1, stacked."""
 
-    def slope(tangent: Any, answer: object, z: object) -> Any:
+    def slope(tangent: Array, answer: object, z: object) -> Array:
         above = _orders(count + 1, start)(z)
         return tangent * tnp.concatenate([-above[1:2], 0.5 * (above[: count - 1] - above[2:])])
 
@@ -101,13 +101,13 @@ def _by_recurrence(z: Any, count: int, start: int) -> object:
     The sum 1 = J₀ + 2 J₂ + 2 J₄ + … (DLMF 10.12.4) is J₀ (1 + 2 r₁ r₂ (1 + r₃ r₄ (1 + …))).
     """
 
-    def quotient(order: Any, above: Any) -> Any:
+    def quotient(order: Array, above: Array) -> Array:
         below = 2 * order - z * above
         return z / tnp.where(below == 0, float(dtypes.finfo(z.dtype).tiny), below)
 
     pairs = (start + 1) // 2
 
-    def body(i: Any, carry: Any) -> Any:
+    def body(i: Array, carry: Any) -> tuple[Array, Array, Array]:
         kept, above, tail = carry
         order = 2 * (pairs - i)
         even = quotient(order.astype(z.dtype), above)
@@ -195,7 +195,7 @@ def sph_harm_y(
     return _harmonics(degree, order, polar, azimuth, limit)
 
 
-def _harmonics(degree: object, order: Any, polar: Any, azimuth: object, limit: int) -> Any:
+def _harmonics(degree: object, order: Any, polar: Array, azimuth: Array, limit: int) -> Any:
     size = abs(order)
     value = _legendre(degree, size, polar, limit)
     negative = (order < 0) & (size % 2 == 1)
@@ -204,11 +204,11 @@ def _harmonics(degree: object, order: Any, polar: Any, azimuth: object, limit: i
     return complex_of(value * tnp.cos(angle), value * tnp.sin(angle))
 
 
-def _legendre(degree: object, order: Any, polar: ArrayLike, limit: int) -> Any:
+def _legendre(degree: object, order: Array, polar: ArrayLike, limit: int) -> Any:
     """The normalised associated Legendre functions, for 0 ≤ order."""
     sine, cosine = tnp.sin(polar), tnp.cos(polar)
 
-    def diagonal(k: Array, value: Any) -> Array:
+    def diagonal(k: Array, value: Array) -> Array:
         factor = -tnp.sqrt((2 * k + 1) / (2 * k)).astype(sine.dtype)
         return tnp.where(k <= order, value * factor * sine, value)
 
@@ -216,7 +216,7 @@ def _legendre(degree: object, order: Any, polar: ArrayLike, limit: int) -> Any:
     first = fori_loop(1, limit + 1, diagonal, start)
     m = order.astype(sine.dtype)
 
-    def climb(k: Any, carry: Any) -> Any:
+    def climb(k: Array, carry: Any) -> tuple[Array, Array, Array]:
         found, last, previous = carry
         top = m + k.astype(sine.dtype)
         square, below = top * top, (top - 1) * (top - 1)

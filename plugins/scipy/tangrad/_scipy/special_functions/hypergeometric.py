@@ -32,7 +32,7 @@ _LIMIT = 5000  # terms
 def _sum_with_slope(top: tuple[Any, ...], bottom: tuple[Any, ...], x: ArrayLike, place: int | None) -> Array:
     """Σ Π (top)ₖ / Π (bottom)ₖ xᵏ / k!, or its derivative by the parameter at `place` of top and bottom together."""
 
-    def step(k: Any, state: Any) -> Any:
+    def step(k: Array, state: tuple[Array, ...]) -> Any:
         term, slope = state
         ratio = x / k
         for parameter in top:
@@ -66,7 +66,7 @@ def _series(tops: int, bottoms: int) -> Function:
     def by_parameter(place: int) -> Function:
         return lambda t, ans, *arguments: t * _sum_with_slope(*parts(arguments), place)
 
-    def by_x(t: object, ans: object, *arguments: object) -> Array:
+    def by_x(t: Array, ans: object, *arguments: object) -> Array:
         top, bottom, x = parts(arguments)
         factor = math.prod(top[1:], start=top[0]) / math.prod(bottom[1:], start=bottom[0])
         return t * factor * series(*[parameter + 1 for parameter in (*top, *bottom)], x)
@@ -80,11 +80,11 @@ def _series(tops: int, bottoms: int) -> Function:
 _kummer, _gauss = _series(1, 1), _series(2, 1)
 
 
-def _is_pole(x: Any) -> Array:
+def _is_pole(x: Array) -> Array:
     return (x <= 0) & (x == tnp.floor(x))
 
 
-def _reciprocal_gamma(x: Any) -> Array:
+def _reciprocal_gamma(x: Array) -> Array:
     pole = _is_pole(stop_gradient(x))
     safe = tnp.where(pole, 1.0, x)
     return tnp.where(pole, 0.0, sign_of_gamma(stop_gradient(safe)) * tnp.exp(-p.lgamma_p.bind(safe)))
@@ -126,7 +126,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 # --- ₂F₁ -----------------------------------------------------------------------------------------------------------
 
 
-def _around_one(a: Array, b: Array, rest: Array, x: Array) -> Any:
+def _around_one(a: Array, b: Array, rest: Array, x: Array) -> Array:
     """By the series in 1 - x (DLMF 15.8.4), whose coefficients have poles where rest = c - a - b is a whole number."""
     y, c_less_a, c_less_b = 1 - x, b + rest, a + rest
     one = _gamma(rest) * _reciprocal_gamma(c_less_a) * _reciprocal_gamma(c_less_b) * _gauss(a, b, 1 - rest, y)
