@@ -2,10 +2,13 @@
 
 import ctypes
 import gc
+import math
 import os
 import shutil
 import sys
 import tempfile
+import zlib
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,16 +61,72 @@ LONG = frozenset(
         "transformations/test_checkpoint.py",
     ]
 )
+# Tests with many cases of one kind, by file or by function: everywhere but in `make test-all` one case in so many runs.
+# Which one follows from the names alone. What is in here takes minutes as a whole; tests that are to find a name that
+# somewhere is missing look at all names, take seconds, and are not in here.
+ONE_CASE_IN = {
+    "backends/test_arrays.py": 4,
+    "backends/test_xla_elementwise.py": 4,
+    "differential/test_programs.py": 4,
+    "examples/test_programs.py::test_program_with_the_import_of_jax": 4,
+    "experimental/test_sparse.py": 4,
+    "export/test_derivatives.py": 2,
+    "extremes/test_complex.py": 4,
+    "extremes/test_real.py": 4,
+    "image/test_resampling.py": 4,
+    "install/test_alone.py::test_every_module_can_be_the_first": 2,
+    "install/test_alone.py::test_the_doctor_finds_nothing": 4,
+    "install/test_lines.py::test_a_line_installs_what_it_says": 4,
+    "install/test_subsets.py::test_a_missing_name_says_what_to_install": 4,
+    "kernels/test_kernels.py": 4,
+    "nn/test_functions.py": 4,
+    "numba/test_loops.py": 4,
+    "numpy/test_derivatives.py": 4,
+    "numpy/test_expressions.py": 4,
+    "numpy/test_linalg.py": 4,
+    "numpy/test_settings.py": 4,
+    "pallas/test_kernels.py": 4,
+    "primitives/test_conformance.py": 2,
+    "primitives/test_control_flow.py": 4,
+    "primitives/test_elementwise.py": 4,
+    "primitives/test_indexing.py": 4,
+    "primitives/test_mutants.py": 2,
+    "primitives/test_mutants_named_axes.py": 2,
+    "primitives/test_mutants_programs.py": 2,
+    "primitives/test_reductions.py": 4,
+    "primitives/test_special.py": 4,
+    "primitives/test_windows.py": 4,
+    "random/test_bits.py": 4,
+    "random/test_distributions.py": 4,
+    "random/test_rejection.py": 4,
+    "scipy/test_definitions.py": 4,
+    "scipy/test_linalg.py": 4,
+    "scipy/test_solvers.py": 4,
+    "scipy/test_stats.py": 4,
+    "transformations/test_callbacks_as_in_jax.py": 4,
+    "transformations/test_checkpoint.py": 2,
+    "transformations/test_custom_jvp.py": 4,
+}
 HERE = Path(__file__).parent
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of long files."""
-    long = {str(HERE / name) for name in LONG}
+    """Mark the tests of long files, and of tables the cases that the long sweep alone runs."""
+    tables = defaultdict(list)
     for item in items:
-        if str(item.path) in long:
+        file = item.path.relative_to(HERE).as_posix() if item.path.is_relative_to(HERE) else ""
+        function = f"{file}::{getattr(item, 'originalname', '')}"
+        if file in LONG:
             item.add_marker(pytest.mark.long)
+        is_in_table = hasattr(item, "callspec") and (file in ONE_CASE_IN or function in ONE_CASE_IN)
+        if is_in_table and item.get_closest_marker("sweep") is None:
+            tables[function].append(item)
+    for function, cases in tables.items():
+        share = ONE_CASE_IN.get(function) or ONE_CASE_IN[function.partition("::")[0]]
+        cases.sort(key=lambda item: zlib.crc32(item.name.encode()))
+        for item in cases[math.ceil(len(cases) / share) :]:
+            item.add_marker(pytest.mark.sweep)
 
 
 @pytest.fixture(autouse=True)
