@@ -47,7 +47,7 @@ def test_on_explicit_axes(file: str, backend: str) -> None:
     check(file, backend, TANGRAD_MESH_AXIS_TYPES="explicit")
 
 
-@pytest.mark.slow
+@pytest.mark.sweep  # the file itself draws some
 @pytest.mark.parametrize(("backend", "examples"), [("numpy", 2000), ("xla", 100)])
 def test_many_programs_of_xmap(backend: str, examples: int) -> None:
     check("check_xmap.py", backend, XMAP_EXAMPLES=str(examples))
