@@ -17,9 +17,13 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from tangrad.core import Primitive
+
 
 INI, CHECKS, BACKENDS = "tangrad_conformance", "tangrad_conformance_checks", "tangrad_conformance_backends"
 
@@ -38,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 class ConformanceItem(pytest.Item):
     """One primitive, checked with all its samples."""
 
-    def __init__(self, *, primitive: Any, samples: object, **kwargs: Any) -> None:
+    def __init__(self, *, primitive: Primitive, samples: object, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.primitive = primitive
         self.samples = samples

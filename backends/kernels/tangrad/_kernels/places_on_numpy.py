@@ -16,7 +16,7 @@ from tangrad.extend.lax import GatherScatterMode, gather_p, scatter_add_p, selec
 
 if TYPE_CHECKING:
     from tangrad.extend.backend_numpy import Lowering
-    from tangrad.typing import Params
+    from tangrad.typing import DTypeLike, Params
 
 OF_PLACES = ("int32", "int64", "uint32")
 
@@ -76,7 +76,7 @@ def _takes_rows(operand: ShapedArray, places: ShapedArray, out: ShapedArray, par
     return whole and (tuple(offset), tuple(collapsed), tuple(index_map)) == (behind, (0,), (0,)) and not batching
 
 
-def _bytes(value: object, dtype: Any) -> int:
+def _bytes(value: object, dtype: DTypeLike) -> int:
     """The bytes of a number, as those of an integer."""
     with np.errstate(all="ignore"):
         return int.from_bytes(np.asarray(value).astype(dtype).tobytes().ljust(8, b"\0"), "little", signed=True)

@@ -24,6 +24,7 @@ from tangrad.extend.lax import reduce_max_p, reduce_sum_p
 
 if TYPE_CHECKING:
     from tangrad.extend.backend_numpy import Lowering
+    from tangrad.typing import DType
 
 # As in native/rows.cc.
 ALL, OF_ROW, OF_COLUMN, ONE = range(4)
@@ -59,7 +60,7 @@ class Group:
         before, after: steps on the way that go before it, and that need what it makes.
     """
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: DType) -> None:
         self.shape, self.dtype = shape, dtype
         self.steps: list[Step] = []
         self.before: list[Step] = []

@@ -138,7 +138,7 @@ class NumpyBackend(Backend):
         type.__setattr__(NumpyBackend, "part", staticmethod(parts.part))
         return self.part(array, index)
 
-    def get(self, array: Any) -> np.ndarray:
+    def get(self, array: Array) -> np.ndarray:
         """The contents of an array, not to be written to."""
         return array.to_numpy()
 

@@ -17,7 +17,7 @@ from tangrad._backend_numpy.sharded import Place, ProgramLayout, common_place
 from tangrad._backend_numpy.simplify import simplify
 from tangrad._backend_numpy.size_text import plan_of
 from tangrad._backend_numpy.source import Source, function_from, text_function
-from tangrad.core import ClosedJaxpr, Executable, ShapedArray, checked_operands, thread
+from tangrad.core import Array, ClosedJaxpr, Executable, ShapedArray, checked_operands, thread
 from tangrad.core.arguments import first_symbolic
 from tangrad.core.backends import CompileOptions
 
@@ -230,7 +230,7 @@ class NumpyExecutable(Executable):
 
     # --- running ---------------------------------------------------------------------------------------------------
 
-    def _execute_slowly(self, arrays: Sequence[Any]) -> list[Any]:
+    def _execute_slowly(self, arrays: Sequence[Array]) -> list[Any]:
         """With several devices or symbolic sizes, or arguments that are not what they should be."""
         operands = self._checked(arrays)
         out_avals = self._out_avals if self._plan is None else self._types_of_results(operands)
@@ -265,7 +265,7 @@ class NumpyExecutable(Executable):
         """Whether an argument is of another type; its sizes, if any are symbolic, are looked at later."""
         return given.dtype != aval.dtype or (self._plan is None and given.shape != aval.shape)
 
-    def _types_of_results(self, operands: Sequence[Value]) -> tuple[Any, ...]:
+    def _types_of_results(self, operands: Sequence[Value]) -> tuple[ShapedArray, ...]:
         """Raises ValueError for arguments whose sizes do not fit."""
         sizes = self._plan.sizes([operand.aval.shape for operand in operands])
         return tuple([first_symbolic(self._in_avals).filled_in(aval, sizes) for aval in self._out_avals])

@@ -106,7 +106,7 @@ class Lowering:
 
     # --- elementwise -----------------------------------------------------------------------------------------------
 
-    def ufunc(self, function: np.ufunc, *operands: Any) -> Value:
+    def ufunc(self, function: np.ufunc, *operands: Value) -> Value:
         """A ufunc of values and numbers. Where it has no loop for the dtype the result is computed in a wider one."""
         if function.signature is not None:
             return self.matmul(*operands) if function is np.matmul else self.call(function, *operands)

@@ -152,7 +152,7 @@ class XlaBackend(Backend):
             )
         return device.committed
 
-    def get(self, array: Any) -> np.ndarray:
+    def get(self, array: Array) -> np.ndarray:
         """The contents of an array, not to be written to."""
         return array.to_numpy()
 

@@ -71,7 +71,7 @@ class Platforms:
         coordination: with which other processes it computes.
     """
 
-    def __init__(self, backend: Any) -> None:
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._lock = threading.Lock()
         self._devices: dict[str, tuple[XlaDevice, ...]] | None = None

@@ -190,8 +190,8 @@ def part(
     ctx: FunctionContext,
     x: IrValue,
     out_aval: ShapedArray,
-    starts: Sequence[Any],
-    limits: Sequence[Any],
+    starts: Sequence[int],
+    limits: Sequence[int],
     steps: Sequence[int],
 ) -> IrValue:
     """The part of `x` between known places, in steps; of an extended dtype, with all that is inside its elements."""

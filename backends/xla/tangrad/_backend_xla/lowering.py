@@ -32,7 +32,7 @@ from tangrad._backend_xla.mlir import (
     refined,
     vocabulary,
 )
-from tangrad.core import ClosedJaxpr, Effect, Jaxpr, JaxprEqn, Literal, ShapedArray, calls_rules
+from tangrad.core import Array, ClosedJaxpr, Effect, Jaxpr, JaxprEqn, Literal, ShapedArray, calls_rules
 from tangrad.core.backends import AbstractToken
 
 _create = ir.Operation.create
@@ -357,7 +357,7 @@ class FunctionContext:
             module.functions[key] = symbol
         return symbol
 
-    def constant_of(self, value: Any) -> ir.Value:
+    def constant_of(self, value: Array) -> ir.Value:
         """A constant of a jaxpr, whatever holds it, as a value."""
         if type(value) is Literal:
             return self.literal(value)
@@ -431,7 +431,7 @@ def ordered_effects(jaxpr: Jaxpr) -> list[Effect]:
     )
 
 
-def physical_contents(value: Any) -> np.ndarray:
+def physical_contents(value: Array) -> np.ndarray:
     """The contents of a constant as its buffer holds them."""
     aval = physical_aval(value.aval)
     if aval is value.aval:

@@ -306,7 +306,7 @@ class Vocabulary:
         inner = physical_aval(aval)
         return self.tensor(inner.shape, self.element_type(inner.dtype))
 
-    def tensor(self, shape: Sequence[Any], element_type: IrType) -> IrType:
+    def tensor(self, shape: Sequence[int], element_type: IrType) -> IrType:
         """A tensor type; symbolic sizes are unknown ones to MLIR."""
         if any([type(size) is not int and is_symbolic(size) for size in shape]):
             shape = [UNKNOWN_SIZE if is_symbolic(size) else size for size in shape]

@@ -174,7 +174,7 @@ def check_agreement(value: object, placement: Placement) -> None:
         )
 
 
-def assemble(aval: Any, placement: Placement, parts: Sequence[XlaArray]) -> XlaArray:
+def assemble(aval: ShapedArray, placement: Placement, parts: Sequence[XlaArray]) -> XlaArray:
     """An array of the parts on devices of this process, in the order of its sharding's devices."""
     here = [device for device in placement.user_sharding.device_order if is_addressable(device)]
     buffers = dict(zip(here, [part.value for part in parts], strict=True))

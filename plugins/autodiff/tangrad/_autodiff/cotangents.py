@@ -119,7 +119,7 @@ def check_cotangent(name: str, aval: ShapedArray, leaf: object) -> Value | Zero:
     return cotangent
 
 
-def marked_for(name: str, aval: Any, cotangent: Value | Zero) -> Any:
+def marked_for(name: str, aval: ShapedArray, cotangent: Value | Zero) -> Any:
     """A user's cotangent, differing along the mapped axes that the output differs along."""
     if type(cotangent) is Zero:
         return cotangent

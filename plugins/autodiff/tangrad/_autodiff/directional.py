@@ -319,7 +319,7 @@ class _FlatCall:
         self.has_aux = has_aux
         self.name = name
 
-    def __call__(self, *leaves: Any) -> list[Value]:
+    def __call__(self, *leaves: Value) -> list[Value]:
         out = self.fun(*self.treedef.unflatten(leaves))
         aux: list[object] = []
         if self.has_aux:

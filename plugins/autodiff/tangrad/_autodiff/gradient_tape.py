@@ -157,7 +157,7 @@ def _one_step(jaxpr: Jaxpr) -> Run:
         return lambda operands: (process(primitive, (operands[only],), params),)
     others = {var: position for position, var in enumerate(jaxpr.invars)}
 
-    def run(operands: Sequence[Any]) -> Sequence[Any]:
+    def run(operands: Sequence[Value]) -> Sequence[Any]:
         args = tuple([place if type(place) is Literal else operands[place] for place in places])
         out = process(primitive, args, params)
         outs = out if primitive.multiple_results else (out,)

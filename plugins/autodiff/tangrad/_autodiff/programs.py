@@ -133,7 +133,7 @@ def _linearize_jaxpr(closed: ClosedJaxpr, active: tuple[bool, ...]) -> Linearize
     if len(jaxpr.eqns) > 1:  # residuals of what is dead would be kept for nothing
         jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
 
-    def run(*inputs: Any) -> list[Any]:
+    def run(*inputs: Array) -> list[Any]:
         outs, program = linearize_flat(lambda *a: eval_jaxpr(jaxpr, closed.consts, *a), inputs, active, reduced.axes)
         linear, residuals = program.to_jaxpr()
         # A loop of which one result is not used may have residuals for that one alone.

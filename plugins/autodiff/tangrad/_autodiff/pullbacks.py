@@ -26,7 +26,9 @@ class Reverse:
     __slots__ = ("in_avals", "in_tree", "jaxpr", "nonzero", "out_avals", "out_tree")
     name: str  # of the function that returns it
 
-    def __init__(self, jaxpr: Any, in_tree: Any, out_tree: Any, in_avals: Any, out_avals: Any, nonzero: Any) -> None:
+    def __init__(
+        self, jaxpr: Any, in_tree: PyTreeDef, out_tree: PyTreeDef, in_avals: Any, out_avals: Any, nonzero: Any
+    ) -> None:
         self.jaxpr = jaxpr
         self.in_tree = in_tree
         self.out_tree = out_tree
@@ -34,7 +36,7 @@ class Reverse:
         self.out_avals = out_avals
         self.nonzero = nonzero
 
-    def leaves(self, cotangent: object) -> list[Any]:
+    def leaves(self, cotangent: object) -> list[Array]:
         """The leaves of a cotangent, which must have the structure of the output."""
         leaves, treedef = tree.flatten(cotangent)
         if treedef != self.out_tree:
@@ -71,7 +73,7 @@ class Pullback(Reverse):
         super().__init__(jaxpr, in_tree, out_tree, in_avals, out_avals, nonzero)
         self.active = active
 
-    def cotangents(self, residuals: Sequence[Value], cotangent: object) -> list[Any]:
+    def cotangents(self, residuals: Sequence[Value], cotangent: object) -> list[Value]:
         """The cotangents of the leaves of the arguments."""
         wanted = [aval for aval, is_active in zip(self.in_avals, self.active, strict=True) if is_active]
         found = iter(self.backward(residuals, self.leaves(cotangent), wanted))
@@ -92,7 +94,7 @@ class Transposed(Reverse):
     name = "linear_transpose"
 
     @api_boundary
-    def __call__(self, constants: Sequence[Any], cotangent: Any) -> Any:
+    def __call__(self, constants: Sequence[Value], cotangent: Any) -> Any:
         found = self.backward(constants, [as_array(leaf) for leaf in self.leaves(cotangent)], self.in_avals)
         return self.in_tree.unflatten([as_array(materialised(result)) for result in found])
 
@@ -192,7 +194,7 @@ class VJP(Generic[R, *Primals]):
         fun: Callable[..., Any],
         pullback: Pullback,
         places: tuple[int, ...],
-        residuals: Sequence[Any],
+        residuals: Sequence[Value],
         accumulators: Sequence[Any] | None = None,
     ) -> None:
         self.fun, self._pullback = fun, pullback

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tangrad._autodiff.primitives import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p, zeros_p
-from tangrad.core import Primitive, RuleSet, ShapedArray, as_operand, calls_rules, dtypes, get_aval, literal
+from tangrad.core import Array, Primitive, RuleSet, ShapedArray, as_operand, calls_rules, dtypes, get_aval, literal
 
 if TYPE_CHECKING:
     from tangrad.typing import Dimensions, DType, Value, Values
@@ -216,7 +216,7 @@ def linear_jvp(jvp: RuleSet, *primitives: Primitive) -> None:
 
 
 def linear(primitive: Primitive) -> Rule:
-    def rule(primals: Values, tangents: tuple[Value | Zero, ...], **params: object) -> Any:
+    def rule(primals: Values, tangents: tuple[Value | Zero, ...], **params: object) -> tuple[Array, ...]:
         answer = primitive.bind(*primals, **params)
         return answer, primitive.bind(*[instantiate(tangent) for tangent in tangents], **params)
 

@@ -8,10 +8,14 @@ one is mapped as any other. What does not name the axis, and what carries progra
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._batching.trace import BATCH, AxisInfo, bad_result
 from tangrad.core import NamedAxisEffect, Primitive, as_operand, calls_rules, equation_effects, rule_table
+
+if TYPE_CHECKING:
+    from tangrad.typing import Axis
+
 
 AXIS_SUBST = rule_table("axis_subst")
 SPLIT = rule_table("split_axis")
@@ -85,7 +89,7 @@ class InnerPart:
 
     __slots__ = ("axis",)
 
-    def __init__(self, axis: Any) -> None:
+    def __init__(self, axis: Axis) -> None:
         self.axis = axis
 
     def __eq__(self, other: object) -> bool:

@@ -321,7 +321,7 @@ def _batch_jaxpr(
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     out_mapped: list[bool] = []
 
-    def run(*args: Any) -> list[Any]:
+    def run(*args: Array) -> list[Any]:
         dims = [0 if is_mapped else None for is_mapped in mapped]
         outs, out_dims = batch_flat(lambda *a: eval_jaxpr(closed.jaxpr, closed.consts, *a), args, dims, axis)
         out_mapped.extend([dim is not None or want for dim, want in zip(out_dims, wanted, strict=True)])

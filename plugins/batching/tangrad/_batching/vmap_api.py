@@ -247,7 +247,7 @@ def _axes_of_leaves(what: str, structure: PyTreeDef, axes: object) -> list[int |
     return flatten_axes(what, structure, axes)
 
 
-def _is_list_result(structure: Any) -> bool:
+def _is_list_result(structure: PyTreeDef) -> bool:
     data = structure.node_data()
     return data is not None and data[0] is list
 
@@ -332,7 +332,7 @@ def _disagreement(values: Sequence[Value], dims: Dims, axis_size: object, args: 
 
 
 def _place(
-    out: Any, dim: int | None, wanted: int | None, size: object, position: int, out_tree: PyTreeDef, sum_match: bool
+    out: Array, dim: int | None, wanted: int | None, size: object, position: int, out_tree: PyTreeDef, sum_match: bool
 ) -> np.ndarray | Array:
     if isinstance(out, np.ndarray) and out.dtype == dtypes.float0:
         return _place_float0(out, wanted, size)

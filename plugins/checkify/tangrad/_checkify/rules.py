@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tangrad._checkify.functions import check_p
 from tangrad._checkify.state import Checks, Layout, only
-from tangrad.core import RuleSet
+from tangrad.core import Array, RuleSet
 
 jvp = RuleSet("jvp", api=1)
 jvp.form("primals", check_p)
@@ -29,7 +27,7 @@ checkify = RuleSet("checkify", api=1)
 
 
 @checkify.rule(check_p)
-def _(args: Any, *, checks: Checks, layout: Layout, debug: bool) -> tuple[()]:
+def _(args: tuple[Array, ...], *, checks: Checks, layout: Layout, debug: bool) -> tuple[()]:
     """Its error is noted, where failures of its class are looked for; else it stays a check that need not be taken."""
     wanted = [type(failure) in checks.enabled for failure in layout.failures]
     code, *payloads = args

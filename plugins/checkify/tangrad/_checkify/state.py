@@ -9,7 +9,7 @@ import numpy as np
 
 from tangrad._checkify.failures import Failure, NaNError
 from tangrad.autodiff import zeros_p
-from tangrad.core import Primitive, ShapedArray, as_operand, current_source, dtypes, literal
+from tangrad.core import Array, Primitive, ShapedArray, as_operand, current_source, dtypes, literal
 from tangrad.core.arguments import product
 from tangrad.extend.lax import (
     add_p,
@@ -151,7 +151,7 @@ class Checks:
         self._code: Any = None
         self._payloads: dict[Any, tuple[Any, ...]] = {}
 
-    def check(self, failed: Value, failure: Failure, payload: Sequence[Any] = ()) -> None:
+    def check(self, failed: Value, failure: Failure, payload: Sequence[Array] = ()) -> None:
         """Note a failure where the boolean scalar `failed` is true and nothing failed before.
 
         Args:
@@ -238,7 +238,7 @@ def earlier(first: Sequence[Value], second: Sequence[Value]) -> list[Value]:
     return [chosen(clear, b, a) for a, b in zip(first, second, strict=True)]
 
 
-def placed(layout: Layout, leaves: Sequence[Value], wider: Layout, offset: int) -> list[Any]:
+def placed(layout: Layout, leaves: Sequence[Value], wider: Layout, offset: int) -> list[Value]:
     """An error in a wider layout, in which its failures begin after `offset` others."""
     if not layout.failures:
         return wider.clear()

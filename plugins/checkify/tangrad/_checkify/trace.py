@@ -116,7 +116,7 @@ def checked_call(primitive: Primitive) -> Callable[..., tuple[Array | Literal, .
 def _make(closed: ClosedJaxpr, enabled: frozenset[type[Failure]]) -> tuple[ClosedJaxpr, Layout]:
     layouts = []
 
-    def run(*values: Any) -> list[Any]:
+    def run(*values: Array) -> list[Any]:
         outs, checks = checked_flat(jaxpr_as_function(closed), values, enabled)
         layouts.append(checks.layout)
         return [*outs, *checks.leaves()]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad import core, typeof
 from tangrad.core import dtypes, register_aval_handler
+
+if TYPE_CHECKING:
+    from tangrad.typing import DTypeLike
+
 
 # --- `jax.core.ShapedArray`: Tangrad's, made with the arguments that jax's takes --------------------------------------
 
@@ -31,7 +35,7 @@ class ShapedArray(metaclass=_AnyShapedArray):
     """
 
     def __new__(
-        cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: object = None, **options: object
+        cls, shape: Any, dtype: DTypeLike, weak_type: bool = False, *, sharding: object = None, **options: object
     ) -> Any:
         if any(part is not None for part in getattr(sharding, "spec", ())):
             raise NotImplementedError(f"types have no shardings in Tangrad, of which 'jax' is an alias: {sharding}")

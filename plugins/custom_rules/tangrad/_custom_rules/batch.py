@@ -245,7 +245,7 @@ def _with_rule(
     has_tangent = [tangent_aval(operand.aval).dtype != dtypes.float0 for operand in operands]
     avals = [operand.aval for operand in operands]
 
-    def run(*values: Any) -> list[Any]:
+    def run(*values: Value) -> list[Any]:
         given = iter(values[len(avals) :])
         primals = values[: len(avals)]
         tangents = [next(given) if has else Zero.of(p) for p, has in zip(primals, has_tangent, strict=True)]

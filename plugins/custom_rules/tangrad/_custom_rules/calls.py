@@ -228,7 +228,7 @@ class FlatCall:
             return [as_array(primal) for primal in primals]
         return [as_array(p) if n is None else n for p, n in zip(primals, self.numbers, strict=True)]
 
-    def full(self, leaves: Sequence[Any]) -> list[Any]:
+    def full(self, leaves: Sequence[Value]) -> list[Any]:
         """All arguments of the function, of flat values."""
         args = list(self.treedef.unflatten(leaves))
         for position, value in self.nondiff:

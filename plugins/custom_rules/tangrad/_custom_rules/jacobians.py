@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tangrad.typing import PyTree, Value
 
 
-def unravel_last(column: Any, avals: Sequence[ShapedArray]) -> list[Array]:
+def unravel_last(column: Array, avals: Sequence[ShapedArray]) -> list[Array]:
     """Split the last axis by the sizes of `avals`, and give each part the shape `(*rest, *aval.shape)`."""
     parts, start = [], 0
     for aval in avals:

@@ -12,13 +12,14 @@ from tangrad.core import ClosedJaxpr, RuleSet, eval_jaxpr
 
 if TYPE_CHECKING:
     from tangrad.core import Array
+    from tangrad.typing import Value
 
 batch = RuleSet("batch", api=1)
 
 
 @batch.rule(composite_p)
 def _composite(
-    args: Any, dims: Any, *, axis_info: Any, jaxpr: ClosedJaxpr, **params: object
+    args: tuple[Array, ...], dims: Any, *, axis_info: Any, jaxpr: ClosedJaxpr, **params: object
 ) -> tuple[tuple[Array, ...], tuple[int | None, ...]]:
     program, out_mapped = batch_jaxpr(jaxpr, tuple([dim is not None for dim in dims]), axis_info)
     operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
@@ -32,7 +33,7 @@ transpose = RuleSet("transpose", api=1)
 
 @jvp.rule(linear_call_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, transposed: object, num_res: int) -> Any:
+def _(primals: tuple[Value, ...], tangents: Any, *, jaxpr: ClosedJaxpr, transposed: object, num_res: int) -> Any:
     params = {"jaxpr": jaxpr, "transposed": transposed, "num_res": num_res}
     outs = linear_call_p.bind(*primals, **params)
     residuals, linear = primals[:num_res], primals[num_res:]

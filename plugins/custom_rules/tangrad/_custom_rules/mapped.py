@@ -189,7 +189,7 @@ def sequential_vmap(f: Callable[..., object]) -> custom_vmap:
             out = f(*args)
             return out, tree.map(lambda _: False, out)
 
-        def row(rows: Any) -> Any:
+        def row(rows: Sequence[Array]) -> Any:
             given = iter(rows)
             chosen = [next(given) if is_mapped else leaf for leaf, is_mapped in zip(leaves, flags, strict=True)]
             return mapped(*treedef.unflatten(chosen))  # mapped once more, it is a loop in a loop

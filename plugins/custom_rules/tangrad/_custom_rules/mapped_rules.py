@@ -31,7 +31,14 @@ batch = RuleSet("batch", api=1)
 
 @batch.rule(custom_vmap_call_p)
 def _(
-    args: Any, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str
+    args: tuple[Value, ...],
+    dims: Dims,
+    *,
+    axis_info: AxisInfo,
+    jaxpr: ClosedJaxpr,
+    rule: object,
+    num_consts: int,
+    name: str,
 ) -> Any:
     if rule is None:
         program, out_mapped = batch_jaxpr(jaxpr, [dim is not None for dim in dims], axis_info)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 custom_rules = PrimitiveSet("custom_rules", api=1)
 
 
-def run(program: Any, args: Any) -> Sequence[Value]:
+def run(program: Any, args: tuple[Value, ...]) -> Sequence[Value]:
     """Run either form of a function on flat values."""
     if type(program) is ClosedJaxpr:
         return eval_jaxpr(program.jaxpr, program.consts, *args)

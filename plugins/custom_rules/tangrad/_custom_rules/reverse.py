@@ -39,7 +39,7 @@ from tangrad.tree_util import PyTreeDef, keystr, tree_map
 
 if TYPE_CHECKING:
     from tangrad.core import Array
-    from tangrad.typing import PyTree, Value
+    from tangrad.typing import ArrayLike, PyTree, Value
 
 
 class CustomVJPPrimal:
@@ -51,7 +51,7 @@ class CustomVJPPrimal:
 
     __slots__ = ("perturbed", "value")
 
-    def __init__(self, value: Any, perturbed: bool) -> None:
+    def __init__(self, value: ArrayLike, perturbed: bool) -> None:
         self.value = value
         self.perturbed = perturbed
 

@@ -258,7 +258,7 @@ def _transposed(forward: Program, vectors: Vectors) -> Callable[[Any], Any]:
     def run(x: object) -> Any:
         return vectors.unflatten(call(forward.closed, forward.consts, tree.leaves(x)))
 
-    def vecmat(y: object) -> Any:
+    def vecmat(y: object) -> Array:
         (found,) = linear_transpose(run, vectors.example())(y)
         return found
 

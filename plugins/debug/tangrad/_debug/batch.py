@@ -52,7 +52,13 @@ def _(
 
 @batch.rule(io_callback_p)
 def _io(
-    args: Any, dims: Dims, *, axis_info: AxisInfo, callback: Any, result_avals: tuple[ShapedArray, ...], ordered: bool
+    args: tuple[Array, ...],
+    dims: Dims,
+    *,
+    axis_info: AxisInfo,
+    callback: Any,
+    result_avals: tuple[ShapedArray, ...],
+    ordered: bool,
 ) -> tuple[tuple[Array, ...], tuple[int, ...]]:
     if ordered:
         raise ValueError(

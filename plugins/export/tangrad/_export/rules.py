@@ -10,7 +10,7 @@ from tangrad.extend.sharding import Axes, Unclear
 
 if TYPE_CHECKING:
     from tangrad._export.exported import Exported
-    from tangrad.typing import Params
+    from tangrad.typing import Params, Value
 
 if TYPE_CHECKING:
     from tangrad.core import Array
@@ -32,7 +32,7 @@ def _(primals: Any, tangents: Any, *, exported: Any) -> tuple[tuple[Array, ...],
 
 
 @transpose.rule(push_forward_p)
-def _(cotangents: Any, *operands: Any, exported: Any) -> Any:
+def _(cotangents: Any, *operands: Value, exported: Any) -> Any:
     count = len(exported.in_avals)
     return (*[None] * count, *exported.vjp().call(*operands[:count], *cotangents))
 

@@ -18,6 +18,7 @@ from tangrad.errors import BackendError, TangradError
 
 if TYPE_CHECKING:
     from tangrad._ffi.frames import BufferList
+    from tangrad.core import Array, ShapedArray
     from tangrad.typing import Params
 
 
@@ -210,7 +211,7 @@ class Instance:
         FfiError: when made or called, for what the handler reports.
     """
 
-    def __init__(self, params: Params, in_avals: Sequence[Any]) -> None:
+    def __init__(self, params: Params, in_avals: Sequence[ShapedArray]) -> None:
         name = params["target"]
         target = find(name, "cpu")
         if target is None:
@@ -235,7 +236,7 @@ class Instance:
         self._lock = threading.Lock()
         self._run("instantiate", (), ())
 
-    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+    def __call__(self, *arrays: Array) -> tuple[Any, ...]:
         if not self._begun:
             with self._lock:
                 if not self._begun:

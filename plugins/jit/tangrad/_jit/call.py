@@ -174,7 +174,9 @@ class Call:
         "treedef",
     )
 
-    def __init__(self, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any], abstract: bool = False) -> None:
+    def __init__(
+        self, options: Options, args: tuple[PyTree, ...], kwargs: dict[str, Any], abstract: bool = False
+    ) -> None:
         count = len(args)
         static_positions = {p % count if p < 0 else p for p in options.static_argnums if -count <= p < count}
         self.static: dict[Any, Static] = {p: Static(args[p], f"at position {p}") for p in sorted(static_positions)}

@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from tangrad._jit.call import trace_call
-from tangrad.core import ClosedJaxpr, thread
+from tangrad.core import Array, ClosedJaxpr, thread
 from tangrad.core.backends import Logger
 from tangrad.core.programs import LoweredProgram, compile_program, one_at_a_time
 from tangrad.core.tools import hooks
@@ -102,7 +102,7 @@ class Placed:
         self._options = options
         self._programs: dict[Any, Any] = {}
 
-    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+    def __call__(self, arrays: Sequence[Array]) -> list[Any]:
         place = self._backend.placement(arrays)
         program = self._programs.get(place)
         if program is None:

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from tangrad._jit.checks import JitOptions
-    from tangrad.typing import Params
+    from tangrad.typing import Params, PyTree
 
     class Jit(Protocol):  # `jit` without a function
         def __call__(self, fun: Callable[P, R], /) -> JitFunction[P, R]: ...
@@ -316,7 +316,7 @@ class JitFunction(Generic[P, R]):
             return self._call_while_tracing(call)
         return self._run(call, found)
 
-    def _look_up(self, args: tuple[Any, ...], kwargs: Params) -> tuple[Any, list[Any], Any] | None:
+    def _look_up(self, args: tuple[PyTree, ...], kwargs: Params) -> tuple[Any, list[Any], Any] | None:
         """For calls with numbers, NumPy's arrays, names or static arguments, a third of the work of sorting them.
 
         Returns the key of the call, its leaves as arrays, and the program (None: there is none yet); None for a call

@@ -184,7 +184,9 @@ class Lowered(_Stage):
     _reused: bool
 
     @classmethod
-    def of(cls, traced: Traced, call: Call, backend: Any, name: str, options: Options, reused: bool = False) -> Lowered:
+    def of(
+        cls, traced: Traced, call: Call, backend: Backend, name: str, options: Options, reused: bool = False
+    ) -> Lowered:
         stage = cls(traced, call, name, options.donate_argnums)
         stage._backend, stage._options, stage._reused = backend, options, reused
         stage._donated = taken_over(call, traced, options.keep_unused)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad._masking.sizes import FORMS, Sizes
 from tangrad.core import (
+    Array,
     ClosedJaxpr,
     DerivedRule,
     Primitive,
@@ -100,7 +101,7 @@ class MaskTrace(RuleTrace, kind="mask", own=MaskTracer):
         """Whether a parameter is a size that is no number yet."""
         return _has_sizes(params)
 
-    def apply(self, primitive: Primitive, values: list[Value], extras: list[Any], params: Params) -> Any:
+    def apply(self, primitive: Primitive, values: list[Value], extras: Sequence[ShapedArray], params: Params) -> Any:
         inferred = primitive.infer(tuple(extras), params)
         padded = tuple([self._of_parent(value) for value in values])
         found = MASK[primitive](padded, tuple([aval.shape for aval in extras]), sizes=self.sizes, **params)
@@ -169,7 +170,7 @@ def mask_jaxpr(
     """
     found: list[Shape] = []
 
-    def run(*values: Any) -> list[Any]:
+    def run(*values: Array) -> list[Any]:
         outs, out_shapes = masked_flat(
             lambda *args: eval_jaxpr(closed.jaxpr, closed.consts, *args), values, shapes, sizes
         )

@@ -99,7 +99,7 @@ class Block:
             return self.constant(atom.ndarray)
         return self.values[atom]
 
-    def constant(self, array: Any) -> Number:
+    def constant(self, array: np.ndarray) -> Number:
         """A number."""
         code = code_of(array.dtype)
         if array.shape:

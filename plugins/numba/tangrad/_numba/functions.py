@@ -18,6 +18,8 @@ from numba.extending import intrinsic
 from tangrad._numba.loops import FAR
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tangrad.core import Array
 
 _plain: Any = njit(error_model="numpy")
@@ -77,11 +79,11 @@ def remainder(x: Any, y: Any) -> float:
     return rest - y if rest != 0 and (rest < 0) != (x < 0) else rest
 
 
-def _whole(low: int, high: int) -> Any:
+def _whole(low: int, high: int) -> Callable[[float], float]:
     least, most = float(low), float(high)
 
     @_plain
-    def whole(x: Any) -> Any:
+    def whole(x: float) -> float:
         x = 0.0 if x != x else x
         return min(max(x, least), most)
 
@@ -89,7 +91,7 @@ def _whole(low: int, high: int) -> Any:
 
 
 @_plain
-def whole_i8(x: Any) -> np.int64:
+def whole_i8(x: float) -> np.int64:
     if x != x:
         return np.int64(0)
     if x >= 9.223372036854775807e18:
@@ -100,7 +102,7 @@ def whole_i8(x: Any) -> np.int64:
 
 
 @_plain
-def whole_u8(x: Any) -> np.uint64:
+def whole_u8(x: float) -> np.uint64:
     if not x > 0.0:
         return np.uint64(0)
     if x >= 1.8446744073709551615e19:
@@ -112,7 +114,7 @@ def whole_u8(x: Any) -> np.uint64:
 
 
 @_close
-def _turned(x: Any, turn: int) -> Any:
+def _turned(x: float, turn: int) -> float:
     """sin(x + turn pi / 2), for |x| < FAR."""
     n = _rint(x * 0.63661977236758134308)
     r = (x - n * 1.57079631090164184570) - n * 1.58932547735281966916e-08
@@ -130,27 +132,27 @@ def _turned(x: Any, turn: int) -> Any:
 
 
 @_plain
-def near_sin_f4(x: Any) -> np.float32:
+def near_sin_f4(x: float) -> np.float32:
     return np.float32(_turned(np.float64(x), 0))
 
 
 @_plain
-def near_cos_f4(x: Any) -> np.float32:
+def near_cos_f4(x: float) -> np.float32:
     return np.float32(_turned(np.float64(x), 1))
 
 
 @_plain
-def sin_f4(x: Any) -> np.float32:
+def sin_f4(x: float) -> np.float32:
     return near_sin_f4(x) if _fabs(x) < FAR else np.float32(math.sin(np.float64(x)))
 
 
 @_plain
-def cos_f4(x: Any) -> np.float32:
+def cos_f4(x: float) -> np.float32:
     return near_cos_f4(x) if _fabs(x) < FAR else np.float32(math.cos(np.float64(x)))
 
 
 @_close
-def _power_of_e(x: Any) -> Any:
+def _power_of_e(x: float) -> Any:
     """exp(x), to 1e-11: zero below -150, infinite above 150 once it is float32."""
     x = 150.0 if x > 150.0 else (-150.0 if x < -150.0 else x)  # NaN stays
     n = _rint(x * 1.4426950408889634074)
@@ -180,22 +182,22 @@ def _power_of_e(x: Any) -> Any:
 
 
 @_plain
-def exp_f4(x: Any) -> np.float32:
+def exp_f4(x: float) -> np.float32:
     return np.float32(_power_of_e(np.float64(x)))
 
 
 @_plain
-def exp2_f4(x: Any) -> np.float32:
+def exp2_f4(x: float) -> np.float32:
     return np.float32(_power_of_e(np.float64(x) * 0.693147180559945309417))
 
 
 @_plain
-def logistic_f4(x: Any) -> np.float32:
+def logistic_f4(x: float) -> np.float32:
     return np.float32(1.0 / (1.0 + _power_of_e(-np.float64(x))))
 
 
 @_plain
-def tanh_f4(x: Any) -> np.float32:
+def tanh_f4(x: float) -> np.float32:
     given = np.float64(x)
     wide = 20.0 if given > 20.0 else (-20.0 if given < -20.0 else given)
     power = _power_of_e(2.0 * wide)
@@ -204,7 +206,7 @@ def tanh_f4(x: Any) -> np.float32:
 
 
 @_plain
-def power_3_2(x: Any) -> np.float32:
+def power_3_2(x: float) -> np.float32:
     """x ** -1.5."""
     wide = np.float64(x)
     return np.float32(1.0 / (wide * _sqrt(wide))) if wide > 0.0 else np.float32(math.pow(wide, -1.5))
@@ -214,7 +216,7 @@ def power_3_2(x: Any) -> np.float32:
 
 
 @_plain
-def _away(x: Any) -> float:
+def _away(x: float) -> float:
     """To the nearest whole number, halves away from zero."""
     size = _fabs(x)
     whole = _floor(size)
@@ -222,22 +224,22 @@ def _away(x: Any) -> float:
 
 
 @_plain
-def _logistic(x: Any) -> float:
+def _logistic(x: float) -> float:
     return 1.0 / (1.0 + math.exp(-x))
 
 
 @_plain
-def _rsqrt(x: object) -> Any:
+def _rsqrt(x: float) -> Any:
     return 1.0 / _sqrt(x)
 
 
 @_plain
-def _cbrt(x: Any) -> object:
+def _cbrt(x: float) -> object:
     return np.cbrt(x)
 
 
 @_plain
-def _exp2(x: Any) -> object:
+def _exp2(x: float) -> object:
     return np.exp2(x)
 
 
@@ -247,44 +249,44 @@ def _fmod(x: float | Array, y: float | Array) -> object:
 
 
 @_plain
-def _log2(x: Any) -> object:
+def _log2(x: float) -> object:
     return np.log2(x)
 
 
 @_plain
-def _log10(x: Any) -> object:
+def _log10(x: float) -> object:
     return np.log10(x)
 
 
-def _in_double(function: Any) -> dict[str, object]:
+def _in_double(function: Callable[..., float]) -> dict[str, object]:
     """A function of one or two numbers, for each floating type: of float32 in double precision."""
 
     @_plain
-    def single(x: Any) -> Any:
+    def single(x: float) -> np.float32:
         return np.float32(function(np.float64(x)))
 
     @_plain
-    def double(x: Any) -> np.float64:
+    def double(x: float) -> np.float64:
         return np.float64(function(x))
 
     return {"f4": single, "f8": double}
 
 
-def _of_two(function: Any) -> dict[str, object]:
+def _of_two(function: Callable[..., float]) -> dict[str, object]:
     @_plain
-    def single(x: Any, y: Any) -> Any:
+    def single(x: float, y: float) -> np.float32:
         return np.float32(function(np.float64(x), np.float64(y)))
 
     @_plain
-    def double(x: Any, y: Any) -> object:
+    def double(x: float, y: float) -> object:
         return function(x, y)
 
     return {"f4": single, "f8": double}
 
 
-def _clamps(kind: Any) -> object:
+def _clamps(kind: Callable[[float], float]) -> object:
     @_plain
-    def clamp(low: Any, x: Any, high: Any) -> Any:
+    def clamp(low: float, x: float, high: float) -> float:
         if low != low or x != x or high != high:
             return kind(np.nan)
         x = low if x < low else x

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,7 @@ def code_of(dtype: object) -> str:
     return code
 
 
-def literal(value: Any, code: str) -> str:
+def literal(value: np.ndarray, code: str) -> str:
     """A number as text."""
     number = value.item()
     if code == "b1":

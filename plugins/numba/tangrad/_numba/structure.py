@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from tangrad._numba.loops import (
     code_of,
     literal,
 )
+
+if TYPE_CHECKING:
+    from tangrad.core import ShapedArray
+
 
 # --- Primitives that move elements: most are views --------------------------------------------------------------------
 
@@ -49,13 +53,13 @@ def _reshaped(block: Block, x: Value, shape: Shape) -> Value:
     return found
 
 
-def _reshape(block: Block, out: Any, x: Value, *, new_sizes: Shape, dimensions: object) -> Value:
+def _reshape(block: Block, out: Sequence[ShapedArray], x: Value, *, new_sizes: Shape, dimensions: object) -> Value:
     if dimensions is not None:
         raise UnsupportedError("a reshape in another order")
     return _reshaped(block, x, out[0].shape)
 
 
-def _squeeze(block: Block, out: Any, x: Value, *, dimensions: Shape) -> Value:
+def _squeeze(block: Block, out: Sequence[ShapedArray], x: Value, *, dimensions: Shape) -> Value:
     return _reshaped(block, x, out[0].shape)
 
 
@@ -139,7 +143,7 @@ def _written_after(block: Block, value: Value, target: View) -> int:
     return loop.part
 
 
-def _concatenate(block: Block, out: Any, *xs: Value, dimension: int) -> Value:
+def _concatenate(block: Block, out: Sequence[ShapedArray], *xs: Value, dimension: int) -> Value:
     target = block.memory.take(out[0].shape, code_of(out[0].dtype))
     start, part = 0, -1
     for x in xs:
@@ -270,7 +274,7 @@ def _sum_trailing(block: Block, out: object, x: Value, *, count: int) -> Value:
 
 def _dot_general(
     block: Block,
-    out: Any,
+    out: Sequence[ShapedArray],
     x: Value,
     y: Value,
     *,

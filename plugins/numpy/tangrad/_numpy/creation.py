@@ -81,7 +81,7 @@ _on_host: dict[Any, Any] = {}
 register_cache(_on_host.clear)
 
 
-def _contents(shape: tuple[Any, ...], number: object, dtype: Any) -> np.ndarray:
+def _contents(shape: tuple[int, ...], number: object, dtype: Any) -> np.ndarray:
     if type(number) is int and number == 0:
         return np.zeros(shape, dtype)
     if type(number) not in (int, float):

@@ -337,7 +337,7 @@ def _known_sources(places: np.ndarray, size: int) -> np.ndarray:
     return sources
 
 
-def _traced_sources(places: Any, size: int) -> object:
+def _traced_sources(places: Array, size: int) -> object:
     order = places.argsort()
     numbers = iota_p.bind(dtype=INT32, shape=(size,), dimension=0)
     keys = concatenate([2 * numbers + 1, 2 * places[order].astype(INT32)])

@@ -87,7 +87,7 @@ class Fused:
             return self.function(*operands, **params)
         return self.found(key, operands, params)
 
-    def found(self, key: Any, operands: Sequence[Any], params: Params) -> Any:
+    def found(self, key: Any, operands: Sequence[Value], params: Params) -> Any:
         """Of a signature that was not met before: kept under `key`."""
         return self.calls.apply(key, self.primitive, tuple(operands), {**params, "settings": typing_settings()})
 
@@ -106,7 +106,7 @@ class Fused:
         return self._made.setdefault(self.name, self._primitive()) if found is None else found
 
     @staticmethod
-    def arguments(operands: Sequence[Any], params: Params) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def arguments(operands: Sequence[Value], params: Params) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of the function, by position and by name, that a call of the primitive stands for.
 
         For lowerings of the primitive, whose `operands` are values in the places of arrays. A function of operands and
@@ -123,7 +123,7 @@ class Fused:
     def _primitive(self) -> Primitive:
         function, several = self.function, self.multiple_results
 
-        def decompose(*operands: Value, settings: object, **params: object) -> Any:
+        def decompose(*operands: Value, settings: object, **params: object) -> Array:
             return function(*operands, **params)
 
         def abstract_eval(*avals: ShapedArray, settings: object, **params: object) -> Any:
@@ -282,7 +282,7 @@ def _divided(
     return parameters, tuple(given)
 
 
-def _given_again(operands: Sequence[Any], given: Sequence[tuple[str, int | None]]) -> dict[str, Any]:
+def _given_again(operands: Sequence[Value], given: Sequence[tuple[str, int | None]]) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     rest = iter(operands)
     for name, count in given:

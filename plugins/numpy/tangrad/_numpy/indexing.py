@@ -117,7 +117,7 @@ COPIES_FROM_HOST = {"getitem": _has_positions}
 _parts = DirectCalls()
 
 
-def _first_part(x: Any, index: object) -> Array | None:
+def _first_part(x: Array, index: object) -> Array | None:
     """A part of the first array of its type, as `_parts` will have it."""
     if EVAL_TRACE.watched:
         return None
@@ -265,7 +265,7 @@ def _batch_of(entries: Sequence[Entry]) -> tuple[int, ...]:
     return common_batch(tuple([tuple(value.shape) for kind, _, value in entries if kind == ARRAY]))
 
 
-def _is_less(shape: Sequence[Any], entries: Sequence[Entry]) -> bool:
+def _is_less(shape: Sequence[int], entries: Sequence[Entry]) -> bool:
     """Whether there are fewer elements in the slices of the array than in what the index arrays select of all of it."""
     arrays = [axis for kind, axis, _ in entries if kind == ARRAY]
     if not arrays:

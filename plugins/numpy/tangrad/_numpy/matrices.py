@@ -318,7 +318,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
     return _positions(~np.tri(rows, columns, index_argument("triu_indices", k, "k") - 1, bool))
 
 
-def _matrix_shape(name: str, arr: object) -> tuple[Any, ...]:
+def _matrix_shape(name: str, arr: object) -> tuple[int, ...]:
     shape = tuple(arr.shape) if hasattr(arr, "shape") else shape_of(arr)
     if len(shape) != 2:
         raise ValueError(f"{name} requires two dimensions, got shape {shape}")

@@ -25,7 +25,7 @@ from tangrad._numpy.taking import take_along_axis
 from tangrad.core import Array, dtypes
 from tangrad.extend import lax
 from tangrad.extend.lax import geqrf_p
-from tangrad.typing import ArrayLike, Value
+from tangrad.typing import ArrayLike, Axis, Value
 
 # --- What the functions of `tangrad.numpy.linalg` do to their operands ------------------------------------------------
 
@@ -400,7 +400,7 @@ def _norm_of_singular_values(x: Value, ord: Any, axes: tuple[int, ...], keepdims
 
 
 @as_one("axis", "keepdims", "ord")
-def vector_norm(x: ArrayLike, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:
+def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: Any = 2) -> Array:
     """The norm of vectors; with `axis=None` of all elements.
 
     >>> import tangrad

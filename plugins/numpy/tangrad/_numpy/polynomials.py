@@ -355,7 +355,9 @@ def polyfit(
     return (_fit_with_more if full or cov else _fit_alone)(x, y, deg, rcond, full, w, cov)
 
 
-def _fit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None, full: bool, w: Any, cov: object) -> Any:
+def _fit(
+    x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None, full: bool, w: Any, cov: object
+) -> tuple[Array, ...]:
     """The coefficients, and what else was asked for."""
     degree = index_argument("polyfit", deg, "deg")
     if degree < 0:

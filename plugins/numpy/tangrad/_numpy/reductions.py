@@ -79,7 +79,7 @@ class _Reduction:
     """One operation: how it reduces, how two results are combined, and what it starts from."""
 
     def __init__(
-        self, name: str, primitive: Primitive, combine: Any, start: Callable[[Any], Any], arithmetic: bool
+        self, name: str, primitive: Primitive, combine: Primitive, start: Callable[[Any], Any], arithmetic: bool
     ) -> None:
         self.name = name
         self.primitive = primitive
@@ -185,7 +185,7 @@ def sum(
 
 @as_one("axis", "dtype", "keepdims", "widen", name="sum")
 def _general_sum(
-    a: Any, axis: Any, dtype: DTypeLike | None, keepdims: Any, initial: Any, where: Any, widen: Any
+    a: Any, axis: Axis, dtype: DTypeLike | None, keepdims: Any, initial: Any, where: Any, widen: Any
 ) -> Any:
     return _sum(a, axis, _result_dtype("sum", a, dtype, widen), keepdims, initial, where)
 
@@ -234,7 +234,7 @@ def prod(
 # --- extremes ------------------------------------------------------------------------------------------------------
 
 
-def _extreme(reduction: _Reduction, a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+def _extreme(reduction: _Reduction, a: Any, axis: Axis, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     name = reduction.name
     aval: Any = a.aval if isinstance(a, Array) else None
     if (
@@ -484,7 +484,7 @@ def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bo
     return position_of("argmin", argmin_p, a, axis, out, keepdims)
 
 
-def element_count(name: str, x: Array, axis: Any, where: ArrayLike | None, keepdims: bool) -> Array | int:
+def element_count(name: str, x: Array, axis: Axis, where: ArrayLike | None, keepdims: bool) -> Array | int:
     """How many elements each result of a reduction stands for: a Python number, or an array if `where` is given."""
     shape = shape_of(x)
     names, positions = split_names(axis)

@@ -79,7 +79,7 @@ def _axes(items: Sequence[object], places: Sequence[int], rank: int) -> list[int
     return axes
 
 
-def _elements(flat: Sequence[np.ndarray], axes: Sequence[int], shape: Sequence[Any], mode: object) -> np.ndarray:
+def _elements(flat: Sequence[np.ndarray], axes: Sequence[int], shape: Sequence[int], mode: object) -> np.ndarray:
     """Which elements, or parts, are named: a row for each occurrence."""
     columns = []
     for positions, axis in zip(flat, axes):
@@ -102,7 +102,7 @@ def _replaced(items: Sequence[object], places: Sequence[int], by: Sequence[objec
 
 def _one_by_one(
     x: object, items: Sequence[ArrayLike], places: Sequence[int], arrays: Sequence[ArrayLike], once: Update
-) -> Any:
+) -> Array:
     """A loop over the occurrences, which may be traced; it has derivatives of both modes."""
     flat = [ravel(array) for array in broadcast_arrays(*[asarray(array) for array in arrays])]
 

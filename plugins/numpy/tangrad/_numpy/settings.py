@@ -26,7 +26,7 @@ numpy_rank_promotion = define_choice(
 PREPARES_OPERANDS = True  # `written_by_user` asks: functions here are called for others
 
 
-def shape_of(value: Any) -> tuple[Any, ...]:
+def shape_of(value: Any) -> tuple[int, ...]:
     """The shape of an array or number, without converting it."""
     aval = value.aval if hasattr(type(value), "aval") else None
     if aval is not None:

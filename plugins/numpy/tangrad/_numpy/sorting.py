@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -264,6 +263,6 @@ def top_k(
     return as_array(_in_reverse_order(values)), positions
 
 
-def _in_reverse_order(x: Array) -> Any:
+def _in_reverse_order(x: Array) -> Array:
     """Values that are ordered the other way round, and of which it makes the first again."""
     return neg_p.bind(x) if dtypes.issubdtype(x.aval.dtype, np.floating) else not_p.bind(x)

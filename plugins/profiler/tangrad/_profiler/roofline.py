@@ -245,7 +245,7 @@ def _nothing(ctx: RooflineRuleContext, *avals: object, **params: object) -> Roof
 
 
 def _by_decomposition(primitive: Primitive) -> RooflineRule:
-    def rule(ctx: RooflineRuleContext, *avals: Any, **params: object) -> RooflineResult:
+    def rule(ctx: RooflineRuleContext, *avals: ShapedArray, **params: object) -> RooflineResult:
         return ctx.program(decomposition_jaxpr(primitive, list(avals), params))
 
     return rule

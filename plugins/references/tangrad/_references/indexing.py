@@ -11,7 +11,7 @@ from tangrad.extend.lax import convert_element_type_p, dynamic_slice, dynamic_up
 from tangrad.numpy import array, broadcast_to
 
 if TYPE_CHECKING:
-    from tangrad.typing import DType
+    from tangrad.typing import ArrayLike, DType
 
 
 # --- Parts of a size that is known, whose start the program computes: `Slice`, as kernels use them --------------------
@@ -171,11 +171,11 @@ def as_template(chain: Chain) -> tuple[tuple[Any, ...], list[Any]]:
     return tuple([tuple([_entry(e, arrays) for e in _entries(index)]) for index in chain]), arrays
 
 
-def _entries(index: object) -> tuple[Any, ...]:
+def _entries(index: object) -> tuple[ArrayLike, ...]:
     return index if isinstance(index, tuple) else (index,)
 
 
-def _entry(entry: Any, arrays: list[object]) -> object:
+def _entry(entry: ArrayLike, arrays: list[object]) -> object:
     if entry is None or entry is Ellipsis:
         return ("new",) if entry is None else ("rest",)
     if type(entry) is int:

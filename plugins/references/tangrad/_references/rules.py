@@ -10,6 +10,7 @@ from tangrad._references.indexing import added, from_template, written
 from tangrad._references.primitives import addupdate_p, get_p, swap_p
 from tangrad.core import (
     EVAL_TRACE,
+    Array,
     ClosedJaxpr,
     Literal,
     Primitive,
@@ -41,13 +42,13 @@ discharge = RuleSet("discharge", api=1)
 
 
 @discharge.rule(get_p)
-def _(args: Any, own: object, *, indexers: Any) -> Any:
+def _(args: Any, own: object, *, indexers: Any) -> Array:
     ref, *indices = args
     return ref.part(from_template(indexers, indices))
 
 
 @discharge.rule(swap_p)
-def _swap(args: Any, own: object, *, indexers: Any) -> Any:
+def _swap(args: Any, own: object, *, indexers: Any) -> Array:
     ref, *indices, value = args
     chain = from_template(indexers, indices)
     before = ref.part(chain)
@@ -113,7 +114,7 @@ def written_places(program: ClosedJaxpr, own: Sequence[bool]) -> dict[int, int]:
 
 
 def keep_values(
-    args: Sequence[Any], own: Sequence[bool], program: ClosedJaxpr, outs: Sequence[Any], is_new: bool = False
+    args: Sequence[Any], own: Sequence[bool], program: ClosedJaxpr, outs: Sequence[Array], is_new: bool = False
 ) -> Values:
     """The results proper, where `outs` are those of a discharged program; what it wrote is in the references now.
 

@@ -18,6 +18,7 @@ from tangrad._runtime.parameters import NotSavedError, bytes_of, written
 from tangrad._runtime.portability import portable_program
 from tangrad._runtime.sizes import WrittenSizes
 from tangrad.core import (
+    Array,
     ClosedJaxpr,
     JaxprEqn,
     Literal,
@@ -225,7 +226,7 @@ def sections_of(fun: Callable[..., Any], args: tuple[object, ...], kwargs: Mappi
     avals = [_aval(leaf, name) for leaf, name in zip(leaves, names)]
     returned: list[Any] = []
 
-    def run(*values: Any) -> list[Any]:
+    def run(*values: Array) -> list[Any]:
         call_args, call_kwargs = structure.unflatten(values)
         returned.append(fun(*call_args, **call_kwargs))
         return returned_leaves(returned[-1], "save: the function")[0]

@@ -49,7 +49,7 @@ def _phases(angles: Any, like: Array) -> Array:
 # Each works along the last axis, without scaling.
 
 
-def _first(x: Any) -> Value:
+def _first(x: Array) -> Value:
     return rfft(tnp.concatenate([x, x[..., -2:0:-1]], -1)).real
 
 

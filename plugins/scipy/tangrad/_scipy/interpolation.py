@@ -241,7 +241,7 @@ class RegularGridInterpolator:
         return tnp.where(inside.reshape(inside.shape + trailing), total, self.fill_value)
 
     @staticmethod
-    def _bracket(line: Any, x: Any, method: str) -> list[tuple[Any, Any]]:
+    def _bracket(line: Any, x: Array, method: str) -> list[tuple[Any, Any]]:
         """The indices to the left and right of places, and their weights."""
         if line.shape[0] == 1:
             return [(tnp.zeros(x.shape, int), 1)]

@@ -75,7 +75,7 @@ def parallel(*layers: Layer) -> Layer:
         pairs = [init(key, shape) for (init, _), key, shape in zip(layers, keys, input_shape, strict=True)]
         return [shape for shape, _ in pairs], tuple([params for _, params in pairs])
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: object) -> object:
+    def apply_fun(params: Params, inputs: Any, **kwargs: object) -> object:
         keys = _keys(kwargs.pop("rng", None), len(layers))
         return [
             apply(own, one, rng=key, **kwargs)

@@ -307,7 +307,7 @@ def _convolution(
         for_weights, for_bias = random.split(rng)
         return tuple(output_shape), (make_weights(for_weights, kernel_shape), b_init(for_bias, bias_shape))
 
-    def apply_fun(params: Any, inputs: Any, **kwargs: object) -> object:
+    def apply_fun(params: Params, inputs: Any, **kwargs: object) -> object:
         W, b = params
         return compute(inputs, W, steps, padding, numbers) + b
 

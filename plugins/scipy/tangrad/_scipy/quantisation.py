@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tangrad.core import Array
 
 
-def _nearest(obs: Any, code_book: Any) -> tuple[Array, Array]:
+def _nearest(obs: Array, code_book: Array) -> tuple[Array, Array]:
     difference = obs[:, None] - code_book[None]
     squares = (difference * difference.conj()).real
     squares = squares if difference.ndim == 2 else squares.sum(-1)

@@ -13,12 +13,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad.core import Array, dtypes
+
+if TYPE_CHECKING:
+    from tangrad.typing import DTypeLike
+
 
 # --- weights: of arrays of a module, NumPy or ours --------------------------------------------------------------------
 
@@ -132,7 +136,7 @@ def _taps(weights: np.ndarray, step: int) -> dict[int, np.ndarray]:
     return found
 
 
-def _repeated(factors: np.ndarray, behind: tuple[int, ...], dtype: Any) -> np.ndarray:
+def _repeated(factors: np.ndarray, behind: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     """The factors in the shape in which they meet an image."""
     column = factors.astype(dtype).reshape(-1, *[1] * len(behind))
     return (

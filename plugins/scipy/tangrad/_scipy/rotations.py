@@ -19,7 +19,7 @@ from tangrad.extend.random import normal
 
 if TYPE_CHECKING:
     from tangrad.core import Array
-    from tangrad.typing import ArrayLike, Value
+    from tangrad.typing import ArrayLike, DTypeLike, Value
 
 
 def _floating(value: ArrayLike) -> Value:
@@ -44,7 +44,7 @@ def _product(p: Any, q: Array) -> Array:
     return tnp.concatenate([vector, p[..., 3:] * q[..., 3:] - (a * b).sum(-1, keepdims=True)], -1)
 
 
-def _upper(quaternion: Any) -> Array:
+def _upper(quaternion: Array) -> Array:
     """Of the two quaternions of a rotation the one with w ≥ 0."""
     return tnp.where(quaternion[..., 3:] < 0, -quaternion, quaternion)
 
@@ -144,7 +144,7 @@ class Rotation(NamedTuple):
         return cls(found.astype(found.dtype))  # numbers are no longer weakly typed
 
     @classmethod
-    def identity(cls, num: int | None = None, dtype: Any = float) -> Rotation:
+    def identity(cls, num: int | None = None, dtype: DTypeLike = float) -> Rotation:
         """The rotation that leaves all as it is, or `num` of it."""
         one = tnp.array([0, 0, 0, 1], dtype)
         return cls(one if num is None else tnp.tile(one, (num, 1)))

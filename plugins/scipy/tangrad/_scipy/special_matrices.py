@@ -41,7 +41,7 @@ def _size(name: str, n: int) -> int:
     return size
 
 
-def _common(*arrays: Any) -> list[Array]:
+def _common(*arrays: Array) -> list[Array]:
     dtype = dtypes.result_type(*arrays)
     return [array.astype(dtype) for array in arrays]
 

@@ -36,7 +36,7 @@ def converted(mat: BCOO, n_batch: int, n_dense: int) -> BCOO:
     return type(mat)((data, indices), shape=shape)
 
 
-def _batch_as_coordinate(data: Any, indices: Any, axis: int) -> algebra.Pair:
+def _batch_as_coordinate(data: Array, indices: Array, axis: int) -> algebra.Pair:
     """With the last batch dimension as the first coordinate."""
     size, nse = indices.shape[axis : axis + 2]
     place = np.broadcast_to(np.arange(size)[:, None, None], (*indices.shape[:-1], 1)).astype(indices.dtype)
@@ -56,7 +56,7 @@ def _dense_as_coordinate(data: Any, indices: Any, size: int) -> algebra.Pair:
     return data.reshape((*batch, nse, *data.shape[n_batch + 2 :])), whole.reshape((*batch, nse, whole.shape[-1]))
 
 
-def _coordinate_as_batch(data: Any, indices: Any, sizes: Sequence[int]) -> algebra.Pair:
+def _coordinate_as_batch(data: Array, indices: Array, sizes: Sequence[int]) -> algebra.Pair:
     """With the first coordinate as the last batch dimension: each batch has room for all elements."""
     n_batch = indices.ndim - 2
     batch, nse = indices.shape[:n_batch], indices.shape[-2]

@@ -9,7 +9,7 @@ import tangrad
 import tangrad.numpy as tnp
 from tangrad import tree
 from tangrad._sparse.base import JAXSparse
-from tangrad.core import api_boundary
+from tangrad.core import Array, api_boundary
 from tangrad.typing import ArrayLike, PyTree, Value
 
 
@@ -98,7 +98,7 @@ def value_and_grad(
 # --- Jacobians -------------------------------------------------------------------------------------------------------
 
 
-def _of_results(leaf: JAXSparse, values: Any) -> JAXSparse:
+def _of_results(leaf: JAXSparse, values: Array) -> JAXSparse:
     """A sparse array for each element of a result, whose dimensions are batches."""
     lead = values.shape[: values.ndim - leaf.data.ndim]
     places = [getattr(leaf, name) for name in leaf.coordinates]

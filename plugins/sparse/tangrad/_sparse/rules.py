@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from tangrad._sparse.bcoo import BCOO
     from tangrad.core import Array
-    from tangrad.typing import ArrayLike
+    from tangrad.typing import ArrayLike, Value
 
 
 # --- How `sparse` rules are written: `(*args, **params) -> results` ---------------------------------------------------
@@ -251,7 +251,7 @@ def _of_sparse(closed: ClosedJaxpr) -> Callable[..., list[BCOO]]:
 
 
 @sparse.rule(cond_p)
-def _(index: Any, *operands: Any, branches: Any) -> list[BCOO]:
+def _(index: Any, *operands: Value, branches: Any) -> list[BCOO]:
     return switch(index, [_of_sparse(branch) for branch in branches], *operands)
 
 

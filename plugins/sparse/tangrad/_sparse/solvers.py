@@ -123,7 +123,7 @@ def _multiplication(A: object, X: Array) -> Callable[..., Any]:
             raise ValueError(f"lobpcg_standard: A must be of shape {(rows, rows)}, as X has it, got {matrix.shape}")
         multiply = lambda vectors: matrix @ vectors
 
-    def checked(vectors: Any) -> Any:
+    def checked(vectors: Array) -> Array:
         images = multiply(vectors)
         if images.shape != vectors.shape:
             raise ValueError(f"lobpcg_standard: A makes {images.shape} of an array of shape {vectors.shape}")
@@ -180,7 +180,7 @@ def spsolve(
     return custom_linear_solve(lambda x: matrix @ x, right, solve(False), transpose_solve=solve(True))
 
 
-def _solution(matrix: CSR, b: Any, transposed: bool) -> Array:
+def _solution(matrix: CSR, b: Array, transposed: bool) -> Array:
     if importlib.util.find_spec("scipy") is None:
         dense = matrix.todense()
         return tnp.linalg.solve(dense.T if transposed else dense, b)

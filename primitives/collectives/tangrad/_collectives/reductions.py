@@ -198,7 +198,7 @@ def _constant_sum(leaf: Any, positions: tuple[int, ...], count: Any) -> Value:
     return as_array(mul(operand, count))
 
 
-def _quotient(total: Any, leaf: object, axes: Axes, count: Any) -> Value:
+def _quotient(total: Array, leaf: object, axes: Axes, count: Any) -> Value:
     """A sum over some examples, and dimensions of the leaf, divided by how many there are."""
     for axis in positions_among(axes):
         count = count * as_operand(leaf).aval.shape[axis]

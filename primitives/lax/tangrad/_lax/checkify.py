@@ -146,7 +146,7 @@ def _(args: Values, *, checks: Checks, dimension_numbers: Any, slice_sizes: Dime
 
 
 def _scatter(primitive: Primitive) -> Callable[..., Array]:
-    def rule(args: Any, *, checks: Checks, dimension_numbers: Any, **params: object) -> Array:
+    def rule(args: tuple[Array, ...], *, checks: Checks, dimension_numbers: Any, **params: object) -> Array:
         operand, indices, updates = args
         shape = operand.aval.shape
         windows = window_sizes(dimension_numbers, shape, updates.aval.shape)

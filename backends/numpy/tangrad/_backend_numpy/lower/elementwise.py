@@ -413,7 +413,7 @@ _WHOLE = {np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4)}
 def _saturation(low: int, high: int, dtype: np.dtype) -> Callable[..., Any]:
     """Of an array whose least and greatest number fit, and that has no NaN, NumPy's conversion alone."""
 
-    def run(x: Any) -> np.ndarray:
+    def run(x: np.ndarray) -> np.ndarray:
         if np.minimum.reduce(x, None, initial=0) >= low and np.maximum.reduce(x, None, initial=0) < high + 1:
             return x.astype(dtype)
         wide = np.where(np.isnan(x), 0, x).astype(np.float64)

@@ -146,7 +146,7 @@ def _interp(
     return ctx.call(lambda x, xp, fp: function(x, xp, fp, narrow), *operands, nature=FRESH)
 
 
-def _interpolation(x: object, xp: Any, fp: Any, narrow: float) -> np.ndarray:
+def _interpolation(x: object, xp: Any, fp: np.ndarray, narrow: float) -> np.ndarray:
     """The steps of the function in `tangrad.numpy`, one by one."""
     upper = xp.searchsorted(x, "right")
     upper = np.minimum(np.maximum(upper, 1, out=upper), len(xp) - 1, out=upper)
@@ -168,7 +168,7 @@ def _interpolation(x: object, xp: Any, fp: Any, narrow: float) -> np.ndarray:
     return result
 
 
-def _interpolation_at_number(x: Any, xp: Any, fp: Any, narrow: float) -> object:
+def _interpolation_at_number(x: np.ndarray, xp: np.ndarray, fp: np.ndarray, narrow: float) -> object:
     """As `_interpolation`, by arithmetic of NumPy's scalars, which takes a tenth of that of small arrays."""
     at = x[()]
     if at > xp[-1]:
@@ -232,7 +232,7 @@ def _unravel_index(ctx: Lowering, indices: Value, shape: Dimensions) -> Value | 
     if total > np.iinfo(np.int64).max or indices.dtype.kind != "i":
         return None
 
-    def run(positions: Any) -> tuple[np.ndarray, ...]:
+    def run(positions: np.ndarray) -> tuple[np.ndarray, ...]:
         try:
             found = np.unravel_index(positions, shape)
         except ValueError:  # some are outside of the array

@@ -90,7 +90,7 @@ def deflinear2(primitive: Primitive, transpose: Callable[..., object]) -> None:
     primitive_transposes[primitive] = transpose
 
 
-def get_primitive_transpose(primitive: Any) -> Callable[..., Any]:
+def get_primitive_transpose(primitive: Primitive) -> Callable[..., Any]:
     """The transpose rule that a package gave a primitive. Raises NotImplementedError where none did."""
     try:
         return primitive_transposes[primitive]

@@ -85,7 +85,7 @@ def _place(position: SupportsIndex, count: int) -> int:
 
 
 def donation_vector(
-    donate_argnums: Iterable[int], donate_argnames: Iterable[str], in_tree: Any, kws: bool = True
+    donate_argnums: Iterable[int], donate_argnames: Iterable[str], in_tree: PyTreeDef, kws: bool = True
 ) -> tuple[bool, ...]:
     """For each leaf of the arguments whether it may be overwritten.
 
@@ -104,7 +104,7 @@ def donation_vector(
     return tuple([donated for donated, part in parts for _ in range(part.num_leaves)])
 
 
-def _keys(structure: Any) -> list[Any]:
+def _keys(structure: PyTreeDef) -> list[Any]:
     return list(structure.unflatten(range(structure.num_leaves))) if structure.num_leaves else []
 
 

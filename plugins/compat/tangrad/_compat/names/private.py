@@ -78,7 +78,7 @@ def full_lower(value: object) -> object:
     return value
 
 
-def physical_aval(aval: Any) -> ShapedArray:
+def physical_aval(aval: ShapedArray) -> ShapedArray:
     """The type of the array that holds values of a type: of keys that of their words."""
     found = getattr(aval.dtype, "physical_aval", None)
     return aval if found is None else found(aval)

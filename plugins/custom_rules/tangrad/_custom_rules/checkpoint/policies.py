@@ -112,7 +112,7 @@ class _Policy:
 class _Offloading(_Policy):
     __slots__ = ()
 
-    def __call__(self, primitive: Primitive, *avals: Any, **params: object) -> Any:
+    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: object) -> Any:
         kept = dots_with_no_batch_dims_saveable(primitive, *avals, **params)
         return Offloadable(*self.arguments) if kept else Recompute
 
@@ -120,28 +120,28 @@ class _Offloading(_Policy):
 class _OnlyTheseNames(_Policy):
     __slots__ = ()
 
-    def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
+    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
         return primitive is name_p and params["name"] in self.arguments[0]
 
 
 class _AnyNamesButThese(_Policy):
     __slots__ = ()
 
-    def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
+    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
         return primitive is name_p and params["name"] not in self.arguments[0]
 
 
 class _AnythingExceptTheseNames(_Policy):
     __slots__ = ()
 
-    def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
+    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
         return primitive is not name_p or params["name"] not in self.arguments[0]
 
 
 class _NamesSavedOrOffloaded(_Policy):
     __slots__ = ()
 
-    def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> Any:
+    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: Any) -> Any:
         saved, offloaded, src, dst = self.arguments
         if primitive is not name_p:
             return Recompute
@@ -152,7 +152,7 @@ class _NamesSavedOrOffloaded(_Policy):
 class _FromBoth(_Policy):
     __slots__ = ()
 
-    def __call__(self, primitive: Primitive, *avals: Any, **params: object) -> bool:
+    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: object) -> bool:
         decisions = [policy(primitive, *avals, **params) for policy in self.arguments]
         if not all([isinstance(decision, bool) for decision in decisions]):
             raise ValueError(

@@ -27,7 +27,7 @@ from tangrad.extend.lax import (
 
 if TYPE_CHECKING:
     from tangrad.core import Array
-    from tangrad.typing import ArrayLike, Value
+    from tangrad.typing import ArrayLike, DTypeLike, Value
 
 
 # --- Memory that nothing was written to: NaN, the least integer, False ------------------------------------------------
@@ -44,7 +44,7 @@ def unwritten_number(dtype: object) -> int | float | bool:
     raise TypeError(f"kernels have no memory of dtype {dtypes.dtype_name(dtype)}: numbers and truth values alone")
 
 
-def unwritten(shape: tuple[int, ...], dtype: Any) -> Value:
+def unwritten(shape: tuple[int, ...], dtype: DTypeLike) -> Value:
     """An array to which nothing was written."""
     return as_operand(full(shape, unwritten_number(dtype), dtype))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from tangrad._references.pallas.kernel_functions import when
 from tangrad._references.pallas.specs import VMEM, BlockSpec, PrefetchScalarGridSpec
 from tangrad.conformance import Sample, draw, recorded
 
+if TYPE_CHECKING:
+    from tangrad.typing import Value
+
+
 _WHY = "kernels have no derivative in reverse mode: custom_vjp gives the function that calls them one"
 FORWARD_ALONE = {"transpose": _WHY, "second": _WHY}
 
@@ -26,7 +30,7 @@ def samples() -> list[Sample]:
     return [_recorded(*case) for case in (_product(), _sums(), _ordered(), _windows())]
 
 
-def _recorded(function: Any, *operands: Any) -> Sample:
+def _recorded(function: Any, *operands: Value) -> Sample:
     args, params = recorded(pallas_call_p, lambda: function(*operands))
     return Sample(pallas_call_p, args, params, without=FORWARD_ALONE)
 

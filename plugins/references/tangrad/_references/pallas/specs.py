@@ -5,9 +5,13 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tangrad.core import api_boundary, class_boundary, dtypes
+
+if TYPE_CHECKING:
+    from tangrad.typing import DTypeLike
+
 
 # --- What users say of a kernel's operands: blocks, grids, memory -----------------------------------------------------
 
@@ -36,7 +40,7 @@ class MemorySpace(enum.Enum):
     HBM = "hbm"
 
     @api_boundary
-    def __call__(self, shape: Sequence[int], dtype: Any) -> MemoryRef:
+    def __call__(self, shape: Sequence[int], dtype: DTypeLike) -> MemoryRef:
         return MemoryRef(tuple(shape), dtype, self)
 
 

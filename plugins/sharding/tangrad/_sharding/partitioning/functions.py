@@ -226,7 +226,9 @@ class Partitioning:
 
     __slots__ = ("__weakref__", "_in_tree", "_out_tree", "_partition", "_rule", "_static", "name")
 
-    def __init__(self, name: str, partition: Any, rule: object, static: Any, in_tree: PyTreeDef, out_tree: Any) -> None:
+    def __init__(
+        self, name: str, partition: Any, rule: object, static: Any, in_tree: PyTreeDef, out_tree: PyTreeDef
+    ) -> None:
         self.name = name
         self._partition = partition
         self._rule = rule
@@ -300,7 +302,7 @@ class Partitioning:
             )
         return mesh, program, inputs, outputs
 
-    def _shardings(self, what: str, treedef: Any, given: PyTree) -> list[Sharding]:
+    def _shardings(self, what: str, treedef: PyTreeDef, given: PyTree) -> list[Sharding]:
         found = flatten_axes(f"custom_partitioning {self.name!r}: {what}", treedef, given)
         for one in found:
             if not isinstance(one, Sharding):

@@ -224,7 +224,7 @@ class SoftPmapFunction(Generic[P, R]):
         """The program of one example, with the constants that it takes first, and the structure of its result."""
         out_tree: list[Any] = []
 
-        def of_one(*examples: Any) -> list[Array]:
+        def of_one(*examples: Array) -> list[Array]:
             call_args, call_kwargs = structure.unflatten(examples)
             with inside_pmap():
                 outs, treedef = returned_leaves(self._fun(*call_args, **call_kwargs), "soft_pmap: the function")

@@ -155,7 +155,7 @@ def _run(args: tuple[Array, ...], params: Params) -> tuple[Array, ...]:
     decompose=as_vmaps,
 )
 def shard_map_p(
-    *avals: Any,
+    *avals: ShapedArray,
     jaxpr: ClosedJaxpr,
     mesh: object,
     in_shardings: Any,

@@ -62,7 +62,7 @@ def cond(
     pred: ArrayLike,
     true_fun: Callable[..., R],
     false_fun: Callable[..., R],
-    *operands: Any,
+    *operands: Value,
     operand: object = ...,
     linear: object = None,
 ) -> R: ...

@@ -108,11 +108,11 @@ class LoopResiduals:
     def values(
         self,
         hoisted: Any,
-        consts: Any,
-        init: Any,
-        xs: Any,
-        ys: Any,
-        stacked: Any,
+        consts: Sequence[Value],
+        init: Sequence[Value],
+        xs: Sequence[Array],
+        ys: Sequence[Array],
+        stacked: Sequence[Array],
     ) -> tuple[list[Any], list[Any]]:
         """The fixed residuals, and the rows stacked, each in order."""
         tables = {CONST: consts, INIT: init, HOISTED: hoisted, XS: xs, YS: ys, STACKED: stacked}

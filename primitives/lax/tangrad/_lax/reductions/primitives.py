@@ -26,7 +26,7 @@ from tangrad.typing import DType
 reductions = PrimitiveSet("reductions", api=1)
 
 
-def without_axes(shape: Sequence[Any], axes: Sequence[int]) -> tuple[int, ...]:
+def without_axes(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
     """A shape less some of its dimensions."""
     return tuple([size for axis, size in enumerate(shape) if axis not in axes])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tangrad._lax.symbolic.dimensions import dimension, polynomial_of
 from tangrad._lax.symbolic.normal import degree_one, remainder
@@ -31,6 +31,10 @@ from tangrad._lax.symbolic.proofs import (
 )
 from tangrad.core import class_boundary
 from tangrad.core.arguments import max_size, min_size
+
+if TYPE_CHECKING:
+    from tangrad.typing import Value
+
 
 # --- Reading dimensions, shapes and constraints: `b, 2*n + 1, floordiv(m, 2), ...` ------------------------------------
 # shape       = [ "(" ] [ entry { "," entry } [ "," ] ] [ ")" ]
@@ -221,12 +225,12 @@ class _Parser:
         return _OPERATIONS[name](operands)
 
 
-def _divided(operands: list[Any]) -> Any:
+def _divided(operands: list[Value]) -> Any:
     _refuse_zero(operands)
     return operands[0] // operands[1]
 
 
-def _remainder(operands: list[Any]) -> Any:
+def _remainder(operands: list[Value]) -> Any:
     _refuse_zero(operands)
     return operands[0] % operands[1]
 

@@ -253,8 +253,8 @@ def reduce_window_shape_tuple(
 
 
 def conv_shape_tuple(
-    lhs_shape: Sequence[Any],
-    rhs_shape: Sequence[Any],
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
     strides: Sequence[int],
     pads: tuple[tuple[int, ...], ...],
     batch_group_count: int = 1,

@@ -147,7 +147,7 @@ def _around_program(execute: Any, closed: ClosedJaxpr, name: str) -> Any:
         return execute
     use = use_of_program(closed) if thread.debug_key_reuse else None
 
-    def watched(arrays: Sequence[Any]) -> tuple[Array]:
+    def watched(arrays: Sequence[Array]) -> tuple[Array]:
         if use is None or not _is_watching():
             return execute(arrays)
         return _followed(use, [*arrays, *closed.consts], lambda _: execute(arrays), f"the compiled function {name!r}")
