@@ -103,13 +103,15 @@ def linearize(
     fun: Callable[[Unpack[Primals]], tuple[R, Aux]], *primals: *Primals, has_aux: Literal[True]
 ) -> tuple[R, Callable[[Unpack[Primals]], R], Aux]: ...
 @overload
-def linearize(fun: Callable[..., R], *primals: Any, has_aux: Literal[False] = False) -> tuple[R, Callable[..., R]]: ...
+def linearize(
+    fun: Callable[..., R], *primals: PyTree, has_aux: Literal[False] = False
+) -> tuple[R, Callable[..., R]]: ...
 @overload
 def linearize(
-    fun: Callable[..., tuple[R, Aux]], *primals: Any, has_aux: Literal[True]
+    fun: Callable[..., tuple[R, Aux]], *primals: PyTree, has_aux: Literal[True]
 ) -> tuple[R, Callable[..., R], Aux]: ...
 @overload
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
+def linearize(fun: Callable[..., Any], *primals: PyTree, has_aux: bool) -> tuple[Any, ...]: ...
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
 def linearize(fun: Callable[..., object], *primals: object, has_aux: bool = False) -> tuple[PyTree, ...]:
     """The value of `fun` at `primals`, and its derivative there as a linear function of tangents.
@@ -164,7 +166,7 @@ def vjp(
 @overload
 def vjp(
     fun: Callable[..., R],
-    *primals: Any,
+    *primals: PyTree,
     has_aux: Literal[False] = False,
     reduce_axes: str | Sequence[Any] = (),
     saveable_args: object = True,
@@ -172,7 +174,7 @@ def vjp(
 @overload
 def vjp(
     fun: Callable[..., tuple[R, Aux]],
-    *primals: Any,
+    *primals: PyTree,
     has_aux: Literal[True],
     reduce_axes: str | Sequence[Any] = (),
     saveable_args: object = True,
@@ -180,7 +182,7 @@ def vjp(
 @overload
 def vjp(
     fun: Callable[..., Any],
-    *primals: Any,
+    *primals: PyTree,
     has_aux: bool,
     reduce_axes: str | Sequence[Any] = (),
     saveable_args: object = True,

@@ -277,11 +277,11 @@ def _forward(dynamics: Any, options: Any, y0: Value, times: Value, *args: Any) -
     slope_of: Dynamics = lambda y, t: dynamics(y, t, *args)
     limit = tnp.asarray(hmax, times.dtype)
 
-    def unfinished(state: Any) -> Value:
+    def unfinished(state: PyTree) -> Value:
         (count, _, _, t, size, _, _), target = state
         return (t < target) & (count < mxstep) & (t + size > t)
 
-    def further(state: Any) -> Any:
+    def further(state: PyTree) -> PyTree:
         (count, y, slope, t, size, before, interpolant), target = state
         tried = step(slope_of, y, slope, t, size)
         error = norm(tried.error, scale_of(y, tried.y, rtol, atol))
@@ -300,7 +300,7 @@ def _forward(dynamics: Any, options: Any, y0: Value, times: Value, *args: Any) -
             target,
         )
 
-    def to(carry: Any, target: Value) -> Any:
+    def to(carry: PyTree, target: Value) -> PyTree:
         (_, y, slope, t, size, before, interpolant), _ = lax.while_loop(
             unfinished, further, ((tnp.zeros((), real), *carry), target)
         )
@@ -354,7 +354,7 @@ def _adjoint(dynamics: Any, options: Any, kept: Any, cotangents: Value) -> Any:
         of_y, of_t, *of_args = pullback(y_bar)
         return ravel_pytree((-slope, of_y, of_t, of_args))[0]
 
-    def between(carry: Any, interval: Values) -> Any:
+    def between(carry: PyTree, interval: Values) -> PyTree:
         y_bar, first_bar, args_bar = carry
         y, time, before, cotangent, earlier = interval
         time_bar = tnp.real(tnp.sum(dynamics(y, time, *args) * cotangent)).astype(times.dtype)

@@ -78,7 +78,7 @@ def _solved(
     iterate: Callable[..., Any],
     A: object,
     b: Any,
-    x0: Any,
+    x0: PyTree,
     M: object | None,
     tol: ArrayLike,
     atol: Any,

@@ -205,7 +205,7 @@ def clip_grads(grad_tree: PyTree, max_norm: Any) -> PyTree:
 Rule = tuple[Any, Any, Any]
 
 
-def _first(state: Any) -> np.ndarray | Array:
+def _first(state: PyTree) -> np.ndarray | Array:
     return state[0]
 
 
@@ -250,7 +250,7 @@ def momentum(step_size: Number | Schedule, mass: Number) -> Rule:
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Array, state: Any) -> Any:
+    def update(i: Any, g: Array, state: PyTree) -> PyTree:
         x, velocity = state
         velocity = mass * velocity + g
         return x - size(i) * velocity, velocity
@@ -270,7 +270,7 @@ def nesterov(step_size: Number | Schedule, mass: Number) -> Rule:
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Array, state: Any) -> Any:
+    def update(i: Any, g: Array, state: PyTree) -> PyTree:
         x, velocity = state
         velocity = mass * velocity + g
         return x - size(i) * (mass * velocity + g), velocity
@@ -295,7 +295,7 @@ def adagrad(step_size: Number | Schedule, momentum: Number = 0.9) -> Rule:
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Array, state: Any) -> Any:
+    def update(i: Any, g: Array, state: PyTree) -> PyTree:
         x, squares, mean = state
         squares = squares + tnp.square(g)
         mean = _average(momentum, mean, g * _inverse_root(squares))
@@ -316,7 +316,7 @@ def rmsprop(step_size: Number | Schedule, gamma: Number = 0.9, eps: Number = 1e-
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Array, state: Any) -> Any:
+    def update(i: Any, g: Array, state: PyTree) -> PyTree:
         x, squares = state
         squares = _average(gamma, squares, tnp.square(g))
         return x - size(i) * g / tnp.sqrt(squares + eps), squares
@@ -338,7 +338,7 @@ def rmsprop_momentum(
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Array, state: Any) -> Any:
+    def update(i: Any, g: Array, state: PyTree) -> PyTree:
         x, squares, velocity = state
         squares = _average(gamma, squares, tnp.square(g))
         velocity = momentum * velocity + size(i) * g / tnp.sqrt(squares + eps)
@@ -359,7 +359,7 @@ def adam(step_size: Number | Schedule, b1: Number = 0.9, b2: Number = 0.999, eps
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Value, state: Any) -> Any:
+    def update(i: Any, g: Value, state: PyTree) -> PyTree:
         x, mean, squares = state
         mean, squares = _average(b1, mean, g), _average(b2, squares, tnp.square(g))
         spread = tnp.sqrt(squares / _weight(b2, i, mean.dtype))
@@ -380,7 +380,7 @@ def adamax(step_size: Number | Schedule, b1: Number = 0.9, b2: Number = 0.999, e
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Value, state: Any) -> Any:
+    def update(i: Any, g: Value, state: PyTree) -> PyTree:
         x, mean, largest = state
         mean, largest = _average(b1, mean, g), tnp.maximum(b2 * largest, tnp.abs(g))
         return x - size(i) / _weight(b1, i, mean.dtype) * mean / (largest + eps), mean, largest
@@ -405,7 +405,7 @@ def sm3(step_size: Number | Schedule, momentum: Number = 0.9) -> Rule:
         x0 = tnp.asarray(x0)
         return x0, tnp.zeros_like(x0), [tnp.zeros(extent, x0.dtype) for extent in x0.shape]
 
-    def update(i: Any, g: Array, state: Any) -> Any:
+    def update(i: Any, g: Array, state: PyTree) -> PyTree:
         x, mean, rows = state
         squares = tnp.square(g)
         if rows:

@@ -40,7 +40,7 @@ T = TypeVar("T")
 @overload
 def while_loop(cond_fun: Callable[..., object], body_fun: Callable[[T], T], init_val: T) -> T: ...
 @overload
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], T], init_val: Any) -> T: ...
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], T], init_val: PyTree) -> T: ...
 @api_boundary
 def while_loop(cond_fun: Callable[..., object], body_fun: Callable[[Any], Any], init_val: PyTree) -> PyTree:
     """Run `value = body_fun(value)` as long as `cond_fun(value)` holds.
@@ -182,7 +182,7 @@ def fori_loop(
     lower: ArrayLike,
     upper: ArrayLike,
     body_fun: Callable[[Any, Any], T],
-    init_val: Any,
+    init_val: PyTree,
     *,
     unroll: int | bool | None = None,
 ) -> T: ...
@@ -254,7 +254,7 @@ def _as(value: Value, dtype: DType) -> Value:
 def _fori_scan(
     start: int, length: int, body_fun: Callable[..., object], init_val: tuple[Array, ...] | Array, unroll: int | None
 ) -> tuple[Array, ...] | Array:
-    def step(carry: Any, _: None) -> Any:
+    def step(carry: PyTree, _: None) -> PyTree:
         i, value = carry
         return (_following(i), body_fun(i, value)), None
 
@@ -270,7 +270,7 @@ def _following(i: Value) -> Value:
 
 
 def _fori_while(lower: object, upper: object, body_fun: Any, init_val: object) -> Array:
-    def step(carry: Any) -> Any:
+    def step(carry: PyTree) -> PyTree:
         i, end, value = carry
         return add_p.bind(i, literal(1, i.aval.dtype, False)), end, body_fun(i, value)
 
@@ -317,7 +317,7 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     return _in_batches(f, xs, batch_size)
 
 
-def _scan(f: Callable[..., object], original: object, xs: Any, tag: Any) -> Any:
+def _scan(f: Callable[..., object], original: object, xs: PyTree, tag: Any) -> Any:
     def step(_: tuple[()], x: object) -> Any:
         return (), f(x)
 

@@ -75,8 +75,8 @@ def scan(
 @overload
 def scan(
     f: Callable[[Any, Any], tuple[Carry, Y]],
-    init: Any,
-    xs: Any = None,
+    init: PyTree,
+    xs: PyTree = None,
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
