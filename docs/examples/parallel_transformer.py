@@ -23,7 +23,7 @@ import tangrad
 import tangrad.lax as lax
 import tangrad.nn as nn
 import tangrad.numpy as np
-from tangrad.sharding import NamedSharding
+from tangrad.sharding import AxisType, NamedSharding
 from tangrad.sharding import PartitionSpec as P
 
 DATA, MODEL = 2, 4  # the mesh
@@ -177,8 +177,8 @@ def on_eight(array, cut):
 
 
 def mesh_of_eight():
-    """The mesh, with axes `data` and `model`."""
-    return tangrad.make_mesh((DATA, MODEL), ("data", "model"))
+    """The mesh, with axes `data` and `model`, along which the compiler may shard what is in between."""
+    return tangrad.make_mesh((DATA, MODEL), ("data", "model"), (AxisType.Auto, AxisType.Auto))
 
 
 def step_by_jit(mesh, parameters):

@@ -323,7 +323,7 @@ def test_what_the_alias_refuses_says_why():
         never = jax.extend.core.primitives.closed_call_p
         assert never is jax.lax.closed_call_p if hasattr(jax.lax, "closed_call_p") else never.name == "closed_call"
         refused(AttributeError, lambda: jax.lax.nonsense_p)
-        with jax.set_mesh(jax.make_mesh((1,), ("i",))):
+        with jax.set_mesh(jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))):
             same = jax.smap(lambda x: x, in_axes=-1, out_axes=1, axis_name="i")
             assert same(jnp.ones((2, 3))).shape == (2, 3)
             from_the_end = jax.smap(lambda x: x, in_axes=0, out_axes=-1, axis_name="i")

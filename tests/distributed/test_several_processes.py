@@ -28,12 +28,12 @@ def of_one_process() -> dict:
 
 # What each call that must fail says, in every process.
 ERRORS = {
-    "read": "RuntimeError: the array f32[8] is on devices of other processes too",
+    "read": "RuntimeError: the array f32[8@x] is on devices of other processes too",
     "differ": "the same contents in each: those of the processes [1",
     "remote": "which can put arrays on its own devices only",
     "alone": "argument 0, f32[8], is an array of this process alone",
     "too long": "pmap: the mapped axis has size 9, and this process has ",
-    "stacked": "process_allgather: f32[8] is on devices of several processes",
+    "stacked": "process_allgather: f32[8@x] is on devices of several processes",
     "shapes": "process_allgather: the processes [1",
     "sources": "broadcast_one_to_all: is_source must be true in one process, and is in [0, 1",
     "not equal": "AssertionError: after loading: the values of in_tree['b'] of the processes [1",

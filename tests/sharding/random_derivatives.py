@@ -13,6 +13,7 @@ import numpy
 import tangrad
 import tangrad.numpy as np
 from tangrad.experimental.maps import xmap
+from tangrad.sharding import AxisType
 from tangrad.sharding import PartitionSpec as P
 from tests.sharding.random_operations import SIZE
 from tests.sharding.random_programs import (
@@ -96,7 +97,8 @@ def _sharded(case: Case, check_vma: bool, mesh: Any = None) -> Callable[..., Any
 def _cut(case: Case) -> Callable[..., Any]:
     """Mapped again, along one more axis of the mesh: examples differ along it, and the arguments do not."""
     sizes = tuple(case.mesh.values())
-    mesh = tangrad.make_mesh((*sizes, 1 if prod(sizes) > 2 else 2), (*case.mesh, "cut"))
+    names = (*case.mesh, "cut")  # of type Auto: rows that are cut are taken apart
+    mesh = tangrad.make_mesh((*sizes, 1 if prod(sizes) > 2 else 2), names, (AxisType.Auto,) * len(names))
     mapped = tangrad.vmap(_sharded(case, True, mesh), spmd_axis_name="cut")
     return lambda *values: tuple([out[0] - out[1] for out in mapped(*[np.stack([x, 0.5 * x]) for x in values])])
 

@@ -1,9 +1,11 @@
 """Runs what needs several devices, in processes of its own: the number of devices is fixed at their first use."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,7 +46,7 @@ def test_on_eight_devices(file: str, backend: str) -> None:
 @pytest.mark.parametrize("backend", ["numpy", "xla"])
 @pytest.mark.parametrize("file", ["check_custom_partitioning.py", "check_families.py", "check_pmap.py"])
 def test_on_explicit_axes(file: str, backend: str) -> None:
-    check(file, backend, TANGRAD_MESH_AXIS_TYPES="explicit")
+    check(file, backend, AXES_OF_CHECKS="Explicit")
 
 
 @pytest.mark.sweep  # the file itself draws some
@@ -75,6 +77,50 @@ def test_the_numbers_of_jax(expected: dict[str, np.ndarray], backend: str, tmp_p
     assert found.keys() == expected.keys()
     for name, value in expected.items():
         np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=1e-4, err_msg=name)
+
+
+# --- programs along Explicit axes: the types of JAX, and the numbers of the same programs along Auto ones ------------
+
+EIGHT = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu", **on_devices("numpy", 8)}
+
+
+def explicit(path: Path, library: str, what: str, kind: str, seeds: str, **variables: str) -> dict[str, Any]:
+    """name of a program -> for each result its type, or its numbers; or the error."""
+    run("-m", "tests.sharding.explicit_programs", library, str(path), what, kind, seeds, **(EIGHT | variables))
+    return dict(json.loads(path.read_text()))
+
+
+def compare_types(path: Path, seeds: str) -> None:
+    """What JAX takes is taken, and results have the types that it gives them."""
+    pytest.importorskip("jax")
+    expected, found = [explicit(path, library, "types", "Explicit", seeds) for library in ("jax", "tangrad")]
+    taken = {name: types for name, types in expected.items() if not isinstance(types, str)}
+    assert len(taken) > 190 and {name: found[name] for name in taken} == taken
+
+
+def compare_numbers(path: Path, seeds: str, backend: str) -> None:
+    found = explicit(path, "tangrad", "numbers", "Explicit", seeds, TANGRAD_BACKEND=backend)
+    expected = explicit(path, "tangrad", "numbers", "Auto", seeds)
+    refused = {name: error for name, error in found.items() if isinstance(error, str)}
+    assert all([error.startswith("ShardingTypeError") for error in refused.values()]), refused
+    assert len(found) - len(refused) > 190
+    for name in found.keys() - refused.keys():
+        for one, other in zip(found[name], expected[name], strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+def test_types_along_explicit_axes(tmp_path: Path) -> None:
+    compare_types(tmp_path / "found.json", "0:60")
+
+
+def test_numbers_along_explicit_axes(tmp_path: Path) -> None:
+    compare_numbers(tmp_path / "found.json", "0:20", "numpy")
+
+
+@pytest.mark.sweep
+def test_types_and_numbers_of_more_programs(tmp_path: Path) -> None:
+    compare_types(tmp_path / "found.json", "1000:2500")
+    compare_numbers(tmp_path / "found.json", "1000:1100", "xla")
 
 
 # --- derivatives of random programs over devices, of one to five orders, against the same functions on one device ----

@@ -44,7 +44,7 @@ def test_the_shape_of_a_mesh():
     mesh = mesh_of("data", "model")
     shape = mesh.abstract_mesh
     assert isinstance(shape, AbstractMesh) and shape.shape_tuple == mesh.shape_tuple and shape.abstract_mesh is shape
-    assert shape.axis_types == mesh.axis_types and shape == AbstractMesh((1, 1), ("data", "model"))
+    assert shape.axis_types == mesh.axis_types and shape == AbstractMesh((1, 1), ("data", "model"), mesh.axis_types)
 
 
 def test_the_shape_of_a_mesh_in_use():

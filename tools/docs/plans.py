@@ -268,7 +268,7 @@ def planned(way: str, data: int, model: int) -> Plan:
 
     parameters = example.for_each_parameter(described, arrays)
     tokens = tangrad.ShapeDtypeStruct((sizes.batch, sizes.time + 1), "int32")
-    mesh = tangrad.make_mesh((data, model), ("data", "model"))
+    mesh = tangrad.make_mesh((data, model), ("data", "model"), tangrad.sharding.AxisType.Auto)
     step, _ = (example.step_by_jit if way == "jit" else example.step_by_shard_map)(mesh, parameters)
     started = time.process_time()
     lowered = step.lower(parameters, tokens)

@@ -13,7 +13,7 @@ import tangrad
 import tangrad.numpy as tnp
 from tangrad import lax
 from tangrad.experimental import multihost_utils
-from tangrad.sharding import NamedSharding
+from tangrad.sharding import AxisType, NamedSharding
 from tangrad.sharding import PartitionSpec as P
 
 STEPS, BATCH, RATE = 12, 8, 0.1
@@ -77,7 +77,7 @@ def run(function, weights, place) -> list:
 
 def by_the_compiler() -> list:
     """Batches over one axis of a mesh, weights over the other."""
-    mesh = tangrad.make_mesh((2, 2), ("data", "model"))
+    mesh = tangrad.make_mesh((2, 2), ("data", "model"), AxisType.Auto)
     rows = NamedSharding(mesh, P("data"))
     shardings = {"w0": NamedSharding(mesh, P(None, "model")), "w1": NamedSharding(mesh, P("model"))}
     everywhere = NamedSharding(mesh, P())

@@ -11,7 +11,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as jnp
-from tangrad.sharding import GSPMDSharding, NamedSharding, PositionalSharding, SingleDeviceSharding
+from tangrad.sharding import AxisType, GSPMDSharding, NamedSharding, PositionalSharding, SingleDeviceSharding
 from tangrad.sharding import PartitionSpec as P
 from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
 
@@ -161,7 +161,7 @@ def test_eager_computation() -> None:
 
 def test_incompatible_devices() -> None:
     x = tangrad.device_put(matrix(), by("x"))
-    half = tangrad.device_put(matrix(), NamedSharding(tangrad.make_mesh((4,), ("z",)), P("z")))
+    half = tangrad.device_put(matrix(), NamedSharding(tangrad.make_mesh((4,), ("z",), AxisType.Auto), P("z")))
     for other, words in [(tangrad.device_put(matrix(), DEVICES[3]), "cpu device 3"), (half, "cpu devices 0, 1, 2, 3")]:
         with pytest.raises(ValueError, match=f"incompatible devices for add.*argument 1 .* for {words}"):
             x + other

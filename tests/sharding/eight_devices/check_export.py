@@ -14,7 +14,7 @@ import tangrad
 import tangrad.numpy as jnp
 from tangrad import export, lax
 from tangrad.core import eval_jaxpr, jaxpr_as_function
-from tangrad.sharding import Mesh, NamedSharding
+from tangrad.sharding import AxisType, Mesh, NamedSharding
 from tangrad.sharding import PartitionSpec as P
 from tests.sharding.eight_devices.support import ON_XLA, assert_equal, mesh
 from tests.sharding.random_operations import BACKWARD_ONLY, LOCAL
@@ -28,7 +28,7 @@ def by(*spec: Any) -> NamedSharding:
     return NamedSharding(GRID, P(*spec))
 
 
-OVER_ONE = NamedSharding(tangrad.make_mesh((8,), ("z",)), P("z"))
+OVER_ONE = NamedSharding(tangrad.make_mesh((8,), ("z",), AxisType.Auto), P("z"))
 
 
 def constrained(a: Any) -> Any:

@@ -175,7 +175,8 @@ class SeveralDevices(Place):
         """The sharding of a result of a type."""
         if aval.infer_types is not None:
             return aval.placed
-        alike = [sharding for shape, sharding in self.known if shape == aval.shape]
+        # One along Explicit axes is part of the types of what has it.
+        alike = [known for shape, known in self.known if shape == aval.shape and known.type_of(aval) is aval]
         return alike[0] if alike else self.replicated()
 
     def replicated(self) -> Sharding:

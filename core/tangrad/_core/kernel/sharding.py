@@ -267,12 +267,13 @@ def types_by_shardings(avals: Sequence[Any], shardings: Sequence[Any]) -> list[A
 
 
 def with_shardings_of_types(closed: ClosedJaxpr, options: CompileOptions) -> CompileOptions:
-    """Options that state of results, beside what a caller states, the shardings in their types."""
-    by_types = [getattr(aval, "stated", None) for aval in closed.out_avals]
+    """Options that state of results, beside what a caller states, what types say; one without a sharding is whole."""
+    by_types: list[Any] = [getattr(aval, "stated", None) for aval in (*closed.out_avals, *closed.in_avals)]
     if all([sharding is None for sharding in by_types]):
         return options
-    given = options.out_shardings or (None,) * len(by_types)
-    stated = tuple([by_type if one is None else one for one, by_type in zip(given, by_types, strict=True)])
+    whole = next(sharding for sharding in by_types if sharding is not None).with_axes(())
+    given = options.out_shardings or (None,) * len(closed.out_avals)
+    stated = tuple([by_type or whole if one is None else one for one, by_type in zip(given, by_types, strict=False)])
     return options.changed(out_shardings=stated)
 
 

@@ -28,6 +28,7 @@ from tangrad.core import (
     trace_to_closed_jaxpr,
 )
 from tangrad.core.caches import JaxprCache, register_cache
+from tangrad.core.tools import sub_jaxprs
 from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
@@ -76,16 +77,18 @@ class AxisInfo:
         name: its name for collectives, or None.
         size: its size.
         spmd_name: the mesh axis (or axes) that it is sharded over, or None.
+        cut: the type of masks along it, where types say how these are cut, or None.
         rules: primitive -> who maps it along the axis.
     """
 
-    __slots__ = ("name", "size", "spmd_name")
+    __slots__ = ("cut", "name", "size", "spmd_name")
     rules: Any = BATCH
 
-    def __init__(self, name: Any, size: Any, spmd_name: object = None) -> None:
+    def __init__(self, name: Any, size: Any, spmd_name: object = None, cut: Any = None) -> None:
         self.name = name
         self.size = size
         self.spmd_name = spmd_name
+        self.cut = cut
 
     @property
     def in_scope(self) -> tuple[Any, Any]:
@@ -96,6 +99,17 @@ class AxisInfo:
         """`value` with its mapped axis at `destination`; repeated along one there if it has none."""
         return place_axis(value, dim, destination, self.size)
 
+    def cut_along(self, value: Any, dim: int | None) -> Any:
+        """`value` with its mapped axis, if it has one, cut as types say that the axis is."""
+        return value if dim is None or self.cut is None else self.cut.cut_as(0, value, dim)
+
+    def with_axis(self, aval: Any) -> ShapedArray:
+        """The aval of all examples, the axis in front."""
+        if self.cut is not None:
+            return self.cut.of_rows(aval)
+        whole = (self.size, *aval.shape)
+        return aval.update(shape=whole) if aval.infer_types is None else aval.with_dimension(0, self.size)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AxisInfo) and self._key() == other._key()
 
@@ -103,7 +117,7 @@ class AxisInfo:
         return hash(self._key())
 
     def _key(self) -> tuple[Any, ...]:
-        return self.name, self.size, self.spmd_name
+        return self.name, self.size, self.spmd_name, self.cut
 
     def __repr__(self) -> str:
         return f"vmap over an axis of size {self.size}" + (f" named {self.name!r}" if self.name is not None else "")
@@ -158,11 +172,6 @@ def _without_axis(aval: Any, dim: int) -> ShapedArray:
     return found
 
 
-def _with_axis(aval: Any, size: int) -> ShapedArray:
-    """The aval of all examples, the axis in front."""
-    return aval.update(shape=(size, *aval.shape)) if aval.infer_types is None else aval.with_dimension(0, size)
-
-
 class BatchTracer(RuleTracer):
     """A value of the parent trace with a mapped axis `dim`; the tracer's aval is without that axis."""
 
@@ -198,6 +207,8 @@ class BatchTrace(RuleTrace, kind="batch", own=BatchTracer):
         return tracer
 
     def apply(self, primitive: Primitive, values: list[Value], dims: list[int | None], params: Params) -> PyTree:
+        if self.axis.cut is not None and next(sub_jaxprs(params), None) is not None:  # mapped programs state types
+            values = [self.axis.cut_along(value, dim) for value, dim in zip(values, dims, strict=True)]
         out = self.axis.rules[primitive](tuple(values), tuple(dims), axis_info=self.axis, **params)
         if type(out) is not tuple or len(out) != 2:
             raise TypeError(f"the batch rule of {primitive.identity!r} must return (outs, out_dims), got {out!r}")
@@ -325,10 +336,11 @@ def _batch_jaxpr(
         dims = [0 if is_mapped else None for is_mapped in mapped]
         outs, out_dims = batch_flat(lambda *a: eval_jaxpr(closed.jaxpr, closed.consts, *a), args, dims, axis)
         out_mapped.extend([dim is not None or want for dim, want in zip(out_dims, wanted, strict=True)])
-        return [place_axis(o, d, 0, axis.size) if m else o for o, d, m in zip(outs, out_dims, out_mapped, strict=True)]
+        found = zip(outs, out_dims, out_mapped, strict=True)
+        return [axis.cut_along(place_axis(o, d, 0, axis.size), 0) if m else o for o, d, m in found]
 
     avals = [
-        _with_axis(aval, axis.size) if is_mapped else aval
+        axis.with_axis(aval) if is_mapped else aval
         for aval, is_mapped in zip([_without_name(aval, axis.name) for aval in closed.in_avals], mapped, strict=True)
     ]
     out = trace_to_closed_jaxpr(run, avals, closed.jaxpr.debug_name)

@@ -209,7 +209,7 @@ def vmap(
         ]
         size = _mapped_size(values, dims, axis_size, args, kwargs)
         own = [d if type(v) in vmappables else None for v, d in zip(values, dims, strict=True)] if is_leaf else ()
-        axis_info = AxisInfo(axis_name, size, spmd_axis_name)
+        axis_info = AxisInfo(axis_name, size, spmd_axis_name, _cut_of(values, dims))
         out_tree: list[Any] = []
 
         def flat(*tracers: object) -> list[Array]:
@@ -235,9 +235,23 @@ def vmap(
             else from_example(o, w, axis_info)
             for i, (o, d, w) in enumerate(zip(outs, out_dims, wanted, strict=True))
         ]
+        if axis_info.cut is not None:
+            # A result without a mapped axis of its own is one of copies, along an axis that is cut all the same.
+            found = zip(placed, out_dims, wanted, strict=True)
+            placed = [o if w is None or d is not None else axis_info.cut_along(o, w % o.ndim) for o, d, w in found]
         return out_tree[0].unflatten(placed)
 
     return copy_identity(api_boundary(mapped), fun)
+
+
+def _cut_of(values: Sequence[Any], dims: Sequence[int | None]) -> Any:
+    """The type of masks along the mapped axis, if those of the arguments say how it is cut."""
+    for value, dim in zip(values, dims, strict=True):
+        if dim is not None and type(value) not in vmappables and value.aval.infer_types is not None:
+            found = value.aval.along_dimension(dim)
+            if found.infer_types is not None:
+                return found
+    return None
 
 
 def _axes_of_leaves(what: str, structure: PyTreeDef, axes: object) -> list[int | None]:

@@ -93,3 +93,15 @@ def _(
     every = [next(given) if has else Zero(aval) for aval, has in zip(avals_out, nonzero, strict=True)]
     found = bwd(args[:num_res], every)
     return (*[None] * num_res, *[cotangent for cotangent, wanted in zip(found, active, strict=True) if wanted])
+
+
+# --- shardings -----------------------------------------------------------------------------------------------------
+
+sharding = RuleSet("sharding", api=1)
+
+
+@sharding.rule(custom_lin_p)
+def _(operands: object, results: object, params: Params) -> tuple[ShapedArray, ...]:
+    """Tangents are sharded as the results are, whose types are known."""
+    pairs = zip(params["avals_out"], params["nonzero"], strict=True)
+    return tuple([aval for aval, has in pairs if has])

@@ -85,7 +85,7 @@ def get_abstract_mesh() -> AbstractMesh:
     >>> import tangrad
     >>> with tangrad.set_mesh(tangrad.make_mesh((1,), ("data",))):
     ...     tangrad.sharding.get_abstract_mesh()
-    AbstractMesh('data': 1)
+    AbstractMesh('data': 1, axis_types=(Explicit,))
     """
     mesh = current_mesh()
     mapped = [name for name, _ in thread.axis_environment]

@@ -30,10 +30,10 @@ from tangrad.core.backends import as_sharding, is_addressable
 from tangrad.core.settings import define_choice
 from tangrad.typing import ArrayLike, DTypeLike, PyTree, Value
 
-_TYPES = {axis_type.name.lower(): axis_type for axis_type in (AxisType.Auto, AxisType.Explicit)}
+_TYPES = {axis_type.name.lower(): axis_type for axis_type in (AxisType.Explicit, AxisType.Auto)}
 mesh_axis_types = define_choice(
     "mesh_axis_types",
-    "auto",
+    "explicit",
     tuple(_TYPES),
     "The type of the axes of meshes that `make_mesh` makes without `axis_types`.",
     changes_results=False,
@@ -52,7 +52,7 @@ def make_mesh(
     Args:
         axis_shapes: the sizes of the axes.
         axis_names: their names.
-        axis_types: see `Mesh`; default: that of the setting `mesh_axis_types`, all Auto unless it is set.
+        axis_types: see `Mesh`; default: that of the setting `mesh_axis_types`, all Explicit unless it is set.
         devices: the devices to take, in order; default: those of the backend in use.
 
     Raises ValueError where there are too few devices, or other numbers of sizes and names.

@@ -376,6 +376,28 @@ class ShardedType(ShapedArray):
         plain = self.plain.update(shape=(*self.shape[:position], size, *self.shape[position:]))
         return self.cut_by((*self.axes[:position], (), *self.axes[position:]), plain)
 
+    def along_dimension(self, position: int) -> ShapedArray:
+        """The type of masks along a dimension, sharded as the whole is."""
+        return self.cut_by(self.axes[position : position + 1], ShapedArray((self.shape[position],), np.dtype(bool)))
+
+    def of_rows(self, row: Any) -> ShapedArray:
+        """Of vectors: the type of arrays of such rows, cut along the first dimension as the vectors are."""
+        return self._widened(row.plain.update(shape=(*self.shape, *row.shape)), ((), *axes_of_type(row)), 0)
+
+    def cut_as(self, dimension: int, value: Any, position: int) -> Any:
+        """`value`, cut along its dimension at `position` as values of this type are along `dimension`."""
+        aval, vectors = value.aval, self.along_dimension(dimension)
+        if not isinstance(vectors, ShardedType):
+            return value
+        target: Any = vectors._widened(aval.plain, axes_of_type(aval), position)
+        return value if target is aval else target.constrain(value)
+
+    def _widened(self, plain: ShapedArray, axes: Axes, position: int) -> ShapedArray:
+        """Of vectors: a type that is cut along a dimension as they are, unless others use an axis already."""
+        used = {axis for cut in axes for axis in cut}
+        own = () if used.intersection(self.axes[0]) else self.axes[0]
+        return self.cut_by((*axes[:position], own or axes[position], *axes[position + 1 :]), plain)
+
     def constrain(self, value: object) -> Any:
         """A value of this shape, constrained to the sharding of the type."""
         return self.placed.constrain(value)

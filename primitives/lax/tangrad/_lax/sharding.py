@@ -152,7 +152,8 @@ def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: P
         if lhs[left] and rhs[right]:
             how = f"along {lhs[left]}" if lhs[left] == rhs[right] else f"along {lhs[left]} and along {rhs[right]}"
             raise Unclear(f"the contracting dimensions {left} of lhs and {right} of rhs are cut {how}")
-    batch = joined([tuple([lhs[axis] for axis in lhs_batch]), tuple([rhs[axis] for axis in rhs_batch])])
+    batch = tuple([lhs[axis] for axis in lhs_batch])
+    joined([batch, tuple([rhs[axis] for axis in rhs_batch])])  # the result's are those of lhs, as in JAX
     left_free = [lhs[axis] for axis in free_axes(len(lhs), lhs_contract, lhs_batch)]
     right_free = [rhs[axis] for axis in free_axes(len(rhs), rhs_contract, rhs_batch)]
     return ((*batch, *left_free, *right_free),)

@@ -31,13 +31,17 @@ def _(
     with axes_in_scope(mesh, manual_axes, checked):
         program = checked_program(jaxpr, checks.enabled)
         stacked = stacking(program.jaxpr, len(out_shardings))
-    outs = shard_map_p.bind(
+    rows = over_all(mesh, manual_axes)
+    outs: Any = shard_map_p.bind(
         *args,
         jaxpr=stacked,
         mesh=mesh,
         in_shardings=in_shardings,
-        out_shardings=(*out_shardings, *[over_all(mesh, manual_axes)] * program.layout.count),
+        out_shardings=(*out_shardings, *[rows] * program.layout.count),
         manual_axes=manual_axes,
         checked=checked,
     )
-    return checks.take(program.layout, outs)
+    # Which error is the first is asked of all devices: along Explicit axes types would state that each has its own.
+    own, errors = outs[: len(out_shardings)], outs[len(out_shardings) :]
+    whole = [rows.with_axes(()).constrain(error) if error.aval.infer_types is not None else error for error in errors]
+    return checks.take(program.layout, (*own, *whole))
