@@ -5,7 +5,7 @@ Those that act element by element, and those that sort, say it in the rules of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tangrad._lax.contractions.primitives import dot_general_p, free_axes
@@ -86,10 +86,11 @@ def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: P
     order = params["dimensions"] or range(operand.aval.ndim)
     if list(order) != list(range(operand.aval.ndim)):
         raise Unclear("the dimensions are taken in another order; transpose first")
-    return (reshaped(operand.aval.shape, operand.axes, shape),)
+    sizes = operand.aval.placed.mesh.shape if operand.aval.infer_types is not None else {}
+    return (reshaped(operand.aval.shape, operand.axes, shape, sizes),)
 
 
-def reshaped(old: Sequence[int], axes: Axes, new: Sequence[int]) -> Axes:
+def reshaped(old: Sequence[int], axes: Axes, new: Sequence[int], sizes: Mapping[Any, int]) -> Axes:
     """How an array of shape `old`, cut by `axes`, is sharded when it has shape `new`.
 
     Shapes fall into the shortest runs of dimensions with equal products. A dimension that stays keeps its axes. Where
@@ -107,7 +108,12 @@ def reshaped(old: Sequence[int], axes: Axes, new: Sequence[int]) -> Axes:
                 raise Unclear(
                     f"dimension {cut[-1]}, which is cut along {axes[cut[-1]]}, is joined with others before it"
                 )
-            whole[places[0]] = tuple([axis for at in cut for axis in axes[at]])
+            names = tuple([axis for at in cut for axis in axes[at]])
+            if len(names) > 1 and [sizes[axis] for axis in names] == [new[after[place]] for place in places]:
+                for place, axis in zip(places, names, strict=True):  # each dimension is one of the axes
+                    whole[place] = (axis,)
+            else:
+                whole[places[0]] = names
         found.extend(whole)
     return tuple(found)
 
