@@ -127,7 +127,7 @@ def unary_inexact(
     """
     calls = DirectCalls()
 
-    def function(x: Array, /) -> Array:
+    def function(x: Any, /) -> Array:
         try:
             trace = thread.trace
             if trace is EVAL_TRACE:
@@ -170,7 +170,7 @@ def fast(primitive: Primitive, otherwise: Binary, direct_dtypes: set[np.dtype]) 
     """`primitive` where the first array has one of these dtypes and the other operand fits it, else `otherwise`."""
     calls = DirectCalls()
 
-    def function(x: Any, y: Any, /) -> Value:
+    def function(x: Any, y: Any, /) -> Any:
         try:
             trace, first, second = thread.trace, type(x), type(y)
             if trace is EVAL_TRACE:
