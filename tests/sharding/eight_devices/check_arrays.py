@@ -159,9 +159,10 @@ def test_eager_computation() -> None:
     assert_equal(gradient, np.cos(matrix()))
 
 
-def test_incompatible_devices() -> None:
+@pytest.mark.parametrize("axis_type", [AxisType.Auto, AxisType.Explicit])
+def test_incompatible_devices(axis_type: AxisType) -> None:
     x = tangrad.device_put(matrix(), by("x"))
-    half = tangrad.device_put(matrix(), NamedSharding(tangrad.make_mesh((4,), ("z",), AxisType.Auto), P("z")))
+    half = tangrad.device_put(matrix(), NamedSharding(tangrad.make_mesh((4,), ("z",), axis_type), P("z")))
     for other, words in [(tangrad.device_put(matrix(), DEVICES[3]), "cpu device 3"), (half, "cpu devices 0, 1, 2, 3")]:
         with pytest.raises(ValueError, match=f"incompatible devices for add.*argument 1 .* for {words}"):
             x + other

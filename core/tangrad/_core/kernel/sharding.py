@@ -325,14 +325,14 @@ def agreed_devices(name: str, claims: Sequence[tuple[str, Sequence[Device]]]) ->
 
     Raises ValueError, naming both, where two want different sets.
     """
-    first, wanted = claims[0]
-    for what, devices in claims:
-        if set(devices) != set(wanted):
-            raise ValueError(
-                f"incompatible devices for {name}: {first} is for {_listed(wanted)}, {what} for {_listed(devices)}; "
-                f"move arguments to the same devices first: tangrad.device_put(x, sharding)"
-            )
-    return tuple(wanted)
+    last, devices = claims[-1]  # an argument, where two of them differ: what types state of results follows from them
+    if others := [claim for claim in claims if set(claim[1]) != set(devices)]:
+        first, wanted = others[-1]
+        raise ValueError(
+            f"incompatible devices for {name}: {first} is for {_listed(wanted)}, {last} for {_listed(devices)}; "
+            f"move arguments to the same devices first: tangrad.device_put(x, sharding)"
+        )
+    return tuple(claims[0][1])
 
 
 def stated_claims(options: Any, program: Sequence[Sharding]) -> list[tuple[str, Sequence[Device]]]:
