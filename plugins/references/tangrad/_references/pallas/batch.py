@@ -12,7 +12,7 @@ from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.extend.lax import broadcast_in_dim, index_in_dim
 
 if TYPE_CHECKING:
-    from tangrad._pallas.grids import Block
+    from tangrad._references.pallas.grids import Block
 
 batch = RuleSet("batch", api=1)
 _kernels, _index_maps = JaxprCache(), JaxprCache()

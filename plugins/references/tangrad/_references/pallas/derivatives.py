@@ -17,8 +17,8 @@ from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.extend.lax import split_list
 
 if TYPE_CHECKING:
-    from tangrad._pallas.grids import Block
-    from tangrad._pallas.interpretation import Layout
+    from tangrad._references.pallas.grids import Block
+    from tangrad._references.pallas.interpretation import Layout
     from tangrad.core import Array, ShapedArray
 
 jvp = RuleSet("jvp", api=1)

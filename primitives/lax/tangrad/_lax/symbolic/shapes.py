@@ -14,7 +14,7 @@ from tangrad.tree_util import broadcast_prefix
 from tangrad.typing import HasShapeAndDType, PyTree
 
 if TYPE_CHECKING:
-    from tangrad._symbolic.dimensions import Dimension
+    from tangrad._lax.symbolic.dimensions import Dimension
 
 
 def symbolic_shape(
