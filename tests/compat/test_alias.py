@@ -445,6 +445,25 @@ def test_what_libraries_of_checkpoints_take():
         assert x.tolist() == [0, 1, 2] and x.sharding == sharding
         pair = jax.device_put({"a": 1.0, "b": 2.0}, {"a": None, "b": layout.Format(None, sharding)})
         assert float(pair["b"]) == 2 and jax.device_put(3).sharding == sharding
+
+        rows = layout.Format(layout.Layout((0, 1)), sharding)
+        matrix = jnp.ones((2, 3))
+        assert matrix.format == rows and hash(matrix.format) == hash(rows)
+        assert rows != layout.Format(layout.Layout((1, 0)), sharding)
+        assert jax.device_put(matrix, matrix.format).format == rows
+        for format in (rows, layout.Format(layout.Layout.AUTO), layout.Format(layout.Layout.AUTO, sharding)):
+            double = jax.jit(lambda x: x * 2, in_shardings=format, out_shardings=format)
+            assert double(matrix).tolist() == [[2.0] * 3] * 2
+            assert jax.jit(lambda x, *, y: x + y, in_shardings=None, out_shardings=format)(matrix, y=1).sum() == 12
+        typed = jax.ShapeDtypeStruct((2, 3), "float32", sharding=rows)
+        assert typed.sharding == sharding and double.lower(typed).compile()(matrix).sum() == 12
+        for function, options in ((jax.ShapeDtypeStruct, {"sharding": 3}), (jax.jit, {"in_shardings": 3})):
+            try:
+                function(*((2,), "int32") if function is jax.ShapeDtypeStruct else (jnp.sin,), **options)
+            except TypeError as error:
+                assert "takes shardings and partition specs, got 3" in str(error)
+            else:
+                raise AssertionError("it was accepted")
         try:
             colocated_python.colocated_python(lambda: None)
         except NotImplementedError as error:

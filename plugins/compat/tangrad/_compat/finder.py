@@ -11,13 +11,14 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from tangrad._compat.module_names import HELD, NAMES_OF
+from tangrad._compat.module_names import HELD, NAMES_OF, OWN
 from tangrad._compat.primitives import primitive_called
-from tangrad.core import Primitive, ShapedArray, class_boundary, composition
+from tangrad.core import Array, Primitive, ShapedArray, class_boundary, composition
 from tangrad.errors import MissingDistributionError
 
-# Methods that libraries' rules and interpreters of programs ask for by JAX's names.
-METHODS = (
+# What programs, libraries' rules and interpreters of programs ask for by JAX's names.
+METHODS: tuple[tuple[type, str, object], ...] = (
+    (Array, "format", property(lambda self: import_module(f"{OWN}.sharding").format_of(self))),
     (ShapedArray, "at_least_vspace", lambda self: self.to_tangent_aval()),
     (Primitive, "get_bind_params", lambda self, params: params),
 )

@@ -119,44 +119,45 @@ NAMES_OF: dict[str, tuple[str, ...]] = {
     "_src.typing": ("typing", ""),
 }
 
-_OWN = "tangrad._compat.names"
-_PRIVATE, _EXPERIMENTAL, _SHARDING = f"{_OWN}.private", f"{_OWN}.experimental", f"{_OWN}.sharding"
+# Where the modules are in which the alias has names of its own.
+OWN = "tangrad._compat.names"
+_PRIVATE, _EXPERIMENTAL, _SHARDING = f"{OWN}.private", f"{OWN}.experimental", f"{OWN}.sharding"
 
 # The module of the alias -> what it has of its own: all of a file below `names/`, or, for each module of Tangrad, names
 # in it, separated by blanks: `a=b` is b, which is called a there. Nothing: the module is there, and empty.
 HELD: dict[str, str | dict[str, str]] = {
-    "": _OWN,
+    "": OWN,
     "_src": {},
     "_src.ad_util": {"tangrad.autodiff": "Zero instantiate"},
     "_src.api_util": {_PRIVATE: "infer_argnums_and_argnames"},
     "_src.checkify": {_PRIVATE: "Out JaxException"},
     "_src.compiler": {},  # packages import it to replace functions in it, of which there are none
-    "_src.config": f"{_OWN}.setting_states",
+    "_src.config": f"{OWN}.setting_states",
     "_src.core": {_PRIVATE: "full_lower physical_aval trace_state_clean"},
     "_src.dispatch": {"tangrad": "wait_for_tokens=effects_barrier"},
     "_src.distributed": {_PRIVATE: "global_state"},
     "_src.dtypes": {_PRIVATE: "DType canonicalize_dtype supports_inf to_complex_dtype to_inexact_dtype"},
     "_src.earray": {_PRIVATE: "EArray"},
-    "_src.lib": {_OWN: "version=__version_info__ version_str=__version__"},
+    "_src.lib": {OWN: "version=__version_info__ version_str=__version__"},
     "_src.literals": {_PRIVATE: "TypedComplex TypedFloat TypedInt TypedNdArray"},
     "_src.numpy": {},
-    "_src.numpy.util": f"{_OWN}.numpy_util",
+    "_src.numpy.util": f"{OWN}.numpy_util",
     "_src.public_test_util": {
-        f"{_OWN}.test_util": "check_close check_grads check_jvp check_vjp default_tolerance tolerance"
+        f"{OWN}.test_util": "check_close check_grads check_jvp check_vjp default_tolerance tolerance"
     },
     "_src.state": {},
     "_src.state.types": {_PRIVATE: "AbstractRef"},
-    "_src.test_util": f"{_OWN}.test_util",
+    "_src.test_util": f"{OWN}.test_util",
     "_src.traceback_util": {_PRIVATE: "_exclude_paths api_boundary include_frame register_exclusion"},
     "_src.tree_util": {_PRIVATE: "_registry"},
-    "_src.util": f"{_OWN}.util",
+    "_src.util": f"{OWN}.util",
     "_src.xla_bridge": {
         "tangrad.core": "get_backend",
         "tangrad.core.backends": "loaded_backends",
         _PRIVATE: "_backends",
     },
-    "api_util": f"{_OWN}.api_util",
-    "core": f"{_OWN}.core",
+    "api_util": f"{OWN}.api_util",
+    "core": f"{OWN}.core",
     "errors": {"tangrad.errors": "JAXIndexError=TracerIndexError JAXTypeError=TracerTypeError"},
     "example_libraries.stax": {
         "tangrad.nn": "logsoftmax=log_softmax",
@@ -187,11 +188,11 @@ HELD: dict[str, str | dict[str, str]] = {
     "experimental.sparse.linalg": {_EXPERIMENTAL: "spsolve"},
     "extend": {},
     "extend.backend": {"tangrad.core": "get_backend", "tangrad.core.backends": "backends=loaded_backends"},
-    "extend.core": f"{_OWN}.core",
+    "extend.core": f"{OWN}.core",
     "extend.core.primitives": {},  # those that are not there occur in no program
     "extend.ifrt_programs": {_PRIVATE: "ifrt_programs"},
-    "extend.linear_util": f"{_OWN}.linear_util",
-    "extend.random": f"{_OWN}.random",
+    "extend.linear_util": f"{OWN}.linear_util",
+    "extend.random": f"{OWN}.random",
     "extend.source_info_util": {
         "tangrad": "extend_name_stack=named_scope",
         "tangrad.core": "current=current_source",
@@ -199,12 +200,12 @@ HELD: dict[str, str | dict[str, str]] = {
         _PRIVATE: "register_exclusion summarize user_context",
     },
     "interpreters": {},
-    "interpreters.ad": f"{_OWN}.ad",
-    "interpreters.batching": f"{_OWN}.batching",
+    "interpreters.ad": f"{OWN}.ad",
+    "interpreters.batching": f"{OWN}.batching",
     "interpreters.mlir": {
         "tangrad._compat.primitives": "LoweringRuleContext=LoweringContext lower_fun register_lowering"
     },
-    "interpreters.partial_eval": f"{_OWN}.partial_eval",
+    "interpreters.partial_eval": f"{OWN}.partial_eval",
     "interpreters.pxla": {"tangrad.sharding": "Mesh PartitionSpec", _PRIVATE: "global_result_handlers"},
     "interpreters.xla": {
         "tangrad._compat.primitives": "apply_primitive",
@@ -212,11 +213,11 @@ HELD: dict[str, str | dict[str, str]] = {
         "tangrad.dtypes": "canonicalize_dtype",
     },
     "lax": {_PRIVATE: "dtype"},
-    "lib": {_OWN: "__version__"},
-    "numpy": f"{_OWN}.numpy",
+    "lib": {OWN: "__version__"},
+    "numpy": f"{OWN}.numpy",
     "sharding": {_SHARDING: "AbstractDevice"},
-    "version": {_OWN: "__version__ __version_info__"},
+    "version": {OWN: "__version__ __version_info__"},
     # `jaxlib`, where none is installed: its version, for those who compare it.
-    "jaxlib": {_OWN: "__version__"},
-    "jaxlib.version": {_OWN: "__version__ __version_info__"},
+    "jaxlib": {OWN: "__version__"},
+    "jaxlib.version": {OWN: "__version__ __version_info__"},
 }

@@ -30,6 +30,7 @@ from tangrad.core import (
     thread,
 )
 from tangrad.core.arguments import SymbolicDimension, first_symbolic, is_symbolic
+from tangrad.core.backends import as_sharding
 from tangrad.core.caches import JaxprCache, RecentlyUsed, register_cache
 from tangrad.core.tools import how_to_install
 from tangrad.core.transformations import call_under
@@ -235,7 +236,7 @@ class ShapeDtypeStruct:
         store(self, "shape", ShapedArray(shape, bool).shape)
         store(self, "dtype", dtypes.as_dtype(dtype))
         store(self, "named_shape", dict(named_shape or {}))
-        store(self, "sharding", sharding)
+        store(self, "sharding", sharding if sharding is None else as_sharding(sharding, "ShapeDtypeStruct"))
         store(self, "weak_type", bool(weak_type))
 
     @classmethod

@@ -245,9 +245,9 @@ def run_backend(options: Options, leaves: Sequence[object]) -> Backend:
     """The backend that a call runs on: as the options say, or that of the first array."""
     if options.device is not None:
         return options.device.backend
-    layout = options.in_shardings or options.out_shardings
-    if layout is not None:
-        return layout.backend()
+    for layout in (options.in_shardings, options.out_shardings):
+        if layout is not None and (backend := layout.backend()) is not None:
+            return backend
     return backend_of(leaves) if options.backend is None else get_backend(options.backend)
 
 

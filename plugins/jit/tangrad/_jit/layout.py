@@ -11,6 +11,7 @@ from tangrad.core.backends import as_sharding
 from tangrad.tree_util import flatten_axes, keystr
 
 if TYPE_CHECKING:
+    from tangrad.core import Backend
     from tangrad.tree_util import PyTreeDef
 
 
@@ -39,10 +40,10 @@ class ShardingTree:
         """The tree that a user gave; None where it is left open throughout."""
         return cls(value, what) if tree.leaves(value) else None
 
-    def backend(self) -> Any:
-        """The backend of the devices."""
-        sharding: Sharding = as_sharding(self._key[1][0], self.what)
-        return sharding.device_order[0].backend
+    def backend(self) -> Backend | None:
+        """The backend of the devices; None where none of what was given stands for a sharding."""
+        found = (as_sharding(leaf, self.what) for leaf in self._key[1])
+        return next((sharding.device_order[0].backend for sharding in found if sharding is not None), None)
 
     def of_leaves(self, structure: PyTreeDef) -> list[Any]:
         """The sharding of each leaf of a tree, None where it is left open. Raises ValueError for another structure."""

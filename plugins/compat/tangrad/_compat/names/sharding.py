@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tangrad import tree
+from tangrad.core import Array
+from tangrad.core.backends import as_sharding
 from tangrad.sharding import Sharding
 from tangrad.typing import PyTree
 
@@ -27,31 +29,52 @@ class AbstractDevice:
     platform: str | None = None
 
 
-class Layout:
-    """The order of the dimensions in memory. No array has one here: it is there for `isinstance` and annotations.
+class AutoLayout:
+    """The type of `Layout.AUTO`: whichever order the compiler chooses."""
 
-    Args:
+    def __repr__(self) -> str:
+        return "Layout.AUTO"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The order of the dimensions in memory. Compilers choose it here: what a program asks for is compared and printed.
+
+    Attributes:
         major_to_minor: the dimensions, the outermost first.
     """
 
-    def __init__(self, major_to_minor: Sequence[int]) -> None:
-        self.major_to_minor = tuple(major_to_minor)
+    AUTO: ClassVar[AutoLayout] = AutoLayout()
 
-    def __repr__(self) -> str:
-        return f"Layout(major_to_minor={self.major_to_minor})"
+    major_to_minor: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "major_to_minor", tuple(self.major_to_minor))
 
 
+@dataclass(frozen=True)
 class Format:
-    """A layout and a sharding. No array has one here: `device_put` goes by its sharding."""
+    """A layout and a sharding. As an argument of `jit` or `device_put` it stands for its sharding.
 
-    __slots__ = ("layout", "sharding")
+    Attributes:
+        layout: the layout, `Layout.AUTO`, or None.
+        sharding: the sharding; None: that of the values.
 
-    def __init__(self, layout: object = None, sharding: Sharding | None = None) -> None:
-        self.layout = layout
-        self.sharding = sharding
+    >>> Format(Layout((1, 0)))
+    Format(layout=Layout(major_to_minor=(1, 0)), sharding=None)
+    """
 
-    def __repr__(self) -> str:
-        return f"Format(layout={self.layout!r}, sharding={self.sharding!r})"
+    layout: Layout | AutoLayout | None = None
+    sharding: Sharding | None = None
+
+    def to_sharding(self, what: str) -> Sharding | None:
+        """The sharding that functions take which are given a format; `what` names the argument for errors."""
+        return None if self.sharding is None else as_sharding(self.sharding, what)
+
+
+def format_of(array: Array) -> Format:
+    """`array.format`: its sharding, and the layout that programs see, the last dimension the innermost."""
+    return Format(Layout(tuple(range(array.ndim))), array.sharding)
 
 
 def with_layout_constraint(x: PyTree, layouts: PyTree) -> PyTree:
