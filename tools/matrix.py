@@ -42,7 +42,7 @@ class Corner:
         releases: which of the allowed ones are taken, OLDEST or NEWEST.
         pins: requirements beside those of the distributions.
         without: libraries that are not installed; nor are the distributions that require them.
-        tests: `smoke`, `full`, or `xla`, which is the latter without the NumPy backend.
+        tests: `smoke`, `full`, or `xla`, which is the latter without the NumPy backend and the transformations.
     """
 
     name: str
@@ -160,11 +160,11 @@ FOLDER = ROOT / "build/matrix"
 UV = [sys.executable, "-m", "uv"]
 # Whose versions the table shows.
 LIBRARIES = ("jaxlib", "jax", "numpy", "ml_dtypes", "scipy", "pluggy")
-_FULL = ["tests/smoke", "tests/backends", "tests/transformations", "tests/differential"]
+_ON_XLA = ["tests/smoke", "tests/backends", "tests/differential"]
 TESTS = {
     "smoke": ["tests/smoke"],
-    "xla": [*_FULL, "-k", "not numpy"],  # of tests that run on each backend, those on XLA
-    "full": _FULL,
+    "xla": [*_ON_XLA, "-k", "not numpy"],  # of tests that run on each backend, those on XLA
+    "full": [*_ON_XLA, "tests/transformations"],
 }
 # What the tests must not inherit: paths and choices of the one who runs them.
 NOT_HANDED_ON = ("PYTHON", "TANGRAD", "JAX", "XLA", "VIRTUAL_ENV", "PYTEST")
@@ -310,8 +310,9 @@ PAGE = """# The matrix
 What `make test-matrix` ran, and how it went: each Python with the oldest and the newest releases that the requirements
 allow. `smoke` is `tests/smoke`: every module imported, a program of every family of primitives on every backend,
 eagerly, jitted, differentiated and mapped, callbacks, donation, DLPack, the persistent cache, `tangrad doctor`. `full`
-adds the tests of the backends and the transformations, and the differential tests against JAX. A dash: what is not
-installed there. "not there" is a Python that was not on the machine: nothing has been tried on it.
+adds the tests of the backends and the transformations, and the differential tests against JAX; `xla` is what of these,
+transformations apart, runs on XLA: `.ci/run` runs it on the newest Python beside all tests on another. A dash: what is
+not installed there. "not there" is a Python that was not on the machine: nothing has been tried on it.
 
 """
 
@@ -372,17 +373,23 @@ def chosen(corners: list[Corner], patterns: list[str]) -> list[Corner]:
     return [c for c in corners if not patterns or any(fnmatch.fnmatchcase(c.name, pattern) for pattern in patterns)]
 
 
-def beside(corner: Corner) -> Corner:
-    """What is left of a corner where all tests run on this Python, too; says aloud if they are the newest corner's."""
-    if not corner.is_newest_of_everything:
-        return corner
+def beside(corners: list[Corner]) -> list[Corner]:
+    """What is left of corners where all tests run on this Python with the newest libraries, too.
+
+    Of the newest corner these are the XLA tests; if it is this Python's own, it is a smoke test, and a note is printed.
+    """
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
-    if corner.python != here:
-        return corner.with_tests("xla")
-    print(
-        f"\n!! No Python newer than {here} was found. What needs one (newer releases of jaxlib and JAX) is NOT tested."
-    )
-    return corner.with_tests("smoke")
+    found = []
+    for corner in corners:
+        is_own = corner.name == f"{here}-{NEWEST}"
+        if corner.is_newest_of_everything:
+            found.append(corner.with_tests("smoke" if is_own else "xla"))
+            if is_own:
+                note = "What needs one (newer releases of jaxlib and JAX) is NOT tested."
+                print(f"\n!! No Python newer than {here} was found. {note}")
+        elif not is_own:
+            found.append(corner)
+    return found
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -395,7 +402,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--beside",
         action="store_true",
-        help="beside the whole suite on this Python: of the newest corner the XLA tests",
+        help="beside the whole suite on this Python, which needs no corner: of the newest one the XLA tests",
     )
     parser.add_argument("--pytest", default="", metavar="ARGS", help="further arguments for pytest, in one string")
     options = parser.parse_args(argv)
@@ -403,7 +410,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.tests:
         corners = [corner.with_tests(options.tests) for corner in corners]
     if options.beside:
-        corners = [beside(corner) for corner in corners]
+        corners = beside(corners)
     if options.list:
         for corner in corners:
             print(f"{corner.name:20} {corner.tests:6} {corner.interpreter or NOT_THERE}")

@@ -114,11 +114,12 @@ def test_what_is_not_there_is_said_and_does_not_count(monkeypatch, capsys):
 
 def test_beside_the_whole_suite(capsys):
     here = f"3.{sys.version_info.minor}"
-    other = Corner("other", "3.99", "newest", tests="full")
-    assert matrix.beside(other).tests == "xla" and capsys.readouterr().out == ""
-    assert matrix.beside(Corner("here", here, "newest", tests="full")).tests == "smoke"
+    newest, oldest = Corner("3.99-newest", "3.99", "newest", tests="full"), Corner(f"{here}-oldest", here, "oldest")
+    own = Corner(f"{here}-newest", here, "newest")
+    assert matrix.beside([newest, own, oldest]) == [newest.with_tests("xla"), oldest]
+    assert capsys.readouterr().out == ""
+    assert matrix.beside([own.with_tests("full"), oldest]) == [own, oldest]
     assert f"No Python newer than {here} was found" in capsys.readouterr().out
-    assert matrix.beside(Corner("small", here, "oldest")).tests == "smoke"
 
 
 def test_tests_are_counted(tmp_path):
