@@ -395,6 +395,11 @@ BAD = {
     "gather beyond": (ValueError, ["all_gather", "5"], lambda v: lax.all_gather(v, "i", axis=5)),
     "gather of a scalar tiled": (ValueError, ["all_gather"], lambda v: lax.all_gather(v[0], "i", tiled=True)),
     "gather to": (ValueError, ["'reduced'"], lambda v: lax.all_gather(v, "i", to="reduced")),
+    "gather groups alike": (
+        NotImplementedError,
+        ["all_gather", "to='varying'"],
+        lambda v: lax.all_gather(v, "i", axis_index_groups=PAIRS, to="invarying"),
+    ),
     "scatter size": (ValueError, ["psum_scatter", "4", "f32[3]"], lambda v: lax.psum_scatter(v, "i")),
     "scatter tiled": (ValueError, ["psum_scatter", "divisible"], lambda v: lax.psum_scatter(v, "i", tiled=True)),
     "scatter beyond": (ValueError, ["scatter_dimension"], lambda v: lax.psum_scatter(v, "i", scatter_dimension=2)),

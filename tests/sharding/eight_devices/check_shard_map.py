@@ -46,6 +46,12 @@ PROGRAMS = {
     ),
     "all_gather": (lambda a: lax.all_gather(a, "y", tiled=True), P("y", "x"), P(None, "x"), X),
     "all_gather, stacked": (lambda a: lax.all_gather(a, ("x", "y")), P(("x", "y")), P(), X[:, None]),
+    "all_gather, alike": (
+        lambda a: lax.all_gather(a, "y", axis=1, tiled=True, to="invarying"), P("x", "y"), P("x"), X,
+    ),
+    "all_gather, stacked and alike": (
+        lambda a: lax.all_gather(a, ("x", "y"), to="invarying"), P(("x", "y")), P(), X[:, None],
+    ),
     "all_gather in groups": (
         lambda a: lax.all_gather(a, "y", axis_index_groups=[[0, 1], [2, 3]], tiled=True), P("y"), P("y"),
         np.concatenate([X[:4], X[:4], X[4:], X[4:]]),
@@ -107,6 +113,21 @@ def test_linear_ones_transpose(name: str) -> None:
     gradient = np.asarray(tangrad.jit(tangrad.grad(lambda a: (mapped(a) * weights).sum()))(X))
     for direction in (np.sin(7 * X), np.cos(X * X)):
         assert_equal((gradient * direction).sum(), (np.asarray(mapped(direction)) * weights).sum(), 1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8", "complex64", "bool"])
+def test_what_is_gathered_alike_is_alike_by_its_type(dtype: str) -> None:
+    x = np.asarray(jnp.where(X % 3 == 0, -0.0, X - 9).astype(dtype))
+    found = []
+
+    def gathered(a: tangrad.Array) -> tangrad.Array:
+        alike = lax.all_gather(a, "y", axis=1, tiled=True, to="invarying")
+        found.append([set(dict(tangrad.typeof(one).named_shape)) for one in (lax.all_gather(a, "y"), alike)])
+        return alike
+
+    whole = np.asarray(shard_map(gathered, in_specs=P("x", "y"), out_specs=P("x"))(x))
+    assert found == [[{"x", "y"}, {"x"}]] and whole.dtype == x.dtype
+    assert whole.tobytes() == x.tobytes()  # signs of zeros included
 
 
 def test_layers_of_a_network() -> None:

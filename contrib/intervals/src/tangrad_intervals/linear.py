@@ -153,6 +153,7 @@ MOVES_ALONG_AXES = (
     named.all_to_all_p,
     named.ppermute_p,
     named.pbroadcast_p,
+    named.pinvary_p,
     named.pvary_p,
 )
 collectives.table({one: increasing(one, EXACT) for one in MOVES_ALONG_AXES})

@@ -15,7 +15,7 @@ from tangrad_taylor.programs import flat, pattern, taylor_jaxpr, unflat
 
 batching = linear_rules(broadcast_axis_p, move_axis_p, sum_axes_p)
 collectives = linear_rules(
-    p.psum_p, p.all_gather_p, p.reduce_scatter_p, p.all_to_all_p, p.ppermute_p, p.pbroadcast_p, p.pvary_p
+    p.psum_p, p.all_gather_p, p.reduce_scatter_p, p.all_to_all_p, p.ppermute_p, p.pbroadcast_p, p.pvary_p, p.pinvary_p
 )
 collectives.table({primitive: piecewise_linear(primitive) for primitive in (p.pmax_p, p.pmin_p)})
 fft = linear_rules(fft_p)

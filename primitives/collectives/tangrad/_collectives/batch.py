@@ -176,6 +176,13 @@ def _pvary(args: Values, dims: Dims, *, axis_info: AxisInfo, axes: Any) -> Mappe
     return (p.pvary_p.bind(args[0], axes=others) if others else args[0]), dims[0]
 
 
+@batch.rule(p.pinvary_p)
+def _pinvary(args: Values, dims: Dims, *, axis_info: AxisInfo, axes: Axes) -> Mapped:
+    """As for `pvary`."""
+    others = tuple([name for name in axes if name != axis_info.name])
+    return (p.pinvary_p.bind(args[0], axes=others) if others else args[0]), dims[0]
+
+
 @batch.rule(p.axis_index_p)
 def _axis_index(args: Values, dims: Dims, *, axis_info: AxisInfo, axis_name: Hashable) -> Mapped:
     if isinstance(axis_name, tuple) and len(axis_name) > 1:

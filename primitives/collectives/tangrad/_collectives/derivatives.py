@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 jvp = RuleSet("jvp", api=1)
-linear_jvp(jvp, p.psum_p, p.all_gather_p, p.reduce_scatter_p, p.all_to_all_p, p.ppermute_p, p.pbroadcast_p, p.pvary_p)
+linear_jvp(
+    jvp,
+    p.psum_p,
+    p.all_gather_p,
+    p.reduce_scatter_p,
+    p.all_to_all_p,
+    p.ppermute_p,
+    p.pbroadcast_p,
+    p.pvary_p,
+    p.pinvary_p,
+)
 jvp.not_applicable("it has no operands", p.axis_index_p)
 
 
@@ -105,9 +115,19 @@ def _pbroadcast(ct: Value, operand: ShapedArray, *, axis_name: Axes, source: int
     """The source gets the sum of all cotangents, the others, whose values are unused, nothing."""
     names = _axes_not_in_type(operand, axis_name)
     total = p.psum_p.bind(ct, axes=names, axis_index_groups=None) if names else ct
-    index = differing(p.axis_index_p.bind(axis_name=axis_name), axis_name)
-    here = eq_p.bind(index, literal(source, np.dtype(np.int32), False))
-    return select_n_p.bind(here, full_like(total, 0), total)
+    return _of_one(total, axis_name, source)
+
+
+def _of_one(x: Value, names: Axes, index: int) -> Array:
+    """Zero but for the example with an index along the axes."""
+    own = differing(p.axis_index_p.bind(axis_name=names), names)
+    return select_n_p.bind(eq_p.bind(own, literal(index, np.dtype(np.int32), False)), full_like(x, 0), x)
+
+
+def _pinvary(ct: Value, operand: ShapedArray, *, axes: Axes) -> Value:
+    """Where types record that the operand differs, one example gets the one cotangent for all, which is not counted."""
+    names = axes_in_type(operand, axes)
+    return _of_one(ct, names, 0) if names else ct
 
 
 linear_transpose_rule(transpose, p.psum_p, _psum)
@@ -116,6 +136,7 @@ linear_transpose_rule(transpose, p.reduce_scatter_p, _reduce_scatter)
 linear_transpose_rule(transpose, p.all_to_all_p, _all_to_all)
 linear_transpose_rule(transpose, p.ppermute_p, _ppermute)
 linear_transpose_rule(transpose, p.pbroadcast_p, _pbroadcast)
+linear_transpose_rule(transpose, p.pinvary_p, _pinvary)
 linear_transpose_rule(
     transpose, p.pvary_p, lambda ct, operand, axes: ct
 )  # summed by who holds it to the operand's type

@@ -16,7 +16,14 @@ from tangrad._collectives.axes import (
     size_of_axes,
 )
 from tangrad._collectives.positions import differing
-from tangrad._collectives.primitives import all_gather_p, all_to_all_p, pbroadcast_p, ppermute_p, reduce_scatter_p
+from tangrad._collectives.primitives import (
+    all_gather_p,
+    all_to_all_p,
+    pbroadcast_p,
+    pinvary_p,
+    ppermute_p,
+    reduce_scatter_p,
+)
 from tangrad.core import Array
 from tangrad.extend.lax import canonical_axis, expand_dims, squeeze
 from tangrad.typing import ArrayLike, PyTree, Value
@@ -62,14 +69,17 @@ def all_gather(
             example's own group are gathered, in the order of the list. None: all examples are one group.
         axis: where the new dimension goes; tiled, the dimension along which the values are joined.
         tiled: whether the values are joined along a dimension that they have, in place of a new one.
-        to: "varying"; other conversions go with sharded maps.
+        to: "varying": within a `shard_map` that checks types, results differ along the axes by their types, though
+            their values are the same, and the derivative is the sum of those of all examples. "invarying": results are
+            the same by their types, too, and the derivative is the example's own part. Elsewhere both are one.
 
     Returns:
         a tree of arrays with a dimension more, or, tiled, with a longer one.
 
     Raises:
         NameError: for a name that no mapped axis in scope has; the message lists those in scope.
-        ValueError: for an axis named twice, a dimension that is not there, groups that do not fit.
+        ValueError: for an axis named twice, a dimension that is not there, groups that do not fit, another `to`.
+        NotImplementedError: for groups that go to "invarying".
 
     >>> import tangrad
     >>> from tangrad import lax
@@ -78,25 +88,29 @@ def all_gather(
     Array([[1., 3.],
            [1., 3.]], dtype=float32)
     """
-    if to != "varying":
-        raise ValueError(f"all_gather: to must be 'varying', got {to!r}")
+    if to not in ("varying", "invarying"):
+        raise ValueError(f"all_gather: to must be 'varying' or 'invarying', got {to!r}")
     names = checked_axes("all_gather", axis_name)
     if not names:
         return x
     size = size_of_axes("all_gather", names)
     groups = checked_groups("all_gather", axis_index_groups, size, equal=True)
+    if groups is not None and to == "invarying":
+        raise NotImplementedError("all_gather: each group has a value of its own, which differs: to='varying'")
 
     def gathered(leaf: Value) -> Array:
         rank = len(leaf.aval.shape) + (0 if tiled else 1)
-        return apply_checked(
+        dimension = canonical_axis("all_gather", axis, rank)
+        found = apply_checked(
             all_gather_p,
             differing(leaf, names),
             axis_name=names,
-            all_gather_dimension=canonical_axis("all_gather", axis, rank),
+            all_gather_dimension=dimension,
             axis_index_groups=groups,
             axis_size=group_size(groups, size),
             tiled=bool(tiled),
         )
+        return pinvary_p.bind(found, axes=names) if to == "invarying" else found
 
     return on_leaves("all_gather", x, gathered)
 

@@ -220,6 +220,12 @@ def pvary_p(x: ShapedArray, *, axes: tuple[tuple[object, int], ...]) -> ShapedAr
     return x.update(named_shape={**dict(x.named_shape), **dict(axes)})
 
 
+@collectives.primitive(name="pinvary", own_named_shape=True, decompose=lambda x, axes: x)
+def pinvary_p(x: ShapedArray, *, axes: Axes) -> ShapedArray:
+    """`x` itself, which is the same along `axes`, of a type that does not record that it differs along them."""
+    return x.update(named_shape=_without_names(x, axes))
+
+
 # --- sums for gradients, of what is the same along an axis ------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from tangrad._collectives.primitives import (
     all_to_all_p,
     axis_index_p,
     pbroadcast_p,
+    pinvary_p,
     pmax_p,
     pmin_p,
     ppermute_p,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from tangrad._collectives.axes import Axes
 
 roofline = RuleSet("roofline", api=1)
-roofline.form("nothing", axis_index_p, pvary_p, psum_back_p, psum_to_p)
+roofline.form("nothing", axis_index_p, pinvary_p, pvary_p, psum_back_p, psum_to_p)
 
 
 def _sent(ctx: Any, axes: Axes, count: int, flops: int) -> object:

@@ -23,6 +23,11 @@ def _(params: Params, subst: Any) -> Any:
     return {"axes": renamed_axes(params["axes"], subst, "a sum of cotangents")}
 
 
+@axis_subst.rule(p.pinvary_p)
+def _(params: Params, subst: Any) -> Any:
+    return {"axes": renamed_axes(params["axes"], subst, "a mark")}
+
+
 @axis_subst.rule(p.pvary_p)
 def _(params: Params, subst: object) -> Any:
     substitution = as_substitution(subst)
@@ -63,3 +68,8 @@ def _(varying: Any, params: Params) -> Any:
 @replication.rule(p.pbroadcast_p)
 def _(varying: Any, params: Params) -> Any:
     return varying[0] - frozenset(as_tuple(params["axis_name"]))
+
+
+@replication.rule(p.pinvary_p)
+def _(varying: Any, params: Params) -> Any:
+    return varying[0] - frozenset(params["axes"])

@@ -138,6 +138,8 @@ def _marks() -> list[Sample]:
     return [
         Sample(p.pvary_p, (draw(4, 2),), {"axes": (("i", 4),)}, axes=ONE),
         Sample(p.pvary_p, (draw(2, 3, 2),), {"axes": (("j", 3), ("i", 2))}, axes=TWO),
+        Sample(p.pinvary_p, (np.repeat(draw(1, 2), 4, axis=0),), {"axes": ("i",)}, axes=ONE),
+        Sample(p.pinvary_p, (np.tile(draw(2), (2, 3, 1)),), {"axes": ("j", "i")}, axes=TWO),
     ]
 
 

@@ -10,7 +10,7 @@ __getattr__, __dir__ = door(
         "tangrad._collectives.named_axes": "RenamedFunction Substitution subst_axis_names subst_under_binder",
         "tangrad._collectives.positions": "axis_index differing",
         "tangrad._collectives.primitives": (
-            "all_gather_p all_to_all_p axis_index_p pbroadcast_p pmax_p pmin_p ppermute_p psum_p psum_to_p "
+            "all_gather_p all_to_all_p axis_index_p pbroadcast_p pinvary_p pmax_p pmin_p ppermute_p psum_p psum_to_p "
             "pvary_p reduce_scatter_p"
         ),
         "tangrad._collectives.reductions": "psum",
