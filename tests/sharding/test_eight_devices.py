@@ -36,8 +36,15 @@ def check(file: str, backend: str, **variables: str) -> None:
     assert " passed" in run("-m", "pytest", *options, str(HERE / file), **on_devices(backend, 8), **variables)
 
 
-@pytest.mark.parametrize("backend", ["numpy", "xla"])
-@pytest.mark.parametrize("file", FILES)
+# On XLA the programs of all families take minutes to compile.
+@pytest.mark.parametrize(
+    ("file", "backend"),
+    [
+        pytest.param(file, backend, marks=pytest.mark.sweep if (file, backend) == ("check_families.py", "xla") else ())
+        for file in FILES
+        for backend in ("numpy", "xla")
+    ],
+)
 def test_on_eight_devices(file: str, backend: str) -> None:
     check(file, backend)
 
