@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import tangrad
 from tangrad._compat.names.api_util import argnums_partial
 from tangrad._compat.names.linear_util import wrap_init
-from tangrad._compat.names.sharding import Format
 from tangrad._compat.settings import config as config
 from tangrad._compat.settings import override, read_environment
 from tangrad.core.settings import usable_settings
@@ -50,16 +49,6 @@ def default_backend() -> str:
     Here the backend has a name of its own, "numpy" or "xla": `tangrad.default_backend()`.
     """
     return tangrad.devices()[0].platform
-
-
-def device_put(x: Any, device: object = None, **options: Any) -> PyTree:
-    """As `tangrad.device_put`; of a `Format` the sharding counts, since compilers choose layouts here."""
-
-    def place(one: object) -> Any:
-        return one.sharding if isinstance(one, Format) else one
-
-    wanted = tangrad.tree.map(place, device, is_leaf=lambda one: one is None)
-    return tangrad.device_put(x, wanted, **options)
 
 
 def fwd_and_bwd(
