@@ -81,7 +81,7 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
     def __dir__() -> list[str]:  # noqa: N807
         package = sys.modules[module_name].__dict__
         # What the package imported for itself (`os`, `public_package`) is not public.
-        own = {n for n, value in list(package.items()) if _belongs(value, module_name) and not n.startswith("_")}
+        own = {n for n, value in package.copy().items() if _belongs(value, module_name) and not n.startswith("_")}
         return sorted({*own, *_names(prefix), *_modules(package.get("__path__", ()))})
 
     return api_boundary(__getattr__), __dir__
@@ -115,9 +115,9 @@ def own_version() -> str:
 def _forget(plugins: tuple[Plugin, ...] | None) -> None:
     if plugins is not None and all(plugin.group not in (GROUP, HOOKS_GROUP) for plugin in plugins):
         return
-    for module_name, names in list(_resolved.items()):
+    for module_name, names in _resolved.copy().items():
         module = sys.modules.get(module_name)
-        for name, value in list(names.items()):
+        for name, value in names.copy().items():
             if module is not None and module.__dict__.get(name) is value:
                 del module.__dict__[name]
         names.clear()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import CodeType
@@ -100,6 +101,8 @@ class Manager(pluggy.PluginManager):
         self.is_loaded = False
         # The names of those that are registered to the end: an interrupt may leave others.
         self._whole: set[str] = set()
+        # The thread that took out a contributor last, and which: another object each time.
+        self._taken_out: tuple[int, str] = (0, "")
         self._bringers: list[str] = []  # the names of those with hook objects
         self._failed: set[str] = set()  # the hook objects whose last attempt to load ended without their fault
         self._block()
@@ -113,8 +116,7 @@ class Manager(pluggy.PluginManager):
         Raises RuntimeError where a hook that is being asked for this cell looks it up itself.
         """
         if hook_of(group) in self.computes:  # others' code, and asked without the lock
-            entries = self._admitted(group, name)
-            answers = self._ask_once(group, name, facts)
+            entries, answers = self._asked_without_lock(group, name, facts)
         else:
             with self._composition.lock:  # another thread's change must not come between admitting and asking
                 entries = self._admitted(group, name)
@@ -131,6 +133,19 @@ class Manager(pluggy.PluginManager):
                     if plugin.distribution not in self._whole and not self.is_blocked(plugin.distribution):
                         self._take_in(plugin.distribution, self._contributor(plugin.distribution, ()))
         return entries
+
+    def _asked_without_lock(
+        self, group: str, name: str, facts: dict[str, Any]
+    ) -> tuple[tuple[Plugin, ...], list[Plugin]]:
+        """The entries of a cell and all answers; asked again where another thread took someone out meanwhile."""
+        while True:
+            with self._composition.lock:  # who is being arranged anew is there again
+                before = self._taken_out
+            entries = self._admitted(group, name)
+            answers = self._ask_once(group, name, facts)
+            after = self._taken_out
+            if after is before or after[0] == threading.get_ident():
+                return entries, answers
 
     def _ask_once(self, group: str, name: str, facts: dict[str, Any]) -> list[Plugin]:
         """Ask hook objects, none of which may look up what it is asked for; a signal handler amid them may."""
@@ -177,6 +192,8 @@ class Manager(pluggy.PluginManager):
 
         What a signal handler's look-up registers meanwhile is among others, and stays.
         """
+        if name in self._whole:
+            self._taken_out = (threading.get_ident(), name)
         self._whole.discard(name)
         for caller in vars(self.hook).values():  # those of one that another has overtaken, or that was interrupted, too
             for one in caller.get_hookimpls():

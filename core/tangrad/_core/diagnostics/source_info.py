@@ -259,7 +259,7 @@ def copy_identity(wrapper: Function, function: Callable[..., object]) -> Functio
     if isinstance(annotations, dict):
         wrapper.__annotations__ = annotations
     vars(wrapper)["__wrapped__"] = function  # inspect.signature follows it
-    for name, value in getattr(function, "__dict__", {}).items():
+    for name, value in getattr(function, "__dict__", {}).copy().items():  # others may add to it: its boundary
         if name[0] != "_" and name not in wrapper.__dict__:
             setattr(wrapper, name, value)
     return wrapper

@@ -207,8 +207,9 @@ def with_boundary(value: Any, package: str, name: str) -> object:
         return value
     found = value.__dict__.get("__boundary__")
     if found is None:
-        found = value.__dict__["__boundary__"] = _boundary(value)
-        found.__module__, found.__qualname__ = package, name
+        made = _boundary(value)
+        made.__module__, made.__qualname__ = package, name
+        found = value.__dict__.setdefault("__boundary__", made)  # the first of several threads decides
     return found
 
 

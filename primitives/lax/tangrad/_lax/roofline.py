@@ -77,7 +77,7 @@ def _chosen(ctx: Any, *avals: object, branches: Any, **_: object) -> object:
 
 
 def _all_of(module: ModuleType, family: str) -> list[Primitive]:
-    return [value for value in vars(module).values() if isinstance(value, Primitive) and value.family == family]
+    return [value for value in vars(module).copy().values() if isinstance(value, Primitive) and value.family == family]
 
 
 structure = RuleSet("roofline", api=1)
