@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
@@ -13,7 +13,9 @@ from tangrad.core import Array, ClosedJaxpr, RuleSet, ShapedArray, dtypes, trace
 from tangrad.core.tools import own_fault
 
 if TYPE_CHECKING:
+    from tangrad._custom_rules.primitives import Axes, BwdFunction, FwdFunction, JVPFunction, Tangents
     from tangrad._custom_rules.reverse import BwdRule
+    from tangrad.core import Trace
     from tangrad.typing import Dims, Value, Values
 
 batch = RuleSet("batch", api=1)
@@ -29,7 +31,7 @@ def _nothing() -> None:
     """A weak reference to nothing."""
 
 
-def _origin(function: object, axis: AxisInfo) -> Any:
+def _origin(function: object, axis: AxisInfo) -> weakref.ref[BatchTrace] | Callable[[], None]:
     """A weak reference to the trace that maps a function or a rule: the innermost around its call, over that axis."""
     trace = getattr(function, "trace", _nothing)()
     while trace is not None and not (isinstance(trace, BatchTrace) and trace.axis is axis):
@@ -59,9 +61,10 @@ class _Mapped:
     which axis."""
 
     __slots__ = ("_origin", "axis", "function", "mapped", "outs")
+    function: object
     holds_program = True
 
-    def __init__(self, function: Any, mapped: Flags, axis: AxisInfo, outs: _Outs) -> None:
+    def __init__(self, function: object, mapped: Flags, axis: AxisInfo, outs: _Outs) -> None:
         self.function = function
         self.mapped = mapped
         self.axis = axis
@@ -69,7 +72,7 @@ class _Mapped:
         self._origin = _origin(function, axis)
 
     @property
-    def trace(self) -> Any:
+    def trace(self) -> weakref.ref[Trace] | Callable[[], None]:
         """A weak reference to the trace outside of the one that mapped the function."""
         origin = self._origin()
         return _nothing if origin is None else weakref.ref(origin.parent)
@@ -77,12 +80,14 @@ class _Mapped:
     def __repr__(self) -> str:
         return repr(self.function)
 
-    def batch(self, function: Any, values: Sequence[Value], mapped: Sequence[bool]) -> Any:
+    def batch(
+        self, function: Callable[..., Sequence[Value]], values: Sequence[Value], mapped: Sequence[bool]
+    ) -> tuple[list[Value], list[int | None]]:
         """Run a function of flat values, mapped as its caller is; it may have closed over values of that caller."""
         return batch_flat(function, values, _dims(mapped), self.axis, self._origin())
 
     @property
-    def axes(self) -> Any:
+    def axes(self) -> Axes:
         """The axes that the function may use, less the one that it is mapped over: the last one of its name."""
         axes = list(axes_of(self.function))
         own = [position for position, (name, _) in enumerate(axes) if name == self.axis.name]
@@ -103,7 +108,7 @@ class _Mapped:
                 )
         return self.outs.mapped
 
-    def placed(self, values: Sequence[Array], dims: Sequence[int | None], mapped: Sequence[bool]) -> list[Any]:
+    def placed(self, values: Sequence[Value], dims: Sequence[int | None], mapped: Sequence[bool]) -> list[Value]:
         """Values with the axis in front, where they are to have it."""
         return [
             place_axis(value, dim, 0, self.axis.size) if is_mapped else value
@@ -113,21 +118,23 @@ class _Mapped:
 
 class _MappedFunction(_Mapped):
     __slots__ = ()
+    function: Callable[..., Sequence[Value]]
 
-    def __call__(self, *values: Any) -> list[Array]:
+    def __call__(self, *values: Value) -> list[Value]:
         outs, dims = self.batch(self.function, values, self.mapped)
         return self.placed(outs, dims, self.decide(dims))
 
 
 class _MappedJVP(_Mapped):
     __slots__ = ()
+    function: JVPFunction
 
-    def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    def __call__(self, primals: Sequence[Value], tangents: Tangents) -> tuple[list[Value], list[Value | Zero]]:
         nonzero = [type(tangent) is not Zero for tangent in tangents]
         has_tangent: list[bool] = []
         count = len(primals)
 
-        def run(*values: Any) -> list[Any]:
+        def run(*values: Value) -> list[Value]:
             given = iter(values[count:])
             inner = [next(given) if has else Zero.of(p) for p, has in zip(values[:count], nonzero, strict=True)]
             outs, tangents_out = self.function(values[:count], inner)
@@ -150,11 +157,12 @@ class _MappedJVP(_Mapped):
 
 class _MappedFwd(_Mapped):
     __slots__ = ()
+    function: FwdFunction
 
-    def __call__(self, primals: Sequence[Array], active: Sequence[bool]) -> tuple[Any, Any, Any]:
+    def __call__(self, primals: Sequence[Value], active: Sequence[bool]) -> tuple[list[Value], list[Value], _MappedBwd]:
         found: list[Any] = []
 
-        def run(*values: Array) -> list[Any]:
+        def run(*values: Value) -> list[Value]:
             outs, residuals, bwd = self.function(values, active)
             found.extend([len(outs), bwd])
             return [*outs, *residuals]
@@ -171,18 +179,19 @@ class _MappedBwd(_Mapped):
     """The cotangent of a result that all examples share is one for all of them; so is that of a shared argument."""
 
     __slots__ = ("res_mapped",)
+    function: BwdFunction
 
     def __init__(self, function: BwdRule, mapped: Flags, axis: AxisInfo, outs: _Outs, res_mapped: Flags) -> None:
         super().__init__(function, mapped, axis, outs)
         self.res_mapped = res_mapped
 
-    def __call__(self, residuals: Sequence[object], cotangents: Sequence[Any]) -> list[Any]:
-        zeros: list[Any] = []
+    def __call__(self, residuals: Sequence[Value], cotangents: Tangents) -> list[Value | Zero]:
+        zeros: list[Zero | None] = []
         count = len(residuals)
         assert self.outs.mapped is not None, "the forward rule has run"
         given_ones = list(zip(cotangents, self.outs.mapped, strict=True))
 
-        def run(*values: Array) -> list[Any]:
+        def run(*values: Value) -> list[Value]:
             given = iter(values[count:])
             inner = [
                 next(given) if type(c) is not Zero else Zero(_one_example(c.aval) if is_mapped else c.aval)
@@ -196,7 +205,7 @@ class _MappedBwd(_Mapped):
         values = [*residuals, *[c for c, _ in nonzero]]
         mapped = [*self.res_mapped, *[is_mapped for _, is_mapped in nonzero]]
         found = zip(*self.batch(run, values, mapped), strict=True)
-        results = []
+        results: list[Value | Zero] = []
         for zero, is_mapped in zip(zeros, self.mapped, strict=True):
             if zero is not None:
                 size = (self.axis.size,) if is_mapped else ()
@@ -215,7 +224,7 @@ def _one_example(aval: ShapedArray) -> ShapedArray:
     return aval.update(shape=aval.shape[1:])
 
 
-def _program(jaxpr: object, mapped: Flags, axis: AxisInfo) -> tuple[Any, _Outs]:
+def _program(jaxpr: object, mapped: Flags, axis: AxisInfo) -> tuple[ClosedJaxpr | _MappedFunction, _Outs]:
     """The mapped function, and which of its results are mapped."""
     if type(jaxpr) is ClosedJaxpr:
         program, outs_mapped = batch_jaxpr(jaxpr, mapped, axis)
@@ -226,13 +235,13 @@ def _program(jaxpr: object, mapped: Flags, axis: AxisInfo) -> tuple[Any, _Outs]:
 
 def _with_rule(
     jaxpr: ClosedJaxpr,
-    program: ClosedJaxpr,
+    program: ClosedJaxpr | _MappedFunction,
     results: _Outs,
     rule: object,
     operands: Sequence[Value],
     mapped: Flags,
     axis: AxisInfo,
-) -> tuple[ClosedJaxpr, _Outs]:
+) -> tuple[ClosedJaxpr | _MappedFunction, _Outs]:
     """The mapped program, such that a result is mapped where its tangent, which the rule makes, is.
 
     That of a function whose result is constant may be: then the result is repeated, as it is where no program is staged
@@ -245,7 +254,7 @@ def _with_rule(
     has_tangent = [tangent_aval(operand.aval).dtype != dtypes.float0 for operand in operands]
     avals = [operand.aval for operand in operands]
 
-    def run(*values: Value) -> list[Any]:
+    def run(*values: Value) -> list[Value]:
         given = iter(values[len(avals) :])
         primals = values[: len(avals)]
         tangents = [next(given) if has else Zero.of(p) for p, has in zip(primals, has_tangent, strict=True)]
@@ -307,14 +316,14 @@ def _(
 
 @batch.rule(custom_lin_p)
 def _(
-    args: Any,
+    args: Values,
     dims: Dims,
     *,
     axis_info: AxisInfo,
     bwd: BwdRule,
     num_res: int,
-    active: Any,
-    avals_out: Any,
+    active: Flags,
+    avals_out: Sequence[ShapedArray],
     nonzero: object,
     name: str,
 ) -> tuple[tuple[Array, ...], tuple[int, ...]]:

@@ -25,8 +25,9 @@ from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import PyTreeDef, equality_errors, keystr
 
 if TYPE_CHECKING:
-    from tangrad.core import Array, ShapedArray
-    from tangrad.typing import ArrayLike, Value, Values
+    from tangrad._custom_rules.primitives import Axes
+    from tangrad.core import Array, ShapedArray, Trace
+    from tangrad.typing import ArrayLike, Params, PyTree, Value, Values
 
 
 class _Value:
@@ -38,7 +39,7 @@ def leaves_or_none(treedef: PyTreeDef, value: object, prefix: bool = False) -> l
 
     With `prefix` any leaf may stand for a part so. Raises TypeError or ValueError for another structure.
     """
-    leaves: list[Any] = []
+    leaves: list[Value | None] = []
 
     def add(
         found: Value | None, part: _Value
@@ -114,7 +115,7 @@ def index_tuple(value: object, what: str) -> tuple[int, ...]:
 class Stackable:
     """A function with a rule of its own, `fun`: where `fun` has a rule of another kind, it is given by this one too."""
 
-    fun: Any
+    fun: Callable[..., PyTree]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("def") and isinstance(self.__dict__.get("fun"), Stackable):
@@ -133,7 +134,7 @@ class Arguments:
     __slots__ = ("_signature", "fun", "kind", "name", "nondiff")
 
     def __init__(
-        self, fun: Callable[..., Any], kind: str, argnums: object, argnames: str | Sequence[str] | tuple[()]
+        self, fun: Callable[..., PyTree], kind: str, argnums: object, argnames: str | Sequence[str] | tuple[()]
     ) -> None:
         if not callable(fun):
             raise TypeError(f"{kind} expects a function, got {fun!r} of type {type(fun).__name__}")
@@ -141,7 +142,7 @@ class Arguments:
         self.kind = kind
         self.name = function_name(fun)
         try:
-            self._signature: Any = inspect.signature(fun)
+            self._signature: inspect.Signature | None = inspect.signature(fun)
         except (ValueError, TypeError, AttributeError):  # some builtins have none
             self._signature = None
         nondiff = index_tuple(argnums, "nondiff_argnums")
@@ -154,7 +155,7 @@ class Arguments:
             raise ValueError(f"nondiff_argnames has {name!r}, but the arguments of {self.name} are {parameters}")
         return parameters.index(name)
 
-    def resolve(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[Any, ...]:
+    def resolve(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[PyTree, ...]:
         """All arguments by position, defaults included. Raises TypeError for those that only have a name.
 
         Of those that only have a name the function uses its defaults, which the rules need not know of.
@@ -216,7 +217,7 @@ class FlatCall:
             )
         return leaf
 
-    def operands(self) -> list[Any]:
+    def operands(self) -> list[Value]:
         """The values of the call."""
         leaves = [as_operand(leaf) for leaf in self.leaves]
         self.leaves = []  # rules outlive the call: they must not hold its values
@@ -228,14 +229,14 @@ class FlatCall:
             return [as_array(primal) for primal in primals]
         return [as_array(p) if n is None else n for p, n in zip(primals, self.numbers, strict=True)]
 
-    def full(self, leaves: Sequence[Value]) -> list[Any]:
+    def full(self, leaves: Sequence[Value]) -> list[PyTree]:
         """All arguments of the function, of flat values."""
         args = list(self.treedef.unflatten(leaves))
         for position, value in self.nondiff:
             args.insert(position, value)
         return args
 
-    def nondiff_values(self) -> list[Any]:
+    def nondiff_values(self) -> list[object]:
         return [value for _, value in self.nondiff]
 
     def flat_result(self, out: object, what: str, error: type[Exception] = TypeError) -> list[Value]:
@@ -252,7 +253,7 @@ class FlatCall:
         self.out_tree = treedef
         return [as_operand(leaf) for leaf in leaves]
 
-    def __call__(self, *leaves: Any) -> list[Value]:
+    def __call__(self, *leaves: Value) -> list[Value]:
         return self.flat_result(self.arguments.fun(*self.full(leaves)), f"function {self.arguments.name}")
 
 
@@ -261,16 +262,16 @@ class UserRule:
 
     __slots__ = ("_flat", "_rule")
 
-    def __init__(self, flat: FlatCall, rule: Callable[..., Any]) -> None:
+    def __init__(self, flat: FlatCall, rule: Callable[..., PyTree]) -> None:
         self._flat = flat
         self._rule = rule
 
     @property
-    def axes(self) -> Any:
+    def axes(self) -> Axes:
         return self._flat.axes
 
     @property
-    def trace(self) -> Any:
+    def trace(self) -> weakref.ref[Trace]:
         return self._flat.trace
 
     def __repr__(self) -> str:  # in printed programs
@@ -278,7 +279,10 @@ class UserRule:
 
 
 def call(
-    primitive: Primitive, flat: FlatCall, operands: list[Array], make_params: Callable[[Any], dict[str, Any]]
+    primitive: Primitive,
+    flat: FlatCall,
+    operands: Sequence[Value],
+    make_params: Callable[[tuple[ShapedArray, ...] | None], Params],
 ) -> Values:
     """Bind the call of a function with rules: as a program where one is staged, else as the function.
 

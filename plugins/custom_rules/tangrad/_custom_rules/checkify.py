@@ -5,7 +5,7 @@ A rule of the author's is run as it is: where it is used, the error is that of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
@@ -14,8 +14,11 @@ from tangrad.core import ClosedJaxpr, Primitive, RuleSet, as_operand
 from tangrad.extend.checkify import Checks, checked_flat, checked_program, handed_on
 
 if TYPE_CHECKING:
-    from tangrad._custom_rules.calls import FlatCall, UserRule
-    from tangrad._custom_rules.reverse import BwdRule
+    import weakref
+
+    from tangrad._custom_rules.calls import FlatCall
+    from tangrad._custom_rules.primitives import Axes, BwdFunction, FwdFunction, JVPFunction, Tangents
+    from tangrad.core import Trace
     from tangrad.typing import Params, Value, Values
 
 checkify = RuleSet("checkify", api=1)
@@ -30,17 +33,18 @@ class _Checked:
     """
 
     __slots__ = ("function",)
+    function: Any
     holds_program = True
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: object) -> None:
         self.function = function
 
     @property
-    def axes(self) -> Any:
+    def axes(self) -> Axes:
         return axes_of(self.function)
 
     @property
-    def trace(self) -> Any:
+    def trace(self) -> weakref.ref[Trace]:
         return self.function.trace
 
     def __repr__(self) -> str:
@@ -56,13 +60,14 @@ class _CheckedCall(_Checked):
     """
 
     __slots__ = ("enabled", "layout")
+    function: FlatCall
 
     def __init__(self, function: FlatCall, enabled: Any) -> None:
         super().__init__(function)
         self.enabled = enabled
         self.layout: Any = None
 
-    def __call__(self, *values: Any) -> list[Value]:
+    def __call__(self, *values: Value) -> list[Value]:
         outs, checks = checked_flat(self.function, values, self.enabled)
         self.layout = checks.layout
         return [*outs, *checks.leaves()]
@@ -78,15 +83,16 @@ class _CheckedRule(_Checked):
 
     __slots__ = ("error",)
 
-    def __init__(self, function: UserRule, error: Any) -> None:
+    def __init__(self, function: object, error: Callable[[Sequence[Value]], Sequence[Value]]) -> None:
         super().__init__(function)
         self.error = error
 
 
 class _CheckedJVP(_CheckedRule):
     __slots__ = ()
+    function: JVPFunction
 
-    def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    def __call__(self, primals: Sequence[Value], tangents: Tangents) -> tuple[list[Value], list[Value | Zero]]:
         outs, tangents_out = self.function(primals, tangents)
         leaves = self.error(primals)
         return [*outs, *leaves], [*tangents_out, *[Zero.of(as_operand(leaf)) for leaf in leaves]]
@@ -94,8 +100,11 @@ class _CheckedJVP(_CheckedRule):
 
 class _CheckedFwd(_CheckedRule):
     __slots__ = ()
+    function: FwdFunction
 
-    def __call__(self, primals: Sequence[Any], active: Sequence[bool]) -> tuple[Any, Any, Any]:
+    def __call__(
+        self, primals: Sequence[Value], active: Sequence[bool]
+    ) -> tuple[list[Value], Sequence[Value], _CheckedBwd]:
         outs, residuals, bwd = self.function(primals, active)
         return [*outs, *self.error(primals)], residuals, _CheckedBwd(bwd, len(outs))
 
@@ -104,12 +113,13 @@ class _CheckedBwd(_Checked):
     """A backward rule, which is not given the cotangents of the error."""
 
     __slots__ = ("_count",)
+    function: BwdFunction
 
-    def __init__(self, function: BwdRule, count: int) -> None:
+    def __init__(self, function: BwdFunction, count: int) -> None:
         super().__init__(function)
         self._count = count
 
-    def __call__(self, residuals: Sequence[object], cotangents: Sequence[Any]) -> list[Value]:
+    def __call__(self, residuals: Sequence[Value], cotangents: Tangents) -> Sequence[Value | Zero]:
         return self.function(residuals, cotangents[: self._count])
 
 

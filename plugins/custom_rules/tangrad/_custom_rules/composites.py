@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -27,7 +27,8 @@ from tangrad.core.caches import exact_equality
 from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.tree_util import PyTreeDef
+    from tangrad.typing import PyTree, Value
 
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -78,7 +79,7 @@ def _checked(what: str, name: str, value: object) -> object:
     )
 
 
-def _key(value: object) -> Any:
+def _key(value: object) -> Hashable:
     if isinstance(value, np.ndarray):
         return dtypes.dtype_name(value.dtype), value.shape, value.tobytes()
     if isinstance(value, tuple):
@@ -140,13 +141,13 @@ def composite(decomposition: Callable[P, R], name: str, version: int = 0) -> Cal
     number = operator.index(version)
     what = f"composite {name!r}"
 
-    def call(*args: object, **attributes: Any) -> Any:
+    def call(*args: object, **attributes: Any) -> PyTree:
         leaves, treedef = array_leaves(
             args, f"{what}: of the arguments of {function_name(decomposition)}, the leaf at "
         )
         operands = [as_operand(leaf) for leaf in leaves]
         checked = Attributes(what, attributes)
-        structure: list[Any] = []
+        structure: list[PyTreeDef] = []
 
         def flat(*values: Value) -> list[Value]:
             out = decomposition(*treedef.unflatten(values), **attributes)

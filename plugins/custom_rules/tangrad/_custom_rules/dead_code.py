@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tangrad import tree
 from tangrad._custom_rules.calls import Stackable, function_name, index_tuple, leaves_or_none, lines_of, place
@@ -29,9 +29,11 @@ from tangrad.core import (
 from tangrad.core.caches import JaxprCache, register_cache
 
 if TYPE_CHECKING:
-    from tangrad.core import Array
     from tangrad.tree_util import PyTreeDef
-    from tangrad.typing import Value
+    from tangrad.typing import PyTree, Value
+
+    F = TypeVar("F", bound=Callable[..., object])
+    T = TypeVar("T")
 
 partial_calls = PrimitiveSet("partial_calls", api=1)
 
@@ -107,7 +109,7 @@ class custom_dce(Stackable):  # noqa: N801 - a decorator, named as the field kno
     False
     """
 
-    def __init__(self, fun: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()) -> None:
+    def __init__(self, fun: Callable[..., PyTree], *, static_argnums: int | Sequence[int] = ()) -> None:
         if not callable(fun):
             raise TypeError(f"custom_dce expects a function, got {fun!r} of type {type(fun).__name__}")
         self.fun = fun
@@ -115,14 +117,14 @@ class custom_dce(Stackable):  # noqa: N801 - a decorator, named as the field kno
         self.dce_rule: Callable[..., object] | None = None
         copy_identity(self, fun)
 
-    def def_dce(self, dce_rule: Callable[..., object]) -> Callable[..., Any]:
+    def def_dce(self, dce_rule: F) -> F:
         """Give the rule, `(*static, used_outs, *args) -> results, or None in place of those not used`; returns it."""
         if not callable(dce_rule):
             raise TypeError(f"def_dce expects a function, got {dce_rule!r} of type {type(dce_rule).__name__}")
         self.dce_rule = dce_rule
         return dce_rule
 
-    def __call__(self, *args: Any) -> tuple[Array, Array]:
+    def __call__(self, *args: PyTree) -> PyTree:
         name, dce_rule = function_name(self.fun), self.dce_rule
         if dce_rule is None:
             raise AttributeError(f"custom_dce function {name} has no rule; give it one: @{name}.def_dce")
@@ -137,14 +139,14 @@ class custom_dce(Stackable):  # noqa: N801 - a decorator, named as the field kno
 
 
 def _call(
-    fun: Callable[..., Any],
+    fun: Callable[..., object],
     dce_rule: Callable[..., object],
     name: str,
     static: Sequence[tuple[int, object]],
     operands: Sequence[Value],
     treedef: PyTreeDef,
-) -> tuple[Array, Array]:
-    out_tree: list[Any] = []
+) -> PyTree:
+    out_tree: list[PyTreeDef] = []
 
     def flat(*values: Value) -> list[Value]:
         args = list(treedef.unflatten(values))
@@ -202,7 +204,7 @@ def _used_results(
     return outs
 
 
-def chosen(values: Any, flags: Any) -> list[Any]:
+def chosen(values: Iterable[T], flags: Iterable[bool]) -> list[T]:
     """The values whose flag is set."""
     return [value for value, flag in zip(values, flags, strict=True) if flag]
 

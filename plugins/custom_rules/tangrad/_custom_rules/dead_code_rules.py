@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._custom_rules.dead_code import PartRule, chosen, custom_dce_call_p, merged, with_outputs
 from tangrad.autodiff import (
@@ -36,15 +36,16 @@ from tangrad.core import (
 )
 
 if TYPE_CHECKING:
+    from tangrad.batching import AxisInfo
     from tangrad.core import Array
-    from tangrad.typing import Dims, Value, Values
+    from tangrad.typing import Dims, Params, Value, Values
 
 
 dce = RuleSet("dce", api=1)
 
 
 @dce.rule(custom_dce_call_p)
-def _(used_outputs: Any, equation: JaxprEqn) -> Any:
+def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
     if not any(used_outputs) and not keeps_alive(equation.effects):
         return [False] * len(equation.invars), None
     closed, rule = equation.params["jaxpr"], equation.params["rule"]
@@ -80,7 +81,9 @@ jvp = RuleSet("jvp", api=1)
 
 @jvp.rule(custom_dce_call_p)
 @symbolic_zeros
-def _jvp(primals: Values, tangents: tuple[Value | Zero, ...], *, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Any:
+def _jvp(
+    primals: Values, tangents: tuple[Value | Zero, ...], *, jaxpr: ClosedJaxpr, rule: PartRule, name: str
+) -> tuple[Values, tuple[Value | Zero, ...]]:
     nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
     whole, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
     count = len(jaxpr.out_avals)
@@ -112,7 +115,9 @@ partial_eval = RuleSet("partial_eval", api=1)
 transpose = RuleSet("transpose", api=1)
 
 
-def _first_rule(first: ClosedJaxpr, count: int, name: str, part: Callable[[tuple[bool, ...]], Any]) -> PartRule:
+def _first_rule(
+    first: ClosedJaxpr, count: int, name: str, part: Callable[[tuple[bool, ...]], ClosedJaxpr | None]
+) -> PartRule:
     """The rule of the first call, which gives `count` results and then residuals.
 
     Where no residual is used, `part(used)` is the program of the results, or None where there is none but the whole.
@@ -126,8 +131,8 @@ def _first_rule(first: ClosedJaxpr, count: int, name: str, part: Callable[[tuple
 
 
 def _second_call(
-    second: ClosedJaxpr, residuals: int, inputs: Sequence[ShapedArray], name: str, part: Callable[..., Sequence[Any]]
-) -> dict[str, Any]:
+    second: ClosedJaxpr, residuals: int, inputs: Sequence[ShapedArray], name: str, part: Callable[..., Sequence[Value]]
+) -> Params:
     """The parameters of the second call, which takes residuals, then the first call's `inputs` (avals), then unknowns.
 
     `second` takes no inputs; `part(used, inputs, unknowns)` computes the results that are used without residuals.
@@ -169,7 +174,9 @@ def _linearize(primals: Values, active: Sequence[bool], *, jaxpr: ClosedJaxpr, r
 
 
 @partial_eval.rule(custom_dce_call_p)
-def _partial_eval(known: Sequence[bool], args: Values, *, jaxpr: ClosedJaxpr, rule: PartRule, name: str) -> Any:
+def _partial_eval(
+    known: Sequence[bool], args: Values, *, jaxpr: ClosedJaxpr, rule: PartRule, name: str
+) -> PartialEval | None:
     if is_marked_linear(jaxpr):
         return None
     program = partial_eval_jaxpr(jaxpr, known)
@@ -183,7 +190,7 @@ def _partial_eval(known: Sequence[bool], args: Values, *, jaxpr: ClosedJaxpr, ru
         some = partial_eval_jaxpr(rule.program(merged(program.out_known, used)), known)
         return some.known if all(some.out_known) else None  # which the rule need not give of what is known alone
 
-    def unknown_part(used: tuple[bool, ...], inputs: Sequence[object], unknowns: Sequence[object]) -> Sequence[Any]:
+    def unknown_part(used: tuple[bool, ...], inputs: Sequence[Value], unknowns: Sequence[Value]) -> Sequence[Value]:
         some = rule.program(merged(unknown, used))
         first, second = iter(inputs), iter(unknowns)
         return eval_jaxpr(some.jaxpr, some.consts, *[next(first if is_known else second) for is_known in known])
@@ -193,7 +200,7 @@ def _partial_eval(known: Sequence[bool], args: Values, *, jaxpr: ClosedJaxpr, ru
     known_outs, residuals = program.split(given, results)
     if all(program.out_known):
         return PartialEval(known_outs, (), None)
-    params: dict[str, Any] = {"jaxpr": program.unknown, "rule": None, "name": name}
+    params: Params = {"jaxpr": program.unknown, "rule": None, "name": name}
     if by_rule:
         params = _second_call(program.unknown, len(residuals), chosen(jaxpr.in_avals, known), name, unknown_part)
         residuals = [*residuals, *given]
@@ -224,7 +231,7 @@ batch = RuleSet("batch", api=1)
 
 @batch.rule(custom_dce_call_p)
 def _batch(
-    args: Values, dims: Dims, *, axis_info: Any, jaxpr: ClosedJaxpr, rule: PartRule, name: str
+    args: Values, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, rule: PartRule, name: str
 ) -> tuple[tuple[Array, ...], tuple[int | None, ...]]:
     mapped = tuple([dim is not None for dim in dims])
     whole, out_mapped = batch_jaxpr(jaxpr, mapped, axis_info)

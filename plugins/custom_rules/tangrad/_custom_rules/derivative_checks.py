@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from tangrad.autodiff import jvp, vjp
 from tangrad.core import api_boundary, dtypes, get_aval
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value, Values
+    from tangrad.typing import PyTree, Value, Values
 
 # The step of differences, and what is tolerated, by the precision of the results.
 STEPS = {np.dtype("float32"): 1e-2, np.dtype("complex64"): 1e-2}
@@ -22,7 +22,7 @@ TOLERANCES = {np.dtype("float16"): 1e-2, np.dtype("float32"): 2e-2, np.dtype("co
 @api_boundary
 def check_jvp(
     f: Callable[..., object],
-    f_jvp: Callable[[Any, Any], tuple[Any, Any]],
+    f_jvp: Callable[[PyTree, PyTree], tuple[PyTree, PyTree]],
     args: Sequence[object],
     atol: float | None = None,
     rtol: float | None = None,
@@ -56,7 +56,7 @@ def check_jvp(
 @api_boundary
 def check_vjp(
     f: Callable[..., object],
-    f_vjp: Callable[..., tuple[Any, Callable[[Any], Any]]],
+    f_vjp: Callable[..., tuple[PyTree, Callable[[PyTree], PyTree]]],
     args: Sequence[object],
     atol: float | None = None,
     rtol: float | None = None,
@@ -124,7 +124,7 @@ def check_grads(
             check_grads(_derivative(f, mode), args, order - 1, modes, atol, rtol, eps)
 
 
-def _derivative(f: Callable[..., object], mode: str) -> Callable[..., Any]:
+def _derivative(f: Callable[..., object], mode: str) -> Callable[..., PyTree]:
     if mode == "fwd":
         return lambda *args: jvp(f, args, tree.map(lambda x: _direction(np.random.default_rng(2), x), args))[1]
 
@@ -148,7 +148,7 @@ def _difference(
 ) -> object:
     step = eps or max([STEPS.get(get_aval(leaf).dtype, 1e-4) for leaf in tree.leaves(tuple(args))], default=1e-4)
 
-    def moved(by: float) -> Any:
+    def moved(by: float) -> PyTree:
         return f(*tree.map(lambda x, d: x if d.dtype == dtypes.float0 else x + by * d, tuple(args), directions))
 
     def central(by: float) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._custom_rules.calls import closed_over
 from tangrad._custom_rules.primitives import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
@@ -12,8 +12,8 @@ from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, ShapedArray, Var
 
 if TYPE_CHECKING:
     from tangrad._custom_rules.forward import JVPRule
-    from tangrad.core import Array
-    from tangrad.typing import Params, Value
+    from tangrad._custom_rules.primitives import BwdFunction, FwdFunction, Tangents
+    from tangrad.typing import Params, Value, Values
 
 
 jvp = RuleSet("jvp", api=1)
@@ -23,8 +23,8 @@ linearize = RuleSet("linearize", api=1)
 @jvp.rule(custom_jvp_call_p)
 @symbolic_zeros
 def _(
-    primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, rule: JVPRule, num_consts: int, name: str
-) -> tuple[tuple[Array, ...], ...]:
+    primals: Values, tangents: Tangents, *, jaxpr: ClosedJaxpr, rule: JVPRule, num_consts: int, name: str
+) -> tuple[Values, tuple[Value | Zero, ...]]:
     if any([type(tangent) is not Zero for tangent in tangents[:num_consts]]):
         raise closed_over("custom_jvp", name)
     outs, tangents_out = rule(primals[num_consts:], tangents[num_consts:])
@@ -45,7 +45,9 @@ def _linear_params(outs: Sequence[Value], residuals: Sequence[Value], bwd: objec
 
 @jvp.rule(custom_vjp_call_p)
 @symbolic_zeros
-def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, fwd: Any, num_consts: int, name: str) -> Any:
+def _(
+    primals: Values, tangents: Tangents, *, jaxpr: ClosedJaxpr, fwd: FwdFunction, num_consts: int, name: str
+) -> tuple[Values, tuple[Value | Zero, ...]]:
     active = tuple([type(tangent) is not Zero for tangent in tangents])
     if any(active[:num_consts]):
         raise closed_over("custom_vjp", name)
@@ -59,7 +61,9 @@ def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, fwd: Any, num_consts: 
 
 
 @linearize.rule(custom_vjp_call_p)
-def _(primals: Any, active: Any, *, jaxpr: ClosedJaxpr, fwd: Any, num_consts: int, name: str) -> Any:
+def _(
+    primals: Values, active: Sequence[bool], *, jaxpr: ClosedJaxpr, fwd: FwdFunction, num_consts: int, name: str
+) -> Linearized:
     if any(active[:num_consts]):
         raise closed_over("custom_vjp", name)
     active, primals = tuple(active[num_consts:]), primals[num_consts:]
@@ -82,11 +86,11 @@ transpose = RuleSet("transpose", api=1)
 def _(
     cotangents: tuple[Value | Zero, ...],
     *args: Value | Linear,
-    bwd: Any,
+    bwd: BwdFunction,
     num_res: int,
-    active: Any,
+    active: Sequence[bool],
     avals_out: tuple[ShapedArray, ...],
-    nonzero: Any,
+    nonzero: Sequence[bool],
     name: str,
 ) -> tuple[Value | None, ...]:
     given = iter(cotangents)

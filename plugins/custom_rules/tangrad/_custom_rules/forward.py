@@ -22,7 +22,6 @@ from tangrad._custom_rules.primitives import custom_jvp_call_p
 from tangrad._custom_rules.zeros import SymbolicZero, shown, taken
 from tangrad.autodiff import TapeTrace, Zero, add_tangents, tangent_aval
 from tangrad.core import (
-    Array,
     ShapedArray,
     Tracer,
     WrappedSignature,
@@ -37,8 +36,9 @@ from tangrad.errors import UnexpectedTracerError
 from tangrad.extend.lax import stop_gradient_p
 
 if TYPE_CHECKING:
+    from tangrad._custom_rules.primitives import Tangents
     from tangrad.tree_util import PyTreeDef
-    from tangrad.typing import Value
+    from tangrad.typing import PyTree, Value
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -100,7 +100,7 @@ class custom_jvp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named a
         self.symbolic_zeros = bool(symbolic_zeros)
         return jvp
 
-    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+    def defjvps(self, *jvps: Callable[..., PyTree] | None) -> None:
         """Give a rule for each argument, `(tangent, output, *primals) -> output tangent`; None: no dependence."""
         if self.nondiff_argnums:
             raise TypeError(f"custom_jvp function {self._arguments.name}: defjvps does not go with nondiff_argnums")
@@ -130,14 +130,14 @@ class custom_jvp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named a
         return flat.out_tree.unflatten([as_array(out) for out in outs])
 
     @overload
-    def __get__(self, instance: None, owner: Any = None) -> custom_jvp[P, R]: ...
+    def __get__(self, instance: None, owner: object = None) -> custom_jvp[P, R]: ...
     @overload
-    def __get__(self: custom_jvp[Concatenate[Any, Q], S], instance: object, owner: Any = None) -> Callable[Q, S]: ...
+    def __get__(self: custom_jvp[Concatenate[Any, Q], S], instance: object, owner: object = None) -> Callable[Q, S]: ...
     def __get__(self, instance: Any, owner: object = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
 
-def _constant(value: object) -> Any:
+def _constant(value: object) -> PyTree:
     """A tree without derivatives: its tracers as constants."""
     return tree.map(lambda leaf: stop_gradient_p.bind(leaf) if isinstance(leaf, Tracer) else leaf, value)
 
@@ -145,12 +145,12 @@ def _constant(value: object) -> Any:
 class _SumOfRules:
     """The rule that `defjvps` makes."""
 
-    def __init__(self, function: custom_jvp[..., Any], rules: Sequence[Any]) -> None:
+    def __init__(self, function: custom_jvp[..., PyTree], rules: Sequence[Callable[..., PyTree] | None]) -> None:
         self._function = function
         self._rules = rules
         self.__name__ = "defjvps"
 
-    def __call__(self, primals: Any, tangents: Any) -> tuple[Array, ...]:
+    def __call__(self, primals: tuple[PyTree, ...], tangents: tuple[PyTree, ...]) -> tuple[PyTree, PyTree]:
         if len(self._rules) != len(primals):
             raise TypeError(
                 f"custom_jvp function {function_name(self._function)}: defjvps was given {len(self._rules)} rules, "
@@ -158,7 +158,7 @@ class _SumOfRules:
             )
         out = self._function(*primals)
         outs, treedef = tree.flatten(out)
-        sums: list[Any] = [Zero.of(as_array(leaf)) for leaf in outs]
+        sums: list[Value | Zero] = [Zero.of(as_array(leaf)) for leaf in outs]
         for rule, tangent in zip(self._rules, tangents):
             leaves = tree.leaves(tangent)
             if rule is None or all([_is_zero(leaf) for leaf in leaves]):
@@ -192,7 +192,7 @@ class JVPRule(UserRule):
         self._symbolic_zeros = symbolic_zeros
         self._avals = avals
 
-    def __call__(self, primals: Sequence[Array], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    def __call__(self, primals: Sequence[Value], tangents: Tangents) -> tuple[list[Value], list[Value | Zero]]:
         flat, rule = self._flat, self._rule
         given = flat.treedef.unflatten(flat.shown(primals, self._symbolic_zeros))
         directions = flat.treedef.unflatten([shown(tangent, self._symbolic_zeros) for tangent in tangents])
@@ -241,7 +241,7 @@ def check_outputs(what: str, treedef: PyTreeDef, outs: Sequence[Value], avals: t
             )
 
 
-def _check_tangent(what: str, treedef: PyTreeDef, position: int, out: Value, leaf: Value) -> object:
+def _check_tangent(what: str, treedef: PyTreeDef, position: int, out: Value, leaf: Value) -> Value | Zero:
     try:
         tangent = taken(leaf)
     except TypeError as error:

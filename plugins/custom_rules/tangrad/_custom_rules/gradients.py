@@ -38,7 +38,7 @@ def _flat_program(
     function: Callable[..., object], in_tree: PyTreeDef, avals: Sequence[ShapedArray], name: str
 ) -> tuple[Jaxpr, list[Array], PyTreeDef]:
     """A function as a jaxpr, the values that it closed over, and the structure of its result."""
-    out_tree: list[Any] = []
+    out_tree: list[PyTreeDef] = []
 
     def flat(*values: Value) -> list[Value]:
         leaves, treedef = tree.flatten(function(*in_tree.unflatten(values)))
@@ -56,12 +56,12 @@ class _Pullback:
         self._closed = closed
         self._out_tree = out_tree
 
-    def __call__(self, consts: Any, cotangent: Any) -> tuple[Array, ...]:
+    def __call__(self, consts: Sequence[Value], cotangent: PyTree) -> PyTree:
         outs = eval_jaxpr(self._closed.jaxpr, (), *consts, *[as_operand(leaf) for leaf in tree.leaves(cotangent)])
         return self._out_tree.unflatten([as_array(out) for out in outs])
 
 
-def custom_gradient(fun: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P, R]:
+def custom_gradient(fun: Callable[P, tuple[R, Callable[..., PyTree]]]) -> Callable[P, R]:
     """A function that returns its vjp function beside its value.
 
     Args:
@@ -82,7 +82,7 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[
         raise TypeError(f"custom_gradient expects a function, got {fun!r} of type {type(fun).__name__}")
     name = function_name(fun)
 
-    def pair(*args: object) -> tuple[Array, Any]:
+    def pair(*args: object) -> tuple[PyTree, Callable[..., PyTree]]:
         out = cast(Callable[..., Any], fun)(*args)
         if not isinstance(out, tuple) or len(out) != 2 or not callable(out[1]):
             raise TypeError(f"custom_gradient: {name} must return a pair (output, vjp function), got {out!r}")
@@ -91,7 +91,7 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[
     def primal(*args: object) -> Value:
         return pair(*args)[0]
 
-    def forward(*args: object) -> tuple[Any, Any]:
+    def forward(*args: object) -> tuple[PyTree, Partial]:
         out, pullback = pair(*args)
         leaves, treedef = tree.flatten((out,))
         avals = [as_operand(leaf).aval for leaf in leaves]
@@ -99,7 +99,7 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[
         closed = ClosedJaxpr(closed_over_as_arguments(jaxpr))
         return out, Partial(_Pullback(closed, out_tree), consts)
 
-    def backward(residuals: Any, cotangent: Any) -> Any:
+    def backward(residuals: Callable[[PyTree], PyTree], cotangent: PyTree) -> PyTree:
         found = residuals(cotangent)
         return found if isinstance(found, (tuple, list)) else (found,)
 
@@ -140,7 +140,7 @@ def closure_convert(fun: Callable[..., R], *example_args: PyTree) -> tuple[Calla
     values = [const for const, is_hoisted in zip(consts, hoisted) if is_hoisted]
     kept = [const for const, is_hoisted in zip(consts, hoisted) if not is_hoisted]
 
-    def converted(*args: object) -> Any:
+    def converted(*args: object) -> PyTree:
         count = len(args) - len(values)
         given, given_tree = tree.flatten(args[:count])
         if given_tree != in_tree:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, overload
+from typing import TYPE_CHECKING, Concatenate, Literal, ParamSpec, overload
 
 import numpy as np
 
@@ -54,14 +54,14 @@ def jacfwd(
 ) -> Callable[Concatenate[Array, P], Array]: ...
 @overload
 def jacfwd(
-    fun: Callable[P, Any],
+    fun: Callable[P, object],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[P, Any]: ...
+) -> Callable[P, PyTree]: ...
 def jacfwd(
     fun: Callable[..., object], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
-) -> Callable[..., Any]:
+) -> Callable[..., PyTree]:
     """The Jacobian of `fun`, column by column, in forward mode: best where there are fewer inputs than outputs.
 
     Args:
@@ -90,7 +90,7 @@ def jacfwd(
         leaves, treedef = _inputs(chosen, holomorphic, False, "jacfwd")
         auxiliary: list[object] = []
 
-        def pushforward(*tangents: Value) -> tuple[Array, Array]:
+        def pushforward(*tangents: Value | np.ndarray) -> tuple[Array, Array]:
             out = jvp(function, (chosen,), (treedef.unflatten(tangents),), has_aux=has_aux)
             if has_aux:
                 auxiliary[:] = [out[2]]
@@ -115,19 +115,19 @@ def jacrev(
 ) -> Callable[Concatenate[Array, P], Array]: ...
 @overload
 def jacrev(
-    fun: Callable[P, Any],
+    fun: Callable[P, object],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-) -> Callable[P, Any]: ...
+) -> Callable[P, PyTree]: ...
 def jacrev(
     fun: Callable[..., object],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[..., PyTree]:
     """The Jacobian of `fun`, row by row, in reverse mode: best where there are fewer outputs than inputs.
 
     Arguments, result and errors are those of `jacfwd`; `allow_int` lets arguments be integers (their Jacobians are
@@ -176,10 +176,10 @@ def hessian(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[P, Any]: ...
+) -> Callable[P, PyTree]: ...
 def hessian(
     fun: Callable[..., object], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
-) -> Callable[..., Any]:
+) -> Callable[..., PyTree]:
     """The Hessian of `fun`: the Jacobian, in forward mode, of its Jacobian in reverse mode.
 
     Arguments and errors are those of `jacfwd`. The result is the tree of the output, of the argument, and of the
@@ -195,10 +195,10 @@ def hessian(
     return jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic)
 
 
-def _basis(leaves: Sequence[Value]) -> list[Value]:
+def _basis(leaves: Sequence[Value]) -> list[Value | np.ndarray]:
     """For arrays of n elements in all: n trees, each with a one at one element, stacked in front."""
     total = sum([int(leaf.aval.size) for leaf in leaves])
-    basis: list[Any] = []
+    basis: list[Value | np.ndarray] = []
     start = 0
     for leaf in leaves:
         size = int(leaf.aval.size)
@@ -226,7 +226,7 @@ def _partial(
     args: tuple[object, ...],
     kwargs: dict[str, object],
     name: str,
-) -> tuple[Callable[[Any], Any], Any]:
+) -> tuple[Callable[[PyTree], PyTree], PyTree]:
     """The function of the chosen arguments alone, and those arguments."""
     for position in positions:
         if not -len(args) <= position < len(args):
@@ -237,7 +237,7 @@ def _partial(
     if len({position % len(args) for position in positions}) < len(positions):
         raise ValueError(f"{name}: argnums={positions} names an argument twice, of {len(args)} arguments")
 
-    def function(chosen: Any) -> Any:
+    def function(chosen: PyTree) -> PyTree:
         new = list(args)
         for position, value in zip(positions, (chosen,) if single else chosen, strict=True):
             new[position] = value

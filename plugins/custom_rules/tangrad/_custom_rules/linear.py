@@ -26,7 +26,9 @@ from tangrad.core import (
 from tangrad.tree_util import PyTreeDef, broadcast_prefix
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.typing import PyTree, Value
+
+    F = TypeVar("F", bound=Callable[..., object])
 
 R = TypeVar("R")
 Res = TypeVar("Res")
@@ -106,7 +108,7 @@ def linear_call(
     out_avals = jaxpr.out_avals
     name = f"linear_call: the transpose {function_name(fun_transpose)!r} of {function_name(fun)!r}"
 
-    def backward() -> tuple[Any, list[Any]]:
+    def backward() -> tuple[Jaxpr, list[Value]]:
         before, _tracing.transpose = _traces_transpose(), True
         try:
             found, more, found_tree = _trace(fun_transpose, res_tree, out_tree, res_avals, out_avals)
@@ -120,8 +122,8 @@ def linear_call(
         taking = _taking(found.replace(constvars=[]), consts, []).jaxpr
         return ClosedJaxpr(taking.replace(constvars=found.constvars), more)
 
-    transposed: object
-    more: list[object]
+    transposed: ClosedJaxpr | Later
+    more: list[Value]
     if _traces_transpose():  # it may be the call that is being transposed
         transposed, more = Later(backward_later), []
     else:
@@ -172,8 +174,8 @@ def _trace(
     second_tree: PyTreeDef,
     first: list[ShapedArray],
     second: list[ShapedArray],
-) -> tuple[Jaxpr, list[Any], PyTreeDef]:
-    out_tree: list[Any] = []
+) -> tuple[Jaxpr, list[Value], PyTreeDef]:
+    out_tree: list[PyTreeDef] = []
 
     def flat(*values: Value) -> list[Value]:
         out = fun(first_tree.unflatten(values[: len(first)]), second_tree.unflatten(values[len(first) :]))
@@ -185,7 +187,7 @@ def _trace(
     return jaxpr, consts, out_tree[0]
 
 
-def _taking(jaxpr: Jaxpr, before: list[Any], after: list[Any]) -> ClosedJaxpr:
+def _taking(jaxpr: Jaxpr, before: Sequence[Value], after: Sequence[Value]) -> ClosedJaxpr:
     """The program with what both programs closed over as first arguments: its own between those of the other."""
     unused = [[Var(value.aval) for value in values] for values in (before, after)]
     return ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*unused[0], *jaxpr.constvars, *unused[1], *jaxpr.invars]))
@@ -212,19 +214,19 @@ class custom_transpose(Stackable):  # noqa: N801 - a decorator, named as the fie
     10.0
     """
 
-    def __init__(self, fun: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, fun: Callable[[PyTree, PyTree], PyTree]) -> None:
         if not callable(fun):
             raise TypeError(f"custom_transpose expects a function, got {fun!r} of type {type(fun).__name__}")
         self.fun = fun
-        self.transpose: Callable[..., Any] | None = None
+        self.transpose: Callable[..., PyTree] | None = None
         copy_identity(self, fun)
 
-    def def_transpose(self, transpose: Callable[..., object]) -> Callable[..., Any]:
+    def def_transpose(self, transpose: F) -> F:
         """Give the transpose, `(residuals, cotangent) -> cotangent of linear`; returns it."""
         self.transpose = transpose
         return transpose
 
-    def __call__(self, out_types: object, res_arg: Any, lin_arg: Any) -> Any:
+    def __call__(self, out_types: object, res_arg: PyTree, lin_arg: PyTree) -> PyTree:
         name, transpose = function_name(self.fun), self.transpose
         if transpose is None:
             raise AttributeError(f"custom_transpose function {name} has no transpose; use @{name}.def_transpose")
@@ -245,7 +247,7 @@ class custom_transpose(Stackable):  # noqa: N801 - a decorator, named as the fie
         return out
 
 
-def _filled(found: object, types: object) -> Any:
+def _filled(found: object, types: object) -> PyTree:
     """A cotangent that a transpose returned, in the structure of the linear argument: zeros where it has None.
 
     What is no prefix of that structure is handed on, for the error about it.

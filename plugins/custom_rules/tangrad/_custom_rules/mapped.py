@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from tangrad import tree
 from tangrad._custom_rules.calls import Arguments, FlatCall, Stackable, function_name, lines_of, paths_of, place
@@ -23,7 +23,11 @@ from tangrad.core import (
 from tangrad.errors import MissingDistributionError
 
 if TYPE_CHECKING:
+    from tangrad._custom_rules.primitives import Axes
     from tangrad.core import Array
+    from tangrad.typing import PyTree
+
+    F = TypeVar("F", bound=Callable[..., object])
 
 mapped_calls = PrimitiveSet("mapped_calls", api=1)
 
@@ -64,20 +68,20 @@ class custom_vmap(Stackable):  # noqa: N801 - a decorator, named as the field kn
     (Array(2., dtype=float32, weak_type=True), Array([11., 11.], dtype=float32))
     """
 
-    def __init__(self, fun: Callable[..., Any]) -> None:
+    def __init__(self, fun: Callable[..., PyTree]) -> None:
         self._arguments = Arguments(fun, "custom_vmap", (), ())
         self.fun = fun
         self.vmap_rule: Callable[..., object] | None = None
         copy_identity(self, fun)
 
-    def def_vmap(self, vmap_rule: Callable[..., object]) -> Callable[..., Any]:
+    def def_vmap(self, vmap_rule: F) -> F:
         """Give the rule, `(axis_size, in_batched, *args) -> (output, out_batched)`; returns it."""
         if not callable(vmap_rule):
             raise TypeError(f"def_vmap expects a function, got {vmap_rule!r} of type {type(vmap_rule).__name__}")
         self.vmap_rule = vmap_rule
         return vmap_rule
 
-    def __call__(self, *args: Any, **kwargs: object) -> tuple[Array, Array]:
+    def __call__(self, *args: PyTree, **kwargs: object) -> tuple[Array, Array]:
         arguments = self._arguments
         if self.vmap_rule is None:
             raise AttributeError(
@@ -102,12 +106,12 @@ class VmapRule:
 
     __slots__ = ("_flat", "_rule")
 
-    def __init__(self, flat: FlatCall, rule: Callable[..., Any]) -> None:
+    def __init__(self, flat: FlatCall, rule: Callable[..., object]) -> None:
         self._flat = flat
         self._rule = rule
 
     @property
-    def axes(self) -> Any:
+    def axes(self) -> Axes:
         return self._flat.axes
 
     def __repr__(self) -> str:  # in printed programs
@@ -153,7 +157,7 @@ class TangentRule:
         self.of = of
 
     @property
-    def axes(self) -> Any:
+    def axes(self) -> Axes:
         return axes_of(self.of)
 
     def __repr__(self) -> str:  # in printed programs
@@ -179,7 +183,7 @@ def sequential_vmap(f: Callable[..., object]) -> custom_vmap:
     mapped = custom_vmap(f)
 
     @mapped.def_vmap
-    def rule(axis_size: object, in_batched: object, *args: object) -> Any:
+    def rule(axis_size: object, in_batched: object, *args: object) -> tuple[PyTree, PyTree]:
         plugin = composition().find("tangrad.api", "lax.map")
         if plugin is None:
             raise MissingDistributionError("tangrad.lax.map, which sequential_vmap needs", "tangrad-lax")
@@ -189,7 +193,7 @@ def sequential_vmap(f: Callable[..., object]) -> custom_vmap:
             out = f(*args)
             return out, tree.map(lambda _: False, out)
 
-        def row(rows: Sequence[Array]) -> Any:
+        def row(rows: Sequence[Array]) -> PyTree:
             given = iter(rows)
             chosen = [next(given) if is_mapped else leaf for leaf, is_mapped in zip(leaves, flags, strict=True)]
             return mapped(*treedef.unflatten(chosen))  # mapped once more, it is a loop in a loop

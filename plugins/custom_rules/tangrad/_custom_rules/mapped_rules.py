@@ -21,10 +21,11 @@ from tangrad.batching import AxisInfo, batch_flat, batch_jaxpr, place_axis, to_f
 from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, Var, dtypes, eval_jaxpr
 
 if TYPE_CHECKING:
+    from tangrad._custom_rules.primitives import Tangents
     from tangrad.typing import Dims, Value, Values
 
+    Results: TypeAlias = tuple[list[Value], list[bool]]
 
-Results: TypeAlias = tuple[list[Any], list[bool]]
 
 batch = RuleSet("batch", api=1)
 
@@ -39,7 +40,7 @@ def _(
     rule: object,
     num_consts: int,
     name: str,
-) -> Any:
+) -> tuple[Values, Dims]:
     if rule is None:
         program, out_mapped = batch_jaxpr(jaxpr, [dim is not None for dim in dims], axis_info)
         values = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
@@ -56,7 +57,7 @@ def _(
     return tuple(mapped_outs), tuple([0 if flag else None for flag in flags])
 
 
-def _mapped(rule: Any, size: Any, mapped: Sequence[bool], values: Sequence[Any]) -> Results:
+def _mapped(rule: Any, size: int, mapped: Sequence[bool], values: Sequence[Value]) -> Results:
     """The flat results of a rule, mapped axes in front, and which of them are mapped."""
     if type(rule) is not TangentRule:
         return rule(size, mapped, values)
@@ -74,7 +75,7 @@ def _mapped(rule: Any, size: Any, mapped: Sequence[bool], values: Sequence[Any])
         for value, is_mapped, wanted in zip(values, mapped, [*either, *either], strict=True)
     ]
 
-    def run(*primals: object) -> list[Any]:
+    def run(*primals: Value) -> list[Value]:
         outs, found = _mapped(rule.of, size, either, primals)
         flags.extend(found)
         return outs
@@ -83,7 +84,7 @@ def _mapped(rule: Any, size: Any, mapped: Sequence[bool], values: Sequence[Any])
     return [*outs, *[instantiate(tangent) for tangent in tangents]], [*flags, *flags]
 
 
-def _one_by_one(rule: object, size: object, mapped: Sequence[bool], values: Sequence[object]) -> Results | None:
+def _one_by_one(rule: object, size: int, mapped: Sequence[bool], values: Sequence[Value]) -> Results | None:
     """Where no primal is mapped along with its tangent: the derivative of `rule` for one example, mapped.
 
     So what depends on neither stays unmapped. None if the rule maps results of its own accord.
@@ -91,12 +92,12 @@ def _one_by_one(rule: object, size: object, mapped: Sequence[bool], values: Sequ
     count = len(values) // 2
     flags: list[bool] = []
 
-    def one(*primals: object) -> list[Any]:
+    def one(*primals: Value) -> list[Value]:
         outs, found = _mapped(rule, size, [False] * count, primals)
         flags.extend(found)
         return outs
 
-    def run(*inputs: Any) -> list[Any]:
+    def run(*inputs: Value) -> list[Value]:
         outs, tangents = jvp_flat(one, inputs[:count], inputs[count:])
         return [*outs, *[instantiate(tangent) for tangent in tangents]]
 
@@ -115,7 +116,9 @@ partial_eval = RuleSet("partial_eval", api=1)
 
 @jvp.rule(custom_vmap_call_p)
 @symbolic_zeros
-def _jvp(primals: Values, tangents: Any, *, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str) -> object:
+def _jvp(
+    primals: Values, tangents: Tangents, *, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str
+) -> object:
     beyond_rule = rule is None or any([type(tangent) is not Zero for tangent in tangents[:num_consts]])
     if beyond_rule or not _all_differentiable(tangents[num_consts:]):
         return _by_program(primals, tangents, jaxpr)
@@ -133,12 +136,12 @@ def _jvp(primals: Values, tangents: Any, *, jaxpr: ClosedJaxpr, rule: object, nu
     return results[:count], results[count:]
 
 
-def _all_differentiable(tangents: Sequence[Any]) -> bool:
+def _all_differentiable(tangents: Tangents) -> bool:
     """Whether all tangents are of numbers: those of integers would have to be arrays of float0."""
     return all([tangent.aval.dtype != dtypes.float0 for tangent in tangents])
 
 
-def _by_program(primals: Values, tangents: Any, jaxpr: ClosedJaxpr) -> object:
+def _by_program(primals: Values, tangents: Tangents, jaxpr: ClosedJaxpr) -> object:
     outs, found = jvp_flat(lambda *values: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *values), primals, tangents)
     return tuple(outs), tuple(found)
 
@@ -146,7 +149,7 @@ def _by_program(primals: Values, tangents: Any, jaxpr: ClosedJaxpr) -> object:
 @linearize.rule(custom_vmap_call_p)
 def _linearize(
     primals: Sequence[Value], active: Sequence[bool], *, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str
-) -> Any:
+) -> Linearized:
     program = linearize_jaxpr(jaxpr, active)
     outs = eval_jaxpr(program.primal.jaxpr, program.primal.consts, *primals)
     primals_out, residuals = program.split(primals, outs)
@@ -155,8 +158,8 @@ def _linearize(
 
 @partial_eval.rule(custom_vmap_call_p)
 def _partial_eval(
-    known: Sequence[bool], args: Any, *, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str
-) -> Any:
+    known: Sequence[bool], args: Values, *, jaxpr: ClosedJaxpr, rule: object, num_consts: int, name: str
+) -> PartialEval | None:
     """The function's values and its tangents, taken apart: each is that of its program from here on."""
     program = partial_eval_jaxpr(jaxpr, known)
     if not any(program.out_known):

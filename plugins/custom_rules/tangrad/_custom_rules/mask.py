@@ -13,7 +13,8 @@ from tangrad.extend.masking import Sizes, mask_jaxpr, masked_flat
 
 if TYPE_CHECKING:
     from tangrad._custom_rules.calls import FlatCall
-    from tangrad.core import Array
+    from tangrad._custom_rules.primitives import Axes, BwdFunction, FwdFunction, JVPFunction, Tangents
+    from tangrad.core import Array, Trace
     from tangrad.typing import Value, Values
 
 mask = RuleSet("mask", api=1)
@@ -29,9 +30,10 @@ class _Masked:
     """
 
     __slots__ = ("function", "shapes", "sizes", "trace")
+    function: object
     holds_program = True
 
-    def __init__(self, function: Any, shapes: Shapes, sizes: Sizes, trace: Any) -> None:
+    def __init__(self, function: object, shapes: Shapes, sizes: Sizes, trace: weakref.ref[Trace]) -> None:
         self.function = function
         self.shapes = tuple(shapes)
         self.sizes = sizes
@@ -41,11 +43,13 @@ class _Masked:
         return repr(self.function)
 
     @property
-    def axes(self) -> Any:
+    def axes(self) -> Axes:
         """The mapped axes that the function may use."""
         return axes_of(self.function)
 
-    def masked(self, function: Callable[..., Any], values: Sequence[Value], shapes: Shapes) -> tuple[list[Any], Shapes]:
+    def masked(
+        self, function: Callable[..., Sequence[Value]], values: Sequence[Value], shapes: Shapes
+    ) -> tuple[list[Value], Shapes]:
         """Run a function of flat values; what does not count in its results is 0."""
         outs, out_shapes = masked_flat(function, values, shapes, self.sizes)
         return [self.sizes.fill(out, shape, 0) for out, shape in zip(outs, out_shapes, strict=True)], out_shapes
@@ -54,7 +58,7 @@ class _Masked:
         """A symbolic zero of a padded array as the function or the rule sees it."""
         return Zero(zero.aval.update(shape=shape))
 
-    def filled(self, tangents: Sequence[object], shapes: Sequence[object], given: Sequence[object]) -> list[Any]:
+    def filled(self, tangents: Tangents, shapes: Sequence[object], given: Sequence[Value]) -> list[Value | Zero]:
         """Tangents as the function or the rule sees them: zeros stay symbolic, the others are `given` in order."""
         rest = iter(given)
         return [
@@ -70,18 +74,20 @@ class _Masked:
 class _MaskedFunction(_Masked):
     __slots__ = ()
 
-    def __call__(self, *values: Any) -> list[Value]:
+    def __call__(self, *values: Value) -> list[Value]:
         return self.masked(lambda *args: run(self.function, args), values, self.shapes)[0]
 
 
 class _MaskedJVP(_Masked):
     __slots__ = ()
+    function: JVPFunction
 
-    def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        count, found = len(primals), []
+    def __call__(self, primals: Sequence[Value], tangents: Tangents) -> tuple[list[Value], list[Value | Zero]]:
+        count = len(primals)
+        found: list[Value | Zero] = []
         nonzero = [type(tangent) is not Zero for tangent in tangents]
 
-        def call(*values: object) -> list[Any]:
+        def call(*values: Value) -> list[Value]:
             outs, out_tangents = self.function(values[:count], self.filled(tangents, self.shapes, values[count:]))
             found.extend(out_tangents)
             return [*outs, *[tangent for tangent in out_tangents if type(tangent) is not Zero]]
@@ -95,11 +101,12 @@ class _MaskedJVP(_Masked):
 
 class _MaskedFwd(_Masked):
     __slots__ = ()
+    function: FwdFunction
 
-    def __call__(self, primals: Sequence[Any], active: Sequence[bool]) -> tuple[Any, Any, Any]:
+    def __call__(self, primals: Sequence[Value], active: Sequence[bool]) -> tuple[list[Value], list[Value], _MaskedBwd]:
         found: list[Any] = []
 
-        def call(*values: object) -> list[Any]:
+        def call(*values: Value) -> list[Value]:
             outs, residuals, bwd = self.function(values, active)
             found.extend([len(outs), bwd])
             return [*outs, *residuals]
@@ -114,16 +121,20 @@ class _MaskedBwd(_Masked):
     """`shapes` are those of the residuals, `out_shapes` those of the cotangents that it is given."""
 
     __slots__ = ("out_shapes",)
+    function: BwdFunction
 
-    def __init__(self, function: object, shapes: Shapes, sizes: Sizes, trace: object, out_shapes: Shapes) -> None:
+    def __init__(
+        self, function: object, shapes: Shapes, sizes: Sizes, trace: weakref.ref[Trace], out_shapes: Shapes
+    ) -> None:
         super().__init__(function, shapes, sizes, trace)
         self.out_shapes = out_shapes
 
-    def __call__(self, residuals: Sequence[object], cotangents: Sequence[Any]) -> list[Any]:
-        count, found = len(residuals), []
+    def __call__(self, residuals: Sequence[Value], cotangents: Tangents) -> list[Value | Zero]:
+        count = len(residuals)
+        found: list[Value | Zero] = []
         nonzero = [type(cotangent) is not Zero for cotangent in cotangents]
 
-        def call(*values: object) -> list[Any]:
+        def call(*values: Value) -> list[Value]:
             found.extend(self.function(values[:count], self.filled(cotangents, self.out_shapes, values[count:])))
             return [value for value in found if type(value) is not Zero]
 
@@ -141,7 +152,9 @@ class _MaskedBwd(_Masked):
         return [self.padded(one) if type(one) is Zero else next(rest) for one in found]
 
 
-def _program(jaxpr: FlatCall, args: Values, shapes: Shapes, sizes: Sizes, trace: object) -> tuple[Any, list[Any]]:
+def _program(
+    jaxpr: FlatCall, args: Values, shapes: Shapes, sizes: Sizes, trace: weakref.ref[Trace]
+) -> tuple[ClosedJaxpr | _MaskedFunction, list[Value]]:
     """The masked function in the form that it has, and the operands that it takes before the others."""
     if type(jaxpr) is not ClosedJaxpr:
         return _MaskedFunction(jaxpr, shapes, sizes, trace), []
@@ -151,7 +164,7 @@ def _program(jaxpr: FlatCall, args: Values, shapes: Shapes, sizes: Sizes, trace:
 
 @mask.rule(custom_jvp_call_p)
 def _(
-    args: tuple[Value, ...], shapes: Any, *, sizes: Sizes, jaxpr: FlatCall, rule: object, num_consts: int, name: str
+    args: tuple[Value, ...], shapes: Shapes, *, sizes: Sizes, jaxpr: FlatCall, rule: object, num_consts: int, name: str
 ) -> tuple[Array, ...]:
     trace = weakref.ref(current_trace())
     program, consts = _program(jaxpr, args, shapes, sizes, trace)
@@ -162,7 +175,7 @@ def _(
 
 @mask.rule(custom_vjp_call_p)
 def _(
-    args: tuple[Value, ...], shapes: Any, *, sizes: Sizes, jaxpr: FlatCall, fwd: object, num_consts: int, name: str
+    args: tuple[Value, ...], shapes: Shapes, *, sizes: Sizes, jaxpr: FlatCall, fwd: object, num_consts: int, name: str
 ) -> tuple[Array, ...]:
     trace = weakref.ref(current_trace())
     program, consts = _program(jaxpr, args, shapes, sizes, trace)

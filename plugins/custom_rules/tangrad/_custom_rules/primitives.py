@@ -7,8 +7,8 @@ it runs on what the bottom trace gives it, so its author may branch on concrete 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tangrad.core import (
     Array,
@@ -23,7 +23,18 @@ from tangrad.core import (
 from tangrad.core.programs import check_results
 
 if TYPE_CHECKING:
+    from tangrad.autodiff import Zero
     from tangrad.typing import Params, Value, Values
+
+    Axes: TypeAlias = tuple[tuple[Hashable, int], ...]  # mapped axes in scope: names and sizes
+    Tangents: TypeAlias = Sequence[Value | Zero]
+    # Functions of flat values, as rules are: `custom_vmap`'s gets the size of the axis, and who is mapped.
+    JVPFunction: TypeAlias = Callable[[Sequence[Value], Tangents], tuple[Sequence[Value], Tangents]]
+    BwdFunction: TypeAlias = Callable[[Sequence[Value], Tangents], Tangents]
+    FwdFunction: TypeAlias = Callable[
+        [Sequence[Value], Sequence[bool]], tuple[Sequence[Value], Sequence[Value], BwdFunction]
+    ]
+    VmapFunction: TypeAlias = Callable[[int, Sequence[bool], Sequence[Value]], tuple[list[Value], list[bool]]]
 
 custom_rules = PrimitiveSet("custom_rules", api=1)
 
@@ -35,14 +46,14 @@ def run(program: Any, args: tuple[Value, ...]) -> Sequence[Value]:
     return program(*args)
 
 
-def out_avals(program: Any, avals: tuple[ShapedArray, ...]) -> tuple[Any, ...]:
+def out_avals(program: Any, avals: tuple[ShapedArray, ...]) -> tuple[ShapedArray, ...]:
     """The types of the results of either form."""
     if type(program) is ClosedJaxpr:
         return tuple(program.out_avals)
     return tuple(trace_to_jaxpr(program, avals, "a function with rules of its own")[0].out_avals)
 
 
-def axes_of(function: object) -> tuple[tuple[str, int], ...]:
+def axes_of(function: object) -> Axes:
     """Pairs of a name and a size: the mapped axes that a function or a rule may use, as far as it knows."""
     return getattr(function, "axes", ())
 

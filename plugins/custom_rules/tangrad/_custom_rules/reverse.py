@@ -38,6 +38,7 @@ from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import PyTreeDef, keystr, tree_map
 
 if TYPE_CHECKING:
+    from tangrad._custom_rules.primitives import Tangents
     from tangrad.core import Array
     from tangrad.typing import ArrayLike, PyTree, Value
 
@@ -115,8 +116,8 @@ class custom_vjp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named a
         self._arguments = Arguments(fun, "custom_vjp", nondiff_argnums, nondiff_argnames)
         self.fun = fun
         self.nondiff_argnums = self._arguments.nondiff
-        self.fwd: Callable[..., Any] | None = None
-        self.bwd: Callable[..., Any] | None = None
+        self.fwd: Callable[..., object] | None = None
+        self.bwd: Callable[..., object] | None = None
         self.symbolic_zeros = False
         self.optimize_remat = False
         copy_identity(self, fun)
@@ -125,32 +126,32 @@ class custom_vjp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named a
     @overload
     def defvjp(
         self,
-        fwd: Callable[[Any], Any],
-        bwd: Callable[[Any, Any], Any],
+        fwd: Callable[[PyTree], object],
+        bwd: Callable[[PyTree, PyTree], object],
         symbolic_zeros: bool = False,
         optimize_remat: bool = False,
     ) -> None: ...
     @overload
     def defvjp(
         self,
-        fwd: Callable[[Any, Any], Any],
-        bwd: Callable[[Any, Any], Any],
+        fwd: Callable[[PyTree, PyTree], object],
+        bwd: Callable[[PyTree, PyTree], object],
         symbolic_zeros: bool = False,
         optimize_remat: bool = False,
     ) -> None: ...
     @overload
     def defvjp(
         self,
-        fwd: Callable[[Any, Any, Any], Any],
-        bwd: Callable[[Any, Any], Any],
+        fwd: Callable[[PyTree, PyTree, PyTree], object],
+        bwd: Callable[[PyTree, PyTree], object],
         symbolic_zeros: bool = False,
         optimize_remat: bool = False,
     ) -> None: ...
     @overload
     def defvjp(  # type: ignore[overload-cannot-match]  # of more parameters
         self,
-        fwd: Callable[..., Any],
-        bwd: Callable[..., Any],
+        fwd: Callable[..., object],
+        bwd: Callable[..., object],
         symbolic_zeros: bool = False,
         optimize_remat: bool = False,
     ) -> None: ...
@@ -201,9 +202,9 @@ class custom_vjp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named a
         return flat.out_tree.unflatten([as_array(out) for out in outs])
 
     @overload
-    def __get__(self, instance: None, owner: Any = None) -> custom_vjp[P, R]: ...
+    def __get__(self, instance: None, owner: object = None) -> custom_vjp[P, R]: ...
     @overload
-    def __get__(self: custom_vjp[Concatenate[Any, Q], S], instance: object, owner: Any = None) -> Callable[Q, S]: ...
+    def __get__(self: custom_vjp[Concatenate[Any, Q], S], instance: object, owner: object = None) -> Callable[Q, S]: ...
     def __get__(self, instance: Any, owner: object = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
@@ -231,7 +232,7 @@ class FwdRule(UserRule):
         self._symbolic_zeros = symbolic_zeros
         self._avals = avals
 
-    def __call__(self, primals: Sequence[Array], active: Sequence[bool]) -> tuple[Any, Any, Any]:
+    def __call__(self, primals: Sequence[Value], active: Sequence[bool]) -> tuple[list[Value], list[Value], BwdRule]:
         flat, fwd = self._flat, self._rule
         values: Any = flat.shown(primals, self._symbolic_zeros)
         if self._symbolic_zeros:
@@ -259,7 +260,7 @@ class FwdRule(UserRule):
         both = custom_dce(lambda *leaves: fwd(*flat.full(leaves)))
 
         @both.def_dce
-        def rule(used: object, *leaves: Value) -> Any:
+        def rule(used: object, *leaves: Value) -> PyTree:
             if isinstance(used, (tuple, list)) and not any(tree.leaves(used[1])):
                 return type(used)((flat.arguments.fun(*flat.full(leaves)), tree.map(lambda _: None, used[1])))
             return fwd(*flat.full(leaves))
@@ -288,7 +289,7 @@ class BwdRule(UserRule):
         self._out_tree = flat.out_tree
         self._in_avals = in_avals
 
-    def __call__(self, residuals: Sequence[Array], cotangents: Sequence[Any]) -> list[Value | Zero]:
+    def __call__(self, residuals: Sequence[Value], cotangents: Tangents) -> list[Value | Zero]:
         flat, bwd = self._flat, self._rule
         arrays, fixed = iter(residuals), self._fixed
         given = self._res_tree.unflatten(

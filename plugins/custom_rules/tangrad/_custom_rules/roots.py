@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar, overload
+from typing import Literal, TypeVar, overload
 
 import numpy as np
 
@@ -55,10 +55,10 @@ def custom_root(
 ) -> tuple[T, Aux]: ...
 @api_boundary
 def custom_root(
-    f: Callable[[Any], Any],
+    f: Callable[[PyTree], PyTree],
     initial_guess: PyTree,
-    solve: Callable[[Callable[[Any], Any], Any], Any],
-    tangent_solve: Callable[[Callable[[Any], Any], Any], Any],
+    solve: Callable[[Callable[[PyTree], PyTree], PyTree], PyTree],
+    tangent_solve: Callable[[Callable[[PyTree], PyTree], PyTree], PyTree],
     has_aux: bool = False,
 ) -> PyTree:
     """A zero of `f`, with the derivatives that the implicit function theorem gives it.
@@ -99,7 +99,13 @@ def custom_root(
     return _bind(residual, solver, tangent, [], guess, vectors, has_aux)
 
 
-def _programs_of_root(f: Any, solve: Any, tangent_solve: Any, vectors: Vectors, has_aux: bool) -> Programs:
+def _programs_of_root(
+    f: Callable[..., PyTree],
+    solve: Callable[..., PyTree],
+    tangent_solve: Callable[..., PyTree],
+    vectors: Vectors,
+    has_aux: bool,
+) -> Programs:
     """The programs of residual, solve and tangent solve."""
 
     def linearized(x: Value, b: Value) -> Value:
@@ -132,7 +138,7 @@ def _bind(
     guess: Sequence[object],
     vectors: Vectors,
     has_aux: bool,
-) -> Any:
+) -> PyTree:
     """Bind the primitive; all programs take the operands after what they closed over."""
     consts = [[*program.consts, *operands] for program in (residual, solver, tangent)]
     outs = custom_root_p.bind(
@@ -176,12 +182,12 @@ def custom_implicit_solve(
 ) -> tuple[T, Aux]: ...
 @api_boundary
 def custom_implicit_solve(
-    residual: Callable[[Any, Any], Any],
+    residual: Callable[[PyTree, PyTree], PyTree],
     operands: PyTree,
     initial_guess: PyTree,
-    solve: Callable[[Callable[[Any, Any], Any], Any, Any], Any],
-    tangent_solve: Callable[[Callable[[Any], Any], Any], Any],
-    transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
+    solve: Callable[[Callable[[PyTree, PyTree], PyTree], PyTree, PyTree], PyTree],
+    tangent_solve: Callable[[Callable[[PyTree], PyTree], PyTree], PyTree],
+    transpose_solve: Callable[[Callable[[PyTree], PyTree], PyTree], PyTree] | None = None,
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> PyTree:

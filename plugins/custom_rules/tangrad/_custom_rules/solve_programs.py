@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from tangrad import tree
 from tangrad._custom_rules.calls import check_structure, function_name, type_differences
@@ -22,7 +22,9 @@ from tangrad.core import (
 
 if TYPE_CHECKING:
     from tangrad.tree_util import PyTreeDef
-    from tangrad.typing import Value
+    from tangrad.typing import PyTree, Value
+
+    Found = TypeVar("Found", bound=tuple["Program | None", ...])
 
 
 class Vectors:
@@ -44,7 +46,7 @@ class Vectors:
         """The tree of types."""
         return self.treedef.unflatten(self.avals)
 
-    def unflatten(self, values: Sequence[Any]) -> Any:
+    def unflatten(self, values: Sequence[Value]) -> PyTree:
         return self.treedef.unflatten([as_array(value) for value in values])
 
     def as_weak(self, values: Sequence[Value]) -> list[Value]:
@@ -60,7 +62,7 @@ class Vectors:
             return list(values)
         return [marked(value, aval) for value, aval in zip(values, self.avals, strict=True)]
 
-    def along(self, axes: dict[Any, int]) -> Vectors:
+    def along(self, axes: dict[Hashable, int]) -> Vectors:
         """The same of arrays that all differ along mapped axes, given with their sizes."""
         return Vectors(self.name, self.treedef, [aval.update(named_shape=axes) for aval in self.avals])
 
@@ -73,8 +75,8 @@ def vectors_of(value: object, what: str, name: str) -> tuple[list[Value], Vector
 
 
 def of_one_type_along_axes(
-    operands: list[Value], vectors: Vectors, make: Callable[[Vectors], tuple[Program | None, ...]]
-) -> tuple[list[Any], Vectors, tuple[Any, ...]]:
+    operands: list[Value], vectors: Vectors, make: Callable[[Vectors], Found]
+) -> tuple[list[Value], Vectors, Found]:
     """The vectors of an equation, and its programs, which all differ along the same mapped axes.
 
     Within a checked `shard_map` types record along which axes values differ. Where the matrix differs and the
@@ -95,7 +97,7 @@ def of_one_type_along_axes(
         axes = wider
 
 
-def _axes_of(avals: Sequence[ShapedArray]) -> dict[Any, int]:
+def _axes_of(avals: Sequence[ShapedArray]) -> dict[Hashable, int]:
     return {name: size for aval in avals for name, size in aval.named_shape}
 
 
@@ -133,7 +135,9 @@ class Role:
 
     __slots__ = ("function", "name", "shape_error", "what")
 
-    def __init__(self, what: str, name: str, function: Any, shape_error: type[Exception] = TypeError) -> None:
+    def __init__(
+        self, what: str, name: str, function: Callable[..., PyTree], shape_error: type[Exception] = TypeError
+    ) -> None:
         self.what = what
         self.name = name
         self.function = function
@@ -145,7 +149,7 @@ class Role:
 
 def trace(
     role: Role,
-    run: Callable[..., Any],
+    run: Callable[..., PyTree],
     arguments: Sequence[Vectors],
     result: Vectors,
     has_aux: bool = False,
@@ -157,7 +161,7 @@ def trace(
         weakly_as_result: whether the program's results are weakly typed just where those of `result` are.
     """
     counts = [len(vectors.avals) for vectors in arguments]
-    aux_trees: list[Any] = []
+    aux_trees: list[PyTreeDef] = []
 
     def flat(*values: Value) -> list[Value]:
         given, start = [], 0
@@ -174,7 +178,7 @@ def trace(
     return Program(ClosedJaxpr(closed_over_as_arguments(jaxpr)), consts, aux_trees[0])
 
 
-def _pair(role: Role, out: object) -> Any:
+def _pair(role: Role, out: object) -> Sequence[PyTree]:
     if not isinstance(out, (tuple, list)) or len(out) != 2:
         raise ValueError(f"{role} must return a pair (solution, auxiliary) with has_aux=True, got {out!r}")
     return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._custom_rules.solves import call, custom_linear_solve_p, custom_root_p, split
 from tangrad.autodiff import (
@@ -22,7 +22,8 @@ from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.extend.lax import neg_p
 
 if TYPE_CHECKING:
-    from tangrad.core.protocols import AxisInfo
+    from tangrad.batching import AxisInfo
+    from tangrad.core.protocols import DceRule
     from tangrad.typing import Dims, Params, Value, Values
 
 
@@ -42,10 +43,10 @@ def _thin(program: ClosedJaxpr, used_outputs: tuple[bool, ...], num_consts: int)
     return _thinned.get(program, (used_outputs, num_consts), make)
 
 
-def _thinner(names: Sequence[str]) -> Any:
+def _thinner(names: Sequence[str]) -> DceRule:
     """The rule for a primitive whose programs have these names; the one named `solve` gives the results."""
 
-    def rule(used_outputs: Any, equation: JaxprEqn) -> Any:
+    def rule(used_outputs: Sequence[bool], equation: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
         if not any(used_outputs) and not keeps_alive(equation.effects):
             return [False] * len(equation.invars), None
         params, num_consts = equation.params, equation.params["num_consts"]
@@ -82,7 +83,7 @@ def _all_zero(tangents: Sequence[object]) -> bool:
     return all([type(tangent) is Zero for tangent in tangents])
 
 
-def _typed(values: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Value]:
+def _typed(values: Sequence[Value | Zero], avals: Sequence[ShapedArray]) -> list[Value]:
     """Values with the weak-type flags of `avals`."""
     return [with_weak_type_of(instantiate(value), aval) for value, aval in zip(values, avals, strict=True)]
 
@@ -97,7 +98,7 @@ def _(
     solve: ClosedJaxpr,
     tangent_solve: ClosedJaxpr,
     num_consts: Sequence[int],
-) -> Any:
+) -> tuple[Values, tuple[Value | Zero, ...]]:
     # f(m, x(m)) = 0 near m, hence  d_x f · dx = -d_m f · dm.  What only the search for x depends on has no part in it.
     outs = custom_root_p.bind(*primals, f=f, solve=solve, tangent_solve=tangent_solve, num_consts=num_consts)
     of_f, _, of_tangent_solve, _ = split(primals, num_consts)
@@ -189,7 +190,7 @@ def _mapped(dims: Sequence[object]) -> Flags:
 
 
 def _agreed(
-    programs: Sequence[ClosedJaxpr], of_consts: Sequence[Flags], repeats: Sequence[int], start: Flags, axis: Any
+    programs: Sequence[ClosedJaxpr], of_consts: Sequence[Flags], repeats: Sequence[int], start: Flags, axis: AxisInfo
 ) -> Flags:
     """Which parts of the unknown are mapped: the least that every program gives back as it takes it.
 
@@ -208,10 +209,10 @@ def _agreed(
 
 
 def _programs(
-    programs: Sequence[ClosedJaxpr], of_consts: Sequence[Flags], repeats: Sequence[int], flags: Flags, axis: Any
-) -> list[tuple[ClosedJaxpr, Flags]]:
+    programs: Sequence[ClosedJaxpr], of_consts: Sequence[Flags], repeats: Sequence[int], flags: Flags, axis: AxisInfo
+) -> list[tuple[ClosedJaxpr | None, Flags]]:
     """The mapped programs, and which of their results are mapped."""
-    found: list[tuple[Any, Flags]] = []
+    found: list[tuple[ClosedJaxpr | None, Flags]] = []
     for program, consts, repeat in zip(programs, of_consts, repeats, strict=True):
         if program is None:
             found.append((None, ()))
@@ -222,8 +223,8 @@ def _programs(
 
 
 def _bind(
-    primitive: Primitive, repeats: dict[str, int], args: tuple[Value, ...], dims: Dims, axis: Any, params: Params
-) -> Any:
+    primitive: Primitive, repeats: dict[str, int], args: tuple[Value, ...], dims: Dims, axis: AxisInfo, params: Params
+) -> tuple[Values, Dims]:
     """Bind the mapped solve. `repeats`: its programs, in the order of their constants: how many unknowns each takes."""
     num_consts, each = params["num_consts"], tuple(repeats.values())
     count = sum(num_consts)
@@ -245,11 +246,11 @@ def _bind(
 
 
 @batch.rule(custom_root_p)
-def _(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> Any:
+def _(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> tuple[Values, Dims]:
     return _bind(custom_root_p, {"f": 1, "solve": 1, "tangent_solve": 2}, args, dims, axis_info, params)
 
 
 @batch.rule(custom_linear_solve_p)
-def _linear_solve_mapped(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> Any:
+def _linear_solve_mapped(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> tuple[Values, Dims]:
     repeats = {"matvec": 1, "vecmat": 1, "solve": 1, "transpose_solve": 1}
     return _bind(custom_linear_solve_p, repeats, args, dims, axis_info, params)

@@ -10,7 +10,7 @@ programs that are not run say how the solve is differentiated.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 from tangrad import tree
 from tangrad._custom_rules.solve_programs import (
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from tangrad.core import Array
     from tangrad.typing import Params, Value, Values
 
+    S = TypeVar("S")
+    Tree = Callable[[PyTree], PyTree]
+    Solve = Callable[[Tree, PyTree], PyTree]
+
 
 solves = PrimitiveSet("solves", api=1)
 
@@ -37,7 +41,7 @@ SOLVE_OF_ROOT = 1  # positions of the programs that run, among those whose const
 SOLVE_OF_LINEAR = 2
 
 
-def split(values: Sequence[object], counts: Sequence[int]) -> list[list[Any]]:
+def split(values: Sequence[S], counts: Sequence[int]) -> list[list[S]]:
     """`values` in parts of the given lengths, and the rest."""
     parts, start = [], 0
     for count in counts:
@@ -47,7 +51,7 @@ def split(values: Sequence[object], counts: Sequence[int]) -> list[list[Any]]:
     return parts
 
 
-def call(program: Any, *parts: Sequence[object]) -> list[Any]:
+def call(program: ClosedJaxpr, *parts: Sequence[Value]) -> list[Value]:
     """Run a closed jaxpr on operands in parts."""
     return eval_jaxpr(program.jaxpr, program.consts, *[value for part in parts for value in part])
 
@@ -162,19 +166,19 @@ def custom_linear_solve(
 ) -> tuple[T, Aux]: ...
 @overload
 def custom_linear_solve(
-    matvec: Callable[[Any], Any],
+    matvec: Callable[[PyTree], PyTree],
     b: PyTree,
-    solve: Callable[[Callable[[Any], Any], Any], Any],
-    transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
+    solve: Callable[[Callable[[PyTree], PyTree], PyTree], PyTree],
+    transpose_solve: Callable[[Callable[[PyTree], PyTree], PyTree], PyTree] | None = None,
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> PyTree: ...
 @api_boundary
 def custom_linear_solve(
-    matvec: Callable[[Any], Any],
+    matvec: Callable[[PyTree], PyTree],
     b: PyTree,
-    solve: Callable[[Callable[[Any], Any], Any], Any],
-    transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
+    solve: Callable[[Callable[[PyTree], PyTree], PyTree], PyTree],
+    transpose_solve: Callable[[Callable[[PyTree], PyTree], PyTree], PyTree] | None = None,
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> PyTree:
@@ -219,7 +223,7 @@ def custom_linear_solve(
         operands, vectors, lambda vectors: _programs(*functions, vectors, symmetric, has_aux)
     )
     programs = dict(zip(PROGRAMS, found, strict=True))
-    solver = programs["solve"]
+    solver = found[2]
     consts = [[] if program is None else program.consts for program in programs.values()]
     outs = custom_linear_solve_p.bind(
         *[const for part in consts for const in part],
@@ -233,8 +237,8 @@ def custom_linear_solve(
 
 
 def _programs(
-    matvec: Any, solve: Any, transpose_solve: Any, vectors: Vectors, symmetric: bool, has_aux: bool
-) -> tuple[Program | None, ...]:
+    matvec: Tree, solve: Solve, transpose_solve: Solve | None, vectors: Vectors, symmetric: bool, has_aux: bool
+) -> tuple[Program, Program | None, Program, Program | None]:
     """The programs of the primitive, in the order of `PROGRAMS`."""
     role = Role(WHAT, "matvec", matvec, ValueError)
     forward = trace(role, matvec, [vectors], vectors)
@@ -248,14 +252,14 @@ def _programs(
     return forward, backward, solver, _solver("transpose_solve", transpose_solve, vecmat, vectors, has_aux)
 
 
-def _solver(name: str, function: Any, operator: Any, vectors: Vectors, has_aux: bool) -> Program:
+def _solver(name: str, function: Solve, operator: Tree, vectors: Vectors, has_aux: bool) -> Program:
     return trace(Role(WHAT, name, function, ValueError), lambda b: function(operator, b), [vectors], vectors, has_aux)
 
 
-def _transposed(forward: Program, vectors: Vectors) -> Callable[[Any], Any]:
+def _transposed(forward: Program, vectors: Vectors) -> Callable[[PyTree], PyTree]:
     """The transpose of a linear function of trees."""
 
-    def run(x: object) -> Any:
+    def run(x: object) -> PyTree:
         return vectors.unflatten(call(forward.closed, forward.consts, tree.leaves(x)))
 
     def vecmat(y: object) -> Array:

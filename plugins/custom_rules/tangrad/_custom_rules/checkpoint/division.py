@@ -24,6 +24,7 @@ from tangrad.core import (
 )
 
 if TYPE_CHECKING:
+    from tangrad._custom_rules.checkpoint.policies import Policy
     from tangrad.core import Array
     from tangrad.typing import Value
 
@@ -37,12 +38,12 @@ recompute = RuleKind(
 )
 
 
-def is_kept(eqn: JaxprEqn, policy: Any) -> bool:
+def is_kept(eqn: JaxprEqn, policy: Policy | None) -> bool:
     """Whether a policy keeps the results of an equation."""
     return policy is not None and keeps(policy(eqn.primitive, *[atom.aval for atom in eqn.invars], **eqn.params))
 
 
-def shown_again(primal: Jaxpr, policy: object) -> set[JaxprEqn]:
+def shown_again(primal: Jaxpr, policy: Policy | None) -> set[JaxprEqn]:
     """The equations for debugging that take place again, to show what is computed again.
 
     They must not change what is: one that the policy would keep is shown only values that are at hand anyway.
@@ -111,7 +112,7 @@ class Recomputation:
         self.second = second
 
 
-def divide(closed: ClosedJaxpr, wanted: Sequence[bool], policy: object) -> Division:
+def divide(closed: ClosedJaxpr, wanted: Sequence[bool], policy: Policy | None) -> Division:
     """Divide a program, of which some outputs are wanted a second time."""
     jaxpr = closed.jaxpr
     atoms = [out for out, is_wanted in zip(jaxpr.outvars, wanted, strict=True) if is_wanted]
@@ -123,7 +124,7 @@ def divide(closed: ClosedJaxpr, wanted: Sequence[bool], policy: object) -> Divis
 
 
 def _divide(
-    primal: Jaxpr, wanted: Sequence[Var], policy: object
+    primal: Jaxpr, wanted: Sequence[Var], policy: Policy | None
 ) -> tuple[list[JaxprEqn], list[JaxprEqn], list[Var], set[Var]]:
     """The equations, those to be computed again for the values wanted, the variables kept, and what must be at hand."""
     needed = {atom for atom in wanted if type(atom) is not Literal}
@@ -155,7 +156,7 @@ def _divide(
 
 
 @calls_rules("recompute", "eqn")
-def _inside(eqn: JaxprEqn, needed: set[Var], policy: object) -> Recomputation | None:
+def _inside(eqn: JaxprEqn, needed: set[Var], policy: Policy | None) -> Recomputation | None:
     """An equation that carries programs, divided; None for others, and where there is nothing to decide."""
     if eqn.effects or not eqn.primitive.carries_programs:
         return None
@@ -170,7 +171,7 @@ def _inside(eqn: JaxprEqn, needed: set[Var], policy: object) -> Recomputation | 
     return found
 
 
-def judged(closed: ClosedJaxpr, policy: object) -> ClosedJaxpr:
+def judged(closed: ClosedJaxpr, policy: Policy | None) -> ClosedJaxpr:
     """A program as a policy judges it: with the steps of jitted functions in place of their calls."""
     return closed if policy is None else without_calls(closed)
 
@@ -183,7 +184,7 @@ def without_calls(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _eval_without_calls(closed: ClosedJaxpr, args: Sequence[Value]) -> list[Value]:
-    env: dict[Any, Any] = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
+    env: dict[Var, Value] = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
     env.update(zip(closed.jaxpr.invars, args, strict=True))
     read = lambda atom: atom if type(atom) is Literal else env[atom]
     for eqn in closed.eqns:
@@ -216,7 +217,7 @@ class Halves:
         count: int,
         sources: Sequence[int | None],
         second: ClosedJaxpr,
-        policy: object,
+        policy: Policy | None,
         prevent_cse: Barrier,
     ) -> None:
         """Args: `first`: `inputs -> (count outputs, own residuals)`; `second`: `(residuals, its inputs) -> outputs`;
@@ -240,7 +241,7 @@ class Halves:
         self.second = _joined(recompute, second)
         self.barrier = barrier_of(prevent_cse, self.inputs, len(self.second.in_avals) - len(self.inputs))
 
-    def residuals(self, inputs: Sequence[Value], outs: Sequence[Value]) -> list[Value]:
+    def residuals(self, inputs: Sequence[Value], outs: Any) -> list[Value]:
         """What `second` takes of the first half, of the inputs of `first` and what it gave."""
         return [inputs[position] for position in self.inputs] + list(outs[len(outs) - self.kept :])
 
@@ -250,7 +251,7 @@ def _joined(recompute: ClosedJaxpr, second: ClosedJaxpr) -> ClosedJaxpr:
     count = len(recompute.in_avals)
     others = second.in_avals[len(recompute.out_avals) :]
 
-    def run(*args: Array) -> list[Any]:
+    def run(*args: Array) -> list[Value]:
         residuals = eval_jaxpr(recompute.jaxpr, recompute.consts, *args[:count])
         return eval_jaxpr(second.jaxpr, second.consts, *residuals, *args[count:])
 

@@ -44,7 +44,8 @@ from tangrad.core.transformations import call_under
 from tangrad.tree_util import PyTreeDef, broadcast_prefix, keystr
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params, Value
+    from tangrad._custom_rules.checkpoint.policies import Policy
+    from tangrad.typing import Params, PyTree, Value
 
 
 class ConcreteTracer(RuleTracer):
@@ -67,7 +68,9 @@ class ConcreteTrace(RuleTrace, own=ConcreteTracer):
     def applies(self, primitive: Primitive, args: tuple[object, ...], params: Params) -> bool:
         return True
 
-    def apply(self, primitive: Primitive, values: list[Value], extras: list[object], params: Params) -> Any:
+    def apply(
+        self, primitive: Primitive, values: list[Value], extras: list[object], params: Params
+    ) -> ConcreteTracer | tuple[ConcreteTracer, ...]:
         found: Any = None
         known = [known_value(value) if extra is None else extra for value, extra in zip(values, extras)]
         outs = primitive.bind(*values, **params)
@@ -85,11 +88,11 @@ def known_value(value: Value) -> Value | None:
 
 def with_values(
     function: Callable[..., Sequence[Array | Literal]], values: Sequence[Value | None]
-) -> Callable[..., list[Any]]:
+) -> Callable[..., list[Value]]:
     """A function of flat arguments to be traced, whose arguments are these values this time."""
 
-    def run(*leaves: object) -> list[Any]:
-        def traced(trace: ConcreteTrace) -> list[Array]:
+    def run(*leaves: object) -> list[Value]:
+        def traced(trace: ConcreteTrace) -> list[Value]:
             outs = function(*[trace.tracer(leaf, value) for leaf, value in zip(leaves, values, strict=True)])
             return [trace.split(out)[0] for out in outs]
 
@@ -153,11 +156,11 @@ def _trace(
     static: Sequence[tuple[object, object]],
     treedef: PyTreeDef,
     avals: tuple[ShapedArray, ...],
-    values: Sequence[Any] | None = None,
+    values: Sequence[Value | None] | None = None,
 ) -> Traced:
     """The program, traced now; `values`: what its arguments are this time, for a function that may look at them."""
     name = getattr(fun, "__name__", type(fun).__name__)
-    out_tree: list[Any] = []
+    out_tree: list[PyTreeDef] = []
 
     def flat(*leaves: Value) -> list[Value]:
         args, kwargs = treedef.unflatten(leaves)
@@ -185,7 +188,7 @@ def leaves_of(name: str, args: Sequence[object], kwargs: dict[str, object]) -> t
 
 class CheckpointOptions(TypedDict, total=False):
     prevent_cse: bool | Sequence[object]
-    policy: Callable[..., Any] | None
+    policy: Policy | None
     static_argnums: int | Sequence[int]
     static_argnames: str | Iterable[str]
     concrete: bool
@@ -200,14 +203,14 @@ def checkpoint(fun: Callable[P, R], **options: Unpack[CheckpointOptions]) -> Cal
 @overload
 def checkpoint(fun: None = None, **options: Unpack[CheckpointOptions]) -> _Checkpoint: ...
 def checkpoint(
-    fun: Callable[..., Any] | None = None,
+    fun: Callable[..., PyTree] | None = None,
     *,
-    prevent_cse: bool | Sequence[Any] = True,
-    policy: Callable[..., Any] | None = None,
+    prevent_cse: bool | Sequence[object] = True,
+    policy: Policy | None = None,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Iterable[str] = (),
     concrete: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[..., PyTree]:
     """A function that computes the same, but whose gradient keeps its arguments and computes the rest again.
 
     Args:
@@ -227,7 +230,7 @@ def checkpoint(
     >>> float(tangrad.grad(f)(0.0))
     1.0
     """
-    options: dict[str, Any] = {"prevent_cse": prevent_cse, "policy": policy, "concrete": concrete}
+    options: Params = {"prevent_cse": prevent_cse, "policy": policy, "concrete": concrete}
     options |= {"static_argnums": static_argnums, "static_argnames": static_argnames}
     if fun is None:
         return lambda function: checkpoint(function, **options)
@@ -299,7 +302,7 @@ def _positional_names(fun: Callable[..., object]) -> list[str]:
     return [one.name for one in parameters if one.kind in kinds]
 
 
-def _static(name: str, statics: Sequence[int], args: Sequence[object]) -> list[tuple[int, Any]]:
+def _static(name: str, statics: Sequence[int], args: Sequence[object]) -> list[tuple[int, object]]:
     count, found = len(args), {}
     for position in statics:
         if not -count <= position < count:
@@ -326,7 +329,7 @@ remat = checkpoint
 # --- `print_saved_residuals`: what a gradient of a function keeps ---
 
 
-def saved_residuals(fun: Callable[..., object], *args: object, **kwargs: object) -> list[tuple[Any, str]]:
+def saved_residuals(fun: Callable[..., object], *args: object, **kwargs: object) -> list[tuple[ShapedArray, str]]:
     """What a gradient of `fun` at these arguments keeps: pairs of a type and a description of where it comes from.
 
     Constants come first, then arguments, then results of operations, in the order of the program.
@@ -349,7 +352,7 @@ def saved_residuals(fun: Callable[..., object], *args: object, **kwargs: object)
     inputs = {var: position for position, var in enumerate([*jaxpr.constvars, *jaxpr.invars])}
     names = ["a constant"] * len(jaxpr.constvars) + names
     producers = {var: position for position, eqn in enumerate(jaxpr.eqns) for var in eqn.outvars}
-    found: dict[Any, tuple[Any, tuple[Any, str]]] = {}
+    found: dict[Var, tuple[tuple[int, int], tuple[ShapedArray, str]]] = {}
     for atom in atoms:
         if type(atom) is Literal:
             continue
@@ -365,8 +368,8 @@ def argument_names(
 ) -> list[str]:
     """What a user would write for each leaf of the arguments: `x`, `weights['b'][0]`."""
     paths = [path for path, _ in tree.leaves_with_path(treedef.unflatten(range(treedef.num_leaves)))]
-    bound: dict[str, Any] = {}
-    parameters: Mapping[str, Any] = {}
+    bound: Params = {}
+    parameters: Mapping[str, inspect.Parameter] = {}
     with contextlib.suppress(ValueError, TypeError, AttributeError):  # some builtins have no signature
         signature = inspect.signature(fun)
         bound, parameters = signature.bind(*args, **kwargs).arguments, signature.parameters

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tangrad.typing import PyTree
 
 
-Policy = Callable[..., Any]
+Policy = Callable[..., object]
 
 
 class _Decision:
@@ -112,7 +112,7 @@ class _Policy:
 class _Offloading(_Policy):
     __slots__ = ()
 
-    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: object) -> Any:
+    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: object) -> object:
         kept = dots_with_no_batch_dims_saveable(primitive, *avals, **params)
         return Offloadable(*self.arguments) if kept else Recompute
 
@@ -141,7 +141,7 @@ class _AnythingExceptTheseNames(_Policy):
 class _NamesSavedOrOffloaded(_Policy):
     __slots__ = ()
 
-    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: Any) -> Any:
+    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: Any) -> object:
         saved, offloaded, src, dst = self.arguments
         if primitive is not name_p:
             return Recompute

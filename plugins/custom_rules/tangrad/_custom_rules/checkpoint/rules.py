@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tangrad._custom_rules.checkpoint.division import Halves, judged
 from tangrad._custom_rules.checkpoint.primitives import Barrier, barrier_of, name_p, remat_p
@@ -23,6 +24,8 @@ from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, Var, dce_jaxpr, 
 from tangrad.core.caches import JaxprCache, register_cache
 
 if TYPE_CHECKING:
+    from tangrad._custom_rules.checkpoint.policies import Policy
+    from tangrad._custom_rules.primitives import Tangents
     from tangrad.core import Array
     from tangrad.typing import Value, Values
 
@@ -41,7 +44,7 @@ def _(
     jaxpr: ClosedJaxpr,
     prevent_cse: bool | tuple[bool, ...],
     **params: object,
-) -> Any:
+) -> tuple[Values, tuple[Value | Zero, ...]]:
     nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
     program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
     barrier = barrier_of(prevent_cse, range(len(primals)), sum(nonzero))
@@ -70,10 +73,10 @@ def _(
     active: tuple[bool, ...],
     *,
     jaxpr: ClosedJaxpr,
-    policy: object,
+    policy: Policy | None,
     prevent_cse: Barrier,
     differentiated: bool,
-) -> Any:
+) -> Linearized:
     key = ("linearize", tuple(active), policy, prevent_cse)
     halves, linear, nonzero = _programs.get(jaxpr, key, lambda: _linearized(jaxpr, *key[1:]))
     params = {"policy": policy, "prevent_cse": prevent_cse, "differentiated": differentiated}
@@ -81,7 +84,9 @@ def _(
     return Linearized(tuple(outs[: len(nonzero)]), tuple(halves.residuals(primals, outs)), linear, nonzero)
 
 
-def _linearized(closed: ClosedJaxpr, active: tuple[bool, ...], policy: object, prevent_cse: Barrier) -> Any:
+def _linearized(
+    closed: ClosedJaxpr, active: tuple[bool, ...], policy: Policy | None, prevent_cse: Barrier
+) -> tuple[Halves, ClosedJaxpr, Sequence[bool]]:
     program = linearize_jaxpr(judged(closed, policy), active)
     count = len(program.nonzero)
     halves = Halves(program.primal, count, program.residual_sources, program.linear, policy, prevent_cse)
@@ -91,7 +96,7 @@ def _linearized(closed: ClosedJaxpr, active: tuple[bool, ...], policy: object, p
     return halves, linear, program.nonzero
 
 
-def _call(halves: Halves, policy: object) -> JaxprEqn:
+def _call(halves: Halves, policy: Policy | None) -> JaxprEqn:
     """The equation that calls the second half."""
     closed = halves.second
     inputs, outputs = [Var(aval) for aval in closed.in_avals], [Var(aval) for aval in closed.out_avals]
@@ -105,10 +110,10 @@ def _partial_eval(
     args: Values,
     *,
     jaxpr: ClosedJaxpr,
-    policy: object,
+    policy: Policy | None,
     prevent_cse: bool,
     differentiated: bool,
-) -> Any:
+) -> PartialEval | None:
     # Without results that are known, as in the second half of a linearised call, nothing must be computed early.
     if not any(partial_eval_jaxpr(jaxpr, known).out_known):
         return None
@@ -126,7 +131,9 @@ def _partial_eval(
     return PartialEval(known_outs, (), _call(halves, policy), (*halves.residuals(inputs, outs), *rest))
 
 
-def _divided(closed: ClosedJaxpr, known: tuple[bool, ...], policy: object, prevent_cse: Barrier) -> Any:
+def _divided(
+    closed: ClosedJaxpr, known: tuple[bool, ...], policy: Policy | None, prevent_cse: Barrier
+) -> tuple[Halves, Sequence[bool]]:
     program = partial_eval_jaxpr(judged(closed, policy), known)
     given = [position for position, is_known in enumerate(known) if is_known]
     count = sum(program.out_known)
@@ -141,7 +148,7 @@ transpose = RuleSet("transpose", api=1)
 @transpose.rule(remat_p)
 @symbolic_zeros
 def _(
-    cotangents: Any, *args: Value | Linear, jaxpr: ClosedJaxpr, prevent_cse: bool, **params: object
+    cotangents: Tangents, *args: Value | Linear, jaxpr: ClosedJaxpr, prevent_cse: bool, **params: object
 ) -> tuple[Value | None, ...]:
     linear = tuple([is_linear(arg) for arg in args])
     given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
@@ -175,7 +182,7 @@ register_cache(_thinned.clear)
 
 
 @dce.rule(remat_p)
-def _(used_outputs: Any, equation: JaxprEqn) -> Any:
+def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
     closed, used = equation.params["jaxpr"], tuple(used_outputs)
     if not any(used) and not keeps_alive(equation.effects):
         return [False] * len(equation.invars), None
