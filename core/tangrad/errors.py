@@ -12,7 +12,7 @@ __getattr__, __dir__ = door(
             "MissingRuleError NonConcreteBooleanIndexError PluginConflictError PluginError PluginWarning "
             "RefusedError TangradError TracerArrayConversionError TracerBoolConversionError TracerError "
             "TracerIndexError TracerIntegerConversionError TracerTypeError TypePromotionError UnexpectedTracerError"
-        ),
+        )
     },
     renamed={"JAXIndexError": "TracerIndexError", "JAXTypeError": "TracerTypeError"},
 )

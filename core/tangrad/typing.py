@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias, runti
 import numpy as np
 
 from tangrad._core.dtypes.objects import ExtendedDType
-from tangrad._core.kernel import keys
+from tangrad._core.kernel import jaxpr, keys
 from tangrad._core.kernel.array import Array, Literal
 from tangrad._core.kernel.device import Device
 from tangrad._core.kernel.sharding import Sharding
@@ -58,6 +58,7 @@ DeviceLike: TypeAlias = Device | _Shards | None  # where an array is made; None:
 Value: TypeAlias = Array | Literal  # what rules get and return
 Values: TypeAlias = tuple[Value, ...]
 Dims: TypeAlias = tuple[int | None, ...]  # where in each operand, or result, the mapped axis is; None: it has none
+Atom: TypeAlias = jaxpr.Atom  # what equations read, and programs return: a variable or a literal
 Params: TypeAlias = keys.Params  # a primitive's parameters by name
 DType: TypeAlias = np.dtype[Any] | ExtendedDType  # a dtype that is one already
 Dimensions: TypeAlias = tuple[Any, ...]  # the shape of a type: integers, or symbolic sizes, which calculate like them

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from tangrad._core.settings.threads import thread
 
@@ -82,7 +82,7 @@ class Program(Generic[P]):
     """
 
     __slots__ = ("closed_jaxpr",)
-    check_pass: ClassVar[Callable[[Any, Any], None]]
+    check_pass: ClassVar[Callable[..., None]]
 
     def __init__(self, closed_jaxpr: P) -> None:
         self.closed_jaxpr = closed_jaxpr

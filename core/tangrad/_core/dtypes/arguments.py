@@ -22,7 +22,7 @@ def can_represent_array(value: object) -> bool:
     return hasattr(kind, "__tangrad_array__") or hasattr(kind, "__jax_array__")
 
 
-def represented_array(value: Any) -> Any:
+def represented_array(value: object) -> Any:
     """The array that an object represents by a method of its type; the object itself where there is no such method.
 
     Raises TypeError for a method that returns no array.
@@ -54,7 +54,7 @@ class SymbolicDimension:
         """The names of the sizes that it is made of."""
         raise NotImplementedError
 
-    def evaluate(self, sizes: object, arithmetic: Any = None) -> Any:
+    def evaluate(self, sizes: object, arithmetic: object = None) -> Any:
         """Its value where its variables have the given sizes, which are integers or what `arithmetic` computes with.
 
         `arithmetic` has functions `constant`, `add`, `multiply`, `floordiv`, `mod`, `maximum` and `minimum`.
@@ -65,7 +65,7 @@ class SymbolicDimension:
         """The largest or the smallest of sizes, of which this one is the first that is symbolic."""
         raise NotImplementedError
 
-    def plan(self, shapes: Any, labels: object = ()) -> Any:
+    def plan(self, shapes: object, labels: object = ()) -> Any:
         """How the variables in the shapes of arguments, of which this is one, are found when the arguments are there.
 
         An object with `sizes(shapes)`, from shapes of numbers to the sizes of the variables by name; it raises

@@ -158,7 +158,7 @@ def _intern(dtype: DType) -> DType:
     return found
 
 
-def as_dtype(dtype: Any) -> DType:
+def as_dtype(dtype: object) -> DType:
     """The dtype that `dtype` names, 64-bit ones included; extended dtypes pass.
 
     Takes NumPy dtypes and scalar types, names, Python's `bool`, `int`, `float`, `complex` (64-bit), ml_dtypes' types.
@@ -198,7 +198,7 @@ def _not_understood(dtype: object) -> str:
     return f"{dtype!r} is not a dtype; expected a name such as 'float32', a NumPy dtype, or bool, int, float, complex"
 
 
-def canonicalize_dtype(dtype: Any) -> DType:
+def canonicalize_dtype(dtype: object) -> DType:
     """The dtype that arrays get where `dtype` is asked for: 64-bit ones become 32-bit unless `enable_x64` is set.
 
     Takes what `as_dtype` takes, and None for the default float; extended dtypes pass. Raises TypeError as `as_dtype`.
@@ -219,7 +219,7 @@ def _canonicalize(dtype: object, x64: bool) -> DType:
     return wide if x64 else _by_name.get(_to_32_bit.get(wide.name, ""), wide)
 
 
-def check_user_dtype_supported(dtype: Any, function_name: str = "") -> DType:
+def check_user_dtype_supported(dtype: object, function_name: str = "") -> DType:
     """The canonical form of a dtype that a user passed explicitly.
 
     Where a 64-bit dtype was asked for by name and `enable_x64` is off, the setting `explicit_x64_dtypes` decides: it is
@@ -331,7 +331,7 @@ _BOOL = as_dtype(bool)
 _NARROW_FLOATS = frozenset({*lattice.NARROW_FLOATS, "bfloat16"})
 
 
-def issubdtype(a: Any, b: Any) -> bool:
+def issubdtype(a: object, b: object) -> bool:
     """Whether the dtype or scalar class `a` is `b` or below it.
 
     As `numpy.issubdtype`, where bfloat16 and the narrow floats are `np.floating`, int4 and its kin `np.integer`, and
@@ -349,7 +349,7 @@ def issubdtype(a: Any, b: Any) -> bool:
 
 
 @lru_cache(1024)
-def _issubdtype(a: Any, b: type) -> bool:
+def _issubdtype(a: object, b: type) -> bool:
     if isinstance(b, ExtendedDType):
         return isinstance(a, ExtendedDType) and a == b
     lower, upper = _scalar_class(a), _scalar_class(b)
@@ -392,7 +392,7 @@ def finfo(dtype: object) -> Any:
     return _limits("finfo", as_dtype(dtype))
 
 
-def iinfo(int_type: Any) -> Any:
+def iinfo(int_type: object) -> Any:
     """Limits of an integer dtype, as `numpy.iinfo`. Raises ValueError for others."""
     return _limits("iinfo", as_dtype(int_type))
 
@@ -401,12 +401,12 @@ def _limits(kind: str, dtype: DType) -> Any:
     return getattr(ml_dtypes() if dtype_name(dtype) in NARROW_NAMES else np, kind)(dtype)
 
 
-def to_inexact_dtype(dtype: Any) -> DType:
+def to_inexact_dtype(dtype: object) -> DType:
     """The dtype of quotients and roots: float64 of 64-bit integers, float32 of the others and bool; else the same."""
     dtype = as_dtype(dtype)
     if dtype is _BOOL or issubdtype(dtype, np.integer):
         return as_dtype("float64" if dtype.itemsize == 8 else "float32")
-    return cast(DType, dtype)
+    return dtype
 
 
 def to_floating_dtype(dtype: object) -> DType:
@@ -415,7 +415,7 @@ def to_floating_dtype(dtype: object) -> DType:
     return as_dtype(dtype.type(0).real.dtype) if issubdtype(dtype, np.complexfloating) else dtype
 
 
-def to_complex_dtype(dtype: Any) -> DType:
+def to_complex_dtype(dtype: object) -> DType:
     """The complex dtype that holds `dtype`: complex128 of 64-bit integers and floats, else complex64."""
     wide = dtype_name(to_inexact_dtype(dtype)) in ("float64", "complex128")
     return as_dtype("complex128" if wide else "complex64")

@@ -34,7 +34,7 @@ numpy_dtype_promotion = define_choice(
 _WEAK_SCALARS = frozenset({int, float, complex})
 
 
-def dtype_of(x: Any) -> DType:
+def dtype_of(x: object) -> DType:
     """The dtype of an array, aval, tracer, NumPy value, Python number; or of a dtype, name or scalar type.
 
     Canonical, except that arrays and avals of ours keep what they are. Raises TypeError for anything else.
@@ -42,7 +42,7 @@ def dtype_of(x: Any) -> DType:
     return _dtype_and_weak_type(x)[0]
 
 
-def is_weakly_typed(x: Any) -> bool:
+def is_weakly_typed(x: object) -> bool:
     """Whether `x` yields to other dtypes in promotion: Python numbers (not bool), and arrays made of them alone."""
     if type(x) in _WEAK_SCALARS:
         return True
@@ -88,7 +88,7 @@ def _integer_range(dtype: DType) -> tuple[float, float]:
     return int(limits.min), int(limits.max)
 
 
-def scalar_type_of(x: Any) -> type:
+def scalar_type_of(x: object) -> type:
     """The Python type of an element of an array or dtype: bool, int, float, complex. Raises TypeError for keys."""
     dtype = dtype_of(x)
     for numpy_class, python_type in _PYTHON_TYPES:
@@ -103,7 +103,7 @@ _PYTHON_TYPES = ((np.bool_, bool), (np.integer, int), (np.floating, float), (np.
 # --- promotion -----------------------------------------------------------------------------------------------------
 
 _WEAK_NODE_DTYPES = {"i*": int, "f*": float, "c*": complex}
-_joins: dict[Any, tuple[DType, bool]] = {}  # bounded by the lattice: only its dtypes get in
+_joins: dict[object, tuple[DType, bool]] = {}  # bounded by the lattice: only its dtypes get in
 
 
 def _node(dtype: DType, weak_type: bool) -> str:
@@ -117,7 +117,7 @@ def _node(dtype: DType, weak_type: bool) -> str:
     return lattice.WEAK_COMPLEX if name in lattice.COMPLEXES else lattice.WEAK_FLOAT
 
 
-def promote_types(a: Any, b: object) -> DType:
+def promote_types(a: object, b: object) -> DType:
     """The dtype in which two dtypes meet on the lattice; Python's `int`, `float`, `complex` are weak.
 
     Leaves 64-bit dtypes as they are. Raises TypePromotionError where they do not meet, TypeError for what is no dtype.
@@ -206,10 +206,10 @@ def _promote(operands: list[tuple[DType, bool]], key: object, strict: bool | Non
 
 
 @overload
-def result_type(*args: Any, return_weak_type_flag: Literal[False] = ...) -> DType: ...
+def result_type(*args: object, return_weak_type_flag: Literal[False] = ...) -> DType: ...
 @overload
-def result_type(*args: Any, return_weak_type_flag: Literal[True]) -> tuple[DType, bool]: ...
-def result_type(*args: Any, return_weak_type_flag: bool = False) -> DType | tuple[DType, bool]:
+def result_type(*args: object, return_weak_type_flag: Literal[True]) -> tuple[DType, bool]: ...
+def result_type(*args: object, return_weak_type_flag: bool = False) -> DType | tuple[DType, bool]:
     """The dtype of an operation on `args`: arrays, avals, numbers, dtypes, None for the default float.
 
     With `return_weak_type_flag` also whether it is weak. Raises ValueError without arguments, else as `promote_types`.

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from tangrad._core.composition.hook_names import BEFORE_APPLY
 from tangrad._core.composition.hooks import HookContext, hooks
 from tangrad._core.composition.registry import composition
 from tangrad._core.kernel import transfers
 from tangrad._core.kernel.array import Literal
 from tangrad._core.kernel.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
-from tangrad._core.kernel.primitive import Primitive, watch_operations
+from tangrad._core.kernel.primitive import Compute, Primitive, watch_operations
 from tangrad._core.kernel.trace import find_backend
 
 
-def _asking(compute: Callable[..., object]) -> Callable[..., Any]:
+def _asking(compute: Compute) -> Compute:
     """Around what computes operations: every policy has its say first. Raises RefusedError."""
 
-    def ask_and_compute(primitive: Primitive, args: tuple[object, ...], params: Mapping[str, object]) -> object:
+    def ask_and_compute(primitive: Primitive, args: tuple[object, ...], params: dict[str, object]) -> object:
         if hooks.observes(BEFORE_APPLY):
             backend, operands = find_backend(args)
             context = HookContext(primitive.name, backend.name, backend.platform, {"eager": True})
@@ -36,10 +33,10 @@ def ask_about(program: ClosedJaxpr | Jaxpr, context: HookContext) -> None:
             ask_about(inner, context)
 
 
-def _guarding(compute: Callable[..., object]) -> Callable[..., Any]:
+def _guarding(compute: Compute) -> Compute:
     """Around what computes operations: what these bring from the host is reported first. Raises RuntimeError."""
 
-    def report_and_compute(primitive: Primitive, args: tuple[object, ...], params: Mapping[str, object]) -> object:
+    def report_and_compute(primitive: Primitive, args: tuple[object, ...], params: dict[str, object]) -> object:
         transfers.brought(next((arg.aval for arg in args if type(arg) is Literal), None), put=False)
         return compute(primitive, args, params)
 

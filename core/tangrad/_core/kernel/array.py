@@ -8,7 +8,7 @@ names: each forwards to what is registered for it, found at first use, which the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -254,6 +254,7 @@ CONTAINER = ("__contains__", "__delitem__", "__iter__", "__len__", "__setitem__"
 method_boundaries(Array, [*CONVERSIONS, *CONTAINER, "__buffer__", "block_until_ready"])
 
 
+@final
 @exact_equality
 class Literal(ArrayOperators):
     """A scalar that is written into jaxprs. It passes through `bind` as a value, so staging need not look at it."""

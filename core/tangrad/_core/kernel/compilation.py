@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
@@ -24,6 +24,7 @@ from tangrad._core.kernel.applications import ask_about
 from tangrad._core.kernel.array import Array, Literal
 from tangrad._core.kernel.backend import Backend, CompileOptions, preferred_backend
 from tangrad._core.kernel.declarations import RuleKind
+from tangrad._core.kernel.device import Device
 from tangrad._core.kernel.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, carried_program, keeps_alive, sub_jaxprs
 from tangrad._core.kernel.jaxpr_check import check_jaxpr
 from tangrad._core.kernel.rules import rule_table
@@ -34,14 +35,15 @@ from tangrad._core.settings.threads import after_fork, free_after_fork
 
 logger = Logger("tangrad")
 
-Execute = Callable[[Sequence[Any]], list[Any]]
+Kept = tuple[int, ...] | None
+Execute = Callable[[Sequence[Any]], list[Array]]
 # Functions of plugins around what executes programs, from now on: `(execute, closed, name) -> execute`.
 program_watchers: list[Callable[[Execute, ClosedJaxpr, str], Execute]] = []
 
 
 # A lock for each program that is being compiled, as long as a thread has it or waits for it. A signal handler amid a
 # compilation may compile the program as well.
-_locks: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
+_locks: WeakValueDictionary[Hashable, threading.RLock] = WeakValueDictionary()
 _guard = free_after_fork(threading.RLock())
 after_fork(_locks.clear)  # those who compile are not in the child
 
@@ -66,7 +68,7 @@ class Program:
 
     __slots__ = ("executable", "execute", "kept")
 
-    def __init__(self, executable: Any, closed: ClosedJaxpr, kept: tuple[int, ...] | None, name: str) -> None:
+    def __init__(self, executable: Any, closed: ClosedJaxpr, kept: Kept, name: str) -> None:
         self.executable, self.kept = executable, kept
         execute = executable.execute
         for watch in program_watchers:
@@ -84,14 +86,16 @@ class LoweredProgram:
 
     __slots__ = ("_context", "_kept", "closed", "lowered", "options", "seconds")
 
-    def __init__(self, closed: ClosedJaxpr, backend: Backend, kept: Any, options: CompileOptions, context: Any) -> None:
+    def __init__(
+        self, closed: ClosedJaxpr, backend: Backend, kept: Kept, options: CompileOptions, context: HookContext
+    ) -> None:
         self.closed, self.options, self._kept, self._context = closed, options, kept, context
         started = perf_counter()
         self.lowered = backend.lower(closed, options)
         self.seconds = perf_counter() - started
         hooks.lowered(context, self.lowered, self.seconds)
 
-    def compile(self, extra: dict[str, Any] | None = None) -> Program:
+    def compile(self, extra: Mapping[str, object] | None = None) -> Program:
         """Compile it. `extra`: options that only the backend knows, which its object then takes."""
         given = (extra,) if extra else ()
         return _compiled(lambda: self.lowered.compile(*given), self.closed, self._kept, self._context)
@@ -125,16 +129,16 @@ def _prepare(
     backend: Backend,
     name: str,
     *,
-    device: Any = None,
+    device: Device | None = None,
     donated: Sequence[bool] = (),
     keep_unused: bool = False,
     thin: bool = True,
     in_shardings: Sequence[Any] = (),
     out_shardings: Sequence[Any] = (),
     places: Sequence[Any] = (),
-    extra: dict[str, Any] | None = None,
+    extra: Mapping[str, object] | None = None,
     reason: str = "new program",
-) -> tuple[ClosedJaxpr, Backend, tuple[int, ...] | None, CompileOptions, HookContext]:
+) -> tuple[ClosedJaxpr, Backend, Kept, CompileOptions, HookContext]:
     """The program as the backend gets it, which of the arguments it takes (None: all), and how it is compiled."""
     if is_checking_values():
         donated = ()  # a program that is run again, to find where a NaN comes from, must not overwrite its arguments
@@ -180,7 +184,7 @@ def usable_donations(jaxpr: Jaxpr, donated: Sequence[bool]) -> tuple[bool, ...]:
     return tuple(usable)
 
 
-def _compiled(make: Callable[[], object], closed: ClosedJaxpr, kept: Any, context: HookContext) -> Program:
+def _compiled(make: Callable[[], object], closed: ClosedJaxpr, kept: Kept, context: HookContext) -> Program:
     started = perf_counter()
     executable = make()
     seconds = perf_counter() - started
@@ -248,7 +252,7 @@ def program_for(
     closed: ClosedJaxpr,
     backend: Backend,
     name: str,
-    device: Any = None,
+    device: Device | None = None,
     key: Hashable = None,
     make: Callable[[], ClosedJaxpr] | None = None,
     **options: Any,
@@ -286,7 +290,7 @@ def backend_of(arrays: Sequence[object]) -> Backend:
     return preferred_backend()
 
 
-def to_arrays(backend: Backend, args: Sequence[Any]) -> list[Any]:
+def to_arrays(backend: Backend, args: Sequence[Any]) -> list[Array]:
     """The arguments as arrays of `backend`; literals become arrays."""
     kind = backend.array_type
     if all([type(arg) is kind for arg in args]):

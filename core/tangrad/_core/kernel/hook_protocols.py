@@ -45,7 +45,6 @@ Implementations are called in the order of their distributions' names, then of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from typing_extensions import Protocol
 
@@ -63,7 +62,7 @@ from tangrad._core.settings.config import Setting
 class ApiProvider(Protocol):
     """Provides public names."""
 
-    def tangrad_api(self, name: str) -> Any:
+    def tangrad_api(self, name: str) -> object:
         """Return the public object `tangrad.<name>`, such as `grad` or `lax.scan`. Entry points: `tangrad.api`."""
 
 
@@ -86,7 +85,7 @@ class RuleProvider(Protocol):
 
     def tangrad_rules(
         self, kind: str, family: str, primitives: Sequence[Primitive]
-    ) -> RuleSet[Any] | Sequence[RuleSet[Any]] | None:
+    ) -> RuleSet | Sequence[RuleSet] | None:
         """Return rules of `kind` for primitives of `family`. Entry points: `tangrad.rules.<kind>`.
 
         `primitives` are all of the family, of any distribution; none where it was never registered. Rules for
@@ -112,7 +111,7 @@ class SettingProvider(Protocol):
 class ArrayAttributeProvider(Protocol):
     """Provides operators, methods and properties of arrays."""
 
-    def tangrad_array_attribute(self, name: str) -> Any:
+    def tangrad_array_attribute(self, name: str) -> object:
         """Return the operator, method or property `name` of arrays. Entry points: `tangrad.array`."""
 
 
@@ -129,7 +128,7 @@ class CommandProvider(Protocol):
 class EntryProvider(Protocol):
     """Provides entries of groups that have no hook of their own."""
 
-    def tangrad_entry(self, group: str, name: str) -> Any:
+    def tangrad_entry(self, group: str, name: str) -> object:
         """Return the entry `name` of a group that has no hook of its own, such as one that a library reads."""
 
 

@@ -8,8 +8,10 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, TypeAlias
 
+from tangrad._core.diagnostics.source_info import SourceInfo
 from tangrad._core.diagnostics.tracebacks import calls_rules
-from tangrad._core.kernel.array import Literal
+from tangrad._core.kernel.array import Array, Literal
+from tangrad._core.kernel.aval import ShapedArray
 from tangrad._core.kernel.jaxpr_print import equation_text, jaxpr_html, jaxpr_text
 from tangrad._core.kernel.keys import Params, exact_equality, typed_key
 from tangrad._core.settings.config import thread
@@ -56,7 +58,7 @@ class NamedAxisEffect(Effect):
 NO_EFFECTS: frozenset[Effect] = frozenset()
 
 
-def axes_of_effects(effects: frozenset[Any]) -> frozenset[Any]:
+def axes_of_effects(effects: Iterable[Effect]) -> frozenset[Hashable]:
     """The names of the mapped axes among `effects`.
 
     >>> from tangrad.core import NamedAxisEffect, axes_of_effects
@@ -87,7 +89,7 @@ class Var:
 
     __slots__ = ("aval",)
 
-    def __init__(self, aval: Any) -> None:
+    def __init__(self, aval: ShapedArray) -> None:
         self.aval = aval
 
     def __repr__(self) -> str:
@@ -103,7 +105,7 @@ class DropVar(Var):
 Atom: TypeAlias = Var | Literal
 
 
-def _fields(of: Any, names: Iterable[str], changes: dict[str, Any], what: str) -> dict[str, Any]:
+def _fields(of: object, names: Iterable[str], changes: Params, what: str) -> Params:
     """The fields of an object with some replaced."""
     if not changes.keys() <= set(names):
         raise TypeError(f"{what} have no fields {sorted(changes.keys() - set(names))}")
@@ -118,11 +120,11 @@ class JaxprEqn:
     def __init__(
         self,
         primitive: Any,
-        invars: Sequence[Any],
-        outvars: Sequence[Any],
+        invars: Sequence[Atom],
+        outvars: Sequence[Var],
         params: Params,
-        effects: frozenset[Any] = NO_EFFECTS,
-        source_info: Any = None,
+        effects: frozenset[Effect] = NO_EFFECTS,
+        source_info: SourceInfo | None = None,
     ) -> None:
         self.primitive = primitive
         self.invars = invars
@@ -150,7 +152,7 @@ class Jaxpr:
         self,
         constvars: Sequence[Var],
         invars: Sequence[Var],
-        outvars: Sequence[Any],
+        outvars: Sequence[Atom],
         eqns: Sequence[JaxprEqn],
         effects: frozenset[Effect] | None = None,
         debug_name: str = "",
@@ -163,11 +165,11 @@ class Jaxpr:
         self.debug_name = debug_name
 
     @property
-    def in_avals(self) -> list[Any]:
+    def in_avals(self) -> list[ShapedArray]:
         return [var.aval for var in self.invars]
 
     @property
-    def out_avals(self) -> list[Any]:
+    def out_avals(self) -> list[ShapedArray]:
         return [atom.aval for atom in self.outvars]
 
     def replace(self, **changes: Any) -> Jaxpr:
@@ -194,7 +196,7 @@ class ClosedJaxpr:
     __slots__ = ("__weakref__", "consts", "jaxpr")
     holds_program = True
 
-    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Array] = ()) -> None:
         if len(consts) != len(jaxpr.constvars):
             raise ValueError(f"the jaxpr has {len(jaxpr.constvars)} constants, got {len(consts)} values")
         self.jaxpr = jaxpr
@@ -209,7 +211,7 @@ class ClosedJaxpr:
     effects = property(attrgetter("jaxpr.effects"))
     literals = property(attrgetter("consts"))
 
-    def replace(self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None, **changes: Any) -> ClosedJaxpr:
+    def replace(self, jaxpr: Jaxpr | None = None, consts: Sequence[Array] | None = None, **changes: Any) -> ClosedJaxpr:
         """A copy with another program, or with some fields of it replaced, and with other values of its constants."""
         return ClosedJaxpr((jaxpr or self.jaxpr).replace(**changes), self.consts if consts is None else consts)
 
@@ -245,14 +247,14 @@ def sub_jaxprs(params: dict[str, object]) -> Iterator[Jaxpr | ClosedJaxpr]:
 
 
 @calls_rules("effects")
-def equation_effects(primitive: Any, avals: tuple[Any, ...], params: Params) -> frozenset[Effect]:
+def equation_effects(primitive: Any, avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Effect]:
     """The effects of applying `primitive`: as it declares, or those of the jaxprs among its parameters."""
     if primitive.effects is not None:
         return frozenset(primitive.effects(avals, params))
     return join_effects(sub_jaxprs(params))
 
 
-def one_equation(primitive: Any, in_avals: Sequence[object], params: Params) -> ClosedJaxpr:
+def one_equation(primitive: Any, in_avals: Sequence[ShapedArray], params: Params) -> ClosedJaxpr:
     """The program that applies `primitive` to operands of the types `in_avals`.
 
     >>> from tangrad.core import PrimitiveSet, ShapedArray
@@ -283,11 +285,11 @@ def weak_key(value: object) -> Hashable:
     return weakref.ref(value) if isinstance(value, (Jaxpr, ClosedJaxpr)) else typed_key(value)
 
 
-def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
+def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[object], *args: object) -> list[Any]:
     """Run a jaxpr on values, primitive by primitive, under the current trace."""
     if len(args) != len(jaxpr.invars):
         raise TypeError(f"the jaxpr takes {len(jaxpr.invars)} arguments, got {len(args)}")
-    env: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    env: dict[Atom, object] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     typed = thread.typed_axes
     outer_source, outer_names = thread.source, thread.name_stack
@@ -315,7 +317,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
 
 def _last_uses(jaxpr: Jaxpr) -> list[list[Var]]:
     """For each equation, the variables that are not read after it: evaluation releases their values."""
-    read, uses = set(jaxpr.outvars), []
+    read, uses = set(jaxpr.outvars), list[list[Var]]()
     for eqn in reversed(jaxpr.eqns):
         here = {atom for atom in (*eqn.invars, *eqn.outvars) if type(atom) is not Literal and atom not in read}
         read |= here

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tangrad._core.composition.hook_names import Program
 from tangrad._core.composition.plugin import own_fault
 from tangrad._core.diagnostics.errors import JaxprTypeError
 from tangrad._core.kernel.array import Literal
+from tangrad._core.kernel.aval import ShapedArray
 from tangrad._core.kernel.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, equation_effects, join_effects, sub_jaxprs
 
 
@@ -24,7 +24,7 @@ def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:
             if const.aval.strip_weak_type() is not var.aval.strip_weak_type():
                 raise _wrong(f"constant of type {const.aval} bound to a variable of type {var.aval}", jaxpr.jaxpr, None)
         jaxpr = jaxpr.jaxpr
-    defined: set[Any] = set()
+    defined: set[object] = set()
     for var in (*jaxpr.constvars, *jaxpr.invars):
         _define(var, defined, jaxpr, None)
     for eqn in jaxpr.eqns:
@@ -46,7 +46,7 @@ def _wrong(problem: str, jaxpr: Jaxpr, eqn: JaxprEqn | None) -> JaxprTypeError:
     return JaxprTypeError(f"{problem}, in {place}")
 
 
-def _define(var: Any, defined: set[Any], jaxpr: Jaxpr, eqn: JaxprEqn | None) -> None:
+def _define(var: object, defined: set[object], jaxpr: Jaxpr, eqn: JaxprEqn | None) -> None:
     if type(var) is DropVar:
         return
     if var in defined:
@@ -54,7 +54,7 @@ def _define(var: Any, defined: set[Any], jaxpr: Jaxpr, eqn: JaxprEqn | None) -> 
     defined.add(var)
 
 
-def _check_atom(atom: Any, defined: set[Any], jaxpr: Jaxpr, eqn: JaxprEqn | None) -> None:
+def _check_atom(atom: object, defined: set[object], jaxpr: Jaxpr, eqn: JaxprEqn | None) -> None:
     if type(atom) is Literal:
         if atom.ndarray.dtype != atom.aval.dtype:
             raise _wrong(f"literal {atom!r} holds a {atom.ndarray.dtype}", jaxpr, eqn)
@@ -78,14 +78,14 @@ def _check_equation(eqn: JaxprEqn, jaxpr: Jaxpr) -> None:
         check_jaxpr(sub)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: ShapedArray, other: ShapedArray) -> bool:
     if one is other:
         return True
     strip = getattr(one, "strip_weak_type", None)
     return strip is not None and strip() is other.strip_weak_type()
 
 
-def check_pass_result(before: ClosedJaxpr, after: Any) -> None:
+def check_pass_result(before: ClosedJaxpr, after: object) -> None:
     """Raise TypeError where what a jaxpr pass returned is no program of the same type."""
     if not isinstance(after, ClosedJaxpr):
         raise TypeError(f"a jaxpr pass returns a ClosedJaxpr or None, not {type(after).__name__}")
@@ -98,7 +98,7 @@ def check_pass_result(before: ClosedJaxpr, after: Any) -> None:
     check_jaxpr(after)
 
 
-def listed(avals: Sequence[Any]) -> str:
+def listed(avals: Sequence[ShapedArray]) -> str:
     """Types as text."""
     return f"({', '.join([aval.str_short() for aval in avals])})"
 

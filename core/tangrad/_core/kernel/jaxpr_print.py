@@ -36,7 +36,7 @@ class Names:
                 if id(var) not in read:
                     self._names[id(var)] = "_"
 
-    def of(self, var: Any) -> str:
+    def of(self, var: object) -> str:
         name = self._names.get(id(var))
         if name is None:
             name = self._names[id(var)] = _letters(next(self._numbers))

@@ -65,7 +65,7 @@ def params_key(params: Params) -> Hashable:
     """
     if type(params) is FixedParams:
         return params.key
-    key: list[Any] = []
+    key: list[Hashable] = []
     for name, value in params.items():
         kind = type(value)
         key.append(name)
@@ -86,7 +86,7 @@ class FixedParams(dict[str, Any]):
 
     __slots__ = ("key",)
 
-    def __init__(self, **params: Any) -> None:
+    def __init__(self, **params: object) -> None:
         super().__init__(params)
         self.key = params_key(params)
 

@@ -10,7 +10,7 @@ their results are looked at, as those of compiled programs are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,10 +18,12 @@ from tangrad._core.dtypes import objects
 from tangrad._core.kernel.array import Array
 from tangrad._core.kernel.compilation import Execute, program_watchers
 from tangrad._core.kernel.jaxpr import ClosedJaxpr, eval_jaxpr
-from tangrad._core.kernel.primitive import watch_operations
+from tangrad._core.kernel.primitive import Compute, Primitive, watch_operations
 from tangrad._core.kernel.trace import Tracer
 from tangrad._core.settings.config import debug_infs, debug_nans, is_checking_values, thread
 from tangrad._core.settings.threads import holding
+
+S = TypeVar("S", bound=Sequence[object])
 
 
 def _bad_value(outs: Sequence[object]) -> str | None:
@@ -44,7 +46,7 @@ def without_value_checks() -> holding:
     return holding(values_unchecked=True)
 
 
-def check_values(outs: Sequence[Any], where: str, again: Callable[[], object] | None = None) -> None:
+def check_values(outs: Sequence[object], where: str, again: Callable[[], object] | None = None) -> None:
     """Raise FloatingPointError for results, made by `where`, that the settings of this thread forbid.
 
     `again` runs the same operation by operation, so that the one is found that made the value.
@@ -59,7 +61,7 @@ def check_values(outs: Sequence[Any], where: str, again: Callable[[], object] | 
     raise FloatingPointError(f"invalid value ({found}) made by {where}{at}")
 
 
-def check_results(run: Callable[[], list[Any]], what: str) -> list[Any]:
+def check_results(run: Callable[[], S], what: str) -> S:
     """Return `run()`, a sequence of arrays, having looked at these instead of at each operation.
 
     Where one is bad it runs again, operation by operation, to find the one that made it. `what`: what runs, for the
@@ -73,8 +75,8 @@ def check_results(run: Callable[[], list[Any]], what: str) -> list[Any]:
     return outs
 
 
-def _around_operations(compute: Callable[..., Any]) -> Callable[..., Any]:
-    def checked(primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def _around_operations(compute: Compute) -> Compute:
+    def checked(primitive: Primitive, args: tuple[object, ...], params: dict[str, object]) -> object:
         out = compute(primitive, args, params)
         check_values(out if primitive.multiple_results else (out,), f"primitive {primitive.name!r}")
         return out
@@ -83,7 +85,7 @@ def _around_operations(compute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _around_program(execute: Execute, closed: ClosedJaxpr, name: str) -> Execute:
-    def checked(arrays: Sequence[object]) -> list[Any]:
+    def checked(arrays: Sequence[Array]) -> list[Array]:
         outs = execute(arrays)
         check_values(outs, f"the compiled function {name!r}", lambda: eval_jaxpr(closed.jaxpr, closed.consts, *arrays))
         return outs

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Generic
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias
 
 from tangrad._core.diagnostics.errors import unhashable_parameters
 from tangrad._core.diagnostics.source_info import is_from_host
 from tangrad._core.diagnostics.tracebacks import calls_rules, filter_traceback, own_boundary
 from tangrad._core.kernel.aval import AbstractToken, AbstractValue, NamedShape, ShapedArray
-from tangrad._core.kernel.backend import as_operand, preferred_backend
+from tangrad._core.kernel.backend import Backend, as_operand, preferred_backend
+from tangrad._core.kernel.jaxpr import Effect
 from tangrad._core.kernel.keys import FixedParams, Params, exact_equality, params_key
 from tangrad._core.kernel.trace import Trace, Tracer, find_backend
 from tangrad._core.settings.caches import register_cache
@@ -84,9 +85,9 @@ class Primitive(Generic[Result_co]):
         family: str,
         multiple_results: bool = False,
         weak_type: str = "all",
-        effects: Callable[..., frozenset[Any]] | None = None,
+        effects: Callable[..., frozenset[Effect]] | None = None,
         decompose: Callable[..., Any] | None = None,
-        evaluate: Callable[[tuple[Any, ...], Params], Any] | None = None,
+        evaluate: Callable[[Any, Params], object] | None = None,
         own_named_shape: bool = False,
         value_form: Callable[..., Callable[..., Any] | None] | None = None,
     ) -> None:
@@ -119,7 +120,7 @@ class Primitive(Generic[Result_co]):
             filter_traceback(error)
             raise
 
-    def bind_fixed(self, params: FixedParams, *args: Any) -> Result_co:
+    def bind_fixed(self, params: FixedParams, *args: object) -> Result_co:
         """As `bind`, with parameters that were made before, for hot paths."""
         out: Result_co = thread.trace.process_primitive(self, args, params)
         return out
@@ -134,9 +135,9 @@ class Primitive(Generic[Result_co]):
             filter_traceback(error)
             raise
 
-    def infer(self, avals: tuple[Any, ...], params: Params) -> Any:
+    def infer(self, avals: tuple[ShapedArray, ...], params: Params) -> Any:
         """The aval of the result, or the tuple of avals: cached type inference, with all that the kernel adds to it."""
-        key: Any = avals
+        key: object = avals
         if params:
             try:
                 key = (avals, params_key(params))
@@ -161,7 +162,7 @@ class Primitive(Generic[Result_co]):
         self.calls.clear()
 
     @calls_rules("abstract_eval", "self")
-    def _infer(self, avals: tuple[Any, ...], params: Mapping[str, object]) -> object:
+    def _infer(self, avals: tuple[ShapedArray, ...], params: Mapping[str, object]) -> object:
         out = self.abstract_eval(*avals, **params)
         outs = out if self.multiple_results else (out,)
         if not isinstance(outs, (tuple, list)) or not all(isinstance(aval, AbstractValue) for aval in outs):
@@ -198,6 +199,8 @@ def _holds_program(params: Mapping[str, object]) -> bool:
     return any([callable(item) or getattr(type(item), "holds_program", False) for item in items])
 
 
+Compute: TypeAlias = Callable[[Primitive, tuple[Any, ...], Params], Any]
+
 # --- the bottom ----------------------------------------------------------------------------------------------------
 
 
@@ -213,7 +216,7 @@ def evaluate(primitive: Primitive, args: tuple[object, ...], params: Params) -> 
     return backend.apply(primitive, args, params)
 
 
-class DirectCalls(dict[Any, Callable[..., Any]]):
+class DirectCalls(dict[object, Callable[..., Any]]):
     """The functions that compute one operation where nothing is traced, by its signature: one table an operation.
 
     Those of a primitive are under (backend, key of the parameters, types of the operands). A function made of
@@ -232,7 +235,7 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
 
     __slots__ = ()
 
-    def apply(self, key: Any, primitive: Primitive, args: tuple[Any, ...], params: Params | None = None) -> Any:
+    def apply(self, key: object, primitive: Primitive, args: tuple[Any, ...], params: Params | None = None) -> Any:
         """Apply a primitive under the current trace; at the bottom, keep under `key` the function that does it."""
         trace, params = thread.trace, params or {}
         out = trace.process_primitive(primitive, args, params)
@@ -243,13 +246,13 @@ class DirectCalls(dict[Any, Callable[..., Any]]):
                 self.keep(key, call)
         return out
 
-    def keep(self, key: Any, call: Callable[..., Any]) -> None:
+    def keep(self, key: object, call: Callable[..., object]) -> None:
         """Have `call` under `key`, as long as operations are not looked at one by one."""
         self.add(key, call)
         if EVAL_TRACE.watched:  # looked at last: it may have changed meanwhile
             self.clear()
 
-    def add(self, key: Any, call: Callable[..., Any]) -> None:
+    def add(self, key: object, call: Callable[..., object]) -> None:
         """Have `call` under `key`, until settings, plugins or caches change."""
         if len(self) >= CALL_LIMIT:
             self.clear()
@@ -278,7 +281,7 @@ def dispatch(primitive: Primitive, args: tuple[Array | Literal, ...], params: di
         of_params = None if not params else params.key if type(params) is FixedParams else params_key(params)
         if len(args) == 2:
             x, y = args
-            key: Any = (x.backend or y.backend, of_params, x.aval, y.aval)
+            key: tuple[Any, ...] = (x.backend or y.backend, of_params, x.aval, y.aval)
         elif len(args) == 1:
             (x,) = args
             key = (x.backend, of_params, x.aval)
@@ -297,11 +300,11 @@ def dispatch(primitive: Primitive, args: tuple[Array | Literal, ...], params: di
     return call(*args)
 
 
-def _backend_of(args: tuple[Any, ...]) -> Any:
+def _backend_of(args: tuple[Array | Literal, ...]) -> Backend | None:
     return args[0].backend or args[:2][-1].backend
 
 
-def _find_call(key: Any, primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
+def _find_call(key: tuple[Any, ...], primitive: Primitive, args: tuple[Any, ...], params: Params) -> Any:
     """The first time of a signature, one that has no function, or literals alone, of which the settings say where."""
     if key[0] is None and thread.default_device is None:
         # Never the entry of arrays: a direct call that has arrays asks them for their backend, literals have none.
@@ -337,10 +340,10 @@ class EvalTrace(Trace):
 
 EVAL_TRACE = EvalTrace()
 ThreadState.trace = EVAL_TRACE
-_watchers: list[Callable[..., Callable[..., Any]]] = []
+_watchers: list[Callable[[Compute], Compute]] = []
 
 
-def watch_operations(around: Callable[[Callable[..., Any]], Callable[..., Any]], on: bool = True) -> None:
+def watch_operations(around: Callable[[Compute], Compute], on: bool = True) -> None:
     """Have eager operations go through `around(compute)`, of the function that computed them before, or no longer."""
     if (around in _watchers) is on:
         return
@@ -348,7 +351,7 @@ def watch_operations(around: Callable[[Callable[..., Any]], Callable[..., Any]],
         _watchers.append(around)
     else:
         _watchers.remove(around)
-    compute: Callable[..., object] = dispatch
+    compute: Compute = dispatch
     for watcher in _watchers:
         compute = watcher(compute)
     EVAL_TRACE.process_primitive = compute

@@ -13,10 +13,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tangrad._core.diagnostics.tracebacks import class_boundary
-from tangrad._core.kernel.array import Literal
+from tangrad._core.kernel.array import Array, Literal
+from tangrad._core.kernel.aval import ShapedArray
 from tangrad._core.kernel.backend import CompileOptions
 from tangrad._core.kernel.device import Device
-from tangrad._core.kernel.jaxpr import ClosedJaxpr, Jaxpr, sub_jaxprs
+from tangrad._core.kernel.jaxpr import Atom, ClosedJaxpr, Jaxpr, sub_jaxprs
 
 Index = tuple[slice, ...]
 Bounds = tuple[tuple[int, int], ...]
@@ -77,15 +78,15 @@ class Sharding:
         """
         raise NotImplementedError
 
-    def with_dimension(self, position: int, ndim: int, axes: Any = None) -> Sharding:
+    def with_dimension(self, position: int, ndim: int, axes: object = None) -> Sharding:
         """The sharding of arrays of `ndim` dimensions and one more at `position`, which `axes` (None: none) cut."""
         raise NotImplementedError
 
-    def constrain(self, value: Any) -> Any:
+    def constrain(self, value: Any) -> Array:
         """`value`, which programs constrain to this sharding."""
         raise NotImplementedError
 
-    def type_of(self, aval: Any) -> Any:
+    def type_of(self, aval: ShapedArray) -> Any:
         """The type of arrays of such shape and dtype with this sharding: a refined one, if this kind has such."""
         return aval.plain
 
@@ -246,7 +247,7 @@ def is_addressable(device: Device) -> bool:
     return bool(device.process_index == device.backend.process_index)
 
 
-def as_sharding(value: Any, what: str) -> Any:
+def as_sharding(value: object, what: str) -> Any:
     """What users give as a sharding: one as it is, and what has a method `to_sharding(what)` as that returns.
 
     Raises TypeError for anything else, naming `what` it was given as.
@@ -260,7 +261,7 @@ def as_sharding(value: Any, what: str) -> Any:
 # --- shardings of types -----------------------------------------------------------------------------------------------
 
 
-def types_by_shardings(avals: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
+def types_by_shardings(avals: Sequence[ShapedArray], shardings: Sequence[Sharding | None]) -> list[ShapedArray]:
     """The types of values, some of which are sharded as given; `shardings`: one or None for each, or ()."""
     stated = shardings or (None,) * len(avals)
     return [aval if s is None else s.type_of(aval) for aval, s in zip(avals, stated, strict=True)]
@@ -300,7 +301,7 @@ def names_memories(closed: ClosedJaxpr, options: CompileOptions) -> bool:
     return any([sharding.memory_kind is not None for sharding in (*options.shardings, *_shardings(closed.jaxpr))])
 
 
-def sharding_of_result(jaxpr: Jaxpr, atom: Any) -> Sharding | None:
+def sharding_of_result(jaxpr: Jaxpr, atom: Atom) -> Sharding | None:
     """The sharding of a result, where the equation that makes it has one."""
     if type(atom) is Literal:
         return None
@@ -335,7 +336,7 @@ def agreed_devices(name: str, claims: Sequence[tuple[str, Sequence[Device]]]) ->
     return tuple(claims[0][1])
 
 
-def stated_claims(options: Any, program: Sequence[Sharding]) -> list[tuple[str, Sequence[Device]]]:
+def stated_claims(options: CompileOptions, program: Sequence[Sharding]) -> list[tuple[str, Sequence[Device]]]:
     """Who claims devices for a program: the shardings that its options (`CompileOptions`) and its equations state."""
     claims: list[tuple[str, Sequence[Device]]] = []
     for what, shardings in (("in_shardings", options.in_shardings), ("out_shardings", options.out_shardings)):
@@ -343,7 +344,7 @@ def stated_claims(options: Any, program: Sequence[Sharding]) -> list[tuple[str, 
     return claims + [("the program", sharding.device_order) for sharding in program[:1]]
 
 
-def check_argument(name: str, position: int, aval: Any, given: Sharding | None, stated: Sharding) -> None:
+def check_argument(name: str, position: int, aval: ShapedArray, given: Sharding | None, stated: Sharding) -> None:
     """Raise ValueError for an argument that a stated sharding cannot cut, or that is sharded in another way already."""
     stated.check_shape(aval.shape, f"{name}: argument {position}")
     if given is not None and not given.is_equivalent_to(stated, len(aval.shape)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class StagingTracer(Tracer):
         """Where the value was made, for error messages: looked for only then. None for an argument of the program."""
         for eqn in self._trace.eqns:
             if self.variable in eqn.outvars:
-                return cast(SourceInfo, eqn.source_info)
+                return eqn.source_info
         return None
 
 
@@ -207,7 +207,7 @@ def trace_to_jaxpr(
     return jaxpr, consts
 
 
-def _report(jaxpr: Jaxpr, consts: Sequence[object], name: str, seconds: float) -> None:
+def _report(jaxpr: Jaxpr, consts: Sequence[Array], name: str, seconds: float) -> None:
     """Notify observers; they do not get tracers, which they could keep."""
     if any([isinstance(const, Tracer) for const in consts]):
         jaxpr, consts = closed_over_as_arguments(jaxpr), ()

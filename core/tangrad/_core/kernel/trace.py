@@ -10,16 +10,21 @@ import gc
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
 
 from tangrad._core.composition.missing_names import explanations
 from tangrad._core.diagnostics import errors
 from tangrad._core.diagnostics.tracebacks import method_boundaries
-from tangrad._core.kernel.array import CONVERSIONS, Array
+from tangrad._core.kernel.array import CONVERSIONS, Array, Literal
 from tangrad._core.kernel.backend import Backend, as_array, as_operand, preferred_backend
+from tangrad._core.kernel.keys import Params
 from tangrad._core.settings.config import thread
 from tangrad._core.settings.threads import holding
 from tangrad._core.tree.operations import tree_leaves
+
+T = TypeVar("T", bound="Trace")
 
 
 class Trace:
@@ -44,7 +49,7 @@ class Trace:
         self.alive = True
         self.stages = parent is not None and parent.stages
 
-    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: Params) -> Any:
         """Apply `primitive` and return its result, or the tuple of its results."""
         raise NotImplementedError
 
@@ -61,7 +66,7 @@ class Tracer(Array, has_memory=False):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__(has_memory=False)
 
-    def concrete(self) -> Any:
+    def concrete(self) -> Array | Literal | None:
         """The concrete array behind the tracer, where its trace works on concrete values, else None."""
         return None
 
@@ -69,7 +74,7 @@ class Tracer(Array, has_memory=False):
         """Where the tracer comes from, for error messages."""
         return f"a value traced by {type(self._trace).__name__}"
 
-    def _concrete_or(self, error: type[Exception], *what: str) -> Any:
+    def _concrete_or(self, error: type[Exception], *what: str) -> Array | Literal:
         value = self.concrete()
         if value is None:
             raise error(self, *what)
@@ -96,10 +101,10 @@ class Tracer(Array, has_memory=False):
     def __index__(self) -> int:
         return int(self._concrete_or(errors.TracerIntegerConversionError).__index__())
 
-    def to_numpy(self) -> Any:
+    def to_numpy(self) -> np.ndarray:
         raise errors.TracerArrayConversionError(self)
 
-    def __array__(self, dtype: object = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
         raise errors.TracerArrayConversionError(self)
 
     def block_until_ready(self) -> Tracer:
@@ -108,13 +113,13 @@ class Tracer(Array, has_memory=False):
     def __deepcopy__(self, memo: object) -> Tracer:
         return self
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         raise errors.ConcretizationTypeError(self, "pickling it")
 
-    def _looked_at(self) -> Any:
+    def _looked_at(self) -> np.ndarray:
         return self._concrete_or(errors.ConcretizationTypeError)._looked_at()
 
-    def known(self) -> Mapping[str, Any]:
+    def known(self) -> Mapping[str, object]:
         """What is known of the value, by name: what `repr` shows. Values of traces below are shown likewise."""
         value = self.concrete()
         return {} if value is None else {"value": value}
@@ -133,7 +138,7 @@ class Tracer(Array, has_memory=False):
 method_boundaries(Tracer, CONVERSIONS)
 
 
-def find_backend(args: tuple[object, ...]) -> tuple[Backend, tuple[Any, ...]]:
+def find_backend(args: tuple[object, ...]) -> tuple[Backend, tuple[Array | Literal, ...]]:
     """The backend that must compute with `args`, and the args as operands. Raises for a leaked tracer."""
     backend = None
     for arg in args:
@@ -182,7 +187,7 @@ def current_trace() -> Trace:
     return trace
 
 
-def install_trace(trace: Trace) -> Any:
+def install_trace(trace: T) -> T:
     """Put `trace` on top of the current one, for the rest of the function that is traced: who began that ends it."""
     thread.trace = trace
     return trace
@@ -226,7 +231,7 @@ def close_trace(trace: Trace) -> weakref.ref[object]:
     return weakref.ref(trace)
 
 
-def check_no_leak(reference: weakref.ref[Any]) -> None:
+def check_no_leak(reference: weakref.ref[T]) -> None:
     """With `check_tracer_leaks`: raise errors.LeakedTracerError if something still holds tracers of the ended trace."""
     if reference() is None:
         return

@@ -102,7 +102,7 @@ def brought(aval: ShapedArray | None, put: bool = True) -> None:
         copied(HOST_TO_DEVICE, aval)
 
 
-def copied(direction: str, aval: Any, where: Any = None, *, explicit: bool = False) -> None:
+def copied(direction: str, aval: ShapedArray | None, where: object = None, *, explicit: bool = False) -> None:
     """Say that an array of type `aval` is about to be copied, to `where`; `explicit`: at the user's request.
 
     Raises RuntimeError where the guard of this thread refuses it.

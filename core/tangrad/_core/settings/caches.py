@@ -47,10 +47,10 @@ class RecentlyUsed:
     def __init__(self, limit: int, on_turn: Callable[[], None] | None = None) -> None:
         self.limit = limit
         self.on_turn = on_turn
-        self.recent: dict[Any, Any] = {}
+        self.recent: dict[object, Any] = {}
         self._older: dict[object, object] = {}
 
-    def find(self, key: Any) -> Any:
+    def find(self, key: object) -> Any:
         """The item, which counts as used, or None."""
         found = self.recent.get(key)
         if found is None:
@@ -59,7 +59,7 @@ class RecentlyUsed:
                 self.add(key, found)
         return found
 
-    def add(self, key: Any, item: Any) -> None:
+    def add(self, key: object, item: object) -> None:
         """Keep an item, as used now."""
         if len(self.recent) >= max(self.limit // 2, 1) and key not in self.recent:
             self._older = dict(self.recent)
@@ -74,7 +74,7 @@ class RecentlyUsed:
         self.recent.clear()
         self._older = {}
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         """The keys."""
         yield from (*self.recent, *self._older)
 
@@ -108,7 +108,7 @@ class JaxprCache:
     __slots__ = ("_entries",)
 
     def __init__(self) -> None:
-        self._entries: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+        self._entries: weakref.WeakKeyDictionary[object, dict[object, Any]] = weakref.WeakKeyDictionary()
 
     def get(self, jaxpr: object, key: object, make: Callable[[], T]) -> T:
         """The result for (jaxpr, key, settings that change results); made by `make()` the first time."""
@@ -139,14 +139,14 @@ class _Without:
 
     __slots__ = ("items",)
 
-    def __init__(self, items: tuple[Any, ...] | None) -> None:
+    def __init__(self, items: tuple[object, ...] | None) -> None:
         self.items = items  # None: the result is the jaxpr
 
-    def put_back(self, jaxpr: Any) -> Any:
+    def put_back(self, jaxpr: object) -> Any:
         return jaxpr if self.items is None else tuple([jaxpr if item is _Without else item for item in self.items])
 
 
-def _without(jaxpr: Any, result: Any) -> Any:
+def _without(jaxpr: object, result: object) -> object:
     if result is jaxpr:
         return _Without(None)
     if type(result) is tuple and any([item is jaxpr for item in result]):

@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from tangrad._core.settings.threads import ThreadState as ThreadState
 from tangrad._core.settings.threads import thread as thread
@@ -32,9 +32,12 @@ from tangrad._core.settings.threads import thread as thread
 shared = SimpleNamespace(context=())
 
 
-def cache_context() -> tuple[Any, Any]:
+def cache_context() -> tuple[object, object]:
     """The settings that change results, as a hashable part of a cache key."""
     return shared.context, thread.overrides
+
+
+T = TypeVar("T")
 
 
 class _Override(ContextDecorator):
@@ -43,10 +46,10 @@ class _Override(ContextDecorator):
 
     __slots__ = ("_previous", "_setting", "_value")
 
-    def __init__(self, setting: Setting, value: Any) -> None:
+    def __init__(self, setting: Setting, value: object) -> None:
         self._setting = setting
         self._value = value
-        self._previous: list[tuple[bool, Any, tuple[tuple[str, Any], ...]]] = []
+        self._previous: list[tuple[bool, object, tuple[tuple[str, object], ...]]] = []
 
     def _recreate_cm(self) -> _Override:  # each call of a decorated function has its own, in its own thread
         return _Override(self._setting, self._value)
@@ -75,7 +78,7 @@ class _Override(ContextDecorator):
         finally:
             del self._previous[-1]
 
-    def _restore(self, present: bool, value: object, overrides: tuple[tuple[str, Any], ...]) -> None:
+    def _restore(self, present: bool, value: object, overrides: tuple[tuple[str, object], ...]) -> None:
         local = thread.__dict__
         if present:
             local[self._setting.name] = value
@@ -96,16 +99,16 @@ class Setting:
     def __init__(
         self,
         name: str,
-        default: Any,
+        default: object,
         doc: str,
         *,
-        parse: Callable[[str], Any],
-        check: Callable[[Any], Any],
+        parse: Callable[[str], object],
+        check: Callable[..., Any],
         changes_results: bool,
     ) -> None:
         self.name, self.default, self.doc = name, default, doc
         self.parse, self.check, self.changes_results = parse, check, changes_results
-        self.initial: Any = None  # the value that the process began with
+        self.initial: object = None  # the value that the process began with
         self.defined_in = ""  # the module
         self.rejected: str | None = None  # what is wrong with the environment variable, where that is not used
         self._listeners: list[Callable[[object], None]] = []
@@ -121,10 +124,10 @@ class Setting:
     def environment_variable(self) -> str:
         return "TANGRAD_" + self.name.upper()
 
-    def __call__(self, new_val: Any = True) -> _Override:
+    def __call__(self, new_val: object = True) -> _Override:
         return _Override(self, self._checked(new_val))
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         """Set the global value, seen by every thread that does not override it."""
         value = self._checked(value)
         setattr(ThreadState, self.name, value)
@@ -142,7 +145,7 @@ class Setting:
         for listener in self._listeners:
             listener(value)
 
-    def _checked(self, value: Any) -> object:
+    def _checked(self, value: object) -> object:
         try:
             return self.check(value)
         except (TypeError, ValueError) as error:
@@ -151,7 +154,7 @@ class Setting:
     def plugin_entries(self) -> list[tuple[str, str]]:
         return [("tangrad.settings", self.name)]
 
-    def from_environment(self) -> Any:
+    def from_environment(self) -> object:
         """The value in the environment, or the default; that, with a warning, also for a value that is none."""
         text = os.environ.get(self.environment_variable)
         if text is None:
@@ -171,7 +174,7 @@ class Setting:
 SETTINGS: dict[str, Setting] = {}
 
 
-def _changed_values() -> tuple[tuple[str, type, Any], ...]:
+def _changed_values() -> tuple[tuple[str, type, object], ...]:
     changed = []
     for setting in SETTINGS.values():
         value = getattr(ThreadState, setting.name)
@@ -182,7 +185,7 @@ def _changed_values() -> tuple[tuple[str, type, Any], ...]:
 
 def define_setting(
     name: str,
-    default: Any,
+    default: object,
     doc: str,
     *,
     parse: Callable[..., object] | type,
@@ -241,7 +244,7 @@ def check_bool(value: bool | str) -> bool:
     return value
 
 
-def one_of(*choices: Any) -> Callable[[Any], Any]:
+def one_of(*choices: object) -> Callable[[T], T]:
     """Return a check for settings: the value if it is one of `choices`, else ValueError.
 
     >>> from tangrad.core.settings import one_of
@@ -249,7 +252,7 @@ def one_of(*choices: Any) -> Callable[[Any], Any]:
     'on'
     """
 
-    def check(value: Any) -> Any:
+    def check(value: T) -> T:
         if value not in choices:
             raise ValueError(f"expected one of {', '.join(map(repr, choices))}")
         return value
@@ -283,7 +286,7 @@ def check_optional_text(value: str | None) -> str | None:
     return value
 
 
-def check_device(value: str | None) -> Any:
+def check_device(value: T) -> T:
     """Check a setting: None, a device, or the name of a backend or platform, with or without the number of a device.
 
     Which devices there are is not known before a backend is loaded. Raises TypeError or ValueError.

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-L = TypeVar("L", bound=Any)
+L = TypeVar("L")
 
 
 class ThreadState(threading.local):
@@ -24,7 +24,7 @@ class ThreadState(threading.local):
     in_hook: bool = False  # composition.hook_names: a hook that compiles would otherwise call itself without end
     values_unchecked: bool = False  # kernel.nan_checks: within `without_value_checks`
     copies_explicitly: bool = False  # kernel.transfers: within `device_put` and `device_get`
-    overrides: tuple[tuple[str, Any], ...] = ()  # settings.config: part of the keys of caches, beside `shared.context`
+    overrides: tuple[tuple[str, object], ...] = ()  # settings.config: in the keys of caches, beside `shared.context`
     axis_environment: tuple[tuple[Any, int], ...] = ()  # `holding` alone: named axes and sizes, the innermost last
     typed_axes: Any = None  # `holding` alone: what marks in types along which named axes values differ, or None
 
@@ -44,7 +44,7 @@ class holding:  # noqa: N801 - a context manager, named as a verb
 
     __slots__ = ("_fields", "_previous")
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, **fields: object) -> None:
         self._fields = fields
 
     def __enter__(self) -> None:
@@ -91,7 +91,7 @@ def _free_all() -> None:
             _watched.add(lock)
 
 
-def after_fork(repair: Callable[[], None]) -> Callable[[], Any]:
+def after_fork(repair: Callable[[], None]) -> Callable[[], None]:
     """Have `repair()` called in the child of a fork, where locks of `free_after_fork` are free already.
 
     Returns it, so that it serves as a decorator.

@@ -38,19 +38,8 @@ class PyTreeDef:
     """
 
     __slots__ = (
-        "__weakref__",
-        "_hash",
-        "_uses",
-        "build",
-        "comparison",
-        "data",
-        "direct",
-        "kind",
-        "num_leaves",
-        "num_nodes",
-        "shallow",
-        "subtrees",
-        "take",
+        *("__weakref__", "_hash", "_uses", "build", "comparison", "data", "direct", "kind", "num_leaves", "num_nodes"),
+        *("shallow", "subtrees", "take"),
     )
 
     kind: NodeKind | None

@@ -11,15 +11,7 @@ from typing import Any
 
 from tangrad._core.tree import deep
 from tangrad._core.tree.builtin_nodes import DictKind, SequenceKind, listed
-from tangrad._core.tree.definition import (
-    LEAF,
-    NodeKind,
-    PyTreeDef,
-    define,
-    flatten_into,
-    kind_of,
-    with_article,
-)
+from tangrad._core.tree.definition import LEAF, NodeKind, PyTreeDef, define, flatten_into, kind_of, with_article
 from tangrad._core.tree.keys import KeyPath, keystr
 from tangrad._core.tree.tables import Leaf, PyTree, equal_data
 

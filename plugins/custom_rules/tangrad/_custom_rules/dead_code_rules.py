@@ -100,7 +100,7 @@ def _jvp(
             kept = chosen(outs[:some], chosen(used[:count], either))
             rest = iter(outs[some:])
             found = [next(rest) if has else None for has in has_tangent]
-            kept += chosen(found, chosen(tangent_used, either))
+            kept += [out for out in chosen(found, chosen(tangent_used, either)) if out is not None]
             return ClosedJaxpr(program.jaxpr.replace(outvars=kept), program.consts)
 
         both = PartRule(whole, name, make)

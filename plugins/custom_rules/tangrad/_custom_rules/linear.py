@@ -26,6 +26,7 @@ from tangrad.core import (
 from tangrad.tree_util import PyTreeDef, broadcast_prefix
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import PyTree, Value
 
     F = TypeVar("F", bound=Callable[..., object])
@@ -108,7 +109,7 @@ def linear_call(
     out_avals = jaxpr.out_avals
     name = f"linear_call: the transpose {function_name(fun_transpose)!r} of {function_name(fun)!r}"
 
-    def backward() -> tuple[Jaxpr, list[Value]]:
+    def backward() -> tuple[Jaxpr, list[Array]]:
         before, _tracing.transpose = _traces_transpose(), True
         try:
             found, more, found_tree = _trace(fun_transpose, res_tree, out_tree, res_avals, out_avals)
@@ -123,7 +124,7 @@ def linear_call(
         return ClosedJaxpr(taking.replace(constvars=found.constvars), more)
 
     transposed: ClosedJaxpr | Later
-    more: list[Value]
+    more: list[Array]
     if _traces_transpose():  # it may be the call that is being transposed
         transposed, more = Later(backward_later), []
     else:
@@ -174,7 +175,7 @@ def _trace(
     second_tree: PyTreeDef,
     first: list[ShapedArray],
     second: list[ShapedArray],
-) -> tuple[Jaxpr, list[Value], PyTreeDef]:
+) -> tuple[Jaxpr, list[Array], PyTreeDef]:
     out_tree: list[PyTreeDef] = []
 
     def flat(*values: Value) -> list[Value]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from tangrad.core import (
     ClosedJaxpr,
+    Effect,
     Jaxpr,
     JaxprEqn,
     Literal,
@@ -31,7 +32,7 @@ from tangrad.core.tools import check_jaxpr
 from tangrad.errors import MissingRuleError
 from tangrad.typing import Params
 
-Names = tuple[Any, ...]
+Names = tuple[Hashable, ...]
 
 
 class Substitution:
@@ -137,7 +138,7 @@ def _check_distinct(names: list[object], what: str) -> None:
         raise ValueError(f"two axes of {what} would be named {repeated[0]!r}: {tuple(names)}")
 
 
-def used_axis_names(jaxpr: Jaxpr | ClosedJaxpr) -> frozenset[str]:
+def used_axis_names(jaxpr: Jaxpr | ClosedJaxpr) -> frozenset[Hashable]:
     """The names of the mapped axes that a program uses and does not bind itself: in its equations, and in its types.
 
     >>> import tangrad
@@ -242,7 +243,7 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, (str, int, tuple)) or value is None
 
 
-def _check_renamed(eqn: JaxprEqn, effects: frozenset[object], subst: Substitution) -> None:
+def _check_renamed(eqn: JaxprEqn, effects: frozenset[Effect], subst: Substitution) -> None:
     """An equation must not go on using an axis by its old name."""
     expected = {new for name in axes_of_effects(eqn.effects) for new in subst(name)}
     left = axes_of_effects(effects) - expected

@@ -35,8 +35,8 @@ from tangrad.core import jaxpr_as_function as jaxpr_as_fun
 from tangrad.core.arguments import max_size as max_dim
 from tangrad.core.arguments import min_size as min_dim
 from tangrad.core.backends import AbstractToken as AbstractToken
+from tangrad.core.tools import SourceInfo, sub_jaxprs
 from tangrad.core.tools import check_jaxpr as check_jaxpr
-from tangrad.core.tools import sub_jaxprs
 from tangrad.core.transformations import StagingTrace
 from tangrad.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
 from tangrad.errors import JaxprTypeError as JaxprTypeError
@@ -60,12 +60,12 @@ def gensym(suffix: str = "") -> type[Var]:
 
 
 def new_jaxpr_eqn(
-    invars: Sequence[object],
-    outvars: Sequence[object],
-    primitive: object,
+    invars: Sequence[Var | Literal],
+    outvars: Sequence[Var],
+    primitive: Primitive,
     params: dict[str, object],
-    effects: frozenset[object],
-    source_info: object = None,
+    effects: frozenset[Effect],
+    source_info: SourceInfo | None = None,
     ctx: object = None,
 ) -> JaxprEqn:
     """An equation; the arguments stand in another order there."""

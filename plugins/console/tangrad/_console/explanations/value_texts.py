@@ -14,7 +14,7 @@ import numpy as np
 from tangrad.dtypes import ExtendedDType
 
 if TYPE_CHECKING:
-    from tangrad.core import Array, ShapedArray, Tracer
+    from tangrad.core import ShapedArray, Tracer
 
 SMALL = 12  # elements of an array that is shown
 DEEP = 3  # transformations within each other that are shown
@@ -60,7 +60,7 @@ def value_text(value: Any, depth: int = 0) -> str:
     return f"{' '.join(text.split())}:{short}"
 
 
-def _has_type(known: Mapping[str, int | Array], aval: ShapedArray) -> bool:
+def _has_type(known: Mapping[str, object], aval: ShapedArray) -> bool:
     """Whether a known value has the tracer's type, so that this need not be written."""
     return any([getattr(value, "aval", None) is aval for value in known.values()])
 

@@ -26,7 +26,7 @@ from tangrad.core import (
 if TYPE_CHECKING:
     from tangrad._custom_rules.checkpoint.policies import Policy
     from tangrad.core import Array
-    from tangrad.typing import Value
+    from tangrad.typing import Atom, Value
 
 
 recompute = RuleKind(
@@ -124,7 +124,7 @@ def divide(closed: ClosedJaxpr, wanted: Sequence[bool], policy: Policy | None) -
 
 
 def _divide(
-    primal: Jaxpr, wanted: Sequence[Var], policy: Policy | None
+    primal: Jaxpr, wanted: Sequence[Atom], policy: Policy | None
 ) -> tuple[list[JaxprEqn], list[JaxprEqn], list[Var], set[Var]]:
     """The equations, those to be computed again for the values wanted, the variables kept, and what must be at hand."""
     needed = {atom for atom in wanted if type(atom) is not Literal}

@@ -90,18 +90,18 @@ def _linearized(
     program = linearize_jaxpr(judged(closed, policy), active)
     count = len(program.nonzero)
     halves = Halves(program.primal, count, program.residual_sources, program.linear, policy, prevent_cse)
-    call = _call(halves, policy)
+    inputs, call = _call(halves, policy)
     # A program of one equation: the tape holds that one, so nothing is computed early.
-    linear = ClosedJaxpr(Jaxpr([], call.invars, call.outvars, [call] if call.outvars else []))
+    linear = ClosedJaxpr(Jaxpr([], inputs, call.outvars, [call] if call.outvars else []))
     return halves, linear, program.nonzero
 
 
-def _call(halves: Halves, policy: Policy | None) -> JaxprEqn:
-    """The equation that calls the second half."""
+def _call(halves: Halves, policy: Policy | None) -> tuple[list[Var], JaxprEqn]:
+    """The operands and the equation of a call of the second half."""
     closed = halves.second
     inputs, outputs = [Var(aval) for aval in closed.in_avals], [Var(aval) for aval in closed.out_avals]
     params = {"jaxpr": closed, "policy": policy, "prevent_cse": halves.barrier, "differentiated": True}
-    return JaxprEqn(remat_p, inputs, outputs, params, closed.effects)
+    return inputs, JaxprEqn(remat_p, inputs, outputs, params, closed.effects)
 
 
 @partial_eval.rule(remat_p)
@@ -128,7 +128,7 @@ def _partial_eval(
     if all(out_known):
         return PartialEval(known_outs, (), None)
     rest = [arg for arg, is_known in zip(args, known, strict=True) if not is_known]
-    return PartialEval(known_outs, (), _call(halves, policy), (*halves.residuals(inputs, outs), *rest))
+    return PartialEval(known_outs, (), _call(halves, policy)[1], (*halves.residuals(inputs, outs), *rest))
 
 
 def _divided(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from tangrad._jit.regions.structure import Structures, total
 from tangrad._jit.settings import Limits
 from tangrad.core import DropVar, JaxprEqn, ShapedArray, Var, find_primitive
 from tangrad.core.tools import families
+
+if TYPE_CHECKING:
+    from tangrad.typing import Atom
 
 LONG_STEP = 48  # a step that stacks nothing has so many equations: between steps all goes through memory
 NEEDED = frozenset({"control_flow", "structure"})  # the families of the primitives that loops are written in
@@ -57,7 +60,7 @@ class _Loops:
 
 
 def in_loops(
-    equations: list[JaxprEqn], results: Sequence[Var], structures: Structures, limits: Limits
+    equations: list[JaxprEqn], results: Sequence[Atom], structures: Structures, limits: Limits
 ) -> list[JaxprEqn]:
     """The equations, with long chains as loops; the same list where there are none."""
     if len(equations) < limits.loop or not NEEDED.issubset(families()):
@@ -113,8 +116,8 @@ class _Loop(NamedTuple):
     starts: list[int]
     length: int
     operands: list[tuple[Any, ...]]
-    fixed: list[tuple[object, ...]]
-    carried: dict[tuple[object, ...], tuple[int, int]]
+    fixed: list[tuple[Any, ...]]
+    carried: dict[tuple[Any, ...], tuple[int, int]]
     walked: list[tuple[object, ...]]
     stacked: list[tuple[int, int]]
     backwards: bool
@@ -214,7 +217,7 @@ def _read_elsewhere(loop: _Loop, made: list[dict[Any, tuple[int, int]]], uses: U
 # --- the whole --------------------------------------------------------------------------------------------------------
 
 
-def _written(equations: list[JaxprEqn], results: Sequence[Var], loops: _Loops) -> list[JaxprEqn]:
+def _written(equations: list[JaxprEqn], results: Sequence[Atom], loops: _Loops) -> list[JaxprEqn]:
     """The equations with the loops; those that were given, where much of what is stacked would be read one by one."""
     rest = [equation for at, equation in enumerate(equations) if at not in loops.covered]
     read = {id(atom): atom for equation in rest for atom in equation.invars} | {id(atom): atom for atom in results}

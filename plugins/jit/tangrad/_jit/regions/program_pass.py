@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tangrad._jit.primitives import region_p
 from tangrad._jit.regions.loops import in_loops
@@ -22,9 +23,12 @@ from tangrad._jit.settings import Limits
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Var, dce_jaxpr
 from tangrad.core.arguments import is_symbolic
 
+if TYPE_CHECKING:
+    from tangrad.typing import Atom
+
 
 def outline(
-    equations: list[JaxprEqn], results: Sequence[Var], structures: Structures, limits: Limits
+    equations: list[JaxprEqn], results: Sequence[Atom], structures: Structures, limits: Limits
 ) -> list[JaxprEqn]:
     """The equations, with those that repeat themselves as calls of regions; the same list where none do."""
     written = equations

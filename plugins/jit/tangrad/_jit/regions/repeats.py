@@ -161,7 +161,7 @@ class Uses(NamedTuple):
     last: dict[Any, int]
 
 
-def uses_of(equations: Sequence[JaxprEqn], results: Sequence[Var]) -> Uses:
+def uses_of(equations: Sequence[JaxprEqn], results: Sequence[Var | Literal]) -> Uses:
     made: dict[Any, int] = {}
     last: dict[Any, int] = {}
     for position, equation in enumerate(equations):

@@ -87,7 +87,7 @@ class _Walk:
 
     def run(self, closed: ClosedJaxpr, args: Sequence[object]) -> list[Any]:
         jaxpr = closed.jaxpr
-        values = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *args), strict=True))
+        values: dict[Var, Any] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *args), strict=True))
         for eqn in jaxpr.eqns:
             operands = [atom if type(atom) is Literal else values[atom] for atom in eqn.invars]
             if eqn.primitive.identity in _CALLS:

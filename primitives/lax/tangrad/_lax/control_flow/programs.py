@@ -29,7 +29,7 @@ from tangrad.core import (
     trace_to_closed_jaxpr,
 )
 from tangrad.core.caches import JaxprCache, register_cache
-from tangrad.typing import Value
+from tangrad.typing import Atom, Value
 
 _rearranged = JaxprCache()
 register_cache(_rearranged.clear)
@@ -209,7 +209,7 @@ def _step(eqn: JaxprEqn | None, var: Var) -> int | None:
 def sums(jaxpr: Jaxpr, first: int, count: int) -> dict[int, Any]:
     """Of the carries those that terms are added to and that nothing else reads: carry -> equation of the addition."""
     producers = _producers(jaxpr)
-    uses = Counter([atom for eqn in jaxpr.eqns for atom in eqn.invars if type(atom) is not Literal])
+    uses: Counter[Atom] = Counter([atom for eqn in jaxpr.eqns for atom in eqn.invars if type(atom) is not Literal])
     uses.update([atom for atom in jaxpr.outvars if type(atom) is not Literal])
     found = {}
     for position in range(count):

@@ -34,7 +34,7 @@ from tangrad.core import (
     trace_to_closed_jaxpr,
 )
 from tangrad.core.transformations import join_named_shapes
-from tangrad.typing import Params, Value
+from tangrad.typing import Atom, Params, Value
 
 # Where a residual is found: a kind, and a position (or for VALUE the value itself).
 VALUE, CONST, INIT, HOISTED = "value", "const", "init", "hoisted"
@@ -149,10 +149,10 @@ class BranchResiduals:
     def __init__(self, known: Sequence[ClosedJaxpr], sources: Sequence[Sequence[int | None]], num_outs: int) -> None:
         self.slots: list[Any] = []
         self.places: list[list[tuple[str, Any]]] = []
-        filled: list[dict[int, object]] = []
+        filled: list[dict[int, Atom]] = []
         for closed, from_inputs in zip(known, sources, strict=True):
             own = iter(closed.jaxpr.outvars[num_outs:])
-            mine: dict[int, object] = {}
+            mine: dict[int, Atom] = {}
             places: list[tuple[str, Any]] = []
             for source in from_inputs:
                 if source is not None:
@@ -166,14 +166,14 @@ class BranchResiduals:
             filled.append(mine)
         self.branches = tuple([self._filled(c, mine, num_outs) for c, mine in zip(known, filled, strict=True)])
 
-    def _slot(self, aval: ShapedArray, mine: dict[int, object]) -> int:
+    def _slot(self, aval: ShapedArray, mine: dict[int, Atom]) -> int:
         for position, slot in enumerate(self.slots):
             if position not in mine and slot.strip_weak_type() is aval.strip_weak_type():
                 return position
         self.slots.append(aval)
         return len(self.slots) - 1
 
-    def _filled(self, closed: ClosedJaxpr, mine: dict[int, object], num_outs: int) -> ClosedJaxpr:
+    def _filled(self, closed: ClosedJaxpr, mine: dict[int, Atom], num_outs: int) -> ClosedJaxpr:
         eqns = list(closed.eqns)
         outvars = list(closed.jaxpr.outvars[:num_outs])
         for position, aval in enumerate(self.slots):
