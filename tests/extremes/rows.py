@@ -15,7 +15,7 @@ import tangrad.lax as lax
 import tangrad.nn as nn
 import tangrad.numpy as tnp
 import tangrad.scipy.special as special
-from tangrad._lax.checks import declarations
+from tangrad._lax.definitions import definitions
 from tangrad._lax.elementwise.primitives import elementwise
 from tangrad.scipy import stats
 
@@ -354,7 +354,7 @@ def row(name: str, function: Callable[[Any], Any], formula: str) -> Row:
 
 
 # What is declared with a formula needs no row.
-STATED = {name: one for name, one in declarations[elementwise.name].items() if one.formula and name not in FORMULAS}
+STATED = {name: one for name, one in definitions[elementwise.name].items() if one.formula and name not in FORMULAS}
 FORMULAS |= {name: partial(declared.formula, m) for name, declared in STATED.items()}
 
 

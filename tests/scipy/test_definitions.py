@@ -29,7 +29,8 @@ from tangrad._scipy.distribution_records import (
     location,
     scale,
 )
-from tangrad.core import dtypes
+from tangrad.conformance import check, samples_of
+from tangrad.core import PrimitiveSet, dtypes, register
 from tangrad.scipy import fft, interpolate, linalg, ndimage, signal, special, stats
 from tangrad.scipy.cluster.vq import vq
 from tangrad.scipy.spatial.transform import Rotation
@@ -118,6 +119,45 @@ def test_a_definition_makes_a_function():
     for line in ("2x + y.", "    x: an array or number, real; ", "    y: what is added.", "shape; as it should be."):
         assert line in text
     assert text.rstrip().endswith(">>> f\"{plus_one(2.0, 3.0):.2f}\"\n'7.00'")
+
+
+def test_a_definition_of_a_family_makes_a_primitive():
+    """With samples of its own, by which the conformance kit checks it on both backends and under transformations."""
+    family = PrimitiveSet("stated_once", api=1)
+
+    @defined(1.0, 0.0, gives="0.000", family=family, reference=lambda m, x, y: x * m.tanh(y))
+    def bounded(x: ArrayLike, y: ArrayLike) -> tangrad.Array:
+        """x tanh(y)."""
+        return x * tnp.tanh(y)
+
+    primitive = bounded.definition.primitive
+    assert primitive is family.primitives["bounded"] and bounded.definition.module == __name__
+    with register(family):
+        assert [eqn.primitive for eqn in tangrad.make_jaxpr(bounded)(1.0, 2.0).eqns if eqn.primitive is primitive]
+        np.testing.assert_allclose(bounded(2, np.array([0.0, 4.0])), [0.0, 2 * np.tanh(4.0)], 1e-6)
+        np.testing.assert_allclose(tangrad.grad(bounded)(2.0, 1.0), np.tanh(1.0), 1e-6)
+        with pytest.raises(TypeError, match=r"^bounded "):
+            bounded(1.0, "a")
+        with pytest.raises(TypeError, match=r"bounded does not accept dtype int32 for x; expected floating"):
+            primitive.bind(np.arange(2, dtype="int32"), np.arange(2, dtype="int32"))
+        samples = samples_of(bounded.definition)
+        assert len(samples) == 3 and [len(sample.args) for sample in samples] == [2] * 3
+        report = check(primitive, samples)
+    assert report.cells and not report.failures, report.text()
+    with pytest.raises(ValueError, match="gamma is no primitive"):
+        samples_of(tangrad.scipy.special.gamma.definition)
+
+
+def test_a_formula_that_is_not_the_primitive_fails_the_kit():
+    family = PrimitiveSet("stated_wrongly", api=1)
+
+    @defined(1.0, gives="2.0", family=family, reference=lambda m, x: m.exp(x))
+    def wrong(x: ArrayLike) -> tangrad.Array:
+        """x + 1."""
+        return x + 1
+
+    with register(family):
+        assert check(wrong.definition.primitive, samples_of(wrong.definition)).failures
 
 
 # --- What is made of the record of a distribution ---

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -249,3 +250,49 @@ def lower(values: object, dtype: np.dtype) -> np.ndarray:
     wrapped = [int(value) & ((1 << bits) - 1) for value in array.reshape(-1)]
     unsigned = np.array(wrapped, f"uint{bits}").reshape(array.shape)
     return unsigned.view(dtype)
+
+
+class Stated(Protocol):
+    """What a definition states (`tangrad.extend.lax.Definition`), as far as samples are made of it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def arguments(self) -> Sequence[str]: ...
+    @property
+    def complex_too(self) -> bool: ...
+    @property
+    def smooth(self) -> tuple[float, float] | None: ...
+    @property
+    def formula(self) -> Callable[..., object] | None: ...
+    @property
+    def primitive(self) -> Primitive | None: ...
+
+
+def samples_of(definition: Stated) -> list[Sample]:
+    """The samples of a primitive that are made of what was stated of it: numbers that it takes, and integers.
+
+    They hold it against its formula, where one was stated, against its decomposition and the other backends.
+    Raises ValueError for a definition that is no primitive.
+    """
+    primitive, operands, formula = definition.primitive, len(definition.arguments), definition.formula
+    if primitive is None:
+        raise ValueError(f"{definition.name} is no primitive: only primitives have samples")
+    found = smooth_samples(primitive, definition.smooth, complex_too=definition.complex_too, operands=operands)
+    reference = None if formula is None else partial(formula, np)
+    integers = Sample(primitive, (draw(3, dtype="int32"),) * operands, raises=TypeError)
+    return [*[replace(sample, reference=reference) for sample in found], integers]
+
+
+def smooth_samples(
+    primitive: Primitive, interval: tuple[float, float] | None, *, complex_too: bool, operands: int = 1
+) -> list[Sample]:
+    """Samples of an elementwise primitive with numbers from an interval; None: from a normal distribution."""
+    low, high = interval or (None, None)
+
+    def sample(*shape: int, dtype: str, tolerance: float | None = None) -> Sample:
+        args = [draw(*shape, dtype=dtype, low=low, high=high, seed=seed) for seed in range(operands)]
+        return Sample(primitive, tuple(args), tolerance=tolerance)
+
+    complexes = [sample(3, dtype="complex64", tolerance=1e-4)] if complex_too else []
+    return [sample(2, 3, dtype="float32"), *complexes, sample(4, dtype="bfloat16")]

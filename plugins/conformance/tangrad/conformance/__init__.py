@@ -12,3 +12,5 @@ from tangrad._conformance.samples import Sample as Sample
 from tangrad._conformance.samples import draw as draw
 from tangrad._conformance.samples import over as over
 from tangrad._conformance.samples import recorded as recorded
+from tangrad._conformance.samples import samples_of as samples_of
+from tangrad._conformance.samples import smooth_samples as smooth_samples

@@ -1,6 +1,6 @@
 """Functions of one variable that `tangrad.lax` declares: `tangrad.numpy.exp`, `sin`, `arctan`, …
 
-They are made from the declarations when they are first asked for. `make dev-refresh` writes their entry points, and the
+They are made of the definitions when they are first asked for. `make dev-refresh` writes their entry points, and the
 stub beside this file.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from tangrad._numpy.makers import unary_inexact
 from tangrad.core import Array
-from tangrad.extend.lax import declarations, elementwise
+from tangrad.extend.lax import definitions, elementwise
 
-_DECLARED = {declared.numpy: declared for declared in declarations[elementwise.name].values() if declared.numpy}
+_DECLARED = {declared.numpy: declared for declared in definitions[elementwise.name].values() if declared.numpy}
 _OTHER_NAMES = {name.replace("arc", "a", 1): name for name in _DECLARED if name.startswith("arc")}  # since NumPy 2
 MADE_FOR = "numpy"
 MADE_AS = "(x: ArrayLike, /) -> Array"
@@ -29,6 +29,6 @@ def __getattr__(name: str) -> Callable[..., Array]:
 
 
 def _function(name: str) -> Callable[..., Array]:
-    declared = _DECLARED[name]
-    example = declared.documented_example(f"tangrad.numpy.{name}")
-    return unary_inexact(name, declared.primitive, declared.summary, example)
+    definition = _DECLARED[name]
+    assert definition.primitive is not None  # it was declared with one
+    return unary_inexact(name, definition.primitive, definition.documentation("tangrad.numpy", name))

@@ -113,13 +113,13 @@ def unary(
             filter_traceback(error)
             raise
 
-    made = _documented(function, name, _unary_documentation(summary, returns, example))
+    made = _documented(function, name, unary_documentation(summary, returns, example))
     made.fused = fused
     return made
 
 
 def unary_inexact(
-    name: str, primitive: Primitive, summary: str, example: str, weak: bool = True
+    name: str, primitive: Primitive, documentation: str, weak: bool = True
 ) -> Callable[[ArrayLike], Array]:
     """A public function that computes in floats: integers and booleans are converted.
 
@@ -146,8 +146,7 @@ def unary_inexact(
             filter_traceback(error)
             raise
 
-    returns = "An array of the shape of `x`, floating or complex: integers and booleans count as floats."
-    return _documented(function, name, _unary_documentation(summary, returns, example))
+    return _documented(function, name, documentation)
 
 
 # --- two operands --------------------------------------------------------------------------------------------------
@@ -302,7 +301,8 @@ def _documented(function: Callable[..., object], name: str, documentation: str) 
     return own_boundary(function)
 
 
-def _unary_documentation(summary: str, returns: str, example: str) -> str:
+def unary_documentation(summary: str, returns: str, example: str) -> str:
+    """The docstring of a function of one operand."""
     return _documentation(summary, "x: an array or number.", returns, "", example)
 
 

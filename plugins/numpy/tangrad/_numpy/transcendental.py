@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tangrad._numpy.fusing import fused, fused_pair
-from tangrad._numpy.makers import public_form, unary, unary_inexact
+from tangrad._numpy.makers import public_form, unary, unary_documentation, unary_inexact
 from tangrad._numpy.operands import align_inexact, is_complex, literal_like, of_known_type, promote_inexact, select
 from tangrad._numpy.operations import numerical
-from tangrad.core import Array, Literal, dtypes
+from tangrad.core import Array, Literal, Primitive, dtypes
 from tangrad.extend.lax import (
     RoundingMethod,
     abs_p,
@@ -57,20 +57,15 @@ def _example(name: str, argument: str, result: str) -> str:
 
 _FLOATS = "An array of the shape of `x`, floating or complex."
 
-log2 = unary_inexact(
-    "log2",
-    log2_p,
-    "The logarithm to base 2; a whole number of each power of 2.",
-    "tangrad.numpy.log2(8)\nArray(3., dtype=float32)",
-    weak=False,
-)
-log10 = unary_inexact(
-    "log10",
-    log10_p,
-    "The logarithm to base 10; a whole number of each power of 10.",
-    "tangrad.numpy.log10(1)\nArray(0., dtype=float32)",
-    weak=False,
-)
+
+def _logarithm(name: str, primitive: Primitive, base: int, example: str) -> Callable[[ArrayLike], Array]:
+    summary = f"The logarithm to base {base}; a whole number of each power of {base}."
+    text = unary_documentation(summary, _FLOATS, f"tangrad.numpy.{name}{example}, dtype=float32)")
+    return unary_inexact(name, primitive, text, weak=False)
+
+
+log2 = _logarithm("log2", log2_p, 2, "(8)\nArray(3.")
+log10 = _logarithm("log10", log10_p, 10, "(1)\nArray(0.")
 
 
 def _arccosh(x: Value) -> Value:

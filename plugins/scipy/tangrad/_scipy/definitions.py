@@ -1,8 +1,9 @@
-"""Functions made from a record: a definition is written once, all else that users and tools see follows from it.
+"""Functions made of a formula: a definition is written once, all else that users and tools see follows from it.
 
 `defined` makes a public function of a formula on arrays: promotion and broadcasting, errors that name function and
-argument, documentation and an example, one operation outside of transformations. The record is its attribute
-`definition`, from which entry points and tests are made.
+argument, documentation and an example, one operation outside of transformations. What was stated is its attribute
+`definition`, from which entry points, samples and tests are made. Of a `family` it is a primitive, with the formula for
+its decomposition.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, cast
+from typing import Any, Literal, ParamSpec, TypeAlias, cast
 
-from tangrad.core import Array, as_array, dtypes
+from tangrad.core import Array, PrimitiveSet, as_array, dtypes
+from tangrad.extend.lax import FLOATING, INEXACT, Definition, nary
 from tangrad.extend.numpy import as_one, broadcast_all, check_rank_promotion, is_complex, promote_inexact, strong
 from tangrad.typing import ArrayLike, Value
 
@@ -22,55 +24,6 @@ P = ParamSpec("P")
 Weakness: TypeAlias = Literal["never", "as promoted", "usual"]
 
 
-class Definition(NamedTuple):
-    """What is stated of a function beside its formula; the arguments of `defined`."""
-
-    name: str
-    module: str
-    arguments: tuple[str, ...]
-    at: tuple[Any, ...]
-    gives: str
-    weak: Weakness
-    complex_too: bool
-    meanings: Mapping[str, str]
-    returns: str
-    source: str
-
-    def documentation(self, summary: str) -> str:
-        """The docstring of the function."""
-        raises = "" if self.complex_too else "    TypeError: for complex numbers.\n"
-        raises += "    ValueError: for shapes that do not fit.\n" if len(self.arguments) > 1 else ""
-        raises += "    TypeError: for what is no array or number.\n" if self.complex_too else ""
-        source = f"Source: {self.source}.\n\n" if self.source else ""
-        return (
-            f"{summary}\n\nArgs:\n{self._meanings()}\nReturns:\n    {self._returned()}\n\nRaises:\n{raises}\n{source}"
-            f"{self.example()}\n"
-        )
-
-    def _meanings(self) -> str:
-        kind = "real or complex" if self.complex_too else "real"
-        alone = [name for name in self.arguments if name not in self.meanings]
-        several = f"arrays or numbers, {kind}, broadcast against each other; integers become floats."
-        one = f"an array or number, {kind}; integers become floats."
-        lines = [f"    {', '.join(alone)}: {several if len(alone) > 1 else one}\n"] if alone else []
-        return "".join(lines + [f"    {name}: {meaning}.\n" for name, meaning in self.meanings.items()])
-
-    def _returned(self) -> str:
-        shape = "of their common shape" if len(self.arguments) > 1 else f"of the shape of `{self.arguments[0]}`"
-        return f"An array {shape}{'; ' + self.returns if self.returns else ''}."
-
-    def example(self) -> str:
-        """The example, as a docstring has it: printed as an array, or to as many digits as are stated."""
-        ours = self.module.startswith("tangrad._")
-        found = ">>> import tangrad.scipy.special as special" if ours else f">>> from {self.module} import {self.name}"
-        call = f"{'special.' if ours else ''}{self.name}({', '.join(map(repr, self.at))})"
-        if self.gives.startswith("Array"):
-            return f"{found}\n>>> {call}\n{self.gives}"
-        digits = len(self.gives.partition("e")[0].partition(".")[2])
-        form = f".{digits}{'e' if 'e' in self.gives else 'f'}"
-        return f'{found}\n>>> f"{{{call}:{form}}}"\n{self.gives!r}'
-
-
 def defined(
     *at: object,
     gives: str,
@@ -78,6 +31,9 @@ def defined(
     complex_too: bool = False,
     returns: str = "",
     source: str = "",
+    family: PrimitiveSet | None = None,
+    smooth: tuple[float, float] | None = None,
+    reference: Callable[..., object] | None = None,
     **meanings: str,
 ) -> Callable[[Callable[P, Array]], Callable[P, Array]]:
     """Decorator of a formula on arrays of one shape and dtype; its docstring is the summary of the public function.
@@ -89,20 +45,31 @@ def defined(
         complex_too: whether it takes complex numbers.
         returns: what there is to say of the result beyond its shape.
         source: where the method is from.
+        family: of which it is a primitive, which others may have rules for; None: it is none.
+        smooth: the interval in which it has derivatives, from which samples are; None: everywhere.
+        reference: `(library, *arguments) -> result` by names that NumPy and mpmath have in common.
         meanings: of arguments of which there is more to say than what kind of numbers they are.
     """
 
     def make(formula: Callable[P, Array]) -> Callable[P, Array]:
         function, signature = cast(FunctionType, formula), inspect.signature(formula)
-        stated = (at, gives, weak, complex_too, meanings, returns, source)
-        definition = Definition(function.__name__, function.__module__, tuple(signature.parameters), *stated)
-        take = numbers if complex_too else reals
+        name, summary, arguments = function.__name__, function.__doc__ or "", tuple(signature.parameters)
+        accepted = INEXACT if complex_too else (FLOATING,)
+        primitive = None if family is None else nary(family, name, accepted, summary, arguments, decompose=function)
+        definition = Definition(
+            *(name, function.__module__, summary, arguments, accepted, at, gives, returns, meanings, source),
+            smooth=smooth,
+            formula=reference,
+            primitive=primitive,
+        )
+        take, run = (numbers if complex_too else reals), (function if primitive is None else primitive.bind)
 
         def called(given: Mapping[str, object]) -> Array:
-            return function(*take(definition.name, *given.values(), weak=weak))
+            return run(*take(name, *given.values(), weak=weak))
 
-        made = written_out(definition.name, definition.arguments, str(signature).replace("'", ""), called, function)
-        made.__doc__ = definition.documentation(function.__doc__ or "")
+        made = written_out(name, arguments, str(signature).replace("'", ""), called, function)
+        ours = function.__module__.startswith("tangrad._")
+        made.__doc__ = definition.documentation("tangrad.scipy.special" if ours else function.__module__)
         public = as_one()(made)
         vars(public)["definition"] = definition
         return cast(Callable[P, Array], public)

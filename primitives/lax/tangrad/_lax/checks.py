@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -101,56 +101,6 @@ def unary(
 
     abstract_eval.__doc__ = documentation
     return family.primitive(abstract_eval, name=name, **options)
-
-
-class Declaration(NamedTuple):
-    """A primitive of one operand with what its public functions, its samples and its tests are made from.
-
-    Args:
-        accepted: the kinds of dtype that it takes.
-        summary: the first line of the docstrings.
-        example: an argument, and the result as arrays are printed.
-        smooth: the interval in which it has derivatives; None: everywhere.
-        numpy: its name in `tangrad.numpy`; None: it is not there.
-        formula: `(library, x) -> result` by the names that NumPy and mpmath have in common (`library.exp`), for tests.
-    """
-
-    primitive: Primitive
-    accepted: tuple[str, ...]
-    summary: str
-    example: tuple[float, str]
-    smooth: tuple[float, float] | None
-    numpy: str | None
-    formula: Callable[..., Any] | None
-
-    def documented_example(self, function: str) -> str:
-        """The example of a public function, as a docstring has it."""
-        argument, result = self.example
-        return f"{function}({argument})\nArray({result}, dtype=float32, weak_type=True)"
-
-
-declarations: dict[str, dict[str, Declaration]] = {}  # family -> primitive -> what was declared
-_SAME_NAME = "\0"
-
-
-def declare(
-    family: PrimitiveSet,
-    name: str,
-    accepted: tuple[str, ...],
-    summary: str,
-    example: tuple[float, str],
-    *,
-    smooth: tuple[float, float] | None = None,
-    numpy: str | None = _SAME_NAME,
-    formula: None = None,
-    **options: Callable[..., object],
-) -> Primitive:
-    """A primitive of one inexact operand from which public functions are made; the arguments are a Declaration's."""
-    made = unary(family, name, accepted, summary, **options)
-    in_numpy = name if numpy == _SAME_NAME else numpy
-    declared = Declaration(made, accepted, summary, example, smooth, in_numpy, formula)
-    declarations.setdefault(family.name, {})[name] = declared
-    return made
 
 
 def nary(

@@ -6,8 +6,7 @@ __getattr__, __dir__ = door(
     __name__,
     {
         "tangrad._lax.checks": (
-            "ANY FLOATING INEXACT INTEGER NUMERIC canonical_axis check_axes check_dtype check_int "
-            "declarations nary unary"
+            "ANY FLOATING INEXACT INTEGER NUMERIC canonical_axis check_axes check_dtype check_int nary unary"
         ),
         "tangrad._lax.contractions.functions": "dot_general",
         "tangrad._lax.contractions.precision": (
@@ -32,6 +31,7 @@ __getattr__, __dir__ = door(
         "tangrad._lax.decompositions.systems": (
             "determinant_p pseudoinverse_p signs_of solve_by_factors solve_p tridiagonal_solve_p"
         ),
+        "tangrad._lax.definitions": "Definition declare definitions",
         "tangrad._lax.elementwise.functions.analytic": "exp expm1 log log1p logistic rsqrt sqrt tan tanh",
         "tangrad._lax.elementwise.functions.arithmetic": "abs add div integer_pow max min mul neg pow rem sign sub",
         "tangrad._lax.elementwise.functions.bits": (

@@ -26,11 +26,11 @@ from tangrad._lax.checks import (
     check_int,
     check_same_dtype,
     common_shape,
-    declare,
     is_kind,
     nary,
     unary,
 )
+from tangrad._lax.definitions import declare
 from tangrad.core import Array, Literal, Primitive, PrimitiveSet, ShapedArray, dtypes, literal
 from tangrad.typing import DType, Value
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._lax.checks import COMPLEX, declarations
+from tangrad._lax.definitions import definitions
 from tangrad._lax.elementwise.primitives import RoundingMethod, elementwise
-from tangrad.conformance import Sample, draw
+from tangrad.conformance import Sample, draw, samples_of, smooth_samples
 from tangrad.core import Primitive, dtypes
 from tangrad.typing import DType
 
@@ -41,7 +41,7 @@ def reference_of(name: str, args: tuple[np.ndarray, ...]) -> Reference | None:
 
 
 def _by_formula(name: str) -> Reference | None:
-    declared = declarations[elementwise.name].get(name)
+    declared = definitions[elementwise.name].get(name)
     return None if declared is None or declared.formula is None else partial(declared.formula, np)
 
 
@@ -220,18 +220,12 @@ OF_WIDTH: dict[str, Callable[[int], Reference]] = {
 # --- the samples ---
 
 PRIMITIVES = elementwise.primitives
-DECLARED = declarations[elementwise.name]
-REAL_DTYPES = ("float32", "bfloat16")
+DECLARED = definitions[elementwise.name]
 KINK = {"derivatives": 0}
 AT_BOUNDS = {"points": "at a bound the derivative is 0 by convention, and bounds that cross have no meaning"}
 
-# Name -> the interval in which the function of one variable is smooth; None: everywhere. On complex numbers too.
-ANALYTIC: dict[str, tuple[float, float] | None] = {
-    **{name: declared.smooth for name, declared in DECLARED.items() if COMPLEX in declared.accepted},
-    "log10": (0.3, 3.0),
-    "square": None,
-    "neg": None,
-}
+# Of what has no public function of its kind: the interval in which it is smooth; None: everywhere.
+ANALYTIC: dict[str, tuple[float, float] | None] = {"log10": (0.3, 3.0), "square": None, "neg": None}
 STEPS = ("floor", "ceil", "is_finite", "sign", "abs")
 ARITHMETIC = ("add", "sub", "mul", "div", "max", "min")
 REAL_PAIRS = ("rem", "atan2")
@@ -249,9 +243,8 @@ def samples() -> list[Sample]:
 
 def _refused() -> list[Sample]:
     """Integers for functions of real numbers, dtypes and shapes that do not fit, numbers for operations on bits."""
-    inexact = [*DECLARED, "log10"]
     integers, bits = draw(3, dtype="int32"), ("not", *BITWISE)
-    found = [Sample(_p(name), (integers,), raises=TypeError) for name in inexact]
+    found = [Sample(_p("log10"), (integers,), raises=TypeError)]
     found += [Sample(_p(name), (draw(3), integers), raises=TypeError) for name in (*ARITHMETIC, *REAL_PAIRS, "lt")]
     found += [Sample(_p(name), (draw(3), draw(2)), raises=(TypeError, ValueError)) for name in (*ARITHMETIC, "lt")]
     found += [Sample(_p(name), (draw(3),) * (1 if name == "not" else 2), raises=TypeError) for name in bits]
@@ -263,16 +256,9 @@ def _p(name: str) -> Primitive:
 
 
 def _unary() -> list[Sample]:
-    found = []
+    found = [sample for definition in DECLARED.values() for sample in samples_of(definition)]
     for name, interval in ANALYTIC.items():
-        low, high = interval or (None, None)
-        found.append(Sample(_p(name), (draw(2, 3, low=low, high=high),)))
-        found.append(Sample(_p(name), (draw(3, dtype="complex64", low=low, high=high),), tolerance=1e-4))
-        found.append(Sample(_p(name), (draw(4, dtype="bfloat16", low=low, high=high),)))
-    for name, declared in DECLARED.items():
-        if COMPLEX not in declared.accepted:
-            low, high = declared.smooth or (None, None)
-            found += [Sample(_p(name), (draw(2, 3, dtype=kind, low=low, high=high),)) for kind in REAL_DTYPES]
+        found += smooth_samples(_p(name), interval, complex_too=True)
     for name in ("neg", "square", "sign"):
         found.append(Sample(_p(name), (draw(4, dtype="int32"),)))
     found.append(Sample(_p("neg"), (draw(4, dtype="uint8"),)))
