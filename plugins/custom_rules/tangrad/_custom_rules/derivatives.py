@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tangrad._custom_rules.calls import closed_over
@@ -12,7 +12,7 @@ from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, RuleSet, ShapedArray, Var
 
 if TYPE_CHECKING:
     from tangrad._custom_rules.forward import JVPRule
-    from tangrad._custom_rules.primitives import BwdFunction, FwdFunction, Tangents
+    from tangrad._custom_rules.primitives import FwdFunction, Tangents
     from tangrad.typing import Params, Value, Values
 
 
@@ -86,13 +86,13 @@ transpose = RuleSet("transpose", api=1)
 def _(
     cotangents: tuple[Value | Zero, ...],
     *args: Value | Linear,
-    bwd: BwdFunction,
+    bwd: Callable[..., Tangents],
     num_res: int,
     active: Sequence[bool],
     avals_out: tuple[ShapedArray, ...],
     nonzero: Sequence[bool],
     name: str,
-) -> tuple[Value | None, ...]:
+) -> tuple[Value | Zero | None, ...]:
     given = iter(cotangents)
     every = [next(given) if has else Zero(aval) for aval, has in zip(avals_out, nonzero, strict=True)]
     found = bwd(args[:num_res], every)

@@ -260,7 +260,7 @@ def global_array_to_host_local_array(global_inputs: PyTree, global_mesh: Mesh, p
     Array([0, 1, 2], dtype=int32)
     """
 
-    def localised(value: object, mesh: Mesh, spec: Any) -> Array:
+    def localised(value: ArrayLike, mesh: Mesh, spec: Any) -> Array:
         return local_array(NamedSharding(mesh, spec).constrain(value), mesh, spec)
 
     return _mapped("global_array_to_host_local_array", localised, global_inputs, global_mesh, pspecs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.context import get_abstract_mesh
 from tangrad._sharding.named import NamedSharding, PartitionSpec
@@ -10,6 +10,9 @@ from tangrad._sharding.unnamed import SingleDeviceSharding
 from tangrad.core import Array, ShapedArray, Sharding, Tracer, class_boundary
 from tangrad.core.backends import is_addressable
 from tangrad.errors import ConcretizationTypeError
+
+if TYPE_CHECKING:
+    pass
 
 
 @class_boundary

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -53,7 +52,7 @@ class set_mesh:  # noqa: N801 - called as a function
         self._override.__exit__(*error)
 
 
-def use_mesh(mesh: Mesh) -> AbstractContextManager[Any]:
+def use_mesh(mesh: Mesh) -> AbstractContextManager[None]:
     """A context manager in which partition specs mean axes of this mesh, as `with mesh:` does.
 
     Raises TypeError for what is no mesh.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, ParamSpec, TypeVar, overload
 
 from tangrad import tree
@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 
 @overload
-def with_sharding_constraint(x: ArrayLike, shardings: Any) -> Array: ...
+def with_sharding_constraint(x: ArrayLike, shardings: object) -> Array: ...
 @overload
-def with_sharding_constraint(x: T, shardings: Any) -> T: ...
+def with_sharding_constraint(x: T, shardings: object) -> T: ...
 def with_sharding_constraint(x: PyTree, shardings: object) -> PyTree:
     """The arrays of a tree, constrained to shardings: a hint to the compiler that binds it.
 
@@ -129,7 +129,7 @@ def auto_axes(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def auto_axes(
     f: Callable[..., object] | None = None, /, *, axes: object = None, out_sharding: object = None
-) -> Callable[..., Any]:
+) -> Callable[..., PyTree]:
     """A function within which axes of the mesh are of type `Auto`: types do not record them, and the compiler decides.
 
     Args:
@@ -175,7 +175,7 @@ def explicit_axes(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def explicit_axes(
     f: Callable[..., object] | None = None, /, *, axes: object = None, in_sharding: object = None
-) -> Callable[..., Any]:
+) -> Callable[..., PyTree]:
     """A function within which axes of the mesh in use are of type `Explicit`: types record shardings along them.
 
     Args:
@@ -235,7 +235,7 @@ def _mesh_of(shardings: object, args: object) -> Mesh:
     return next((one for one in found if isinstance(one, Mesh)), mesh)
 
 
-def _named(axes: object, mesh: Mesh | AbstractMesh, function: str) -> tuple[Any, ...]:
+def _named(axes: object, mesh: Mesh | AbstractMesh, function: str) -> tuple[Hashable, ...]:
     if axes is None:
         return mesh.axis_names
     names = tuple(axes) if isinstance(axes, (tuple, list, set, frozenset)) else (axes,)

@@ -45,7 +45,7 @@ def make_mesh(
     axis_names: Sequence[object],
     axis_types: object = None,
     *,
-    devices: Sequence[Any] | None = None,
+    devices: Sequence[Device] | None = None,
 ) -> Mesh:
     """A mesh with axes of these sizes, over the first devices that there are.
 
@@ -79,7 +79,7 @@ def make_mesh(
 
 def create_device_mesh(
     mesh_shape: Sequence[int],
-    devices: Sequence[Any] | None = None,
+    devices: Sequence[Device] | None = None,
     *,
     contiguous_submeshes: bool = False,
     allow_split_physical_axes: bool = False,
@@ -154,7 +154,7 @@ def make_array_from_callback(
     sharding = as_sharding(sharding, "make_array_from_callback")
     shape = ShapedArray(shape, bool).shape
     part_shape = _part_shape("make_array_from_callback", sharding, shape)
-    made: dict[str, Any] = {}
+    made: dict[str, tuple[np.ndarray, ShapedArray]] = {}
     parts = []
     for device, index in sharding.addressable_devices_indices_map(shape).items():
         key = str(index)

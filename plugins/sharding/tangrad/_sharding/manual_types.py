@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +44,7 @@ class ManualAxisType:
             if both := self.varying & getattr(self, name):
                 raise ValueError(f"ManualAxisType: the axes {sorted(both, key=str)} cannot be varying and {name}")
 
-    def invarying(self, mesh: Mesh | AbstractMesh) -> frozenset[Any]:
+    def invarying(self, mesh: Mesh | AbstractMesh) -> frozenset[Hashable]:
         """The axes of a mesh that a function is mapped over, along which the value is the same."""
         return frozenset(mesh.manual_axes) - self.varying - self.unreduced - self.reduced
 

@@ -18,7 +18,7 @@ from tangrad.core.backends import is_addressable
 from tangrad.core.settings import define_setting
 
 if TYPE_CHECKING:
-    pass
+    from typing import NoReturn
 
 
 class AxisType(enum.Enum):
@@ -257,7 +257,7 @@ class Mesh(MeshAxes):
     def __hash__(self) -> int:
         return hash(self._key)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError(f"{self} belongs to the devices of this process, so it cannot be pickled")
 
     @property

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from tangrad._sharding.context import current_mesh, on_devices
 from tangrad._sharding.hlo import HloSharding, hlo_of, part_numbers
@@ -14,6 +14,9 @@ from tangrad._sharding.primitives import constrained
 from tangrad._sharding.propagation import ShardedType
 from tangrad._sharding.unnamed import GSPMDSharding, checked_memory_kind
 from tangrad.core import Array, Device, ShapedArray, Sharding, class_boundary
+
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike
 
 
 class UnreducedKind(enum.Enum):
@@ -135,7 +138,7 @@ class PartitionSpec:
             )
         return NamedSharding(mesh, self)
 
-    def index(self, value: Any) -> int:
+    def index(self, value: object) -> int:
         """The number of the first dimension that `value` cuts. Raises ValueError where there is none."""
         return self._partitions.index(value)
 
@@ -165,14 +168,14 @@ class PartitionSpec:
     def __radd__(self, other: object) -> PartitionSpec:
         return self._joined(*other, *self, other=other) if isinstance(other, tuple) else NotImplemented
 
-    def _joined(self, *partitions: object, other: Any) -> PartitionSpec:
+    def _joined(self, *partitions: object, other: PartitionSpec | Iterable[object]) -> PartitionSpec:
         beside = other if isinstance(other, PartitionSpec) else PartitionSpec(*other)
         if beside.unreduced_kind is not self.unreduced_kind:
             raise TypeError(f"specs are added where their unreduced axes are of one kind, got {self} and {other}")
         unreduced, reduced = self.unreduced | beside.unreduced, self.reduced | beside.reduced
         return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced, unreduced_kind=self.unreduced_kind)
 
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[Hashable, ...]:
         return self._partitions, self.unreduced, self.reduced, self.unreduced_kind
 
     def __eq__(self, other: object) -> bool:
@@ -195,7 +198,7 @@ class PartitionSpec:
             parts.append(f"unreduced_kind={self.unreduced_kind.name}")
         return f"P({', '.join(parts)})"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return _unpickled, self._key()
 
 
@@ -215,7 +218,7 @@ def _canonical(entry: object) -> Any:
     return entry
 
 
-def _checked_axes(name: str, axes: object) -> frozenset[Any]:
+def _checked_axes(name: str, axes: object) -> frozenset[Hashable]:
     if not isinstance(axes, (set, frozenset)):
         raise TypeError(f"PartitionSpec: {name} is a set of axes, got {axes!r} of type {type(axes).__name__}")
     if None in axes:
@@ -223,7 +226,7 @@ def _checked_axes(name: str, axes: object) -> frozenset[Any]:
     return frozenset(axes)
 
 
-def axes_of(entry: object) -> tuple[Any, ...]:
+def axes_of(entry: object) -> tuple[Hashable, ...]:
     """The axes in one entry of a spec, as a tuple."""
     if entry is None or entry is UNCONSTRAINED:
         return ()
@@ -284,7 +287,7 @@ class NamedSharding(Sharding):
         return self.mesh.device_order
 
     @property
-    def grid(self) -> tuple[tuple[Any, int], ...]:
+    def grid(self) -> tuple[tuple[Hashable, int], ...]:
         return self.mesh.shape_tuple
 
     @property
@@ -360,7 +363,7 @@ class NamedSharding(Sharding):
         entries.insert(position, UNCONSTRAINED if axes is None else axes)
         return NamedSharding(self.mesh, PartitionSpec(*entries), memory_kind=self.memory_kind)
 
-    def constrain(self, value: object) -> Array:
+    def constrain(self, value: ArrayLike) -> Array:
         return constrained(value, self.to_sharding("a sharding"))
 
     def to_sharding(self, what: str) -> NamedSharding:
@@ -423,7 +426,7 @@ def _spec_of(mesh: Mesh, tiles: Sequence[int], order: Sequence[Device]) -> Parti
     copies = len(order) // _product(tiles)
     part = {device: number // copies for number, device in enumerate(order)}
     steps = [_product(tiles[dimension + 1 :]) for dimension in range(len(tiles))]
-    entries: list[list[tuple[int, Any]]] = [[] for _ in tiles]
+    entries: list[list[tuple[int, Hashable]]] = [[] for _ in tiles]
     for axis, name in enumerate(mesh.axis_names):
         if mesh.devices.shape[axis] == 1:
             continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
 from xml.sax.saxutils import escape
 
 from tangrad import tree
@@ -122,7 +121,7 @@ def _table(shape: Sequence[int], sharding: Sharding) -> list[list[str]]:
     ndim = _check_rank(shape)
     tiles = sharding.tiles(ndim)
     rows, columns = (1, *tiles) if ndim == 1 else tiles
-    held: dict[tuple[int, ...], list[Any]] = {}
+    held: dict[tuple[int, ...], list[Device]] = {}
     for device, coordinate in zip(sharding.device_order, sharding.coordinates(ndim), strict=True):
         held.setdefault((0, *coordinate) if ndim == 1 else coordinate, []).append(device)
     return [[_label(held[row, column]) for column in range(columns)] for row in range(rows)]
@@ -199,7 +198,7 @@ class _Shown:
 
     __slots__ = ("function",)
 
-    def __init__(self, function: Callable[[Any], object]) -> None:
+    def __init__(self, function: Callable[[Sharding], object]) -> None:
         self.function = function
 
     def __call__(self, sharding: Sharding) -> None:

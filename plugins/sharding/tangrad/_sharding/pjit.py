@@ -16,11 +16,15 @@ R = TypeVar("R", covariant=True)
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from tangrad.typing import Params
+    from tangrad.core import Device
+    from tangrad.typing import Params, PyTree
 
     class Compiled(Protocol[P, R]):  # what `pjit` returns
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
         def lower(self, *args: object, **kwargs: object) -> Any: ...
+        def trace(self, *args: PyTree, **kwargs: PyTree) -> Any: ...
+        def eval_shape(self, *args: object, **kwargs: object) -> PyTree: ...
+        def clear_cache(self) -> None: ...
 
 
 class _Unspecified:
@@ -37,14 +41,14 @@ _UNSPECIFIED = _Unspecified()
 
 def pjit(
     fun: Callable[P, R],
-    in_shardings: Any = _UNSPECIFIED,
-    out_shardings: Any = _UNSPECIFIED,
+    in_shardings: object = _UNSPECIFIED,
+    out_shardings: object = _UNSPECIFIED,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Sequence[str] | None = None,
     donate_argnums: int | Sequence[int] | None = None,
     donate_argnames: str | Sequence[str] | None = None,
     keep_unused: bool = False,
-    device: Any = None,
+    device: Device | None = None,
     backend: str | None = None,
     inline: bool = False,
 ) -> Compiled[P, R]:
@@ -72,12 +76,12 @@ def pjit(
     >>> y
     Array([2., 2.], dtype=float32)
     """
-    options = {
+    options: Params = {
         "static_argnums": static_argnums, "static_argnames": static_argnames, "donate_argnums": donate_argnums,
         "donate_argnames": donate_argnames, "keep_unused": keep_unused, "device": device, "backend": backend,
         "inline": inline,
     }  # fmt: skip
-    shardings = {"in_shardings": in_shardings, "out_shardings": out_shardings}
+    shardings: Params = {"in_shardings": in_shardings, "out_shardings": out_shardings}
     stated = {name: value for name, value in shardings.items() if value is not _UNSPECIFIED}
     function = jit(fun, **options, **stated)  # which looks at what was given
     whole = any([leaf is None for value in stated.values() for leaf in tree.leaves(value, is_leaf=_is_none)])
@@ -90,16 +94,20 @@ class MeshBoundFunction:
     __signature__ = WrappedSignature()
 
     def __init__(
-        self, fun: Callable[..., Any], without_mesh: Any, options: Params, shardings: Mapping[str, object]
+        self,
+        fun: Callable[..., PyTree],
+        without_mesh: Compiled[..., PyTree],
+        options: Params,
+        shardings: Mapping[str, object],
     ) -> None:
         self._fun = fun
         self._options = options
         self._shardings = shardings
         self._without_mesh = without_mesh
-        self._of_mesh: dict[Mesh, Any] = {}
+        self._of_mesh: dict[Mesh, Compiled[..., PyTree]] = {}
         copy_identity(self, fun)
 
-    def _function(self) -> Any:
+    def _function(self) -> Compiled[..., PyTree]:
         mesh = get_mesh()
         if mesh.empty:
             return self._without_mesh
@@ -113,10 +121,10 @@ class MeshBoundFunction:
             found = self._of_mesh[mesh] = jit(self._fun, **self._options, **shardings)
         return found
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
         return self._function()(*args, **kwargs)
 
-    def __get__(self, instance: object, owner: object = None) -> Any:
+    def __get__(self, instance: object, owner: object = None) -> Callable[..., PyTree]:
         """In a class body it is a method."""
         return self if instance is None else lambda *args, **kwargs: self(instance, *args, **kwargs)
 
@@ -128,7 +136,7 @@ class MeshBoundFunction:
         """The traced function for these arguments under the mesh in use."""
         return self._function().trace(*args, **kwargs)
 
-    def eval_shape(self, *args: object, **kwargs: object) -> Any:
+    def eval_shape(self, *args: object, **kwargs: object) -> PyTree:
         """Shapes and dtypes of the result."""
         return self._function().eval_shape(*args, **kwargs)
 

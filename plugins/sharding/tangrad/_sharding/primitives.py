@@ -4,7 +4,7 @@ sharded; and a constrained value."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from tangrad.errors import UnexpectedTracerError
 from tangrad.extend.debug import debug_effects
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params, Value, Values
+    from tangrad.typing import ArrayLike, Params, Value, Values
 
 
 sharding = PrimitiveSet("sharding", api=1)
@@ -56,7 +56,7 @@ def sharding_constraint_p(x: ShapedArray, *, sharding: Sharding) -> ShapedArray:
 
 
 @sharding.primitive(name="auto_axes")
-def auto_axes_p(x: Any, *, axes: tuple[object, ...] | None) -> ShapedArray:
+def auto_axes_p(x: ShapedArray, *, axes: tuple[object, ...] | None) -> ShapedArray:
     """The same value, whose type has no sharding along some axes of the mesh, or along any (None)."""
     return x
 
@@ -81,7 +81,7 @@ def inspect_sharding_p(x: ShapedArray, *, callback: Callable[[Sharding], object]
 NUMBERS = "biufc"  # NumPy's kinds of dtypes whose contents are those of an array's buffer
 
 
-def constrained(value: Any, sharding: Sharding) -> Array:
+def constrained(value: ArrayLike, sharding: Sharding) -> Array:
     """`value`, constrained to a sharding. Raises ValueError for a shape that it cannot cut."""
     if isinstance(value, Tracer) and not value._trace.alive:
         raise UnexpectedTracerError(value)

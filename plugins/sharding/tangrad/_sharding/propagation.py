@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,10 +34,10 @@ from tangrad.core.tools import sub_jaxprs
 if TYPE_CHECKING:
     from tangrad.core import Array
     from tangrad.core.protocols import ShardingRule
-    from tangrad.typing import Params
+    from tangrad.typing import ArrayLike, Params, Value
 
 
-Axes = tuple[tuple[Any, ...], ...]  # for each dimension, the axes of the mesh that cut it
+Axes = tuple[tuple[Hashable, ...], ...]  # for each dimension, the axes of the mesh that cut it
 
 SHARDING = rule_table("sharding")
 _known: set[Primitive] = set()  # those that remember types which rules have returned
@@ -177,7 +177,7 @@ def rule_by_decomposition(primitive: Primitive) -> ShardingRule:
     """The rule of a primitive that consists of others: what theirs say."""
 
     def rule(operands: tuple[Operand, ...], results: tuple[object, ...], params: Params) -> tuple[Axes, ...]:
-        def run(*args: Any) -> Sequence[Any]:
+        def run(*args: Value) -> Sequence[Value]:
             # Not `decomposed`, which compares the types with the primitive's own: those are what is asked for.
             decompose: Any = primitive.decompose
             out = decompose(*args, **params)
@@ -215,7 +215,7 @@ def without(axes: Axes, dimensions: Sequence[int]) -> Axes:
     return tuple([cut for dimension, cut in enumerate(axes) if dimension not in dimensions])
 
 
-def positionwise(rules: RuleSet[Any], *primitives: Primitive) -> None:
+def positionwise(rules: RuleSet[ShardingRule], *primitives: Primitive) -> None:
     """Register the rule of primitives whose results depend, at each position, on their operands at that position.
 
     Operands without dimensions are those of every position.
@@ -230,13 +230,13 @@ def _positionwise(operands: tuple[Operand, ...], results: tuple[object, ...], pa
     return (found,) * len(results)
 
 
-def along(name: str, rules: RuleSet[Any], *primitives: Primitive) -> None:
+def along(name: str, rules: RuleSet[ShardingRule], *primitives: Primitive) -> None:
     """The same of primitives that need one dimension whole, whose number is their parameter `name`."""
     for primitive in primitives:
         rules.add(primitive, _along(primitive, name))
 
 
-def _along(primitive: Primitive, name: str) -> object:
+def _along(primitive: Primitive, name: str) -> ShardingRule:
     def rule(operands: tuple[Operand, ...], results: tuple[object, ...], params: Params) -> tuple[Axes, ...]:
         for operand in operands:
             uncut_along(operand, (params[name],), name)
@@ -245,20 +245,20 @@ def _along(primitive: Primitive, name: str) -> object:
     return rule
 
 
-def dropping(name: str, rules: RuleSet[Any], *primitives: Primitive) -> None:
+def dropping(name: str, rules: RuleSet[ShardingRule], *primitives: Primitive) -> None:
     """Register the rule of primitives of one operand that do without the dimensions of their parameter `name`."""
     for primitive in primitives:
         rules.add(primitive, _dropping(primitive, name))
 
 
-def _dropping(primitive: Primitive, name: str) -> object:
+def _dropping(primitive: Primitive, name: str) -> ShardingRule:
     def rule(operands: tuple[Operand, ...], results: tuple[object, ...], params: Params) -> tuple[Axes, ...]:
         return (without(operands[0].axes, params[name]),) * len(results)
 
     return rule
 
 
-def stacked(rules: RuleSet[Any], whole: dict[Primitive, int | tuple[int, ...]]) -> None:
+def stacked(rules: RuleSet[ShardingRule], whole: dict[Primitive, int | tuple[int, ...]]) -> None:
     """Register the rule of primitives that work on each element of a stack by itself, such as on each matrix.
 
     Args:
@@ -269,8 +269,8 @@ def stacked(rules: RuleSet[Any], whole: dict[Primitive, int | tuple[int, ...]]) 
         rules.add(primitive, _stack_rule(primitive, count))
 
 
-def _stack_rule(primitive: Primitive, whole: int | tuple[int, ...]) -> object:
-    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Axes, ...]:
+def _stack_rule(primitive: Primitive, whole: int | tuple[int, ...]) -> ShardingRule:
+    def rule(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
         counts = (whole,) * len(operands) if isinstance(whole, int) else whole
         stacks = []
         for operand, count in zip(operands, counts, strict=True):
@@ -284,7 +284,7 @@ def _stack_rule(primitive: Primitive, whole: int | tuple[int, ...]) -> object:
 
 
 # The forms by their names, which need no import: `sharding.form("along", sort_p, using=["dimension"])`.
-FORMS: dict[str, Callable[..., Any]] = {
+FORMS: dict[str, Callable[..., ShardingRule]] = {
     "positionwise": lambda primitive: _positionwise,
     "along": _along,
     "dropping": _dropping,
@@ -325,7 +325,7 @@ class ShardedType(ShapedArray):
     plain: ShapedArray
     placed: Any
 
-    def __new__(cls, plain: ShapedArray, placed: object) -> ShardedType:
+    def __new__(cls, plain: ShapedArray, placed: Any) -> ShardedType:
         with _lock:
             found = _interned.get((plain, placed))
             if found is None:
@@ -348,7 +348,7 @@ class ShardedType(ShapedArray):
         return self.placed.abstract()
 
     @property
-    def axes(self) -> tuple[tuple[Any, ...], ...]:
+    def axes(self) -> Axes:
         """For each dimension the axes that cut it."""
         return self.placed.dimension_axes(self.ndim)
 
@@ -384,7 +384,7 @@ class ShardedType(ShapedArray):
         """Of vectors: the type of arrays of such rows, cut along the first dimension as the vectors are."""
         return self._widened(row.plain.update(shape=(*self.shape, *row.shape)), ((), *axes_of_type(row)), 0)
 
-    def cut_as(self, dimension: int, value: Any, position: int) -> Any:
+    def cut_as(self, dimension: int, value: Value, position: int) -> Value:
         """`value`, cut along its dimension at `position` as values of this type are along `dimension`."""
         aval, vectors = value.aval, self.along_dimension(dimension)
         if not isinstance(vectors, ShardedType):
@@ -398,7 +398,7 @@ class ShardedType(ShapedArray):
         own = () if used.intersection(self.axes[0]) else self.axes[0]
         return self.cut_by((*axes[:position], own or axes[position], *axes[position + 1 :]), plain)
 
-    def constrain(self, value: object) -> Any:
+    def constrain(self, value: ArrayLike) -> Array:
         """A value of this shape, constrained to the sharding of the type."""
         return self.placed.constrain(value)
 
@@ -419,5 +419,5 @@ class ShardedType(ShapedArray):
             return self
         return self.plain.to_tangent_aval()
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return ShardedType, (self.plain, self.placed)

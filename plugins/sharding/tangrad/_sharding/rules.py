@@ -8,9 +8,11 @@ from tangrad._sharding.primitives import auto_axes_p, inspect_sharding_p, shardi
 from tangrad.core import RuleSet, ShapedArray, Sharding
 
 if TYPE_CHECKING:
+    from tangrad._sharding.named import NamedSharding
+    from tangrad._sharding.propagation import Axes, Operand
     from tangrad.core import Array
     from tangrad.core.protocols import AxisInfo
-    from tangrad.typing import Dims, Params, Value
+    from tangrad.typing import Dims, Params, Value, Values
 
 jvp = RuleSet("jvp", api=1)
 jvp.form("linear", sharding_constraint_p, auto_axes_p)
@@ -43,7 +45,7 @@ batch = RuleSet("batch", api=1)
 
 
 @batch.rule(sharding_constraint_p)
-def _(args: Any, dims: Dims, *, axis_info: AxisInfo, sharding: Any) -> tuple[Array, int | None]:
+def _(args: Any, dims: Any, *, axis_info: AxisInfo, sharding: NamedSharding) -> tuple[Array, int | None]:
     """The mapped dimension is sharded along `spmd_axis_name`, else as in its type, else unconstrained."""
     (x,), (dim,) = args, dims
     axes = axis_info.spmd_name
@@ -54,12 +56,12 @@ def _(args: Any, dims: Dims, *, axis_info: AxisInfo, sharding: Any) -> tuple[Arr
 
 
 @batch.rule(auto_axes_p)
-def _(args: Any, dims: Dims, *, axis_info: AxisInfo, axes: object) -> tuple[Array, int | None]:
+def _(args: Values, dims: Dims, *, axis_info: AxisInfo, axes: object) -> tuple[Array, int | None]:
     return auto_axes_p.bind(args[0], axes=axes), dims[0]
 
 
 @batch.rule(inspect_sharding_p)
-def _(args: Any, dims: Dims, *, axis_info: AxisInfo, callback: object) -> tuple[tuple[Array, ...], tuple[()]]:
+def _(args: Values, dims: Dims, *, axis_info: AxisInfo, callback: object) -> tuple[tuple[Array, ...], tuple[()]]:
     """What is shown is the whole batch: its rows are nowhere by themselves."""
     return inspect_sharding_p.bind(args[0], callback=callback), ()
 
@@ -70,12 +72,12 @@ sharding = RuleSet("sharding", api=1)
 
 
 @sharding.rule(sharding_constraint_p)
-def _(operands: object, results: object, params: Params) -> Any:
+def _(operands: object, results: tuple[Any, ...], params: Params) -> tuple[Any, ...]:
     return results
 
 
 @sharding.rule(auto_axes_p)
-def _(operands: Any, results: object, params: Params) -> Any:
+def _(operands: tuple[Operand, ...], results: object, params: Params) -> tuple[Axes, ...]:
     forgotten = params["axes"]
     return (
         tuple([

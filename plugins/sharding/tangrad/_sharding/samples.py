@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -144,7 +144,7 @@ def shard_map_samples() -> list[Sample]:
     ]
 
 
-def _bind(name: str, *operands: object, **params: object) -> Any:
+def _bind(name: str, *operands: object, **params: object) -> Array:
     return find_primitive(name).bind(*operands, **params)
 
 
@@ -178,7 +178,7 @@ def _around(x: Value, v: Value) -> Values:
 
 
 def sample(
-    function: Callable[..., Any],
+    function: Callable[..., Values],
     args: Sequence[np.ndarray],
     mesh: Mesh,
     in_specs: Sequence[PartitionSpec],

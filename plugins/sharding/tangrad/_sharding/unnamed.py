@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from tangrad._sharding.hlo import HloSharding, hlo_of, part_numbers, refuse_axes
 from tangrad._sharding.primitives import constrained
 from tangrad.core import Array, Device, Sharding, class_boundary
 from tangrad.extend.lax import device_put
+
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike
 
 
 def checked_memory_kind(kind: str | None, device: Device) -> str | None:
@@ -59,12 +62,12 @@ class GSPMDSharding(Sharding):
         return tuple([self._devices[number] for number in self.hlo.devices])
 
     @property
-    def grid(self) -> tuple[tuple[Any, int], ...]:
+    def grid(self) -> tuple[tuple[Hashable, int], ...]:
         if self.hlo.is_replicated():
             return (("copies", len(self._devices)),)
         return (*enumerate(self.hlo.split()), ("copies", self.hlo.copies))
 
-    def dimension_axes(self, ndim: int) -> tuple[tuple[Any, ...], ...]:
+    def dimension_axes(self, ndim: int) -> tuple[tuple[Hashable, ...], ...]:
         if self.hlo.is_replicated():
             return ((),) * ndim
         rank = len(self.hlo.split())
@@ -87,7 +90,7 @@ class GSPMDSharding(Sharding):
         tiles += (1,) * (ndim - len(tiles))
         return GSPMDSharding(self._devices, HloSharding((*tiles[:position], 1, *tiles[position:]), self.hlo.devices))
 
-    def constrain(self, value: object) -> Array:
+    def constrain(self, value: ArrayLike) -> Array:
         return constrained(value, self)
 
     def to_hlo(self, ndim: int) -> HloSharding:
@@ -256,10 +259,10 @@ class PositionalSharding(Sharding):
         return tuple(self._sets.flat)
 
     @property
-    def grid(self) -> tuple[tuple[Any, int], ...]:
+    def grid(self) -> tuple[tuple[Hashable, int], ...]:
         return (*enumerate(self.shape), ("copies", self._sets.shape[-1]))
 
-    def dimension_axes(self, ndim: int) -> tuple[tuple[Any, ...], ...]:
+    def dimension_axes(self, ndim: int) -> tuple[tuple[Hashable, ...], ...]:
         if self.ndim > ndim:
             raise ValueError(
                 f"{self} is for arrays of {self.ndim} dimensions, and cannot be used for one of {ndim}; see replicate"
@@ -278,7 +281,7 @@ class PositionalSharding(Sharding):
         sizes = [*self.shape, *[1] * (ndim - self.ndim)]
         return self.reshape(*sizes[:position], 1, *sizes[position:])
 
-    def constrain(self, value: object) -> Array:
+    def constrain(self, value: ArrayLike) -> Array:
         return constrained(value, self)
 
     def to_hlo(self, ndim: int) -> HloSharding:

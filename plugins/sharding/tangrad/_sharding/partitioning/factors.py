@@ -108,8 +108,8 @@ class SdyShardingRule:
 
     def __init__(
         self,
-        operand_mappings: Sequence[Sequence[Any]],
-        result_mappings: Sequence[Sequence[Any]],
+        operand_mappings: Sequence[Sequence[str | CompoundFactor]],
+        result_mappings: Sequence[Sequence[str | CompoundFactor]],
         *,
         reduction_factors: Sequence[str] = (),
         need_replication_factors: Sequence[str] = (),
@@ -125,7 +125,7 @@ class SdyShardingRule:
         self._check()
 
     @property
-    def _dimensions(self) -> Iterator[Any]:
+    def _dimensions(self) -> Iterator[str | CompoundFactor]:
         for mapping in (*self.operand_mappings, *self.result_mappings):
             yield from mapping
 
@@ -260,7 +260,7 @@ def rule_of_text(text: str, **options: Any) -> SdyShardingRule:
 
 
 def _mapping(part: str, text: str) -> ArrayMapping:
-    dimensions: list[Any] = []
+    dimensions: list[str | CompoundFactor] = []
     inner: list[str] | None = None
     for word in _words(part, text):
         if word == "(":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
 import tangrad
 from tangrad import tree
@@ -34,8 +34,9 @@ from tangrad.tree_util import flatten_axes
 from tangrad.typing import PyTree
 
 if TYPE_CHECKING:
+    from tangrad._sharding.mesh import Mesh
     from tangrad.tree_util import PyTreeDef
-    from tangrad.typing import Params, Values
+    from tangrad.typing import Params, Value, Values
 
 
 partitioned_calls = PrimitiveSet("custom_partitioning", api=1)
@@ -108,7 +109,7 @@ class custom_partitioning(Generic[P, R]):  # noqa: N801 - a decorator
             raise TypeError(f"custom_partitioning expects a function, got {fun!r} of type {type(fun).__name__}")
         self.fun = fun
         self.static_argnums = tuple(static_argnums)
-        self.partition: Callable[..., Any] | None = None
+        self.partition: Callable[..., object] | None = None
         self.sharding_rule: object = None
         copy_identity(self, fun)
 
@@ -173,9 +174,9 @@ class custom_partitioning(Generic[P, R]):  # noqa: N801 - a decorator
         static, given, function = self._divided(name, self._by_position(name, args, kwargs))
         leaves, treedef = array_leaves(tuple(given), f"custom_partitioning {name!r}: of the arguments, the leaf at ")
         operands = [as_operand(leaf) for leaf in leaves]
-        structure: list[Any] = []
+        structure: list[PyTreeDef] = []
 
-        def flat(*values: object) -> list[Any]:
+        def flat(*values: Value) -> list[Value]:
             outs, out_tree = returned_leaves(function(*treedef.unflatten(values)), f"custom_partitioning {name!r}")
             structure.append(out_tree)
             return outs
@@ -190,7 +191,7 @@ class custom_partitioning(Generic[P, R]):  # noqa: N801 - a decorator
         outs = custom_partitioning_p.bind(*operands, jaxpr=ClosedJaxpr(jaxpr, consts), how=how)
         return structure[0].unflatten([as_array(out) for out in outs])
 
-    def _by_position(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
+    def _by_position(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> list[PyTree]:
         if not kwargs:
             return list(args)
         bound = inspect.signature(self.fun).bind(*args, **kwargs)
@@ -202,7 +203,7 @@ class custom_partitioning(Generic[P, R]):  # noqa: N801 - a decorator
             )
         return list(bound.args)
 
-    def _divided(self, name: str, args: list[Any]) -> tuple[tuple[Any, ...], list[Any], Callable[..., Any]]:
+    def _divided(self, name: str, args: list[PyTree]) -> tuple[tuple[PyTree, ...], list[PyTree], Callable[..., PyTree]]:
         """The static arguments, the others, and the function of the others."""
         static = tuple([args[position] for position in self.static_argnums])
         if any([isinstance(leaf, Tracer) for leaf in tree.leaves(static)]):
@@ -210,7 +211,7 @@ class custom_partitioning(Generic[P, R]):  # noqa: N801 - a decorator
         fixed = {position % len(args): args[position] for position in self.static_argnums}
         given = [arg for position, arg in enumerate(args) if position not in fixed]
 
-        def function(*values: Any) -> Any:
+        def function(*values: PyTree) -> PyTree:
             rest = iter(values)
             return self.fun(*[fixed[i] if i in fixed else next(rest) for i in range(len(args))])  # type: ignore[call-arg]
 
@@ -227,7 +228,13 @@ class Partitioning:
     __slots__ = ("__weakref__", "_in_tree", "_out_tree", "_partition", "_rule", "_static", "name")
 
     def __init__(
-        self, name: str, partition: Any, rule: object, static: Any, in_tree: PyTreeDef, out_tree: PyTreeDef
+        self,
+        name: str,
+        partition: Callable[..., object] | None,
+        rule: object,
+        static: tuple[object, ...],
+        in_tree: PyTreeDef,
+        out_tree: PyTreeDef,
     ) -> None:
         self.name = name
         self._partition = partition
@@ -239,7 +246,7 @@ class Partitioning:
     def __repr__(self) -> str:
         return f"<partitioning of {self.name}>"
 
-    def rule(self, mesh: Any, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> str:
+    def rule(self, mesh: Mesh, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> str:
         """Its sharding rule for operands and results of these types, as text in MLIR's syntax.
 
         Raises TypeError or ValueError, naming the function, where nothing or nothing fitting was stated.
@@ -265,10 +272,10 @@ class Partitioning:
 
     def parts(
         self,
-        mesh: Any,
+        mesh: Mesh,
         operands: Sequence[tuple[ShapedArray, Sharding]],
         results: Sequence[tuple[ShapedArray, Sharding]],
-    ) -> tuple[Any, ClosedJaxpr, list[Sharding], list[Sharding]]:
+    ) -> tuple[Mesh, ClosedJaxpr, list[Sharding], list[Sharding]]:
         """What the user's function makes of what the compiler proposes.
 
         Returns:
@@ -288,7 +295,7 @@ class Partitioning:
         given = [_part(aval, sharding) for (aval, _), sharding in zip(operands, inputs, strict=True)]
         expected = [_part(aval, sharding) for (aval, _), sharding in zip(results, outputs, strict=True)]
 
-        def flat(*values: Any) -> list[Any]:
+        def flat(*values: Value) -> list[Value]:
             return returned_leaves(function(*self._in_tree.unflatten(values)), f"the partition of {self.name!r}")[0]
 
         with axes_in_scope(mesh, mesh.axis_names):
@@ -310,7 +317,7 @@ class Partitioning:
         return found
 
 
-def _struct(aval: ShapedArray, sharding: Sharding | None = None) -> Any:
+def _struct(aval: ShapedArray, sharding: Sharding | None = None) -> tangrad.ShapeDtypeStruct:
     return tangrad.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding)
 
 

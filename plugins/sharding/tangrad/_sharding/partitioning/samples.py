@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.partitioning.functions import custom_partitioning, custom_partitioning_p
 from tangrad.conformance import Sample, draw, recorded
 from tangrad.core import find_primitive
+
+if TYPE_CHECKING:
+    from tangrad.core import Array
 
 
 def samples() -> list[Sample]:
@@ -19,11 +22,11 @@ def samples() -> list[Sample]:
     return [Sample(custom_partitioning_p, args, params, without={"params": by_call, "pickle": by_call})]
 
 
-def _bind(name: str, *operands: object) -> Any:
+def _bind(name: str, *operands: object) -> Array:
     return find_primitive(f"elementwise.{name}").bind(*operands)
 
 
-def _waves(x: object, y: object) -> tuple[Any, Any]:
+def _waves(x: object, y: object) -> tuple[Array, Array]:
     product = _bind("mul", _bind("sin", x), y)
     return product, _bind("cos", product)
 

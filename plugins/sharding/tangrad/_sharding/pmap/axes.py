@@ -6,7 +6,7 @@ import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad import tree
 from tangrad._sharding.shard_map.scope import is_within_map
@@ -14,7 +14,7 @@ from tangrad.core import ClosedJaxpr, Device, closed_over_as_arguments, get_back
 from tangrad.tree_util import PyTreeDef, flatten_axes, keystr
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.typing import Dimensions, Value
 
 
 def checked_axes(axes: object, what: str) -> None:
@@ -26,7 +26,7 @@ def checked_axes(axes: object, what: str) -> None:
 
 def axes_of_arguments(
     in_axes: object, args: tuple[object, ...], kwargs: dict[str, object], values: Sequence[Value]
-) -> list[int]:
+) -> list[int | None]:
     """The mapped axis of each leaf, counted from the front, or None; keyword arguments are mapped along the first."""
     if isinstance(in_axes, tuple) and len(in_axes) != len(args):
         raise ValueError(
@@ -34,7 +34,7 @@ def axes_of_arguments(
             f"arguments"
         )
     found = flatten_axes("pmap in_axes", tree.structure(args), in_axes) + [0] * tree.structure(kwargs).num_leaves
-    axes: list[Any] = []
+    axes: list[int | None] = []
     for position, (axis, value) in enumerate(zip(found, values, strict=True)):
         if axis is None:
             axes.append(None)
@@ -49,9 +49,9 @@ def axes_of_arguments(
     return axes
 
 
-def axes_of_results(out_axes: object, out_tree: PyTreeDef, shapes: Sequence[Any]) -> list[int]:
+def axes_of_results(out_axes: object, out_tree: PyTreeDef, shapes: Sequence[Dimensions]) -> list[int | None]:
     """Where the mapped axis is to be in each result, from the front, or None; `shapes`: those of one example."""
-    found: list[Any] = []
+    found: list[int | None] = []
     for position, (axis, shape) in enumerate(
         zip(flatten_axes("pmap out_axes", out_tree, out_axes), shapes, strict=True)
     ):
@@ -155,12 +155,12 @@ def is_inside() -> bool:
 
 
 def trace_of_one(
-    of_one: Callable[..., Sequence[Any]],
-    values: Sequence[Any],
+    of_one: Callable[..., Sequence[Value]],
+    values: Sequence[Value],
     axes: Sequence[int | None],
     axis: tuple[object, int],
     name: str,
-) -> tuple[ClosedJaxpr, list[Any]]:
+) -> tuple[ClosedJaxpr, list[Value]]:
     """The program of one example of values that are mapped along `axes`, and what it closed over: its first arguments.
 
     `axis`: the name of the mapped axis, and its size.

@@ -45,7 +45,7 @@ from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 if TYPE_CHECKING:
     from tangrad.tree_util import PyTreeDef
-    from tangrad.typing import Value
+    from tangrad.typing import PyTree, Value
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -61,10 +61,10 @@ class _Unnamed:
 
 
 class PmapOptions(TypedDict, total=False):
-    in_axes: Any
-    out_axes: Any
+    in_axes: object
+    out_axes: object
     static_broadcasted_argnums: int | Sequence[int]
-    devices: Sequence[Any] | None
+    devices: Sequence[Device] | None
     backend: str | None
     axis_size: int | None
     donate_argnums: int | Sequence[int]
@@ -75,21 +75,21 @@ class _Pmap(Protocol):
 
 
 @overload
-def pmap(fun: Callable[P, R], axis_name: Any = None, **options: Unpack[PmapOptions]) -> PmapFunction[P, R]: ...
+def pmap(fun: Callable[P, R], axis_name: object = None, **options: Unpack[PmapOptions]) -> PmapFunction[P, R]: ...
 @overload
-def pmap(fun: None = None, axis_name: Any = None, **options: Unpack[PmapOptions]) -> _Pmap: ...
+def pmap(fun: None = None, axis_name: object = None, **options: Unpack[PmapOptions]) -> _Pmap: ...
 def pmap(
     fun: Callable[..., object] | None = None,
     axis_name: object = None,
     *,
-    in_axes: Any = 0,
+    in_axes: object = 0,
     out_axes: object = 0,
     static_broadcasted_argnums: int | Sequence[int] = (),
-    devices: Sequence[Any] | None = None,
+    devices: Sequence[Device] | None = None,
     backend: str | None = None,
     axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
-) -> Callable[..., Any]:
+) -> Callable[..., PyTree]:
     """Map a function along an axis of its arguments, with one device for each example. It is compiled.
 
     Args:
@@ -184,7 +184,7 @@ class PmapFunction(Generic[P, R]):
 
     # --- a call -----------------------------------------------------------------------------------------------------
 
-    def _call(self, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+    def _call(self, args: tuple[object, ...], kwargs: dict[str, object]) -> PyTree:
         dynamic, _ = self._split(args)
         leaves, structure = array_leaves((dynamic, kwargs), "pmap: the arguments ")
         values = [as_operand(leaf) for leaf in leaves]
@@ -217,7 +217,7 @@ class PmapFunction(Generic[P, R]):
         args: tuple[object, ...],
         kwargs: dict[str, object],
         dynamic: tuple[Array, ...],
-        values: Sequence[Any],
+        values: Sequence[Value],
     ) -> object:
         """Each process passes the examples of its own devices, and gets their results."""
         here = len(mesh.local_devices)
@@ -239,7 +239,7 @@ class PmapFunction(Generic[P, R]):
         """How a result is sharded: along the mapped axis in one dimension, or the same everywhere."""
         return PartitionSpec(*[self._name if count > 1 else None for count in out.user_sharding.tiles(out.ndim)])
 
-    def _split(self, args: tuple[Any, ...]) -> tuple[tuple[Array, ...], dict[int, Any]]:
+    def _split(self, args: tuple[object, ...]) -> tuple[tuple[PyTree, ...], dict[int, object]]:
         """The arguments that are mapped, and the static ones by their positions."""
         count = len(args)
         missing = [position for position in self._static if not -count <= position < count]
@@ -251,7 +251,7 @@ class PmapFunction(Generic[P, R]):
         static = {p % count: args[p] for p in self._static}
         return tuple([arg for position, arg in enumerate(args) if position not in static]), static
 
-    def _merged(self, dynamic: tuple[object, ...], args: tuple[object, ...]) -> tuple[Any, ...]:
+    def _merged(self, dynamic: tuple[object, ...], args: tuple[object, ...]) -> tuple[PyTree, ...]:
         """The arguments with other values for those that are mapped."""
         _, static = self._split(args)
         rest = iter(dynamic)
@@ -259,7 +259,7 @@ class PmapFunction(Generic[P, R]):
 
     def _axes(
         self, dynamic: tuple[Array, ...], kwargs: dict[str, object], values: Sequence[Value], axis_size: int | None
-    ) -> tuple[list[int], int]:
+    ) -> tuple[list[int | None], int]:
         in_axes = self._in_axes
         if isinstance(in_axes, tuple) and self._static and len(in_axes) == len(dynamic) + len(self._static):
             count = len(in_axes)  # the entries of static arguments say nothing
@@ -288,12 +288,12 @@ class PmapFunction(Generic[P, R]):
 
     # --- as it is traced --------------------------------------------------------------------------------------------
 
-    def _mapped(self, *args: object, **kwargs: object) -> Any:
+    def _mapped(self, *args: object, **kwargs: object) -> PyTree:
         dynamic, _ = self._split(args)
         leaves, structure = tree.flatten((dynamic, kwargs))
         values = [as_operand(leaf) for leaf in leaves]
         axes, size = self._axes(dynamic, kwargs, values, self._axis_size)
-        out_tree: list[Any] = []
+        out_tree: list[PyTreeDef] = []
 
         def of_one(*examples: Value) -> list[Value]:
             call_args, call_kwargs = structure.unflatten(examples)
@@ -312,14 +312,14 @@ class PmapFunction(Generic[P, R]):
         self,
         of_one: Callable[..., Sequence[Array | Literal]],
         values: Sequence[Value],
-        axes: Sequence[int],
+        axes: Sequence[int | None],
         size: int,
-        out_tree: list[Any],
+        out_tree: list[PyTreeDef],
     ) -> Sequence[Value]:
         mesh = self._mesh(size)
         if mesh is None:
             return self._constant(of_one, values, axes, size, out_tree)
-        wanted: list[Any] = []
+        wanted: list[int | None] = []
 
         def of_parts(*parts: Value) -> list[Value]:
             outs = of_one(*[_without(part, axis) for part, axis in zip(parts, axes, strict=True)])
@@ -338,8 +338,13 @@ class PmapFunction(Generic[P, R]):
         return program.bind(values, results)
 
     def _constant(
-        self, of_one: Any, values: Sequence[Array | Literal], axes: Sequence[int | None], size: int, out_tree: list[Any]
-    ) -> Sequence[Any]:
+        self,
+        of_one: Callable[..., Sequence[Value]],
+        values: Sequence[Array | Literal],
+        axes: Sequence[int | None],
+        size: int,
+        out_tree: list[PyTreeDef],
+    ) -> Sequence[Value]:
         """Results for more examples than devices, of a function that gives the same whatever and wherever they are.
 
         Raises ValueError for any other function, but where no device is asked to run it.
@@ -354,13 +359,18 @@ class PmapFunction(Generic[P, R]):
         return self._together([as_operand(out) for out in outs], [None] * len(outs), size, out_tree)
 
     def _vectorised(
-        self, of_one: Any, values: Sequence[Value], axes: Sequence[int | None], size: int, out_tree: list[Any]
+        self,
+        of_one: Callable[..., Sequence[Value]],
+        values: Sequence[Value],
+        axes: Sequence[int | None],
+        size: int,
+        out_tree: list[PyTreeDef],
     ) -> Sequence[Value]:
         outs, dims = batch_flat(of_one, values, axes, AxisInfo(self._name, size))
         return self._together(outs, dims, size, out_tree)
 
     def _together(
-        self, outs: Sequence[Value], dims: Sequence[Any], size: int, out_tree: list[PyTreeDef]
+        self, outs: Sequence[Value], dims: Sequence[int | None], size: int, out_tree: list[PyTreeDef]
     ) -> list[Value]:
         """Results of which a dimension goes over the examples, or none, with the dimension where it is asked for."""
         shapes = [

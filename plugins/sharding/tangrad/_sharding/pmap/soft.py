@@ -38,9 +38,10 @@ from tangrad.extend.lax import reshape_p
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 if TYPE_CHECKING:
+    from tangrad._sharding.pmap.functions import PmapFunction
     from tangrad.core import Array, Device
     from tangrad.tree_util import PyTreeDef
-    from tangrad.typing import Dimensions, Value
+    from tangrad.typing import Dimensions, PyTree, Value
 
 
 class _Axis:
@@ -62,22 +63,22 @@ R = TypeVar("R", covariant=True)
 @overload
 def soft_pmap(
     fun: Callable[P, R],
-    axis_name: Any = None,
+    axis_name: object = None,
     *,
-    in_axes: Any = 0,
-    out_axes: Any = 0,
-    devices: Sequence[Any] | None = None,
+    in_axes: object = 0,
+    out_axes: object = 0,
+    devices: Sequence[Device] | None = None,
     backend: str | None = None,
     axis_size: int | None = None,
 ) -> SoftPmapFunction[P, R]: ...
 @overload
 def soft_pmap(
     fun: None = None,
-    axis_name: Any = None,
+    axis_name: object = None,
     *,
     in_axes: object = 0,
     out_axes: object = 0,
-    devices: Sequence[object] | None = None,
+    devices: Sequence[Device] | None = None,
     backend: str | None = None,
     axis_size: int | None = None,
 ) -> Callable[[Callable[P, R]], SoftPmapFunction[P, R]]: ...
@@ -87,10 +88,10 @@ def soft_pmap(
     *,
     in_axes: object = 0,
     out_axes: object = 0,
-    devices: Sequence[object] | None = None,
+    devices: Sequence[Device] | None = None,
     backend: str | None = None,
     axis_size: int | None = None,
-) -> Callable[..., Any]:
+) -> Callable[..., PyTree]:
     """Map a function along an axis of its arguments that may be longer than there are devices. It is compiled.
 
     Each device takes as many neighbouring examples as the others, and computes them together, as by `vmap`. Collectives
@@ -143,11 +144,11 @@ class SoftPmapFunction(Generic[P, R]):
 
     def __init__(
         self,
-        fun: Any,
+        fun: Callable[..., PyTree],
         axis_name: Hashable,
         in_axes: object,
         out_axes: object,
-        devices: Any,
+        devices: Sequence[Device] | None,
         backend: str | None,
         axis_size: int | None,
     ) -> None:
@@ -173,18 +174,18 @@ class SoftPmapFunction(Generic[P, R]):
         """The program for these arguments, not yet compiled."""
         return self._jitted.lower(*args, **kwargs)
 
-    def _call(self, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+    def _call(self, args: tuple[object, ...], kwargs: dict[str, object]) -> PyTree:
         array_leaves((args, kwargs), "soft_pmap: the arguments ")  # which names what is no array
         if is_inside():  # the devices are taken: examples are computed together
             return self._as_pmap()(*args, **kwargs)
         return self._jitted(*args, **kwargs)
 
-    def _as_pmap(self) -> Any:
+    def _as_pmap(self) -> PmapFunction[..., PyTree]:
         return pmap(self._fun, self._name, in_axes=self._in_axes, out_axes=self._out_axes, axis_size=self._axis_size)
 
     # --- as it is traced --------------------------------------------------------------------------------------------
 
-    def _mapped(self, *args: object, **kwargs: object) -> Any:
+    def _mapped(self, *args: object, **kwargs: object) -> PyTree:
         leaves, structure = tree.flatten((args, kwargs))
         values = [as_operand(leaf) for leaf in leaves]
         axes = axes_of_arguments(self._in_axes, args, kwargs, values)
@@ -195,7 +196,7 @@ class SoftPmapFunction(Generic[P, R]):
         axis = SplitAxis(self._name, chunk, self._outer, count)
         wanted = axes_of_results(self._out_axes, out_tree, [aval.shape for aval in program.out_avals])
 
-        def of_chunk(*parts: object) -> list[Any]:
+        def of_chunk(*parts: Value) -> list[Value]:
             operands, dims = [*consts, *parts], [*[None] * len(consts), *axes]
             outs, out_dims = batch_flat(
                 lambda *examples: eval_jaxpr(program.jaxpr, program.consts, *examples),
@@ -219,10 +220,10 @@ class SoftPmapFunction(Generic[P, R]):
         return there[:size]
 
     def _traced(
-        self, structure: PyTreeDef, values: Sequence[object], axes: Sequence[int], size: int
-    ) -> tuple[ClosedJaxpr, list[Any], Any]:
+        self, structure: PyTreeDef, values: Sequence[Value], axes: Sequence[int | None], size: int
+    ) -> tuple[ClosedJaxpr, list[Value], PyTreeDef]:
         """The program of one example, with the constants that it takes first, and the structure of its result."""
-        out_tree: list[Any] = []
+        out_tree: list[PyTreeDef] = []
 
         def of_one(*examples: Array) -> list[Array]:
             call_args, call_kwargs = structure.unflatten(examples)
@@ -235,13 +236,13 @@ class SoftPmapFunction(Generic[P, R]):
         return *trace_of_one(of_one, values, axes, (self._name, size), name), out_tree[0]
 
 
-def _placed(out: object, dim: int | None, axis: int | None, size: int) -> Any:
+def _placed(out: Value, dim: int | None, axis: int | None, size: int) -> Value:
     if axis is None and dim is not None:
         raise ValueError("soft_pmap: out_axes is None for a result that differs between examples; give it an axis")
     return out if axis is None else place_axis(out, dim, axis, size)
 
 
-def _split(value: Any, axis: int | None, count: int) -> Value:
+def _split(value: Value, axis: int | None, count: int) -> Value:
     """An argument with its mapped axis as two: one over devices, and behind it the examples of each."""
     if axis is None:
         return value
@@ -249,7 +250,7 @@ def _split(value: Any, axis: int | None, count: int) -> Value:
     return _with_shape(value, (*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :]))
 
 
-def _joined(value: Any, axis: int | None, mesh: Mesh) -> Array:
+def _joined(value: Value, axis: int | None, mesh: Mesh) -> Value:
     """The opposite, of a result, whose chunks stay on their devices."""
     if axis is None:
         return value

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
 from tangrad._sharding.shard_map.primitives import shard_map_p, stacking
 from tangrad._sharding.shard_map.scope import axes_in_scope, over_all
@@ -11,28 +12,29 @@ from tangrad.extend.checkify import Checks, checked_program
 
 if TYPE_CHECKING:
     from tangrad._sharding.mesh import Mesh
-    from tangrad.typing import Value
+    from tangrad._sharding.named import NamedSharding
+    from tangrad.typing import Value, Values
 
 checkify = RuleSet("checkify", api=1)
 
 
 @checkify.rule(shard_map_p)
 def _(
-    args: Any,
+    args: Values,
     *,
     checks: Checks,
     jaxpr: ClosedJaxpr,
     mesh: Mesh,
-    in_shardings: Any,
-    out_shardings: Any,
-    manual_axes: Any,
+    in_shardings: tuple[NamedSharding, ...],
+    out_shardings: tuple[NamedSharding, ...],
+    manual_axes: Sequence[Hashable],
     checked: bool,
 ) -> tuple[Value, ...]:
     with axes_in_scope(mesh, manual_axes, checked):
         program = checked_program(jaxpr, checks.enabled)
         stacked = stacking(program.jaxpr, len(out_shardings))
     rows = over_all(mesh, manual_axes)
-    outs: Any = shard_map_p.bind(
+    outs: Values = shard_map_p.bind(
         *args,
         jaxpr=stacked,
         mesh=mesh,

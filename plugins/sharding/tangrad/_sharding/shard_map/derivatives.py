@@ -5,7 +5,7 @@ Values that the second, linear half needs of the first are put out as stacks, on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -48,16 +48,16 @@ partial_eval = RuleSet("partial_eval", api=1)
 @jvp.rule(shard_map_p)
 @symbolic_zeros
 def _(
-    primals: Any,
-    tangents: Any,
+    primals: Values,
+    tangents: Sequence[Value | Zero],
     *,
     jaxpr: ClosedJaxpr,
     mesh: Mesh,
-    in_shardings: Any,
-    out_shardings: Any,
-    manual_axes: Sequence[object],
+    in_shardings: Sequence[NamedSharding],
+    out_shardings: Sequence[NamedSharding],
+    manual_axes: Sequence[Hashable],
     checked: bool,
-) -> Any:
+) -> tuple[Values, tuple[Value | Zero, ...]]:
     nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
     with axes_in_scope(mesh, manual_axes, checked):
         program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
@@ -78,16 +78,16 @@ def _(
 
 @linearize.rule(shard_map_p)
 def _(
-    primals: Any,
+    primals: Values,
     active: Sequence[bool],
     *,
     jaxpr: ClosedJaxpr,
     mesh: Mesh,
-    in_shardings: Any,
-    out_shardings: Any,
-    manual_axes: Any,
+    in_shardings: Sequence[NamedSharding],
+    out_shardings: Sequence[NamedSharding],
+    manual_axes: tuple[Hashable, ...],
     checked: bool,
-) -> Any:
+) -> Linearized:
     with axes_in_scope(mesh, manual_axes, checked):
         program = linearize_jaxpr(jaxpr, active)
         count = len(jaxpr.out_avals)
@@ -121,15 +121,15 @@ def _(
 @partial_eval.rule(shard_map_p)
 def _(
     known: Sequence[bool],
-    args: Any,
+    args: Values,
     *,
     jaxpr: ClosedJaxpr,
     mesh: Mesh,
-    in_shardings: Any,
-    out_shardings: Any,
-    manual_axes: tuple[str, ...],
+    in_shardings: Sequence[NamedSharding],
+    out_shardings: Sequence[NamedSharding],
+    manual_axes: tuple[Hashable, ...],
     checked: bool,
-) -> Any:
+) -> PartialEval | None:
     if is_marked_linear(jaxpr):
         return None
     with axes_in_scope(mesh, manual_axes, checked):
@@ -169,7 +169,12 @@ def _(
 
 
 def _stacks(
-    first: ClosedJaxpr, count: int, mesh: Mesh, in_shardings: Any, manual_axes: tuple[str, ...], checked: bool
+    first: ClosedJaxpr,
+    count: int,
+    mesh: Mesh,
+    in_shardings: Sequence[NamedSharding],
+    manual_axes: Sequence[Hashable],
+    checked: bool,
 ) -> tuple[NamedSharding, ...]:
     """How the stacks that a first half puts out after its `count` results are cut.
 
@@ -187,7 +192,7 @@ def _stacks(
 
 
 def _cuts_of_residuals(
-    stacks: Sequence[NamedSharding], in_shardings: tuple[Sharding, ...], sources: tuple[int | None, ...]
+    stacks: Sequence[NamedSharding], in_shardings: Sequence[NamedSharding], sources: tuple[int | None, ...]
 ) -> list[Sharding]:
     own = iter(stacks)
     return [next(own) if source is None else in_shardings[source] for source in sources]
@@ -222,22 +227,22 @@ def _(
     *args: Value | Linear,
     jaxpr: ClosedJaxpr,
     mesh: Mesh,
-    in_shardings: tuple[Sharding, ...],
+    in_shardings: tuple[NamedSharding, ...],
     out_shardings: Any,
-    manual_axes: Sequence[object],
+    manual_axes: Sequence[Hashable],
     checked: bool,
 ) -> tuple[Array | None, ...]:
     linear = tuple([is_linear(arg) for arg in args])
     given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
 
-    def not_in(sharding: Any) -> tuple[Any, ...]:
+    def not_in(sharding: NamedSharding) -> tuple[Hashable, ...]:
         return tuple([axis for axis in manual_axes if axis not in mentioned(sharding)])
 
     known = [(arg, sharding) for arg, sharding, unknown in zip(args, in_shardings, linear, strict=True) if not unknown]
     cuts = [sharding for sharding, unknown in zip(in_shardings, linear, strict=True) if unknown]
     present = [(ct, sharding) for ct, sharding, has in zip(cotangents, out_shardings, given, strict=True) if has]
 
-    def alike(sharding: Sharding, aval: ShapedArray) -> tuple[Any, ...]:
+    def alike(sharding: NamedSharding, aval: ShapedArray) -> tuple[Hashable, ...]:
         """The axes along which parts are the same, though for all that is known of the program they might differ."""
         typed = [name for name, _ in aval.named_shape]
         return tuple([axis for axis in not_in(sharding) if not checked or axis in typed])

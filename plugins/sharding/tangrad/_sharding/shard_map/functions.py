@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, overload
 
 from tangrad import tree
 from tangrad._sharding.context import on_devices
@@ -23,7 +23,6 @@ from tangrad.core import (
     Array,
     ClosedJaxpr,
     ShapedArray,
-    Sharding,
     Tracer,
     api_boundary,
     array_leaves,
@@ -39,13 +38,14 @@ from tangrad.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 from tangrad.tree_util import PyTreeDef, flatten_axes, keystr
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.tree_util import KeyPath
+    from tangrad.typing import Params, PyTree, Value
 
 
 _MISSING = object()
 TRACE_LIMIT = 1024  # signatures kept for each function
 
-_traces: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+_traces: weakref.WeakKeyDictionary[Callable[..., object], dict[Hashable, _Traced]] = weakref.WeakKeyDictionary()
 register_cache(_traces.clear)
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,37 +55,37 @@ R = TypeVar("R")
 def shard_map(
     f: Callable[P, R],
     mesh: Mesh | AbstractMesh | None = None,
-    in_specs: Any = ...,
-    out_specs: Any = ...,
+    in_specs: object = ...,
+    out_specs: object = ...,
     *,
-    axis_names: Any = None,
+    axis_names: Iterable[Hashable] | None = None,
     check_vma: bool = True,
     check_rep: bool | None = None,
-    auto: Any = None,
+    auto: Iterable[Hashable] | None = None,
 ) -> Callable[P, R]: ...
 @overload
 def shard_map(
     f: None = None,
     mesh: Mesh | AbstractMesh | None = None,
-    in_specs: Any = ...,
-    out_specs: Any = ...,
+    in_specs: object = ...,
+    out_specs: object = ...,
     *,
-    axis_names: Any = None,
+    axis_names: Iterable[Hashable] | None = None,
     check_vma: bool = True,
     check_rep: bool | None = None,
-    auto: Any = None,
+    auto: Iterable[Hashable] | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def shard_map(
-    f: Callable[..., Any] | None = None,
+    f: Callable[..., PyTree] | None = None,
     mesh: Mesh | AbstractMesh | None = None,
-    in_specs: Any = _MISSING,
-    out_specs: Any = _MISSING,
+    in_specs: object = _MISSING,
+    out_specs: object = _MISSING,
     *,
-    axis_names: Any = None,
+    axis_names: Iterable[Hashable] | None = None,
     check_vma: bool = True,
     check_rep: bool | None = None,
-    auto: Any = None,
-) -> Callable[..., Any]:
+    auto: Iterable[Hashable] | None = None,
+) -> Callable[..., PyTree]:
     """Map a function over the devices of a mesh: each runs it on its parts of the arguments.
 
     Args:
@@ -126,7 +126,7 @@ def shard_map(
     >>> total(np.arange(4.0))
     Array(6., dtype=float32)
     """
-    options = {"mesh": mesh, "in_specs": in_specs, "out_specs": out_specs, "axis_names": axis_names}
+    options: Params = {"mesh": mesh, "in_specs": in_specs, "out_specs": out_specs, "axis_names": axis_names}
     options |= {"check_vma": check_vma, "check_rep": check_rep, "auto": auto}
     if f is None:
         return lambda function: shard_map(function, **options)
@@ -158,7 +158,7 @@ class _Arguments:
         self._kept = kept  # by their place among the leaves
 
     @classmethod
-    def of(cls, args: tuple[object, ...], in_specs: PartitionSpec, where: str) -> _Arguments:
+    def of(cls, args: tuple[object, ...], in_specs: object, where: str) -> _Arguments:
         """Those of a call. Raises TypeError, after `where`, for what is no array and has a spec."""
         if in_specs is _MISSING:
             leaves, structure = array_leaves(args, where)
@@ -172,7 +172,7 @@ class _Arguments:
         operands = [as_operand(leaf) for place, leaf in enumerate(checked) if place not in kept]
         return cls(operands, [spec for spec in specs if spec is not None], structure, kept)
 
-    def paths(self) -> list[Any]:
+    def paths(self) -> list[KeyPath]:
         """Where the arrays are in the arguments."""
         numbered = self._structure.unflatten(list(range(self._structure.num_leaves)))
         return [path for place, (path, _) in enumerate(tree.leaves_with_path(numbered)) if place not in self._kept]
@@ -185,7 +185,7 @@ class _Arguments:
             [self._kept[place] if place in self._kept else next(others) for place in range(count)]
         )
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[Hashable, ...]:
         """What programs depend on beside types. It cannot be hashed where a kept object cannot."""
         return self._structure, tuple([(place, type(value), value) for place, value in self._kept.items()])
 
@@ -206,12 +206,12 @@ class _ShardedFunction:
 
     def __init__(
         self,
-        f: Any,
+        f: Callable[..., PyTree],
         mesh: object,
-        in_specs: PartitionSpec,
-        out_specs: PartitionSpec,
-        axis_names: Any,
-        auto: Any,
+        in_specs: object,
+        out_specs: object,
+        axis_names: Iterable[Hashable] | None,
+        auto: Iterable[Hashable] | None,
         checks: bool,
     ) -> None:
         if mesh is not None and not isinstance(mesh, (Mesh, AbstractMesh)):
@@ -227,7 +227,7 @@ class _ShardedFunction:
         if mesh is not None:
             self._manual(mesh)  # which looks whether the axes are there
 
-    def _manual(self, mesh: Mesh | AbstractMesh) -> tuple[str, ...]:
+    def _manual(self, mesh: Mesh | AbstractMesh) -> tuple[Hashable, ...]:
         """The axes that the function is mapped over, in the order of the mesh."""
         names, auto = self._axis_names, self._auto
         for what, axes in (("axis_names", names), ("auto", auto)):
@@ -237,7 +237,7 @@ class _ShardedFunction:
         chosen = set(names or axes_left(mesh)) - set(auto or ())
         return tuple([axis for axis in mesh.axis_names if axis in chosen])
 
-    def call(self, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+    def call(self, args: tuple[object, ...], kwargs: dict[str, object]) -> PyTree:
         """The function of whole arrays."""
         if kwargs:
             raise TypeError(
@@ -270,10 +270,10 @@ class _ShardedFunction:
     def _traced(
         self,
         mesh: Mesh,
-        manual: tuple[str, ...],
+        manual: tuple[Hashable, ...],
         arguments: _Arguments,
         parts: tuple[ShapedArray, ...],
-        shardings: tuple[Sharding, ...],
+        shardings: tuple[NamedSharding, ...],
     ) -> _Traced:
         """The function traced for parts of these types. Kept, unless it closed over values of an outer trace."""
         out_leaves, out_structure = tree.flatten(self._out_specs)
@@ -293,9 +293,14 @@ class _ShardedFunction:
         return found
 
     def _trace(
-        self, mesh: Mesh, manual: tuple[str, ...], arguments: _Arguments, parts: tuple[ShapedArray, ...], shardings: Any
+        self,
+        mesh: Mesh,
+        manual: tuple[Hashable, ...],
+        arguments: _Arguments,
+        parts: tuple[ShapedArray, ...],
+        shardings: tuple[NamedSharding, ...],
     ) -> _Traced:
-        out_tree: list[Any] = []
+        out_tree: list[PyTreeDef] = []
 
         def flat(*tracers: Value) -> list[Array]:
             leaves, treedef = returned_leaves(self._f(*arguments.rebuilt(tracers)), "shard_map: the function")
@@ -309,7 +314,7 @@ class _ShardedFunction:
         return _Traced(program, out_shardings, out_tree[0])
 
     def _shardings_of_results(
-        self, mesh: Mesh, manual: tuple[str, ...], out_tree: PyTreeDef, closed: ClosedJaxpr
+        self, mesh: Mesh, manual: tuple[Hashable, ...], out_tree: PyTreeDef, closed: ClosedJaxpr
     ) -> list[NamedSharding]:
         specs = flatten_axes("shard_map out_specs", out_tree, self._out_specs)
         found = [as_named(mesh, spec, "out_specs", manual) for spec in specs]
@@ -338,12 +343,14 @@ def _result(out_tree: PyTreeDef, position: int) -> str:
 
 
 @overload
-def smap(f: Callable[P, R], /, *, in_axes: Any = ..., out_axes: Any, axis_name: Hashable) -> Callable[P, R]: ...
+def smap(f: Callable[P, R], /, *, in_axes: object = ..., out_axes: object, axis_name: Hashable) -> Callable[P, R]: ...
 @overload
 def smap(
-    f: None = None, /, *, in_axes: Any = ..., out_axes: Any, axis_name: Hashable
+    f: None = None, /, *, in_axes: object = ..., out_axes: object, axis_name: Hashable
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def smap(f: Any = None, /, *, in_axes: object = _MISSING, out_axes: object, axis_name: Hashable) -> Callable[..., Any]:
+def smap(
+    f: Callable[..., PyTree] | None = None, /, *, in_axes: object = _MISSING, out_axes: object, axis_name: Hashable
+) -> Callable[..., PyTree]:
     """Map a function over one axis of the mesh in use: each device runs it on its parts of the arguments.
 
     Along the other axes of the mesh it may be mapped by another `smap` within, or be partitioned by the compiler.
@@ -388,7 +395,7 @@ def smap(f: Any = None, /, *, in_axes: object = _MISSING, out_axes: object, axis
     return shard_map(f, in_specs=arguments, out_specs=results, axis_names={axis_name})
 
 
-def _specs(argument: str, axes: object, name: Hashable) -> Any:
+def _specs(argument: str, axes: object, name: Hashable) -> PyTree:
     """A partition spec for each dimension that is named."""
 
     def spec(axis: object) -> PartitionSpec:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tangrad._sharding.shard_map.scope import axes_in_scope, part_aval, whole_aval
 from tangrad.batching import AxisInfo, batch_jaxpr
 from tangrad.core import (
-    Array,
     ClosedJaxpr,
     NamedAxisEffect,
     PrimitiveSet,
@@ -31,7 +30,9 @@ from tangrad.extend.lax import index_in_dim, mul_p, reshape_p, transpose_p
 
 if TYPE_CHECKING:
     from tangrad._sharding.mesh import Mesh
-    from tangrad.typing import Params, Value
+    from tangrad._sharding.named import NamedSharding
+    from tangrad.core import Effect
+    from tangrad.typing import Params, Value, Values
 
 
 def as_vmaps(
@@ -42,13 +43,13 @@ def as_vmaps(
     out_shardings: tuple[Sharding, ...],
     manual_axes: tuple[object, ...],
     checked: bool,
-) -> list[Array]:
+) -> list[Value]:
     """The results of a sharded map of whole arrays."""
     sizes = mesh.shape
     inputs = [_axes_of(sharding, len(aval.shape)) for sharding, aval in zip(in_shardings, jaxpr.in_avals, strict=True)]
     outputs = [_axes_of(sharding, len(a.shape)) for sharding, a in zip(out_shardings, jaxpr.out_avals, strict=True)]
     program = jaxpr
-    differs: list[list[Any]] = [[] for _ in outputs]
+    differs: list[list[Hashable]] = [[] for _ in outputs]
     with axes_in_scope(mesh, manual_axes):  # a collective over several axes is taken apart, with all of them at hand
         for axis in reversed(manual_axes):
             mapped = [_mentions(per_dimension, axis) for per_dimension in inputs]
@@ -65,18 +66,20 @@ def as_vmaps(
     ]
 
 
-def _axes_of(sharding: Sharding, ndim: int) -> tuple[tuple[str, ...], ...]:
+def _axes_of(sharding: Sharding, ndim: int) -> tuple[tuple[Hashable, ...], ...]:
     return sharding.dimension_axes(ndim)
 
 
-def _mentions(per_dimension: tuple[tuple[str, ...], ...], axis: object) -> bool:
+def _mentions(per_dimension: tuple[tuple[Hashable, ...], ...], axis: object) -> bool:
     return any([axis in axes for axes in per_dimension])
 
 
-def _axes_to_front(x: Value, cut: tuple[tuple[str, ...], ...], sizes: Any, order: tuple[object, ...]) -> Value:
+def _axes_to_front(
+    x: Value, cut: tuple[tuple[Hashable, ...], ...], sizes: Mapping[Hashable, int], order: tuple[Hashable, ...]
+) -> Value:
     """A whole array with a dimension for each axis that cuts it, in the order of the axes, and then those of a part."""
     split: list[int] = []
-    names: list[Any] = []
+    names: list[Hashable] = []
     for size, axes in zip(x.aval.shape, cut, strict=True):
         for axis in axes:
             split.append(sizes[axis])
@@ -89,7 +92,7 @@ def _axes_to_front(x: Value, cut: tuple[tuple[str, ...], ...], sizes: Any, order
     return _transposed(_reshaped(x, tuple(split)), (*leading, *rest))
 
 
-def _axes_into_dimensions(x: Value, cut: tuple[tuple[str, ...], ...], leading: list[Any]) -> Any:
+def _axes_into_dimensions(x: Value, cut: tuple[tuple[Hashable, ...], ...], leading: list[Hashable]) -> Value:
     """The opposite, of a result whose first dimensions are axes. Of one that is the same along an axis the first."""
     for axis in list(leading):
         if not _mentions(cut, axis):
@@ -119,13 +122,13 @@ def _transposed(x: Value, permutation: tuple[int, ...]) -> Value:
 shard_map = PrimitiveSet("shard_map", api=1)
 
 
-def _effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Any]:
+def _effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Effect]:
     """Those of the program, less the axes that are mapped here."""
     bound = {NamedAxisEffect(name) for name in params["manual_axes"]}
     return frozenset(params["jaxpr"].effects) - bound
 
 
-def _run(args: tuple[Array, ...], params: Params) -> tuple[Array, ...]:
+def _run(args: Values, params: Params) -> Values:
     """Outside of programs: as a compiled program of one equation; where values are checked, operation by operation."""
     if is_checking_values() or thread.disable_jit:
         return tuple(as_vmaps(*args, **params))
@@ -158,9 +161,9 @@ def shard_map_p(
     *avals: ShapedArray,
     jaxpr: ClosedJaxpr,
     mesh: object,
-    in_shardings: Any,
-    out_shardings: Any,
-    manual_axes: tuple[Any, ...],
+    in_shardings: tuple[NamedSharding, ...],
+    out_shardings: tuple[NamedSharding, ...],
+    manual_axes: tuple[Hashable, ...],
     checked: bool,
 ) -> tuple[ShapedArray, ...]:
     """The results of `jaxpr` on each device, put together."""
@@ -186,7 +189,7 @@ def stacking(closed: ClosedJaxpr, count: int) -> ClosedJaxpr:
     """The program whose outputs from `count` on have one more dimension in front, of size 1."""
 
     def make() -> ClosedJaxpr:
-        def run(*inputs: object) -> list[Any]:
+        def run(*inputs: Value) -> list[Value]:
             outs = eval_jaxpr(closed.jaxpr, closed.consts, *inputs)
             return [*outs[:count], *[_with_shape(out, (1, *as_operand(out).aval.shape)) for out in outs[count:]]]
 
@@ -201,7 +204,7 @@ def unstacking(closed: ClosedJaxpr, stacked: Sequence[bool]) -> ClosedJaxpr:
     def make() -> ClosedJaxpr:
         avals = [a.update(shape=(1, *a.shape)) if wide else a for a, wide in zip(closed.in_avals, stacked, strict=True)]
 
-        def run(*inputs: Any) -> list[Any]:
+        def run(*inputs: Value) -> list[Value]:
             values = [
                 _with_shape(value, aval.shape) if wide else value
                 for value, aval, wide in zip(inputs, closed.in_avals, stacked, strict=True)
@@ -220,7 +223,7 @@ def with_differing_results(closed: ClosedJaxpr, axes: Sequence[tuple[object, ...
         return closed
 
     def make() -> ClosedJaxpr:
-        def run(*inputs: object) -> list[Any]:
+        def run(*inputs: Value) -> list[Value]:
             outs = eval_jaxpr(closed.jaxpr, closed.consts, *inputs)
             return [differing(out, cut) for out, cut in zip(outs, axes, strict=True)]
 
@@ -239,7 +242,7 @@ def sharing_cotangents(closed: ClosedJaxpr, shares: Sequence[int], sums: Sequenc
     """
 
     def make() -> ClosedJaxpr:
-        def run(*inputs: Any) -> list[Any]:
+        def run(*inputs: Value) -> list[Value]:
             first = len(inputs) - len(shares)
             given = [_part(ct, count) for ct, count in zip(inputs[first:], shares, strict=True)]
             outs = eval_jaxpr(closed.jaxpr, closed.consts, *inputs[:first], *given)

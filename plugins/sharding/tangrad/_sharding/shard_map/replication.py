@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tangrad.core import (
@@ -29,10 +29,10 @@ from tangrad.extend.collectives import differing
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tangrad.typing import Params
+    from tangrad.typing import Params, Value
 
 
-Axes = frozenset[Any]
+Axes = frozenset[Hashable]
 
 _NOWHERE: Axes = frozenset()
 REPLICATION = rule_table("replication")
@@ -42,7 +42,7 @@ REPLICATION = rule_table("replication")
 def varying_of_program(closed: ClosedJaxpr, varying: Sequence[Axes]) -> list[Axes]:
     """For each output of a program the axes along which it differs, given those of the inputs; constants never do."""
     jaxpr = closed.jaxpr
-    known: dict[Any, Axes] = dict(zip(jaxpr.invars, varying, strict=True))
+    known: dict[object, Axes] = dict(zip(jaxpr.invars, varying, strict=True))
 
     def of(atom: object) -> Axes:
         return _NOWHERE if type(atom) is Literal else known.get(atom, _NOWHERE)
@@ -90,10 +90,10 @@ def _union(sets: Sequence[Axes]) -> Axes:
     return frozenset().union(*sets)
 
 
-def default_rule(primitive: Primitive) -> Callable[..., Any]:
+def default_rule(primitive: Primitive) -> Callable[..., Sequence[Axes] | None]:
     """Of a primitive without a rule: its one program of the same inputs and outputs decides, or the union of all."""
 
-    def rule(varying: tuple[Axes, ...], params: Params) -> Any:
+    def rule(varying: tuple[Axes, ...], params: Params) -> Sequence[Axes] | None:
         programs = [program for program in sub_jaxprs(params) if isinstance(program, ClosedJaxpr)]
         if len(programs) == 1 and len(programs[0].in_avals) == len(varying) and primitive.multiple_results:
             return tuple(varying_of_program(programs[0], varying))
@@ -112,8 +112,8 @@ replication = RuleKind(
 )
 
 
-NamedShape = tuple[tuple[Any, int], ...]  # a named shape
-Rule = TypeVar("Rule", bound=Callable[..., Any])
+NamedShape = tuple[tuple[Hashable, int], ...]  # a named shape
+Rule = TypeVar("Rule", bound=Callable[..., object])
 
 _fitted = JaxprCache()
 register_cache(_fitted.clear)
@@ -131,7 +131,7 @@ class Places(NamedTuple):
     carry: Sequence[int] = ()
 
 
-def places(of: Callable[[int, dict[str, Any]], Places]) -> Callable[[Rule], Rule]:
+def places(of: Callable[[int, Params], Places]) -> Callable[[Rule], Rule]:
     """Decorator for a `replication` rule: `of(number of operands, params)` is where programs have inputs from.
 
     Without it a program that takes as many inputs as there are operands takes these; of others nothing is known, and
@@ -146,8 +146,12 @@ def places(of: Callable[[int, dict[str, Any]], Places]) -> Callable[[Rule], Rule
 
 
 def fitted(
-    primitive: Primitive, recorded: Sequence[Any], args: Sequence[object], params: Params, names: Sequence[object]
-) -> tuple[Sequence[Any], dict[str, Any]]:
+    primitive: Primitive,
+    recorded: Sequence[ShapedArray],
+    args: Sequence[Value],
+    params: Params,
+    names: Sequence[Hashable],
+) -> tuple[Sequence[Value], Params]:
     """The operands and parameters of an equation, with programs for operands that differ as they do.
 
     Args:
@@ -214,7 +218,7 @@ def along(closed: ClosedJaxpr, inputs: Sequence[NamedShape], outputs: Sequence[N
     if avals == closed.in_avals and results == closed.out_avals[: len(results)]:
         return closed
 
-    def run(*values: object) -> list[Any]:
+    def run(*values: Value) -> list[Value]:
         outs = eval_jaxpr(closed.jaxpr, closed.consts, *values)
         return [*[_as_wide(out, axes) for out, axes in zip(outs, outputs)], *outs[len(outputs) :]]
 
@@ -227,7 +231,7 @@ def _wider(aval: ShapedArray, axes: NamedShape) -> object:
     return aval.update(named_shape={**dict(aval.named_shape), **missing}) if missing else aval
 
 
-def _as_wide(value: Any, axes: NamedShape) -> object:
+def _as_wide(value: Value, axes: NamedShape) -> Value:
     return differing(value, tuple([name for name, _ in axes])) if axes else value
 
 
@@ -239,7 +243,7 @@ def _joined(several: Sequence[NamedShape]) -> NamedShape:
     return tuple(sorted({pair for axes in several for pair in axes}, key=repr))
 
 
-def _avals(program: ClosedJaxpr) -> list[Any]:
+def _avals(program: ClosedJaxpr) -> list[ShapedArray]:
     return [*program.in_avals, *program.out_avals]
 
 

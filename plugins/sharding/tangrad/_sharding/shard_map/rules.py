@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.replication import along
 from tangrad._sharding.shard_map.scope import axes_in_scope, size_along, with_leading
 from tangrad.batching import AxisInfo, batch_jaxpr, to_front
-from tangrad.core import ClosedJaxpr, RuleSet, Sharding, dce_jaxpr, keeps_alive
+from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.extend.collectives import subst_under_binder
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
@@ -25,7 +26,7 @@ sharding = RuleSet("sharding", api=1)
 
 
 @sharding.rule(shard_map_p)
-def _(operands: object, results: object, params: Params) -> Any:
+def _(operands: object, results: tuple[Any, ...], params: Params) -> tuple[Any, ...]:
     """As `out_specs` say."""
     return results
 
@@ -36,7 +37,7 @@ register_cache(_thinned.clear)
 
 
 @dce.rule(shard_map_p)
-def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> Any:
+def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
     if not any(used_outputs) and not keeps_alive(equation.effects):
         return [False] * len(equation.invars), None
     params, used = equation.params, tuple(used_outputs)
@@ -73,8 +74,8 @@ def _(
     axis_info: AxisInfo,
     jaxpr: ClosedJaxpr,
     mesh: Mesh,
-    in_shardings: tuple[Sharding, ...],
-    out_shardings: tuple[Sharding, ...],
+    in_shardings: tuple[NamedSharding, ...],
+    out_shardings: tuple[NamedSharding, ...],
     manual_axes: Sequence[object],
     checked: bool,
 ) -> tuple[tuple[Array, ...], tuple[int | None, ...]]:
@@ -101,7 +102,9 @@ def _(
     return outs, tuple([0 if is_mapped else None for is_mapped in out_mapped])
 
 
-def _widened(shardings: Any, mapped: tuple[bool, ...], entry: tuple[object, ...]) -> tuple[Any, ...]:
+def _widened(
+    shardings: Sequence[NamedSharding], mapped: tuple[bool, ...], entry: tuple[object, ...]
+) -> tuple[NamedSharding, ...]:
     return tuple(
         [
             with_leading(sharding, entry) if is_mapped else sharding
@@ -110,7 +113,7 @@ def _widened(shardings: Any, mapped: tuple[bool, ...], entry: tuple[object, ...]
     )
 
 
-def _axes_of_the_mesh(axis_info: AxisInfo, manual_axes: Sequence[object]) -> tuple[Any, ...]:
+def _axes_of_the_mesh(axis_info: AxisInfo, manual_axes: Sequence[Hashable]) -> tuple[Hashable, ...]:
     """The axes of the mesh that cut the mapped dimension."""
     spmd = axis_info.spmd_name
     axes = tuple(spmd) if isinstance(spmd, (tuple, list)) else () if spmd is None else (spmd,)
@@ -127,7 +130,7 @@ axis_subst = RuleSet("axis_subst", api=1)
 
 
 @axis_subst.rule(shard_map_p)
-def _(params: Params, subst: object) -> Any:
+def _(params: Params, subst: object) -> Params:
     bound = params["manual_axes"]
     program, names = subst_under_binder(params["jaxpr"], subst, bound)
     if names == bound:
@@ -136,7 +139,7 @@ def _(params: Params, subst: object) -> Any:
     mesh = params["mesh"]
     other = Mesh(mesh.devices, tuple([renamed.get(name, name) for name in mesh.axis_names]))
 
-    def of(shardings: Any) -> tuple[Any, ...]:
+    def of(shardings: Sequence[NamedSharding]) -> tuple[NamedSharding, ...]:
         return tuple([NamedSharding(other, PartitionSpec(*[_entry(e, renamed) for e in s.spec])) for s in shardings])
 
     return {
@@ -149,7 +152,7 @@ def _(params: Params, subst: object) -> Any:
     }
 
 
-def _entry(entry: object, renamed: Any) -> Any:
+def _entry(entry: object, renamed: dict[Hashable, Hashable]) -> object:
     if isinstance(entry, tuple):
         return tuple([renamed.get(axis, axis) for axis in entry])
     return renamed.get(entry, entry)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._sharding.shard_map.replication import fitted
 from tangrad.core import Array, Literal, Primitive, holding, thread
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class _Around(threading.local):
     """The sharded maps that a thread is tracing in: (mesh, axes)."""
 
-    maps: tuple[tuple[Mesh, tuple[Any, ...]], ...] = ()
+    maps: tuple[tuple[Mesh, tuple[Hashable, ...]], ...] = ()
 
 
 _around = _Around()
@@ -32,24 +32,24 @@ class _TypedAxes:
 
     __slots__ = ("names",)
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, names: tuple[Hashable, ...]) -> None:
         self.names = names
 
     def without(self, names: Sequence[object]) -> _TypedAxes:
         """The same for the others of these axes."""
         return _TypedAxes(tuple([name for name in self.names if name not in names])) if names else self
 
-    def total(self, value: Value, names: tuple[str, ...]) -> Array:
+    def total(self, value: Value, names: tuple[Hashable, ...]) -> Array:
         """The sum of a value over axes along which it differs."""
         return psum_p.bind(value, axes=names, axis_index_groups=None)
 
-    def marked(self, value: Value, names: tuple[str, ...]) -> Value:
+    def marked(self, value: Value, names: tuple[Hashable, ...]) -> Value:
         """A value as one that differs along axes."""
         return differing(value, names)
 
     def fitted(
-        self, primitive: Primitive, recorded: Sequence[object], args: Sequence[object], params: Params
-    ) -> tuple[Sequence[Any], dict[str, Any]]:
+        self, primitive: Primitive, recorded: Sequence[ShapedArray], args: Sequence[Value], params: Params
+    ) -> tuple[Sequence[Value], Params]:
         """An equation's operands and parameters, with programs for operands of types as they are, not as recorded."""
         if "manual_axes" not in params:
             return fitted(primitive, recorded, args, params, self.names)
@@ -59,16 +59,14 @@ class _TypedAxes:
 
 
 @contextmanager
-def axes_in_scope(mesh: Mesh, manual: Sequence[object], checked: bool = False) -> Iterator[None]:
+def axes_in_scope(mesh: Mesh, manual: Sequence[Hashable], checked: bool = False) -> Iterator[None]:
     """Have collectives find the axes of a mesh that a sharded map is over.
 
     `checked`: whether a user's function is traced for a map that checks replication. Then types record along which of
     these axes values differ, for derivatives that are taken in the function.
     """
     before, names = _around.maps, tuple(manual)
-    fields: dict[str, Any] = {
-        "axis_environment": (*thread.axis_environment, *[(name, mesh.shape[name]) for name in names])
-    }
+    fields: Params = {"axis_environment": (*thread.axis_environment, *[(name, mesh.shape[name]) for name in names])}
     if checked:
         typed = (*(thread.typed_axes.names if thread.typed_axes is not None else ()), *names)
         fields["typed_axes"] = _TypedAxes(typed)
@@ -91,7 +89,7 @@ def mesh_in_use() -> Mesh:
     return _around.maps[-1][0] if _around.maps else get_mesh()
 
 
-def axes_left(mesh: Mesh | AbstractMesh) -> tuple[str, ...]:
+def axes_left(mesh: Mesh | AbstractMesh) -> tuple[Hashable, ...]:
     """The axes that the maps around do not map over; all of them where none is left."""
     mapped = {axis for _, axes in _around.maps for axis in axes}
     return tuple([axis for axis in mesh.axis_names if axis not in mapped]) or mesh.axis_names
@@ -110,7 +108,7 @@ def check_nesting(mesh: Mesh, manual: Sequence[object]) -> None:
             )
 
 
-def as_named(mesh: Mesh, spec: PartitionSpec, what: str, manual: tuple[str, ...]) -> NamedSharding:
+def as_named(mesh: Mesh, spec: PartitionSpec, what: str, manual: tuple[Hashable, ...]) -> NamedSharding:
     """A spec as a sharding. Raises TypeError for what is no spec, ValueError for axes that are not mapped here."""
     if not isinstance(spec, PartitionSpec):
         raise TypeError(f"shard_map: {what} must be partition specs, or trees of them, got {spec!r}")
@@ -124,7 +122,7 @@ def as_named(mesh: Mesh, spec: PartitionSpec, what: str, manual: tuple[str, ...]
 
 
 def as_types_say(
-    mesh: Mesh, manual: tuple[str, ...], operands: Sequence[Array | Literal], within: bool
+    mesh: Mesh, manual: tuple[Hashable, ...], operands: Sequence[Array | Literal], within: bool
 ) -> list[PartitionSpec]:
     """For each operand the spec that its type records.
 
@@ -146,7 +144,7 @@ def as_types_say(
     return found
 
 
-def mentioned(sharding: NamedSharding) -> tuple[Any, ...]:
+def mentioned(sharding: NamedSharding) -> tuple[Hashable, ...]:
     """The axes that a sharding cuts dimensions along."""
     return tuple([axis for axes in sharding.dimension_axes(max(len(sharding.spec), 1)) for axis in axes])
 
@@ -163,7 +161,7 @@ def differing_part(aval: ShapedArray, sharding: NamedSharding) -> ShapedArray:
     return part.update(named_shape={**dict(part.named_shape), **{axis: sizes[axis] for axis in mentioned(sharding)}})
 
 
-def whole_aval(aval: ShapedArray, sharding: NamedSharding, manual: Sequence[Any]) -> ShapedArray:
+def whole_aval(aval: ShapedArray, sharding: NamedSharding, manual: Sequence[Hashable]) -> ShapedArray:
     """The type of the array of which `aval` is a part; it records nothing of the axes that are mapped here."""
     counts = sharding.tiles(len(aval.shape))
     whole = aval.plain.update(
@@ -188,6 +186,6 @@ def uncut(mesh: Mesh) -> NamedSharding:
     return NamedSharding(mesh, PartitionSpec())
 
 
-def over_all(mesh: Mesh, axes: Sequence[str]) -> NamedSharding:
+def over_all(mesh: Mesh, axes: Sequence[Hashable]) -> NamedSharding:
     """The sharding of stacked values, one for each place along the axes."""
     return NamedSharding(mesh, PartitionSpec(tuple(axes)))

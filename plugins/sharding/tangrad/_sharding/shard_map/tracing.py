@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING
 
 from tangrad._sharding.primitives import sharding_constraint_p
 from tangrad._sharding.shard_map.primitives import shard_map_p
@@ -53,7 +53,7 @@ register_cache(_programs.clear)
 
 
 def with_cotangent_sums(
-    closed: ClosedJaxpr, sizes: dict[Any, int], varying: Sequence[frozenset[object]]
+    closed: ClosedJaxpr, sizes: dict[Hashable, int], varying: Sequence[frozenset[Hashable]]
 ) -> ClosedJaxpr:
     """The program of parts without sums that wait for what differs; itself where it has none.
 
@@ -86,7 +86,7 @@ def _waits(jaxpr: Jaxpr | ClosedJaxpr) -> bool:
 
 
 def _with_sums(
-    closed: ClosedJaxpr, names: Sequence[object], sizes: dict[Any, int], varying: Sequence[frozenset[object]]
+    closed: ClosedJaxpr, names: Sequence[Hashable], sizes: dict[Hashable, int], varying: Sequence[frozenset[Hashable]]
 ) -> ClosedJaxpr:
     for name in names:
         closed = _along(closed, SplitAxis(name, 1, name, sizes[name]), [name in axes for axes in varying])
@@ -94,7 +94,7 @@ def _with_sums(
 
 
 def _along(closed: ClosedJaxpr, axis: SplitAxis, differs: Sequence[bool]) -> ClosedJaxpr:
-    def run(*inputs: object) -> list[Any]:
+    def run(*inputs: Value) -> list[Value]:
         values = [_wider(value) if wide else value for value, wide in zip(inputs, differs, strict=True)]
         outs, dims = batch_flat(
             lambda *parts: eval_jaxpr(closed.jaxpr, closed.consts, *parts),
@@ -107,11 +107,11 @@ def _along(closed: ClosedJaxpr, axis: SplitAxis, differs: Sequence[bool]) -> Clo
     return trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name)
 
 
-def _wider(value: Any) -> Array:
+def _wider(value: Value) -> Array:
     return reshape_p.bind(value, new_sizes=(1, *value.aval.shape), dimensions=None)
 
 
-def _narrower(value: Any, dim: int | None) -> object:
+def _narrower(value: Value, dim: int | None) -> Value:
     if dim is None:
         return value
     shape = value.aval.shape
@@ -132,11 +132,11 @@ class MappedProgram:
 
     def __init__(
         self,
-        function: Callable[..., Sequence[Any]],
+        function: Callable[..., Sequence[Value]],
         parts: Sequence[ShapedArray],
         name: str,
         mesh: Mesh,
-        manual_axes: tuple[object, ...],
+        manual_axes: tuple[Hashable, ...],
         shardings: Sequence[NamedSharding],
         checked: bool = False,
     ) -> None:
@@ -153,7 +153,7 @@ class MappedProgram:
                 ClosedJaxpr(closed_over_as_arguments(jaxpr)), mesh, manual_axes, self.in_shardings
             )
 
-    def undeclared(self, out_shardings: Sequence[NamedSharding]) -> list[tuple[int, tuple[Any, ...]]]:
+    def undeclared(self, out_shardings: Sequence[NamedSharding]) -> list[tuple[int, tuple[Hashable, ...]]]:
         """The results that may differ along axes that they are not put together along, and which axes.
 
         Of most programs types show it. Of others rules show more: what is gathered, say, is the same everywhere.
@@ -177,7 +177,7 @@ class MappedProgram:
                 return False
         return types_suffice(self.jaxpr.jaxpr)
 
-    def bind(self, values: Sequence[Value], out_shardings: Sequence[NamedSharding]) -> Any:
+    def bind(self, values: Sequence[Value], out_shardings: Sequence[NamedSharding]) -> tuple[Array, ...]:
         """Map it over whole arrays."""
         return shard_map_p.bind(
             *self.outer,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import operator
 import threading
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from tangrad import tree
 from tangrad.core import thread
@@ -15,13 +15,18 @@ from tangrad.core.settings import define_setting
 from tangrad.extend.sharding import current_mesh
 from tangrad.tree_util import PyTreeDef, flatten_axes
 
+if TYPE_CHECKING:
+    from tangrad._sharding.mesh import Mesh
+    from tangrad.typing import PyTree
+
+
 # --- Which dimensions of an array are which named axes: the forms in which users say it ---
 # `{0: "batch", -1: "features"}` gives positions their names. A list has an entry for each dimension, a name or None,
 # and asserts how many dimensions there are; with an ellipsis at its end it leaves the dimensions after it open.
 
 AxisName = Hashable
 # Pairs of a name and a dimension of the array that has all of its named axes, by dimension.
-Positions = tuple[tuple[Any, int], ...]
+Positions = tuple[tuple[Hashable, int], ...]
 
 
 class AxesSpec:
@@ -34,6 +39,7 @@ class AxesSpec:
     """
 
     __slots__ = ("entries", "given", "rank")
+    entries: Positions
 
     def __init__(self, given: Any, what: str) -> None:
         self.given = given
@@ -57,7 +63,7 @@ class AxesSpec:
                 )
 
     @property
-    def names(self) -> tuple[Any, ...]:
+    def names(self) -> tuple[Hashable, ...]:
         """The names alone."""
         return tuple([name for name, _ in self.entries])
 
@@ -71,7 +77,7 @@ class AxesSpec:
                 f"{what} has {ndim} dimensions, but its spec {self.given!r} is for {self.rank}; end the list "
                 f"with an ellipsis where more may follow"
             )
-        found: dict[int, Any] = {}
+        found: dict[int, Hashable] = {}
         for name, position in self.entries:
             if not -ndim <= position < ndim:
                 raise ValueError(
@@ -95,7 +101,7 @@ def _position(position: SupportsIndex, given: object, what: str) -> int:
     return operator.index(position)
 
 
-def _checked_name(name: int | str, given: object, what: str) -> str:
+def _checked_name(name: Hashable, given: object, what: str) -> Hashable:
     try:
         hash(name)
     except TypeError:
@@ -131,7 +137,7 @@ class SpecTree:
         # Its contents, for caches.
         self.key = (tree.structure(self._tree), tuple([(spec.entries, spec.rank) for spec in self.specs]))
 
-    def _read(self, value: object) -> Any:
+    def _read(self, value: object) -> PyTree:
         leaves, structure = tree.flatten(value, is_leaf=lambda item: item is None or _is_spec(item))
         return structure.unflatten([self._leaf(leaf) for leaf in leaves])
 
@@ -146,7 +152,7 @@ class SpecTree:
         return self.specs[-1]
 
     @property
-    def names(self) -> tuple[Any, ...]:
+    def names(self) -> tuple[Hashable, ...]:
         """All names, in order of appearance."""
         return tuple(dict.fromkeys([name for spec in self.specs for name in spec.names]))
 
@@ -255,13 +261,13 @@ class Assigned(NamedTuple):
     loop_name: object = None
 
     @property
-    def exclusive(self) -> tuple[tuple[str, Any], ...]:
+    def exclusive(self) -> tuple[tuple[str, Hashable], ...]:
         """What this axis alone may have of all the axes of a value: the kind of each such resource, and its name."""
         named = [("serial loop", self.loop_name)] * (self.loop_name is not None)
         return (*[("mesh axis", axis) for axis in self.mesh_axes], *named)
 
 
-def read_resources(axis_resources: object, known: Sequence[object]) -> dict[Any, tuple[Any, ...]]:
+def read_resources(axis_resources: object, known: Sequence[object]) -> dict[Hashable, tuple[Hashable, ...]]:
     """Axis -> its resources as a tuple, as far as they can be checked without knowing what is in scope.
 
     Raises ValueError for axes that are not `known`, and for a resource that is there twice; TypeError for what is no
@@ -285,7 +291,7 @@ def read_resources(axis_resources: object, known: Sequence[object]) -> dict[Any,
     return found
 
 
-def resolve(resources: Mapping[Any, tuple[Any, ...]]) -> dict[Any, Assigned]:
+def resolve(resources: Mapping[Hashable, tuple[Hashable, ...]]) -> dict[Hashable, Assigned]:
     """Axis -> what it is sharded over, by the mesh in use and the loops in scope.
 
     Raises ValueError for a resource that is not in scope, a loop before a mesh axis, and a second one.
@@ -293,7 +299,7 @@ def resolve(resources: Mapping[Any, tuple[Any, ...]]) -> dict[Any, Assigned]:
     mesh_axes, loops = current_mesh().axis_names, dict(thread.serial_loops)
     found = {}
     for name, given in resources.items():
-        axes: list[Any] = []
+        axes: list[Hashable] = []
         loop: SerialLoop | None = None
         loop_name = None
         for resource in given:
@@ -319,7 +325,7 @@ def resolve(resources: Mapping[Any, tuple[Any, ...]]) -> dict[Any, Assigned]:
     return found
 
 
-def check_divides(name: str, size: int, assigned: Assigned, mesh_shape: Mapping[Any, int]) -> None:
+def check_divides(name: Hashable, size: int, assigned: Assigned, mesh_shape: Mapping[Hashable, int]) -> None:
     """Raise ValueError for an axis that its resources do not cut into equal parts."""
     parts = math.prod([mesh_shape[axis] for axis in assigned.mesh_axes]) * assigned.loop
     if size % parts:
@@ -330,7 +336,7 @@ def check_divides(name: str, size: int, assigned: Assigned, mesh_shape: Mapping[
         )
 
 
-def _listed(names: Any) -> str:
+def _listed(names: Iterable[object]) -> str:
     return ", ".join(sorted([repr(name) for name in names])) or "none"
 
 
@@ -343,14 +349,14 @@ class _Tracing(threading.local):
     """How many mapped functions a thread is tracing, and the mesh of the innermost."""
 
     depth: int = 0
-    mesh: Any = None
+    mesh: Mesh | None = None
 
 
 _tracing = _Tracing()
 
 
 @contextmanager
-def tracing_for(mesh: object) -> Iterator[None]:
+def tracing_for(mesh: Mesh | None) -> Iterator[None]:
     """A mapped function is traced meanwhile: neither the mesh nor the settings may change."""
     around = _tracing.mesh
     _tracing.depth, _tracing.mesh = _tracing.depth + 1, mesh

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,7 @@ from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.extend.lax import div_p
 
 if TYPE_CHECKING:
+    from tangrad._sharding.xmap.variation import Sizes
     from tangrad.typing import Value, Values
 
 
@@ -51,15 +52,15 @@ partial_eval = RuleSet("partial_eval", api=1)
 @symbolic_zeros
 def _(
     primals: Values,
-    tangents: Values,
+    tangents: Sequence[Value | Zero],
     *,
     jaxpr: ClosedJaxpr,
-    in_axes: Any,
-    out_axes: Any,
-    sums: Any,
+    in_axes: Sequence[Positions],
+    out_axes: Sequence[Positions],
+    sums: Sequence[tuple[Hashable, ...]],
     name: str,
     **params: Any,
-) -> Any:
+) -> tuple[Values, tuple[Value | Zero, ...]]:
     nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
     with in_scope(params["sizes"]):
         program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
@@ -80,8 +81,8 @@ def _(
 
 def _residual_axes(
     program: ClosedJaxpr,
-    in_axes: tuple[tuple[tuple[str, int], ...], ...],
-    sizes: tuple[tuple[str, int], ...],
+    in_axes: tuple[Positions, ...],
+    sizes: Sizes,
     count: int,
 ) -> tuple[Positions, ...]:
     """The dimensions of the results after the first `count`, residuals: those that they vary along, in front."""
@@ -97,11 +98,11 @@ def _(
     active: Sequence[bool],
     *,
     jaxpr: ClosedJaxpr,
-    in_axes: tuple[tuple[tuple[str, int], ...], ...],
-    out_axes: Any,
-    sums: Any,
+    in_axes: tuple[Positions, ...],
+    out_axes: Sequence[Positions],
+    sums: Sequence[tuple[Hashable, ...]],
     **params: Any,
-) -> Any:
+) -> Linearized:
     sizes = params["sizes"]
     with in_scope(sizes):
         program = linearize_jaxpr(jaxpr, active)
@@ -137,7 +138,7 @@ def _as_call(program: ClosedJaxpr, **params: Any) -> ClosedJaxpr:
     return ClosedJaxpr(Jaxpr([], inputs, outputs, [JaxprEqn(xmap_p, inputs, outputs, params, effects)]))
 
 
-def _variables(avals: Sequence[ShapedArray], axes: Any, sizes: dict[Any, object]) -> list[Var]:
+def _variables(avals: Sequence[ShapedArray], axes: Iterable[Positions], sizes: dict[Hashable, int]) -> list[Var]:
     return [
         Var(aval.update(shape=with_axes(aval.shape, positions, sizes)))
         for aval, positions in zip(avals, axes, strict=True)
@@ -146,8 +147,15 @@ def _variables(avals: Sequence[ShapedArray], axes: Any, sizes: dict[Any, object]
 
 @partial_eval.rule(xmap_p)
 def _(
-    known: Sequence[bool], args: Values, *, jaxpr: ClosedJaxpr, in_axes: Any, out_axes: Any, sums: Any, **params: Any
-) -> Any:
+    known: Sequence[bool],
+    args: Values,
+    *,
+    jaxpr: ClosedJaxpr,
+    in_axes: Sequence[Positions],
+    out_axes: Sequence[Positions],
+    sums: Sequence[tuple[Hashable, ...]],
+    **params: Any,
+) -> PartialEval | None:
     if is_marked_linear(jaxpr):
         return None
     sizes = params["sizes"]
@@ -190,13 +198,13 @@ register_cache(_programs.clear)
 @transpose.rule(xmap_p)
 @symbolic_zeros
 def _(
-    cotangents: Values,
+    cotangents: Sequence[Value | Zero],
     *args: Value | Linear,
     jaxpr: ClosedJaxpr,
-    in_axes: Any,
-    out_axes: Any,
-    sums: Any,
-    sizes: Sequence[tuple[object, object]],
+    in_axes: Sequence[Positions],
+    out_axes: Sequence[Positions],
+    sums: Sequence[tuple[Hashable, ...]],
+    sizes: Sequence[tuple[Hashable, int]],
     name: str,
     **params: object,
 ) -> tuple[Value | None, ...]:
@@ -239,7 +247,7 @@ def _transposed(
         return program, nonzero
     count = len(program.in_avals) - len(shares)
 
-    def run(*args: Any) -> list[Any]:
+    def run(*args: Value) -> list[Value]:
         parts = [
             ct if share == 1 else div_p.bind(ct, literal(share, ct.aval.dtype, False))
             for ct, share in zip(args[count:], shares, strict=True)

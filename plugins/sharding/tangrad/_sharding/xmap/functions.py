@@ -6,7 +6,7 @@ import contextlib
 import operator
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
@@ -49,7 +49,11 @@ from tangrad.extend.sharding import NamedSharding, PartitionSpec, current_mesh
 from tangrad.tree_util import PyTreeDef, keystr
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params, Value
+    from typing import NoReturn
+
+    from tangrad._sharding.mesh import Mesh
+    from tangrad._sharding.xmap.variation import Sizes
+    from tangrad.typing import Params, PyTree, Value
 
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -121,7 +125,7 @@ class _Kept:
     """
 
     def __init__(self, function: Callable[[], Any], options: tuple[Any, ...], name: str) -> None:
-        self.programs: dict[Any, _Program] = {}
+        self.programs: dict[Hashable, _Program] = {}
         bound = _positional(lambda *args: MappedFunction(function(), *options)._bind(*args), name)
         self.jitted = jit(bound, donate_argnums=options[-2], backend=options[-1])
 
@@ -130,7 +134,7 @@ class _Kept:
         self.jitted.clear_cache()
 
 
-_kept: weakref.WeakKeyDictionary[Any, dict[Any, _Kept]] = weakref.WeakKeyDictionary()
+_kept: weakref.WeakKeyDictionary[Callable[..., object], dict[Hashable, _Kept]] = weakref.WeakKeyDictionary()
 _lock = free_after_fork(threading.RLock())
 
 
@@ -161,7 +165,7 @@ class MappedFunction(Generic[P, R]):
         in_axes: object,
         out_axes: object,
         axis_sizes: Mapping[Any, int] | None = None,
-        axis_resources: Mapping[Any, Any] | None = None,
+        axis_resources: Mapping[Any, object] | None = None,
         donate_argnums: int | Sequence[int] = (),
         backend: str | None = None,
     ) -> None:
@@ -189,14 +193,14 @@ class MappedFunction(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self._call(*args, **kwargs)
 
-    def _apply(self, *args: object) -> Any:
+    def _apply(self, *args: object) -> PyTree:
         leaves = tree.leaves(args)
         if thread.trace is EVAL_TRACE and not any([isinstance(leaf, Tracer) for leaf in leaves]):
             self._check_shardings(args)
             return self._as_out_axes_say(self._kept.jitted(*args), leaves, args)
         return self._bind(*args)
 
-    def _as_out_axes_say(self, outs: object, leaves: Sequence[object], args: tuple[object, ...]) -> Any:
+    def _as_out_axes_say(self, outs: object, leaves: Sequence[object], args: tuple[object, ...]) -> PyTree:
         """Results on a mesh, sharded as their axes say: a compiler that was free may have chosen otherwise."""
         if not any(self._resources.values()) or current_mesh().empty:
             return outs
@@ -247,7 +251,7 @@ class MappedFunction(Generic[P, R]):
 
     # --- a call ------------------------------------------------------------------------------------------------------
 
-    def _bind(self, *args: object) -> Any:
+    def _bind(self, *args: object) -> PyTree:
         leaves, structure = array_leaves(args, f"xmap: of the arguments of {self._name}, the leaf at ")
         # How values are sharded is for `axis_resources` to say: types that record it are put aside.
         operands = [as_operand(leaf) for leaf in leaves]
@@ -303,12 +307,14 @@ class MappedFunction(Generic[P, R]):
         }
         return _Program(params, consts, out_tree)
 
-    def _traced(self, avals: Sequence[ShapedArray], structure: PyTreeDef, sizes: dict[Any, int], mesh: object) -> Any:
+    def _traced(
+        self, avals: Sequence[ShapedArray], structure: PyTreeDef, sizes: dict[Hashable, int], mesh: Mesh
+    ) -> tuple[ClosedJaxpr, list[Value], PyTreeDef]:
         """The program of one example, the values of outer traces that it closed over, the structure of its result."""
-        out_tree: list[Any] = []
+        out_tree: list[PyTreeDef] = []
 
         def flat(*tracers: Value) -> list[Value]:
-            fun: Callable[..., Any] = self._fun
+            fun: Callable[..., object] = self._fun
             outs, found = returned_leaves(fun(*structure.unflatten(tracers)), f"xmap: {self._name}")
             out_tree.append(found)
             return outs
@@ -326,7 +332,7 @@ class MappedFunction(Generic[P, R]):
             for number, (spec, aval) in enumerate(zip(specs, tree.leaves(args), strict=True))
         ]
 
-    def _sizes(self, args: tuple[object, ...], in_axes: Sequence[Positions]) -> dict[str, int]:
+    def _sizes(self, args: tuple[object, ...], in_axes: Sequence[Positions]) -> dict[Hashable, int]:
         """The size of each axis. Raises ValueError where two arguments, or one and axis_sizes, do not agree."""
         sizes, origins = dict(self._given_sizes), dict.fromkeys(self._given_sizes, "in axis_sizes it is")
         for number, (aval, positions) in enumerate(zip(tree.leaves(args), in_axes, strict=True)):
@@ -344,7 +350,7 @@ class MappedFunction(Generic[P, R]):
             raise ValueError(f"xmap: no argument of {self._name} has axis {missing[0]!r}; state its size in axis_sizes")
         return sizes
 
-    def _check_shadows(self, sizes: Mapping[Any, int]) -> None:
+    def _check_shadows(self, sizes: Mapping[Hashable, int]) -> None:
         for name, _ in thread.axis_environment:
             if name in sizes:
                 raise ValueError(
@@ -352,7 +358,9 @@ class MappedFunction(Generic[P, R]):
                     f"give one of them another name"
                 )
 
-    def _result_axes(self, jaxpr: ClosedJaxpr, out_tree: PyTreeDef, in_axes: Any, sizes: Any) -> list[Positions]:
+    def _result_axes(
+        self, jaxpr: ClosedJaxpr, out_tree: PyTreeDef, in_axes: Sequence[Positions], sizes: Sizes
+    ) -> list[Positions]:
         specs = self._out.of_leaves(out_tree)
         varying = varying_results(jaxpr, named(in_axes), sizes)
         found = []
@@ -390,7 +398,7 @@ class MappedFunction(Generic[P, R]):
                         f"its axes are to be sharded by {wanted}; move it first: tangrad.device_put(x, sharding)"
                     )
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError(
             f"{self!r} belongs to this process, so it cannot be pickled; pickle the function, and xmap it there"
         )
@@ -400,15 +408,15 @@ def _path(args: object, number: int) -> str:
     return "args" + keystr(tree.leaves_with_path(args)[number][0])
 
 
-def _positional(function: Callable[..., object], name: str) -> Callable[..., Any]:
-    def call(*args: object) -> Any:
+def _positional(function: Callable[..., object], name: str) -> Callable[..., PyTree]:
+    def call(*args: object) -> PyTree:
         return function(*args)
 
     call.__name__ = call.__qualname__ = name
     return call
 
 
-def _checked_sizes(axis_sizes: object) -> dict[str, int]:
+def _checked_sizes(axis_sizes: object) -> dict[Hashable, int]:
     if axis_sizes is None:
         return {}
     if not isinstance(axis_sizes, Mapping):

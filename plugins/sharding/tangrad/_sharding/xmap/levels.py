@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from tangrad._sharding.xmap.axes import Positions
 from tangrad.batching import AxisInfo, batch_flat, move_axis, place_axis
-from tangrad.core import Array, ClosedJaxpr, as_operand, eval_jaxpr, literal, trace_to_jaxpr
+from tangrad.core import ClosedJaxpr, as_operand, eval_jaxpr, literal, trace_to_jaxpr
 from tangrad.extend.lax import add_p, full, mul_p, reduce_sum_p, reshape_p, scan, transpose_p
 
 if TYPE_CHECKING:
     from tangrad.typing import Value
 
 # Axis -> the dimension of a value that it is.
-Places = dict[Any, int]
+Places = dict[Hashable, int]
 
 
 class Axis:
@@ -30,7 +30,9 @@ class Axis:
 
     __slots__ = ("loop", "mesh_axes", "name", "parts", "size")
 
-    def __init__(self, name: Any, size: Any, mesh_axes: tuple[Any, ...] = (), parts: int = 1, loop: int = 1) -> None:
+    def __init__(
+        self, name: Hashable, size: int, mesh_axes: tuple[Hashable, ...] = (), parts: int = 1, loop: int = 1
+    ) -> None:
         self.name = name
         self.size = size
         self.mesh_axes = mesh_axes
@@ -59,12 +61,12 @@ class Mapping:
 
     __slots__ = ("axes", "program", "sums")
 
-    def __init__(self, program: ClosedJaxpr, axes: Sequence[Axis], sums: Sequence[tuple[Any, ...]]) -> None:
+    def __init__(self, program: ClosedJaxpr, axes: Sequence[Axis], sums: Sequence[tuple[Hashable, ...]]) -> None:
         self.program = program
         self.axes = tuple(axes)
         self.sums = sums
 
-    def run(self, values: Sequence[Any], places: Sequence[Places]) -> tuple[list[Any], list[Places]]:
+    def run(self, values: Sequence[Value], places: Sequence[Places]) -> tuple[list[Value], list[Places]]:
         """Results of values with dimensions for axes, and which axes are which of their dimensions.
 
         A result has dimensions for the axes that it varies along and is not summed over.
@@ -93,10 +95,12 @@ def _with(places: Places, name: object, position: int) -> Places:
 # --- one axis as a dimension ----------------------------------------------------------------------------------------
 
 
-def _map(axis: Axis, inner: Mapping, values: Sequence[Value], places: Sequence[Places]) -> Any:
+def _map(
+    axis: Axis, inner: Mapping, values: Sequence[Value], places: Sequence[Places]
+) -> tuple[list[Value], list[Places]]:
     found: list[Places] = []
 
-    def run(*examples: object) -> list[Any]:
+    def run(*examples: Value) -> list[Value]:
         outs, out_places = inner.run(examples, [_without(place, axis.name) for place in places])
         found.extend(out_places)
         return outs
@@ -111,7 +115,7 @@ def _map(axis: Axis, inner: Mapping, values: Sequence[Value], places: Sequence[P
     return [value for value, _ in results], [place for _, place in results]
 
 
-def _summed(out: Value, dim: int | None, place: Places, axis: Axis) -> tuple[Any, Places]:
+def _summed(out: Value, dim: int | None, place: Places, axis: Axis) -> tuple[Value, Places]:
     """The sum of all examples of a result; of one that is the same for all, a multiple."""
     if dim is not None:
         return reduce_sum_p.bind(out, axes=(dim,)), place
@@ -122,7 +126,9 @@ def _summed(out: Value, dim: int | None, place: Places, axis: Axis) -> tuple[Any
 # --- one axis in chunks ---------------------------------------------------------------------------------------------
 
 
-def _loop(axis: Axis, inner: Mapping, values: Sequence[Value], places: Sequence[Places]) -> Any:
+def _loop(
+    axis: Axis, inner: Mapping, values: Sequence[Value], places: Sequence[Places]
+) -> tuple[list[Value], list[Places]]:
     """Chunk after chunk: results that vary along the axis are put together, sums added up, the others are those of the
     last iteration."""
     dims = [place.get(axis.name) for place in places]
@@ -150,7 +156,7 @@ def _loop(axis: Axis, inner: Mapping, values: Sequence[Value], places: Sequence[
     added = [axis.name in sums for sums in inner.sums]
     types = [atom.aval for atom in jaxpr.outvars]
 
-    def body(carry: Sequence[Value], chunks: Sequence[Value]) -> Any:
+    def body(carry: Sequence[Value], chunks: Sequence[Value]) -> tuple[list[Value], list[Value]]:
         outs = eval_jaxpr(jaxpr, consts, *chunks)
         kept, ys, before = [], [], iter(carry)
         for out, is_stacked, is_sum in zip(outs, stacked, added, strict=True):
@@ -192,7 +198,7 @@ def _joined(value: Value, axis: Axis) -> Value:
     return reshape_p.bind(value, new_sizes=(axis.size, *rest), dimensions=None)
 
 
-def placed(out: Array, place: Places, wanted: Positions, sizes: dict[Any, Any]) -> Value:
+def placed(out: Value, place: Places, wanted: Positions, sizes: dict[Hashable, int]) -> Value:
     """A result with its named axes where they are to be; repeated along those that it does not vary along.
 
     Raises RuntimeError for a result that varies along an axis which it is to have no dimension for.
@@ -211,6 +217,6 @@ def placed(out: Array, place: Places, wanted: Positions, sizes: dict[Any, Any]) 
     return value if order == tuple(range(ndim)) else transpose_p.bind(value, permutation=order)
 
 
-def total_size(sizes: dict[Any, Any], names: set[object]) -> int:
+def total_size(sizes: dict[Hashable, int], names: Iterable[Hashable]) -> int:
     """The product of the sizes of axes."""
     return math.prod([sizes[name] for name in names])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,7 @@ from tangrad.extend.sharding import NamedSharding, PartitionSpec, shard_map
 
 if TYPE_CHECKING:
     from tangrad._sharding.mesh import AbstractMesh, Mesh
+    from tangrad.core import Effect
     from tangrad.typing import Params, Value, Values
 
 
@@ -81,8 +82,8 @@ def check_looped(jaxpr: Jaxpr, looped: Sequence[object]) -> None:
 
 
 def with_given_indices(
-    closed: ClosedJaxpr, looped: tuple[object, ...], sizes: dict[Any, Any]
-) -> tuple[ClosedJaxpr, Any]:
+    closed: ClosedJaxpr, looped: tuple[Hashable, ...], sizes: dict[Hashable, int]
+) -> tuple[ClosedJaxpr, tuple[tuple[Hashable, Array], ...]]:
     """The program with the indices along looped axes as further arguments, as far as it reads them.
 
     Returns the program, and pairs of an axis and its indices.
@@ -94,24 +95,24 @@ def with_given_indices(
     return program, tuple([(name, iota(_INT32, sizes[name])) for name in used])
 
 
-def _without_indices(closed: ClosedJaxpr, used: tuple[object, ...], sizes: dict[Any, object]) -> ClosedJaxpr:
+def _without_indices(closed: ClosedJaxpr, used: tuple[Hashable, ...], sizes: dict[Hashable, int]) -> ClosedJaxpr:
     count = len(closed.in_avals)
     index = ShapedArray((), _INT32)
 
-    def run(*args: Any) -> list[Array]:
+    def run(*args: Value) -> list[Value]:
         return _evaluated(closed, args[:count], dict(zip(used, args[count:], strict=True)), sizes)
 
     return trace_to_closed_jaxpr(run, [*closed.in_avals, *[index] * len(used)], closed.jaxpr.debug_name)
 
 
 def _evaluated(
-    closed: ClosedJaxpr, args: Sequence[Value], indices: dict[Any, Any], sizes: dict[Any, Any]
-) -> list[Array]:
+    closed: ClosedJaxpr, args: Sequence[Value], indices: dict[Hashable, Value], sizes: dict[Hashable, int]
+) -> list[Value]:
     """The results of a program with the indices given, calls in it included."""
     jaxpr = closed.jaxpr
     values = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *args), strict=True))
 
-    def read(atom: Any) -> Any:
+    def read(atom: Any) -> Value:
         return atom if type(atom) is Literal else values[atom]
 
     for eqn in jaxpr.eqns:
@@ -127,7 +128,7 @@ def _evaluated(
     return [read(atom) for atom in jaxpr.outvars]
 
 
-def _index(eqn: JaxprEqn, indices: dict[Any, object], sizes: dict[Any, object]) -> Array:
+def _index(eqn: JaxprEqn, indices: dict[Hashable, Value], sizes: dict[Hashable, int]) -> Array:
     """The index along the axes of an equation, the first one varying slowest."""
     given = eqn.params["axis_name"]
     names = given if isinstance(given, tuple) else (given,)
@@ -150,7 +151,7 @@ class Local:
 
     __slots__ = ("name",)
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: Hashable) -> None:
         self.name = name
 
     def __eq__(self, other: object) -> bool:
@@ -168,7 +169,7 @@ def run_on_parts(
     values: Sequence[Value],
     places: Sequence[Places],
     out_axes: Sequence[Positions],
-    mesh: Any,
+    mesh: Mesh,
     replicated: bool,
 ) -> list[Value]:
     """The results of a mapped program, by a map over the mesh axes that its axes are sharded over.
@@ -219,18 +220,18 @@ def _local_mapping(mapping: Mapping) -> Mapping:
     return Mapping(subst_axis_names(mapping.program, Substitution(names, sizes)), axes, sums)
 
 
-def _entries(positions: Any, ndim: int, axes: dict[Any, Axis]) -> list[Any]:
-    entries: list[Any] = [None] * ndim
+def _entries(positions: Iterable[tuple[Hashable, int]], ndim: int, axes: dict[Hashable, Axis]) -> list[object]:
+    entries: list[object] = [None] * ndim
     for name, position in positions:
         entries[position] = axes[name].mesh_axes
     return entries
 
 
-def _spec(positions: object, aval: ShapedArray, axes: dict[Any, Axis]) -> PartitionSpec:
+def _spec(positions: Iterable[tuple[Hashable, int]], aval: ShapedArray, axes: dict[Hashable, Axis]) -> PartitionSpec:
     return PartitionSpec(*_entries(positions, len(aval.shape), axes))
 
 
-def _own_part(value: Value, place: Places, axes: dict[Any, Axis]) -> Value:
+def _own_part(value: Value, place: Places, axes: dict[Hashable, Axis]) -> Value:
     """This device's part of a whole array."""
     for name, position in place.items():
         axis = axes[name]
@@ -240,7 +241,7 @@ def _own_part(value: Value, place: Places, axes: dict[Any, Axis]) -> Value:
     return value
 
 
-def _gathered(value: Value, wanted: Positions, axes: dict[Any, Axis]) -> Value:
+def _gathered(value: Value, wanted: Positions, axes: dict[Hashable, Axis]) -> Value:
     """The whole array of which each device has a part."""
     for name, position in wanted:
         if axes[name].parts > 1:
@@ -255,10 +256,10 @@ def evaluate_mapped(
     name: str,
     in_axes: tuple[Positions, ...],
     out_axes: tuple[Positions, ...],
-    sums: tuple[tuple[object, ...], ...],
-    sizes: tuple[tuple[Any, Any], ...],
-    resources: tuple[tuple[Any, Assigned], ...],
-    sharding: Any,
+    sums: tuple[tuple[Hashable, ...], ...],
+    sizes: tuple[tuple[Hashable, int], ...],
+    resources: tuple[tuple[Hashable, Assigned], ...],
+    sharding: NamedSharding | None,
     lowering: str,
 ) -> list[Value]:
     """The results of a mapped program: by operations on whole arrays, those of `vmap` for each axis, or on parts."""
@@ -281,23 +282,28 @@ def evaluate_mapped(
     ]
 
 
-def _axis(name: str, size: object, assigned: Assigned, mesh: Any) -> Axis:
+def _axis(name: Hashable, size: int, assigned: Assigned, mesh: Any) -> Axis:
     parts = 1
     for axis in assigned.mesh_axes:
         parts *= mesh.shape[axis]
     return Axis(name, size, assigned.mesh_axes, parts, assigned.loop)
 
 
-def partition_of(positions: Any, ndim: int, assigned: dict[Any, Assigned]) -> PartitionSpec:
+def partition_of(
+    positions: Iterable[tuple[Hashable, int]], ndim: int, assigned: dict[Hashable, Assigned]
+) -> PartitionSpec:
     """Over which mesh axes the dimensions of an array with these named axes are cut."""
-    entries: list[Any] = [None] * ndim
+    entries: list[object] = [None] * ndim
     for name, position in positions:
         entries[position] = assigned.get(name, Assigned()).mesh_axes
     return PartitionSpec(*entries)
 
 
 def _constrained(
-    value: Value, positions: Any, assigned: dict[Any, Assigned], mesh: Mesh | AbstractMesh | None
+    value: Value,
+    positions: Iterable[tuple[Hashable, int]],
+    assigned: dict[Hashable, Assigned],
+    mesh: Mesh | AbstractMesh | None,
 ) -> Value:
     """A value whose named axes are constrained to devices; other dimensions are its choice."""
     if mesh is None or not any([assigned.get(name, Assigned()).mesh_axes for name, _ in positions]):
@@ -313,13 +319,13 @@ def _constrained(
 xmapping = PrimitiveSet("xmapping", api=1)
 
 
-def without_axes(shape: Sequence[object], positions: Positions) -> tuple[Any, ...]:
+def without_axes(shape: Sequence[object], positions: Positions) -> tuple[object, ...]:
     """The shape of one example."""
     named = {position for _, position in positions}
     return tuple([size for position, size in enumerate(shape) if position not in named])
 
 
-def with_axes(shape: Sequence[object], positions: Positions, sizes: dict[Any, object]) -> tuple[Any, ...]:
+def with_axes(shape: Sequence[object], positions: Positions, sizes: dict[Hashable, int]) -> tuple[object, ...]:
     """The shape of all examples."""
     full = list(shape)
     for name, position in positions:  # by position, the first one first: so each is where it is to be
@@ -334,7 +340,7 @@ def in_scope(sizes: Sequence[tuple[object, object]]) -> Iterator[None]:
         yield
 
 
-def _effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Any]:
+def _effects(avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Effect]:
     bound = {NamedAxisEffect(name) for name, _ in params["sizes"]}
     return frozenset(params["jaxpr"].effects - bound)
 
@@ -374,9 +380,9 @@ def xmap_p(
     name: str,
     in_axes: tuple[Positions, ...],
     out_axes: tuple[Positions, ...],
-    sums: tuple[tuple[object, ...], ...],
-    sizes: tuple[tuple[object, object], ...],
-    resources: tuple[tuple[object, object], ...],
+    sums: tuple[tuple[Hashable, ...], ...],
+    sizes: tuple[tuple[Hashable, int], ...],
+    resources: tuple[tuple[Hashable, Assigned], ...],
     sharding: Sharding | None,
     lowering: str,
 ) -> tuple[ShapedArray, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ axis_subst = RuleSet("axis_subst", api=1)
 
 
 @axis_subst.rule(xmap_p)
-def _(params: Params, subst: object) -> Any:
+def _(params: Params, subst: object) -> Params:
     bound = tuple([name for name, _ in params["sizes"]])
     jaxpr, names = subst_under_binder(params["jaxpr"], subst, bound)
     if jaxpr is params["jaxpr"]:
@@ -47,7 +48,14 @@ batch = RuleSet("batch", api=1)
 
 @batch.rule(xmap_p)
 def _(
-    args: Values, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, in_axes: Any, out_axes: Any, **params: Any
+    args: Values,
+    dims: Dims,
+    *,
+    axis_info: AxisInfo,
+    jaxpr: ClosedJaxpr,
+    in_axes: Sequence[Positions],
+    out_axes: Sequence[Positions],
+    **params: Any,
 ) -> tuple[tuple[Array, ...], tuple[int | None, ...]]:
     mapped = tuple([dim is not None for dim in dims])
     if axis_info.name in dict(params["sizes"]):  # the program means its own axis of that name
@@ -75,7 +83,7 @@ register_cache(_thinned.clear)
 
 
 @dce.rule(xmap_p)
-def _(used_outputs: Any, equation: JaxprEqn) -> Any:
+def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
     params, used = equation.params, tuple(used_outputs)
     closed = params["jaxpr"]
     if not any(used) and not keeps_alive(equation.effects):

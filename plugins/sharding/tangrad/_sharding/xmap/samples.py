@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +14,9 @@ from tangrad.core import Sharding, find_primitive, get_aval, trace_to_closed_jax
 from tangrad.extend.sharding import NamedSharding, PartitionSpec, left_out, line_and_grid
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value, Values
+    from tangrad._sharding.xmap.axes import Positions
+    from tangrad._sharding.xmap.variation import Sizes
+    from tangrad.typing import Params, Value, Values
 
 
 def samples() -> list[Sample]:
@@ -21,7 +24,7 @@ def samples() -> list[Sample]:
     axes over a mesh, in every lowering; a program that uses an axis around it.
     """
     x, y = draw(2, 3, 4, dtype="float64"), draw(3, dtype="float64", seed=1)
-    axes: Any = {"in_axes": ((("i", 0), ("j", 2)), ()), "out_axes": ((("j", 0),), (("i", 0), ("j", 1)))}
+    axes: Params = {"in_axes": ((("i", 0), ("j", 2)), ()), "out_axes": ((("j", 0),), (("i", 0), ("j", 1)))}
     sizes = (("i", 2), ("j", 4))
     return [
         _mapped(_centred, x, y, sizes=sizes, **axes),
@@ -35,7 +38,7 @@ def _on_mesh() -> list[Sample]:
     """Both axes cut along a grid of devices of the backend in use, and a result that is summed over one."""
     _, grid = line_and_grid()
     x, y = draw(2, 3, 8, dtype="float64"), draw(3, dtype="float64", seed=1)
-    over: Any = {
+    over: Params = {
         "sizes": (("i", 2), ("j", 8)),
         "in_axes": ((("i", 0), ("j", 2)), ()),
         "out_axes": ((("j", 0),), (("i", 0), ("j", 1))),
@@ -76,16 +79,16 @@ def _wave(x: Value, y: Value) -> Values:
 
 
 def _mapped(
-    function: Any,
+    function: Callable[..., Values],
     *args: np.ndarray,
-    sizes: Any,
-    in_axes: Any,
-    out_axes: Any,
-    resources: Any = (),
-    sums: Any = None,
+    sizes: Sizes,
+    in_axes: Sequence[Positions],
+    out_axes: Sequence[Positions],
+    resources: Sequence[tuple[Hashable, Assigned]] = (),
+    sums: Sequence[tuple[Hashable, ...]] | None = None,
     sharding: Sharding | None = None,
     lowering: str = SPMD,
-    around: Any = None,
+    around: dict[str, int] | None = None,
 ) -> Sample:
     given, avals = around or {}, []
     for arg, positions in zip(args, in_axes, strict=True):

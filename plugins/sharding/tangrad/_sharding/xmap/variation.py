@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad._sharding.xmap.axes import Assigned, Positions
 from tangrad.batching import AxisInfo, BatchTracer, batch_flat
-from tangrad.core import Array, ClosedJaxpr, JaxprEqn, Literal, axes_of_effects, trace_to_jaxpr
+from tangrad.core import ClosedJaxpr, JaxprEqn, Literal, axes_of_effects, trace_to_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.tools import sub_jaxprs
 from tangrad.errors import TracerTypeError
 
 if TYPE_CHECKING:
-    from tangrad.core import Var
+    from collections.abc import Container
+
+    Body = tuple[ClosedJaxpr, tuple[frozenset[Hashable], ...], tuple[tuple[Hashable, int], ...]]
+
+    from tangrad.core import Jaxpr, Var
     from tangrad.typing import Value
 
 
-Names = frozenset[Any]
-Sizes = tuple[tuple[Any, Any], ...]
+Names = frozenset[Hashable]
+Sizes = tuple[tuple[Hashable, int], ...]
 
 _known = JaxprCache()
 register_cache(_known.clear)
@@ -62,7 +66,7 @@ def trace_variation(closed: ClosedJaxpr, given: Sequence[Names], sizes: Sizes, o
     ]
     found: list[Names] = []
 
-    def level(number: int, values: Sequence[Value]) -> list[Array]:
+    def level(number: int, values: Sequence[Value]) -> list[Value]:
         if number == len(names):
             outs = _Walk(sizes, observe).run(closed, values)
             found.extend([axes_of(out) for out in outs])
@@ -85,7 +89,7 @@ class _Walk:
         self._sizes = sizes
         self._observe = observe
 
-    def run(self, closed: ClosedJaxpr, args: Sequence[object]) -> list[Any]:
+    def run(self, closed: ClosedJaxpr, args: Sequence[Value]) -> list[Value]:
         jaxpr = closed.jaxpr
         values: dict[Var, Any] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *args), strict=True))
         for eqn in jaxpr.eqns:
@@ -115,31 +119,31 @@ class _Walk:
 _CALLS = ("jit.jit", "checkpointing.remat")
 
 
-def _scan_body(eqn: JaxprEqn, before: list[Names], after: list[Names]) -> Any:
+def _scan_body(eqn: JaxprEqn, before: list[Names], after: list[Names]) -> Iterator[Body]:
     first = eqn.params["num_consts"]
     carry = eqn.params["num_carry"]
     yield eqn.params["jaxpr"], (*before[:first], *after[:carry], *before[first + carry :]), ()
 
 
-def _while_bodies(eqn: JaxprEqn, before: list[Names], after: list[Names]) -> Any:
+def _while_bodies(eqn: JaxprEqn, before: list[Names], after: list[Names]) -> Iterator[Body]:
     first = eqn.params["cond_nconsts"]
     second = first + eqn.params["body_nconsts"]
     yield eqn.params["cond_jaxpr"], (*before[:first], *after), ()
     yield eqn.params["body_jaxpr"], (*before[first:second], *after), ()
 
 
-def _cond_bodies(eqn: JaxprEqn, before: list[Names], after: list[Names]) -> Any:
+def _cond_bodies(eqn: JaxprEqn, before: list[Names], after: list[Names]) -> Iterator[Body]:
     for branch in eqn.params["branches"]:
         yield branch, tuple(before[1:]), ()
 
 
-def _xmap_body(eqn: JaxprEqn, before: list[Names], after: list[Names]) -> Any:
+def _xmap_body(eqn: JaxprEqn, before: list[Names], after: list[Names]) -> Iterator[Body]:
     own = named(eqn.params["in_axes"])
     given = tuple([outer | inner for outer, inner in zip(before, own, strict=True)])
     yield eqn.params["jaxpr"], given, eqn.params["sizes"]
 
 
-def _any_body(eqn: JaxprEqn, before: list[Names], after: list[Names]) -> Any:
+def _any_body(eqn: JaxprEqn, before: list[Names], after: list[Names]) -> Iterator[Body]:
     """Of an unknown carrier of programs every value may vary along all axes that come in or out, or are used."""
     every = frozenset().union(*before, *after, axes_of_effects(eqn.effects))
     for jaxpr in sub_jaxprs(eqn.params):
@@ -155,7 +159,7 @@ _BODIES = {
 }
 
 
-Resources = Mapping[Any, Assigned]
+Resources = Mapping[Hashable, Assigned]
 
 
 class ResourceClashError(TracerTypeError):
@@ -186,7 +190,7 @@ def check_clashes(
     for number, positions in enumerate(in_axes):
         _check([axis for axis, _ in positions], every, lambda at=number: f"argument {at} of {name}")
 
-    def observe(what: str, eqn: JaxprEqn, var: Var, axes: Any, _: Sizes) -> None:
+    def observe(what: str, eqn: JaxprEqn, var: Var, axes: Names, _: Sizes) -> None:
         if what == "result" and eqn.primitive.identity == "xmapping.xmap":
             axes = axes | {axis for axis, _ in eqn.params["out_axes"][eqn.outvars.index(var)]}
         _check(axes, every, lambda: _described(what, eqn, var))
@@ -203,8 +207,8 @@ def check_clashes(
         )
 
 
-def _nested_resources(closed: Any) -> dict[Any, Assigned]:
-    found: dict[Any, Assigned] = {}
+def _nested_resources(closed: Jaxpr | ClosedJaxpr) -> dict[Hashable, Assigned]:
+    found: dict[Hashable, Assigned] = {}
     for eqn in closed.eqns:
         for sub in sub_jaxprs(eqn.params):
             if eqn.primitive.identity == "xmapping.xmap":
@@ -213,8 +217,8 @@ def _nested_resources(closed: Any) -> dict[Any, Assigned]:
     return found
 
 
-def _check(axes: Any, resources: Resources, what: Any) -> None:
-    taken: dict[Any, Any] = {}
+def _check(axes: Iterable[Hashable], resources: Resources, what: Callable[..., str]) -> None:
+    taken: dict[tuple[str, Hashable], Hashable] = {}
     for axis in sorted(axes, key=str):
         for resource in resources.get(axis, Assigned()).exclusive:
             if resource in taken:
@@ -239,11 +243,13 @@ class Row(NamedTuple):
 
     what: str
     type: str
-    axes: Any
+    axes: Container[Hashable]
     sizes: Sizes
 
 
-def picture(closed: ClosedJaxpr, in_axes: Any, out_axes: Any, sizes: Sizes, resources: Resources) -> str:
+def picture(
+    closed: ClosedJaxpr, in_axes: Sequence[Positions], out_axes: Sequence[Positions], sizes: Sizes, resources: Resources
+) -> str:
     """A table with a row for each value of a program, and a column for each axis with the place where it is."""
     every = {**resources, **_nested_resources(closed)}
     rows = [
