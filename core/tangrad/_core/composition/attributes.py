@@ -27,10 +27,10 @@ class _Attributes(dict[str, Any]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._owner: Any = None
+        self._owner: type | None = None
         self._changes = 0  # of the composition
         self._lock = free_after_fork(threading.RLock())  # what it guards is done whole, or once more
-        self._replaced: dict[str, Any] = {}  # name on the class -> what it had there; None: nothing
+        self._replaced: dict[str, object] = {}  # name on the class -> what it had there; None: nothing
 
     def serve(self, owner: type) -> None:
         """Put what is loaded from now on `owner`, the class of arrays, whose operators find it here until then."""

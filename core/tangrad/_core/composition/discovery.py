@@ -15,7 +15,7 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tangrad._core.composition import record as records
@@ -215,7 +215,7 @@ def _record_of_finder(finder: Any, earlier: Iterable[Record]) -> Record:
     return _record(name, name, lambda: finder.find_distributions(everything()), known)
 
 
-def _record(path: str, location: str, ask: Any, known: set[str]) -> Record:
+def _record(path: str, location: str, ask: Callable[[], Iterable[Any]], known: set[str]) -> Record:
     record = Record(path, "-")
     try:
         for distribution in ask():

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, TypeAlias, TypeVar
 
 import pluggy
 
@@ -28,10 +28,12 @@ from tangrad._core.composition.hook_names import (
 from tangrad._core.composition.plugin import CIRCUMSTANCES, FAULTS, Plugin, flat, own_fault
 from tangrad._core.diagnostics.errors import BrokenPluginError, DeniedPluginError, RefusedError
 
+T = TypeVar("T")
+Wrapper: TypeAlias = Generator[None, Any, Any]
 PASSES_THROUGH = (*CIRCUMSTANCES, RefusedError)  # what a hook raises and is no fault of its plugin
 
 
-def examined(hook_object: Any) -> list[tuple[str, Any]]:
+def examined(hook_object: object) -> list[tuple[str, pluggy.HookImpl]]:
     """Return hook and implementation (pluggy's `HookImpl`) of every hook function of an object, in the order of calls.
 
     Raises what pluggy raises for functions that do not fit their hook, and TypeError for what we do not allow beyond.
@@ -53,7 +55,7 @@ def examined(hook_object: Any) -> list[tuple[str, Any]]:
     return found
 
 
-def _check_names(probation: pluggy.PluginManager, hook_object: Any) -> None:
+def _check_names(probation: pluggy.PluginManager, hook_object: object) -> None:
     """Raise TypeError for hooks that are never called: misspelt ones, and functions that are not marked."""
     callers = probation.get_hookcallers(hook_object) or []
     known = list(ARGUMENTS)
@@ -71,14 +73,14 @@ def _check_names(probation: pluggy.PluginManager, hook_object: Any) -> None:
             raise TypeError(f"{name} of {hook_object!r} is not marked: write @tangrad.core.hookimpl above it")
 
 
-def _is_declared(function: Any) -> bool:
+def _is_declared(function: object) -> bool:
     """Whether a function is one of ours: a specification, or a hook's method in a protocol."""
     return str(getattr(function, "__module__", None)).startswith(
         ("tangrad._core.composition.", "tangrad._core.kernel.")
     )
 
 
-def _check_form(hook: str, one: Any, hook_object: Any) -> None:
+def _check_form(hook: str, one: pluggy.HookImpl, hook_object: object) -> None:
     """Raise TypeError for implementations of a form that we do not call."""
     if one.wrapper and hook in (NAMES, *PROGRAM_HOOKS):
         raise TypeError(f"{hook} is a wrapper; only hooks that contribute have wrappers")
@@ -95,12 +97,12 @@ def _check_form(hook: str, one: Any, hook_object: Any) -> None:
             )
 
 
-def guarded(manager: Any, plugin: Plugin, implementation: tuple[str, Any]) -> tuple[str, Callable[..., Any]]:
+def guarded(manager: Any, plugin: Plugin, implementation: tuple[str, pluggy.HookImpl]) -> tuple[str, Any]:
     """Return the hook, and the function that pluggy is to call: with the hook's arguments, all of them."""
     hook, one = implementation
     names = ARGUMENTS[hook]
 
-    def call(*arguments: Any) -> Any:
+    def call(*arguments: object) -> Any:
         values = dict(zip(names, arguments, strict=True))
         return _signing(plugin, one.function, *[values[name] for name in one.argnames])
 
@@ -113,7 +115,7 @@ def guarded(manager: Any, plugin: Plugin, implementation: tuple[str, Any]) -> tu
     return hook, pluggy.HookimplMarker("tangrad")(function, specname=hook, **options)
 
 
-def _signing(plugin: Plugin, function: Callable[..., Any], *arguments: Any) -> Any:
+def _signing(plugin: Plugin, function: Callable[..., T], *arguments: Any) -> T:
     """Call a function of a plugin; a refusal gets the name of the plugin that is first to raise it."""
     try:
         return function(*arguments)
@@ -127,10 +129,10 @@ def _signing(plugin: Plugin, function: Callable[..., Any], *arguments: Any) -> A
 
 
 def _provider(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
-    def provide(*arguments: Any) -> list[Any] | None:
+    def provide(*arguments: Any) -> list[Plugin] | list[str] | None:
         fault = ""
 
-        def answered() -> list[Any] | None:
+        def answered() -> list[Plugin] | list[str] | None:
             nonlocal fault
             fault = "raised"
             answer = call(*arguments)
@@ -151,14 +153,14 @@ def _provider(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any])
     return provide
 
 
-def _names(answer: Any) -> list[str]:
+def _names(answer: Iterable[str] | None) -> list[str]:
     names = list(answer or ())
     if not all(isinstance(name, str) for name in names):
         raise TypeError(f"expected names, got {names!r}")
     return names
 
 
-def _objects(hook: str, cell: tuple[str, str | None], answer: Any) -> list[tuple[str, str, Any]]:
+def _objects(hook: str, cell: tuple[str, str | None], answer: Any) -> list[tuple[str, str, object]]:
     """Group, name and object of everything that an answer holds."""
     group, name = cell
     if name is None:
@@ -170,15 +172,15 @@ def _objects(hook: str, cell: tuple[str, str | None], answer: Any) -> list[tuple
 
 
 def _wrapper(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
-    def begun(*arguments: Any) -> Any:
-        generator = call(*arguments)
+    def begun(*arguments: object) -> Wrapper:
+        generator: Wrapper = call(*arguments)
         try:
             _signing(plugin, next, generator)
         except StopIteration:
             raise TypeError("it did not yield") from None
         return generator
 
-    def wrap(*arguments: Any) -> Generator[None, Any, Any]:
+    def wrap(*arguments: object) -> Wrapper:
         generator, withheld = None, None
         try:
             generator = begun(*arguments)
@@ -214,7 +216,7 @@ def _wrapper(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) 
     return wrap
 
 
-def _ended(generator: Any, given: list[Plugin]) -> list[Plugin]:
+def _ended(generator: Wrapper, given: list[Plugin]) -> list[Plugin]:
     """What a wrapper makes of the contributions."""
     try:
         generator.send(list(given))
@@ -228,7 +230,7 @@ def _ended(generator: Any, given: list[Plugin]) -> list[Plugin]:
     raise TypeError(f"a wrapper returns the list that yield gave it, or a part of that; this one returned {kept!r}")
 
 
-def _throw_into(generator: Any, error: BaseException) -> None:
+def _throw_into(generator: Wrapper | None, error: BaseException) -> None:
     """Let a wrapper that has begun clean up; whatever it does, the error goes on."""
     if generator is not None:
         with contextlib.suppress(BaseException):
@@ -240,7 +242,7 @@ def _throw_into(generator: Any, error: BaseException) -> None:
 
 
 def _program_hook(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
-    def rewrite(program: Program[Any], context: Any) -> None:
+    def rewrite(program: Program[object], context: object) -> None:
         result = call(program.closed_jaxpr, context)
         if result is not None:
             Program.check_pass(program.closed_jaxpr, result)
@@ -248,7 +250,7 @@ def _program_hook(manager: Any, plugin: Plugin, hook: str, call: Callable[..., A
 
     work = rewrite if hook == PASS else call
 
-    def run(*arguments: Any) -> None:
+    def run(*arguments: object) -> None:
         try:
             call_inside(work, *arguments)
         except RefusedError:

@@ -18,7 +18,7 @@ from tangrad._core.settings.threads import thread
 if TYPE_CHECKING:
     from tangrad._core.composition.manager import Manager
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 
 @overload
@@ -29,7 +29,7 @@ def hookimpl(function: F) -> F: ...
 def hookimpl(function: None = None, **options: object) -> Callable[[F], F]: ...
 
 
-def hookimpl(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+def hookimpl(function: Callable[..., object] | None = None, **options: object) -> object:
     """Mark a function as the implementation of the hook that has its name.
 
     Args:
@@ -72,7 +72,7 @@ class Hooks:
         self._composition: Composition | None = None
         self._loaded, self.shortest = False, 0
         self.active: tuple[str, ...] | None = None
-        self.cache_hit_observers: tuple[Any, ...] | None = None
+        self.cache_hit_observers: tuple[object, ...] | None = None
 
     # --- what transformations and backends call ---------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ class Hooks:
         """Report a lowering."""
         self._call("tangrad_lowered", context=context, lowered=lowered, seconds=seconds)
 
-    def compiled(self, context: HookContext, executable: Any, seconds: float) -> None:
+    def compiled(self, context: HookContext, executable: object, seconds: float) -> None:
         """Report a compilation."""
         self._call("tangrad_compiled", context=context, executable=executable, seconds=seconds)
 
@@ -119,7 +119,7 @@ class Hooks:
 
     # --- calling ----------------------------------------------------------------------------------------------------
 
-    def _call(self, hook: str, **values: Any) -> None:
+    def _call(self, hook: str, **values: object) -> None:
         if self.observes(hook) and self._composition is not None:
             getattr(self._composition.manager.hook, hook)(**values)
 

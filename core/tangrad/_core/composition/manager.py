@@ -109,7 +109,7 @@ class Manager(pluggy.PluginManager):
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
-    def contributions(self, group: str, name: str, **facts: Any) -> list[Plugin]:
+    def contributions(self, group: str, name: str, **facts: object) -> list[Plugin]:
         """Ask all plugins what they contribute to a cell; those that are denied are among the answers.
 
         `name`: of rule sets the family; commands are asked for all at once. `facts`: further arguments of the hook.
@@ -135,7 +135,7 @@ class Manager(pluggy.PluginManager):
         return entries
 
     def _asked_without_lock(
-        self, group: str, name: str, facts: dict[str, Any]
+        self, group: str, name: str, facts: dict[str, object]
     ) -> tuple[tuple[Plugin, ...], list[Plugin]]:
         """The entries of a cell and all answers; asked again where another thread took someone out meanwhile."""
         while True:
@@ -147,7 +147,7 @@ class Manager(pluggy.PluginManager):
             if after is before or after[0] == threading.get_ident():
                 return entries, answers
 
-    def _ask_once(self, group: str, name: str, facts: dict[str, Any]) -> list[Plugin]:
+    def _ask_once(self, group: str, name: str, facts: dict[str, object]) -> list[Plugin]:
         """Ask hook objects, none of which may look up what it is asked for; a signal handler amid them may."""
         asking = self._further_up(Manager._ask_once.__code__)
         if sum((names["group"], names["name"]) == (group, name) for names in asking) > 2:
@@ -353,7 +353,7 @@ class Manager(pluggy.PluginManager):
         self._composition.register(plugin, group=HOOKS_GROUP, name=name)
         return name
 
-    def unregister(self, plugin: object = None, name: str | None = None) -> Any:
+    def unregister(self, plugin: object = None, name: str | None = None) -> object:
         """Take a hook object back that was registered by hand; returns it, or None.
 
         Raises ValueError for an installed distribution: that is blocked.
@@ -377,7 +377,7 @@ class Manager(pluggy.PluginManager):
         return bool(self._composition.block(name, False))
 
 
-def _guarded(manager: Manager, plugins: Sequence[Plugin]) -> list[tuple[str, Any]]:
+def _guarded(manager: Manager, plugins: Sequence[Plugin]) -> list[tuple[str, Callable[..., object]]]:
     """Hook and function of everything that the hook objects of one bringer implement; invalid ones are set aside."""
     from tangrad._core.composition.guards import examined, guarded  # only where there are hook objects
 

@@ -124,7 +124,7 @@ class Declared(dict[K, V]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._bodies: dict[K, dict[str, Any] | None] = {}  # the names of modules that were being imported meanwhile
+        self._bodies: dict[K, dict[str, object] | None] = {}  # the names of modules that were being imported meanwhile
 
     def declare(self, key: K, value: V) -> bool:
         """Add a value; False where the key has another one."""
@@ -295,7 +295,7 @@ class Plugin:
 
     def _resolve(self) -> object:
         module_name, attribute = split_value(self.value)
-        found: Any = import_module(module_name)
+        found: object = import_module(module_name)
         for part in attribute.split(".") if attribute else ():
             found = getattr(found, part)
         return found
@@ -348,7 +348,7 @@ def names_object(value: str, obj: object) -> bool:
         module, attribute = split_value(value)
     except ValueError:
         return False
-    found: Any = sys.modules.get(module)
+    found = sys.modules.get(module)
     for part in attribute.split(".") if attribute else ():
         found = getattr(found, "__dict__", {}).get(part)
     return found is obj and obj is not None

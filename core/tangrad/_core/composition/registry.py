@@ -228,14 +228,14 @@ class Composition:
         """
         self._checks[group] = check
 
-    def check(self, plugin: Plugin, loaded: Any) -> None:
+    def check(self, plugin: Plugin, loaded: object) -> None:
         """Run the check of the plugin's group, if there is one."""
         group = "tangrad.rules" if plugin.group.startswith("tangrad.rules.") else plugin.group
         check = self._checks.get(group)
         if check is not None:
             check(plugin, loaded)
 
-    def computed(self, provider: Plugin, group: str, name: str, obj: Any) -> Plugin:
+    def computed(self, provider: Plugin, group: str, name: str, obj: object) -> Plugin:
         """Return the plugin for an object that the hook object `provider` answers with; it is checked as any other."""
         plugin = Plugin(self, group, name, f"{provider.value}, computed", provider.distribution, provider.version)
         plugin.override = provider.override

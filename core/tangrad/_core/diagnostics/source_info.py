@@ -23,7 +23,7 @@ from tangrad._core.settings.config import ThreadState, thread
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 
 # --- whose frame is it? --------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ class named_scope(contextlib.ContextDecorator):  # noqa: N801 - named as users o
         if not isinstance(name, str):
             raise TypeError(f"named_scope takes a string, got {name!r} of type {type(name).__name__}")
         self._name = name.rstrip("(")  # a scope must not read as a transformation
-        self._previous: list[Any] = []  # a list: one object may be entered within itself
+        self._previous: list[tuple[str, ...]] = []  # a list: one object may be entered within itself
 
     def __enter__(self) -> None:
         previous = thread.name_stack
@@ -394,7 +394,7 @@ def _is_ours(function: object) -> bool:
     return inspect.isfunction(function) and is_internal(function.__code__.co_filename)
 
 
-def _arguments(frame: FrameType, function: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def _arguments(frame: FrameType, function: Any) -> tuple[dict[str, object], dict[str, object]]:
     """The arguments of a call by the names of the parameters, and what these are where nothing is given."""
     names, starred, others, values = inspect.getargvalues(frame)
     given, rest = {name: values.get(name) for name in names}, values.get(starred or "", ())

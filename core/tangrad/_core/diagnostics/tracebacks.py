@@ -44,7 +44,7 @@ class WholeTraceback:
     def __init__(self, traceback: TracebackType) -> None:
         self.traceback = traceback
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self.traceback, name)
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
@@ -256,7 +256,7 @@ def method_boundaries(kind: type, names: Iterable[str]) -> None:
     _install(kind, names, _boundary)
 
 
-def _install(kind: type, names: Iterable[str], make: Callable[[Any], Any]) -> None:
+def _install(kind: type, names: Iterable[str], make: Callable[[Any], object]) -> None:
     for name in names:
         method = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
         is_property = isinstance(method, property)

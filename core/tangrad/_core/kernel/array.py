@@ -167,7 +167,7 @@ class Array(ArrayOperators):
         if has_memory:
             serve(cls)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         if (set_item := getattr(self.aval, "set_item", None)) is None:  # what is no array has one: a reference
             raise TypeError(f"arrays are immutable: x.at[{index!r}].set(value) returns a changed copy")
         set_item(self, index, value)
@@ -180,7 +180,7 @@ class Array(ArrayOperators):
 
     def _numbers(self) -> np.ndarray:
         """As `to_numpy`, for users. Raises TypeError for extended dtypes, which NumPy and Python do not know."""
-        dtype: Any = self.aval.dtype
+        dtype: object = self.aval.dtype
         if isinstance(dtype, objects.ExtendedDType):
             raise TypeError(f"arrays of dtype {dtype} do not become NumPy arrays or Python numbers{dtype.way_out}")
         return self.to_numpy()
@@ -239,7 +239,7 @@ class Array(ArrayOperators):
         type(self).backend.block_until_ready(self)
         return self
 
-    def item(self, *index: Any) -> Any:
+    def item(self, *index: int) -> Any:
         """One element as a Python number."""
         return self._looked_at().item(*index)
 
@@ -277,7 +277,7 @@ class Literal(ArrayOperators):
     def __repr__(self) -> str:
         return f"{self.val}:{self.aval.str_short()}"
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.ndarray, dtype=dtype)
 
     def to_numpy(self) -> np.ndarray:
@@ -285,7 +285,7 @@ class Literal(ArrayOperators):
 
 
 LITERAL_CACHE_LIMIT = 1024
-_literals: dict[Any, Literal] = {}
+_literals: dict[object, Literal] = {}
 
 
 def literal(value: Any, dtype: Any, weak_type: bool = False) -> Literal:

@@ -7,7 +7,7 @@ references; an aval lives as long as it is referenced.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from tangrad._core.tree.operations import tree_flatten, tree_leaves_with_path
 from tangrad._core.tree.tables import PLAIN, Table, forgetter, intern
 
 Shape = tuple[Any, ...]  # integers, or symbolic dimensions: hashable objects that compare and calculate like integers
-NamedShape = tuple[tuple[Any, int], ...]
+NamedShape = tuple[tuple[Hashable, int], ...]
 
 
 class AbstractValue:
@@ -181,7 +181,7 @@ def canonicalize_shape(shape: Iterable[object]) -> Shape:
     return tuple([d if type(d) is int and d >= 0 else _canonical_dimension(d, shape) for d in shape])
 
 
-def _canonical_dimension(dimension: Any, shape: Any) -> object:
+def _canonical_dimension(dimension: Any, shape: Iterable[object]) -> object:
     if is_symbolic(dimension):
         return dimension
     try:
@@ -198,10 +198,10 @@ def _canonical_dimension(dimension: Any, shape: Any) -> object:
 
 # --- the aval of a value -------------------------------------------------------------------------------------------
 
-_handlers: dict[type, Callable[[Any], ShapedArray]] = {}
+_handlers: dict[type, Callable[..., ShapedArray]] = {}
 
 
-def register_aval_handler(kind: type, handler: Callable[[Any], ShapedArray]) -> None:
+def register_aval_handler(kind: type, handler: Callable[..., ShapedArray]) -> None:
     """Teach `get_aval` a type of values that are arrays without being `Array` (a NumPy array, a Python scalar)."""
     _handlers[kind] = handler
 
@@ -224,7 +224,7 @@ def get_aval(x: Any) -> ShapedArray:
     return get_aval(array)
 
 
-def _inherited_handler(kind: type) -> Callable[[Any], ShapedArray] | None:
+def _inherited_handler(kind: type) -> Callable[..., ShapedArray] | None:
     return next((_handlers[base] for base in kind.__mro__ if base in _handlers), None)
 
 
@@ -244,7 +244,7 @@ def _numpy_aval(value: np.generic | np.ndarray) -> ShapedArray:
     return ShapedArray(value.shape, objects.canonicalize_dtype(value.dtype))
 
 
-def _scalar_aval(kind: type) -> Callable[[Any], ShapedArray]:
+def _scalar_aval(kind: type) -> Callable[[object], ShapedArray]:
     wide, weak = objects.python_scalar_dtypes[kind], kind is not bool
 
     made: dict[bool, ShapedArray] = {}  # `enable_x64` -> the aval
@@ -307,7 +307,7 @@ def returned_leaves(value: object, function: str, place: str = "result") -> tupl
     return leaves, structure
 
 
-def _strangers(value: object, leaves: Sequence[object]) -> list[tuple[str, Any]]:
+def _strangers(value: object, leaves: Sequence[object]) -> list[tuple[str, object]]:
     """The leaves of a tree that are no arrays or numbers, each with its path."""
     if all([hasattr(type(leaf), "aval") or is_array_value(leaf) for leaf in leaves]):  # no call for an array
         return []

@@ -20,6 +20,7 @@ from tangrad._core.kernel.array import Array, literal
 from tangrad._core.kernel.aval import ShapedArray, get_aval
 from tangrad._core.kernel.device import Device
 from tangrad._core.kernel.jaxpr import ClosedJaxpr
+from tangrad._core.kernel.keys import Params
 from tangrad._core.kernel.transfers import brought, watch
 from tangrad._core.settings import config
 from tangrad._core.settings.config import thread
@@ -62,7 +63,7 @@ class Executable(Protocol):
         """Sizes of arguments, outputs and temporaries in bytes, or None."""
         return None
 
-    def compile_facts(self) -> dict[str, Any]:
+    def compile_facts(self) -> dict[str, object]:
         """What reports say of its compilation, as far as it is known: `instructions` (a number), `origin`."""
         return {}
 
@@ -143,7 +144,7 @@ class Backend(Protocol):
         """
         raise BackendError(f"the backend {self.name!r} computes in one process, on devices of that process alone")
 
-    def put(self, value: Any, aval: ShapedArray, device: Any = None) -> Array:
+    def put(self, value: Any, aval: ShapedArray, device: object = None) -> Array:
         """An array with the contents of a NumPy array, of the aval's dtype.
 
         `device`: where: a device (default: the first), or, if the backend has several, a `Sharding`.
@@ -154,7 +155,7 @@ class Backend(Protocol):
         """As `put`, of an array of the aval's shape and dtype without other references, which need not be copied."""
         return self.put(contents, aval)
 
-    def from_dlpack(self, external: Any, device: Any = None, copy: bool | None = None) -> Array:
+    def from_dlpack(self, external: object, device: Any = None, copy: bool | None = None) -> Array:
         """What another library holds as an array, here a copy of it. Raises BufferError if `copy` is False."""
         if copy is False:
             raise BufferError(f"the backend {self.name!r} shares no memory with other libraries, and copy is False")
@@ -163,7 +164,7 @@ class Backend(Protocol):
         contents = dlpack.from_dlpack(external)
         return self.put(contents, get_aval(contents), device)
 
-    def move(self, array: Any, device: Any) -> Array:
+    def move(self, array: Any, device: object) -> Array:
         """One of its arrays on another of its devices, or sharded by a `Sharding`, and committed to that."""
         return self.put(array.to_numpy(), array.aval, device)
 
@@ -183,19 +184,19 @@ class Backend(Protocol):
         """The slices of one of its arrays along the first axis, which has a size above 0; None: by operations."""
         return None
 
-    def part(self, array: Array, index: Any) -> Array | None:
+    def part(self, array: Array, index: object) -> Array | None:
         """`array[index]` of one of its arrays, where that takes no operation; None: by operations."""
         return None
 
-    def reduced(self, array: Array) -> tuple[Any, ...]:
+    def reduced(self, array: Array) -> tuple[object, ...]:
         """How one of its arrays is pickled: as its contents, which become an array on the backend in use."""
         return put, (array.to_numpy(), array.aval.plain)  # devices are of the process
 
-    def apply(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def apply(self, primitive: Any, args: tuple[Any, ...], params: Params) -> Any:
         """Apply a primitive to concrete arrays and literals now."""
         raise NotImplementedError
 
-    def direct(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[..., Any] | None:
+    def direct(self, primitive: Any, args: tuple[Any, ...], params: Params) -> Callable[..., object] | None:
         """What `apply` comes down to for operands with the avals of `args`: a function of these; None: there is none.
 
         The kernel keeps it for the signature. Its operands are not looked at before: literals are passed in the places
@@ -227,7 +228,7 @@ class Backend(Protocol):
         """Wait until the array is computed."""
         return
 
-    def synchronize(self, effects: Any = None) -> None:
+    def synchronize(self, effects: object = None) -> None:
         """Wait for the side effects of programs that this thread has started, and raise the error of one that failed.
 
         `effects`: only for programs with one of these ordered effects; their errors are left for a later call.
@@ -420,7 +421,7 @@ def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None,
     return chosen.put(np.asarray(value, dtype=storage), aval, device)
 
 
-def as_operand(value: Any) -> Any:
+def as_operand(value: object) -> Any:
     """`value` itself if traces know it (array, tracer, literal); a scalar as a literal, a NumPy array as an array."""
     if hasattr(type(value), "aval"):
         return value

@@ -5,7 +5,7 @@ A rule set knows its kind, so that a rule of another form is found before anythi
     jvp = RuleSet("jvp", api=1)
 
     @jvp.rule(lambertw_p)
-    def _(primals: Any) -> Any: ...  # mypy: incompatible type "Callable[[Any], Any]"; expected "JvpRule"
+    def _(primals: Array) -> Array: ...  # mypy: incompatible type "Callable[[Array], Array]"; expected "JvpRule"
 
 Parameters of primitives are keyword arguments of their own in each rule; the protocols leave them open, and cannot
 demand a keyword that every rule gets, such as `axis_info`. To type checkers the kernel's `Backend` and `Executable` are
@@ -17,17 +17,18 @@ The kernel itself imports nothing of this module while programs run.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, overload
 
 from tangrad._core.kernel.array import Array
 from tangrad._core.kernel.aval import AbstractValue as Type
 from tangrad._core.kernel.jaxpr import JaxprEqn
+from tangrad._core.kernel.keys import Params
 from tangrad._core.kernel.primitive import Primitive
 
 # --- rules, a protocol for each kind -------------------------------------------------------------------------------
 
-Names: TypeAlias = tuple[Any, ...]
+Names: TypeAlias = tuple[Hashable, ...]
 
 
 class AxisInfo(Protocol):
@@ -39,9 +40,9 @@ class AxisInfo(Protocol):
         spmd_name: the mesh axis that it is sharded over, or None.
     """
 
-    name: Any
+    name: Hashable
     size: Any
-    spmd_name: Any
+    spmd_name: Hashable
 
 
 class Linearized(Protocol):
@@ -70,7 +71,7 @@ class JvpRule(Protocol):
 
     def __call__(
         self, primals: tuple[Any, ...], tangents: tuple[Any, ...], /, *args: Any, **params: Any
-    ) -> tuple[Any, Any]: ...
+    ) -> tuple[object, object]: ...
 
 
 class TransposeRule(Protocol):
@@ -79,7 +80,7 @@ class TransposeRule(Protocol):
     Arguments that it is linear in are placeholders, `tangrad.autodiff.Linear(aval)`.
     """
 
-    def __call__(self, cotangents: Any, /, *args: Any, **params: Any) -> tuple[Any, ...]: ...
+    def __call__(self, cotangents: Any, /, *args: Any, **params: Any) -> tuple[object, ...]: ...
 
 
 class LinearizeRule(Protocol):
@@ -113,7 +114,7 @@ class BatchRule(Protocol):
 
     def __call__(
         self, operands: tuple[Any, ...], dims: tuple[Any, ...], /, *args: Any, **params: Any
-    ) -> tuple[Any, Any]: ...
+    ) -> tuple[object, object]: ...
 
 
 class SplitAxisRule(BatchRule, Protocol):
@@ -127,7 +128,7 @@ class SplitAxisRule(BatchRule, Protocol):
 class AxisSubstRule(Protocol):
     """`(params, subst) -> params`: with other names for mapped axes; `subst(name)` is a tuple of names."""
 
-    def __call__(self, params: dict[str, Any], subst: Callable[[Any], Names], /) -> Mapping[str, Any]: ...
+    def __call__(self, params: Params, subst: Callable[[Hashable], Names], /) -> Mapping[str, object]: ...
 
 
 class LoweringRule(Protocol):
@@ -136,55 +137,55 @@ class LoweringRule(Protocol):
     The backend determines what `ctx` and the operands are, and whether results are values or something to be called.
     """
 
-    def __call__(self, ctx: Any, /, *operands: Any, **params: Any) -> Any: ...
+    def __call__(self, ctx: Any, /, *operands: Any, **params: Any) -> object: ...
 
 
 class RecomputeRule(Protocol):
     """`(equation, wanted, divide) -> Recomputation`: what of a call checkpoints keep, and what they compute again."""
 
-    def __call__(self, equation: JaxprEqn, wanted: Sequence[bool], divide: Callable[..., Any], /) -> Any: ...
+    def __call__(self, equation: JaxprEqn, wanted: Sequence[bool], divide: Callable[..., Any], /) -> object: ...
 
 
 class ReplicationRule(Protocol):
     """`(varying, params) -> varying`: along which mapped axes results differ, given along which the operands do."""
 
-    def __call__(self, varying: Sequence[Names], params: dict[str, Any], /) -> Sequence[Names]: ...
+    def __call__(self, varying: Sequence[Names], params: Params, /) -> Sequence[Names]: ...
 
 
 class ShardingRule(Protocol):
     """`(operands, results, params) -> axes`: which mesh axes cut dimensions of results, given those of operands."""
 
-    def __call__(self, operands: tuple[Any, ...], results: tuple[Any, ...], params: Any, /) -> tuple[Any, ...]: ...
+    def __call__(self, operands: tuple[Any, ...], results: tuple[Any, ...], params: Params, /) -> Sequence[object]: ...
 
 
 class MaskRule(Protocol):
     """`(args, shapes, *, sizes, **params) -> results`: a primitive applied to padded arrays, of which a part counts."""
 
-    def __call__(self, args: Sequence[Any], shapes: Sequence[Any], /, *, sizes: Any, **params: Any) -> Any: ...
+    def __call__(self, args: Sequence[Any], shapes: Sequence[Any], /, *, sizes: Any, **params: Any) -> object: ...
 
 
 class CheckifyRule(Protocol):
     """`(args, *, checks, **params) -> results`: a primitive applied to operands; what may fail is noted in `checks`."""
 
-    def __call__(self, args: tuple[Any, ...], /, *, checks: Any, **params: Any) -> Any: ...
+    def __call__(self, args: tuple[Any, ...], /, *, checks: Any, **params: Any) -> object: ...
 
 
 class PortableRule(Protocol):
     """`(*args, **params) -> results`: a primitive of sparse arrays; what a saved program has in a primitive's place."""
 
-    def __call__(self, *args: Any, **params: Any) -> Any: ...
+    def __call__(self, *args: Any, **params: Any) -> object: ...
 
 
 class DischargeRule(Protocol):
     """`(args, own, **params) -> results`: a primitive applied to references, those operands for which `own` is true."""
 
-    def __call__(self, args: tuple[Any, ...], own: tuple[bool, ...], /, **params: Any) -> Any: ...
+    def __call__(self, args: tuple[Any, ...], own: tuple[bool, ...], /, **params: Any) -> object: ...
 
 
 class KeyReuseRule(Protocol):
     """`(avals, **params) -> use`: which random keys a primitive uses, and which of its results are keys."""
 
-    def __call__(self, avals: Sequence[Any], /, **params: Any) -> Any: ...
+    def __call__(self, avals: Sequence[Any], /, **params: Any) -> object: ...
 
 
 class MakesPrimitive(Protocol):

@@ -15,6 +15,7 @@ from tangrad._core.kernel.trace import Trace, Tracer, check_no_leak
 from tangrad._core.settings.config import thread
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Trace)
 _new = object.__new__
 
 
@@ -104,7 +105,7 @@ class RuleTrace(Trace):
             if placed:
                 thread.source = None
 
-    def pass_on(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, object]) -> Any:
+    def pass_on(self, primitive: Primitive, args: tuple[object, ...], params: Params) -> Any:
         """Apply a primitive under the trace below."""
         thread.trace = self.parent
         try:
@@ -113,7 +114,7 @@ class RuleTrace(Trace):
             thread.trace = self
 
 
-def call_under(trace: Trace, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+def call_under(trace: Trace, function: Callable[..., T], *args: object, **kwargs: object) -> T:
     """Call a function with `trace` as the current trace."""
     previous = thread.trace
     thread.trace = trace
@@ -123,7 +124,7 @@ def call_under(trace: Trace, function: Callable[..., T], *args: Any, **kwargs: A
         thread.trace = previous
 
 
-def run_traced(function: Callable[[Any], T], kind: Callable[..., Trace], *args: Any) -> T:
+def run_traced(function: Callable[[R], T], kind: Callable[..., R], *args: object) -> T:
     """Return `function(trace)`, called under a new trace `kind(current trace, *args)`, which ends with the call.
 
     Raises LeakedTracerError, with the setting `check_tracer_leaks`, where something still holds a tracer.

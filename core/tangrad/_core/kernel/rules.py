@@ -116,7 +116,7 @@ class RuleTable(dict[Primitive, Rule]):
 
     def _resolve(self, family: str) -> dict[Primitive, Cell]:
         families = self._families  # thawing puts another dictionary in its place: what was asked before is not kept
-        claims: dict[Primitive, list[tuple[Plugin, RuleSet, Any]]] = {}
+        claims: dict[Primitive, list[tuple[Plugin, RuleSet, Rule | NotApplicable | Form]]] = {}
         broken = []
         manager = composition().manager
         primitives = _primitives_of(family) if "tangrad_rules" in manager.computes else ()
@@ -134,7 +134,7 @@ class RuleTable(dict[Primitive, Rule]):
             self._broken[family] = broken
             return families.setdefault(family, cells)
 
-    def _decide(self, primitive: Primitive, claims: list[tuple[Plugin, RuleSet, Any]]) -> Cell:
+    def _decide(self, primitive: Primitive, claims: list[tuple[Plugin, RuleSet, Rule | NotApplicable | Form]]) -> Cell:
         policy = composition().policy
         denial = policy.rule_denial(self.kind, primitive.identity)
         if denial is not None:
@@ -298,7 +298,7 @@ class DerivedRule:
 
     def __enter__(self) -> None: ...
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
         if not isinstance(error, errors.MissingRuleError):
             return
         if error.kind is not None:
@@ -311,7 +311,7 @@ class DerivedRule:
 # --- what plugins of these groups must be ---------------------------------------------------------------------------
 
 
-def check_plugin(plugin: Plugin, loaded: object, expected: type) -> None:
+def check_plugin(plugin: Plugin, loaded: Any, expected: type) -> None:
     """Raise TypeError if a plugin is of the wrong type, ApiVersionError if it was written for another extension API."""
     check_type(plugin, loaded, expected)
     check_api_version(plugin, loaded)

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from tangrad._core.composition.hooks import HookContext, hooks
 from tangrad._core.diagnostics.errors import UnexpectedTracerError
 from tangrad._core.diagnostics.source_info import SourceInfo, current_source
@@ -76,7 +74,7 @@ class StagingTrace(Trace):
         self.parent = thread.trace
         self.eqns: list[JaxprEqn] = []
         self.invars: list[Var] = []
-        self.constants: dict[Var, Any] = {}
+        self.constants: dict[Var, Array] = {}
         self._constant_vars: dict[int, Var] = {}
         self._by_aval: dict[ShapedArray, list[Var]] = {}
         self._originals: list[object] = []
@@ -87,7 +85,7 @@ class StagingTrace(Trace):
         self.invars.append(tracer.variable)
         return tracer
 
-    def tracer(self, aval: Any) -> StagingTracer:
+    def tracer(self, aval: ShapedArray) -> StagingTracer:
         tracer = _new_tracer(StagingTracer)
         tracer._trace = self
         tracer.aval = aval
@@ -173,15 +171,15 @@ class StagingTrace(Trace):
         self.eqns.append(JaxprEqn(primitive, atoms, (var,), params, effects, source))
         return tracer
 
-    def to_jaxpr(self, outputs: Sequence[object], debug_name: str = "") -> tuple[Jaxpr, list[Any]]:
+    def to_jaxpr(self, outputs: Sequence[object], debug_name: str = "") -> tuple[Jaxpr, list[Array]]:
         """The program with these outputs, and the values of its constants (which may be tracers of outer traces)."""
         outvars, consts = [self.atom(out) for out in outputs], self.constants
         return Jaxpr([*consts], self.invars, outvars, self.eqns, debug_name=debug_name), [*consts.values()]
 
 
 def trace_to_jaxpr(
-    function: Callable[..., Sequence[Any]], in_avals: Sequence[Any], name: str = "a function"
-) -> tuple[Jaxpr, list[Any]]:
+    function: Callable[..., Sequence[object]], in_avals: Sequence[Any], name: str = "a function"
+) -> tuple[Jaxpr, list[Array]]:
     """Run `function`, of flat arguments and results, on tracers, and return its jaxpr and the values of its constants.
 
     Constants may be tracers of outer traces; a caller that keeps the jaxpr must make arguments of them.
@@ -214,7 +212,7 @@ def _report(jaxpr: Jaxpr, consts: Sequence[Array], name: str, seconds: float) ->
     hooks.traced(HookContext(name), ClosedJaxpr(jaxpr, consts), seconds)
 
 
-def _check_outputs(outputs: Sequence[np.ndarray | Array | Literal], name: str) -> None:
+def _check_outputs(outputs: Sequence[object], name: str) -> None:
     for position, out in enumerate(outputs):
         if not hasattr(type(out), "aval") and not is_array_value(out):  # no call for an array
             raise TypeError(
@@ -224,7 +222,7 @@ def _check_outputs(outputs: Sequence[np.ndarray | Array | Literal], name: str) -
 
 
 def trace_to_closed_jaxpr(
-    function: Callable[..., Sequence[Any]], in_avals: Sequence[Any], name: str = "a function"
+    function: Callable[..., Sequence[object]], in_avals: Sequence[Any], name: str = "a function"
 ) -> ClosedJaxpr:
     """As `trace_to_jaxpr`, as a closed jaxpr."""
     return ClosedJaxpr(*trace_to_jaxpr(function, in_avals, name))
@@ -236,7 +234,7 @@ def decomposition_jaxpr(primitive: Primitive, in_avals: Sequence[ShapedArray], p
     Raises TypeError for one whose results are not of the types that the primitive's own inference gives.
     """
 
-    def run(*args: Any) -> Sequence[Any]:
+    def run(*args: object) -> Sequence[object]:
         out = decomposed(primitive, args, params)
         return tuple(out) if primitive.multiple_results else (out,)
 
@@ -244,7 +242,7 @@ def decomposition_jaxpr(primitive: Primitive, in_avals: Sequence[ShapedArray], p
 
 
 @calls_rules("decompose")
-def decomposed(primitive: Any, args: Sequence[Any], params: Params) -> Any:
+def decomposed(primitive: Any, args: Sequence[object], params: Params) -> Any:
     """What the decomposition of a primitive makes of operands.
 
     Raises TypeError for one whose results are not of the types that the primitive's own inference gives.
@@ -277,5 +275,5 @@ def _check_decomposition(
         )
 
 
-def _kind(aval: Any) -> tuple[Any, Any]:
+def _kind(aval: ShapedArray) -> tuple[object, object]:
     return aval.shape, getattr(aval, "dtype", None)

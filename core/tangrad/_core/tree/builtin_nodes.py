@@ -17,7 +17,7 @@ from tangrad._core.tree.keys import DictKey, GetAttrKey, SequenceKey
 from tangrad._core.tree.specialised import Writer, only_strings
 from tangrad._core.tree.tables import PLAIN, Leaf, PyTree, add_kind, are_leaves, bounded, data_key, derivations
 
-Name = Callable[[Any], str]
+Name = Callable[[object], str]
 
 _LONGEST_KEPT = 4096  # what is kept strongly is bounded in length, and in number
 _MOST_KEPT = 512
@@ -60,7 +60,7 @@ class SequenceKind(NodeKind):
         super().__init__(node_type)
         self._of_leaves: dict[int, PyTreeDef] = {}
 
-    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], Any]:
+    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], object]:
         return value, None
 
     def keys(self, data: None, count: int) -> Sequence[Hashable]:
@@ -145,7 +145,7 @@ class NamedTupleKind(SequenceKind):
     def keys(self, data: None, count: int) -> Sequence[Hashable]:
         return [GetAttrKey(name) for name in self.type._fields]
 
-    def metadata(self, data: None) -> Any:
+    def metadata(self, data: None) -> object:
         return self.type
 
     def describe(self, data: None, children: list[str]) -> str:
@@ -162,7 +162,7 @@ class RedefinedTupleKind(NamedTupleKind):
 
     flatten_into, children_like, write_take = NodeKind.flatten_into, NodeKind.children_like, NodeKind.write_take
 
-    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], Any]:
+    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], object]:
         return tuple.__getitem__(value, slice(None)), None
 
 
@@ -200,7 +200,7 @@ class DictKind(NodeKind):
         """Return the keys in the order of the children. Raises ValueError where they cannot be compared."""
         return sorted_keys(keys)
 
-    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], Any]:
+    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], object]:
         keys = self.order(tuple(value))
         return [value[key] for key in keys], keys
 
@@ -213,10 +213,10 @@ class DictKind(NodeKind):
     def features(self, data: tuple[Hashable, ...], count: int) -> str:
         return f" with the keys {listed(data)}"
 
-    def node_data(self, data: tuple[Hashable, ...]) -> Any:
+    def node_data(self, data: tuple[Hashable, ...]) -> object:
         return list(data)
 
-    def check(self, data: Any, count: int) -> Any:
+    def check(self, data: Any, count: int) -> object:
         return super().check(self.order(tuple(data)), count)
 
     def children_like(self, definition: PyTreeDef, value: PyTree) -> Sequence[PyTree]:
@@ -315,14 +315,14 @@ class DefaultDictKind(NodeKind):
 
     __slots__ = ()
 
-    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], Any]:
+    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], object]:
         keys = sorted_keys(tuple(value))
         return [value[key] for key in keys], (value.default_factory, keys)
 
     def unflatten_node(self, data: tuple[Any, tuple[Hashable, ...]], children: Sequence[PyTree]) -> PyTree:
         return defaultdict(data[0], zip(data[1], children))
 
-    def keys(self, data: tuple[Any, tuple[Hashable, ...]], count: int) -> Sequence[Hashable]:
+    def keys(self, data: tuple[object, tuple[Hashable, ...]], count: int) -> Sequence[Hashable]:
         return [DictKey(key) for key in data[1]]
 
 

@@ -179,7 +179,7 @@ class PyTreeDef:
         text = deep.fold(self, lambda: "*", lambda node, done: node.kind.describe(node.data, done))
         return f"PyTreeDef({text})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (_leaf, ()) if self.kind is None else (restore, (self.kind.type, self.data, self.subtrees))
 
     def takes(self, tree: PyTree, leaves: list[Leaf]) -> bool:
@@ -206,7 +206,7 @@ class PyTreeDef:
                 _specialised[id(self)] = self
             except RecursionError:
                 self._uses = _NEVER
-        function: Callable[[Any], Any] | None = getattr(self, name)
+        function: Callable[..., Any] | None = getattr(self, name)
         return function
 
 
@@ -255,7 +255,7 @@ class NodeKind:
         self._forget = tables.forgetter(self.table)
         self.expected: dict[Hashable, ref[PyTreeDef]] = {}
 
-    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], Any]:
+    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], object]:
         """Return the children of a node, and the data to make it again from them."""
         raise NotImplementedError
 
@@ -267,7 +267,7 @@ class NodeKind:
         """Return the key entry of each child (`DictKey`, ...) of a node with this data, as many as it has children."""
         return [FlattenedIndexKey(index) for index in range(count)]
 
-    def entries(self, value: object) -> tuple[Sequence[Hashable], Sequence[PyTree], Any]:
+    def entries(self, value: object) -> tuple[Sequence[Hashable], Sequence[PyTree], object]:
         """Return the key entry of each child of a node, the children, and the data."""
         children, data = self.flatten_node(value)
         return self.keys(data, len(children)), children, data
@@ -283,11 +283,11 @@ class NodeKind:
         name = self.type.__name__
         return f"CustomNode({name}[{data}], [{', '.join(children)}])"
 
-    def node_data(self, data: Any) -> Any:
+    def node_data(self, data: Any) -> object:
         """Return the metadata that users see in `PyTreeDef.node_data`."""
         return data
 
-    def metadata(self, data: Any) -> Any:
+    def metadata(self, data: Any) -> object:
         """Return the metadata that users see in `flatten_one_level` and `PyTreeDef.walk`."""
         return data
 
@@ -309,11 +309,11 @@ class NodeKind:
         known = writer.constant(data)
         return f"({found} is {known} or {writer.constant(same_data)}({found}, {known}))"
 
-    def write_build(self, data: Any, children: list[str], constant: Callable[[Any], str]) -> str:
+    def write_build(self, data: Any, children: list[str], constant: Callable[[object], str]) -> str:
         """Return the expression of the node with the given children, as source, where `constant` names objects."""
         return f"{constant(self.unflatten_node)}({constant(data)}, [{', '.join(children)}])"
 
-    def check(self, data: Any, count: int) -> Any:
+    def check(self, data: Any, count: int) -> object:
         """Return `data` as this kind keeps it. Raises ValueError where it does not go with `count` children."""
         if len(self.keys(data, count)) != count:
             raise ValueError(f"a {self.type.__name__} with metadata {data!r} cannot have {count} children")

@@ -15,7 +15,7 @@ class _Entry:
     __slots__ = ()
     __match_args__: tuple[str, ...] = ()
 
-    def _value(self) -> Any:
+    def _value(self) -> object:
         return getattr(self, self.__match_args__[0])
 
     def __eq__(self, other: object) -> bool:
@@ -29,7 +29,7 @@ class _Entry:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.__match_args__[0]}={self._value()!r})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self._value(),)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -53,7 +53,7 @@ class DictKey(_Entry):
     __slots__ = __match_args__ = ("key",)
     key: Any
 
-    def __init__(self, key: Any) -> None:
+    def __init__(self, key: Hashable) -> None:
         _set(self, "key", key)
 
     def __str__(self) -> str:

@@ -310,7 +310,7 @@ def is_tree_node(typ: type) -> bool:
     return flatteners[typ] is not None
 
 
-def flatten_one_level(tree: object) -> tuple[Iterable[PyTree], Any]:
+def flatten_one_level(tree: object) -> tuple[Iterable[PyTree], object]:
     """Return the children of a node, and its metadata.
 
     Raises:
@@ -325,7 +325,7 @@ def flatten_one_level(tree: object) -> tuple[Iterable[PyTree], Any]:
     return children, kind.metadata(data)
 
 
-def flatten_one_level_with_keys(tree: object) -> tuple[Iterable[tuple[Hashable, PyTree]], Any]:
+def flatten_one_level_with_keys(tree: object) -> tuple[Iterable[tuple[Hashable, PyTree]], object]:
     """Return the children of a node as pairs of key entry and child, and its metadata.
 
     Raises:
@@ -449,12 +449,12 @@ class PyTreeRegistry:
         return tree_flatten_with_path(tree, leaf_predicate, is_leaf_takes_path=True)
 
     @staticmethod
-    def flatten_one_level(tree: object) -> tuple[Any, Any] | None:
+    def flatten_one_level(tree: object) -> tuple[object, object] | None:
         """Return the children and metadata of a node, None for a leaf."""
         return None if kind_of(type(tree)) is None else flatten_one_level(tree)
 
     @staticmethod
-    def flatten_one_level_with_keys(tree: object) -> tuple[Any, Any] | None:
+    def flatten_one_level_with_keys(tree: object) -> tuple[object, object] | None:
         """Return pairs of key entry and child, and the metadata, of a node; None for a leaf."""
         return None if kind_of(type(tree)) is None else flatten_one_level_with_keys(tree)
 

@@ -217,7 +217,7 @@ class leaf:  # noqa: N801 - messages have the names of types
     """What the leaves of a structure are where their types are not known."""
 
 
-def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: object, hint: str = "") -> list[Any]:
+def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: object, hint: str = "") -> list[Leaf]:
     """Return the leaf of `axis_tree` for each leaf of a structure. None counts as a leaf: "not mapped".
 
     Args:
@@ -236,7 +236,7 @@ def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: object, hint: str = "
     """
     if axis_tree is None or kind_of(type(axis_tree)) is None:  # by far the most frequent: one axis for all
         return [axis_tree] * treedef.num_leaves
-    axes: list[Any] = []
+    axes: list[Leaf] = []
     differences = _differences(axis_tree, treedef, [leaf] * treedef.num_leaves, lambda axis: axis is None, axes)
     if not differences:
         return axes

@@ -36,7 +36,7 @@ class CustomKind(NodeKind):
         super().__init__(node_type)
         self.flatten, self.unflatten, self.flatten_with_keys = flatten, unflatten, flatten_with_keys
 
-    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], Any]:
+    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], object]:
         result = self.flatten(value)
         try:
             children, data = result
@@ -49,7 +49,7 @@ class CustomKind(NodeKind):
     def unflatten_node(self, data: Any, children: Sequence[PyTree]) -> PyTree:
         return self.unflatten(data, tuple(children))
 
-    def entries(self, value: PyTree) -> tuple[Sequence[Hashable], Sequence[PyTree], Any]:
+    def entries(self, value: PyTree) -> tuple[Sequence[Hashable], Sequence[PyTree], object]:
         if self.flatten_with_keys is None:
             return super().entries(value)
         result = self.flatten_with_keys(value)
@@ -215,7 +215,7 @@ def _check_type(function: str, node_type: object) -> None:
         raise TypeError(f"{function}: expected a type, got {type(node_type).__name__}: {node_type!r}")
 
 
-def _check_methods(function: str, cls: Any, *methods: str) -> None:
+def _check_methods(function: str, cls: type, *methods: str) -> None:
     _check_type(function, cls)
     missing = [name for name in methods if not callable(getattr(cls, name, None))]
     if missing:
@@ -235,7 +235,7 @@ class DataclassKind(NodeKind):
         self._plain_names = all(name.isidentifier() and not iskeyword(name) for name in self._names)
         self._take_children, self._take_data = _attributes_getter(data_fields), _attributes_getter(meta_fields)
 
-    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], Any]:
+    def flatten_node(self, value: PyTree) -> tuple[Sequence[PyTree], object]:
         return self._take_children(value), self._take_data(value)
 
     def unflatten_node(self, data: tuple[Hashable, ...], children: Sequence[PyTree]) -> PyTree:
@@ -256,20 +256,20 @@ class DataclassKind(NodeKind):
         for name, child in zip(self._fields[0], children):
             writer.line(f"{child} = {node}.{name}")
 
-    def write_build(self, data: tuple[Hashable, ...], children: list[str], constant: Callable[[Any], str]) -> str:
+    def write_build(self, data: tuple[Hashable, ...], children: list[str], constant: Callable[[object], str]) -> str:
         if not self._plain_names:
             return super().write_build(data, children, constant)
         values = [*children, *[constant(value) for value in data]]
         arguments = ", ".join([f"{name}={value}" for name, value in zip(self._names, values)])
         return f"{constant(self.type)}({arguments})"
 
-    def check(self, data: Any, count: int) -> Any:
+    def check(self, data: Any, count: int) -> object:
         if len(data) != len(self._fields[1]):
             raise ValueError(f"{self.type.__name__} has {len(self._fields[1])} metadata fields, got {len(data)}")
         return super().check(tuple(data), count)
 
 
-def _attributes_getter(names: tuple[str, ...]) -> Any:
+def _attributes_getter(names: tuple[str, ...]) -> Callable[[object], tuple[PyTree, ...]]:
     if not names:
         return lambda value: ()
     if len(names) == 1:
@@ -421,10 +421,10 @@ class _Opaque:
 
     __slots__ = ("function",)
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         self.function = function
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
+    def __call__(self, *args: object, **keywords: object) -> Any:
         return self.function(*args, **keywords)
 
     def __eq__(self, other: object) -> bool:

@@ -36,7 +36,7 @@ class Writer:
         """Have the function answer None where `condition` does not hold."""
         self.line(f"if not ({condition}): return None")
 
-    def constant(self, value: Any) -> str:
+    def constant(self, value: object) -> str:
         """Return a name for `value` in the source."""
         name = self._names.get(id(value))
         if name is None:

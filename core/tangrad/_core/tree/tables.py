@@ -108,7 +108,7 @@ Table = dict[Hashable, "KeyedRef[Hashable, Any]"]
 
 # Structures made of plain data stay alive here until this many newer ones were made: one that is dropped between two
 # calls of `flatten` need not be made again. Others could keep arrays alive through a closure.
-_RECENT: deque[Any] = deque(maxlen=1024)
+_RECENT: deque[object] = deque(maxlen=1024)
 
 
 def forgetter(table: Table) -> Callable[..., None]:
@@ -170,7 +170,7 @@ class _Value:
 
     __slots__ = ("data",)
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, data: object) -> None:
         self.data = data
 
     def __eq__(self, other: object) -> bool:

@@ -119,7 +119,7 @@ class Program:
 
     __slots__ = ("__weakref__", "aux_tree", "closed", "consts")
 
-    def __init__(self, closed: ClosedJaxpr, consts: list[Value], aux_tree: PyTreeDef) -> None:
+    def __init__(self, closed: ClosedJaxpr, consts: Sequence[Value], aux_tree: PyTreeDef) -> None:
         self.closed = closed
         self.consts = consts
         self.aux_tree = aux_tree

@@ -32,7 +32,7 @@ from tangrad.typing import Dimensions, Value
 collectives = PrimitiveSet("collectives", api=1)
 
 
-def _without_names(aval: ShapedArray, axes: object) -> tuple[tuple[str, int], ...]:
+def _without_names(aval: ShapedArray, axes: object) -> tuple[tuple[Hashable, int], ...]:
     """The named axes of a type less some: along these the result is the same everywhere."""
     names = names_among(axes)
     return tuple([pair for pair in aval.named_shape if pair[0] not in names])

@@ -112,7 +112,7 @@ class _Program:
 
     __slots__ = ("consts", "out_tree", "params")
 
-    def __init__(self, params: Params, consts: list[Value], out_tree: PyTreeDef) -> None:
+    def __init__(self, params: Params, consts: Sequence[Value], out_tree: PyTreeDef) -> None:
         self.params = params
         self.consts = consts
         self.out_tree = out_tree
@@ -309,7 +309,7 @@ class MappedFunction(Generic[P, R]):
 
     def _traced(
         self, avals: Sequence[ShapedArray], structure: PyTreeDef, sizes: dict[Hashable, int], mesh: Mesh
-    ) -> tuple[ClosedJaxpr, list[Value], PyTreeDef]:
+    ) -> tuple[ClosedJaxpr, Sequence[Value], PyTreeDef]:
         """The program of one example, the values of outer traces that it closed over, the structure of its result."""
         out_tree: list[PyTreeDef] = []
 

@@ -119,7 +119,7 @@ class Body:
 
     __slots__ = ("__weakref__", "consts", "jaxpr", "out_tree")
 
-    def __init__(self, jaxpr: ClosedJaxpr, consts: list[Value], out_tree: PyTreeDef) -> None:
+    def __init__(self, jaxpr: ClosedJaxpr, consts: Sequence[Value], out_tree: PyTreeDef) -> None:
         self.jaxpr = jaxpr
         self.consts = consts
         self.out_tree = out_tree
