@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from tangrad.tree_util import PyTreeDef, tree_flatten
 
 if TYPE_CHECKING:
     from tangrad.core import Array
-    from tangrad.typing import ArrayLike, DType
+    from tangrad.typing import ArrayLike, Dimensions, DType, PyTree
 
 _EMPTY = dtypes.as_dtype("float32")
 
@@ -68,13 +68,13 @@ class Unravel:
     __slots__ = ("converts", "dtype", "dtypes", "shapes", "sizes", "structure")
 
     def __init__(
-        self, structure: PyTreeDef, shapes: tuple[tuple[Any, ...], ...], leaf_dtypes: tuple[Any, ...], dtype: DType
+        self, structure: PyTreeDef, shapes: tuple[Dimensions, ...], leaf_dtypes: tuple[np.dtype, ...], dtype: DType
     ) -> None:
         self.structure, self.shapes, self.dtypes, self.dtype = structure, shapes, leaf_dtypes, dtype
         self.sizes = tuple([math.prod(shape) for shape in shapes])
         self.converts = any(leaf_dtype != dtype for leaf_dtype in leaf_dtypes)
 
-    def __call__(self, vector: Any) -> Any:
+    def __call__(self, vector: ArrayLike) -> PyTree:
         """Return the pytree of a vector.
 
         Args:
@@ -109,7 +109,7 @@ class Unravel:
     def __repr__(self) -> str:
         return f"Unravel({self.structure!r}, shapes={self.shapes}, dtypes={[str(dtype) for dtype in self.dtypes]})"
 
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[object, ...]:
         return self.structure, self.shapes, self.dtypes, self.dtype
 
 

@@ -108,6 +108,7 @@ reveal_type(np.unique(x))  # Array
 reveal_type(np.unique(x, return_counts=True))  # tuple[Array, Array]
 reveal_type(np.intersect1d(x, x))  # Array
 reveal_type(np.gradient(x, axis=0))  # Array
+reveal_type(np.atleast_1d(x, 2.0))  # tuple[Array, ...]
 reveal_type(np.vectorize(doubled)(x))  # Array
 reveal_type(lax.sort(x))  # Array
 reveal_type(lax.sort([x, x]))  # tuple[Array, ...]

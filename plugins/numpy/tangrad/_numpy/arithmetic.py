@@ -204,7 +204,7 @@ reciprocal = unary(
 )
 
 
-def _real_floats(name: str, x: Value) -> Array:
+def _real_floats(name: str, x: Value) -> Value:
     (made,) = promote_inexact(name, x)
     if is_complex(made):
         raise TypeError(f"{name} does not accept complex numbers, got {x.aval.str_short()}")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tangrad.core import dtypes, get_backend
+from tangrad.core import Device, dtypes, get_backend
 from tangrad.core.backends import chosen_device
 from tangrad.typing import DeviceLike
 
 if TYPE_CHECKING:
-    pass
+    import numpy as np
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "bool": ("bool",),
@@ -27,20 +27,20 @@ _GROUPS: dict[str, tuple[str, ...]] = {
 class NamespaceInfo:
     """Devices, dtypes and capabilities, in the words of the standard."""
 
-    def capabilities(self) -> dict[str, Any]:
+    def capabilities(self) -> dict[str, bool | int | None]:
         """What the standard leaves open: shapes never depend on data where a function is traced."""
         return {"boolean indexing": True, "data-dependent shapes": False, "max dimensions": 64}
 
-    def default_device(self) -> Any:
+    def default_device(self) -> Device:
         """The device of new arrays."""
         device = chosen_device()
         return get_backend().devices()[0] if device is None else device
 
-    def devices(self) -> list[Any]:
+    def devices(self) -> list[Device]:
         """The devices of the backend in use."""
         return list(get_backend().devices())
 
-    def default_dtypes(self, *, device: DeviceLike = None) -> dict[str, Any]:
+    def default_dtypes(self, *, device: DeviceLike = None) -> dict[str, np.dtype]:
         """The dtypes of Python numbers, and of indices."""
         return {
             "real floating": dtypes.default_float_dtype(),
@@ -49,7 +49,7 @@ class NamespaceInfo:
             "indexing": dtypes.default_int_dtype(),
         }
 
-    def dtypes(self, *, device: DeviceLike = None, kind: object = None) -> dict[str, Any]:
+    def dtypes(self, *, device: DeviceLike = None, kind: object = None) -> dict[str, np.dtype]:
         """The dtypes that arrays can have now, of all kinds, one, or several. Raises ValueError for an unknown kind."""
         kinds = kind if isinstance(kind, tuple) else (kind,)
         chosen = [name for item in kinds for group in self._kinds(item) for name in _NAMES[group]]

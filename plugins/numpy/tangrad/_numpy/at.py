@@ -43,7 +43,7 @@ from tangrad._numpy.indexing import IndexPlan, parsed_mode, planned, replanned, 
 from tangrad._numpy.operands import BOOL, PYTHON_SCALARS, broadcast_to_shape, convert, is_array_like
 from tangrad._numpy.repeated_updates import in_turn
 from tangrad._numpy.shapes import expand_dims, reshaped
-from tangrad.core import Array, api_boundary, as_array, dtypes, literal
+from tangrad.core import Array, Primitive, api_boundary, as_array, dtypes, literal
 from tangrad.extend.lax import (
     GatherScatterMode,
     ScatterDimensionNumbers,
@@ -74,8 +74,7 @@ from tangrad.typing import ArrayLike, Dimensions, ShardingLike, Value
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(METHODS, True)
 
-_COMBINERS: dict[str, Any] = {
-    "set": None,
+_COMBINERS: dict[str, Primitive] = {
     "add": add_p,
     "subtract": sub_p,
     "multiply": mul_p,
@@ -98,7 +97,7 @@ class IndexUpdates(NeedsIndex):
 
     __slots__ = ("_array",)
 
-    def __init__(self, array: Value) -> None:
+    def __init__(self, array: Array) -> None:
         self._array = array
 
     def __getitem__(self, index: object) -> IndexUpdate:
@@ -118,7 +117,7 @@ class IndexUpdate(NeedsMethod):
 
     __slots__ = ("_array", "_index")
 
-    def __init__(self, array: Value, index: object) -> None:
+    def __init__(self, array: Array, index: object) -> None:
         self._array = array
         self._index = index
 
@@ -190,10 +189,10 @@ class IndexUpdate(NeedsMethod):
         return updated("multiply", _spread(one, self._array.aval.shape), self._index, values, **options)
 
     @api_boundary
-    def apply(self, func: Callable[[Array], Any], **options: Any) -> Array:
+    def apply(self, func: Callable[[Array], ArrayLike], **options: Any) -> Array:
         """The array with a function applied to each element of the part, once for each time that an index names it."""
 
-        def once(x: Value, index: Any) -> Array:
+        def once(x: Array, index: object) -> Array:
             part = IndexUpdate(x, index).get(**{**options, "mode": options.get("mode") or "clip"})
             return updated("set", x, index, func(part), **options)
 
@@ -216,9 +215,9 @@ at_property = property(at)  # of arrays: the kernel binds it
 
 def updated(
     operation: str,
-    x: Any,
+    x: Array,
     index: object,
-    values: Any,
+    values: ArrayLike,
     *,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
@@ -245,14 +244,14 @@ def updated(
 
 def _changed(
     operation: str,
-    x: Value,
+    x: Array,
     index: object,
     values: Value,
     chosen: object,
     indices_are_sorted: bool,
     unique_indices: bool,
     wrap_negative_indices: bool,
-) -> Any:
+) -> Array:
     """A changed copy of `x`, by values of its dtype."""
     masked = _mask_update(operation, x, index, values)
     if masked is not None:
@@ -281,7 +280,7 @@ def _nowhere(entries: Sequence[Entry], shape: Sequence[int]) -> bool:
 
 
 def _update_planned(
-    x: Value,
+    x: Array,
     values: Value,
     *operands: Value,
     operation: str,
@@ -302,7 +301,7 @@ def _update_planned(
 _updated = Fused("update", _update_planned)
 
 
-def _converted(operation: str, x: Array, values: Any) -> Any:
+def _converted(operation: str, x: Value, values: Any) -> Value:
     """The values in the array's dtype, as .astype converts them; with a warning where they may lose something.
 
     What is computed with values of a greater dtype is computed in it, and the result converted: 3 * 2.5 is 7, not 6.
@@ -338,7 +337,8 @@ def _mask_update(operation: str, x: Value, index: object, values: Value) -> Arra
     if values.aval.ndim:
         return None
     items = index if type(index) is tuple else (index,)
-    position, mask = None, None
+    position: int = 0
+    mask = None
     for place, item in enumerate(items):
         if isinstance(item, (Array, np.ndarray)) and item.dtype == np.bool_ and item.ndim and mask is None:
             position, mask = place, item
@@ -381,16 +381,14 @@ def _has_advanced(entries: Sequence[Entry]) -> bool:
     return any([kind in (ARRAY, SCALAR, INSIDE, INT) for kind, _, _ in entries])
 
 
-def _extent(bounds: Window | tuple[object, object, int]) -> int:
-    if type(bounds) is Window:
-        return bounds.size
-    return extent(bounds)
+def _extent(bounds: Window | tuple[int, int, int]) -> int:
+    return bounds.size if isinstance(bounds, Window) else extent(bounds)
 
 
 def _update_block(operation: str, x: Value, entries: Sequence[Entry], values: Value) -> Value:
     """A block that is within the array: read it, combine, write it back."""
     shape = x.aval.shape
-    starts: list[Any] = [0] * len(shape)
+    starts: list[Value | int] = [0] * len(shape)
     sizes = list(shape)
     for kind, axis, value in entries:
         if kind in (INT, INSIDE):
@@ -411,7 +409,7 @@ def _positions(starts: Sequence[Any]) -> list[Value]:
     return [literal(start, dtype) if type(start) is int else start for start in starts]
 
 
-def _block(x: Value, starts: Sequence[Any], sizes: Sequence[Any]) -> Value:
+def _block(x: Value, starts: Sequence[Value | int], sizes: Sequence[int]) -> Value:
     if tuple(sizes) == x.aval.shape:
         return x
     if not all([type(start) is int for start in starts]):
@@ -428,8 +426,8 @@ def _array_of(value: Value) -> Value:
 
 
 def _scatter(
-    operation: str, x: Value, entries: list[Entry], values: Value, mode: object, flags: dict[str, bool], negative: bool
-) -> Value:
+    operation: str, x: Array, entries: list[Entry], values: Value, mode: object, flags: dict[str, bool], negative: bool
+) -> Array:
     """Index arrays as they are; slices in full as windows, other slices as index arrays of a dimension of their own."""
     shape = x.aval.shape
     advanced = [entry for entry in entries if entry[0] in (ARRAY, SCALAR, INSIDE, INT)]
@@ -491,7 +489,7 @@ def _placed(component: Value, batch: tuple[int, ...], positions: Sequence[int]) 
 
 def _bind_scatter(
     operation: str, x: Value, indices: Value, values: Value, numbers: object, mode: object, flags: dict[str, bool]
-) -> Value:
+) -> Array:
     primitive = _SCATTERS[operation]
     if x.aval.dtype is BOOL and operation in _BOOLEAN:
         primitive = scatter_max_p if operation == "add" else scatter_min_p

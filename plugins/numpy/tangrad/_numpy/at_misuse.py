@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     pass
@@ -37,7 +38,7 @@ class NeedsIndex:
             "copy without that part"
         )
 
-    def __call__(self, *index: Any, **_: object) -> NoReturn:
+    def __call__(self, *index: object, **_: object) -> NoReturn:
         inside = ", ".join(map(repr, index)) or "index"
         raise TypeError(f"x.at is indexed, not called: x.at[{inside}].set(values)")
 
@@ -56,14 +57,14 @@ class NeedsMethod:
     __slots__ = ()
     _index: object
 
-    def __call__(self, *_: Any, **__: object) -> NoReturn:
+    def __call__(self, *_: object, **__: object) -> NoReturn:
         raise TypeError("x.at[index] has methods and is not called: x.at[index].set(values)")
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"x.at[index] has no attribute {name!r}; it has {', '.join(METHODS)}")
 
 
-def _in_place(sign: str, method: str) -> Any:
+def _in_place(sign: str, method: str) -> Callable[[NeedsMethod, object], NoReturn]:
     def refuse(self: NeedsMethod, values: object) -> NoReturn:
         raise _immutable(f"x.at[{self._index!r}] {sign} values", self._index, method)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -72,11 +71,11 @@ def isclose(
     return _strong(result)
 
 
-def _strong(x: Value) -> Any:
+def _strong(x: Array) -> Array:
     return convert(x, BOOL)
 
 
-def _integers_close(a: Array | Literal, b: object, rtol: object, atol: object) -> Any:
+def _integers_close(a: Array | Literal, b: Value, rtol: ArrayLike, atol: ArrayLike) -> Array:
     """Without differences that overflow: the distance is the greater less the lesser one, as floats."""
     wide = dtypes.to_inexact_dtype(a.aval.dtype)
     first, second = broadcast("isclose", [a, b])

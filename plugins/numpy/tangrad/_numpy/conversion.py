@@ -321,7 +321,7 @@ def _check_leaves_fit(leaves: Sequence[object], contents: np.ndarray, dtype: DTy
         _check_numbers_fit(np.array([leaf for leaf in leaves if not isinstance(leaf, (int, np.integer))]), dtype)
 
 
-def _exact(contents: np.ndarray, value: object, dtype: DType) -> np.ndarray:
+def _exact(contents: np.ndarray, value: object, dtype: Any) -> np.ndarray:
     """What NumPy makes of nested sequences, without the detour of integers through floats.
 
     Where some integers are from 2^63 on and others below it, NumPy's own choice is float64.
@@ -401,7 +401,7 @@ def _has_buffer(value: Any) -> bool:
 # --- placing -------------------------------------------------------------------------------------------------------
 
 
-def placed(x: Any, device: object) -> Array:
+def placed(x: Any, device: DeviceLike) -> Array:
     """An array on a device, or sharded by a sharding; where it is for None.
 
     A traced one is put there when the operation is evaluated; within a program where that runs decides.

@@ -77,7 +77,7 @@ def _of_words(shape: Dimensions, number: object, dtype: dtypes.ExtendedDType) ->
 
 
 # (shape, dtype, whether it is weak) -> the type of an array that is made on the host, if no device is given.
-_on_host: dict[Any, Any] = {}
+_on_host: dict[object, ShapedArray] = {}
 register_cache(_on_host.clear)
 
 
@@ -92,7 +92,7 @@ def _contents(shape: tuple[int, ...], number: object, dtype: Any) -> np.ndarray:
 
 
 def fits_host(shape: Dimensions) -> bool:
-    total: Any = 1
+    total = 1
     for size in shape:
         total = total * size
     return type(total) is int and total <= HOST_LIMIT
@@ -271,7 +271,10 @@ def _check_fits(name: str, own: tuple[object, ...], shape: Dimensions) -> None:
 
 
 def _like(
-    name: str, value: ArrayLike | HasShapeAndDType, dtype: Any, shape: Sequence[SupportsIndex] | SupportsIndex | None
+    name: str,
+    value: ArrayLike | HasShapeAndDType,
+    dtype: DTypeLike | None,
+    shape: Sequence[SupportsIndex] | SupportsIndex | None,
 ) -> tuple[tuple[int, ...], np.dtype, bool]:
     """Shape, dtype and weak type of an array like `value`; anything with a shape and a dtype will do."""
     if shape is None and dtype is None and isinstance(value, Array):
@@ -286,7 +289,7 @@ def _like(
     return sizes, dtypes.dtype_of(value), dtypes.is_weakly_typed(value)
 
 
-def _place_like(name: str, value: Any, shape: object, device: object, out_sharding: object) -> Any:
+def _place_like(name: str, value: Any, shape: object, device: DeviceLike, out_sharding: ShardingLike) -> Any:
     """The placement of an array like another one: the given one, or that of the other's type."""
     place = place_of(name, device, out_sharding)
     aval = value.aval if hasattr(type(value), "aval") else None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def _running(
     return convert(primitive.bind(as_added(x, wanted), axis=dimension, reverse=False), wanted)
 
 
-def _as_one(name: str, primitive: Primitive) -> Any:
+def _as_one(name: str, primitive: Primitive) -> Callable[..., Array]:
     return as_one("axis", name=name)(lambda a, axis: _running(name, primitive, a, axis, None, None))
 
 

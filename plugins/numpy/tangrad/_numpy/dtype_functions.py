@@ -15,7 +15,7 @@ ndarray = Array
 ComplexWarning = np.exceptions.ComplexWarning
 
 
-def result_type(*args: object) -> np.dtype[Any]:
+def result_type(*args: object) -> np.dtype:
     """Find the dtype in which values and dtypes meet.
 
     Args:
@@ -154,7 +154,7 @@ def _is_that_dtype(own: object, item: Any) -> bool:
         raise ValueError(f"isdtype: {item!r} is neither a dtype nor one of the kinds {kinds}") from None
 
 
-def finfo(dtype: DTypeLike) -> np.finfo[Any]:
+def finfo(dtype: DTypeLike) -> np.finfo:
     """Look up the limits of a floating or complex dtype.
 
     Args:
@@ -173,7 +173,7 @@ def finfo(dtype: DTypeLike) -> np.finfo[Any]:
     return dtypes.finfo(_of(dtype))
 
 
-def iinfo(int_type: Any) -> np.iinfo[Any]:
+def iinfo(int_type: Any) -> np.iinfo:
     """Look up the limits of an integer dtype.
 
     Args:

@@ -288,7 +288,7 @@ def insert(arr: ArrayLike, obj: slice | ArrayLike | Sequence[int], values: Array
     dimension = canonical_axis("insert", axis, x.ndim)
     size = x.aval.shape[dimension]
     traced = not isinstance(obj, (slice, list)) and not is_concrete(obj)
-    places = integer_operand("insert", obj) if traced else _known_positions("insert", obj, size)
+    places: Any = integer_operand("insert", obj) if traced else _known_positions("insert", obj, size)
     single = not places.ndim
     if single:
         added = added if added.ndim < x.ndim else added.swapaxes(0, dimension) if dimension else added

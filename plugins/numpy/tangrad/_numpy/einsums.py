@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from typing import Any
@@ -29,18 +29,20 @@ from tangrad.extend.lax import (
     squeeze_p,
 )
 from tangrad.lax import PrecisionLike
-from tangrad.typing import ArrayLike, DTypeLike, ShardingLike, Value
+from tangrad.typing import ArrayLike, Dimensions, DTypeLike, ShardingLike, Value
 
 # --- Sums of products by the names of dimensions: `tangrad.numpy.einsum`, `einsum_path` -------------------------------
 # The subscripts become one label for each dimension; a path is which operands meet first; each meeting of two is one
 # `dot_general`, after diagonals were taken and dimensions that only one of them has were added up.
 
 
-Labels = tuple[Any, ...]
-Term = tuple[Any, Labels]  # an array, and a label for each of its dimensions
+Label = int | str | tuple[str, int]  # a letter, a number, or a place in an ellipsis
+Labels = tuple[Label, ...]
+Sizes = Mapping[Label, int]
+Term = tuple[Value, Labels]  # an array, and a label for each of its dimensions
 
 # The labels of the operands and of the result, the size of each label, and the path.
-Plan = tuple[list[Labels], Labels, dict[Any, Any], list[tuple[int, ...]]]
+Plan = tuple[list[Labels], Labels, Sizes, list[tuple[int, ...]]]
 
 _ELLIPSIS = "..."
 # Up to this many operands every order of contraction is tried; beyond, the cheapest next step is taken.
@@ -52,7 +54,7 @@ _EXHAUSTIVE = 5
 
 def _symbols(term: str) -> list[str]:
     """The symbols of one term: letters, and the ellipsis as one symbol."""
-    symbols: list[Any] = []
+    symbols: list[str] = []
     position = 0
     while position < len(term):
         if term.startswith(_ELLIPSIS, position):
@@ -76,7 +78,7 @@ def _from_text(subscripts: str, count: int) -> tuple[list[list[str]], list[str] 
     return terms, _symbols(right) if arrow else None
 
 
-def _from_lists(arguments: Sequence[Any]) -> tuple[list[Any], list[list[Any]], list[Any] | None]:
+def _from_lists(arguments: Sequence[Any]) -> tuple[list[Any], list[list[int | str]], list[int | str] | None]:
     """The other calling form: einsum(x, [0, 1], y, [1, 2], [0, 2])."""
     operands, terms = list(arguments[0::2]), list(arguments[1::2])
     output = None
@@ -92,7 +94,7 @@ def _expanded(
     """Ellipses replaced by labels, counted from the end; the implicit output written out."""
     rest = [_ellipsis_rank(term, rank) for term, rank in zip(terms, ranks)]
     widest = max(rest, default=0)
-    labels = [("...", widest - position) for position in range(widest)]
+    labels: list[Label] = [("...", widest - position) for position in range(widest)]
     inputs = [_replaced(term, labels[widest - count :]) for term, count in zip(terms, rest)]
     if output is None:
         named = [label for term in terms for label in term if label != _ELLIPSIS]
@@ -114,11 +116,11 @@ def _ellipsis_rank(term: Sequence[int | str], rank: int) -> int:
     return rank - named if count else 0
 
 
-def _replaced(term: Sequence[object], labels: Sequence[object]) -> Labels:
+def _replaced(term: Sequence[Label], labels: Sequence[Label]) -> Labels:
     return tuple([new for label in term for new in (labels if label == _ELLIPSIS else (label,))])
 
 
-def _planned(arguments: tuple[object, ...], optimize: object) -> tuple[list[Array], Plan]:
+def _planned(arguments: tuple[object, ...], optimize: object) -> tuple[Sequence[Value], Plan]:
     """The operands, and the plan for their shapes."""
     if isinstance(arguments[0], str):
         made = [array_operand("einsum", value, position) for position, value in enumerate(arguments[1:])]
@@ -132,12 +134,15 @@ def _planned(arguments: tuple[object, ...], optimize: object) -> tuple[list[Arra
 
 
 @lru_cache(1024)
-def _plan_of_text(subscripts: str, shapes: tuple[object, ...], optimize: object) -> Plan:
+def _plan_of_text(subscripts: str, shapes: tuple[Dimensions, ...], optimize: object) -> Plan:
     return _plan(*_from_text(subscripts, len(shapes)), shapes, optimize)
 
 
 def _plan(
-    terms: Sequence[Sequence[int | str]], output: Sequence[int | str] | None, shapes: tuple[Any, ...], optimize: object
+    terms: Sequence[Sequence[int | str]],
+    output: Sequence[int | str] | None,
+    shapes: tuple[Dimensions, ...],
+    optimize: object,
 ) -> Plan:
     if not shapes:
         raise ValueError("einsum requires at least one operand")
@@ -146,11 +151,11 @@ def _plan(
     return inputs, result, sizes, _path(inputs, result, sizes, optimize)
 
 
-def _sizes(shapes: Sequence[Any], inputs: Sequence[Labels]) -> dict[Any, Any]:
+def _sizes(shapes: Sequence[Dimensions], inputs: Sequence[Labels]) -> Sizes:
     """The size of each label; an operand's size of 1 is broadcast to another's, but a diagonal has one size."""
-    sizes: dict[Any, Any] = {}
+    sizes: dict[Label, int] = {}
     for shape, labels in zip(shapes, inputs):
-        own: dict[Any, Any] = {}
+        own: dict[Label, int] = {}
         for label, size in zip(labels, shape):
             if own.setdefault(label, size) != size:
                 raise ValueError(f"einsum: dimension {label!r} has sizes {own[label]} and {size} in one operand")
@@ -166,21 +171,19 @@ def _sizes(shapes: Sequence[Any], inputs: Sequence[Labels]) -> dict[Any, Any]:
 
 
 def _kept_labels(
-    first: frozenset[Any], second: frozenset[Any], others: Sequence[frozenset[Any]], output: Any
-) -> frozenset[str]:
+    first: frozenset[Label], second: frozenset[Label], others: Sequence[frozenset[Label]], output: frozenset[Label]
+) -> frozenset[Label]:
     return frozenset(first | second) & frozenset(output).union(*others)
 
 
 _GUESS = 64  # for a symbolic size, where the order of contractions is chosen; any order is right
 
 
-def _volume(labels: Any, sizes: dict[Any, Any]) -> float:
+def _volume(labels: Iterable[Label], sizes: Sizes) -> float:
     return math.prod([_GUESS if is_symbolic(sizes[label]) else int(sizes[label]) for label in labels])
 
 
-def _greedy(
-    terms: list[frozenset[object]], output: frozenset[object], sizes: dict[Any, object]
-) -> list[tuple[int, ...]]:
+def _greedy(terms: list[frozenset[Label]], output: frozenset[Label], sizes: Sizes) -> list[tuple[int, ...]]:
     """The pair whose product adds least to what must be stored goes first."""
     path = []
     while len(terms) > 2:
@@ -198,13 +201,11 @@ def _greedy(
     return [*path, tuple(range(len(terms)))]
 
 
-def _optimal(
-    terms: list[frozenset[object]], output: frozenset[object], sizes: dict[Any, object]
-) -> list[tuple[int, ...]]:
+def _optimal(terms: list[frozenset[Label]], output: frozenset[Label], sizes: Sizes) -> list[tuple[int, ...]]:
     """The path of fewest multiplications, by trying all."""
     best: tuple[float, list[tuple[int, ...]]] = (math.inf, [])
 
-    def search(rest: list[frozenset[object]], path: list[tuple[int, ...]], cost: float) -> None:
+    def search(rest: list[frozenset[Label]], path: list[tuple[int, ...]], cost: float) -> None:
         nonlocal best
         if cost >= best[0]:
             return
@@ -220,9 +221,7 @@ def _optimal(
     return best[1] or _greedy(terms, output, sizes)
 
 
-def _path(
-    inputs: Sequence[Labels], output: Labels, sizes: dict[Any, object], optimize: object
-) -> list[tuple[int, ...]]:
+def _path(inputs: Sequence[Labels], output: Labels, sizes: Sizes, optimize: object) -> list[tuple[int, ...]]:
     if isinstance(optimize, (list, tuple)) and optimize and not isinstance(optimize[0], (str, int)):
         return [tuple(step) for step in optimize]
     if isinstance(optimize, (list, tuple)) and optimize and optimize[0] == "einsum_path":
@@ -241,7 +240,7 @@ def _path(
 # --- one step ------------------------------------------------------------------------------------------------------
 
 
-def _diagonal(x: Value, labels: Labels) -> tuple[Any, Labels]:
+def _diagonal(x: Value, labels: Labels) -> Term:
     """Repeated labels: what is off the diagonal becomes 0 and is added away."""
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
@@ -254,7 +253,7 @@ def _diagonal(x: Value, labels: Labels) -> tuple[Any, Labels]:
     return x, labels
 
 
-def _summed(x: Value, labels: Labels, axes: Sequence[int]) -> tuple[Any, Labels]:
+def _summed(x: Value, labels: Labels, axes: Sequence[int]) -> Term:
     if not axes:
         return x, labels
     left = tuple([label for axis, label in enumerate(labels) if axis not in axes])
@@ -263,13 +262,13 @@ def _summed(x: Value, labels: Labels, axes: Sequence[int]) -> tuple[Any, Labels]
     return reduce_sum_p.bind(x, axes=tuple(axes)), left
 
 
-def _reduced(x: Value, labels: Labels, needed: Any) -> tuple[Array, Labels]:
+def _reduced(x: Value, labels: Labels, needed: Collection[Label]) -> Term:
     """Without repeated labels, and without unused dimensions."""
     x, labels = _diagonal(x, labels)
     return _summed(x, labels, [axis for axis, label in enumerate(labels) if label not in needed])
 
 
-def _without_ones(x: Value, labels: Labels, others: Labels, sizes: Mapping[object, object]) -> tuple[Any, Labels]:
+def _without_ones(x: Value, labels: Labels, others: Labels, sizes: Sizes) -> Term:
     """Dimensions of size 1 that are broadcast against another operand's are dropped."""
     shape = x.aval.shape
     drop = [axis for axis, label in enumerate(labels) if label in others and shape[axis] == 1 and sizes[label] != 1]
@@ -280,8 +279,8 @@ def _without_ones(x: Value, labels: Labels, others: Labels, sizes: Mapping[objec
 
 
 def _pair(
-    first: tuple[Any, Labels], second: tuple[Any, Labels], needed: Any, sizes: Any, options: tuple[np.dtype | None, ...]
-) -> tuple[Any, Labels]:
+    first: Term, second: Term, needed: Collection[Label], sizes: Sizes, options: tuple[object, np.dtype | None]
+) -> Term:
     (x, left), (y, right) = first, second
     x, left = _reduced(x, left, {*needed, *right})
     y, right = _reduced(y, right, {*needed, *left})
@@ -305,7 +304,7 @@ def _pair(
     return product, (*batch, *free)
 
 
-def _arranged(x: Array, labels: Labels, output: Labels) -> Array:
+def _arranged(x: Any, labels: Labels, output: Labels) -> Array:
     return permuted(x, tuple([labels.index(label) for label in output]))
 
 
@@ -387,7 +386,9 @@ _einsum_as_one = as_one(
 )(_einsum)
 
 
-def _contracted(chosen: Sequence[Term], needed: Any, sizes: Any, options: tuple[np.dtype | None, ...]) -> Term:
+def _contracted(
+    chosen: Sequence[Term], needed: Collection[Label], sizes: Sizes, options: tuple[object, np.dtype | None]
+) -> Term:
     term = chosen[0]
     for position, following in enumerate(chosen[1:], 1):
         later = [label for _, labels in chosen[position + 1 :] for label in labels]
@@ -418,10 +419,10 @@ def einsum_path(
     """
     _, (inputs, output, sizes, path) = _planned((subscripts, *operands), optimize)
     terms = [frozenset(labels) for labels in inputs]
-    everything = _volume(frozenset[Any]().union(*terms), sizes)
+    everything = _volume(frozenset[Label]().union(*terms), sizes)
     cost = 0.0
     for step in path:
-        chosen = frozenset[Any]().union(*[terms[position] for position in step])
+        chosen = frozenset[Label]().union(*[terms[position] for position in step])
         terms = [term for position, term in enumerate(terms) if position not in step]
         cost += _volume(chosen, sizes)
         terms.append(chosen & frozenset(output).union(*terms))

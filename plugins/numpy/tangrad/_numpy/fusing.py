@@ -17,6 +17,7 @@ import numpy as np
 from tangrad._numpy import settings as _defines_what_thread_has  # noqa: F401
 from tangrad.core import (
     EVAL_TRACE,
+    AbstractValue,
     Primitive,
     ShapedArray,
     as_operand,
@@ -33,9 +34,7 @@ if TYPE_CHECKING:
 
 PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for others
 
-Pair = Callable[[Any, Any], Any]
-
-_NO_PARAMETERS: dict[str, Any] = {}
+_NO_PARAMETERS: Params = {}
 LITERAL_LIMIT = 4096
 SEQUENCE_LIMIT = 64  # arrays in a list: no program is as long as an axis
 _INT32 = range(-(1 << 31), 1 << 31)
@@ -76,7 +75,13 @@ class Fused:
             return self.function(*operands, **params)
         if len(operands) == 2:
             x, y = operands
-            key: Any = (shared.context, thread.overrides, params_key(params) if params else None, x.aval, y.aval)
+            key: tuple[object, ...] = (
+                shared.context,
+                thread.overrides,
+                params_key(params) if params else None,
+                x.aval,
+                y.aval,
+            )
         else:
             avals = [operand.aval for operand in operands]
             key = (shared.context, thread.overrides, params_key(params) if params else None, *avals)
@@ -87,7 +92,7 @@ class Fused:
             return self.function(*operands, **params)
         return self.found(key, operands, params)
 
-    def found(self, key: Any, operands: Sequence[Value], params: Params) -> Any:
+    def found(self, key: object, operands: Sequence[Value], params: Params) -> Any:
         """Of a signature that was not met before: kept under `key`."""
         return self.calls.apply(key, self.primitive, tuple(operands), {**params, "settings": typing_settings()})
 
@@ -126,7 +131,9 @@ class Fused:
         def decompose(*operands: Value, settings: object, **params: object) -> Array:
             return function(*operands, **params)
 
-        def abstract_eval(*avals: ShapedArray, settings: object, **params: object) -> Any:
+        def abstract_eval(
+            *avals: ShapedArray, settings: object, **params: object
+        ) -> AbstractValue | tuple[AbstractValue, ...]:
             def flat(*operands: Value) -> Values:
                 result = function(*operands, **params)
                 return result if several else (result,)
@@ -178,7 +185,7 @@ def as_one(
         roles = {one: _STATIC if one in static else _SEQUENCE if one == sequence else _OPERAND for one in names}
         roles_in_order = tuple(roles.values())
 
-        def with_operands(*operands: Value, given: tuple[Any, ...], **options: Any) -> object:
+        def with_operands(*operands: Value, given: Sequence[tuple[str, int | None]], **options: object) -> object:
             arguments = _given_again(operands, given) | options
             first = [arguments.pop(name) for name in by_position if name in arguments]
             return general(*first, **arguments)
@@ -193,8 +200,8 @@ def as_one(
                 call = calls.get((shared.context, thread.overrides, 1, getattr(args[0], "aval", None)))
                 if call is not None:
                     return call(*args)
-            key: list[Any] = [shared.context, thread.overrides, len(args)]
-            operands: list[Any] = []
+            key: list[object] = [shared.context, thread.overrides, len(args)]
+            operands: list[Value] = []
             try:
                 for value, role in zip(args, roles_in_order):
                     aval = value.aval if role is _OPERAND and hasattr(type(value), "aval") else None
@@ -270,9 +277,10 @@ def _note_operand(value: object, key: list[object], operands: list[Value]) -> No
 
 def _divided(
     roles: dict[str, str], args: Sequence[Any], options: dict[str, Any]
-) -> tuple[dict[str, Any], tuple[Any, ...]]:
+) -> tuple[dict[str, object], tuple[tuple[str, int | None], ...]]:
     """The arguments that are no operands, by name, and the names of the others, each with the size of a sequence."""
-    parameters, given = {}, []
+    parameters: dict[str, object] = {}
+    given: list[tuple[str, int | None]] = []
     for name, value in (*zip(roles, args), *options.items()):
         role = roles.get(name, _STATIC)
         if role is _STATIC or value is None:
@@ -282,8 +290,8 @@ def _divided(
     return parameters, tuple(given)
 
 
-def _given_again(operands: Sequence[Value], given: Sequence[tuple[str, int | None]]) -> dict[str, Any]:
-    arguments: dict[str, Any] = {}
+def _given_again(operands: Sequence[Value], given: Sequence[tuple[str, int | None]]) -> dict[str, Value | list[Value]]:
+    arguments: dict[str, Value | list[Value]] = {}
     rest = iter(operands)
     for name, count in given:
         arguments[name] = next(rest) if count is None else [next(rest) for _ in range(count)]
@@ -332,5 +340,5 @@ def fusable(value: Any) -> Value | None:
 
 _NUMBERS = frozenset({bool, float, complex})
 # (type, number, whether there are 64-bit dtypes) -> the literal.
-_literals: dict[Any, Any] = {}
+_literals: dict[object, Value] = {}
 register_cache(_literals.clear)

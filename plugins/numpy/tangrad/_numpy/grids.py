@@ -178,7 +178,7 @@ class _Grid:
     def __repr__(self) -> str:
         return f"<tangrad.numpy.{self.name}>"
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: slice | tuple[slice, ...]) -> Array | list[Array]:
         if isinstance(key, slice):
             return _axis_of(key, self.name)
         if not key:  # () is a grid of no axes

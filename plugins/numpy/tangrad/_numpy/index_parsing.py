@@ -66,7 +66,7 @@ def is_full(entry: Entry, shape: Sequence[object]) -> bool:
     return type(value) is not Window and bool(value == (0, shape[axis], 1))
 
 
-def parse(shape: Sequence[object], index: object) -> list[Entry]:
+def parse(shape: Sequence[int], index: object) -> list[Entry]:
     """The entries of an index into an array of that shape, one at least for each dimension.
 
     Raises TypeError for what is no index, IndexError for too many, boolean indices of the wrong shape, and an integer
@@ -106,7 +106,7 @@ def _items(index: object) -> list[Any]:
     return list(index) if isinstance(index, tuple) else [index]
 
 
-def _entry(axis: int, item: int, size: Any) -> Entry:
+def _entry(axis: int, item: Any, size: int) -> Entry:
     kind = type(item)
     if kind is int:
         return INT, axis, static_position(item, size, axis)
@@ -155,7 +155,7 @@ def _check_integers(dtype: DType) -> None:
         raise TypeError(f"index arrays must be integer or boolean, got dtype {dtypes.dtype_name(dtype)}")
 
 
-def _sequence(item: object) -> Any:
+def _sequence(item: object) -> Tracer | np.ndarray:
     """A sequence within a tuple of indices, as an array."""
     if not item:
         return np.zeros((0,), np.int32)
@@ -166,7 +166,7 @@ def _sequence(item: object) -> Any:
 # --- slices --------------------------------------------------------------------------------------------------------
 
 
-def slice_bounds(item: slice, size: SupportsIndex) -> tuple[Any, Any, int]:
+def slice_bounds(item: slice, size: int) -> tuple[int, int, int]:
     """Start, stop and step of a slice; stop is not before start in the direction of the step."""
     if item.start is None and item.stop is None and item.step is None:
         return 0, size, 1
@@ -183,7 +183,7 @@ def slice_bounds(item: slice, size: SupportsIndex) -> tuple[Any, Any, int]:
     return start, start + count * step, step
 
 
-def _symbolic_bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
+def _symbolic_bounds(item: slice, size: int) -> tuple[int, int, int]:
     """The same where sizes are not known: `slice.indices`, by what holds for all sizes."""
     step = 1 if item.step is None else operator.index(item.step)
     if step == 0:
@@ -197,13 +197,13 @@ def _symbolic_bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
     return start, start + count * step, step
 
 
-def _within(place: Any, size: Any, step: int) -> Any:
+def _within(place: int, size: int, step: int) -> int:
     """A bound of a slice counted from the front, moved to the nearest place that a step in its direction may have."""
     low, high = (0, size) if step > 0 else (-1, size - 1)
     return max_size(place + size, low) if place < 0 else min_size(place, high)
 
 
-def extent(bounds: tuple[Any, Any, int]) -> int:
+def extent(bounds: tuple[int, int, int]) -> int:
     """How many elements a slice has; its stop is a whole number of steps from its start."""
     start, stop, step = bounds
     return stop - start if step == 1 else (stop - start) // step
@@ -271,7 +271,7 @@ def _check_mask(mask: np.ndarray, shape: Sequence[object], axis: int, position: 
         )
 
 
-def without_scalar_masks(index: object, rank: int) -> tuple[Any, tuple[int, ...]]:
+def without_scalar_masks(index: object, rank: int) -> tuple[object, tuple[int, ...]]:
     """An index with True and False replaced, and the dimensions of size 1 that the array needs for it.
 
     As an index, True adds a dimension of size 1 and False one of size 0: the same as `[0]` and `[]` do in a dimension
@@ -321,7 +321,7 @@ def position_dtype(size: object) -> DType:
     return dtypes.canonicalize_dtype("int64") if type(size) is int and size > _INT32_MAX else INT32
 
 
-def from_front(value: Any, size: int, wrap_negative: bool = True) -> Value:
+def from_front(value: Value, size: int, wrap_negative: bool = True) -> Value:
     """Traced or device-side indices as int32 (or int64) counted from the front."""
     signed = value.aval.dtype.kind != "u"
     wide = position_dtype(size)
@@ -342,7 +342,7 @@ def host_indices(value: np.ndarray, size: object) -> Value:
     return put(small, aval)
 
 
-def index_component(entry: Entry, size: Any, wrap_negative: bool = True, modulo: bool = False) -> Value:
+def index_component(entry: Entry, size: int, wrap_negative: bool = True, modulo: bool = False) -> Value:
     """The positions that an entry other than a slice selects, counted from the front.
 
     `modulo`: they count modulo the size: those of unsigned integers that no int32 holds, too.
@@ -402,7 +402,7 @@ def result_layout(entries: Sequence[Entry], batch_rank: int) -> list[int | str]:
     return [*kept[:before], *["batch"] * batch_rank, *kept[before:]]
 
 
-def kept_dimensions(entries: Sequence[Entry]) -> list[Any]:
+def kept_dimensions(entries: Sequence[Entry]) -> list[int | str]:
     """What an index leaves besides the dimensions of index arrays: NEW, or the axis of the array that runs there."""
     return [NEW if kind == NEW else axis for kind, axis, _ in entries if kind in (NEW, SLICE)]
 
@@ -420,7 +420,7 @@ def common_batch(shapes: tuple[tuple[object, ...], ...]) -> tuple[int, ...]:
         raise IndexError(f"index arrays of shapes {listed} do not broadcast together") from None
 
 
-def axes_before(items: Sequence[object], position: Any, rank: int, mask_rank: int) -> int | None:
+def axes_before(items: Sequence[object], position: int, rank: int, mask_rank: int) -> int | None:
     """How many of the array's dimensions stand before those of the mask; None if the index does not fit."""
     places = [place for place, item in enumerate(items) if item is Ellipsis]
     explicit = len(items) - 1 - len(places) + mask_rank

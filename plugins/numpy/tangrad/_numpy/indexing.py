@@ -132,7 +132,7 @@ def _no_part(x: object, index: object) -> None:
     """Of tracers, and of literals, which are of no backend."""
 
 
-def _one_integer(x: Value, shape: Dimensions, index: int) -> Any:
+def _one_integer(x: Array, shape: Dimensions, index: int) -> Array:
     """x[3]. Outside of staging the position is an operand: one program serves all."""
     size = shape[0]
     position = static_position(index, size, 0)
@@ -141,7 +141,7 @@ def _one_integer(x: Value, shape: Dimensions, index: int) -> Any:
     return _static_part(x, shape, [(INT, 0, position), *_full_entries(shape, 1)])
 
 
-def _element_of(x: Value, position: Value) -> Value:
+def _element_of(x: Array, position: Value) -> Array:
     rest = x.aval.shape[1:]
     part = dynamic_slice_p.bind(x, position, *[_ZERO] * len(rest), slice_sizes=(1, *rest))
     return lax.squeeze_p.bind(part, dimensions=(0,))
@@ -177,7 +177,7 @@ def _full_entries(shape: Sequence[object], first: int) -> list[Entry]:
 
 
 @exact_equality
-class IndexPlan(tuple[Any, ...]):
+class IndexPlan(tuple[Entry, ...]):
     """The entries of an index, without its arrays: what the indexing functions have as a parameter."""
 
     __slots__ = ()
@@ -188,7 +188,7 @@ def planned(x: Value, entries: Sequence[Entry]) -> tuple[IndexPlan, list[Value]]
     its slices, too.
     """
     shape, eager = x.aval.shape, is_eager(x)
-    plan: list[Any] = []
+    plan: list[Entry] = []
     operands = []
     for kind, axis, value in entries:
         if kind in (ARRAY, SCALAR):
@@ -207,10 +207,10 @@ def planned(x: Value, entries: Sequence[Entry]) -> tuple[IndexPlan, list[Value]]
     return IndexPlan(plan), operands
 
 
-def replanned(plan: IndexPlan, operands: Sequence[Any]) -> list[Entry]:
+def replanned(plan: IndexPlan, operands: Sequence[Value]) -> list[Entry]:
     """The entries of a plan, with the operands in their places."""
     rest = iter(operands)
-    entries = []
+    entries: list[Entry] = []
     for kind, axis, value in plan:
         if kind == WINDOW:
             entries.append((SLICE, axis, Window(next(rest), *value)))
@@ -287,14 +287,14 @@ def _in_result(partial: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry
 
 
 def _take_entries(
-    x: Value,
+    x: Array,
     entries: Sequence[Entry],
     mode: object,
     fill_value: object,
     indices_are_sorted: bool,
     unique_indices: bool,
     wrap_negative: bool,
-) -> Any:
+) -> Array:
     plan, operands = planned(x, entries)
     if not operands:
         return _taken(x, plan=plan, **_NO_OPTIONS) if is_eager(x) else _static_part(x, x.aval.shape, entries)
@@ -321,14 +321,14 @@ _NO_OPTIONS = {
 }  # fmt: skip
 
 
-def _within(entry: Entry, shape: Sequence[object]) -> Entry:
+def _within(entry: Entry, shape: Sequence[int]) -> Entry:
     """Integers beyond the array moved to its edge."""
     kind, axis, value = entry
     return (kind, axis, _clamped(value, shape[axis])) if kind == INT else entry
 
 
 def _take_planned(
-    x: Value,
+    x: Array,
     *given: Value,
     plan: IndexPlan,
     mode: object,
@@ -355,7 +355,7 @@ _taken = Fused("getitem", _take_planned)
 # --- slices --------------------------------------------------------------------------------------------------------
 
 
-def sliced(x: Any, entries: Sequence[Entry], extents: dict[int, tuple[Any, Any]] | None = None) -> Array:
+def sliced(x: Array, entries: Sequence[Entry], extents: dict[int, tuple[int, int]] | None = None) -> Array:
     """The part of an array that the slices among the entries select; other dimensions in full, or by `extents`."""
     shape = x.aval.shape
     starts, limits, strides, reversed_axes = [0] * len(shape), list(shape), [1] * len(shape), []
@@ -381,13 +381,13 @@ def _ascending(start: int, stop: int, step: int) -> tuple[int, int, int]:
     return (start, stop - step + 1, step) if step > 0 else (stop - step, start + 1, -step)
 
 
-def _clamped(position: int, size: Any) -> object:
+def _clamped(position: int, size: int) -> int:
     if is_symbolic(size):
         return position
     return 0 if position < 0 else min(position, size - 1)
 
 
-def _static_part(x: Value, shape: Sequence[object], entries: Sequence[Entry]) -> Value:
+def _static_part(x: Array, shape: Sequence[int], entries: Sequence[Entry]) -> Array:
     """All positions are known. Those beyond the array stay operands, which are clamped, and may be checked."""
     extents = {axis: value for kind, axis, value in entries if kind == INT}
     if any([not is_symbolic(shape[axis]) and not 0 <= value < shape[axis] for axis, value in extents.items()]):
@@ -396,10 +396,10 @@ def _static_part(x: Value, shape: Sequence[object], entries: Sequence[Entry]) ->
     return _shaped(part, tuple(extents), entries)
 
 
-def _dynamic_part(x: Value, shape: Sequence[object], entries: Sequence[Entry]) -> Value:
+def _dynamic_part(x: Array, shape: Sequence[int], entries: Sequence[Entry]) -> Array:
     """Some positions are arrays without dimensions, or numbers that programs need not be compiled for."""
     part = sliced(x, entries)
-    starts: list[Any] = [_ZERO] * len(shape)
+    starts: list[Value] = [_ZERO] * len(shape)
     chosen = []
     for kind, axis, value in entries:
         if kind in _POSITIONS:
@@ -411,7 +411,7 @@ def _dynamic_part(x: Value, shape: Sequence[object], entries: Sequence[Entry]) -
     return _shaped(dynamic_slice_p.bind(part, *starts, slice_sizes=sizes), tuple(chosen), entries)
 
 
-def _shaped(part: Value, dropped: tuple[int, ...], entries: Sequence[Entry]) -> Value:
+def _shaped(part: Array, dropped: tuple[int, ...], entries: Sequence[Entry]) -> Array:
     """Without the dimensions that integers index, and with the new ones."""
     if dropped:
         part = lax.squeeze_p.bind(part, dimensions=dropped)
@@ -419,13 +419,13 @@ def _shaped(part: Value, dropped: tuple[int, ...], entries: Sequence[Entry]) -> 
     return with_new_axes(part, [position for position, kind in enumerate(kinds) if kind == NEW])
 
 
-def with_new_axes(x: Any, positions: Sequence[int]) -> Array:
+def with_new_axes(x: Array, positions: Sequence[int]) -> Array:
     """Dimensions of size 1 at these positions of the result."""
     return expand_dims(x, tuple(positions)) if positions else x
 
 
 def _gather(
-    x: object, entries: list[Entry], mode: object, fill_value: object, flags: dict[str, bool], negative: bool
+    x: Array, entries: list[Entry], mode: object, fill_value: object, flags: dict[str, bool], negative: bool
 ) -> Array:
     x = sliced(x, entries)
     shape = x.aval.shape

@@ -332,7 +332,7 @@ def block(arrays: object) -> Array:
            [0, 1, 0, 1]], dtype=int32)
     """
     depth = _depth(arrays)
-    leaves: list[Any] = []
+    leaves: list[Value] = []
     _gather_leaves(arrays, leaves)
     rank = max([depth, *[x.ndim for x in leaves]])
     return _assembled(arrays, depth, rank)

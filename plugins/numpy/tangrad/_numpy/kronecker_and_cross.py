@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tangrad._numpy.arithmetic import multiply
 from tangrad._numpy.axes import moveaxis
@@ -41,7 +40,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
     return reshaped(multiply(rows, blocks), tuple([m * n for m, n in zip(left, right)]))
 
 
-def _pairs(first: Sequence[object], second: Sequence[object]) -> tuple[Any, ...]:
+def _pairs(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...]:
     return tuple([size for pair in zip(first, second) for size in pair])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 from tangrad._numpy.axes import swapaxes
 from tangrad._numpy.conversion import asarray
@@ -20,7 +19,7 @@ from tangrad._numpy.ranges import eye
 from tangrad._numpy.shapes import expand_dims
 from tangrad.core import Array
 from tangrad.lax import PrecisionLike
-from tangrad.typing import ArrayLike, DTypeLike, Value
+from tangrad.typing import ArrayLike, DTypeLike
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
@@ -126,7 +125,7 @@ def _cuts(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
     Dynamic programming over the lengths of parts (Cormen, Leiserson, Rivest, Stein, Introduction to Algorithms, 14.2).
     """
     count = len(sizes) - 1
-    work: dict[tuple[int, int], Any] = {(i, i + 1): 0 for i in range(count)}
+    work: dict[tuple[int, int], int] = {(i, i + 1): 0 for i in range(count)}
     cuts = {}
     for length in range(2, count + 1):
         for start in range(count - length + 1):
@@ -141,7 +140,9 @@ def _cuts(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
     return cuts
 
 
-def _product(items: Sequence[Value], start: int, end: int, cuts: dict[tuple[int, int], int], precision: object) -> Any:
+def _product(
+    items: Sequence[Array], start: int, end: int, cuts: dict[tuple[int, int], int], precision: PrecisionLike
+) -> Array:
     if end - start == 1:
         return items[start]
     cut = cuts[start, end]

@@ -270,12 +270,12 @@ bitwise_count = unary(
 # --- what kind of number -------------------------------------------------------------------------------------------
 
 
-def constant(x: Any, value: bool) -> Array:
+def constant(x: Value, value: bool) -> Array:
     """A boolean array of one value, of the shape of an operand."""
     return broadcast_in_dim_p.bind(literal(value, BOOL), shape=x.aval.shape, broadcast_dimensions=())
 
 
-def _parts(test: Callable[..., Any]) -> Callable[[Array | Literal], Array | Literal]:
+def _parts(test: Callable[..., Value]) -> Callable[[Array | Literal], Array | Literal]:
     """A test of floats, of complex numbers by parts; never true of other numbers."""
 
     def general(x: Value) -> Value:
@@ -316,7 +316,9 @@ def _sign_bit(x: Value) -> Value:
     return lt_p.bind(bitcast_convert_type_p.bind(x, new_dtype=bits), literal(0, bits))
 
 
-def _test(name: str, general: Callable[..., object], summary: str, result: str = "[False]", sign: str = "") -> Any:
+def _test(
+    name: str, general: Callable[..., object], summary: str, result: str = "[False]", sign: str = ""
+) -> Callable[[ArrayLike], Array]:
     example = f"tangrad.numpy.{name}({sign}tangrad.numpy.ones(1))\nArray({result}, dtype=bool)"
     return unary(name, general, summary, _BOOLEAN, example, fuse=1)
 

@@ -415,7 +415,7 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
 
 
 def mask_indices(
-    n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *, size: int | None = None
+    n: int, mask_func: Callable[[Array, int], ArrayLike], k: int = 0, *, size: int | None = None
 ) -> tuple[Array, Array]:
     """Find the positions that a function such as `triu` keeps.
 

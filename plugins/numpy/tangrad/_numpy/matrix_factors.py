@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -340,17 +341,17 @@ def norm(x: ArrayLike, ord: float | str | None = None, axis: object = None, keep
     raise ValueError(f"norm: expected one axis (vectors) or two (matrices), got {len(axes)} for shape {array.shape}")
 
 
-def _root_of_squares(x: Value, axis: tuple[int, ...] | None, keepdims: bool) -> Any:
+def _root_of_squares(x: Value, axis: int | tuple[int, ...] | None, keepdims: bool) -> Array:
     return _of_total(sum_of(real(x * x.conj()), axis=axis, keepdims=keepdims), sqrt)
 
 
-def _of_total(total: Value, root: Any) -> Value:
+def _of_total(total: Value, root: Callable[[ArrayLike], Array]) -> Array:
     """A root of a sum of powers; at 0, where its slope is infinite, with the derivative 0 of the least subgradient."""
     none = total == 0
     return where(none, 0, root(where(none, 1, total)))
 
 
-def _vector_norm(x: Value, ord: float | str | None, axis: Any, keepdims: bool) -> Any:
+def _vector_norm(x: Value, ord: float | str | None, axis: int | tuple[int, ...], keepdims: bool) -> Array:
     if ord is None or (not isinstance(ord, str) and ord == 2):
         return _root_of_squares(x, axis, keepdims)
     if isinstance(ord, str):
@@ -367,13 +368,12 @@ def _vector_norm(x: Value, ord: float | str | None, axis: Any, keepdims: bool) -
     return power(total, 1.0 / ord) if ord < 0 else _of_total(total, lambda total: power(total, 1.0 / ord))
 
 
-def _greatest(x: Value, axis: int, keepdims: bool) -> Array:
+def _greatest(x: Value, axis: int | tuple[int, ...], keepdims: bool) -> Array:
     """The greatest of sizes: 0 of none, as in NumPy."""
-    initial: dict[str, Any] = {"initial": 0} if 0 in x.shape else {}
-    return maximum_of(x, axis=axis, keepdims=keepdims, **initial)
+    return maximum_of(x, axis=axis, keepdims=keepdims, initial=0 if 0 in x.shape else None)
 
 
-def _matrix_norm(x: Value, ord: object, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _matrix_norm(x: Value, ord: object, axes: tuple[int, ...], keepdims: bool) -> Array:
     if ord is None or ord in ("f", "fro"):
         return _root_of_squares(x, axes, keepdims)
     if ord in ("nuc", 2, -2):
@@ -390,7 +390,7 @@ def _matrix_norm(x: Value, ord: object, axes: tuple[int, ...], keepdims: bool) -
     return (_greatest if ord > 0 else minimum_of)(sums, axis=other, keepdims=keepdims)
 
 
-def _norm_of_singular_values(x: Value, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Value:
+def _norm_of_singular_values(x: Value, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Array:
     values = svdvals(moveaxis(x, axes, (-2, -1)))
     if ord == "nuc":
         result = sum_of(values, axis=-1)
@@ -400,7 +400,7 @@ def _norm_of_singular_values(x: Value, ord: Any, axes: tuple[int, ...], keepdims
 
 
 @as_one("axis", "keepdims", "ord")
-def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: Any = 2) -> Array:
+def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: float | str = 2) -> Array:
     """The norm of vectors; with `axis=None` of all elements.
 
     >>> import tangrad

@@ -37,7 +37,7 @@ def _sizes(given: tuple[object, ...]) -> Any:
 
 
 def reshape(
-    self: Any, *shape: object, order: str = "C", copy: bool | None = None, out_sharding: ShardingLike = None
+    self: Array, *shape: object, order: str = "C", copy: bool | None = None, out_sharding: ShardingLike = None
 ) -> Array:
     """Give the elements another shape: `x.reshape(2, -1)` or `x.reshape((2, -1))`."""
     if not shape:
@@ -45,28 +45,28 @@ def reshape(
     return public.reshape(self, _sizes(shape), order, copy=copy, out_sharding=out_sharding)
 
 
-def transpose(self: Any, *axes: Any) -> Array:
+def transpose(self: Array, *axes: Any) -> Array:
     """Reorder the dimensions: `x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
     order = None if not axes or (len(axes) == 1 and axes[0] is None) else _sizes(axes)
     return public.transpose(self, order)
 
 
-def flatten(self: Any, order: str = "C", *, out_sharding: ShardingLike = None) -> Array:
+def flatten(self: Array, order: str = "C", *, out_sharding: ShardingLike = None) -> Array:
     """Give the elements one dimension."""
     return public.ravel(self, order, out_sharding=out_sharding)
 
 
-def clip(self: Any, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
+def clip(self: Array, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
     """Move elements that are beyond bounds to the bounds."""
     return public.clip(self, min, max)
 
 
-def compress(self: Any, condition: ArrayLike, axis: int | None = None, **options: Any) -> Array:
+def compress(self: Array, condition: ArrayLike, axis: int | None = None, **options: Any) -> Array:
     """Take the elements, or the slices along an axis, where a condition holds."""
     return public.compress(condition, self, axis, **options)
 
 
-def view(self: Any, dtype: DTypeLike | None = None, type: None = None) -> Array:
+def view(self: Array, dtype: DTypeLike | None = None, type: None = None) -> Array:
     """Read the same bits as another dtype; the last dimension changes with its width."""
     if type is not None:
         raise NotImplementedError("view: the argument type is not supported: there is one class of arrays")
@@ -115,7 +115,7 @@ def _read_bits(x: Array, dtype: DType) -> Array:
     return bitcast_convert_type_p.bind(x, new_dtype=dtype)
 
 
-def astype(self: Any, dtype: DTypeLike | None, copy: bool = False, device: DeviceLike = None) -> Array:
+def astype(self: Array, dtype: DTypeLike | None, copy: bool = False, device: DeviceLike = None) -> Array:
     """Convert the elements to another dtype; `numpy.astype` with the array before the dot.
 
     Args:
@@ -126,7 +126,7 @@ def astype(self: Any, dtype: DTypeLike | None, copy: bool = False, device: Devic
     return public.astype(self, dtype, copy=copy, device=device)
 
 
-def byteswap(self: Any) -> Array:
+def byteswap(self: Array) -> Array:
     """Reverse the order of the bytes of each element, of each part of a complex one."""
     own = self.dtype
     if isinstance(own, dtypes.ExtendedDType) or dtypes.bit_width(own) < 8:
@@ -138,7 +138,7 @@ def byteswap(self: Any) -> Array:
     return _read_bits(public.flip(_read_bits(self, dtypes.as_dtype("uint8")), -1), own)
 
 
-def to_device(self: Any, device: DeviceLike, *, stream: None = None) -> Array:
+def to_device(self: Array, device: DeviceLike, *, stream: None = None) -> Array:
     """Put the array on a device."""
     if stream is not None:
         raise NotImplementedError("to_device: the argument stream is not supported")
@@ -165,31 +165,31 @@ of_arrays: type[property] = property  # of this module it is none: the kernel gi
 
 
 @of_arrays
-def transposed(self: Any) -> Array:
+def transposed(self: Array) -> Array:
     """`x.T`: the dimensions in reverse order."""
     return public.transpose(self)
 
 
 @of_arrays
-def matrix_transposed(self: Any) -> Array:
+def matrix_transposed(self: Array) -> Array:
     """`x.mT`: the last two dimensions exchanged."""
     return public.matrix_transpose(self)
 
 
 @of_arrays
-def real(self: Any) -> Array:
+def real(self: Array) -> Array:
     """The real part."""
     return public.real(self)
 
 
 @of_arrays
-def imag(self: Any) -> Array:
+def imag(self: Array) -> Array:
     """The imaginary part."""
     return public.imag(self)
 
 
 @of_arrays
-def flat(self: Any) -> Array:
+def flat(self: Array) -> Array:
     """`x.flat`: the elements in one dimension, to iterate over and to index."""
     return public.ravel(self)
 
@@ -219,7 +219,7 @@ def iterate(x: Array) -> Iterator[Array]:
     return (getitem(x, place) for place in range(size)) if rows is None else rows
 
 
-def _staged_rows(x: Array, size: int) -> Iterator[Any]:
+def _staged_rows(x: Array, size: int) -> Iterator[Array]:
     """In a program that is recorded: some slices at a time, so that who stops early leaves no long program."""
     for start in range(0, size, _CHUNK):
         yield from public.unstack(x[start : start + _CHUNK])
@@ -245,7 +245,7 @@ _in_order: dict[int, np.ndarray] = {}
 
 
 @of_arrays
-def ctypes(self: Any) -> object:
+def ctypes(self: Array) -> object:
     """The address of the contents, row after row, as NumPy's arrays have it: `x.ctypes.data`.
 
     It must not be written to, and holds as long as the array. Where the memory is on another device, on several, or in

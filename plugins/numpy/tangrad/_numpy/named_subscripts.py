@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from string import ascii_letters
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._numpy.operands import array_operand
 from tangrad._numpy.reduced_axes import gathered_along_names
-from tangrad.core import thread
+from tangrad.core import Array, thread
 
 if TYPE_CHECKING:
     from tangrad.typing import Value
 
-Term = tuple[str, tuple[Any, ...]]  # the letters, and the names in braces
+Term = tuple[str, tuple[str, ...]]  # the letters, and the names in braces
 
 
-def positional_subscripts(subscripts: str, operands: Sequence[Value]) -> tuple[str, tuple[Any, ...]]:
+def positional_subscripts(subscripts: str, operands: Sequence[Value]) -> tuple[str, tuple[Array, ...]]:
     """The subscripts with letters in place of the names that are summed over, and the operands gathered along these.
 
     Raises ValueError for braces that are not closed, a result without operands that have its names, and a name that is

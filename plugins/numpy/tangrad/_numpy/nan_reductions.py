@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 from tangrad._numpy.fusing import as_one
 from tangrad._numpy.logic import isnan, truth
@@ -19,7 +19,7 @@ from tangrad.extend.lax import and_p, argmax_p, argmin_p, not_p, sqrt_p
 from tangrad.typing import ArrayLike, Axis, DTypeLike, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 def _without_nan(name: str, a: object, value: object) -> Value:
@@ -82,13 +82,13 @@ def nanprod(
 
 def _extreme(
     name: str,
-    function: Any,
+    function: Callable[..., Array],
     start: float,
     a: object,
     axis: SupportsIndex | Sequence[SupportsIndex] | None,
     keepdims: bool,
     initial: ArrayLike | None,
-    where: Any,
+    where: ArrayLike | None,
 ) -> Array:
     x = array_operand(name, a)
     if not is_inexact(x):

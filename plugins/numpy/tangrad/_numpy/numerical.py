@@ -164,16 +164,16 @@ def gradient(
 
 
 @as_one("axis", name="gradient")
-def _gradient_of_vector(f: object, axis: object) -> Array:
+def _gradient_of_vector(f: object, axis: Axis) -> Array | list[Array]:
     return _gradient(f, (), axis)
 
 
-def _gradient(f: object, varargs: tuple[ArrayLike, ...], axis: object) -> Any:
+def _gradient(f: object, varargs: tuple[ArrayLike, ...], axis: Axis) -> Array | list[Array]:
     x, *spacings = promote_inexact("gradient", f, *[asarray(given) for given in varargs])
     x = array_operand("gradient", x)
     axes = canonical_axes("gradient", axis, x.ndim)
     if len(spacings) == 0:
-        distances: list[Any] = [literal_like(x, 1)] * len(axes)
+        distances: list[Value] = [literal_like(x, 1)] * len(axes)
     elif len(spacings) == 1 and spacings[0].aval.ndim == 0:
         distances = spacings * len(axes)
     elif len(spacings) == len(axes):
@@ -185,7 +185,7 @@ def _gradient(f: object, varargs: tuple[ArrayLike, ...], axis: object) -> Any:
 
 
 @as_one("axis", name="gradient")
-def _gradient_along(x: Value, axis: int, distance: Value) -> Value:
+def _gradient_along(x: Value, axis: int, distance: Value) -> Array:
     size = x.aval.shape[axis]
     if size < 2:
         raise ValueError(f"gradient: axis {axis} of shape {x.aval.shape} has too few elements; two are needed")
@@ -197,7 +197,7 @@ def _gradient_along(x: Value, axis: int, distance: Value) -> Value:
     return concatenate([first, inner, last], axis=axis) / distance
 
 
-def _gradient_uneven(x: Value, axis: int, coordinates: Any) -> Array:
+def _gradient_uneven(x: Value, axis: int, coordinates: Value) -> Array:
     size = x.aval.shape[axis]
     if coordinates.aval.shape != (size,):
         raise ValueError(
@@ -273,7 +273,7 @@ def unwrap(
     x = array_operand("unwrap", p)
     dimension = canonical_axis("unwrap", axis, x.ndim)
     if isinstance(period, float) and not is_inexact(x):
-        x = inexact_operand("unwrap", x)
+        x = array_operand("unwrap", inexact_operand("unwrap", x))
     if x.aval.dtype.kind == "b":
         x = x.astype(int)
     steps = diff(x, axis=dimension)
@@ -330,7 +330,9 @@ def interp(
 
 
 @as_one(name="interp", family=operations.name)
-def interpolation(x: ArrayLike, xp: object, fp: object, left: object, right: object, period: object) -> Array:
+def interpolation(
+    x: ArrayLike, xp: object, fp: object, left: ArrayLike | str | None, right: ArrayLike | str | None, period: object
+) -> Array:
     """As `interp`: the operation."""
     check_array_like("interp", x, xp, fp)
     if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp) or shape_of(xp) == (0,):
@@ -351,7 +353,7 @@ def interpolation(x: ArrayLike, xp: object, fp: object, left: object, right: obj
     return _interpolated(at, places, values, left, right)
 
 
-def _periodic(at: Array, places: Any, values: Any, period: object) -> tuple[Array, Array, Array]:
+def _periodic(at: Array, places: Array, values: Array, period: object) -> tuple[Array, Array, Array]:
     span = abs(asarray(period, dtype=at.aval.dtype))
     at, places = at % span, places % span
     order = argsort(places)
@@ -360,7 +362,9 @@ def _periodic(at: Array, places: Any, values: Any, period: object) -> tuple[Arra
     return at, places, concatenate([values[-1:], values, values[:1]])
 
 
-def _interpolated(at: Value, places: Value, values: Value, left: Any, right: Any) -> Array:
+def _interpolated(
+    at: Value, places: Value, values: Value, left: ArrayLike | str | None, right: ArrayLike | str | None
+) -> Array:
     last = places.aval.shape[0] - 1
     upper = clip(searchsorted(places, at, side="right"), 1, last)
     lower = upper - 1
@@ -380,7 +384,7 @@ def _interpolated(at: Value, places: Value, values: Value, left: Any, right: Any
 
 
 def _sliding_products(
-    name: str, a: object, v: object, mode: str, precision: Any, preferred: Any, ends_late: bool = False
+    name: str, a: object, v: object, mode: str, precision: object, preferred: DTypeLike | None, ends_late: bool = False
 ) -> Array:
     """Sums of products of one vector, reversed, with each stretch of the other: a product with shifted copies.
 
@@ -405,7 +409,7 @@ def _sliding_products(
         before = after = 0
     count = long + before + after - short + 1
     positions = np.arange(count)[:, None] + np.arange(short)[None, :] - before
-    options = {
+    options: dict[str, Any] = {
         "precision": precision,
         "preferred_element_type": None if preferred is None else user_dtype(name, preferred),
     }

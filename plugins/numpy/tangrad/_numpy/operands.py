@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 BOOL = dtypes.as_dtype(bool)
-INT32: np.dtype[Any] = dtypes.as_dtype("int32")
+INT32: np.dtype = dtypes.as_dtype("int32")
 
 PREPARES_OPERANDS = True  # `written_by_user` asks: functions here call for others
 
@@ -44,7 +44,7 @@ floating_dtypes = {dtype for dtype in numeric_dtypes if dtype.kind == "f"}
 integer_dtypes = {dtype for dtype in numeric_dtypes if dtype.kind in "iu"}
 
 # (aval of an array, type of a Python number, the number) -> the literal that stands for it beside the array.
-scalar_operands: dict[Any, Any] = {}
+scalar_operands: dict[object, Literal] = {}
 # Pairs of avals that elementwise primitives of two operands take as they are: one numeric dtype, shapes that fit.
 direct_pairs: dict[object, bool] = {}
 TABLE_LIMIT = 4096
@@ -152,7 +152,7 @@ def _remember(dtype: DType) -> None:
         floating_dtypes.add(dtype)
 
 
-def cast(value: Any, dtype: DType, weak_type: bool) -> Literal:
+def cast(value: Any, dtype: DType, weak_type: bool) -> Value:
     """An argument as an operand of `dtype`. An operand that has it keeps its own weak type."""
     kind = type(value)
     if kind in _WEAK_SCALARS or kind is bool:
@@ -161,7 +161,7 @@ def cast(value: Any, dtype: DType, weak_type: bool) -> Literal:
     return made if made.aval.dtype is dtype else convert(made, dtype, weak_type)
 
 
-def promote(name: str, *values: object) -> list[Any]:
+def promote(name: str, *values: object) -> list[Value]:
     """The arguments as operands of the dtype in which they meet. Raises TypeError for what is no array."""
     check_array_like(name, *values)
     dtype, weak = dtypes.lattice_result_type(*values, function_name=name)
@@ -169,7 +169,7 @@ def promote(name: str, *values: object) -> list[Any]:
     return [cast(value, dtype, weak) for value in values]
 
 
-def promote_inexact(name: str, *values: object) -> list[Any]:
+def promote_inexact(name: str, *values: object) -> list[Value]:
     """As `promote`; integers and booleans become floats."""
     check_array_like(name, *values)
     dtype, weak = dtypes.lattice_result_type(*values, function_name=name)
@@ -177,7 +177,7 @@ def promote_inexact(name: str, *values: object) -> list[Any]:
     return [cast(value, dtypes.to_inexact_dtype(dtype), weak) for value in values]
 
 
-def inexact_operand(name: str, value: object) -> Any:
+def inexact_operand(name: str, value: object) -> Value:
     """An array or number as floating or complex; integers and booleans of any width become the default float."""
     check_array_like(name, value)
     dtype, weak = dtypes.lattice_result_type(value)
@@ -205,9 +205,9 @@ def broadcast_shape(name: str, shapes: Sequence[tuple[object, ...]]) -> tuple[in
 
 
 @lru_cache(2048)
-def common_shape(shapes: tuple[tuple[object, ...], ...]) -> tuple[int, ...]:
+def common_shape(shapes: tuple[Dimensions, ...]) -> tuple[int, ...]:
     rank = max([len(shape) for shape in shapes], default=0)
-    result: list[Any] = [1] * rank
+    result = [1] * rank
     for shape in shapes:
         for position, size in enumerate(shape, rank - len(shape)):
             if size == 1 or size == result[position]:
@@ -218,7 +218,7 @@ def common_shape(shapes: tuple[tuple[object, ...], ...]) -> tuple[int, ...]:
     return tuple(result)
 
 
-def broadcast(name: str, operands: Sequence[Any]) -> Sequence[Any]:
+def broadcast(name: str, operands: Sequence[Value]) -> Sequence[Value]:
     """Operands that elementwise primitives take: of one shape, or without dimensions beside it."""
     shapes = [value.aval.shape for value in operands]
     shaped = {shape for shape in shapes if shape}
@@ -283,7 +283,7 @@ def scalar_beside(aval: ShapedArray, kind: type, number: float | None, key: obje
     return made
 
 
-def number_beside(aval: Any, value: Any) -> Literal | None:
+def number_beside(aval: ShapedArray, value: Any) -> Literal | None:
     """The literal for `value` beside an array of that aval; None where it is no Python number, or widens the array."""
     kind = type(value)
     if kind is not float and kind is not int:
@@ -315,7 +315,7 @@ def canonical_axis(name: str, axis: object, rank: int, argument: str = "axis") -
     return axis + rank if axis < 0 else axis
 
 
-def is_sequence(axes: object) -> TypeGuard[Sequence[Any]]:
+def is_sequence(axes: object) -> TypeGuard[Sequence[object]]:
     """Whether several axes are meant: a tuple or list, a range, or NumPy's vector."""
     return isinstance(axes, (tuple, list, range)) or (isinstance(axes, np.ndarray) and axes.ndim == 1)
 
@@ -362,7 +362,7 @@ def canonical_shape(name: str, shape: Any, argument: str = "shape") -> tuple[int
     return tuple(sizes)
 
 
-def _shape_sequence(name: str, shape: Any, argument: str) -> object:
+def _shape_sequence(name: str, shape: Any, argument: str) -> tuple[Any, ...]:
     if is_symbolic(shape) or type(shape) is int:
         return (shape,)
     if isinstance(shape, (Array, np.ndarray, np.generic)):
@@ -399,7 +399,7 @@ def refuse_out(name: str, out: np.ndarray | None) -> None:
         raise NotImplementedError(f"{name}: the argument out is not supported, since arrays are immutable")
 
 
-_user_dtypes: dict[Any, Any] = {}
+_user_dtypes: dict[object, np.dtype] = {}
 
 
 @overload
@@ -444,7 +444,7 @@ def is_kind(value: Value, scalar_class: object) -> bool:
     return dtypes.issubdtype(value.aval.dtype, scalar_class)
 
 
-def is_complex(value: Any) -> bool:
+def is_complex(value: Value) -> bool:
     """Whether an operand is complex."""
     return value.aval.dtype.kind == "c"
 
@@ -485,6 +485,6 @@ def strong(value: Value) -> Value:
     return convert(value, value.aval.dtype) if value.aval.weak_type else value
 
 
-def strong_if_converted(value: object, made: Array) -> Value:
+def strong_if_converted(value: object, made: Value) -> Value:
     """What was made of `value`, not weakly typed if that is no float: the result of a conversion has its own dtype."""
     return made if dtypes.issubdtype(dtypes.dtype_of(value), np.inexact) else strong(made)

@@ -32,7 +32,7 @@ Widths = list[tuple[int, int]]
 _MODES = "constant, edge, linear_ramp, maximum, mean, median, minimum, reflect, symmetric, wrap, empty"
 
 
-def pad(array: ArrayLike, pad_width: object, mode: Any = "constant", **kwargs: object) -> Array:
+def pad(array: ArrayLike, pad_width: object, mode: str | Callable[..., object] = "constant", **kwargs: object) -> Array:
     """Add elements before and after those of an array, along each dimension.
 
     Args:
@@ -164,7 +164,7 @@ def _check_not_empty(x: Value, axis: int, mode: str) -> None:
         raise ValueError(f"pad: axis {axis} of shape {x.aval.shape} is empty: mode {mode!r} has nothing to continue")
 
 
-def _along_axes(x: Value, widths: Widths, mode: str, step: Callable[[Any, int, int, int], Any]) -> Value:
+def _along_axes(x: Value, widths: Widths, mode: str, step: Callable[[Value, int, int, int], Value]) -> Value:
     for axis, (before, after) in enumerate(widths):
         if before or after:
             _check_not_empty(x, axis, mode)
@@ -215,7 +215,7 @@ def _mirrored(mode: str, offset: int) -> Callable[..., Array | Literal]:
 def _mirror(x: Value, axis: int, count: int, offset: int, reflect_type: str, at_start: bool) -> list[Value]:
     """What continues an array at one end: mirror images, each of what is there by then, as long as the array."""
     period = x.aval.shape[axis] - offset
-    parts: list[Any] = []
+    parts: list[Value] = []
     while count > 0:
         size = x.aval.shape[axis]
         length = count if count < period else period

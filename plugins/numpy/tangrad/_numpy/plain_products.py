@@ -17,7 +17,7 @@ _PLAIN = {
 
 
 # Types of two operands -> the parameters of their product: one look-up decides.
-plain_products: dict[Any, FixedParams] = {}
+plain_products: dict[object, FixedParams] = {}
 register_cache(plain_products.clear)
 TABLE_LIMIT = 1024
 

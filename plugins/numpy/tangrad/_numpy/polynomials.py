@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 
@@ -356,7 +356,7 @@ def polyfit(
 
 
 def _fit(
-    x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None, full: bool, w: Any, cov: object
+    x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None, full: bool, w: ArrayLike | None, cov: object
 ) -> tuple[Array, ...]:
     """The coefficients, and what else was asked for."""
     degree = index_argument("polyfit", deg, "deg")
@@ -389,7 +389,7 @@ def _fit(
     if not cov:
         return (coefficients,)
     covariances = inv(matrix.T @ matrix)
-    factor: Any = 1
+    factor: Array | int = 1
     if cov != "unscaled":
         free = count - (degree + 1)
         if free <= 0:
@@ -403,7 +403,9 @@ _fit_with_more = as_one("deg", "rcond", "full", "cov", name="polyfit", several=T
 
 
 @as_one("deg", "rcond", "full", "cov", name="polyfit")
-def _fit_alone(x: Any, y: Any, deg: int, rcond: float | None, full: bool, w: Any, cov: Any) -> Any:
+def _fit_alone(
+    x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None, full: bool, w: ArrayLike | None, cov: bool | str
+) -> Array:
     return _fit(x, y, deg, rcond, full, w, cov)[0]
 
 

@@ -45,7 +45,7 @@ def _prepared(name: str, *values: Any) -> list[Value]:
     return promote(name, *values)
 
 
-def _options(name: str, precision: object, preferred: Any) -> tuple[Any, DType | None]:
+def _options(name: str, precision: object, preferred: DTypeLike | None) -> tuple[PrecisionLike, DType | None]:
     return canonicalize_precision(precision), None if preferred is None else user_dtype(name, preferred)
 
 
@@ -114,7 +114,7 @@ def matmul(
     )
 
 
-def _batched_matmul(lhs: Value, rhs: Value, options: tuple[object, object]) -> Any:
+def _batched_matmul(lhs: Value, rhs: Value, options: tuple[object, object]) -> Array:
     """A batch dimension that only one side has, or has with size 1 on the other, is a free dimension of that side."""
     left, right = lhs.aval.shape, rhs.aval.shape
     for position, shape in enumerate((left, right)):
@@ -162,8 +162,8 @@ def _axes_after(roles: Sequence[tuple[int | None, int | None, str]], side: str) 
 
 
 def _in_order(
-    result: Value, roles: Sequence[tuple[int | None, int | None, str]], left_matrix: bool, right_matrix: bool
-) -> Value:
+    result: Array, roles: Sequence[tuple[int | None, int | None, str]], left_matrix: bool, right_matrix: bool
+) -> Array:
     """From (both, left, row, right, column) to the order of broadcasting."""
     groups = [[p for p, (_, _, role) in enumerate(roles) if role == wanted] for wanted in ("both", "left", "right")]
     labels: list[object] = [*groups[0], *groups[1]]

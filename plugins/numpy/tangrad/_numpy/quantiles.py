@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tangrad._numpy.axes import moveaxis
 from tangrad._numpy.conversion import asarray
@@ -29,7 +28,7 @@ from tangrad._numpy.shapes import broadcast_to, expand_dims, reshaped
 from tangrad._numpy.taking import take_along_axis
 from tangrad.core import Array, literal
 from tangrad.extend.lax import add_p, convert_element_type_p, mul_p, sharded_call, sort_p, sub_p
-from tangrad.typing import ArrayLike, Axis, ShardingLike, Value
+from tangrad.typing import ArrayLike, Axis, Dimensions, ShardingLike, Value
 
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 _WEIGHTED_METHOD = "inverted_cdf"
@@ -288,6 +287,7 @@ def _quantile(
         rest = kept_shape if keepdims else tuple(vectors.aval.shape[:-1])
         return full((*shares.aval.shape, *rest), math.nan, own)
     counts = None if weights is None else _weight_vectors(name, weights, x, axes)
+    result: Value
     if method == _WEIGHTED_METHOD:
         result = _by_weight(vectors, counts, shares, leave_out_nan)
     else:
@@ -296,7 +296,7 @@ def _quantile(
     return reshaped(result, (*shares.aval.shape, *kept_shape)) if keepdims else result
 
 
-def _as_vectors(x: Value, axes: tuple[int, ...]) -> tuple[Any, tuple[Any, ...]]:
+def _as_vectors(x: Array, axes: tuple[int, ...]) -> tuple[Array, Dimensions]:
     """The reduced axes as one last axis; and the shape with those axes of size 1."""
     shape = x.aval.shape
     rest = tuple([size for place, size in enumerate(shape) if place not in axes])
@@ -308,7 +308,7 @@ def _as_vectors(x: Value, axes: tuple[int, ...]) -> tuple[Any, tuple[Any, ...]]:
     return reshaped(moved, (*rest, length)), kept
 
 
-def _weight_vectors(name: str, weights: object, x: Any, axes: tuple[int, ...]) -> Any:
+def _weight_vectors(name: str, weights: object, x: Array, axes: tuple[int, ...]) -> Array:
     given = array_operand(name, weights)
     shape = x.aval.shape
     if given.aval.shape != shape:
@@ -357,7 +357,7 @@ def _interpolated(ordered: Value, place: Value, highest: Value, method: str, res
     return add_p.bind(mul_p.bind(lower, below), mul_p.bind(upper, above))
 
 
-def _elements(ordered: Value, places: Value, rest: tuple[Any, ...]) -> Value:
+def _elements(ordered: Value, places: Value, rest: Dimensions) -> Value:
     """The elements of sorted vectors at places of their own, for each share."""
     last = ordered.ndim - 1
     shape = places.aval.shape
@@ -368,7 +368,7 @@ def _elements(ordered: Value, places: Value, rest: tuple[Any, ...]) -> Value:
     return moveaxis(take_along_axis(ordered, moved, axis=-1, mode="promise_in_bounds"), -1, 0)
 
 
-def _by_weight(vectors: Any, weights: Any, shares: Any, leave_out_nan: bool) -> Any:
+def _by_weight(vectors: Array, weights: Array | None, shares: Array, leave_out_nan: bool) -> Array:
     """The least element at or below which the share of the weight is."""
     dtype = vectors.aval.dtype
     nan = isnan(vectors)
@@ -387,5 +387,5 @@ def _by_weight(vectors: Any, weights: Any, shares: Any, leave_out_nan: bool) -> 
     return where(gone, literal(float("nan"), dtype), result)
 
 
-def _first_counted(counted: Any) -> Any:
+def _first_counted(counted: Array) -> Array:
     return (counted > 0).argmax(axis=-1)

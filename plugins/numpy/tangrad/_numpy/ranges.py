@@ -93,7 +93,7 @@ def arange(
     return placed(_range(start, stop, 1 if step is None else step, wanted), device)
 
 
-def _scalar(value: object, name: str) -> Any:
+def _scalar(value: Any, name: str) -> Any:
     if value is None:
         return None
     check_array_like("arange", value)
@@ -131,7 +131,7 @@ def _range(start: Any, stop: Any, step: Any, dtype: np.dtype) -> Array:
     return numbers if start == 0 else add_p.bind(numbers, literal(int(start), dtype))
 
 
-def _symbolic_range(start: Any, stop: Any, step: Any, dtype: Any) -> Array:
+def _symbolic_range(start: Any, stop: Any, step: Any, dtype: DTypeLike | None) -> Array:
     """Of symbolic dimensions and integers. As many as steps fit; none where the end is not beyond the start."""
     first, end = (0, start) if stop is None else (start, stop)
     by = 1 if step is None else step

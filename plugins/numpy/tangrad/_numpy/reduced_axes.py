@@ -27,7 +27,7 @@ from tangrad.core.caches import FixedParams
 from tangrad.extend.lax import broadcast_in_dim_p, reduce_prod_p
 
 if TYPE_CHECKING:
-    from tangrad.typing import ArrayLike, Dimensions, DType, Value
+    from tangrad.typing import ArrayLike, Axis, Dimensions, DType, Value
 
 
 # --- In which dtypes sums and products are taken ----------------------------------------------------------------------
@@ -81,7 +81,7 @@ def masked(name: str, x: Value, where: ArrayLike, start: object) -> Array:
 _ALL_AXES = tuple([tuple(range(rank)) for rank in range(17)])
 
 
-class _AxesParams(dict[Any, FixedParams]):
+class _AxesParams(dict[tuple[int, ...], FixedParams]):
     """Axes -> the parameters of a reduction over them, made once. Bounded: there are only so many axes."""
 
     def __missing__(self, axes: tuple[int, ...]) -> FixedParams:
@@ -118,7 +118,7 @@ def with_kept_axes(x: Value, shape: Dimensions, axes: tuple[int, ...]) -> Array:
 # --- mapped axes ----------------------------------------------------------------------------------------------------
 
 
-def split_names(axis: object) -> tuple[tuple[Any, ...], Any]:
+def split_names(axis: Axis) -> tuple[tuple[Any, ...], Any]:
     """The names of mapped axes in scope among the axes of a reduction, and the others, which are dimensions."""
     if not thread.axis_environment or axis is None or type(axis) is int:
         return (), axis

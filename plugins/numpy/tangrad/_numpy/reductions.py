@@ -38,8 +38,8 @@ from tangrad._numpy.reduced_axes import (
     where_mask,
     with_kept_axes,
 )
-from tangrad.core import EVAL_TRACE, Array, Primitive, dtypes, thread
-from tangrad.core.caches import DirectCalls, register_cache
+from tangrad.core import EVAL_TRACE, Array, Primitive, ShapedArray, dtypes, thread
+from tangrad.core.caches import DirectCalls, FixedParams, register_cache
 from tangrad.extend.lax import (
     add_p,
     and_p,
@@ -58,17 +58,16 @@ from tangrad.extend.lax import (
     reduce_prod_p,
     reduce_sum_p,
 )
-from tangrad.typing import ArrayLike, Axis, DType, DTypeLike
+from tangrad.typing import ArrayLike, Axis, DType, DTypeLike, Value
 
 # Reduced in their own precision, and to their own dtype.
 _DIRECT = {dtypes.as_dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
 # The types of such arrays, as they are met -> the parameters of the sum of all elements: one look-up decides.
-whole_sums: dict[Any, Any] = {}
+whole_sums: dict[ShapedArray, FixedParams] = {}
 _direct_sums = DirectCalls()
 _LIMIT = 1024
 register_cache(whole_sums.clear)
-
-# --- what reductions share -----------------------------------------------------------------------------------------
+Maybe = ArrayLike | None  # an argument that may be left out
 
 
 def _is_integral(dtype: DType) -> bool:
@@ -79,7 +78,7 @@ class _Reduction:
     """One operation: how it reduces, how two results are combined, and what it starts from."""
 
     def __init__(
-        self, name: str, primitive: Primitive, combine: Primitive, start: Callable[[Any], Any], arithmetic: bool
+        self, name: str, primitive: Primitive, combine: Primitive, start: Callable[[np.dtype], object], arithmetic: bool
     ) -> None:
         self.name = name
         self.primitive = primitive
@@ -87,7 +86,7 @@ class _Reduction:
         self.start = start
         self.arithmetic = arithmetic
 
-    def __call__(self, a: Any, axis: Any, dtype: DType, keepdims: bool, initial: Any, where: Any) -> Any:
+    def __call__(self, a: ArrayLike, axis: Axis, dtype: DType, keepdims: bool, initial: Maybe, where: Maybe) -> Array:
         """Reduce to `dtype`: the arguments in full."""
         x = operand(self.name, a)
         shape = x.aval.shape
@@ -118,7 +117,7 @@ _any = _Reduction("any", reduce_or_p, or_p, lambda dtype: False, False)
 _all = _Reduction("all", reduce_and_p, and_p, lambda dtype: True, False)
 
 
-def _result_dtype(name: str, a: Any, dtype: DTypeLike | None, promote_integers: bool) -> Any:
+def _result_dtype(name: str, a: ArrayLike, dtype: DTypeLike | None, promote_integers: bool) -> DType:
     if dtype is not None:
         return user_dtype(name, dtype)
     own = operand(name, a).aval.dtype
@@ -185,8 +184,8 @@ def sum(
 
 @as_one("axis", "dtype", "keepdims", "widen", name="sum")
 def _general_sum(
-    a: Any, axis: Axis, dtype: DTypeLike | None, keepdims: Any, initial: Any, where: Any, widen: Any
-) -> Any:
+    a: ArrayLike, axis: Axis, dtype: DTypeLike | None, keepdims: bool, initial: Maybe, where: Maybe, widen: bool
+) -> Array:
     return _sum(a, axis, _result_dtype("sum", a, dtype, widen), keepdims, initial, where)
 
 
@@ -234,9 +233,11 @@ def prod(
 # --- extremes ------------------------------------------------------------------------------------------------------
 
 
-def _extreme(reduction: _Reduction, a: Any, axis: Axis, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+def _extreme(
+    reduction: _Reduction, a: ArrayLike, axis: Axis, out: None, keepdims: bool, initial: Maybe, where: Maybe
+) -> Array:
     name = reduction.name
-    aval: Any = a.aval if isinstance(a, Array) else None
+    aval = a.aval if isinstance(a, Array) else None
     if (
         aval is not None
         and initial is None
@@ -484,7 +485,7 @@ def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bo
     return position_of("argmin", argmin_p, a, axis, out, keepdims)
 
 
-def element_count(name: str, x: Array, axis: Axis, where: ArrayLike | None, keepdims: bool) -> Array | int:
+def element_count(name: str, x: Value, axis: Axis, where: ArrayLike | None, keepdims: bool) -> Array | int:
     """How many elements each result of a reduction stands for: a Python number, or an array if `where` is given."""
     shape = shape_of(x)
     names, positions = split_names(axis)

@@ -14,12 +14,12 @@ from tangrad.core import Array
 from tangrad.extend.lax import MOST_ROUNDS, GatherScatterMode, ranks_of, scan
 
 if TYPE_CHECKING:
-    from tangrad.typing import ArrayLike, Value, Values
+    from tangrad.typing import ArrayLike, Values
 
-Update = Callable[[Any, Any], Any]
+Update = Callable[[Array, object], Array]
 
 
-def in_turn(x: Any, index: Any, once: Update, mode: object) -> Array:
+def in_turn(x: Array, index: object, once: Update, mode: object) -> Array:
     """`once(x, index)`, done again for what the index names again.
 
     Args:
@@ -28,7 +28,7 @@ def in_turn(x: Any, index: Any, once: Update, mode: object) -> Array:
         once: makes a changed copy of an array, where no element is named twice.
         mode: what is done with indices out of bounds.
     """
-    items = list(index) if type(index) is tuple else [index]
+    items: list[Any] = list(index) if type(index) is tuple else [index]
     places = [place for place, item in enumerate(items) if _is_vector(item)]
     arrays = [_as_integers(items[place]) for place in places]
     if not places or (len(places) == 1 and np.dtype(bool) == getattr(items[places[0]], "dtype", None)):
@@ -93,7 +93,7 @@ def _elements(flat: Sequence[np.ndarray], axes: Sequence[int], shape: Sequence[i
     return np.stack(columns, axis=1)
 
 
-def _replaced(items: Sequence[object], places: Sequence[int], by: Sequence[object]) -> tuple[Any, ...]:
+def _replaced(items: Sequence[object], places: Sequence[int], by: Sequence[object]) -> tuple[object, ...]:
     found = list(items)
     for place, item in zip(places, by):
         found[place] = item
@@ -106,7 +106,7 @@ def _one_by_one(
     """A loop over the occurrences, which may be traced; it has derivatives of both modes."""
     flat = [ravel(array) for array in broadcast_arrays(*[asarray(array) for array in arrays])]
 
-    def step(carry: Value, positions: Values) -> Any:
+    def step(carry: Array, positions: Values) -> tuple[Array, None]:
         changed = once(carry, _replaced(items, places, positions))
         return convert(changed, carry.aval.dtype, carry.aval.weak_type), None
 

@@ -50,7 +50,7 @@ from tangrad.extend.lax import (
 from tangrad.typing import ArrayLike, DType, Value, Values
 
 
-def _real_floats(name: str, x: Value) -> Array:
+def _real_floats(name: str, x: ArrayLike) -> Value:
     (made,) = promote_inexact(name, x)
     if is_complex(made):
         raise TypeError(f"{name} does not accept complex numbers, got {made.aval.str_short()}")

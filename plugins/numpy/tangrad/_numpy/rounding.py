@@ -30,7 +30,7 @@ from tangrad._numpy.operands import (
 )
 from tangrad._numpy.operations import numerical
 from tangrad._numpy.transcendental import rad2deg
-from tangrad.core import EVAL_TRACE, Array, as_array, dtypes, thread
+from tangrad.core import EVAL_TRACE, Array, Literal, as_array, dtypes, thread
 from tangrad.core.caches import register_cache
 from tangrad.extend.lax import (
     RoundingMethod,
@@ -66,7 +66,7 @@ _REAL = "An array of the shape of `x`; for complex `x` floating."
 # --- rounding ------------------------------------------------------------------------------------------------------
 
 
-def _whole(name: str, primitive: Callable[..., Any]) -> Any:
+def _whole(name: str, primitive: Callable[..., Value]) -> Callable[[Value], Value]:
     """Integers and booleans are whole already."""
 
     def general(x: Value) -> Value:
@@ -113,13 +113,13 @@ trunc = unary(
 )
 
 
-def _by_parts(function: Any, x: Value) -> Array:
+def _by_parts(function: Callable[[Value], Array], x: Value) -> Array:
     if is_complex(x):
         return complex_p.bind(function(real_p.bind(x)), function(imag_p.bind(x)))
     return function(x)
 
 
-def _to_even(x: Value) -> Value:
+def _to_even(x: Value) -> Array:
     return round_p.bind(x, rounding_method=RoundingMethod.TO_NEAREST_EVEN)
 
 
@@ -166,7 +166,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     return _by_parts(lambda part: _round_real(part, digits), x)
 
 
-def _round_real(x: Value, digits: int) -> Value:
+def _round_real(x: Value, digits: int) -> Array:
     if digits == 0:
         return _to_even(x)
     wide = convert(x, dtypes.as_dtype("float32")) if x.aval.dtype.itemsize == 2 else x
@@ -184,7 +184,7 @@ def _round_real(x: Value, digits: int) -> Value:
 
 
 # (type of an array that is scaled as it is, number of decimals) -> by what.
-_factors: dict[Any, Any] = {}
+_factors: dict[object, Literal] = {}
 register_cache(_factors.clear)
 
 
@@ -389,5 +389,4 @@ def nan_to_num(
 
 def _replaced(test: Array, number: ArrayLike, x: Array) -> Array:
     value = convert(operand("nan_to_num", number, 1), x.aval.dtype, x.aval.weak_type)
-    test, value, x = broadcast("nan_to_num", [test, value, x])
-    return select(test, value, x)
+    return select(*broadcast("nan_to_num", [test, value, x]))

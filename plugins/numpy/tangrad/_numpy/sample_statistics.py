@@ -87,7 +87,7 @@ def histogram_bin_edges(
 
 
 @as_one("count", "dtype", name="histogram_bin_edges")
-def _even_edges(a: Any, range: ArrayLike | Sequence[ArrayLike] | None, count: int, dtype: np.dtype) -> Array:
+def _even_edges(a: ArrayLike, range: ArrayLike | Sequence[ArrayLike] | None, count: int, dtype: np.dtype) -> Array:
     return linspace(*_limits(a, range, dtype), count + 1, dtype=dtype)
 
 
@@ -141,13 +141,12 @@ def histogram(
     check_array_like("histogram", a)
     (values,) = promote_inexact("histogram", a)
     values = ravel(array_operand("histogram", values))
+    added: ArrayLike = 1
     if weights is not None:
         check_array_like("histogram", weights)
         if shape_of(weights) != shape_of(a):
             raise ValueError(f"histogram: weights must have the shape of a, {shape_of(a)}, got {shape_of(weights)}")
         values, added = promote_inexact("histogram", values, ravel(weights))
-    else:
-        added = 1
     edges = histogram_bin_edges(a, bins, range)
     return _sums(values, edges, added, bool(density)), edges
 
@@ -228,7 +227,7 @@ def histogramdd(
     Array([3], dtype=int32)
     """
     points = stack(sample, axis=-1) if isinstance(sample, (list, tuple)) else array_operand("histogramdd", sample)
-    (points,) = promote_inexact("histogramdd", points)
+    points = array_operand("histogramdd", promote_inexact("histogramdd", points)[0])
     if points.aval.ndim != 2:
         raise ValueError(f"histogramdd: sample must have two dimensions, got shape {points.aval.shape}")
     count, rank = points.aval.shape
@@ -247,14 +246,14 @@ def histogramdd(
     return _finished(inner, edges, points.aval.dtype, density), edges
 
 
-def _weights(weights: object, count: int) -> Any:
+def _weights(weights: ArrayLike, count: int) -> Value:
     check_array_like("histogramdd", weights)
     if shape_of(weights) != (count,):
         raise ValueError(f"histogramdd: weights must have shape ({count},), got {shape_of(weights)}")
     return promote_inexact("histogramdd", weights)[0]
 
 
-def _finished(counts: Value, edges: Sequence[Value], dtype: DType, density: bool | None) -> Any:
+def _finished(counts: Array, edges: Sequence[Value], dtype: DType, density: bool | None) -> Array:
     if not density:
         return counts
     result = convert_element_type_p.bind(counts, new_dtype=dtype, weak_type=False)
@@ -364,7 +363,7 @@ def _weights_of_samples(x: Value, fweights: object, aweights: object) -> Value |
     return None if weights is None else weights.astype(x.aval.dtype)
 
 
-def _normalizer(sums: Value, weights: Value, aweights: object, ddof: int) -> Any:
+def _normalizer(sums: Array, weights: Value, aweights: ArrayLike | None, ddof: int) -> Array:
     if ddof == 0:
         return sums
     if aweights is None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._numpy.conversion import asarray
 from tangrad.core import Array, api_boundary, dtypes
+
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike
 
 # --- Numbers with names: `tangrad.numpy.pi`, `inf`, `nan`, … ----------------------------------------------------------
 
@@ -31,12 +35,12 @@ class ScalarType(type):
     name: str
 
     @property
-    def dtype(cls) -> np.dtype[Any]:
+    def dtype(cls) -> np.dtype:
         """The dtype that the type stands for, whatever the setting enable_x64 is."""
         return dtypes.as_dtype(cls.name)
 
     @api_boundary
-    def __call__(cls, x: Any = 0) -> Array:
+    def __call__(cls, x: ArrayLike | Sequence[object] = 0) -> Array:
         return asarray(x, dtype=cls.dtype)
 
     def __eq__(cls, other: object) -> Any:

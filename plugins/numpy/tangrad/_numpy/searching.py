@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -127,7 +126,7 @@ def ravel_multi_index(
             "give a wider dtype"
         )
     strides = np.cumprod([1, *sizes[::-1]])[:-1][::-1] if order == "C" else np.cumprod([1, *sizes])[:-1]
-    result: Any = literal(0, wanted)
+    result: Value = literal(0, wanted)
     for part, size, stride in zip(parts, sizes, strides):
         result = result + convert(_within(part, int(size), mode), wanted) * int(stride)
     return asarray(result, dtype=wanted)
@@ -286,7 +285,7 @@ def bincount(
 
 def _counted(numbers: Value, weights: object, count: int) -> Array:
     if weights is None:
-        added: Any = literal(1, dtypes.default_int_dtype())
+        added: Value = literal(1, dtypes.default_int_dtype())
     else:
         if not is_array_like(weights):
             raise TypeError(not_array_like("bincount", weights, 1))

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 # Of what transfer guards ask: these bring numbers of their own.
 COPIES_FROM_HOST = dict.fromkeys(["segment_max", "segment_min", "segment_prod", "segment_sum"], True)
 
-Reduction = Callable[..., Any]
+Reduction = Callable[..., Array]
 
 
 def _reduced(
     name: str,
     operation: str,
-    identity: Any,
+    identity: Callable[[DType], float],
     reduction: Reduction,
     data: ArrayLike,
     segment_ids: ArrayLike,
@@ -82,14 +82,14 @@ def _count(name: str, ids: Value, num_segments: object) -> int:
     return count
 
 
-def _least(dtype: DType) -> object:
+def _least(dtype: DType) -> float:
     """What no element of the dtype is less than."""
     if dtypes.issubdtype(dtype, np.bool_):
         return False
     return dtypes.iinfo(dtype).min if dtypes.issubdtype(dtype, np.integer) else -np.inf
 
 
-def _greatest(dtype: DType) -> Any:
+def _greatest(dtype: DType) -> float:
     """What no element of the dtype is greater than."""
     if dtypes.issubdtype(dtype, np.bool_):
         return True

@@ -134,8 +134,8 @@ def _where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
 def _choose(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
     mask = truth(operand("where", condition))
     on_true, on_false = promote("where", x, y)
-    mask, on_true, on_false = broadcast("where", [mask, on_true, on_false])
-    return select_n_p.bind(mask, on_false, on_true)
+    operands = broadcast("where", [mask, on_true, on_false])
+    return select_n_p.bind(operands[0], operands[2], operands[1])
 
 
 _fused_where = Fused("where", _choose)
@@ -170,7 +170,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[object], default: Array
     result = broadcast_to_shape(result, shape)
     for mask, choice in zip(reversed(masks), reversed(choices)):
         result = choose_between(broadcast_to_shape(mask, shape), broadcast_to_shape(choice, shape), result)
-    return result
+    return array_operand("select", result)
 
 
 def clip(arr: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
@@ -193,7 +193,7 @@ def clip(arr: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None 
     """
     aval = arr.aval if isinstance(arr, Array) else None
     ordered = aval is not None and (aval.dtype in floating_dtypes or aval.dtype in integer_dtypes)
-    if ordered and thread.trace is EVAL_TRACE:
+    if ordered and aval is not None and thread.trace is EVAL_TRACE:
         lower, upper = number_beside(aval, min), number_beside(aval, max)
         if lower is not None and upper is not None:  # one operation, where programs keep the two
             return clamp_p.bind(lower, arr, upper)
@@ -254,13 +254,13 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | No
     return tuple(places)
 
 
-def _places(name: str, x: Value) -> Sequence[Any]:
+def _places(name: str, x: Value) -> Sequence[np.ndarray]:
     """NumPy's positions of the elements that are not zero."""
     kind = dtypes.default_int_dtype()
     return [place.astype(kind, copy=False) for place in np.nonzero(_concrete(name, x))]
 
 
-def _concrete(name: str, x: Value) -> Any:
+def _concrete(name: str, x: Value) -> np.ndarray:
     """The contents. Raises ConcretizationTypeError for a traced array, whose results have no known number."""
     return concrete_or_error(x, f"the number of results of {name}, which size= would fix").to_numpy()
 
@@ -278,7 +278,7 @@ def _fill_values(fill_value: object, rank: int) -> list[Array]:
     return made
 
 
-def _filled_up(beyond: Value, fill: Value, place: Value) -> Value:
+def _filled_up(beyond: Value, fill: Value, place: Value) -> Array:
     """Positions, and the filling where there are none: integers, unless the filling is of another kind."""
     if fill.aval.dtype.kind in "biu":
         chosen = where(beyond, convert(fill, INT32), place)
@@ -425,7 +425,7 @@ def compress(
     return take_index(x, index, GatherScatterMode.FILL_OR_DROP, fill_value)
 
 
-def _first(name: str, mask: Value, length: int) -> Any:
+def _first(name: str, mask: Array, length: int) -> Array:
     """A mask without what is beyond `length`, where nothing may be chosen: a traced mask is trusted in that."""
     if mask.aval.shape[0] <= length:
         return mask
@@ -471,7 +471,7 @@ def choose(a: ArrayLike, choices: ArrayLike | Sequence[ArrayLike], out: None = N
     return convert(chosen, chosen.aval.dtype)
 
 
-def _in_range(numbers: Value, count: int, mode: str) -> Any:
+def _in_range(numbers: Array, count: int, mode: str) -> Array:
     if mode == "raise":
         values = _concrete("choose", numbers)
         if np.any(values < 0) or np.any(values >= count):

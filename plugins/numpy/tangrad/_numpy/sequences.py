@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 
@@ -115,12 +115,12 @@ def linspace(
 
 
 @as_one("num", "endpoint", "dtype", "axis")
-def _line(start: ArrayLike, stop: ArrayLike, num: object, endpoint: bool, dtype: object, axis: int) -> Value:
+def _line(start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, dtype: DTypeLike | None, axis: int) -> Array:
     return _line_with_step(start, stop, num, endpoint, dtype, axis)[0]
 
 
 def _line_with_step(
-    start: ArrayLike, stop: ArrayLike, num: Any, endpoint: bool, dtype: Any, axis: int
+    start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, dtype: DTypeLike | None, axis: int
 ) -> tuple[Array, Array]:
     wanted, numbers, step = _spaced("linspace", start, stop, num, endpoint, dtype, axis)
     if dtypes.issubdtype(wanted, np.integer) and not is_complex(numbers):
@@ -135,15 +135,15 @@ def _plain(x: Value, dtype: DType) -> Array:
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 
-def _wide_enough(inexact: DType, wanted: DType) -> Any:
+def _wide_enough(inexact: np.dtype, wanted: np.dtype) -> np.dtype:
     """The dtype to compute in: that of the ends, widened to the one asked for. Of 8 bits and fewer none promotes."""
     widens = dtypes.issubdtype(wanted, np.inexact) and dtypes.bit_width(wanted) > 8
     return dtypes.promote_types(inexact, wanted) if widens else inexact
 
 
 def _spaced(
-    name: str, start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, dtype: np.dtype | None, axis: int
-) -> tuple[Any, Any, Any]:
+    name: str, start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, dtype: DTypeLike | None, axis: int
+) -> tuple[np.dtype, Array, Array]:
     """The dtype asked for, the numbers in the dtype that they are computed in, and their distance."""
     count = index_argument(name, num, "num")
     if count < 0:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from collections.abc import Sequence
+from typing import Literal, overload
 
 import numpy as np
 
@@ -75,7 +76,7 @@ def isin(
     return not_p.bind(found) if invert else found
 
 
-def _all_pairs(x: Array, others: Value) -> Any:
+def _all_pairs(x: Array, others: Value) -> Sequence[Value]:
     wide = reshaped(others, (*(1,) * x.ndim, others.aval.size))
     return broadcast("isin", [expand_dims(x, x.ndim), wide])
 
@@ -300,8 +301,8 @@ _in_both = Fused("intersect1d", _found_in_order, multiple_results=True)
 
 
 def _nothing_common(
-    first: Array, second: Any, size: int | None, fill_value: ArrayLike | None, return_indices: bool
-) -> Any:
+    first: Array, second: Array, size: int | None, fill_value: ArrayLike | None, return_indices: bool
+) -> Array | tuple[Array, Array, Array]:
     """The intersection with an empty array."""
     values = full(size or 0, 0 if fill_value is None else fill_value, first.aval.dtype)
     if not return_indices:

@@ -257,7 +257,7 @@ def _unique_rows(
     return values, first, rebuilt, _counts(bounds, length, size) if wanted[2] else None
 
 
-def _firsts(order: Value, places: Value, length: Any, size: int | None) -> Value:
+def _firsts(order: Value, places: Value, length: int, size: int | None) -> Value:
     first = getitem(order, where(places >= length, 0, places) if size is not None else places)
     return convert(first, dtypes.default_int_dtype())
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad.core import dtypes, get_aval, thread
 from tangrad.core.arguments import can_represent_array
 from tangrad.core.settings import define_choice
+
+if TYPE_CHECKING:
+    from tangrad.typing import Dimensions
 
 # --- The settings that `tangrad.numpy` reads --------------------------------------------------------------------------
 
@@ -40,7 +44,7 @@ def shape_of(value: Any) -> tuple[int, ...]:
 _OF_ANY_RANKS = frozenset({"where", "heaviside", "nan_to_num"})
 
 
-def check_rank_promotion(name: str, shapes: Any) -> None:
+def check_rank_promotion(name: str, shapes: Iterable[Dimensions]) -> None:
     """The setting `numpy_rank_promotion`: whether operands of different ranks are broadcast without being asked."""
     if thread.numpy_rank_promotion == "allow" or len({len(shape) for shape in shapes}) < 2 or name in _OF_ANY_RANKS:
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -228,13 +228,13 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     return squeeze_p.bind(x, dimensions=dimensions) if dimensions else x
 
 
-def _at_least(name: str, rank: int, values: tuple[ArrayLike, ...]) -> Any:
+def _at_least(name: str, rank: int, values: tuple[ArrayLike, ...]) -> Array | tuple[Array, ...]:
     check_array_like(name, *values)
     results = tuple([_padded_rank(_array(name, value), rank) for value in values])
     return results[0] if len(results) == 1 else results
 
 
-def _padded_rank(x: Value, rank: int) -> Value:
+def _padded_rank(x: Array, rank: int) -> Array:
     shape = x.aval.shape
     if len(shape) >= rank:
         return x
@@ -248,8 +248,8 @@ def _padded_rank(x: Value, rank: int) -> Value:
 @overload
 def atleast_1d(arys: ArrayLike, /) -> Array: ...
 @overload
-def atleast_1d(*arys: ArrayLike) -> list[Array]: ...
-def atleast_1d(*arys: ArrayLike) -> Array | list[Array]:
+def atleast_1d(*arys: ArrayLike) -> tuple[Array, ...]: ...
+def atleast_1d(*arys: ArrayLike) -> Array | tuple[Array, ...]:
     """Give arrays at least one dimension.
 
     Args:
@@ -271,8 +271,8 @@ def atleast_1d(*arys: ArrayLike) -> Array | list[Array]:
 @overload
 def atleast_2d(arys: ArrayLike, /) -> Array: ...
 @overload
-def atleast_2d(*arys: ArrayLike) -> list[Array]: ...
-def atleast_2d(*arys: ArrayLike) -> Array | list[Array]:
+def atleast_2d(*arys: ArrayLike) -> tuple[Array, ...]: ...
+def atleast_2d(*arys: ArrayLike) -> Array | tuple[Array, ...]:
     """Give arrays at least two dimensions, new ones first.
 
     Args:
@@ -294,8 +294,8 @@ def atleast_2d(*arys: ArrayLike) -> Array | list[Array]:
 @overload
 def atleast_3d(arys: ArrayLike, /) -> Array: ...
 @overload
-def atleast_3d(*arys: ArrayLike) -> list[Array]: ...
-def atleast_3d(*arys: ArrayLike) -> Array | list[Array]:
+def atleast_3d(*arys: ArrayLike) -> tuple[Array, ...]: ...
+def atleast_3d(*arys: ArrayLike) -> Array | tuple[Array, ...]:
     """Give arrays at least three dimensions; of a vector the middle one is its own, of a matrix the first two.
 
     Args:

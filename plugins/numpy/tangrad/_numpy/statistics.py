@@ -28,7 +28,7 @@ from tangrad._numpy.shapes import reshaped
 from tangrad.core import Array, as_array, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import conj_p, div_p, mul_p, real_p, size_operand, sqrt_p, square_p, sub_p
-from tangrad.typing import ArrayLike, Axis, DType, DTypeLike, Value
+from tangrad.typing import ArrayLike, Axis, DTypeLike, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 COPIES_FROM_HOST = dict.fromkeys(["std", "var"], True)
 
 
-def _mean_dtype(name: str, x: Value, dtype: Any) -> np.dtype:
+def _mean_dtype(name: str, x: Value, dtype: DTypeLike | None) -> np.dtype:
     return dtypes.to_inexact_dtype(x.aval.dtype) if dtype is None else user_dtype(name, dtype)
 
 
@@ -82,7 +82,7 @@ def mean(
     return _mean("mean", a, axis, dtype, keepdims, where)
 
 
-def _simple_mean(x: Value, *, axes: tuple[int, ...], dtype: DType, keepdims: bool) -> Value:
+def _simple_mean(x: Value, *, axes: tuple[int, ...], dtype: np.dtype, keepdims: bool) -> Value:
     return _mean("mean", x, axes, dtype, keepdims, None)
 
 
@@ -93,10 +93,10 @@ def _mean(
     name: str,
     a: object,
     axis: SupportsIndex | Sequence[SupportsIndex] | None,
-    dtype: object,
+    dtype: DTypeLike | None,
     keepdims: bool,
     where: ArrayLike | None,
-) -> Any:
+) -> Array:
     x = operand(name, a)
     wanted = _mean_dtype(name, x, dtype)
     computed = computation_dtype(wanted)
@@ -104,7 +104,7 @@ def _mean(
     return convert(_quotient(total, element_count(name, x, axis, where, keepdims)), wanted)
 
 
-def _quotient(total: Value, count: Any) -> Value:
+def _quotient(total: Value, count: Any) -> Array:
     dtype = total.aval.dtype
     if type(count) is int:
         return div_p.bind(total, literal(count, dtype))
@@ -153,7 +153,7 @@ def var(
     return _variance("var", a, axis, dtype, _degrees("var", ddof, correction), keepdims, where, mean)
 
 
-def _degrees(name: str, ddof: object, correction: object) -> Any:
+def _degrees(name: str, ddof: ArrayLike, correction: ArrayLike | None) -> ArrayLike:
     if correction is None:
         return ddof
     if not (isinstance(ddof, int) and ddof == 0):
@@ -164,13 +164,13 @@ def _degrees(name: str, ddof: object, correction: object) -> Any:
 def _variance(
     name: str,
     a: object,
-    axis: Any,
+    axis: Axis,
     dtype: DTypeLike | None,
     ddof: object,
     keepdims: bool,
     where: ArrayLike | None,
-    center: Any,
-) -> Any:
+    center: ArrayLike | None,
+) -> Array:
     x = operand(name, a)
     types = _variance_dtypes(name, x, dtype)
     if where is None and center is None and isinstance(ddof, (int, float)) and not split_names(axis)[0]:
@@ -196,13 +196,13 @@ _fused_variance = Fused("var", _simple_variance)
 def _general_variance(
     name: str,
     x: Array,
-    axis: tuple[int, ...] | None,
-    types: tuple[Any, Any],
+    axis: Axis,
+    types: tuple[np.dtype, np.dtype],
     ddof: object,
     keepdims: bool,
     where: ArrayLike | None,
-    center: Value | None,
-) -> Value:
+    center: ArrayLike | None,
+) -> Array:
     wanted, computed = types
     total = _squares(name, x, axis, computed, keepdims, where, center)
     count = element_count(name, x, axis, where, keepdims)
@@ -213,10 +213,10 @@ def _squares(
     name: str,
     x: Value,
     axis: SupportsIndex | Sequence[SupportsIndex] | None,
-    computed: DType,
+    computed: np.dtype,
     keepdims: bool,
     where: ArrayLike | None,
-    center: Value | None,
+    center: ArrayLike | None,
 ) -> Value:
     """The sum of the squared distances from the mean."""
     x = convert(x, computed)
@@ -226,7 +226,7 @@ def _squares(
     return sum(squares, axis=axis, keepdims=keepdims, where=where)
 
 
-def _corrected_quotient(name: str, total: Value, count: Array | int, ddof: object) -> Value:
+def _corrected_quotient(name: str, total: Value, count: Array | int, ddof: object) -> Array:
     dtype = total.aval.dtype
     if not hasattr(type(count), "aval") and isinstance(ddof, (int, float)) and not is_symbolic(count):
         rest = count - ddof
@@ -344,7 +344,7 @@ def average(
 
 def _average(
     a: ArrayLike, axis: SupportsIndex | Sequence[SupportsIndex] | None, weights: object, keepdims: bool
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """The mean, and the sum of the weights."""
     if weights is None:
         (x,) = promote_inexact("average", a)
@@ -365,7 +365,7 @@ _mean_and_sum = as_one("axis", "keepdims", name="average", several=True)(_averag
 @as_one("axis", "keepdims", name="average")
 def _weighted_mean(
     a: ArrayLike, axis: SupportsIndex | Sequence[SupportsIndex] | None, weights: object, keepdims: bool
-) -> Any:
+) -> Array:
     return _average(a, axis, weights, keepdims)[0]
 
 
@@ -426,7 +426,7 @@ def minmax(
     )
 
 
-def _pair(initial: object) -> tuple[Any, Any]:
+def _pair(initial: ArrayLike | tuple[ArrayLike, ArrayLike] | None) -> tuple[ArrayLike | None, ArrayLike | None]:
     if not isinstance(initial, tuple):
         return initial, initial
     if len(initial) != 2:

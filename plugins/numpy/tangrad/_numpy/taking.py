@@ -194,7 +194,7 @@ def _matched(x: Value, positions: Value, axis: int) -> tuple[Any, Any]:
     return broadcast_to_shape(x, to), broadcast_to_shape(positions, index_to)
 
 
-def _compared_along(x: Any, places: Array | Literal, axis: int) -> Array:
+def _compared_along(x: Value, places: Array | Literal, axis: int) -> Array:
     """The elements found without a gather: of all those of the axis, the one whose place is asked for; 0 if none is."""
     last = x.ndim
     wide = expand_dims(moveaxis(x, axis, -1), axis)

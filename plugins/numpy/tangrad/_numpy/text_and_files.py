@@ -173,7 +173,7 @@ def array_str(
     return str(np.array_str(np.asarray(a), max_line_width, precision, suppress_small))
 
 
-def get_printoptions() -> dict[str, Any]:
+def get_printoptions() -> dict[str, object]:
     """Return how arrays are printed: NumPy's options, which these arrays follow.
 
     Returns:

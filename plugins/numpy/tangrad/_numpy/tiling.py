@@ -296,7 +296,7 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> A
     return _rolled(x, shifts, axes)
 
 
-def _shifts(shift: Any, count: int) -> list[int]:
+def _shifts(shift: Any, count: int) -> list[Any]:
     if isinstance(shift, (tuple, list)):
         return list(shift)
     if not is_array_like(shift):
@@ -305,7 +305,7 @@ def _shifts(shift: Any, count: int) -> list[int]:
     return [shift] * count if not shape else [shift[i] for i in range(shape[0])]
 
 
-def _rolled(x: Value, shifts: Sequence[Any], axes: Sequence[int]) -> Any:
+def _rolled(x: Array, shifts: Sequence[Any], axes: Sequence[int]) -> Array:
     for shift, axis in zip(shifts, axes):
         size = x.aval.shape[axis]
         if not size:
@@ -330,13 +330,13 @@ def _from(x: Value, axis: int, start: int, stop: int) -> Value:
     return slice_p.bind(x, start_indices=tuple(starts), limit_indices=tuple(limits), strides=None)
 
 
-def _rolled_by_traced(x: Value, shift: Value, axis: int) -> Value:
+def _rolled_by_traced(x: Value, shift: Value, axis: int) -> Array:
     size = x.aval.shape[axis]
     return _doubled_from(x, (size - shift % size).astype(INT32), axis=axis)
 
 
-def _doubled_from(x: Value, start: Any, *, axis: int) -> Value:
-    starts = [literal(0, INT32)] * x.ndim
+def _doubled_from(x: Value, start: Value, *, axis: int) -> Array:
+    starts: list[Value] = [literal(0, INT32)] * x.ndim
     starts[axis] = start
     return dynamic_slice_p.bind(concatenate_p.bind(x, x, dimension=axis), *starts, slice_sizes=x.aval.shape)
 
@@ -409,7 +409,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
     return getitem(x, tuple(kept))
 
 
-def _between(places: Any, size: int, ends: str) -> slice:
+def _between(places: np.ndarray, size: int, ends: str) -> slice:
     """From the first to the last of the places, where the ends are to be trimmed; without places nothing."""
     start = (int(places.min()) if len(places) else size) if "f" in ends else 0
     stop = (int(places.max()) + 1 if len(places) else start) if "b" in ends else size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._numpy.fusing import fused, fused_pair
 from tangrad._numpy.makers import public_form, unary, unary_documentation, unary_inexact
@@ -91,7 +91,7 @@ def _scaled(name: str, factor: float) -> Callable[[Array | Literal], Array | Lit
     return general
 
 
-def _conversion(name: str, factor: float, summary: str) -> Any:
+def _conversion(name: str, factor: float, summary: str) -> Callable[[ArrayLike], Array]:
     return unary(name, _scaled(name, factor), summary, _FLOATS, _example(name, "0", "0."), fuse=1)
 
 
@@ -225,7 +225,7 @@ hypot = public_form(
 
 def _log_add_exp(
     name: str, exponential: Callable[..., object], log_of_one_plus: Callable[..., object], base: float
-) -> Any:
+) -> Callable[[ArrayLike, ArrayLike], Array]:
     def general(x: ArrayLike, y: ArrayLike) -> Value:
         first, second = align_inexact(name, x, y)
         if base == 2 or is_complex(first):

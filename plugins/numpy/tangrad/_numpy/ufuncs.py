@@ -27,7 +27,7 @@ from tangrad.extend.lax import cumlogsumexp_p, fori_loop, scan
 
 if TYPE_CHECKING:
     from tangrad._numpy.makers import BinaryUfunc, UnaryUfunc
-    from tangrad.typing import DType
+    from tangrad.typing import ArrayLike, Axis, DTypeLike
 
 
 class _Kind(type):
@@ -60,9 +60,9 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         nout: int,
         *,
         name: str | None = None,
-        identity: Any = None,
-        reduce: Callable[..., Any] | None = None,
-        accumulate: Callable[..., Any] | None = None,
+        identity: ArrayLike | None = None,
+        reduce: Callable[..., Array] | None = None,
+        accumulate: Callable[..., Array] | None = None,
     ) -> None:
         self.__name__ = str(name or getattr(func, "__name__", "ufunc"))
         self.__doc__ = getattr(func, "__doc__", None) or type(self).__doc__
@@ -85,7 +85,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         if (self.nin, self.nout) != (2, 1):
             raise TypeError(f"{self.__name__}.{method} is for functions of two arguments with one result")
 
-    def _array(self, method: str, a: Any, dtype: Any) -> Array:
+    def _array(self, method: str, a: ArrayLike, dtype: DTypeLike | None) -> Array:
         """The operand, of the dtype in which results stay."""
         self._binary(method)
         check_array_like(f"{self.__name__}.{method}", a)
@@ -97,13 +97,13 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
 
     def reduce(
         self,
-        a: object,
-        axis: object = 0,
-        dtype: Any = None,
+        a: ArrayLike,
+        axis: Axis = 0,
+        dtype: DTypeLike | None = None,
         out: None = None,
         keepdims: bool = False,
-        initial: object = None,
-        where: object = None,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
     ) -> Array:
         """Put the elements along an axis together, from the first to the last.
 
@@ -140,7 +140,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
                 first = np.asarray(first).astype(x.dtype)
             start = broadcast_to(asarray(first, x.dtype), rows.shape[1:])
 
-        def step(total: Any, row: Any) -> Any:
+        def step(total: Array, row: tuple[Array, Array | None]) -> tuple[Array, None]:
             value, kept = row
             result = self._function(total, value).astype(x.dtype)
             return (result if kept is None else choose(kept, result, total)), None
@@ -148,7 +148,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         result = scan(step, start, (rows, chosen))[0]
         return expand_dims(result, axes) if keepdims else result
 
-    def accumulate(self, a: object, axis: int = 0, dtype: object = None, out: None = None) -> Array:
+    def accumulate(self, a: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None, out: None = None) -> Array:
         """All results on the way of `reduce` along one axis.
 
         Args:
@@ -178,7 +178,9 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         rest = scan(step, rows[0], rows[1:])[1]
         return moveaxis(concatenate([rows[:1], rest]), 0, place)
 
-    def reduceat(self, a: object, indices: object, axis: int = 0, dtype: object = None, out: None = None) -> Array:
+    def reduceat(
+        self, a: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None, out: None = None
+    ) -> Array:
         """Reduce stretches of an axis: from each index to the next, the last one to the end.
 
         Args:
@@ -207,13 +209,13 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         ends = concatenate([starts[1:], full_like(starts[:1], size)])
         shape = (-1,) + (1,) * (rows.ndim - 1)
 
-        def step(j: Any, totals: Any) -> Array:
+        def step(j: Array, totals: Array) -> Array:
             inside = ((j > starts) & (j < ends)).reshape(shape)
             return choose(inside, self._function(totals, rows[j]).astype(x.dtype), totals)
 
         return moveaxis(fori_loop(0, size, step, rows.at[starts].get(mode="fill")), 0, place)
 
-    def at(self, a: object, indices: object, b: object = None, /, *, inplace: bool = True) -> Array:
+    def at(self, a: ArrayLike, indices: object, b: ArrayLike | None = None, /, *, inplace: bool = True) -> Array:
         """A copy of an array in which some elements are replaced by results; one named twice, twice.
 
         Args:
@@ -241,13 +243,13 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
         others = () if b is None else (broadcast_to(asarray(b), places.shape).ravel(),)
         flat = places.ravel()
 
-        def step(k: object, values: Any) -> Array:
+        def step(k: object, values: Array) -> Array:
             result = self._function(values[flat[k]], *[other[k] for other in others])
             return values.at[flat[k]].set(result.astype(x.dtype))
 
         return fori_loop(0, flat.size, step, x.ravel()).reshape(x.shape)
 
-    def outer(self, A: object, B: object, /) -> Array:
+    def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
         """The function of each element of one array with each of another: an array of shape A.shape + B.shape."""
         self._binary("outer")
         check_array_like(f"{self.__name__}.outer", A, B)
@@ -263,7 +265,7 @@ def _in_front(x: Array, axes: tuple[int, ...]) -> Array:
     return moveaxis(x, axes, tuple(range(len(axes)))).reshape((-1, *rest))
 
 
-def frompyfunc(func: Callable[..., object], /, nin: int, nout: int, *, identity: object = None) -> ufunc:
+def frompyfunc(func: Callable[..., object], /, nin: int, nout: int, *, identity: ArrayLike | None = None) -> ufunc:
     """Make a function of numbers a universal function of arrays, with `reduce`, `outer` and the like.
 
     Args:
@@ -308,35 +310,37 @@ def _with_methods(function: Any, nin: int = 2, **options: Any) -> Any:
     return function
 
 
-def _extreme(reduction: Callable[..., object]) -> Callable[..., Any]:
+def _extreme(reduction: Callable[..., Array]) -> Callable[..., Array]:
     """`max` or `min`, which take no dtype."""
 
-    def reduce(a: object, axis: object, dtype: np.dtype, keepdims: bool, initial: object, where: object) -> Any:
+    def reduce(a: object, axis: object, dtype: np.dtype, keepdims: bool, initial: object, where: object) -> Array:
         x = asarray(a, dtype)
         return reduction(x, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
     return reduce
 
 
-def _logical(reduction: Callable[..., object], combine: Callable[[Any, Any], object]) -> Callable[..., Any]:
+def _logical(reduction: Callable[..., Array], combine: Callable[..., Array]) -> Callable[..., Array]:
     """`all` or `any`, whose result is boolean whatever the dtype."""
 
-    def reduce(a: object, axis: object, dtype: np.dtype, keepdims: bool, initial: object, where: object) -> Any:
+    def reduce(a: object, axis: object, dtype: np.dtype, keepdims: bool, initial: object, where: object) -> Array:
         result = reduction(asarray(a, dtype), axis=axis, keepdims=keepdims, where=where)
         return result if initial is None else combine(result, initial)
 
     return reduce
 
 
-def _log_sums(function: Callable[[Any, Any], object], unit: float) -> dict[str, Any]:
+def _log_sums(function: Callable[..., object], unit: float) -> dict[str, Any]:
     """The methods of `logaddexp` in units of log 2 or 1, by a primitive that rounds each sum a few times only."""
 
-    def accumulate(a: object, axis: int, dtype: object) -> Any:
+    def accumulate(a: object, axis: int, dtype: DTypeLike | None) -> Array:
         x = _floats(a, dtype)
         place = canonical_axis(f"{function.__name__}.accumulate", axis, x.ndim)
         return cumlogsumexp_p.bind(x * unit, axis=place, reverse=False) / unit
 
-    def reduce(a: object, axis: object, dtype: DType, keepdims: bool, initial: object, where: Any) -> Any:
+    def reduce(
+        a: object, axis: object, dtype: DTypeLike | None, keepdims: bool, initial: object, where: ArrayLike | None
+    ) -> Array:
         x = _floats(a, dtype)
         axes = canonical_axes(f"{function.__name__}.reduce", axis, x.ndim)
         if where is not None:
@@ -349,7 +353,7 @@ def _log_sums(function: Callable[[Any, Any], object], unit: float) -> dict[str, 
     return {"reduce": reduce, "accumulate": accumulate}
 
 
-def _floats(a: object, dtype: Any) -> Array:
+def _floats(a: object, dtype: DTypeLike | None) -> Array:
     x = asarray(a, dtype)
     return x if dtypes.issubdtype(x.dtype, np.inexact) else x.astype(dtypes.to_inexact_dtype(x.dtype))
 

@@ -67,7 +67,7 @@ class _Vectorized:
     def __repr__(self) -> str:
         return f"<vectorized {self.__name__}>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Value:
+    def __call__(self, *args: object, **kwargs: object) -> Value:
         fixed = {name: value for name, value in kwargs.items() if name in self.excluded}
         named = {name: value for name, value in kwargs.items() if name not in self.excluded}
         if named:
@@ -94,7 +94,7 @@ class _Vectorized:
     def _mapped(
         self, function: Callable[..., object], arrays: Sequence[Value], cores: Sequence[tuple[str, ...]]
     ) -> Any:
-        sizes: dict[str, Any] = {}
+        sizes: dict[str, object] = {}
         for position, (x, core) in enumerate(zip(arrays, cores)):
             _note_sizes(self.__name__, position, x.shape, core, sizes)
         batches = [x.shape[: x.ndim - len(core)] for x, core in zip(arrays, cores)]
@@ -112,11 +112,11 @@ class _Vectorized:
         squeezed = [_without_ones(x, batch) for x, batch in zip(arrays, batches)]
         return _with_ones(checked(*squeezed), shape)
 
-    def _checked(self, function: Callable[..., object], sizes: dict[str, object]) -> Callable[..., Any]:
+    def _checked(self, function: Callable[..., object], sizes: dict[str, object]) -> Callable[..., object]:
         outputs = self.signature[1] if self.signature is not None else []
         name = self.__name__
 
-        def run(*args: object) -> Any:
+        def run(*args: object) -> object:
             result = function(*args)
             results = result if isinstance(result, (tuple, list)) else (result,)
             if len(results) != len(outputs):
@@ -236,7 +236,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
     return function(x)
 
 
-def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: Axis) -> Array:
+def apply_over_axes(func: Callable[[Array, int], Array], a: ArrayLike, axes: Axis) -> Array:
     """Apply a function to one axis after the other; axes that it removes are put back with size 1.
 
     Args:
@@ -361,7 +361,7 @@ def _conditions(x: Value, condlist: object) -> list[Value]:
     return [conditions] if conditions.ndim == x.ndim else [getitem(conditions, i) for i in range(conditions.shape[0])]
 
 
-def _piece(x: Value, function: Any, args: tuple[Any, ...], kw: dict[str, object]) -> Value:
+def _piece(x: Value, function: Any, args: tuple[object, ...], kw: dict[str, object]) -> Value:
     if not isinstance(function, Callable):  # type: ignore[arg-type]
         value = function
     else:

@@ -18,7 +18,7 @@ from tangrad.typing import ArrayLike
 COPIES_FROM_HOST = dict.fromkeys(["bartlett", "blackman", "hamming", "hanning", "kaiser"], True)
 
 
-def _places(name: str, M: object) -> tuple[int, Any]:
+def _places(name: str, M: object) -> tuple[int, Array | None]:
     """The length, and 0 to length - 1 as floats; None for lengths 0 and 1, whose windows are ones."""
     length = index_argument(name, M, "M")
     if length <= 1:
@@ -30,14 +30,14 @@ def _short(length: int) -> Array:
     return ones(max(length, 0), dtypes.default_float_dtype())
 
 
-def _cosines(name: str, M: object, *factors: float) -> Array:
+def _cosines(name: str, M: object, first: float, *factors: float) -> Array:
     """A sum of cosines of whole multiples of the angle."""
     length, n = _places(name, M)
     if n is None:
         return _short(length)
     angle = 2 * math.pi / (length - 1) * n
-    result: Any = factors[0]
-    for k, factor in enumerate(factors[1:], 1):
+    result: Any = first
+    for k, factor in enumerate(factors, 1):
         result = result + factor * cos(k * angle)
     return result
 

@@ -25,7 +25,7 @@ COPIES_FROM_HOST = {
 }
 
 
-def _along(name: str, fft_type: FftType, x: Value, n: int | None, axis: int, norm: object) -> Any:
+def _along(name: str, fft_type: FftType, x: Value, n: int | None, axis: int, norm: object) -> Array:
     axes = (canonical_axis(name, axis, x.aval.ndim),)
     return transformed(name, fft_type, x, axes, None if n is None else (size_argument(name, n, "n"),), norm)
 
@@ -189,7 +189,7 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
     return conjugated(_along(name, FftType.RFFT, x, n, axis, forward))
 
 
-def _along_all(name: str, fft_type: FftType, a: ArrayLike, s: Any, axes: Any, norm: object) -> Any:
+def _along_all(name: str, fft_type: FftType, a: ArrayLike, s: Any, axes: Any, norm: object) -> Array:
     x = transform_operand(name, a, fft_type)
     sizes = None if s is None else [size_argument(name, size, "s") for size in _sequence(name, s, "s")]
     rank = x.aval.ndim
@@ -206,7 +206,12 @@ def _along_all(name: str, fft_type: FftType, a: ArrayLike, s: Any, axes: Any, no
 
 
 def _along_two(
-    name: str, fft_type: FftType, a: ArrayLike, s: object, axes: tuple[int, ...] | Sequence[int], norm: object
+    name: str,
+    fft_type: FftType,
+    a: ArrayLike,
+    s: Sequence[int] | None,
+    axes: tuple[int, ...] | Sequence[int],
+    norm: object,
 ) -> Array:
     if len(_sequence(name, axes, "axes")) != 2:
         raise ValueError(f"{name}: there must be two axes, got {tuple(axes)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
 
 from tangrad.core import PrimitiveSet, ShapedArray, class_boundary, dtypes
 from tangrad.core.arguments import product
@@ -66,7 +65,7 @@ class FftType(enum.Enum):
         """Whether it divides by the number of points."""
         return self is FftType.IFFT or self is FftType.IRFFT
 
-    def sizes(self, lengths: Dimensions) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def sizes(self, lengths: Dimensions) -> tuple[Dimensions, Dimensions]:
         """The sizes of the operand and of the result along the dimensions of a transform with these lengths."""
         if self is FftType.FFT or self is FftType.IFFT:
             return lengths, lengths

@@ -83,7 +83,7 @@ def _converted(x: Value, fft_type: FftType) -> Value:
 
 
 # norm -> how much of the number of points, as a power, a transform is multiplied by: forward, inverse (which divides).
-_POWERS: dict[Any, tuple[float, float]] = {
+_POWERS: dict[str | None, tuple[float, float]] = {
     None: (0, 0),
     "backward": (0, 0),
     "ortho": (-0.5, 0.5),
@@ -99,13 +99,13 @@ def check_norm(name: str, norm: object) -> None:
         raise ValueError(f"{name}: norm must be 'backward', 'ortho', 'forward' or None, got {norm!r}")
 
 
-def opposite(name: str, norm: Any) -> str:
+def opposite(name: str, norm: str | None) -> str:
     """The norm that the transform in the other direction has where this one has `norm`."""
     check_norm(name, norm)
     return _OPPOSITE[norm]
 
 
-def transform_operand(name: str, value: ArrayLike, fft_type: FftType) -> Array:
+def transform_operand(name: str, value: ArrayLike, fft_type: FftType) -> Value:
     """An array or number as a transform takes it: float32, float64 or the complex dtypes with these parts."""
     (x,) = promote_inexact(name, value)
     if fft_type.takes_real:
@@ -125,8 +125,8 @@ def size_argument(name: str, value: object, argument: str) -> int:
 
 
 def transformed(
-    name: str, fft_type: FftType, x: Value, axes: Sequence[int], sizes: Sequence[int] | None, norm: object
-) -> Value:
+    name: str, fft_type: FftType, x: Value, axes: Sequence[int], sizes: Sequence[int] | None, norm: Any
+) -> Array:
     """The transform of an operand along axes that are known to be there, the last of which may be halved.
 
     `sizes`: numbers of points, to which the operand is cut or filled up with zeros; None: those that it has.
@@ -136,7 +136,7 @@ def transformed(
     if not axes and (fft_type.takes_real or fft_type.gives_real):
         raise ValueError(f"{name}: there must be an axis to transform along, got axes ()")
     if not axes:
-        return x
+        return array_operand(name, x)
     rank = x.aval.ndim
     x = _resized(x, axes, fft_type.sizes(lengths)[0])
     order = (*[d for d in range(rank) if d not in axes], *axes)
@@ -165,7 +165,7 @@ def _own_lengths(name: str, fft_type: FftType, x: Value, axes: Sequence[int]) ->
     return tuple(lengths)
 
 
-def _power(count: Any, power: float, dtype: DType) -> Value:
+def _power(count: int, power: float, dtype: DType) -> Value:
     """Roots by `sqrt`, which is exact where it can be."""
     if is_symbolic(count):
         return convert_element_type_p.bind(_symbolic_power(count, power), new_dtype=dtype, weak_type=False)
@@ -216,7 +216,7 @@ def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, devic
 
 
 @as_one("n", "dtype", name="fftfreq")
-def _of_fft(n: int, d: Any, dtype: Any) -> Value:
+def _of_fft(n: int, d: ArrayLike, dtype: DTypeLike | None) -> Value:
     size = _size("fftfreq", n)
     return _frequencies("fftfreq", ifftshift(arange(-(size // 2), (size + 1) // 2)), size, d, dtype)
 
@@ -245,7 +245,7 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, devi
 
 
 @as_one("n", "dtype", name="rfftfreq")
-def _of_rfft(n: int, d: Any, dtype: Any) -> Value:
+def _of_rfft(n: int, d: ArrayLike, dtype: DTypeLike | None) -> Value:
     size = _size("rfftfreq", n, 1)
     return _frequencies("rfftfreq", arange(size // 2 + 1), size, d, dtype)
 
@@ -257,7 +257,7 @@ def _size(name: str, n: int, least: int = 0) -> int:
     return size
 
 
-def _frequencies(name: str, multiples: Value, size: int, d: Value, dtype: np.dtype | None) -> Value:
+def _frequencies(name: str, multiples: Value, size: int, d: ArrayLike, dtype: DTypeLike | None) -> Value:
     asked = user_dtype(name, dtype)
     wanted = dtypes.default_float_dtype() if asked is None else asked
     # Divided as floats whatever is asked for: the length of the whole may be less than one.

@@ -127,13 +127,13 @@ def _erfcx_slope(t: Array, ans: Array, x: Any) -> Array:
 
 
 @with_derivatives(_erfcx_slope)
-def _erfcx(x: Value) -> Value:
+def _erfcx(x: Value) -> Array:
     value = _upper_half(-abs(x))
     return tnp.where(x < 0, 2 * tnp.exp(tnp.where(x < 0, x * x, 0.0)) - value, value)
 
 
 @defined(100.0, gives="0.005642", weak="never", complex_too=True)
-def erfcx(x: ArrayLike) -> Array:
+def erfcx(x: Value) -> Array:
     """The scaled complementary error function exp(x²) erfc(x)."""
     return _wofz(tnp.multiply(1j, x)) if is_complex(x) else _erfcx(x)
 
