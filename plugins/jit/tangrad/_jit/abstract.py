@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import operator
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, overload
 
 from tangrad import tree
 from tangrad._jit.call import AbstractLeaf, Call, Options, Traced, trace_call
@@ -36,6 +36,10 @@ from tangrad.core.tools import how_to_install
 from tangrad.core.transformations import call_under
 from tangrad.tree_util import PyTreeDef, broadcast_prefix
 from tangrad.typing import DTypeLike, PyTree
+
+if TYPE_CHECKING:
+    from tangrad.typing import Dimensions
+
 
 # --- `abstracted_axes`: axes whose sizes are variables of the program, so that it is traced once for many sizes ---
 # Names become dimension variables. A call is traced with these in its types, and the program is then either run as it
@@ -86,13 +90,13 @@ class AbstractedAxes:
             error.args = (f"abstracted_axes must be a prefix of the tuple of positional arguments: {error}",)
             raise
 
-    def abstract(self, call: Call) -> tuple[Call, dict[str, Any]]:
+    def abstract(self, call: Call) -> tuple[Call, dict[str, object]]:
         """The call with variables for sizes, and the size of each in this call.
 
         An axis of size 0 stays as it is: variables are sizes from 1 up, and a program may be another without elements.
         Raises ValueError for an axis that an argument does not have, and for a name with two sizes.
         """
-        found: dict[Hashable, tuple[Any, str]] = {}
+        found: dict[Hashable, tuple[object, str]] = {}
         leaves: list[Any] = []
         for position, (leaf, names) in enumerate(zip(call.leaves, self.per_leaf(call), strict=True)):
             shape = list(leaf.aval.shape)
@@ -221,14 +225,19 @@ class ShapeDtypeStruct:
     """
 
     __slots__ = ("dtype", "named_shape", "shape", "sharding", "weak_type")
-    shape: tuple[Any, ...]
+    shape: Dimensions
     dtype: Any
     named_shape: dict[Any, int]
     sharding: Any
     weak_type: bool
 
     def __init__(
-        self, shape: Any, dtype: DTypeLike, named_shape: Any = None, sharding: object = None, weak_type: bool = False
+        self,
+        shape: Iterable[object],
+        dtype: DTypeLike,
+        named_shape: Any = None,
+        sharding: object = None,
+        weak_type: bool = False,
     ) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must not be None")
@@ -270,7 +279,7 @@ class ShapeDtypeStruct:
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"ShapeDtypeStruct cannot be changed: its attribute {name} stays")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return ShapeDtypeStruct, (self.shape, self.dtype, self.named_shape, self.sharding, self.weak_type)
 
     @property
@@ -293,7 +302,7 @@ class ShapeDtypeStruct:
         """The same with some of its arguments changed."""
         return ShapeDtypeStruct(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
 
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[object, ...]:
         return self.shape, self.dtype, tuple(sorted(self.named_shape.items(), key=str)), self.sharding, self.weak_type
 
     def __eq__(self, other: object) -> bool:
@@ -324,7 +333,7 @@ def _struct(aval: Any) -> ShapeDtypeStruct:
 def make_jaxpr(
     fun: Callable[..., object],
     static_argnums: int | Sequence[int] = (),
-    axis_env: Sequence[tuple[Any, int]] | None = None,
+    axis_env: Sequence[tuple[Hashable, int]] | None = None,
     return_shape: Literal[False] = False,
     abstracted_axes: object = None,
 ) -> Callable[..., ClosedJaxpr]: ...
@@ -332,7 +341,7 @@ def make_jaxpr(
 def make_jaxpr(
     fun: Callable[..., object],
     static_argnums: int | Sequence[int] = (),
-    axis_env: Sequence[tuple[Any, int]] | None = None,
+    axis_env: Sequence[tuple[Hashable, int]] | None = None,
     *,
     return_shape: Literal[True],
     abstracted_axes: object = None,
@@ -341,17 +350,17 @@ def make_jaxpr(
 def make_jaxpr(
     fun: Callable[..., object],
     static_argnums: int | Sequence[int] = (),
-    axis_env: Sequence[tuple[Any, int]] | None = None,
+    axis_env: Sequence[tuple[Hashable, int]] | None = None,
     return_shape: bool = False,
     abstracted_axes: object = None,
 ) -> Callable[..., ClosedJaxpr | tuple[ClosedJaxpr, PyTree]]: ...
 def make_jaxpr(
     fun: Callable[..., object],
     static_argnums: int | Sequence[int] = (),
-    axis_env: Sequence[tuple[object, int]] | None = None,
+    axis_env: Sequence[tuple[Hashable, int]] | None = None,
     return_shape: bool = False,
     abstracted_axes: object = None,
-) -> Callable[..., Any]:
+) -> Callable[..., ClosedJaxpr | tuple[ClosedJaxpr, PyTree]]:
     """A function that returns the jaxpr of `fun` for its arguments.
 
     Args:
@@ -378,7 +387,7 @@ def make_jaxpr(
     name = getattr(fun, "__name__", type(fun).__name__)
     axes = None if abstracted_axes is None else abstracted(abstracted_axes)
 
-    def jaxpr_of(*args: object, **kwargs: object) -> object:
+    def jaxpr_of(*args: object, **kwargs: object) -> ClosedJaxpr | tuple[ClosedJaxpr, PyTree]:
         in_scope = (*thread.axis_environment, *[(axis, size) for axis, size in axis_env or ()])
         with holding(axis_environment=in_scope):
             call = Call(options, args, kwargs, abstract=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -40,7 +40,10 @@ from tangrad.core.tools import mixed_backends
 from tangrad.tree_util import PyTreeDef, keystr
 
 if TYPE_CHECKING:
-    from tangrad.typing import PyTree, Value
+    from tangrad.typing import Params, PyTree, Value
+
+    Execute: TypeAlias = Callable[[Sequence[Any]], Sequence[PyTree]]  # runs a program of arrays
+    Entry: TypeAlias = tuple[Execute, PyTreeDef | None]  # and the structure of its result, None for one array
 
 
 class Options(NamedTuple):
@@ -61,9 +64,9 @@ class Options(NamedTuple):
     compile_regions: str | bool | None = None
     compile_effort: str | None = None
 
-    def extra(self) -> dict[str, Any] | None:
+    def extra(self) -> Params | None:
         """What only the backend and the passes know what to do with."""
-        found: dict[str, Any] = {"compiler_options": dict(self.compiler_options)} if self.compiler_options else {}
+        found: Params = {"compiler_options": dict(self.compiler_options)} if self.compiler_options else {}
         if self.compile_regions is not None:
             found["compile_regions"] = self.compile_regions
         effort = self.compile_effort or thread.compile_effort
@@ -90,7 +93,7 @@ class Traced:
         self.out_tree = out_tree
         self.seconds = 0.0
 
-    def beside_references(self, name: str, options: Options) -> Callable[[Sequence[Any]], Any]:
+    def beside_references(self, name: str, options: Options) -> Execute:
         """What runs the program outside of all traces, where `outer` are references: with the values that they have.
 
         Raises NotImplementedError for options of a whole program.
@@ -109,12 +112,14 @@ class Static:
 
     __slots__ = ("key", "value")
 
-    def __init__(self, value: Any, where: str) -> None:
+    def __init__(self, value: object, where: str) -> None:
         self.value = check_hashable(value, where)
         self.key = typed_key(value)
 
 
-def split_static(options: Options, args: tuple[PyTree, ...], kwargs: dict[str, object]) -> tuple[Any, Any, Any]:
+def split_static(
+    options: Options, args: tuple[PyTree, ...], kwargs: dict[str, object]
+) -> tuple[tuple[tuple[object, object], ...], tuple[PyTree, ...], dict[str, object]]:
     """The key of a call's static arguments, and its other arguments. Raises TypeError for what cannot be hashed."""
     count, names = len(args), options.static_argnames
     positions = [p % count if p < 0 else p for p in options.static_argnums if -count <= p < count]
@@ -174,12 +179,12 @@ class Call:
         "treedef",
     )
 
-    def __init__(
-        self, options: Options, args: tuple[PyTree, ...], kwargs: dict[str, Any], abstract: bool = False
-    ) -> None:
+    def __init__(self, options: Options, args: tuple[PyTree, ...], kwargs: Params, abstract: bool = False) -> None:
         count = len(args)
         static_positions = {p % count if p < 0 else p for p in options.static_argnums if -count <= p < count}
-        self.static: dict[Any, Static] = {p: Static(args[p], f"at position {p}") for p in sorted(static_positions)}
+        self.static: dict[int | str, Static] = {
+            p: Static(args[p], f"at position {p}") for p in sorted(static_positions)
+        }
         self.static.update({n: Static(kwargs[n], repr(n)) for n in sorted(kwargs) if n in options.static_argnames})
         self._args = [arg for position, arg in enumerate(args) if position not in static_positions]
         self._kwargs = {name: value for name, value in kwargs.items() if name not in self.static}
@@ -199,7 +204,7 @@ class Call:
         self._donated_positions = [p in donated for p in range(count) if p not in static_positions]
         self._donated_names = set(options.donate_argnames)
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """What of the call decides about the program, settings apart."""
         avals = tuple([leaf.aval for leaf in self.leaves])
         static = tuple([(where, static.key) for where, static in self.static.items()])
@@ -214,7 +219,7 @@ class Call:
             flags.extend([name in self._donated_names] * tree.structure(self._kwargs[name]).num_leaves)
         return tuple(flags)
 
-    def arguments(self, leaves: Sequence[Value]) -> tuple[list[Any], dict[str, Any]]:
+    def arguments(self, leaves: Sequence[Value]) -> tuple[list[PyTree], Params]:
         """The arguments of the user's function, with `leaves` in place of the traced ones."""
         dynamic = self.treedef.unflatten(leaves)
         args, kwargs = dynamic if self.has_keywords else (dynamic, {})
@@ -300,9 +305,9 @@ def abstract_aval(leaf: Any) -> ShapedArray:
 
 def trace_call(fun: Callable[..., object], call: Call, name: str, avals: Sequence[object] | None = None) -> Traced:
     """Trace the user's function for the types of a call; `avals`: for these of its leaves."""
-    out_tree: list[Any] = []
+    out_tree: list[PyTreeDef] = []
 
-    def flat(*tracers: Value) -> list[Any]:
+    def flat(*tracers: Value) -> list[Value]:
         args, kwargs = call.arguments(tracers)
         out = fun(*args, **kwargs)
         leaves, treedef = tree.flatten(out)
@@ -343,8 +348,8 @@ class Tables:
     __slots__ = ("__weakref__", "lock", "programs", "traced", "traces")
 
     def __init__(self) -> None:
-        self.programs: dict[Any, Any] = {}
-        self.traced: dict[Any, Traced] = {}
+        self.programs: dict[Hashable, Entry] = {}
+        self.traced: dict[tuple[object, ...], Traced] = {}
         self.traces = 0
         self.free()
 
@@ -359,7 +364,7 @@ class Tables:
 
 
 # Function -> options -> tables. Weak in the function: after `del` its programs go.
-_tables: weakref.WeakKeyDictionary[Any, dict[Any, Tables]] = weakref.WeakKeyDictionary()
+_tables: weakref.WeakKeyDictionary[Callable[..., object], dict[Hashable, Tables]] = weakref.WeakKeyDictionary()
 _tables_lock = free_after_fork(threading.RLock())
 
 
@@ -380,7 +385,7 @@ def _free_all() -> None:
         tables.free()
 
 
-def tables_of(function: object, key: Options) -> Tables:
+def tables_of(function: Callable[..., object], key: Options) -> Tables:
     """The caches of a function under one set of options."""
     try:
         with _tables_lock:
@@ -393,7 +398,7 @@ P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
 
-def with_float0_of_numpy(execute: Callable[[Any], Any], out_avals: Sequence[ShapedArray]) -> Callable[[Any], Any]:
+def with_float0_of_numpy(execute: Execute, out_avals: Sequence[ShapedArray]) -> Execute:
     """A program whose results of float0, tangents of integers, are NumPy arrays, as all transformations return them."""
     constants = {
         place: np.zeros(aval.shape, dtypes.float0)
@@ -410,7 +415,7 @@ class BoundMethod(Generic[P, R]):
 
     __slots__ = ("_instance", "_jitted")
 
-    def __init__(self, jitted: Any, instance: Any) -> None:
+    def __init__(self, jitted: Any, instance: object) -> None:
         self._jitted = jitted
         self._instance = instance
 

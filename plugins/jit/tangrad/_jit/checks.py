@@ -16,8 +16,9 @@ from tangrad.core.programs import usable_donations
 from tangrad.core.settings import Setting
 
 if TYPE_CHECKING:
-    from tangrad.core import ShapedArray
-    from tangrad.typing import Value
+    from tangrad._jit.call import Execute
+    from tangrad.core import Device, ShapedArray
+    from tangrad.typing import PyTree, Value
 
 
 class JitOptions(TypedDict, total=False):
@@ -26,11 +27,11 @@ class JitOptions(TypedDict, total=False):
     donate_argnums: int | Sequence[int] | None
     donate_argnames: str | Sequence[str] | None
     keep_unused: bool
-    device: Any
+    device: Device | None
     backend: str | None
     inline: bool
-    in_shardings: Any
-    out_shardings: Any
+    in_shardings: object
+    out_shardings: object
     abstracted_axes: object
     compiler_options: Mapping[str, object] | None
     compile_regions: str | bool | None
@@ -169,14 +170,12 @@ def check_not_shared(path: Callable[[int], str], donated: Sequence[bool], arrays
             )
 
 
-def refusing_shared(
-    execute: Callable[[Any], object], call: Call, donated: Sequence[bool], name: str
-) -> Callable[[Any], Any]:
+def refusing_shared(execute: Execute, call: Call, donated: Sequence[bool], name: str) -> Execute:
     """A program that first looks whether arguments that it overwrites stand there once; itself, where it need not."""
     if len(donated) < 2:
         return execute
 
-    def run(arrays: Sequence[Value]) -> Any:
+    def run(arrays: Sequence[Value]) -> Sequence[PyTree]:
         check_not_shared(call.path, donated, arrays, name)
         return execute(arrays)
 

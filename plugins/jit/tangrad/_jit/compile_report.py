@@ -13,7 +13,7 @@ from tangrad.core import ClosedJaxpr, Jaxpr
 from tangrad.core.tools import sub_jaxprs
 
 if TYPE_CHECKING:
-    from tangrad.core import Backend
+    from tangrad.core import Backend, Executable
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +351,9 @@ _MEMORY = (
 )
 
 
-def report_of(name: str, traced: ClosedJaxpr, made: Compilation, backend: Backend, executable: Any) -> CompileReport:
+def report_of(
+    name: str, traced: ClosedJaxpr, made: Compilation, backend: Backend, executable: Executable
+) -> CompileReport:
     """The report of one compilation. The program is lowered again, to count: keeping the module would take memory."""
     facts = executable.compile_facts()
     lowered: dict[str, Any] = getattr(backend.lower(made.program, made.options), "compile_facts", dict)()

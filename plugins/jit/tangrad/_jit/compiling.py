@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from time import monotonic
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 from tangrad._jit.call import trace_call
 from tangrad.core import Array, ClosedJaxpr, thread
@@ -16,7 +16,9 @@ from tangrad.core.programs import LoweredProgram, compile_program, one_at_a_time
 from tangrad.core.tools import hooks
 
 if TYPE_CHECKING:
-    from tangrad.core import Backend
+    from tangrad.core import Backend, Device
+    from tangrad.core.backends import CompileOptions
+    from tangrad.core.programs import Program
     from tangrad.typing import Params
 
 
@@ -34,7 +36,7 @@ class Compilation(NamedTuple):
     lowered: float
     compiled: float
     program: ClosedJaxpr
-    options: Any
+    options: CompileOptions
 
 
 P = ParamSpec("P")
@@ -100,9 +102,9 @@ class Placed:
         self._backend = backend
         self._name = name
         self._options = options
-        self._programs: dict[Any, Any] = {}
+        self._programs: dict[Device | None, Program] = {}
 
-    def __call__(self, arrays: Sequence[Array]) -> list[Any]:
+    def __call__(self, arrays: Sequence[Array]) -> list[Array]:
         place = self._backend.placement(arrays)
         program = self._programs.get(place)
         if program is None:

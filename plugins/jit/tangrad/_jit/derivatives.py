@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._jit.primitives import hinted_p, jit_p, tagged_p
 from tangrad.autodiff import (
@@ -48,7 +48,7 @@ def _rules_of(primitive: Primitive) -> None:
     @symbolic_zeros
     def _(
         primals: Values, tangents: tuple[Value | Zero, ...], *, jaxpr: ClosedJaxpr, name: str, **params: object
-    ) -> Any:
+    ) -> tuple[Values, tuple[Value | Zero, ...]]:
         nonzero = tuple([type(tangent) is not Zero for tangent in tangents])
         program, nonzero_out = jvp_jaxpr(jaxpr, nonzero)
         given = [tangent for tangent in tangents if type(tangent) is not Zero]
@@ -60,7 +60,7 @@ def _rules_of(primitive: Primitive) -> None:
     @linearize.rule(primitive)
     def _linearized(
         primals: Values, active: tuple[bool, ...], *, jaxpr: ClosedJaxpr, name: str, **params: object
-    ) -> Any:
+    ) -> Linearized:
         program = linearize_jaxpr(jaxpr, active)
         outs = primitive.bind(*primals, jaxpr=program.primal, name=name, **params)
         primals_out, residuals = program.split(primals, outs)
@@ -68,7 +68,9 @@ def _rules_of(primitive: Primitive) -> None:
         return Linearized(tuple(primals_out), tuple(residuals), linear, program.nonzero)
 
     @partial_eval.rule(primitive)
-    def _known(known: tuple[bool, ...], args: Values, *, jaxpr: ClosedJaxpr, name: str, **params: object) -> Any:
+    def _known(
+        known: tuple[bool, ...], args: Values, *, jaxpr: ClosedJaxpr, name: str, **params: object
+    ) -> PartialEval | None:
         if is_marked_linear(jaxpr):
             return None
         program = partial_eval_jaxpr(jaxpr, known)

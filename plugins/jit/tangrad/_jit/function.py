@@ -8,7 +8,7 @@ several devices are each taken care of off that path.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from inspect import CO_GENERATOR
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overload
@@ -58,13 +58,13 @@ from tangrad.core.tools import hooks
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from tangrad._jit.call import Entry, Execute
     from tangrad._jit.checks import JitOptions
-    from tangrad.typing import Params, PyTree
+    from tangrad.core import Array
+    from tangrad.typing import Params, PyTree, Value
 
     class Jit(Protocol):  # `jit` without a function
         def __call__(self, fun: Callable[P, R], /) -> JitFunction[P, R]: ...
-
-    from tangrad.typing import Value
 
 
 P = ParamSpec("P")
@@ -83,7 +83,7 @@ def jit(fun: Callable[P, R], **options: Unpack[JitOptions]) -> JitFunction[P, R]
 @overload
 def jit(fun: None = None, **options: Unpack[JitOptions]) -> Jit: ...
 def jit(
-    fun: Callable[..., Any] | None = None,
+    fun: Callable[..., PyTree] | None = None,
     *,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Sequence[str] | None = None,
@@ -93,13 +93,13 @@ def jit(
     device: Device | None = None,
     backend: str | None = None,
     inline: bool = False,
-    in_shardings: Any = None,
-    out_shardings: Any = None,
-    abstracted_axes: Any = None,
-    compiler_options: Mapping[str, Any] | None = None,
+    in_shardings: object = None,
+    out_shardings: object = None,
+    abstracted_axes: object = None,
+    compiler_options: Mapping[str, object] | None = None,
     compile_regions: str | bool | None = None,
     compile_effort: str | None = None,
-) -> Any:
+) -> Callable[..., PyTree]:
     """Compile `fun`: it is traced once per signature (types, structure, static values), and the program is run from
     then on.
 
@@ -141,7 +141,7 @@ def jit(
     >>> double(3)
     Array(6, dtype=int32, weak_type=True)
     """
-    options = {
+    options: Params = {
         "static_argnums": static_argnums,
         "static_argnames": static_argnames,
         "donate_argnums": donate_argnums,
@@ -171,20 +171,20 @@ class JitFunction(Generic[P, R]):
     def __init__(
         self,
         fun: Callable[P, R],
-        static_argnums: Any = None,
-        static_argnames: Any = None,
-        donate_argnums: Any = None,
-        donate_argnames: Any = None,
+        static_argnums: int | Sequence[int] | None = None,
+        static_argnames: str | Sequence[str] | None = None,
+        donate_argnums: int | Sequence[int] | None = None,
+        donate_argnames: str | Sequence[str] | None = None,
         keep_unused: bool = False,
         device: Device | None = None,
-        backend: Any = None,
+        backend: str | None = None,
         inline: bool = False,
-        in_shardings: Any = None,
-        out_shardings: Any = None,
-        abstracted_axes: Any = None,
-        compiler_options: Any = None,
-        compile_regions: Any = None,
-        compile_effort: Any = None,
+        in_shardings: object = None,
+        out_shardings: object = None,
+        abstracted_axes: object = None,
+        compiler_options: Mapping[str, object] | None = None,
+        compile_regions: str | bool | None = None,
+        compile_effort: str | None = None,
     ) -> None:
         if type(fun) is not FunctionType or fun.__code__.co_flags & CO_GENERATOR:
             checks.check_function(fun)
@@ -278,12 +278,12 @@ class JitFunction(Generic[P, R]):
             raise
 
     @overload
-    def __get__(self, instance: None, owner: Any = None) -> JitFunction[P, R]: ...
+    def __get__(self, instance: None, owner: object = None) -> JitFunction[P, R]: ...
     @overload
     def __get__(
-        self: JitFunction[Concatenate[Any, Q], S], instance: object, owner: Any = None
+        self: JitFunction[Concatenate[Any, Q], S], instance: object, owner: object = None
     ) -> BoundMethod[Q, S]: ...
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: Any, owner: object = None) -> Any:
         """Jitted functions in a class body are methods."""
         return self if instance is None else BoundMethod(self, instance)
 
@@ -293,15 +293,15 @@ class JitFunction(Generic[P, R]):
     def __copy__(self) -> JitFunction[P, R]:
         return self
 
-    def __deepcopy__(self, memo: Any) -> JitFunction[P, R]:  # as functions are
+    def __deepcopy__(self, memo: object) -> JitFunction[P, R]:  # as functions are
         return self
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return JitFunction, (self._fun, *self._arguments)
 
     # --- off the common path ---------------------------------------------------------------------------------------
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call(self, args: tuple[PyTree, ...], kwargs: Params) -> PyTree:
         if thread.disable_jit:
             return self._fun(*args, **kwargs)
         found = self._look_up(args, kwargs) if thread.trace is EVAL_TRACE else None
@@ -316,7 +316,7 @@ class JitFunction(Generic[P, R]):
             return self._call_while_tracing(call)
         return self._run(call, found)
 
-    def _look_up(self, args: tuple[PyTree, ...], kwargs: Params) -> tuple[Any, list[Any], Any] | None:
+    def _look_up(self, args: tuple[PyTree, ...], kwargs: Params) -> tuple[tuple[object, ...], list[Array], Any] | None:
         """For calls with numbers, NumPy's arrays, names or static arguments, a third of the work of sorting them.
 
         Returns the key of the call, its leaves as arrays, and the program (None: there is none yet); None for a call
@@ -338,7 +338,7 @@ class JitFunction(Generic[P, R]):
         except (TypeError, ValueError, OverflowError):  # the long way will say what is wrong
             return None
 
-    def _call_while_tracing(self, call: Call) -> Any:
+    def _call_while_tracing(self, call: Call) -> PyTree:
         checks.refuse_within(self._options, self._name)
         traced = self._trace(call)
         leaves = call.leaves
@@ -353,7 +353,7 @@ class JitFunction(Generic[P, R]):
             outs = constrained(outs, shardings_of_results(self._options, traced, self._name))
         return traced.out_tree.unflatten([as_array(out) for out in outs])
 
-    def _run(self, call: Call, looked_up: tuple[Any, list[Any], Any] | None) -> Any:
+    def _run(self, call: Call, looked_up: tuple[tuple[object, ...], list[Array], Any] | None) -> PyTree:
         options = self._options
         backend = run_backend(options, call.leaves)
         key, arrays, _ = looked_up or (
@@ -370,12 +370,12 @@ class JitFunction(Generic[P, R]):
         outs = execute(arrays)
         return outs[0] if out_tree is None else out_tree.unflatten(outs)
 
-    def _compile_entry(self, call: Call, backend: Backend, key: Any, arrays: Sequence[Value]) -> Any:
+    def _compile_entry(self, call: Call, backend: Backend, key: tuple[object, ...], arrays: Sequence[Value]) -> Entry:
         if self._axes is not None and backend.sizes_at_call and not (self._sharded or is_checking_values()):
             abstract, _ = self._axes.abstract(call)
             if abstract is not call:
                 place = (abstract.key(), backend.name, self._options.device, *cache_context())
-                entry = self._programs.get(place) or self._compile_entry(abstract, backend, place, arrays)
+                entry: Any = self._programs.get(place) or self._compile_entry(abstract, backend, place, arrays)
                 _remember(self._programs, key, entry)
                 self._remember_fast(call, backend.array_type, entry)
                 return entry
@@ -391,7 +391,7 @@ class JitFunction(Generic[P, R]):
                 return entry
             donated = (*[False] * len(traced.outer), *call.donated())
             taken = taken_over(call, traced, self._options.keep_unused) if any(donated) else ()
-            options: dict[str, Any] = {"donated": donated, "keep_unused": self._options.keep_unused}
+            options: Params = {"donated": donated, "keep_unused": self._options.keep_unused}
             options |= {"reason": reason, "extra": self._options.extra()}
             if self._sharded:
                 inputs = shardings_of_arguments(self._options, call, self._name)
@@ -400,7 +400,7 @@ class JitFunction(Generic[P, R]):
             if device is None and not traced.outer:
                 options["places"] = backend.places(arrays)
             if traced.outer:
-                execute: Any = traced.beside_references(self._name, self._options)
+                execute: Execute = traced.beside_references(self._name, self._options)
             elif device is None and backend.has_placements:
                 execute = Placed(traced.jaxpr, backend, self._name, options)
             else:
@@ -413,7 +413,7 @@ class JitFunction(Generic[P, R]):
             self._remember_fast(call, backend.array_type, entry)
             return entry
 
-    def _remember_fast(self, call: Call, kind: Any, entry: Any) -> None:
+    def _remember_fast(self, call: Call, kind: type[Array], entry: Entry) -> None:
         """Keep the program where `__call__` finds it without sorting the arguments."""
         leaves = call.leaves
         if not (self._plain and leaves and not call.has_keywords and all([type(leaf) is kind for leaf in leaves])):
@@ -423,7 +423,7 @@ class JitFunction(Generic[P, R]):
         only_arrays = call.treedef is tree.structure(tuple(leaves))
         _array_types.add(kind)
         if only_arrays and len(leaves) == 1:
-            key: Any = (*avals, kind, *settings)
+            key: tuple[object, ...] = (*avals, kind, *settings)
         else:
             key = (None if only_arrays else call.treedef, avals, kind, *settings)
         _remember(self._programs, key, entry)
@@ -460,17 +460,17 @@ class JitFunction(Generic[P, R]):
 
     # --- what users may ask ----------------------------------------------------------------------------------------
 
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+    def lower(self, *args: PyTree, **kwargs: PyTree) -> Lowered:
         """The program for these arguments (arrays or `ShapeDtypeStruct`s), not yet compiled."""
         return self.trace(*args, **kwargs).lower()
 
-    def trace(self, *args: Any, **kwargs: Any) -> TracedFunction:
+    def trace(self, *args: PyTree, **kwargs: PyTree) -> TracedFunction:
         """The traced function for these arguments: its `jaxpr`, the types of its result, and `lower()`."""
         call, traces = Call(self._options, args, kwargs, abstract=True), self._tables.traces
         traced = watched(self._name, self._trace, call)
         return TracedFunction.of(traced, call, self._name, self._options, traces == self._tables.traces)
 
-    def eval_shape(self, *args: Any, **kwargs: Any) -> ShapeDtypeStruct:
+    def eval_shape(self, *args: PyTree, **kwargs: PyTree) -> ShapeDtypeStruct:
         """Shapes and dtypes of the result, as a tree of `ShapeDtypeStruct`s."""
         traced = self._trace(Call(self._options, args, kwargs, abstract=True))
         return struct_tree(traced.out_tree, traced.jaxpr.out_avals)
@@ -489,7 +489,7 @@ class JitFunction(Generic[P, R]):
         return self._tables.traces
 
 
-def _remember(table: dict[Any, Any], key: Any, value: Any) -> None:
+def _remember(table: dict[Any, S], key: Hashable, value: S) -> None:
     if len(table) >= SIGNATURE_LIMIT:
         table.pop(next(iter(table)), None)
     table[key] = value

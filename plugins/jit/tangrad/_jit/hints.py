@@ -27,6 +27,7 @@ from tangrad.typing import PyTree
 
 if TYPE_CHECKING:
     from tangrad.core import Array, Primitive
+    from tangrad.tree_util import PyTreeDef
     from tangrad.typing import Params
 
 P = ParamSpec("P")
@@ -57,9 +58,9 @@ def hinted_call(what: str, fun: Callable[P, R], attributes: Attributes, derived:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         leaves, treedef = array_leaves((args, kwargs), f"{what} {name!r}: of the arguments, the leaf at ")
         operands = [as_operand(leaf) for leaf in leaves]
-        structure: list[Any] = []
+        structure: list[PyTreeDef] = []
 
-        def flat(*values: object) -> list[Any]:
+        def flat(*values: Value) -> list[Value]:
             positional, named = treedef.unflatten(values)
             outs, out_tree = returned_leaves(fun(*positional, **named), f"{what} {name!r}")
             structure.append(out_tree)
@@ -80,7 +81,7 @@ def hinted_call(what: str, fun: Callable[P, R], attributes: Attributes, derived:
 def xla_metadata_call(f: Callable[P, R], /, **meta: Value) -> Callable[P, R]: ...
 @overload
 def xla_metadata_call(f: None = None, /, **meta: Value) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def xla_metadata_call(f: object = None, /, **meta: Value) -> Callable[..., Any]:
+def xla_metadata_call(f: object = None, /, **meta: Value) -> Callable[..., PyTree]:
     """A function whose calls have attributes for XLA; so have the calls of its derivatives.
 
     In a program it is a call of a function, whose attributes XLA hands on to what the function does
@@ -117,7 +118,7 @@ def xla_metadata_call2(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def xla_metadata_call2(
     f: object = None, /, metadata: Mapping[str, Value] | None = None, *, ad_metadata: str | Mapping[str, Value] = "same"
-) -> Callable[..., Any]:
+) -> Callable[..., PyTree]:
     """The same with attributes in a dictionary, and others for derivatives.
 
     Args:
@@ -175,7 +176,7 @@ def fuse_limit() -> Hints:
 def set_xla_metadata(x: None = None, **kwargs: Value) -> Hints: ...
 @overload
 def set_xla_metadata(x: T, **kwargs: Value) -> T: ...
-def set_xla_metadata(x: object = None, **kwargs: Value) -> Any:
+def set_xla_metadata(x: object = None, **kwargs: Value) -> Hints | PyTree:
     """Give operations attributes for XLA.
 
     Args:
@@ -279,14 +280,14 @@ def _compute_attributes(compute_type: str | None, options: Mapping[str, object] 
 
 
 @overload
-def compute_on(f: str, *, compiler_options: Mapping[str, Any] | None = None) -> Hints: ...
+def compute_on(f: str, *, compiler_options: Mapping[str, object] | None = None) -> Hints: ...
 @overload
 def compute_on(
     f: None = None,
     *,
     compute_type: str,
     out_memory_spaces: PyTree = None,
-    compiler_options: Mapping[str, Any] | None = None,
+    compiler_options: Mapping[str, object] | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 @overload
 def compute_on(
@@ -294,7 +295,7 @@ def compute_on(
     *,
     compute_type: str,
     out_memory_spaces: PyTree = None,
-    compiler_options: Mapping[str, Any] | None = None,
+    compiler_options: Mapping[str, object] | None = None,
 ) -> Callable[P, R]: ...
 def compute_on(
     f: object = None,
@@ -302,7 +303,7 @@ def compute_on(
     compute_type: str | None = None,
     out_memory_spaces: PyTree = None,
     compiler_options: Mapping[str, object] | None = None,
-) -> Any:
+) -> Hints | Callable[..., PyTree]:
     """Have XLA compute a function on another part of the device's machine, where the platform knows it.
 
     Args:

@@ -13,6 +13,7 @@ from tangrad.tree_util import flatten_axes, keystr
 if TYPE_CHECKING:
     from tangrad.core import Backend
     from tangrad.tree_util import PyTreeDef
+    from tangrad.typing import Value
 
 
 class ShardingTree:
@@ -36,7 +37,7 @@ class ShardingTree:
         return hash(self._key)
 
     @classmethod
-    def of(cls, value: Any, what: str) -> ShardingTree | None:
+    def of(cls, value: object, what: str) -> ShardingTree | None:
         """The tree that a user gave; None where it is left open throughout."""
         return cls(value, what) if tree.leaves(value) else None
 
@@ -45,13 +46,13 @@ class ShardingTree:
         found = (as_sharding(leaf, self.what) for leaf in self._key[1])
         return next((sharding.device_order[0].backend for sharding in found if sharding is not None), None)
 
-    def of_leaves(self, structure: PyTreeDef) -> list[Any]:
+    def of_leaves(self, structure: PyTreeDef) -> list[Sharding | None]:
         """The sharding of each leaf of a tree, None where it is left open. Raises ValueError for another structure."""
         leaves = flatten_axes(self.what, structure, self.tree)
         return [None if leaf is None else as_sharding(leaf, self.what) for leaf in leaves]
 
 
-def shardings_of_arguments(options: Any, call: Any, name: str) -> list[Any]:
+def shardings_of_arguments(options: Any, call: Any, name: str) -> list[Sharding | None]:
     """The sharding that each leaf of a call must have, or None.
 
     Raises ValueError for a leaf that cannot be cut so, and for keyword arguments, which have no shardings.
@@ -62,19 +63,19 @@ def shardings_of_arguments(options: Any, call: Any, name: str) -> list[Any]:
         raise ValueError(
             f"{name}: in_shardings are those of positional arguments; pass these by position: {call.keywords}"
         )
-    found: list[Any] = options.in_shardings.of_leaves(call.treedef)
+    found: list[Sharding | None] = options.in_shardings.of_leaves(call.treedef)
     for position, (leaf, sharding) in enumerate(zip(call.leaves, found, strict=True)):
         if sharding is not None:
             sharding.check_shape(leaf.aval.shape, f"{name}: argument {call.path(position)}")
     return found
 
 
-def shardings_of_results(options: Any, traced: Any, name: str) -> list[Any]:
+def shardings_of_results(options: Any, traced: Any, name: str) -> list[Sharding | None]:
     """The sharding that each result must have, or None. Raises ValueError for a result that cannot be cut so."""
     avals = traced.jaxpr.out_avals
     if options.out_shardings is None:
         return [None] * len(avals)
-    found: list[Any] = options.out_shardings.of_leaves(traced.out_tree)
+    found: list[Sharding | None] = options.out_shardings.of_leaves(traced.out_tree)
     for position, (aval, sharding) in enumerate(zip(avals, found, strict=True)):
         if sharding is not None:
             sharding.check_shape(aval.shape, f"{name}: result{_path(traced.out_tree, position)}")
@@ -87,7 +88,7 @@ def _path(structure: PyTreeDef, position: int) -> str:
     return str(keystr(path))
 
 
-def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
+def constrained(values: Sequence[Value], shardings: Sequence[Sharding | None]) -> list[Value]:
     """Values within a traced program, those with a sharding constrained to it."""
     return [
         value if sharding is None else sharding.constrain(value)
@@ -95,6 +96,6 @@ def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
     ]
 
 
-def stated(shardings: Sequence[object]) -> tuple[Any, ...]:
+def stated(shardings: Sequence[object]) -> tuple[object, ...]:
     """Shardings as the compiler takes them: () where all are left open."""
     return tuple(shardings) if any([sharding is not None for sharding in shardings]) else ()

@@ -3,7 +3,7 @@ compiler, and of a repeated region."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad.core import ClosedJaxpr, PrimitiveSet, ShapedArray, as_array, eval_jaxpr
 from tangrad.core.programs import backend_of, check_results, program_for, to_arrays
@@ -11,7 +11,8 @@ from tangrad.core.settings import is_checking_values
 from tangrad.core.transformations import one_equation
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params, Values
+    from tangrad.core import Array
+    from tangrad.typing import Params, Value, Values
 
 
 def run_jaxpr(args: Values, params: Params) -> Values:
@@ -61,7 +62,7 @@ def _run_hinted(args: Values, params: Params) -> Values:
     return tuple(program.execute(arrays))
 
 
-def _inline(*args: object, jaxpr: ClosedJaxpr, **_: object) -> tuple[Any, ...]:
+def _inline(*args: Value, jaxpr: ClosedJaxpr, **_: object) -> Values:
     """For backends and transformations without a rule of their own: the steps."""
     return tuple(eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args))
 
@@ -88,7 +89,7 @@ def tagged_p(x: ShapedArray, *, attributes: Attributes) -> ShapedArray:
 regions = PrimitiveSet("regions", api=1)
 
 
-def _evaluate(args: Values, params: Params) -> tuple[Any, ...]:
+def _evaluate(args: Values, params: Params) -> tuple[Array, ...]:
     """One by one: concrete values come here where an operation is looked for that made a NaN."""
     jaxpr = params["jaxpr"]
     outs = check_results(lambda: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args), f"the region {params['name']!r}")

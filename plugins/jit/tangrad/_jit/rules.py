@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._jit.primitives import hinted_p, jit_p, tagged_p
 from tangrad.core import ClosedJaxpr, JaxprEqn, RuleSet, Transformation, dce_jaxpr, keeps_alive
@@ -33,7 +33,7 @@ register_cache(_thinned.clear)
 
 
 @dce.rule(jit_p, hinted_p)
-def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> Any:
+def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
     closed = equation.params["jaxpr"]
     if not any(used_outputs) and not keeps_alive(equation.effects):
         return [False] * len(equation.invars), None

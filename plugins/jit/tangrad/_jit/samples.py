@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,7 +38,7 @@ def _twins(x: Value) -> Values:
     return (x, find_primitive("elementwise.neg").bind(x))
 
 
-def _call(function: Any, *args: np.ndarray) -> Sample:
+def _call(function: Callable[..., Values], *args: np.ndarray) -> Sample:
     jaxpr = trace_to_closed_jaxpr(function, tuple([get_aval(arg) for arg in args]))
     return Sample(jit_p, args, {"jaxpr": jaxpr, "name": function.__name__})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
@@ -19,9 +19,11 @@ from tangrad.errors import MissingDistributionError
 
 if TYPE_CHECKING:
     from tangrad._jit.abstract import ShapeDtypeStruct
+    from tangrad._jit.call import Execute
     from tangrad._jit.compile_report import CompileReport
-    from tangrad.core import Array, Backend, ClosedJaxpr, Device, Executable
+    from tangrad.core import Backend, ClosedJaxpr, Device, Executable, ShapedArray
     from tangrad.tree_util import PyTreeDef
+    from tangrad.typing import Dimensions, Params, PyTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,11 @@ class ArgInfo:
         donated: whether the program may overwrite its memory.
     """
 
-    aval: Any
+    aval: ShapedArray
     donated: bool
 
     @property
-    def shape(self) -> tuple[Any, ...]:
+    def shape(self) -> Dimensions:
         """Its shape."""
         return tuple(self.aval.shape)
 
@@ -51,10 +53,10 @@ class ArgInfo:
 class Wrapped(Protocol):
     """A function that can be traced and lowered by itself, such as `jit` returns."""
 
-    def __call__(self, *args: Any, **kwargs: object) -> Any:
+    def __call__(self, *args: PyTree, **kwargs: object) -> PyTree:
         """Run it."""
 
-    def trace(self, *args: object, **kwargs: object) -> Any:
+    def trace(self, *args: object, **kwargs: object) -> TracedFunction:
         """The function, traced for these arguments."""
 
     def lower(self, *args: object, **kwargs: object) -> None:
@@ -79,13 +81,13 @@ class _Stage:
         return tree.structure(self.args_info)
 
     @property
-    def in_avals(self) -> Any:
+    def in_avals(self) -> PyTree:
         """The types of the arguments, as a tree `(positional arguments, keyword arguments)`."""
         dynamic = self._call.treedef.unflatten(self._avals)
         return dynamic if self._call.has_keywords else (dynamic, {})
 
     @property
-    def args_info(self) -> Any:
+    def args_info(self) -> PyTree:
         """As `in_avals`, with an `ArgInfo` for each argument."""
         infos = [ArgInfo(aval, given) for aval, given in zip(self._avals, self._call.donated(), strict=True)]
         dynamic = self._call.treedef.unflatten(infos)
@@ -102,7 +104,7 @@ class _Stage:
         return struct_tree(self._traced.out_tree, self._traced.jaxpr.out_avals)
 
     @property
-    def out_avals(self) -> Any:
+    def out_avals(self) -> PyTree:
         """The types of the result, as a tree."""
         return self._traced.out_tree.unflatten(self._traced.jaxpr.out_avals)
 
@@ -118,7 +120,7 @@ def _on_one_device(device: object) -> Sharding:
     return plugin.load()(device)
 
 
-def _of_arguments(options: Options, call: Call, name: str) -> list[object]:
+def _of_arguments(options: Options, call: Call, name: str) -> list[Sharding | None]:
     """The sharding of each leaf: as the function states it, else that of the array at hand, or None."""
     return [
         getattr(leaf, "user_sharding", None) if sharding is None else sharding
@@ -141,7 +143,7 @@ class TracedFunction(_Stage):
         return stage
 
     @property
-    def jaxpr(self) -> Any:
+    def jaxpr(self) -> ClosedJaxpr:
         """The closed jaxpr. Values of outer traces that the function closed over are its first arguments."""
         return self._traced.jaxpr
 
@@ -176,7 +178,7 @@ class Lowered(_Stage):
     """A program in the language that the backend compiles (StableHLO on XLA, Python on NumPy)."""
 
     __slots__ = ("_backend", "_donated", "_options", "_passes", "_program", "_reused")
-    _backend: Any
+    _backend: Backend
     _donated: tuple[bool, ...]
     _options: Options
     _passes: float
@@ -218,7 +220,7 @@ class Lowered(_Stage):
 
         Raises ValueError for a dialect that the backend does not know, or that cannot say the lines.
         """
-        options: dict[str, Any] = {"debug_info": True} if debug_info else {}
+        options: Params = {"debug_info": True} if debug_info else {}
         return self._program.lowered.as_text(*[] if dialect is None else [dialect], **options)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
@@ -252,9 +254,9 @@ class Compiled(_Stage):
     """A compiled program, for arguments of exactly the types it was lowered for."""
 
     __slots__ = ("_backend", "_donated", "_execute", "_made", "_options", "_program")
-    _backend: Any
+    _backend: Backend
     _donated: tuple[bool, ...]
-    _execute: Callable[[Any], Any]
+    _execute: Execute
     _made: Compilation
     _options: Options
     _program: Program
@@ -269,7 +271,7 @@ class Compiled(_Stage):
         stage._made = Compilation(*times, source.closed, source.options)
         return stage
 
-    def __call__(self, *args: Any, **kwargs: object) -> Array:
+    def __call__(self, *args: PyTree, **kwargs: object) -> PyTree:
         """Run the program.
 
         Raises TypeError for arguments of another structure, shape or dtype than it was lowered for.
@@ -305,7 +307,7 @@ class Compiled(_Stage):
         return self._traced.out_tree.unflatten(self._execute(arrays))
 
     @property
-    def input_shardings(self) -> Any:
+    def input_shardings(self) -> PyTree:
         """The shardings of the arguments, as a tree `(positional arguments, keyword arguments)`.
 
         None for an argument that the program does not read. Raises NotImplementedError where the backend does not say.
@@ -315,17 +317,17 @@ class Compiled(_Stage):
         return dynamic if self._call.has_keywords else (dynamic, {})
 
     @property
-    def input_formats(self) -> Any:
+    def input_formats(self) -> PyTree:
         """The shardings of the arguments: compilers choose layouts, so that a format holds no more."""
         return self.input_shardings
 
     @property
-    def output_formats(self) -> Any:
+    def output_formats(self) -> PyTree:
         """The shardings of the results, as `input_formats`."""
         return self.output_shardings
 
     @property
-    def output_shardings(self) -> Any:
+    def output_shardings(self) -> PyTree:
         """The shardings of the results, as a tree. Raises NotImplementedError where the backend does not say."""
         return self._traced.out_tree.unflatten(self._shardings(1, None, len(self._traced.jaxpr.out_avals)))
 
@@ -347,7 +349,7 @@ class Compiled(_Stage):
                 f"the backend {self._backend.name!r} does not report the shardings of arguments and results: "
                 f"its executables need a method places()"
             )
-        found: list[Any] = [None] * count
+        found: list[Sharding | None] = [None] * count
         for position, place in zip(at, places, strict=True):
             found[position] = place if isinstance(place, Sharding) else _on_one_device(place)
         return found
@@ -366,7 +368,7 @@ class Compiled(_Stage):
         """The compiled program as text (optimised HLO on XLA, Python source on NumPy)."""
         return self._program.executable.as_text()
 
-    def cost_analysis(self) -> Any:
+    def cost_analysis(self) -> dict[str, float]:
         """Estimates such as `flops` and `bytes accessed`."""
         return self._program.executable.cost_analysis()
 
@@ -443,8 +445,8 @@ class TracedParts(NamedTuple):
     name: str
     program: ClosedJaxpr
     outer: Sequence[object]
-    in_shardings: Sequence[Any]
-    out_shardings: Sequence[Any]
+    in_shardings: Sequence[Sharding | None]
+    out_shardings: Sequence[Sharding | None]
 
 
 def parts_of_traced(function: TracedFunction) -> TracedParts:

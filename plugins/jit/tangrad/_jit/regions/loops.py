@@ -29,6 +29,7 @@ from tangrad.core import DropVar, JaxprEqn, ShapedArray, Var, find_primitive
 from tangrad.core.tools import families
 
 if TYPE_CHECKING:
+    from tangrad.core import Literal
     from tangrad.typing import Atom
 
 LONG_STEP = 48  # a step that stacks nothing has so many equations: between steps all goes through memory
@@ -40,7 +41,7 @@ SINGLE_READS = 8  # so many elements of stacks may be read outside of loops
 class Place(NamedTuple):
     """An element of a stack."""
 
-    stack: Any
+    stack: Var
     at: int
 
 
@@ -53,10 +54,10 @@ class _Loops:
         covered: which positions are in loops. read: the variables that loops read as they are.
     """
 
-    places: dict[Any, Place] = field(default_factory=dict)
+    places: dict[Var, Place] = field(default_factory=dict)
     made: dict[int, JaxprEqn] = field(default_factory=dict)
     covered: set[int] = field(default_factory=set)
-    read: set[Any] = field(default_factory=set)
+    read: set[Var] = field(default_factory=set)
 
 
 def in_loops(
@@ -115,10 +116,10 @@ class _Loop(NamedTuple):
     copies: list[Sequence[JaxprEqn]]
     starts: list[int]
     length: int
-    operands: list[tuple[Any, ...]]
+    operands: list[tuple[Var | Literal, ...]]
     fixed: list[tuple[Any, ...]]
     carried: dict[tuple[Any, ...], tuple[int, int]]
-    walked: list[tuple[object, ...]]
+    walked: list[tuple[Any, ...]]
     stacked: list[tuple[int, int]]
     backwards: bool
 
@@ -202,7 +203,7 @@ def _step(argument: tuple[Var, ...], loops: _Loops) -> int | None:
     return 1 if indices == through else -1 if indices == through[::-1] else None
 
 
-def _read_elsewhere(loop: _Loop, made: list[dict[Any, tuple[int, int]]], uses: Uses) -> list[tuple[int, int]]:
+def _read_elsewhere(loop: _Loop, made: list[dict[Var, tuple[int, int]]], uses: Uses) -> list[tuple[int, int]]:
     """The results, as equation and position, that more than the copy itself and the next one read."""
     found, handed_on = set(), set(loop.carried.values())
     for number, (start, own) in enumerate(zip(loop.starts, made)):
@@ -222,7 +223,7 @@ def _written(equations: list[JaxprEqn], results: Sequence[Atom], loops: _Loops) 
     rest = [equation for at, equation in enumerate(equations) if at not in loops.covered]
     read = {id(atom): atom for equation in rest for atom in equation.invars} | {id(atom): atom for atom in results}
     read |= {id(var): var for var in loops.read}
-    single: dict[Any, list[tuple[Any, int]]] = {}
+    single: dict[Var, list[tuple[Any, int]]] = {}
     handed_out = {var for equation in loops.made.values() for var in equation.outvars}
     for var in read.values():
         place = loops.places.get(var) if isinstance(var, Var) and var not in handed_out else None

@@ -37,7 +37,7 @@ def find_stretches(numbers: Sequence[int], weights: Sequence[int], limits: Limit
     """
     sequence = np.asarray(numbers, np.int64)
     until = np.concatenate([[0], np.cumsum(np.asarray(weights, np.int64))])
-    heap: list[Any] = []
+    heap: list[tuple[int, int, Stretch, int]] = []
 
     def offer(start: int, length: int, period: int) -> None:
         stretch = _grouped(start, length, period, until, limits)
@@ -157,13 +157,13 @@ GIVEN_UP = 0.7  # where so much of what is handed on is left
 class Uses(NamedTuple):
     """Which equation makes each variable, and which is the last to read it; results of the program: the end."""
 
-    made: dict[Any, int]
-    last: dict[Any, int]
+    made: dict[Var, int]
+    last: dict[Var, int]
 
 
 def uses_of(equations: Sequence[JaxprEqn], results: Sequence[Var | Literal]) -> Uses:
-    made: dict[Any, int] = {}
-    last: dict[Any, int] = {}
+    made: dict[Var, int] = {}
+    last: dict[Var, int] = {}
     for position, equation in enumerate(equations):
         last.update(dict.fromkeys([atom for atom in equation.invars if type(atom) is not Literal], position))
         made.update(dict.fromkeys(equation.outvars, position))
@@ -213,7 +213,7 @@ def _crossing(equations: Sequence[JaxprEqn], uses: Uses, stretch: Stretch) -> np
 
 def connections(copy: Sequence[JaxprEqn]) -> tuple[tuple[int, ...], ...]:
     """How the equations of a copy are connected: for each operand which result it is, -1 for one from outside."""
-    places: dict[Any, int] = {}
+    places: dict[object, int] = {}
     found = []
     for equation in copy:
         found.append(tuple([-1 if type(atom) is Literal else places.get(atom, -1) for atom in equation.invars]))
@@ -238,7 +238,7 @@ def program_of(
     """The region as a program, made of its first copy."""
     variables = {argument: Var(argument[0].aval) for argument in arguments}
     outside = iter(operands)
-    own: dict[Any, Any] = {}
+    own: dict[object, Var] = {}
 
     def inner(atom: Var | Literal) -> Var | Literal:
         if type(atom) is Literal:

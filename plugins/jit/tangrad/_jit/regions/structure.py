@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
@@ -45,7 +45,7 @@ class Structures:
     """
 
     def __init__(self) -> None:
-        self._numbers: dict[Any, int] = {}
+        self._numbers: dict[Hashable, int] = {}
         self._programs: dict[int, int] = {}
         self._contents: dict[int, Contents] = {}
         self._seen: list[object] = []
@@ -68,7 +68,7 @@ class Structures:
         except TypeError:  # a parameter that cannot be hashed
             return self._number(("alone", len(self._numbers)))
 
-    def _value(self, value: object) -> Any:
+    def _value(self, value: object) -> Hashable:
         if isinstance(value, (ClosedJaxpr, Jaxpr)):
             return "program", self.of_program(value)
         if type(value) is tuple:
@@ -84,7 +84,7 @@ class Structures:
             found = self._programs[id(program)] = self._number((*self._jaxpr(jaxpr), tuple(map(id, consts))))
         return found
 
-    def _jaxpr(self, jaxpr: Jaxpr) -> tuple[Any, ...]:
+    def _jaxpr(self, jaxpr: Jaxpr) -> tuple[object, ...]:
         places: dict[Any, int] = {}
         for var in (*jaxpr.constvars, *jaxpr.invars):
             places[var] = len(places)
