@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._batching.split import split_by_names
@@ -19,10 +19,8 @@ from tangrad._batching.trace import (
 from tangrad.core import Primitive, RuleKind, RuleSet, Transformation
 
 if TYPE_CHECKING:
+    from tangrad.core.protocols import BatchRule
     from tangrad.typing import Dimensions, Dims, Value, Values
-
-
-Rule = Callable[..., Any]
 
 
 def elementwise_batch(batch: RuleSet, *primitives: Primitive) -> None:
@@ -31,8 +29,9 @@ def elementwise_batch(batch: RuleSet, *primitives: Primitive) -> None:
         batch.add(primitive, elementwise(primitive))
 
 
-def elementwise(primitive: Primitive) -> Rule:
-    def rule(args: Any, dims: Dims, *, axis_info: AxisInfo, **params: object) -> Any:
+def elementwise(primitive: Primitive) -> BatchRule:
+    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> tuple[object, object]:
+        operands: Sequence[Value]
         if len(args) == 1:
             operands, dim = args, dims[0]
         else:
@@ -43,12 +42,12 @@ def elementwise(primitive: Primitive) -> Rule:
     return rule
 
 
-def match_axes(args: Any, dims: Any, size: object) -> tuple[list[Value], int]:
+def match_axes(args: Sequence[Value], dims: Sequence[int | None], size: int) -> tuple[list[Value], int]:
     """Operands of an elementwise primitive with the mapped axis at one position, and that position.
 
     Scalars that are not mapped stay scalars; whatever else is missing an axis is repeated along it.
     """
-    first = next([arg, dim] for arg, dim in zip(args, dims, strict=True) if dim is not None)
+    first = next((arg, dim) for arg, dim in zip(args, dims, strict=True) if dim is not None)
     ndim, dim = len(first[0].aval.shape), first[1]
     simple = True
     for arg, d in zip(args, dims, strict=True):
@@ -67,7 +66,7 @@ def match_axes(args: Any, dims: Any, size: object) -> tuple[list[Value], int]:
     return [_at_front(a, d, size, shape) for a, d in zip(args, dims, strict=True)], 0
 
 
-def _with_front(arg: Value, dim: int | None, size: Any) -> tuple[int, ...]:
+def _with_front(arg: Value, dim: int | None, size: int) -> tuple[int, ...]:
     shape = arg.aval.shape
     return (size, *shape) if dim is None else (size, *shape[:dim], *shape[dim + 1 :])
 
@@ -87,8 +86,8 @@ def reduction_batch(batch: RuleSet, *primitives: Primitive, param: str = "axes")
         batch.add(primitive, reduction(primitive, param))
 
 
-def reduction(primitive: Primitive, param: str = "axes") -> Rule:
-    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> Any:
+def reduction(primitive: Primitive, param: str = "axes") -> BatchRule:
+    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> tuple[object, object]:
         (operand,), (dim,) = args, dims
         axes = tuple([a if a < dim else a + 1 for a in params[param]])
         out = primitive.bind(operand, **{**params, param: axes})
@@ -104,8 +103,8 @@ def axis_batch(batch: RuleSet, *primitives: Primitive, param: str) -> None:
         batch.add(primitive, along_axis(primitive, param))
 
 
-def along_axis(primitive: Primitive, param: str) -> Rule:
-    def rule(args: Any, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> Any:
+def along_axis(primitive: Primitive, param: str) -> BatchRule:
+    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: Any) -> tuple[object, object]:
         operands = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args, dims, strict=True)]
         out = primitive.bind(*operands, **{**params, param: params[param] + 1})
         return (out, (0,) * len(out)) if primitive.multiple_results else (out, 0)
@@ -113,7 +112,7 @@ def along_axis(primitive: Primitive, param: str) -> Rule:
     return rule
 
 
-def front_batch(batch: RuleSet, primitive: Primitive, function: Rule, *, broadcast: bool = True) -> None:
+def front_batch(batch: RuleSet, primitive: Primitive, function: Callable[..., Any], *, broadcast: bool = True) -> None:
     """Register a rule that sees operands with the mapped axis in front: `function(*operands, **params)`, result
     likewise.
 
@@ -122,10 +121,10 @@ def front_batch(batch: RuleSet, primitive: Primitive, function: Rule, *, broadca
     batch.add(primitive, front(primitive, function, broadcast))
 
 
-def front(primitive: Primitive, function: Rule | None = None, broadcast: bool = True) -> Rule:
+def front(primitive: Primitive, function: Callable[..., Any] | None = None, broadcast: bool = True) -> BatchRule:
     function = function or primitive.bind
 
-    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> Any:
+    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> tuple[object, object]:
         if broadcast:
             placed = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args, dims, strict=True)]
             out = function(*placed, **params)
@@ -151,7 +150,7 @@ def operand_of_call(arg: Value, dim: int | None, size: object, vmap_method: str)
 
 
 # The forms by their names, which need no import: `batch.form("elementwise", sin_p)`.
-FORMS: dict[str, Callable[..., Rule]] = {
+FORMS: dict[str, Callable[..., BatchRule]] = {
     "elementwise": elementwise,
     "reduction": reduction,
     "axis": along_axis,

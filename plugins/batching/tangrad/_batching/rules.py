@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
 from tangrad._batching.trace import AxisInfo, broadcast_axis_p, move_axis_p, sum_axes_p
 from tangrad.core import Array, RuleSet, ShapedArray
 
 if TYPE_CHECKING:
     from tangrad.extend.masking import Sizes
+    from tangrad.extend.sharding import Axes, Operand
     from tangrad.typing import Dimensions, Params, Value
 
 jvp = RuleSet("jvp", api=1)
@@ -36,7 +37,7 @@ def _undo_broadcast(cotangent: Value, aval: ShapedArray, shape: Dimensions, posi
     return broadcast_axis_p.bind(summed, shape=aval.shape, positions=tuple([positions.index(p) for p in order]))
 
 
-def _undo_sum(cotangent: object, aval: ShapedArray, axes: Any) -> Array:
+def _undo_sum(cotangent: object, aval: ShapedArray, axes: tuple[int, ...]) -> Array:
     kept = tuple([axis for axis in range(aval.ndim) if axis not in axes])
     return broadcast_axis_p.bind(cotangent, shape=aval.shape, positions=kept)
 
@@ -80,7 +81,7 @@ mask.form("filled", sum_axes_p, using=[lambda dtype: 0])
 
 
 @mask.rule(broadcast_axis_p)
-def _(args: Sequence[Value], shapes: object, *, sizes: Sizes, shape: Sequence[object], positions: object) -> Any:
+def _(args: Sequence[Value], shapes: object, *, sizes: Sizes, shape: Dimensions, positions: object) -> Value:
     out = broadcast_axis_p.bind(*args, shape=sizes.padded(tuple(shape)), positions=positions)
     return sizes.fill(out, shape, 0)
 
@@ -92,15 +93,15 @@ sharding.form("dropping", sum_axes_p, using=["axes"])
 
 
 @sharding.rule(move_axis_p)
-def _(operands: Any, results: object, params: Params) -> Any:
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     axes = list(operands[0].axes)
     axes.insert(params["destination"], axes.pop(params["source"]))
     return (tuple(axes),)
 
 
 @sharding.rule(broadcast_axis_p)
-def _(operands: Any, results: Any, params: Params) -> Any:
-    axes: list[tuple[Any, ...]] = [()] * results[0].ndim
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
+    axes: list[tuple[Hashable, ...]] = [()] * results[0].ndim
     for cut, place in zip(operands[0].axes, params["positions"], strict=True):
         axes[place] = cut
     return (tuple(axes),)

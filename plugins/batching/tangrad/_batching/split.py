@@ -7,14 +7,15 @@ one is mapped as any other. What does not name the axis, and what carries progra
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._batching.trace import BATCH, AxisInfo, bad_result
 from tangrad.core import NamedAxisEffect, Primitive, as_operand, calls_rules, equation_effects, rule_table
 
 if TYPE_CHECKING:
-    from tangrad.typing import Axis
+    from collections.abc import Hashable
+
+    from tangrad.core.protocols import BatchRule, SplitAxisRule
 
 
 AXIS_SUBST = rule_table("axis_subst")
@@ -22,11 +23,13 @@ SPLIT = rule_table("split_axis")
 
 
 @calls_rules("split_axis", inner="rule")
-def _checked(primitive: Primitive) -> Callable[..., Any]:
+def _checked(primitive: Primitive) -> SplitAxisRule:
     """The `split_axis` rule of a primitive; what is wrong with it is not reported as wrong with its batch rule."""
     found = SPLIT[primitive]
 
-    def rule(args: tuple[object, ...], dims: tuple[object, ...], *, axis_info: SplitAxis, **params: object) -> Any:
+    def rule(
+        args: tuple[object, ...], dims: tuple[object, ...], *, axis_info: SplitAxis, **params: object
+    ) -> tuple[object, object]:
         out = found(args, dims, axis_info=axis_info, **params)
         if type(out) is not tuple or len(out) != 2:
             raise TypeError(f"the split_axis rule of {primitive.identity!r} must return (outs, out_dims), got {out!r}")
@@ -49,7 +52,7 @@ class _Rules:
 
     __slots__ = ()
 
-    def __getitem__(self, primitive: Primitive) -> Callable[..., Any]:
+    def __getitem__(self, primitive: Primitive) -> BatchRule:
         direct = primitive.effects is not None and not primitive.carries_programs
         return _checked(primitive) if direct else BATCH[primitive]
 
@@ -71,16 +74,16 @@ class SplitAxis(AxisInfo):
     __slots__ = ("count", "outer")
     rules = _Rules()
 
-    def __init__(self, name: object, size: object, outer: object, count: Any) -> None:
+    def __init__(self, name: Hashable, size: int, outer: Hashable, count: int) -> None:
         super().__init__(name, size)
         self.outer = outer
         self.count = count
 
     @property
-    def in_scope(self) -> tuple[Any, Any]:
+    def in_scope(self) -> tuple[Hashable, int]:
         return self.name, self.size * self.count
 
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[object, ...]:
         return self.name, self.size, self.outer, self.count
 
 
@@ -89,7 +92,7 @@ class InnerPart:
 
     __slots__ = ("axis",)
 
-    def __init__(self, axis: Axis) -> None:
+    def __init__(self, axis: Hashable) -> None:
         self.axis = axis
 
     def __eq__(self, other: object) -> bool:
@@ -103,10 +106,12 @@ class InnerPart:
 
 
 @calls_rules("axis_subst", inner="rule")
-def split_by_names(primitive: Primitive) -> Callable[..., Any]:
+def split_by_names(primitive: Primitive) -> SplitAxisRule:
     """The rule for a primitive that has none: the axis is named by its two parts, of which the inner one is mapped."""
 
-    def rule(args: tuple[object, ...], dims: tuple[object, ...], *, axis_info: SplitAxis, **params: object) -> Any:
+    def rule(
+        args: tuple[object, ...], dims: tuple[object, ...], *, axis_info: SplitAxis, **params: object
+    ) -> tuple[object, object]:
         avals = tuple([as_operand(arg).aval for arg in args])
         if NamedAxisEffect(axis_info.name) not in equation_effects(primitive, avals, params):
             return BATCH[primitive](args, dims, axis_info=axis_info, **params)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad.core import (
@@ -33,6 +33,7 @@ from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
     from tangrad.core import Array
+    from tangrad.core.protocols import BatchRule
     from tangrad.typing import Dimensions, Dims, Params, PyTree, Value, Values
 
 
@@ -84,22 +85,22 @@ class AxisInfo:
     __slots__ = ("cut", "name", "size", "spmd_name")
     rules: Any = BATCH
 
-    def __init__(self, name: Any, size: Any, spmd_name: object = None, cut: Any = None) -> None:
+    def __init__(self, name: Hashable, size: int, spmd_name: object = None, cut: Any = None) -> None:
         self.name = name
         self.size = size
         self.spmd_name = spmd_name
         self.cut = cut
 
     @property
-    def in_scope(self) -> tuple[Any, Any]:
+    def in_scope(self) -> tuple[Hashable, int]:
         """The name, and the size that a function of one example sees."""
         return self.name, self.size
 
-    def place(self, value: object, dim: int | None, destination: int) -> Value:
+    def place(self, value: Value, dim: int | None, destination: int) -> Value:
         """`value` with its mapped axis at `destination`; repeated along one there if it has none."""
         return place_axis(value, dim, destination, self.size)
 
-    def cut_along(self, value: Any, dim: int | None) -> Any:
+    def cut_along(self, value: Any, dim: int | None) -> Value:
         """`value` with its mapped axis, if it has one, cut as types say that the axis is."""
         return value if dim is None or self.cut is None else self.cut.cut_as(0, value, dim)
 
@@ -116,14 +117,14 @@ class AxisInfo:
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[object, ...]:
         return self.name, self.size, self.spmd_name, self.cut
 
     def __repr__(self) -> str:
         return f"vmap over an axis of size {self.size}" + (f" named {self.name!r}" if self.name is not None else "")
 
 
-def move_axis(value: Any, source: int, destination: int) -> Value:
+def move_axis(value: Value, source: int, destination: int) -> Value:
     """`value` with one axis moved."""
     return value if source == destination else move_axis_p.bind(value, source=source, destination=destination)
 
@@ -136,7 +137,7 @@ def broadcast_axis(value: object, size: object, position: int) -> Value:
     return broadcast_axis_p.bind(operand, shape=(*shape[:position], size, *shape[position:]), positions=positions)
 
 
-def place_axis(value: object, dim: int | None, destination: int, size: object) -> Value:
+def place_axis(value: Value, dim: int | None, destination: int, size: object) -> Value:
     """`value` with its mapped axis at `destination`; repeated along one there if it has none."""
     if dim is None:
         return broadcast_axis(value, size, destination)
@@ -153,7 +154,7 @@ def to_front(value: Value, dim: int | None) -> Value:
 _new = object.__new__
 
 
-_unmapped: dict[Any, Any] = {}
+_unmapped: dict[tuple[ShapedArray, int], ShapedArray] = {}
 UNMAPPED_LIMIT = 4096
 
 
@@ -179,7 +180,7 @@ class BatchTracer(RuleTracer):
     _trace: BatchTrace
     dim = RuleTracer.extra
 
-    def known(self) -> dict[str, Any]:
+    def known(self) -> dict[str, object]:
         return {"value": self.value, "dim": self.dim}
 
     def origin(self) -> str:
@@ -275,7 +276,7 @@ class ResumedTrace(BatchTrace):
 
 
 def batch_flat(
-    function: Callable[..., Sequence[Any]],
+    function: Callable[..., Sequence[object]],
     values: Sequence[object],
     dims: Sequence[int | None],
     axis: AxisInfo,
@@ -332,7 +333,7 @@ def _batch_jaxpr(
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     out_mapped: list[bool] = []
 
-    def run(*args: Array) -> list[Any]:
+    def run(*args: Array) -> list[Value]:
         dims = [0 if is_mapped else None for is_mapped in mapped]
         outs, out_dims = batch_flat(lambda *a: eval_jaxpr(closed.jaxpr, closed.consts, *a), args, dims, axis)
         out_mapped.extend([dim is not None or want for dim, want in zip(out_dims, wanted, strict=True)])
@@ -347,11 +348,11 @@ def _batch_jaxpr(
     return out, tuple(out_mapped)
 
 
-def batch_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
+def batch_by_decomposition(primitive: Primitive) -> BatchRule:
     """A batch rule made of a primitive's decomposition."""
 
-    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> Any:
-        def run(*inputs: object) -> Any:
+    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> tuple[object, object]:
+        def run(*inputs: object) -> tuple[Value, ...]:
             out = decomposed(primitive, inputs, params)
             return tuple(out) if primitive.multiple_results else (out,)
 
@@ -364,10 +365,12 @@ def batch_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def batch_call(primitive: Primitive) -> Callable[..., Any]:
+def batch_call(primitive: Primitive) -> BatchRule:
     """The rule of a call of the program `jaxpr`: the program is mapped."""
 
-    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, **params: object) -> Any:
+    def rule(
+        args: Values, dims: Dims, *, axis_info: AxisInfo, jaxpr: ClosedJaxpr, **params: object
+    ) -> tuple[object, object]:
         program, out_mapped = batch_jaxpr(jaxpr, tuple([dim is not None for dim in dims]), axis_info)
         operands = [to_front(arg, dim) for arg, dim in zip(args, dims, strict=True)]
         outs = primitive.bind(*operands, jaxpr=program, **params)

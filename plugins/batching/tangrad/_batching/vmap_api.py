@@ -25,7 +25,7 @@ from tangrad.core import (
 from tangrad.tree_util import PyTreeDef, flatten_axes, keystr
 
 if TYPE_CHECKING:
-    from tangrad.typing import Dims, PyTree, Value
+    from tangrad.typing import PyTree, Value
 
 
 class Vmappable(NamedTuple):
@@ -43,7 +43,7 @@ class Vmappable(NamedTuple):
     axis_size_type: type
     to_elt: Callable[..., object]
     from_elt: Callable[..., object]
-    make_iota: Callable[..., Any] | None
+    make_iota: Callable[..., object] | None
 
 
 vmappables: dict[type, Vmappable] = {}
@@ -56,7 +56,7 @@ def register_vmappable(
     axis_size_type: type,
     to_elt: Callable[..., object],
     from_elt: Callable[..., object],
-    make_iota: Callable[[Any], object] | None = None,
+    make_iota: Callable[..., object] | None = None,
 ) -> None:
     """Say how `vmap` maps values of a class, which then are leaves of its arguments and results.
 
@@ -189,7 +189,7 @@ def vmap(
     _check_axes(in_axes, "in_axes")
     _check_axes(out_axes, "out_axes")
 
-    def mapped(*args: object, **kwargs: object) -> Any:
+    def mapped(*args: object, **kwargs: object) -> PyTree:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
                 f"vmap: in_axes has {len(in_axes)} entries, but the function was called with {len(args)} positional "
@@ -210,7 +210,7 @@ def vmap(
         size = _mapped_size(values, dims, axis_size, args, kwargs)
         own = [d if type(v) in vmappables else None for v, d in zip(values, dims, strict=True)] if is_leaf else ()
         axis_info = AxisInfo(axis_name, size, spmd_axis_name, _cut_of(values, dims))
-        out_tree: list[Any] = []
+        out_tree: list[PyTreeDef] = []
 
         def flat(*tracers: object) -> list[Array]:
             if is_leaf:
@@ -310,11 +310,13 @@ def _canonical(axis: int | None, value: Any, position: int, args: object, kwargs
     return axis % ndim
 
 
-def _shape(value: Value) -> Any:
+def _shape(value: Value) -> tuple[int, ...]:
     return value.shape if type(value) in vmappables else value.aval.shape
 
 
-def _mapped_size(values: Any, dims: Any, axis_size: object, args: object, kwargs: object) -> int:
+def _mapped_size(
+    values: Sequence[Any], dims: Sequence[int | None], axis_size: object, args: object, kwargs: object
+) -> int:
     pairs = zip(values, dims, strict=True)
     sizes = [(_shape(value) if vmappables else value.aval.shape)[dim] for value, dim in pairs if dim is not None]
     if axis_size is not None:
@@ -334,7 +336,9 @@ def _mapped_size(values: Any, dims: Any, axis_size: object, args: object, kwargs
     return first
 
 
-def _disagreement(values: Sequence[Value], dims: Dims, axis_size: object, args: object, kwargs: object) -> str:
+def _disagreement(
+    values: Sequence[Value], dims: Sequence[int | None], axis_size: object, args: object, kwargs: object
+) -> str:
     lines = []
     for position, (value, dim) in enumerate(zip(values, dims, strict=True)):
         if dim is not None:

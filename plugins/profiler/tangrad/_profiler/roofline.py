@@ -178,7 +178,7 @@ class RooflineRuleContext:
 
     __slots__ = ("avals_in", "avals_out", "primitive")
 
-    def __init__(self, primitive: Primitive, avals_in: Sequence[Any], avals_out: Sequence[object]) -> None:
+    def __init__(self, primitive: Primitive, avals_in: Sequence[ShapedArray], avals_out: Sequence[ShapedArray]) -> None:
         self.primitive = primitive
         self.avals_in = avals_in
         self.avals_out = avals_out

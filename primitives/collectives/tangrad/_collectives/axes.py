@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,9 +23,10 @@ from tangrad.core import (
     thread,
 )
 from tangrad.errors import MissingRuleError
-from tangrad.typing import Params, Value
+from tangrad.tree_util import PyTreeDef
+from tangrad.typing import Params, PyTree, Value
 
-Axes = tuple[Any, ...]
+Axes = tuple[Hashable, ...]
 AxisNames: TypeAlias = Hashable | Sequence[Hashable]  # a mapped axis, or several
 
 
@@ -41,7 +42,7 @@ def names_among(axes: object) -> Axes:
 
 def positions_among(axes: Axes) -> tuple[int, ...]:
     """The dimensions of the operand in a list of axes."""
-    return tuple([axis for axis in axes if is_position(axis)])
+    return tuple([axis for axis in axes if isinstance(axis, int)])
 
 
 def as_tuple(axis_name: Hashable) -> Axes:
@@ -96,7 +97,7 @@ def size_of_axis(function: str, name: Hashable) -> int:
 
 def size_of_axes(function: str, names: Sequence[Hashable]) -> int:
     """The product of the sizes of mapped axes."""
-    total: Any = 1
+    total = 1
     for name in names:
         total = total * size_of_axis(function, name)
     return total
@@ -191,7 +192,7 @@ def member_table(groups: tuple[tuple[int, ...], ...]) -> np.ndarray:
     return _table(groups, list)
 
 
-def member_mask(groups: Any) -> np.ndarray:
+def member_mask(groups: tuple[tuple[int, ...], ...]) -> np.ndarray:
     """For each index a row of booleans: who is in its group."""
     count = sum([len(group) for group in groups])
     return _table(groups, lambda group: np.isin(np.arange(count), group))
@@ -203,13 +204,13 @@ def ranks(groups: tuple[tuple[int, ...], ...]) -> np.ndarray:
     return np.array([places[index] for index in range(len(places))], np.int32)
 
 
-def _table(groups: Any, row: Any) -> np.ndarray:
+def _table(groups: tuple[tuple[int, ...], ...], row: Callable[[tuple[int, ...]], object]) -> np.ndarray:
     rows = {index: row(group) for group in groups for index in group}
     found = np.array([rows[index] for index in range(len(rows))])
     return found if found.dtype == np.bool_ else found.astype(np.int32)
 
 
-def checked_leaves(function: str, x: Value) -> tuple[list[Any], Any]:
+def checked_leaves(function: str, x: PyTree) -> tuple[list[Value], PyTreeDef]:
     """The leaves and the structure of `x`. Raises TypeError for a leaf that is no array, by its path."""
     return array_leaves(x, f"{function}: x")
 
@@ -220,7 +221,7 @@ def apply_checked(primitive: Primitive, operand: Value, **params: object) -> Arr
     return primitive.bind(operand, **params)
 
 
-def on_leaves(function: str, x: Value, apply: Callable[[Any], object]) -> Array:
+def on_leaves(function: str, x: PyTree, apply: Callable[[Value], object]) -> PyTree:
     """The tree with `apply(operand)` in place of each leaf."""
     leaves, structure = checked_leaves(function, x)
     return structure.unflatten([as_array(apply(as_operand(leaf))) for leaf in leaves])

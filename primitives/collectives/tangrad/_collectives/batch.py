@@ -8,7 +8,7 @@ of indices along an axis are a mapped axis of groups, with a mapped axis of memb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,11 +23,11 @@ from tangrad.typing import Dims, Params, Value, Values
 
 if TYPE_CHECKING:
     from tangrad._collectives.axes import Axes
+    from tangrad._collectives.mapped import Mapped
 
 batch = RuleSet("batch", api=1)
 
 Rule = Callable[..., Any]
-Mapped = tuple[Any, int | None]
 
 
 def _in_steps(function: Rule, args: Values, dims: Dims, axis_info: AxisInfo) -> Mapped:
@@ -91,7 +91,7 @@ def _reduction(primitive: Primitive) -> Rule:
             out = primitive.bind(x, axes=shifted, axis_index_groups=axis_index_groups)
             return out, dim - sum([axis < dim for axis in positions_among(shifted)])
         if axis_index_groups is not None:
-            params = {"axes": axes, "axis_index_groups": axis_index_groups}
+            params: Params = {"axes": axes, "axis_index_groups": axis_index_groups}
             if len(axes) > 1:
                 return _in_steps(lambda v: several.reduce_groups(primitive, v, **params), args, dims, axis_info)
             _check_size(primitive, params, axis_info)
@@ -111,11 +111,11 @@ def _reduction(primitive: Primitive) -> Rule:
     return rule
 
 
-def _reduced(primitive: Primitive, x: Value, axes: tuple[int | str, ...]) -> Value:
+def _reduced(primitive: Primitive, x: Value, axes: Axes) -> Value:
     """A reduction over dimensions, and over mapped axes if some are left."""
     if names_among(axes):
         return primitive.bind(x, axes=axes, axis_index_groups=None)
-    return mapped.REDUCERS[primitive].bind(x, axes=tuple(sorted(axes))) if axes else x
+    return mapped.REDUCERS[primitive].bind(x, axes=tuple(sorted(positions_among(axes)))) if axes else x
 
 
 batch.table({primitive: _reduction(primitive) for primitive in (p.psum_p, p.pmax_p, p.pmin_p)})
@@ -158,7 +158,7 @@ def _past_all_to_all(dim: int, *, split_axis: int, concat_axis: int, **_: object
     return {"split_axis": split_axis + (dim <= split_axis), "concat_axis": concat_axis + (dim <= concat_axis)}, dim
 
 
-def _past_anything(dim: int, **_: object) -> tuple[dict[str, Any], int]:
+def _past_anything(dim: int, **_: object) -> tuple[dict[str, int], int]:
     return {}, dim
 
 
@@ -170,7 +170,7 @@ _exchange(p.pbroadcast_p, mapped.pbroadcast, several.pbroadcast, _past_anything)
 
 
 @batch.rule(p.pvary_p)
-def _pvary(args: Values, dims: Dims, *, axis_info: AxisInfo, axes: Any) -> Mapped:
+def _pvary(args: Values, dims: Dims, *, axis_info: AxisInfo, axes: Sequence[tuple[Hashable, int]]) -> Mapped:
     """The axis that is a dimension now is not recorded in types."""
     others = tuple([pair for pair in axes if pair[0] != axis_info.name])
     return (p.pvary_p.bind(args[0], axes=others) if others else args[0]), dims[0]
@@ -191,7 +191,7 @@ def _axis_index(args: Values, dims: Dims, *, axis_info: AxisInfo, axis_name: Has
 
 
 @batch.rule(p.psum_to_p)
-def _psum_to(args: Values, dims: Dims, *, axis_info: AxisInfo, axes: Any) -> Mapped:
+def _psum_to(args: Values, dims: Dims, *, axis_info: AxisInfo, axes: Axes) -> Mapped:
     (x, source, like), (dim, source_dim, like_dim) = args, dims
     others = tuple([name for name in axes if name != axis_info.name])
     if len(others) < len(axes):
@@ -200,7 +200,7 @@ def _psum_to(args: Values, dims: Dims, *, axis_info: AxisInfo, axes: Any) -> Map
 
 
 @batch.rule(p.psum_back_p)
-def _psum_back(args: Values, dims: Dims, *, axis_info: AxisInfo, axes: Any) -> Mapped:
+def _psum_back(args: Values, dims: Dims, *, axis_info: AxisInfo, axes: Axes) -> Mapped:
     """What is the same along an axis that is a dimension now has a cotangent that is summed over that anyway."""
     (x, like), (dim, _) = args, dims
     others = tuple([name for name in axes if name != axis_info.name])

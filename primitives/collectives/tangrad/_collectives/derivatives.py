@@ -43,10 +43,10 @@ def _(primals: Values, tangents: tuple[Value | Zero, ...], **params: object) -> 
     return answer, primitive.bind(tangent, *primals[1:], **params)
 
 
-def _extreme(primitive: Primitive) -> Callable[..., Any]:
+def _extreme(primitive: Primitive) -> Callable[..., tuple[Value, Value | Zero]]:
     """The tangent of the example that has the greatest, or least, value; of several, their mean."""
 
-    def rule(primals: tuple[Array, ...], tangents: tuple[Array, ...], **params: object) -> Any:
+    def rule(primals: tuple[Array, ...], tangents: tuple[Array, ...], **params: Any) -> tuple[Value, Value | Zero]:
         (x,), (tangent,) = primals, tangents
         answer = primitive.bind(x, **params)
         if type(tangent) is Zero:
@@ -58,7 +58,7 @@ def _extreme(primitive: Primitive) -> Callable[..., Any]:
     return symbolic_zeros(rule)
 
 
-def _spread(answer: Value, x: Value, axes: Any) -> Value:
+def _spread(answer: Value, x: Value, axes: Axes) -> Value:
     """A result at the shape of the operand again."""
     positions = positions_among(axes)
     if not positions:

@@ -7,7 +7,6 @@ returns the result and its mapped dimension.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,7 @@ from tangrad.extend.lax import (
 )
 from tangrad.typing import Value
 
-Mapped = tuple[Any, int | None]
+Mapped = tuple[Value, int | None]
 REDUCERS = {psum_p: reduce_sum_p, pmax_p: reduce_max_p, pmin_p: reduce_min_p}
 
 

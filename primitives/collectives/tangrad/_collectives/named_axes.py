@@ -49,7 +49,7 @@ class Substitution:
 
     __slots__ = ("_done", "_names", "sizes")
 
-    def __init__(self, names: object, sizes: Mapping[Any, int] | None = None) -> None:
+    def __init__(self, names: object, sizes: Mapping[Hashable, int] | None = None) -> None:
         if not callable(names) and not isinstance(names, Mapping):
             raise TypeError(f"subst must be a mapping or a function of axis names, got {names!r}")
         self._names = names
@@ -94,7 +94,7 @@ def as_substitution(subst: object) -> Substitution:
     return subst if isinstance(subst, Substitution) else Substitution(subst)
 
 
-def renamed_axes(axes: Any, subst: Substitution, what: str = "an equation") -> Any:
+def renamed_axes(axes: Hashable, subst: Callable[[Hashable], Names], what: str = "an equation") -> Hashable:
     """A list of axes with their new names; integers are dimensions of an operand, and stay. A bare name stays bare.
 
     Raises ValueError where two axes get one name.
@@ -104,8 +104,8 @@ def renamed_axes(axes: Any, subst: Substitution, what: str = "an equation") -> A
     ('rows', 'columns', 0, 'j')
     """
     many = isinstance(axes, (tuple, list))
-    found: list[Any] = []
-    for axis in axes if many else (axes,):
+    found: list[Hashable] = []
+    for axis in axes if isinstance(axes, (tuple, list)) else (axes,):
         found.extend((axis,) if isinstance(axis, int) else subst(axis))
     _check_distinct([axis for axis in found if not isinstance(axis, int)], what)
     return found[0] if not many and len(found) == 1 else tuple(found)
@@ -115,7 +115,7 @@ def renamed_aval(aval: ShapedArray, subst: Substitution) -> ShapedArray:
     """A type with its named axes renamed."""
     if not aval.named_shape:
         return aval
-    found: list[tuple[Any, int]] = []
+    found: list[tuple[Hashable, int]] = []
     for name, size in aval.named_shape:
         names = subst(name)
         if len(names) == 1:
@@ -157,7 +157,7 @@ AXIS_SUBST = rule_table("axis_subst")
 Program = TypeVar("Program", Jaxpr, ClosedJaxpr)
 
 
-def subst_axis_names(jaxpr: Program, subst: object, sizes: Mapping[Any, int] | None = None) -> Program:
+def subst_axis_names(jaxpr: Program, subst: object, sizes: Mapping[Hashable, int] | None = None) -> Program:
     """The program with other names for the mapped axes that it uses and does not bind itself.
 
     Args:
@@ -255,13 +255,13 @@ def _check_renamed(eqn: JaxprEqn, effects: frozenset[Effect], subst: Substitutio
         )
 
 
-def subst_in_programs(params: Params, subst: Substitution) -> dict[str, Any]:
+def subst_in_programs(params: Params, subst: Substitution) -> Params:
     """The default rule: the names are substituted in all programs among the parameters."""
     substitution = as_substitution(subst)
     return {name: _value(value, substitution) for name, value in params.items()}
 
 
-def _value(value: object, subst: Substitution) -> Any:
+def _value(value: object, subst: Substitution) -> object:
     if isinstance(value, ClosedJaxpr):
         return subst_axis_names(value, subst)
     if isinstance(value, Jaxpr):
@@ -272,7 +272,7 @@ def _value(value: object, subst: Substitution) -> Any:
     return value
 
 
-def subst_under_binder(jaxpr: Any, subst: object, bound: Sequence[object]) -> tuple[Any, tuple[Any, ...]]:
+def subst_under_binder(jaxpr: Program, subst: object, bound: Sequence[Hashable]) -> tuple[Program, Names]:
     """Substitute axis names in a program for which the equation that carries it binds names, for `axis_subst` rules.
 
     Inside, a bound name is another axis than the one outside of the same name: it stays. Where a name that comes in
@@ -289,7 +289,7 @@ def subst_under_binder(jaxpr: Any, subst: object, bound: Sequence[object]) -> tu
     outer = as_substitution(subst)
     used = used_axis_names(jaxpr)
     incoming = {new for name in used if name not in bound for new in outer(name)}
-    renamed: dict[Any, Any] = {}
+    renamed: dict[Hashable, Hashable] = {}
     for name in bound:
         taken = {*used, *incoming, *bound, *renamed.values()}
         renamed[name] = _fresh(name, taken) if name in incoming else name
@@ -315,20 +315,20 @@ class RenamedFunction:
 
     __slots__ = ("_axes", "_subst")
 
-    def __init__(self, subst: object, axes: Sequence[tuple[object, int]]) -> None:
+    def __init__(self, subst: object, axes: Sequence[tuple[Hashable, int]]) -> None:
         self._subst = as_substitution(subst)
         self._axes = tuple(axes)
 
     @property
-    def axes(self) -> tuple[tuple[Any, Any], ...]:
+    def axes(self) -> tuple[tuple[Hashable, int | None], ...]:
         """The axes that are in scope with the new names; None for an unknown size."""
-        found: list[tuple[Any, Any]] = []
+        found: list[tuple[Hashable, int | None]] = []
         for name, size in self._axes:
             names = self._subst(name)
             found.extend([(new, size if len(names) == 1 else self._subst.known_size(new)) for new in names])
         return tuple(found)
 
-    def run(self, function: Callable[..., Sequence[Any]], values: Sequence[object]) -> list[Any]:
+    def run(self, function: Callable[..., Sequence[object]], values: Sequence[object]) -> list[Any]:
         """`function(*values)`, of flat values: as a program with the old names, which then get the new ones."""
         operands = [as_operand(value) for value in values]
         with holding(axis_environment=self._axes):
@@ -340,7 +340,7 @@ def _without_names(aval: ShapedArray) -> object:
     return aval.update(named_shape=()) if aval.named_shape else aval
 
 
-def _default(primitive: Primitive) -> Any:
+def _default(primitive: Primitive) -> Callable[[Params, Substitution], Params]:
     """Primitives whose parameters name no axis: only the programs that they carry are looked into."""
     return subst_in_programs
 

@@ -17,7 +17,7 @@ from tangrad._collectives.axes import (
     size_of_axis,
 )
 from tangrad._collectives.primitives import axis_index_p, pvary_p
-from tangrad.core import Array, as_array, as_operand, literal, thread
+from tangrad.core import Array, ShapedArray, as_array, as_operand, literal, thread
 from tangrad.extend.lax import add, mul
 from tangrad.typing import ArrayLike, PyTree, Value
 
@@ -45,7 +45,7 @@ def index_along(name: object) -> Value:
 def joint_index(names: Axes) -> Array:
     """The index along several axes, the first one varying slowest; each of them by itself."""
     total: Any = literal(0, _INT32, True)
-    below: Any = 1
+    below = 1
     for name in reversed(names):
         total = add(total, mul(index_along(name), below))
         below = below * size_of_axis("axis_index", name)
@@ -152,7 +152,7 @@ def pcast(x: PyTree, axis_name: AxisNames, *, to: str) -> PyTree:
     return marked
 
 
-def _marked(function: str, x: PyTree, axis_name: AxisNames) -> tuple[Any, list[Any]]:
+def _marked(function: str, x: PyTree, axis_name: AxisNames) -> tuple[PyTree, list[ShapedArray]]:
     """The tree, marked, and the types that its leaves had."""
     names = checked_axes(function, as_tuple(axis_name))
     leaves, structure = checked_leaves(function, x)

@@ -101,7 +101,7 @@ def ragged_all_to_all(
     return as_array(select(mask, received, target))
 
 
-def _chosen(begins: Any, sizes: object, length: int) -> tuple[Array, Array]:
+def _chosen(begins: Value, sizes: Value, length: int) -> tuple[Array, Array]:
     """For each row of the output whether it is written, and by which slice."""
     count = begins.aval.shape[0]
     row = broadcasted_iota(_INT32, (count, length), 1)

@@ -155,7 +155,7 @@ def _arguments(
     return axes, checked_groups(function, axis_index_groups, size_of_axes(function, names_among(axes)))
 
 
-def _count(names: Axes, groups: Groups) -> Any:
+def _count(names: Axes, groups: Groups) -> int | Array:
     """How many examples are summed: a Python integer, unless groups of several sizes are."""
     if groups is None or have_one_size(groups):
         return group_size(groups, size_of_axes("psum", names))
@@ -181,7 +181,7 @@ def _number(leaf: Value) -> Value:
     return convert_element_type(operand, _INT32) if operand.aval.dtype == np.bool_ else operand
 
 
-def _constant_sum(leaf: Any, positions: tuple[int, ...], count: Any) -> Value:
+def _constant_sum(leaf: Any, positions: tuple[int, ...], count: int | Array) -> Value:
     """The sum of a value that is the same everywhere; of a Python number or a NumPy array, again such a one."""
     kind = type(leaf)
     if kind in (int, float, complex) and not positions and type(count) is int:
@@ -191,14 +191,14 @@ def _constant_sum(leaf: Any, positions: tuple[int, ...], count: Any) -> Value:
             return np.multiply(leaf, np.asarray(count).astype(leaf.dtype))
     operand = _number(leaf)
     if positions:
-        axes = tuple(sorted(_in_rank("psum", positions, operand)))
+        axes = tuple(sorted(positions_among(_in_rank("psum", positions, operand))))
         operand = reduce_sum_p.bind(operand, axes=axes)
     if type(count) is not int:
         count = convert_element_type(count, operand.aval.dtype)
     return as_array(mul(operand, count))
 
 
-def _quotient(total: Array, leaf: object, axes: Axes, count: Any) -> Value:
+def _quotient(total: Array, leaf: object, axes: Axes, count: int | Array) -> Value:
     """A sum over some examples, and dimensions of the leaf, divided by how many there are."""
     for axis in positions_among(axes):
         count = count * as_operand(leaf).aval.shape[axis]

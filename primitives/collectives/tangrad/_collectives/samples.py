@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 BY_MAP = "its result depends on along which axes its operands are mapped"
 TOTALS = "its cotangents are totals over the axes, which its tangents are not"
 
-ONE: Any = {"i": 4}
-TWO: Any = {"i": 2, "j": 3}
+ONE = {"i": 4}
+TWO = {"i": 2, "j": 3}
 PAIRS = ((0, 3), (2, 1))
 UNEVEN = ((2,), (0, 3, 1))
 ACROSS = ((0, 5), (4, 1), (3, 2))  # groups of the joint indices of two axes
@@ -148,13 +148,13 @@ def _sums_of_cotangents() -> list[Sample]:
     found = []
     for names, around, lead in ((("i",), ONE, (4,)), (("j",), TWO, (2, 3)), (("j", "i"), TWO, (2, 3))):
         x, source = draw(*lead, 2), draw(*lead, seed=1)
-        given = {"params": {"axes": names}, "axes": around, "enter": _with_one}
+        given: dict[str, Any] = {"params": {"axes": names}, "axes": around, "enter": _with_one}
         found.append(Sample(p.psum_to_p, (x, source), without={"batch": BY_MAP, "split_axis": BY_MAP}, **given))
         found.append(Sample(p.psum_back_p, (x,), without={"transpose": TOTALS, "points": TOTALS}, **given))
     return found
 
 
-def _with_one(*args: object) -> tuple[Any, ...]:
+def _with_one(*args: object) -> tuple[object, ...]:
     return (*args, np.float32(1))
 
 

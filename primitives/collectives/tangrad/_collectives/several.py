@@ -55,7 +55,7 @@ def _slice_by_rank(x: Value, names: Axes, groups: tuple[tuple[int, ...], ...], d
 
 
 def reduce_groups(
-    primitive: Primitive, x: Value, *, axes: Axes, axis_index_groups: tuple[tuple[int, ...], ...] | None
+    primitive: Primitive, x: Value, *, axes: Axes, axis_index_groups: tuple[tuple[int, ...], ...]
 ) -> Array:
     """A reduction within groups over several axes: of all values, with those of other groups left out."""
     values = gather_all(x, axes)

@@ -18,23 +18,24 @@ from tangrad.core import Primitive, RuleSet, literal
 from tangrad.extend.lax import add_p, broadcast_in_dim_p, iota, mul_p
 
 if TYPE_CHECKING:
-    from tangrad._collectives.axes import Axes
-    from tangrad.typing import Dims, Value, Values
+    from tangrad._collectives.axes import Axes, Groups
+    from tangrad._collectives.mapped import Mapped
+    from tangrad.typing import Dims, Values
 
 split_axis = RuleSet("split_axis", api=1)
 _INT32 = np.dtype(np.int32)
 
 
-def _renamed(axes: Axes, axis: SplitAxis) -> tuple[Any, ...]:
+def _renamed(axes: Axes, axis: SplitAxis) -> Axes:
     return tuple([axis.outer if name == axis.name and not isinstance(name, int) else name for name in axes])
 
 
-def _reduction(primitive: Primitive) -> Callable[..., Any]:
+def _reduction(primitive: Primitive) -> Callable[..., object]:
     by_names = split_by_names(primitive)
 
     def rule(
-        args: Any, dims: Dims, *, axis_info: SplitAxis, axes: Any, axis_index_groups: tuple[tuple[int, ...], ...] | None
-    ) -> Any:
+        args: Values, dims: Dims, *, axis_info: SplitAxis, axes: Axes, axis_index_groups: Groups
+    ) -> tuple[object, object]:
         if axis_index_groups is not None or axis_info.name not in names_among(axes):
             return by_names(args, dims, axis_info=axis_info, axes=axes, axis_index_groups=axis_index_groups)
         (x,), (dim,) = args, dims
@@ -51,7 +52,7 @@ split_axis.table({primitive: _reduction(primitive) for primitive in (p.psum_p, p
 
 
 @split_axis.rule(p.all_gather_p)
-def _all_gather(args: Any, dims: Dims, *, axis_info: SplitAxis, **params: Any) -> object:
+def _all_gather(args: Values, dims: Dims, *, axis_info: SplitAxis, **params: Any) -> tuple[object, object]:
     """The parts one after the other are the whole axis."""
     if params["axis_name"] != (axis_info.name,) or params["axis_index_groups"] is not None:
         return split_by_names(p.all_gather_p)(args, dims, axis_info=axis_info, **params)
@@ -69,7 +70,7 @@ def _all_gather(args: Any, dims: Dims, *, axis_info: SplitAxis, **params: Any) -
 
 
 @split_axis.rule(p.axis_index_p)
-def _axis_index(args: object, dims: Dims, *, axis_info: SplitAxis, axis_name: Hashable) -> Any:
+def _axis_index(args: Values, dims: Dims, *, axis_info: SplitAxis, axis_name: Hashable) -> tuple[object, object]:
     if as_tuple(axis_name) != (axis_info.name,):
         return split_by_names(p.axis_index_p)(args, dims, axis_info=axis_info, axis_name=axis_name)
     outer = p.axis_index_p.bind(axis_name=axis_info.outer)
@@ -79,7 +80,7 @@ def _axis_index(args: object, dims: Dims, *, axis_info: SplitAxis, axis_name: Ha
 
 
 @split_axis.rule(p.psum_to_p)
-def _psum_to(args: Values, dims: Dims, *, axis_info: SplitAxis, axes: tuple[str, ...]) -> tuple[Value, int | None]:
+def _psum_to(args: Values, dims: Dims, *, axis_info: SplitAxis, axes: Axes) -> Mapped:
     """What differs within a part differs along the whole axis, and what is the same within it is the same."""
     (x, source, like), (dim, source_dim, like_dim) = args, dims
     others = tuple([name for name in axes if name != axis_info.name])
@@ -91,7 +92,7 @@ def _psum_to(args: Values, dims: Dims, *, axis_info: SplitAxis, axes: tuple[str,
 
 
 @split_axis.rule(p.psum_back_p)
-def _psum_back(args: Any, dims: Dims, *, axis_info: SplitAxis, axes: Any) -> Any:
+def _psum_back(args: Values, dims: Dims, *, axis_info: SplitAxis, axes: Axes) -> Mapped:
     (x, like), (dim, like_dim) = args, dims
     kept = tuple([name for name in axes if name != axis_info.name or like_dim is None])
     return (p.psum_back_p.bind(x, like, axes=_renamed(kept, axis_info)) if kept else x), dim

@@ -24,7 +24,7 @@ def moveaxis(x: Value, source: int, destination: int) -> Value:
     return move_axis(x, source, destination)
 
 
-def bdim_at_front(x: object, dim: int | None, size: int) -> Value:
+def bdim_at_front(x: Value, dim: int | None, size: int) -> Value:
     """`x` with the mapped axis first, repeated where it has none."""
     return broadcast_axis(x, size, 0) if dim is None else move_axis(x, dim, 0)
 
