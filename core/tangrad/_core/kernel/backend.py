@@ -63,7 +63,7 @@ class Executable(Protocol):
         """Sizes of arguments, outputs and temporaries in bytes, or None."""
         return None
 
-    def compile_facts(self) -> dict[str, object]:
+    def compile_facts(self) -> dict[str, Any]:
         """What reports say of its compilation, as far as it is known: `instructions` (a number), `origin`."""
         return {}
 
