@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class Auxiliary:
         self.leaves, self.treedef = tree.flatten(result)
         self.traced = [is_array_value(leaf) and not isinstance(leaf, _HOST_KINDS) for leaf in self.leaves]
 
-    def values(self) -> list[Any]:
+    def values(self) -> list[PyTree]:
         """What the trace has to give back as values of outside."""
         return [leaf for leaf, traced in zip(self.leaves, self.traced, strict=True) if traced]
 

@@ -67,7 +67,7 @@ def check_same(name: str, aval: ShapedArray, cotangent: Value) -> None:
         )
 
 
-def _beyond(one: ShapedArray, other: ShapedArray) -> tuple[Any, ...]:
+def _beyond(one: ShapedArray, other: ShapedArray) -> tuple[object, ...]:
     """The axes that the first type records and the second does not, among those that types record now."""
     typed = thread.typed_axes
     if typed is None or not one.named_shape or one.named_shape == other.named_shape:
@@ -119,7 +119,7 @@ def check_cotangent(name: str, aval: ShapedArray, leaf: object) -> Value | Zero:
     return cotangent
 
 
-def marked_for(name: str, aval: ShapedArray, cotangent: Value | Zero) -> Any:
+def marked_for(name: str, aval: ShapedArray, cotangent: Value | Zero) -> Value | Zero:
     """A user's cotangent, differing along the mapped axes that the output differs along."""
     if type(cotangent) is Zero:
         return cotangent
@@ -127,7 +127,7 @@ def marked_for(name: str, aval: ShapedArray, cotangent: Value | Zero) -> Any:
     return marked(as_operand(cotangent), aval)
 
 
-def user_tangent(tangent: Value | Zero) -> Any:
+def user_tangent(tangent: Value | Zero) -> Array | np.ndarray:
     """A tangent as users see it: arrays; for float0, NumPy arrays of that dtype."""
     if type(tangent) is Zero and tangent.aval.dtype == dtypes.float0:
         return np.zeros(tangent.aval.shape, dtypes.float0)

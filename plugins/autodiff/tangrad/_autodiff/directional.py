@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, TypeVarTuple, Unpack, overload
 
 import numpy as np
@@ -41,14 +41,16 @@ Primals = TypeVarTuple("Primals")
 
 @overload
 def jvp(
-    fun: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[False] = False
+    fun: Callable[..., R], primals: Sequence[PyTree], tangents: Sequence[PyTree], has_aux: Literal[False] = False
 ) -> tuple[R, R]: ...
 @overload
 def jvp(
-    fun: Callable[..., tuple[R, Aux]], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[True]
+    fun: Callable[..., tuple[R, Aux]], primals: Sequence[PyTree], tangents: Sequence[PyTree], has_aux: Literal[True]
 ) -> tuple[R, R, Aux]: ...
 @overload
-def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool) -> tuple[Any, ...]: ...
+def jvp(
+    fun: Callable[..., Any], primals: Sequence[PyTree], tangents: Sequence[PyTree], has_aux: bool
+) -> tuple[Any, ...]: ...
 @api_boundary
 def jvp(
     fun: Callable[..., object], primals: Sequence[object], tangents: Sequence[object], has_aux: bool = False
@@ -152,7 +154,7 @@ def vjp(
     fun: Callable[[Unpack[Primals]], R],
     *primals: *Primals,
     has_aux: Literal[False] = False,
-    reduce_axes: str | Sequence[Any] = (),
+    reduce_axes: str | Sequence[Hashable] = (),
     saveable_args: object = True,
 ) -> tuple[R, VJP[R, *Primals]]: ...
 @overload
@@ -160,7 +162,7 @@ def vjp(
     fun: Callable[[Unpack[Primals]], tuple[R, Aux]],
     *primals: *Primals,
     has_aux: Literal[True],
-    reduce_axes: str | Sequence[Any] = (),
+    reduce_axes: str | Sequence[Hashable] = (),
     saveable_args: object = True,
 ) -> tuple[R, VJP[R, *Primals], Aux]: ...
 @overload
@@ -168,7 +170,7 @@ def vjp(
     fun: Callable[..., R],
     *primals: PyTree,
     has_aux: Literal[False] = False,
-    reduce_axes: str | Sequence[Any] = (),
+    reduce_axes: str | Sequence[Hashable] = (),
     saveable_args: object = True,
 ) -> tuple[R, VJP[R, *tuple[Any, ...]]]: ...
 @overload
@@ -176,7 +178,7 @@ def vjp(
     fun: Callable[..., tuple[R, Aux]],
     *primals: PyTree,
     has_aux: Literal[True],
-    reduce_axes: str | Sequence[Any] = (),
+    reduce_axes: str | Sequence[Hashable] = (),
     saveable_args: object = True,
 ) -> tuple[R, VJP[R, *tuple[Any, ...]], Aux]: ...
 @overload
@@ -184,7 +186,7 @@ def vjp(
     fun: Callable[..., Any],
     *primals: PyTree,
     has_aux: bool,
-    reduce_axes: str | Sequence[Any] = (),
+    reduce_axes: str | Sequence[Hashable] = (),
     saveable_args: object = True,
 ) -> tuple[Any, ...]: ...
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
@@ -338,7 +340,7 @@ class _FlatCall:
         self._outs = [get_aval(leaf) for leaf in outs]
         return [*outs, *aux]
 
-    def out_avals(self) -> list[Any]:
+    def out_avals(self) -> Sequence[ShapedArray]:
         return self._outs
 
     def aux(self, primals: Sequence[Array]) -> PyTree:
@@ -356,9 +358,9 @@ class _LinearMap:
         residual_count: int,
         in_tree: PyTreeDef,
         out_tree: PyTreeDef,
-        in_avals: Any,
-        active: Any,
-        out_avals: Any,
+        in_avals: Sequence[ShapedArray],
+        active: Sequence[bool],
+        out_avals: Sequence[ShapedArray],
         nonzero: tuple[bool, ...],
     ) -> None:
         self.jaxpr = jaxpr
@@ -371,7 +373,7 @@ class _LinearMap:
         self.nonzero = nonzero
 
     @api_boundary
-    def __call__(self, residuals: Sequence[Array], *tangents: Any) -> Array:
+    def __call__(self, residuals: Sequence[Array], *tangents: PyTree) -> PyTree:
         leaves, treedef = tree.flatten(tangents)
         if treedef != self.in_tree:
             raise TypeError(

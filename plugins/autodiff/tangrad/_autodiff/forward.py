@@ -25,7 +25,8 @@ from tangrad.core.caches import JaxprCache, register_cache
 
 if TYPE_CHECKING:
     from tangrad.core import Array
-    from tangrad.typing import Params, PyTree, Value
+    from tangrad.core.protocols import JvpRule
+    from tangrad.typing import Params, PyTree, Value, Values
 
 
 JVP = rule_table("jvp")
@@ -44,7 +45,7 @@ class JVPTracer(RuleTracer):
     def concrete(self) -> Value | None:
         return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
 
-    def known(self) -> dict[str, Any]:
+    def known(self) -> dict[str, object]:
         return {"primal": self.primal, "tangent": self.tangent}
 
     def origin(self) -> str:
@@ -83,11 +84,11 @@ class JVPTrace(RuleTrace, kind="jvp", own=JVPTracer):
 
 
 def jvp_flat(
-    function: Callable[..., Sequence[Any]], primals: Sequence[Value], tangents: Sequence[Value | Zero]
-) -> tuple[list[Any], list[Any]]:
+    function: Callable[..., Sequence[Value]], primals: Sequence[Value], tangents: Sequence[Value | Zero]
+) -> tuple[list[Array], list[Any]]:
     """Run a function of flat arguments and results on pairs; tangents may be symbolic zeros, in and out."""
 
-    def run(trace: JVPTrace) -> list[tuple[Any, Any]]:
+    def run(trace: JVPTrace) -> list[tuple[Array, Value | Zero]]:
         args = [p if type(t) is Zero else trace.tracer(p, t) for p, t in zip(primals, tangents, strict=True)]
         return [trace.pair(out) for out in function(*args)]
 
@@ -128,7 +129,7 @@ def _jvp_jaxpr(
 ) -> tuple[ClosedJaxpr, list[bool]]:
     nonzero_out: list[bool] = []
 
-    def run(*args: Array) -> list[Any]:
+    def run(*args: Array) -> list[Value]:
         primals, given = args[: len(nonzero)], iter(args[len(nonzero) :])
         tangents = [next(given) if has else Zero.of(p) for p, has in zip(primals, nonzero, strict=True)]
         outs, tangents_out = jvp_flat(lambda *a: eval_jaxpr(closed.jaxpr, closed.consts, *a), primals, tangents)
@@ -145,11 +146,11 @@ def _jvp_jaxpr(
     return out, nonzero_out
 
 
-def jvp_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
+def jvp_by_decomposition(primitive: Primitive) -> JvpRule:
     """A jvp rule made of a primitive's decomposition."""
 
-    def rule(primals: Sequence[Value], tangents: Sequence[Value | Zero], **params: object) -> Any:
-        def run(*args: object) -> Any:
+    def rule(primals: Sequence[Value], tangents: Sequence[Value | Zero], **params: object) -> tuple[Any, Any]:
+        def run(*args: object) -> Values:
             out = decomposed(primitive, args, params)
             return tuple(out) if primitive.multiple_results else (out,)
 

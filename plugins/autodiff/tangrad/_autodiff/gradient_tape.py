@@ -6,8 +6,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tangrad._autodiff.primitives import add_any_p
 from tangrad._autodiff.programs import linearize_jaxpr, transpose_jaxpr
 from tangrad._autodiff.tangents import Zero
@@ -36,7 +34,7 @@ from tangrad.core.transformations import call_under, check_no_leak, find_backend
 from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
-    from tangrad.core import Array
+    from tangrad.core import Array, Var
     from tangrad.typing import Params, PyTree, Value, Values
 
 
@@ -44,6 +42,9 @@ PULLBACK_LIMIT = 4096
 LITERAL_LIMIT = 1024
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
+
+
+Pull = Callable[[Value], list[Value | None]]  # the cotangent of a result -> those of the arguments
 
 
 class Pullback:
@@ -79,9 +80,9 @@ class Pullback:
         self.sources = tuple([next(positions) if s is None else s for s in linearized.residual_sources])
         # Which results have a cotangent -> the program, and for each active operand the position of its cotangent or
         # None.
-        self.backwards: dict[tuple[bool, ...], tuple[Run, tuple[Any, ...]]] = {}
+        self.backwards: dict[tuple[bool, ...], tuple[Run, tuple[int | None, ...]]] = {}
 
-    def backward(self, given: tuple[bool, ...]) -> tuple[Run, tuple[Any, ...]]:
+    def backward(self, given: tuple[bool, ...]) -> tuple[Run, tuple[int | None, ...]]:
         """The program `(*residuals, *cotangents given) -> cotangents`, and where that of each active operand is."""
         found = self.backwards.get(given)
         if found is None:
@@ -120,7 +121,7 @@ def runner(backend: Backend, closed: ClosedJaxpr, name: str) -> Run:
     execute = compile_program(closed, backend, name, thin=False, reason="no gradient of it was needed yet").execute
     kind = backend.array_type
 
-    def run(operands: Sequence[object]) -> Sequence[Any]:
+    def run(operands: Sequence[object]) -> Sequence[Array]:
         for operand in operands:
             if type(operand) is not kind:
                 operands = [array_of(backend, operand) for operand in operands]
@@ -130,7 +131,7 @@ def runner(backend: Backend, closed: ClosedJaxpr, name: str) -> Run:
     return run
 
 
-def _places(jaxpr: Jaxpr, atoms: Sequence[Any]) -> list[Any]:
+def _places(jaxpr: Jaxpr, atoms: Sequence[Var | Literal]) -> list[Any]:
     """For each atom its position among the inputs, or the literal that it is."""
     positions = {var: position for position, var in enumerate(jaxpr.invars)}
     return [atom if type(atom) is Literal else positions[atom] for atom in atoms]
@@ -157,7 +158,7 @@ def _one_step(jaxpr: Jaxpr) -> Run:
         return lambda operands: (process(primitive, (operands[only],), params),)
     others = {var: position for position, var in enumerate(jaxpr.invars)}
 
-    def run(operands: Sequence[Value]) -> Sequence[Any]:
+    def run(operands: Sequence[Value]) -> Sequence[Value]:
         args = tuple([place if type(place) is Literal else operands[place] for place in places])
         out = process(primitive, args, params)
         outs = out if primitive.multiple_results else (out,)
@@ -174,10 +175,10 @@ def _returns_all(jaxpr: Jaxpr) -> bool:
     return not jaxpr.eqns[0].primitive.multiple_results and list(jaxpr.outvars) == list(jaxpr.eqns[0].outvars)
 
 
-_literal_arrays: dict[Any, tuple[Literal, Any]] = {}
+_literal_arrays: dict[object, tuple[Literal, Array]] = {}
 
 
-def array_of(backend: Any, operand: Any) -> np.ndarray | None:
+def array_of(backend: Backend, operand: Any) -> Array:
     """An operand as an array of the backend; those made of literals are kept, for each default device."""
     if type(operand) is not Literal:
         return operand
@@ -192,7 +193,7 @@ def array_of(backend: Any, operand: Any) -> np.ndarray | None:
 
 # --- the table -----------------------------------------------------------------------------------------------------
 
-_pullbacks: dict[Any, Pullback] = {}
+_pullbacks: dict[object, Pullback] = {}
 
 
 @register_cache
@@ -242,7 +243,7 @@ class GradientTracer(Tracer):
     def concrete(self) -> Value:
         return self.primal
 
-    def known(self) -> dict[str, Any]:
+    def known(self) -> dict[str, object]:
         return {"primal": self.primal}
 
     def origin(self) -> str:
@@ -264,7 +265,8 @@ class GradientTrace(RuleTrace, own=GradientTracer):
         self.alive = True
         self.stages = False
         self.parent = bottom
-        self.entries: list[tuple[Any, Any, Any, Any]] = []
+        # Without a pullback the residuals are a linear program.
+        self.entries: list[tuple[Pullback | None, Any, Sequence[Array], Sequence[Array]]] = []
 
     def tracer(self, primal: Value, extra: object = None) -> GradientTracer:
         tracer = _new(GradientTracer)
@@ -275,7 +277,8 @@ class GradientTrace(RuleTrace, own=GradientTracer):
 
     def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> PyTree:
         operands: Any = []
-        inputs, active = [], []
+        inputs: list[GradientTracer] = []
+        active: list[bool] = []
         for arg in args:
             if type(arg) is GradientTracer and arg._trace is self:
                 operands.append(arg.primal)
@@ -347,7 +350,7 @@ class GradientTrace(RuleTrace, own=GradientTracer):
 
         Returns the cotangents of `inputs`, None where there is none.
         """
-        pending: dict[int, Any] = {id(output): cotangent}
+        pending: dict[int, Value] = {id(output): cotangent}
         entries = self.entries
         while entries:
             pullback, residuals, arguments, outs = entries.pop()
@@ -390,15 +393,15 @@ def _residuals(pullback: Pullback, operands: Sequence[Value], results: Sequence[
 
 
 def eager_gradient(
-    function: Callable[..., Sequence[Any]], primals: Sequence[Value], active: Sequence[bool] | None
-) -> tuple[list[Array], Callable[[Any], list[Any]]]:
+    function: Callable[..., Sequence[Value]], primals: Sequence[Value], active: Sequence[bool] | None
+) -> tuple[list[Array], Pull]:
     """Evaluate a function of flat concrete arguments; return its results and the function from the cotangent of the
     first.
 
     That function can be called once; it gives a cotangent, or None, for each active argument.
     """
 
-    def run(trace: GradientTrace) -> tuple[GradientTrace, list[Any], Any, list[Any]]:
+    def run(trace: GradientTrace) -> tuple[GradientTrace, list[Array], Value, list[GradientTracer]]:
         tracers = [p if active is not None and not a else trace.tracer(p) for p, a in zip(primals, active or primals)]
         raw = function(*tracers)
         inputs = [t for t in tracers if type(t) is GradientTracer and t._trace is trace]
@@ -412,11 +415,11 @@ def eager_gradient(
     return outs, _checked(pull, weakref.ref(trace)) if thread.check_tracer_leaks else pull
 
 
-def _checked(pull: Callable[..., Any], reference: Any) -> Callable[[Any], list[Any]]:
+def _checked(pull: Pull, reference: weakref.ref[GradientTrace]) -> Pull:
     """With leak checks: the trace must be gone once its tape has been walked."""
     once = [pull]
 
-    def checked_pull(cotangent: Value) -> list[Value]:
+    def checked_pull(cotangent: Value) -> list[Value | None]:
         found = once.pop()(cotangent)
         check_no_leak(reference)
         return found

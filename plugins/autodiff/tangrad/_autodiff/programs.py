@@ -113,7 +113,7 @@ class LinearizedJaxpr:
         self.nonzero = nonzero
         self.residual_sources = sources
 
-    def split(self, inputs: Sequence[Value], outputs: Sequence[Value]) -> tuple[list[Any], list[Any]]:
+    def split(self, inputs: Sequence[Value], outputs: Sequence[Value]) -> tuple[list[Value], list[Value]]:
         """The results, and the residuals in `linear`'s order, given inputs and outputs of `primal`."""
         count = len(self.nonzero)
         own = iter(outputs[count:])
@@ -133,7 +133,7 @@ def _linearize_jaxpr(closed: ClosedJaxpr, active: tuple[bool, ...]) -> Linearize
     if len(jaxpr.eqns) > 1:  # residuals of what is dead would be kept for nothing
         jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
 
-    def run(*inputs: Array) -> list[Any]:
+    def run(*inputs: Array) -> list[Value]:
         outs, program = linearize_flat(lambda *a: eval_jaxpr(jaxpr, closed.consts, *a), inputs, active, reduced.axes)
         linear, residuals = program.to_jaxpr()
         # A loop of which one result is not used may have residuals for that one alone.
@@ -198,7 +198,7 @@ def _partial_eval_jaxpr(closed: ClosedJaxpr, known: tuple[bool, ...], wanted: tu
     unknown_avals = [aval for aval, is_known in zip(closed.in_avals, known, strict=True) if not is_known]
     known_avals = [aval for aval, is_known in zip(closed.in_avals, known, strict=True) if is_known]
 
-    def run(*inputs: Array) -> list[Any]:
+    def run(*inputs: Array) -> list[Value]:
         def function(*unknowns: Value) -> list[Value]:
             given, rest = iter(inputs), iter(unknowns)
             return eval_jaxpr(closed.jaxpr, closed.consts, *[next(given if is_known else rest) for is_known in known])
@@ -273,7 +273,7 @@ def _transpose_jaxpr(
     cotangent_avals = [aval for aval, has in zip(closed.out_avals, has_cotangent, strict=True) if has]
     nonzero: list[bool] = []
 
-    def run(*args: Array) -> list[Any]:
+    def run(*args: Array) -> list[Value]:
         others, given = args[: len(other_avals)], iter(args[len(other_avals) :])
 
         def function(*unknowns: Value) -> list[Value]:
@@ -296,15 +296,17 @@ def _transpose_jaxpr(
 def transpose_by_decomposition(primitive: Primitive) -> TransposeRule:
     """A transpose rule made of a primitive's decomposition, which must be linear in the linear arguments."""
 
-    def rule(cotangents: object, *args: object, **params: object) -> tuple[Any, ...]:
+    def rule(cotangents: object, *args: object, **params: object) -> tuple[Value | Zero | None, ...]:
         with DerivedRule(primitive, "transpose"):
             return _transposed_call(primitive, cotangents, args, params)
 
     return rule
 
 
-def _transposed_call(primitive: Primitive, cotangents: Any, args: tuple[Any, ...], params: Params) -> tuple[Any, ...]:
-    def function(*unknowns: Any) -> Any:
+def _transposed_call(
+    primitive: Primitive, cotangents: Any, args: tuple[Any, ...], params: Params
+) -> tuple[Value | Zero | None, ...]:
+    def function(*unknowns: Value) -> tuple[Value, ...]:
         given = iter(unknowns)
         out = decomposed(primitive, [next(given) if is_linear(arg) else arg for arg in args], params)
         return tuple(out) if primitive.multiple_results else (out,)

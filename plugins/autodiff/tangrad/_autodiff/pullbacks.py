@@ -9,12 +9,14 @@ from tangrad import tree
 from tangrad._autodiff.cotangents import array_of, check_cotangent, marked_for, materialised, user_tangent
 from tangrad._autodiff.tangents import Zero, tangent_aval, with_weak_type_of
 from tangrad._autodiff.tape import record_linear
-from tangrad.core import Array, api_boundary, as_array, class_boundary, eval_jaxpr, is_array_value, thread
+from tangrad.core import Array, Jaxpr, api_boundary, as_array, class_boundary, eval_jaxpr, is_array_value, thread
 from tangrad.tree_util import PyTreeDef, keystr, register_pytree_node, register_static
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from tangrad.core import ClosedJaxpr, ShapedArray
-    from tangrad.typing import Value
+    from tangrad.typing import PyTree, Value
 
 R = TypeVar("R")
 Primals = TypeVarTuple("Primals")
@@ -27,7 +29,13 @@ class Reverse:
     name: str  # of the function that returns it
 
     def __init__(
-        self, jaxpr: Any, in_tree: PyTreeDef, out_tree: PyTreeDef, in_avals: Any, out_avals: Any, nonzero: Any
+        self,
+        jaxpr: ClosedJaxpr,
+        in_tree: PyTreeDef,
+        out_tree: PyTreeDef,
+        in_avals: Sequence[ShapedArray],
+        out_avals: Sequence[ShapedArray],
+        nonzero: Sequence[bool],
     ) -> None:
         self.jaxpr = jaxpr
         self.in_tree = in_tree
@@ -45,7 +53,9 @@ class Reverse:
             )
         return leaves
 
-    def backward(self, constants: Sequence[object], leaves: Sequence[Any], wanted: Sequence[Any]) -> list[Value | Zero]:
+    def backward(
+        self, constants: Sequence[object], leaves: Sequence[Value], wanted: Sequence[ShapedArray]
+    ) -> list[Value | Zero]:
         """The cotangents of the inputs, whose types are `wanted`, from those of the outputs."""
         values = [check_cotangent(self.name, aval, leaf) for aval, leaf in zip(self.out_avals, leaves, strict=True)]
         if thread.typed_axes is not None:
@@ -73,7 +83,7 @@ class Pullback(Reverse):
         super().__init__(jaxpr, in_tree, out_tree, in_avals, out_avals, nonzero)
         self.active = active
 
-    def cotangents(self, residuals: Sequence[Value], cotangent: object) -> list[Value]:
+    def cotangents(self, residuals: Sequence[Value], cotangent: object) -> list[Value | np.ndarray]:
         """The cotangents of the leaves of the arguments."""
         wanted = [aval for aval, is_active in zip(self.in_avals, self.active, strict=True) if is_active]
         found = iter(self.backward(residuals, self.leaves(cotangent), wanted))
@@ -94,7 +104,7 @@ class Transposed(Reverse):
     name = "linear_transpose"
 
     @api_boundary
-    def __call__(self, constants: Sequence[Value], cotangent: Any) -> Any:
+    def __call__(self, constants: Sequence[Value], cotangent: PyTree) -> PyTree:
         found = self.backward(constants, [as_array(leaf) for leaf in self.leaves(cotangent)], self.in_avals)
         return self.in_tree.unflatten([as_array(materialised(result)) for result in found])
 
@@ -191,11 +201,11 @@ class VJP(Generic[R, *Primals]):
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[..., object],
         pullback: Pullback,
         places: tuple[int, ...],
         residuals: Sequence[Value],
-        accumulators: Sequence[Any] | None = None,
+        accumulators: Sequence[object] | None = None,
     ) -> None:
         self.fun, self._pullback = fun, pullback
         self._places = places  # for each residual the leaf of the arguments that it is, or -1
@@ -212,12 +222,12 @@ class VJP(Generic[R, *Primals]):
         return self._pullback.out_tree
 
     @property
-    def jaxpr(self) -> Any:
+    def jaxpr(self) -> Jaxpr:
         """The linear program: residuals and tangents of the arguments to tangents of the output."""
         return self._pullback.jaxpr.jaxpr
 
     @property
-    def args_res(self) -> list[Any]:
+    def args_res(self) -> list[PyTree]:
         return self._as_lists()[0]
 
     @args_res.setter
@@ -298,7 +308,7 @@ class VJP(Generic[R, *Primals]):
         if self._lists is None:
             return self._residuals
         arguments, others = self._lists
-        leaves: list[Any] = []
+        leaves: list[object] = []
         for structure, entry in zip(self.in_tree.children(), arguments, strict=True):
             leaves += [None] * structure.num_leaves if entry is None else structure.flatten_up_to(entry)
         rest = iter(others)
@@ -348,7 +358,7 @@ def _kept(cotangent: object, accumulator: object) -> Any:
     return GradRef()
 
 
-def _flatten(function: VJP[object, *tuple[object, ...]]) -> tuple[tuple[Any, Any], tuple[Any, ...]]:
+def _flatten(function: VJP[object, *tuple[object, ...]]) -> tuple[tuple[object, object], tuple[object, ...]]:
     accumulators = function._accumulators
     return (tuple(function._now()), accumulators), (function.fun, function._pullback, function._places)
 

@@ -27,7 +27,7 @@ class _Reduced(threading.local):
         axes: those over which the derivative that it is taking is summed.
     """
 
-    axes: tuple[Any, ...] = ()
+    axes: tuple[object, ...] = ()
 
 
 reduced = _Reduced()
@@ -79,7 +79,7 @@ def summed_over(axes: tuple[object, ...]) -> Iterator[None]:
         reduced.axes = before
 
 
-def absent_from_types(axes: tuple[object, ...]) -> tuple[Any, ...]:
+def absent_from_types(axes: tuple[object, ...]) -> tuple[object, ...]:
     """The axes that types do not record: over the others cotangents are summed anyway."""
     typed = thread.typed_axes
     return axes if typed is None else tuple([axis for axis in axes if axis not in typed.names])

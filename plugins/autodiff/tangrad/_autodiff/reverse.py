@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypedDict, TypeVar, overload
 
 import numpy as np
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class GradientOptions(TypedDict, total=False):
     holomorphic: bool
     allow_int: bool
-    reduce_axes: str | Sequence[Any]
+    reduce_axes: str | Sequence[Hashable]
 
 
 P = ParamSpec("P")
@@ -85,7 +85,7 @@ def grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: str | Sequence[Any] = (),
+    reduce_axes: str | Sequence[Hashable] = (),
 ) -> Callable[P, Any]: ...
 def grad(
     fun: Callable[..., Any],
@@ -93,7 +93,7 @@ def grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: str | Sequence[Any] = (),
+    reduce_axes: str | Sequence[Hashable] = (),
 ) -> Callable[..., Any]:
     """The gradient of `fun`, as a function of the same arguments.
 
@@ -246,7 +246,7 @@ def value_and_grad(
             if isinstance(value, Tracer):  # an argument that was returned, and that has leaked from elsewhere
                 raise UnexpectedTracerError(value)
             backend: Any = value.backend
-            found = pull(array_of(backend, ones_scalars[value.aval]))
+            found: Sequence[Value | Zero | None] = pull(array_of(backend, ones_scalars[value.aval]))
         else:
             outs, program = linearize_flat(flat_fun, primals, active, axes)
             value = outs[0] if isinstance(outs[0], Array) else as_array(outs[0])
@@ -259,7 +259,7 @@ def value_and_grad(
             else:
                 found = check_results(lambda: program.backward(cotangents, consume=False), "a backward pass")
         chosen_primals = primals if active is None else [p for p, a in zip(primals, active, strict=True) if a]
-        grads = [
+        grads: list[Value | np.ndarray] = [
             ct if isinstance(ct, Array) and ct.aval.weak_type is p.aval.weak_type else _as_gradient(ct, p)
             for ct, p in zip(found, chosen_primals)
         ]
@@ -274,7 +274,7 @@ def value_and_grad(
     return _like(value_and_grad_of, fun, _name)
 
 
-def _like(made: Callable[..., object], fun: Callable[..., object], what: str) -> Callable[..., Any]:
+def _like(made: Callable[..., R], fun: Callable[..., object], what: str) -> Callable[..., R]:
     """Give a made function the name, documentation and signature of the one it was made of."""
     copy_identity(made, fun)
     name = getattr(fun, "__name__", type(fun).__name__)
@@ -377,7 +377,7 @@ def _check_scalar(out: Any, holomorphic: bool, name: str) -> Value:
     return out
 
 
-def _check_pair(out: object, name: str) -> Any:
+def _check_pair(out: object, name: str) -> Sequence[PyTree]:
     if not isinstance(out, (tuple, list)) or len(out) != 2:
         raise TypeError(
             f"{name} with has_aux=True requires a function that returns a pair (value, auxiliary), got {out!r}"
@@ -392,5 +392,5 @@ def _as_gradient(cotangent: Value | Zero | None, primal: Value) -> Value:
     return with_weak_type_of(cotangent, primal.aval)
 
 
-def _float0_zeros(primal: Value) -> Any:
+def _float0_zeros(primal: Value) -> np.ndarray:
     return np.zeros(primal.aval.shape, float0)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tangrad.batching import AxisInfo
     from tangrad.core import Array
     from tangrad.extend.masking import Sizes
-    from tangrad.typing import Params, Value
+    from tangrad.typing import Dimensions, Params, Value
 
 jvp = RuleSet("jvp", api=1)
 jvp.form("linear", add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p)
@@ -78,7 +78,7 @@ mask.form("filled", sum_trailing_p, using=[lambda dtype: 0])
 
 
 @mask.rule(append_dims_p)
-def _(args: Sequence[Value], shapes: Any, *, sizes: Sizes, **params: Any) -> Any:
+def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, **params: Dimensions) -> Value:
     out = append_dims_p.bind(*args, sizes=sizes.padded(tuple(params["sizes"])))
     return sizes.fill(out, (*shapes[0], *params["sizes"]), 0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from tangrad.core import Array, Primitive, RuleSet, ShapedArray, as_operand, cal
 
 if TYPE_CHECKING:
     from tangrad.typing import Dimensions, DType, Value, Values
+
+
+M = TypeVar("M")  # what is made of an aval
 
 
 @final  # so that `type(x) is Zero` narrows both ways
@@ -43,11 +46,11 @@ class Linear:
         self.aval = aval
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> Dimensions:
         return self.aval.shape
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         return self.aval.dtype
 
     @property
@@ -58,14 +61,14 @@ class Linear:
         return f"Linear({self.aval.str_short()})"
 
 
-class _ByAval(dict[Any, Any]):
+class _ByAval(dict[ShapedArray, M]):
     """What is made of an aval, once; bounded."""
 
-    def __init__(self, make: Callable[[Any], Any]) -> None:
+    def __init__(self, make: Callable[[ShapedArray], M]) -> None:
         super().__init__()
         self.make = make
 
-    def __missing__(self, aval: ShapedArray) -> Any:
+    def __missing__(self, aval: ShapedArray) -> M:
         if len(self) >= BY_AVAL_LIMIT:
             self.clear()
         made = self[aval] = self.make(aval)

@@ -53,6 +53,10 @@ PARTIAL_EVAL = rule_table("partial_eval")
 _new = object.__new__
 
 
+# A primitive, its operands and parameters, and its results: a tracer, or a tuple of them.
+Entry = tuple[Primitive, tuple[Any, ...], dict[str, Any], Any]
+
+
 class TapeTracer(Tracer):
     """A tangent: an unknown of the linear program on the tape."""
 
@@ -72,7 +76,7 @@ class TapeTrace(RuleTrace, own=TapeTracer):
         super().__init__(parent)
         # The bottom trace binds nothing itself (unless the primitive evaluates programs): it need not be made current.
         self.above_bottom = parent is EVAL_TRACE
-        self.equations: list[tuple[Any, tuple[Any, ...], dict[str, Any], Any]] = []
+        self.equations: list[Entry] = []
 
     def tracer(self, aval: ShapedArray, extra: object = None) -> TapeTracer:
         tracer = _new(TapeTracer)
@@ -150,7 +154,7 @@ class LinearizeTrace(RuleTrace, kind="jvp", own=LinearizeTracer):
     """
 
     __slots__ = ()
-    axes: tuple[Any, ...] = ()
+    axes: tuple[object, ...] = ()
 
     def __init__(self, parent: Trace) -> None:
         self.alive = True
@@ -162,11 +166,11 @@ class LinearizeTrace(RuleTrace, kind="jvp", own=LinearizeTracer):
     def tape(self) -> TapeTrace:
         return self.below
 
-    def pair(self, value: Value) -> tuple[Array, Any]:
+    def pair(self, value: Value) -> tuple[Array, Value | Zero]:
         primal, tangent = self.split(value)
         return primal, Zero.of(primal) if tangent is None else tangent
 
-    def apply(self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: Params) -> PyTree:
+    def apply(self, primitive: Primitive, primals: list[Value], tangents: list[Any], params: Params) -> PyTree:
         if primitive.multiple_results and LINEARIZE.get_rule(primitive) is not None:
             return self._linearize_call(primitive, primals, tangents, params)
         for position, tangent in enumerate(tangents):
@@ -189,7 +193,7 @@ class LinearizeTrace(RuleTrace, kind="jvp", own=LinearizeTracer):
 
     @calls_rules("linearize")
     def _linearize_call(
-        self, primitive: Primitive, primals: list[Array], tangents: list[Array | None], params: Params
+        self, primitive: Primitive, primals: list[Value], tangents: list[Array | None], params: Params
     ) -> Values:
         if self.axes != reduced.axes:  # those of a derivative that is taken within this one, or around it
             with summed_over(self.axes):
@@ -214,9 +218,9 @@ class SummingTrace(LinearizeTrace):
     """
 
     __slots__ = ("_mark", "axes")
-    axes: tuple[Any, ...]
+    axes: tuple[object, ...]
 
-    def __init__(self, parent: Trace, axes: tuple[Any, ...]) -> None:
+    def __init__(self, parent: Trace, axes: tuple[object, ...]) -> None:
         super().__init__(parent)
         self.axes = axes
         self._mark = marks()
@@ -235,7 +239,7 @@ class LinearProgram:
 
     __slots__ = ("equations", "inputs", "outputs", "trace")
 
-    def __init__(self, trace: TapeTrace, inputs: list[TapeTracer], outputs: list[Any]) -> None:
+    def __init__(self, trace: TapeTrace, inputs: list[TapeTracer], outputs: Sequence[Value | Zero]) -> None:
         self.trace = trace
         self.equations = trace.equations
         self.inputs = inputs
@@ -288,7 +292,7 @@ class LinearProgram:
             Zero(t.aval) if cotangent is None else cotangent for t, cotangent in zip(self.inputs, found, strict=True)
         ]
 
-    def forward(self, tangents: Sequence[object]) -> list[Any]:
+    def forward(self, tangents: Sequence[Value]) -> list[Value | Zero]:
         """Map tangents of the inputs to tangents of the outputs, `Zero` where there is none."""
         env = {id(tracer): tangent for tracer, tangent in zip(self.inputs, tangents, strict=True)}
         typed = thread.typed_axes
@@ -308,8 +312,8 @@ class LinearProgram:
 
         `consume` empties the tape, which would keep its residuals in a cycle of references until garbage collection.
         """
-        variables: dict[int, Any] = {id(tracer): Var(tracer.aval) for tracer in self.inputs}
-        residuals: list[Any] = []
+        variables: dict[int, Var] = {id(tracer): Var(tracer.aval) for tracer in self.inputs}
+        residuals: list[Value] = []
         residual_vars: list[Var] = []
 
         def atom(value: Value) -> Var | Literal:
@@ -337,7 +341,7 @@ class LinearProgram:
         return Jaxpr([], [*residual_vars, *inputs], outvars, equations), residuals
 
 
-def _live(equations: list[Any], outputs: list[Value | Zero]) -> list[Any]:
+def _live(equations: list[Entry], outputs: Sequence[Value | Zero]) -> list[Entry]:
     """The equations that the outputs need, or that do more than compute: residuals of the others must not be kept."""
     needed = {id(out) for out in outputs}
     kept = []
@@ -375,7 +379,7 @@ def _gather(pending: dict[int, Any], outs: Values, rule: Callable[..., object]) 
 
 
 def linearize_flat(
-    function: Callable[..., Sequence[Any]],
+    function: Callable[..., Sequence[Value]],
     primals: Sequence[Value],
     active: Sequence[bool] | None = None,
     reduce_axes: tuple[object, ...] = (),
@@ -387,7 +391,7 @@ def linearize_flat(
     """
     flags = (True,) * len(primals) if active is None else active
 
-    def run(trace: LinearizeTrace) -> tuple[LinearProgram, list[Any]]:
+    def run(trace: LinearizeTrace) -> tuple[LinearProgram, list[Array]]:
         tape = trace.tape
         unknowns = [tape.tracer(p.aval) if a else None for p, a in zip(primals, flags, strict=True)]
         tracers = [p if t is None else trace.attach(p, t) for p, t in zip(primals, unknowns)]
@@ -403,19 +407,19 @@ def linearize_flat(
 
 
 def transpose_flat(
-    function: Callable[..., Sequence[Any]], in_avals: Sequence[ShapedArray], cotangents: Sequence[Any]
+    function: Callable[..., Sequence[Value]], in_avals: Sequence[ShapedArray], cotangents: Sequence[Value | Zero]
 ) -> list[Array | Literal | Zero]:
     """Transpose a linear function of flat arguments: map cotangents of its results to cotangents of its arguments."""
     return record_linear(function, in_avals).backward(cotangents)
 
 
-def record_linear(function: Callable[..., Sequence[Any]], in_avals: Sequence[ShapedArray]) -> LinearProgram:
+def record_linear(function: Callable[..., Sequence[Value]], in_avals: Sequence[ShapedArray]) -> LinearProgram:
     """Run a linear function of flat arguments on unknowns, so that it is on a tape."""
     return record_unknown(function, in_avals)[0]
 
 
 def record_unknown(
-    function: Callable[..., Sequence[Any]], in_avals: Sequence[ShapedArray]
+    function: Callable[..., Sequence[Value]], in_avals: Sequence[ShapedArray]
 ) -> tuple[LinearProgram, list[Array]]:
     """Run a function of flat arguments on unknowns; what depends on them is on a tape, whose other outputs are zero.
 
