@@ -37,14 +37,13 @@ if TYPE_CHECKING:
     from tangrad.core import Array, Var
     from tangrad.typing import Params, PyTree, Value, Values
 
+    Pull = Callable[[Value], list[Value | None]]  # the cotangent of a result -> those of the arguments
+
 
 PULLBACK_LIMIT = 4096
 LITERAL_LIMIT = 1024
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
-
-
-Pull = Callable[[Value], list[Value | None]]  # the cotangent of a result -> those of the arguments
 
 
 class Pullback:
