@@ -5,7 +5,7 @@ Rows are gone through on the host (`HostProgram`): the program has one call howe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._debug.primitives import debug_callback_p, debug_print_p, io_callback_p, pure_callback_p
 from tangrad.batching import operand_of_call
@@ -14,7 +14,7 @@ from tangrad.core import Primitive, RuleSet, ShapedArray
 if TYPE_CHECKING:
     from tangrad._debug.calls import HostCall
     from tangrad.core import Array
-    from tangrad.core.protocols import AxisInfo
+    from tangrad.core.protocols import AxisInfo, BatchRule
     from tangrad.typing import Dims, Values
 
 batch = RuleSet("batch", api=1)
@@ -26,7 +26,7 @@ def _batched(result_avals: tuple[ShapedArray, ...], size: object) -> tuple[Shape
 
 @batch.rule(pure_callback_p)
 def _(
-    args: Any,
+    args: Values,
     dims: Dims,
     *,
     axis_info: AxisInfo,
@@ -44,7 +44,7 @@ def _(
     if vmap_method in ("sequential", "sequential_unrolled"):
         callback = callback.mapped(dims, size)
     else:
-        args = [operand_of_call(arg, dim, size, vmap_method) for arg, dim in zip(args, dims, strict=True)]
+        args = tuple([operand_of_call(arg, dim, size, vmap_method) for arg, dim in zip(args, dims, strict=True)])
     avals = _batched(result_avals, size)
     outs = pure_callback_p.bind(*args, callback=callback, result_avals=avals, vmap_method=vmap_method)
     return outs, (0,) * len(outs)
@@ -56,7 +56,7 @@ def _io(
     dims: Dims,
     *,
     axis_info: AxisInfo,
-    callback: Any,
+    callback: HostCall,
     result_avals: tuple[ShapedArray, ...],
     ordered: bool,
 ) -> tuple[tuple[Array, ...], tuple[int, ...]]:
@@ -71,8 +71,10 @@ def _io(
     return outs, (0,) * len(outs)
 
 
-def _for_each_row(primitive: Primitive) -> Any:
-    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, callback: HostCall, **params: object) -> Any:
+def _for_each_row(primitive: Primitive) -> BatchRule:
+    def rule(
+        args: Values, dims: Dims, *, axis_info: AxisInfo, callback: HostCall, **params: object
+    ) -> tuple[object, object]:
         primitive.bind(*args, callback=callback.mapped(dims, axis_info.size), **params)
         return (), ()
 

@@ -45,7 +45,7 @@ class Frame:
         self.filename = frame.f_code.co_filename
         self.line = frame.f_lineno
         self.function = frame.f_code.co_name
-        self.names: Mapping[str, Any] = frame.f_globals
+        self.names: Mapping[str, object] = frame.f_globals
 
     def __str__(self) -> str:
         return f"{self.filename}({self.line}) {self.function}"
@@ -239,7 +239,7 @@ class _Whole:
         self.value = value
 
 
-def _variables(frame: FrameType) -> dict[str, Any]:
+def _variables(frame: FrameType) -> dict[str, object]:
     """The variables of a frame. Tracers of transformations that have ended have no value: their text is shown."""
     return {name: _handed_over(value) for name, value in frame.f_locals.items()}
 
@@ -257,5 +257,5 @@ def _alive(leaf: object) -> object:
     return leaf if isinstance(leaf, (Array, np.ndarray, np.generic, int, float, complex)) else _Whole(leaf)
 
 
-def _value(leaf: object) -> Any:
+def _value(leaf: object) -> object:
     return leaf.value if type(leaf) is _Whole else leaf

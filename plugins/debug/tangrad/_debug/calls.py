@@ -15,7 +15,7 @@ from tangrad.core.tools import NO_NAMES, SourceInfo, without_internal_frames
 from tangrad.errors import CallbackError
 from tangrad.tree_util import PyTreeDef, keystr
 
-Overrides = tuple[tuple[str, Any], ...]
+Overrides = tuple[tuple[str, object], ...]
 
 # Where arrays are made is a matter of the thread that makes them: a backend chooses it for its callbacks.
 _NOT_TAKEN = "default_device"
@@ -55,7 +55,7 @@ class HostState:
             self._settings.close()
 
 
-ToArray = Callable[[Any, Any], Array]
+ToArray = Callable[[np.ndarray, ShapedArray], Array]
 
 # One mapped axis: for each operand its axis or None, and the size.
 Mapping = tuple[tuple[int | None, ...], int]
@@ -132,7 +132,7 @@ class HostCall:
 
     # --- calling ---------------------------------------------------------------------------------------------------
 
-    def __call__(self, *arrays: Any) -> Any:
+    def __call__(self, *arrays: object) -> object:
         """What the user's function returns."""
         leaves = arrays
         if self.static:
@@ -142,7 +142,7 @@ class HostCall:
         args, kwargs = self.in_tree.unflatten(leaves)
         return self.function(*args, **kwargs)
 
-    def run(self, arrays: Sequence[Array], results: Sequence[object], wrapped: bool = True) -> list[Any]:
+    def run(self, arrays: Sequence[Array], results: Sequence[ShapedArray], wrapped: bool = True) -> list[np.ndarray]:
         """Call it on arrays; the contents of its results, which must be of the types `results`.
 
         Raises CallbackError for a function that raises (unless `wrapped` is false: then what it raises), and for one
@@ -162,7 +162,7 @@ class HostCall:
 
     # --- results ---------------------------------------------------------------------------------------------------
 
-    def _contents(self, out: ShapedArray, results: Sequence[Any]) -> list[np.ndarray]:
+    def _contents(self, out: object, results: Sequence[ShapedArray]) -> list[np.ndarray]:
         leaves, treedef = tree.flatten(out)
         if treedef != self.out_tree and _structure(out) != _structure(self.out_tree.unflatten([0] * len(results))):
             raise CallbackError(
@@ -260,7 +260,7 @@ class HostProgram:
         self._avals = [_row_aval(aval, places) for aval, places in zip(avals, self._places)]
         self._results = [aval.update(shape=aval.shape[len(self._sizes) :]) for aval in results]
 
-    def __call__(self, *contents: Any) -> tuple[np.ndarray, ...]:
+    def __call__(self, *contents: np.ndarray) -> tuple[np.ndarray, ...]:
         """Call the function, once for each row of a batch."""
         if not self._sizes:
             return tuple(self._run(contents))

@@ -27,21 +27,21 @@ VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_a
 
 @overload
 def pure_callback(
-    callback: Callable[..., Any],
+    callback: Callable[..., object],
     result_shape_dtypes: HasShapeAndDType,
     *args: object,
     sharding: Sharding | None = None,
     vmap_method: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Array: ...
 @overload
 def pure_callback(
-    callback: Callable[..., Any],
+    callback: Callable[..., object],
     result_shape_dtypes: PyTree,
     *args: object,
     sharding: Sharding | None = None,
     vmap_method: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> PyTree: ...
 @api_boundary
 def pure_callback(
@@ -146,7 +146,7 @@ def io_callback(
 
 @overload
 def debug_callback(
-    callback: Callable[..., Any], *args: object, ordered: bool = False, partitioned: bool = False, **kwargs: Any
+    callback: Callable[..., object], *args: object, ordered: bool = False, partitioned: bool = False, **kwargs: object
 ) -> None: ...
 @overload
 def debug_callback(
@@ -203,7 +203,9 @@ def _call_for_debugging(callback: object, args: object, kwargs: object, ordered:
 # --- arguments ------------------------------------------------------------------------------------------------------
 
 
-def debug_call(kind: str, function: Any, args: object, kwargs: object) -> tuple[HostCall, list[Value]]:
+def debug_call(
+    kind: str, function: Callable[..., object], args: object, kwargs: object
+) -> tuple[HostCall, list[Value]]:
     """The call of a function for debugging, whose arguments need not be arrays; and those that are."""
     leaves, in_tree = tree.flatten((args, kwargs))
     static = {position: leaf for position, leaf in enumerate(leaves) if not is_array_value(leaf)}
@@ -299,7 +301,7 @@ def buffer_callback(
     vmap_method: str | None = None,
     input_output_aliases: Mapping[int, int] | None = None,
     command_buffer_compatible: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[..., PyTree]:
     """A function that calls a Python function which writes its results into arrays that it is given.
 
     Args:
@@ -339,9 +341,11 @@ def buffer_callback(
             f"vmap_method={vmap_method!r}; pass 'sequential' or None"
         )
     aliases = {int(source): int(result) for source, result in (input_output_aliases or {}).items()}
-    known: dict[tuple[int, ...], Callable[..., Any]] = {}  # by the ranks of arguments: a compiled program is kept by it
+    known: dict[
+        tuple[int, ...], Callable[..., PyTree]
+    ] = {}  # by the ranks of arguments: a compiled program is kept by it
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> PyTree:
         leaves = tree.leaves((args, kwargs))
         _check_aliases(aliases, leaves, tree.leaves(result_shape_dtypes))
         ranks = tuple([len(as_operand(leaf).aval.shape) for leaf in leaves])
@@ -357,11 +361,11 @@ def buffer_callback(
 
 def _on_host(
     callback: Callable[..., None], results: object, aliases: Mapping[int, int], ranks: tuple[int, ...]
-) -> Callable[..., Any]:
+) -> Callable[..., PyTree]:
     """The callback as a function that returns its results; of arguments with more dimensions than `ranks`, a batch."""
     leaves, structure = tree.flatten(results)
 
-    def call(*args: object, **kwargs: object) -> Any:
+    def call(*args: object, **kwargs: object) -> PyTree:
         given, before = tree.flatten((args, kwargs))
         given = [np.asarray(value) for value in given]
         batch = np.broadcast_shapes(*[value.shape[: value.ndim - rank] for value, rank in zip(given, ranks)])
@@ -376,7 +380,7 @@ def _on_host(
     return call
 
 
-def _check_aliases(aliases: Mapping[int, int], given: list[object], results: list[Any]) -> None:
+def _check_aliases(aliases: Mapping[int, int], given: list[object], results: list[HasShapeAndDType]) -> None:
     for source, result in aliases.items():
         for what, position, among in (("argument", source, given), ("result", result, results)):
             if not 0 <= position < len(among):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, NoReturn
 
 from tangrad._debug.primitives import debug_callback_p, debug_print_p, io_callback_p, pure_callback_p
 from tangrad.autodiff import symbolic_zeros
 from tangrad.core import RuleSet
+
+if TYPE_CHECKING:
+    from tangrad._debug.calls import HostCall
 
 jvp = RuleSet("jvp", api=1)
 jvp.form("primals", debug_callback_p, debug_print_p)
@@ -14,7 +17,7 @@ jvp.form("primals", debug_callback_p, debug_print_p)
 
 @jvp.rule(pure_callback_p)
 @symbolic_zeros
-def _(primals: object, tangents: object, *, callback: Any, **_: object) -> Any:
+def _(primals: object, tangents: object, *, callback: HostCall, **_: object) -> NoReturn:
     raise ValueError(
         f"{callback.described()} cannot be differentiated: nothing is known of what it computes. Wrap the call in a "
         "function with a rule of its own (tangrad.custom_jvp, or custom_vjp for gradients only), whose rule may use "
@@ -24,7 +27,7 @@ def _(primals: object, tangents: object, *, callback: Any, **_: object) -> Any:
 
 @jvp.rule(io_callback_p)
 @symbolic_zeros
-def _io(primals: object, tangents: object, *, callback: Any, **_: object) -> Any:
+def _io(primals: object, tangents: object, *, callback: HostCall, **_: object) -> NoReturn:
     raise ValueError(
         f"{callback.described()} cannot be differentiated: io_callback has no derivative. Stop the derivative at its "
         "arguments, tangrad.lax.stop_gradient(x), or wrap the call in a function with a rule of its own "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import string
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -27,7 +27,9 @@ class _Checker(string.Formatter):
     def format_field(self, value: object, format_spec: str) -> str:
         return ""
 
-    def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
+    def check_unused_args(
+        self, used_args: set[int | str], args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> None:
         positional = [position for position in range(len(args)) if position not in used_args]
         if positional:
             raise ValueError(
@@ -65,7 +67,7 @@ class Line:
     def __name__(self) -> str:
         return self._format
 
-    def __call__(self, *args: Any, **kwargs: object) -> None:
+    def __call__(self, *args: object, **kwargs: object) -> None:
         with np.printoptions(**self._options):
             if self._has_fields:
                 text = self._format.format(*args, **kwargs)
@@ -168,7 +170,7 @@ def _print(
     raw: bool,
     logs: bool,
 ) -> Any:
-    def bind(text: str, /, *args: Any, **kwargs: Any) -> None:
+    def bind(text: str, /, *args: object, **kwargs: object) -> None:
         if not isinstance(text, str):
             raise TypeError(f"{kind} expects a format, a string, got {text!r} of type {type(text).__name__}")
         if not raw:

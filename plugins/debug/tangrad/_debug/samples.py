@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -36,7 +36,9 @@ def _two(x: object, y: object) -> tuple[np.ndarray | np.generic, ...]:
         return np.asarray(x).sum(), ~np.asarray(y)
 
 
-def _pure(function: Any, x: np.ndarray, y: np.ndarray, method: str) -> Sample:
+def _pure(
+    function: Callable[..., tuple[np.ndarray | np.generic, ...]], x: np.ndarray, y: np.ndarray, method: str
+) -> Sample:
     declared = tuple([ShapedArray(result.shape, result.dtype) for result in function(x, y)])
     _, params = recorded(pure_callback_p, lambda: pure_callback(function, declared, x, y, vmap_method=method))
     return Sample(pure_callback_p, (x, y), params, derivatives=0)
@@ -56,7 +58,7 @@ class _Log:
     def __init__(self) -> None:
         self._seen: list[object] = []
 
-    def __call__(self, x: Any) -> np.ndarray:
+    def __call__(self, x: np.ndarray) -> np.ndarray:
         self._seen.append(np.array(x))
         return np.asarray(x) + 1
 

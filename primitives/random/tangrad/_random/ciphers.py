@@ -61,7 +61,7 @@ def random_unwrap_p(keys: ShapedArray) -> ShapedArray:
     return dtype.physical_aval(keys)
 
 
-BIT_WIDTHS: dict[int, np.dtype[Any]] = {
+BIT_WIDTHS: dict[int, np.dtype] = {
     8: np.dtype(np.uint8),
     16: np.dtype(np.uint16),
     32: np.dtype(np.uint32),

@@ -187,7 +187,7 @@ def fold_in(key: Key, data: ArrayLike) -> Array:
     if isinstance(data, (int, float)):
         if not 0 <= int(data) <= 0xFFFFFFFF:
             raise OverflowError(f"random.fold_in takes a number from 0 to 2**32 - 1, got {data}")
-        operand: Any = literal(int(data), np.dtype(np.uint32))
+        operand: Value = literal(int(data), np.dtype(np.uint32))
     elif isinstance(data, np.integer):
         operand = literal(int(data) & 0xFFFFFFFF, np.dtype(np.uint32))
     else:

@@ -45,7 +45,7 @@ def _number(value: int) -> Value:
     return literal(value, UINT32)
 
 
-def columns(words: Value, count: int) -> list[Any]:
+def columns(words: Value, count: int) -> list[Array]:
     """The words along the last dimension, each by itself: arrays (..., 1)."""
     *lead, _ = words.aval.shape
     starts = [0] * len(lead)
@@ -65,7 +65,7 @@ def _as_dtype(x: Value) -> Array:
     return p.convert_element_type_p.bind(x, new_dtype=UINT32, weak_type=False)
 
 
-def add_wide(low: Value, high: Value, number: Value) -> tuple[Any, Any, Array]:
+def add_wide(low: Value, high: Value, number: Value) -> tuple[Array, Array, Array]:
     """A number of 32 bits added to one of 64; low and high word, and what is carried beyond."""
     new_low = p.add_p.bind(low, number)
     carry = _as_dtype(p.lt_p.bind(new_low, number))

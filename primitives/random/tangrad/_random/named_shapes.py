@@ -5,18 +5,18 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import SupportsIndex, TypeVar, cast
 
 from tangrad._random.functions import fold_in
 from tangrad.core import Array, class_boundary
 from tangrad.extend.collectives import axis_index, size_of_axis
-from tangrad.typing import Value
+from tangrad.typing import Key
 
-Sampler = TypeVar("Sampler", bound=Callable[..., Any])
+Sampler = TypeVar("Sampler", bound=Callable[..., Array])
 
 
 @class_boundary
-class NamedShape(tuple[Any, ...]):
+class NamedShape(tuple[int, ...]):
     """A shape, and the mapped axes along which a sample differs.
 
     Args:
@@ -35,7 +35,7 @@ class NamedShape(tuple[Any, ...]):
 
     named: dict[str, int]
 
-    def __new__(cls, *sizes: object, **named: Any) -> NamedShape:
+    def __new__(cls, *sizes: int, **named: SupportsIndex) -> NamedShape:
         found = super().__new__(cls, sizes)
         found.named = {name: operator.index(size) for name, size in named.items()}
         return found
@@ -61,7 +61,7 @@ def takes_named_shapes(sampler: Sampler) -> Sampler:
     what = f"random.{sampler.__name__}"
 
     @functools.wraps(sampler)
-    def draw(key: Value, *args: object, **kwargs: object) -> Array:
+    def draw(key: Key, *args: object, **kwargs: object) -> Array:
         for value in (*args, *kwargs.values()):
             if type(value) is NamedShape:
                 key = _own_key(what, key, value)
@@ -70,7 +70,7 @@ def takes_named_shapes(sampler: Sampler) -> Sampler:
     return cast(Sampler, draw)
 
 
-def _own_key(what: str, key: Any, shape: NamedShape) -> Any:
+def _own_key(what: str, key: Key, shape: NamedShape) -> Key:
     """A key of the example's own along the named axes."""
     for name, expected in shape.named.items():
         size = size_of_axis(what, name)

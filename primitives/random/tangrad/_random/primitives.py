@@ -13,7 +13,7 @@ import numpy as np
 from tangrad._random import ciphers, generators
 from tangrad._random.ciphers import check_keys, random, random_unwrap_p, random_wrap_p, threefry2x32_p
 from tangrad._random.keys import KeyType
-from tangrad.core import Array, ShapedArray, dtypes
+from tangrad.core import ShapedArray, dtypes
 from tangrad.typing import Value
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
 
 
 # Generator -> the program of each primitive.
-PROGRAMS: dict[str, dict[str, Callable[..., Any]]] = {
+PROGRAMS: dict[str, dict[str, Callable[..., Value]]] = {
     "threefry2x32": {
         "seed": ciphers.seed,
         "split": ciphers.split,
@@ -52,17 +52,17 @@ PROGRAMS: dict[str, dict[str, Callable[..., Any]]] = {
 }
 
 
-def _of_generator(name: str) -> Callable[..., Array]:
+def _of_generator(name: str) -> Callable[..., Value]:
     """The program `name` of the generator of the keys that it takes."""
 
-    def program(keys: Value, *others: Value, **params: object) -> Array:
+    def program(keys: Value, *others: Value, **params: object) -> Value:
         dtype: Any = keys.aval.dtype
         return PROGRAMS[dtype.implementation][name](keys, *others, **params)
 
     return program
 
 
-def _seed(seeds: Value, *, impl: KeyType) -> Array:
+def _seed(seeds: Value, *, impl: KeyType) -> Value:
     return PROGRAMS[impl.implementation]["seed"](seeds, impl=impl)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,9 @@ from tangrad.typing import ArrayLike, Dimensions, DTypeLike, Key, ShardingLike, 
 STEPS = 2**31 - 1  # of a loop that something keeps from ending: a NaN, say
 
 
-def _repeat(stream: Stream, states: Values, goes_on: Callable[..., Any], step: Callable[..., Any]) -> Values:
+def _repeat(
+    stream: Stream, states: Values, goes_on: Callable[..., Array], step: Callable[..., tuple[Stream, Values]]
+) -> Values:
     """Run `states = step(stream, *states) -> (stream, states)` while `goes_on(*states)` holds for some element."""
 
     def is_waiting(carry: Values) -> Value:
@@ -75,8 +77,8 @@ class Arrivals(NamedTuple):
         drawing_half: of the two streams that a stream is split into, which draws; the other one goes on.
     """
 
-    next_time: Callable[..., Any]
-    is_early: Callable[..., Any]
+    next_time: Callable[..., Array]
+    is_early: Callable[..., Array]
     drawing_half: int
 
 
@@ -86,7 +88,7 @@ def count_arrivals(stream: Stream, arrivals: Arrivals, like: Value, dtype: np.dt
     `like`, an array, has the dtype of the times and the shape of the result.
     """
 
-    def step(stream: Stream, seen: Value, time: Value) -> Any:
+    def step(stream: Stream, seen: Value, time: Value) -> tuple[Stream, Values]:
         halves = stream.split()
         drawing = halves.pop(arrivals.drawing_half)
         uniform = drawing.draw(random_uniform_p, shape=like.aval.shape, dtype=like.aval.dtype)
@@ -116,13 +118,13 @@ class Hat(NamedTuple):
         is_out: (proposals, distances of u from ±1/2, heights) -> which ones are rejected untested.
     """
 
-    a: Any
-    b: Any
-    center: tuple[Any, ...]
+    a: Array
+    b: Array
+    center: tuple[Value | float, ...]
     height: Array
     sure: Array
-    weigh: Callable[..., Any]
-    is_out: Callable[..., Any]
+    weigh: Callable[..., Value]
+    is_out: Callable[..., Array]
 
     def propose(self, u: Value, distance: Value) -> Value:
         place = (2 * self.a / distance + self.b) * u
@@ -148,7 +150,7 @@ def transformed_rejection(stream: Stream, hat: Hat) -> Value:
     """
     shape, dtype = hat.b.aval.shape, hat.b.aval.dtype
 
-    def step(stream: Stream, number: Value, is_done: Value) -> Any:
+    def step(stream: Stream, number: Value, is_done: Value) -> tuple[Stream, Values]:
         rest, *drawing = stream.split(3)
         place, height = [one.draw(random_uniform_p, shape=shape, dtype=dtype) for one in drawing]
         u = place - 0.5
@@ -400,7 +402,7 @@ def multinomial(
     remaining = cumsum(outcomes, 0, reverse=True)
     ratios = outcomes / tnp.where(remaining == 0, 1, remaining)
 
-    def step(left: Value, item: Any) -> Any:
+    def step(left: Array, item: tuple[Array, Array]) -> tuple[Array, Array]:
         ratio, own = item
         count = binomial(own, left, tnp.clip(ratio, 0, 1), dtype=left.aval.dtype)
         return left - count, count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def accepted_cubes(stream: Stream, c: Value, d: Value) -> Value:
         bound = lax.add(lax.mul(square, 0.5), lax.mul(d, lax.add(lax.sub(1, cube), lax.log(cube))))
         return lax.bitwise_and(squeezed, lax.ge(lax.log(uniform), bound))
 
-    def step(state: Values) -> Any:
+    def step(state: Values) -> Values:
         waiting, keys, cube = state
         next_stream, for_normal, for_uniform = Stream(keys, stream.partitionable).split(3)
         x, root = _positive_roots(for_normal, waiting, c)
@@ -39,11 +39,11 @@ def accepted_cubes(stream: Stream, c: Value, d: Value) -> Value:
     return while_loop(lambda state: _any(state[0]), step, start)[2]
 
 
-def _positive_roots(stream: Stream, wanted: Value, c: Value) -> tuple[Array, Array]:
+def _positive_roots(stream: Stream, wanted: Value, c: Value) -> Values:
     """Normal numbers x for which 1 + c x is positive, and that."""
     shape, dtype = c.aval.shape, c.aval.dtype
 
-    def step(state: Values) -> Any:
+    def step(state: Values) -> Values:
         waiting, keys, x, root = state
         next_stream, for_normal = Stream(keys, stream.partitionable).split()
         new_x = for_normal.draw(random_normal_p, shape=(), dtype=dtype)

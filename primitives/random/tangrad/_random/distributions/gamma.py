@@ -152,7 +152,9 @@ def loggamma(
     return _gamma_sample("random.loggamma", key, a, shape, dtype, True)
 
 
-def _gamma_sample(name: str, key: Value, a: object, shape: object, dtype: Any, log_space: bool) -> Array:
+def _gamma_sample(
+    name: str, key: Value, a: ArrayLike, shape: object, dtype: DTypeLike | None, log_space: bool
+) -> Array:
     kind = float_dtype(name, dtype)
     sizes = sample_shape(name, shape, a)
     whole = _filled(parameter(name, a, kind, sizes, "a"), sizes)

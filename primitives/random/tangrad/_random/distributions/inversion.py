@@ -21,7 +21,9 @@ def _number(value: float, dtype: Any) -> np.ndarray:
     return np.array(value, dtype)[()]
 
 
-def _sample(name: str, primitive: Primitive, key: Value, shape: Sequence[int], dtype: Any, **params: str) -> Array:
+def _sample(
+    name: str, primitive: Primitive, key: Value, shape: Sequence[int], dtype: DTypeLike | None, **params: str
+) -> Array:
     """What the functions below have in common."""
     kind = float_dtype(name, dtype)
     return draw(name, primitive, key, shape=stated_shape(name, shape), dtype=kind, **params)

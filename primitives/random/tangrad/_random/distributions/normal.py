@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -326,12 +325,12 @@ def multivariate_normal(
     return lax.add(_spread(center, moved.aval.shape), moved)
 
 
-def _factor_by_svd(matrices: Any) -> object:
+def _factor_by_svd(matrices: Value) -> Array:
     left, values, _ = svd(matrices)
     return _scaled_columns(left, values)
 
 
-def _factor_by_eigh(matrices: ArrayLike) -> object:
+def _factor_by_eigh(matrices: ArrayLike) -> Array:
     values, vectors = eigh(matrices)
     return _scaled_columns(vectors, values)
 
@@ -344,7 +343,7 @@ def _scaled_columns(vectors: Value, variances: Array) -> Array:
 
 
 # How a matrix C is taken apart into F with F Fᵀ = C.
-_FACTORS: dict[str, Callable[..., Any]] = {"cholesky": cholesky, "svd": _factor_by_svd, "eigh": _factor_by_eigh}
+_FACTORS: dict[str, Callable[..., Value]] = {"cholesky": cholesky, "svd": _factor_by_svd, "eigh": _factor_by_eigh}
 
 
 def _batch_shape(mean: tuple[object, ...], cov: tuple[object, ...]) -> tuple[int, ...]:

@@ -192,7 +192,7 @@ def draw(name: str, primitive: Primitive, key: Value, *operands: Value, **params
 
 
 def draw_broadcast(
-    name: str, primitive: Primitive, key: Value, shape: object, dtype: Any, **parameters: object
+    name: str, primitive: Primitive, key: Value, shape: object, dtype: DTypeLike | None, **parameters: object
 ) -> Array:
     """Floats of a distribution whose parameters broadcast to the shape of the result."""
     kind = float_dtype(name, dtype)

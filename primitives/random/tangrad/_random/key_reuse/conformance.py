@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from tangrad.core import as_operand, rule_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tangrad.conformance import Sample
     from tangrad.core import ShapedArray
+    from tangrad.typing import Value
 
 
-def check_rule(sample: Any) -> Iterator[tuple[str, Callable[[], None]]]:
+def check_rule(sample: Sample) -> Iterator[tuple[str, Callable[[], None]]]:
     """Positions are in range, masks have the operands' shapes; what is moved is where the primitive moves numbers."""
     if rule_table("key_reuse").cell(sample.primitive).status != "rule" or sample.raises is not None or sample.axes:
         return
@@ -35,7 +37,7 @@ def check_rule(sample: Any) -> Iterator[tuple[str, Callable[[], None]]]:
     yield "key_reuse", look
 
 
-def _check_positions(use: KeyUse, avals: Sequence[ShapedArray], outs: Any) -> None:
+def _check_positions(use: KeyUse, avals: Sequence[ShapedArray], outs: Sequence[object]) -> None:
     named = [*use.fresh, *use.moved, *use.some]
     assert len(named) == len({*named}), f"a result is named twice: {use}"
     assert all([0 <= result < len(outs) for result in named]), f"results that are not there: {use}"
@@ -45,9 +47,9 @@ def _check_positions(use: KeyUse, avals: Sequence[ShapedArray], outs: Any) -> No
         assert which is True or np.shape(which) == avals[operand].shape, f"a mask of another shape: {use}"
 
 
-def _check_places(sample: Any, operands: Any, result: int, operand: int, places: object) -> None:
+def _check_places(sample: Sample, operands: Sequence[Value], result: int, operand: int, places: object) -> None:
     given = list(operands)
-    given[operand] = as_operand(places_of(operands[operand].aval).astype(np.int32))
+    given[operand] = as_operand(np.asarray(places_of(operands[operand].aval), np.int32))
     outs = sample.primitive.bind(*given, **sample.params)
     outs = outs if sample.primitive.multiple_results else (outs,)
     np.testing.assert_array_equal(np.asarray(outs[result]), places, err_msg="the keys are elsewhere")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tangrad.core import ShapedArray
+    from tangrad.typing import Dimensions
 
 # --- random numbers: whatever draws uses its key --------------------------------------------------------------------
 
@@ -60,7 +61,9 @@ def _moved(arranged: Callable[..., object]) -> Callable[..., KeyUse]:
     return rule
 
 
-def _broadcast(places: Any, *, shape: Any, broadcast_dimensions: Any, **_: object) -> np.ndarray | None:
+def _broadcast(
+    places: np.ndarray, *, shape: Dimensions, broadcast_dimensions: Sequence[int], **_: object
+) -> np.ndarray | None:
     if not all([type(size) is int for size in shape]):
         return None
     spread = [1] * len(shape)
@@ -69,17 +72,26 @@ def _broadcast(places: Any, *, shape: Any, broadcast_dimensions: Any, **_: objec
     return np.broadcast_to(places.reshape(spread), shape)
 
 
-def _reshaped(places: Any, *, new_sizes: object, dimensions: object = None, **_: object) -> object:
+def _reshaped(
+    places: np.ndarray, *, new_sizes: tuple[int, ...], dimensions: Sequence[int] | None = None, **_: object
+) -> np.ndarray:
     places = places if dimensions is None else places.transpose(dimensions)
     return places.reshape(new_sizes)
 
 
-def _sliced(places: Any, *, start_indices: Any, limit_indices: Any, strides: Any, **_: object) -> object:
+def _sliced(
+    places: np.ndarray,
+    *,
+    start_indices: Sequence[int],
+    limit_indices: Sequence[int],
+    strides: Sequence[int] | None,
+    **_: object,
+) -> np.ndarray:
     steps = strides or (1,) * len(start_indices)
     return places[tuple([slice(*one) for one in zip(start_indices, limit_indices, steps, strict=True)])]
 
 
-def _split(places: Any, *, sizes: Any, axis: int, **_: object) -> object:
+def _split(places: np.ndarray, *, sizes: Sequence[int], axis: int, **_: object) -> list[np.ndarray]:
     return np.split(places, np.cumsum(sizes)[:-1], axis)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -30,8 +30,10 @@ from tangrad.errors import KeyReuseError
 
 if TYPE_CHECKING:
     from tangrad.core import Array
+    from tangrad.typing import Atom, Value
 
-Places = Any  # an array of integers: of each key of a result the place among the keys of an operand
+Places: TypeAlias = np.ndarray | None  # of each key of a result the place among the keys of an operand: integers
+Which: TypeAlias = np.ndarray | bool  # of the keys of an array: True: all, or a mask of its shape
 
 
 class KeyUse(NamedTuple):
@@ -50,13 +52,13 @@ class KeyUse(NamedTuple):
     KeyUse(consumes={0: True}, fresh=(0,), moved={}, some={})
     """
 
-    consumes: Mapping[int, Any] = {}
+    consumes: Mapping[int, Which] = {}
     fresh: Collection[int] = ()
     moved: Mapping[int, tuple[int, Places]] = {}
     some: Mapping[int, int] = {}
 
 
-def places_of(aval: ShapedArray) -> Any:
+def places_of(aval: ShapedArray) -> Places:
     """The place of each key of an array, in its shape; None where its size is not known."""
     if all([type(size) is int for size in aval.shape]):
         return np.arange(math.prod(aval.shape)).reshape(aval.shape)
@@ -92,18 +94,18 @@ class Keys:
         places = places_of(aval)
         return cls(Origin(1 if places is None else places.size, used, by), places)
 
-    def _at(self, which: Any) -> Any:
+    def _at(self, which: Which) -> np.ndarray | slice:
         """The places of some of the keys: of all, unless a mask of this shape selects some."""
         if self.places is None:
             return slice(None) if which is True or np.any(which) else slice(0)
         fits = which is not True and np.shape(which) == self.places.shape
         return self.places[which] if fits else self.places
 
-    def were_used(self, which: object = True) -> bool:
+    def were_used(self, which: Which = True) -> bool:
         """Whether one of these keys was used."""
         return bool(self.origin.used[self._at(which)].any())
 
-    def use(self, which: object, by: str) -> None:
+    def use(self, which: Which, by: str) -> None:
         """Note that these keys were used."""
         self.origin.by = self.origin.by or by
         self.origin.used[self._at(which)] = True
@@ -124,7 +126,7 @@ class Keys:
         return found
 
 
-def check(keys: Keys, which: object, aval: ShapedArray, by: str) -> None:
+def check(keys: Keys, which: Which, aval: ShapedArray, by: str) -> None:
     """Raise KeyReuseError if one of these keys was used before."""
     if keys.were_used(which):
         earlier = f" by {keys.origin.by}" if keys.origin.by else ""
@@ -135,17 +137,16 @@ def check(keys: Keys, which: object, aval: ShapedArray, by: str) -> None:
         )
 
 
-def results(use: KeyUse, given: Any, avals: Sequence[ShapedArray], by: str) -> list[Keys | None]:
+def results(use: KeyUse, given: Sequence[Keys | None], avals: Sequence[ShapedArray], by: str) -> list[Keys | None]:
     """The keys of each result of a primitive; None where it has none."""
     found: list[Keys | None] = []
     for position, aval in enumerate(avals):
         if not isinstance(aval, ShapedArray) or not is_key(aval):
             found.append(None)
-        elif position in use.moved and given[use.moved[position][0]] is not None:
-            operand, places = use.moved[position]
-            found.append(given[operand].moved(aval, places))
-        elif position in use.some and given[use.some[position]] is not None:
-            found.append(given[use.some[position]].some(aval))
+        elif position in use.moved and (keys := given[use.moved[position][0]]) is not None:
+            found.append(keys.moved(aval, use.moved[position][1]))
+        elif position in use.some and (keys := given[use.some[position]]) is not None:
+            found.append(keys.some(aval))
         elif position in use.fresh:
             found.append(Keys.of(aval))
         else:
@@ -166,7 +167,7 @@ def use_of_program(closed: ClosedJaxpr) -> KeyUse:
     return _known.get(closed, "key_reuse", lambda: _Walk(closed).run())
 
 
-def has_keys(atoms: Sequence[Any]) -> bool:
+def has_keys(atoms: Sequence[Atom]) -> bool:
     """Whether there are keys among variables."""
     return any([isinstance(atom.aval, ShapedArray) and is_key(atom.aval) for atom in atoms])
 
@@ -177,7 +178,7 @@ class _Walk:
     def __init__(self, closed: ClosedJaxpr) -> None:
         self._jaxpr = closed.jaxpr
         self._given = [*self._jaxpr.invars, *self._jaxpr.constvars]
-        self._keys: dict[Any, Keys] = {var: Keys.of(var.aval) for var in self._given if has_keys([var])}
+        self._keys: dict[Atom, Keys] = {var: Keys.of(var.aval) for var in self._given if has_keys([var])}
 
     def run(self) -> KeyUse:
         for eqn in self._jaxpr.eqns:
@@ -185,7 +186,7 @@ class _Walk:
                 self._apply(eqn)
         return self._summary()
 
-    def _of(self, atom: object) -> Keys | None:
+    def _of(self, atom: Atom) -> Keys | None:
         return None if type(atom) is Literal else self._keys.get(atom)
 
     def _apply(self, eqn: JaxprEqn) -> None:
@@ -233,7 +234,7 @@ def described(eqn: JaxprEqn) -> str:
 # --- carriers of programs -------------------------------------------------------------------------------------------
 
 
-def of_call(avals: Any, program: ClosedJaxpr, first: int = 0) -> KeyUse:
+def of_call(avals: Sequence[ShapedArray], program: ClosedJaxpr, first: int = 0) -> KeyUse:
     """The use of keys of a primitive that runs a program once, on the operands from `first` on.
 
     Parts of operands, as devices have them, count as the whole.
@@ -300,10 +301,10 @@ key_checking = Transformation(
 )
 
 
-def of_branches(avals: object, *, branches: tuple[ClosedJaxpr, ...], **_: object) -> KeyUse:
+def of_branches(avals: Sequence[ShapedArray], *, branches: tuple[ClosedJaxpr, ...], **_: object) -> KeyUse:
     """What some branch uses is used; what all of them make, or hand on, is new, or handed on."""
     uses = [of_call(avals, branch, first=1) for branch in branches]
-    consumed: dict[int, Any] = {}
+    consumed: dict[int, Which] = {}
     for use in uses:
         for position, which in use.consumes.items():
             before = consumed.get(position, False)
@@ -411,7 +412,7 @@ def check_key_reuse(fun: Callable[..., object], /, *args: object) -> None:
     leaves, structure = array_leaves(args, "check_key_reuse: argument args")
     avals = [get_aval(as_operand(leaf)) for leaf in leaves]
 
-    def flat(*values: object) -> list[Any]:
+    def flat(*values: object) -> list[Value]:
         return returned_leaves(fun(*structure.unflatten(values)), "check_key_reuse: the function")[0]
 
     jaxpr, consts = trace_to_jaxpr(flat, avals, getattr(fun, "__name__", type(fun).__name__))

@@ -26,10 +26,13 @@ from tangrad.core import (
 from tangrad.core.programs import program_watchers, watch_operations
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params
+    from tangrad.typing import Params, Value
+
+    Run = Callable[[Sequence[Value]], Sequence[Array]]
+    Execute = Callable[[Sequence[Array]], list[Array]]
 
 # The keys of each array that was seen, while it lives: by its id, with a reference that forgets it.
-_seen: dict[int, tuple[Any, Keys]] = {}
+_seen: dict[int, tuple[weakref.ref[Array], Keys]] = {}
 
 
 def _keys_of(value: object) -> Keys | None:
@@ -46,7 +49,7 @@ def _keys_of(value: object) -> Keys | None:
     return keys
 
 
-def _remember(value: object, keys: Keys) -> None:
+def _remember(value: Array, keys: Keys) -> None:
     name = id(value)
 
     def forget(reference: object) -> None:
@@ -70,8 +73,8 @@ def _is_watching() -> bool:
 
 
 def _followed(
-    use: KeyUse, values: Sequence[Any], run: Callable[..., Any], by: str, chosen: Callable[..., object] | None = None
-) -> tuple[Array]:
+    use: KeyUse, values: Sequence[Value], run: Run, by: str, chosen: Callable[..., Sequence[Array]] | None = None
+) -> Sequence[Array]:
     """`run(values)`, a sequence of results, having checked the keys among them, and noting what is used and made.
 
     `chosen(operand, places)`: the results for the places of an operand's keys instead of these.
@@ -97,7 +100,7 @@ def _followed(
 
 
 def _places_chosen(
-    use: KeyUse, given: Sequence[Keys | None], run: Callable[..., Any]
+    use: KeyUse, given: Sequence[Keys | None], run: Callable[..., Sequence[Array]]
 ) -> dict[int, tuple[int, np.ndarray]]:
     """Which keys of its operand each result has: what the operation makes of their numbers."""
     found = {}
@@ -113,7 +116,7 @@ def _places_chosen(
 
 
 def _around_operations(compute: Callable[..., Any]) -> Callable[..., Any]:
-    def watched(primitive: Primitive, args: tuple[Any, ...], params: Params) -> tuple[Array] | Array:
+    def watched(primitive: Primitive, args: tuple[Any, ...], params: Params) -> Sequence[Array] | Array:
         if not _is_watching() or not any([_keys_of(arg) is not None for arg in args]):
             return compute(primitive, args, params)
         if callable(params.get("jaxpr")):  # a function as it is: its operations come by one by one
@@ -121,11 +124,11 @@ def _around_operations(compute: Callable[..., Any]) -> Callable[..., Any]:
         use = rule_table("key_reuse")[primitive](tuple([arg.aval for arg in args]), **params)
         several = primitive.multiple_results
 
-        def run(values: Sequence[object]) -> tuple[Array]:
+        def run(values: Sequence[object]) -> Sequence[Array]:
             out = compute(primitive, tuple(values), params)
             return out if several else (out,)
 
-        def chosen(operand: int, numbers: object) -> tuple[Array]:
+        def chosen(operand: int, numbers: object) -> Sequence[Array]:
             values = list(args)
             values[operand] = type(args[operand]).backend.put(numbers, get_aval(numbers))
             return run(values)
@@ -138,7 +141,7 @@ def _around_operations(compute: Callable[..., Any]) -> Callable[..., Any]:
     return watched
 
 
-def _around_program(execute: Any, closed: ClosedJaxpr, name: str) -> Any:
+def _around_program(execute: Execute, closed: ClosedJaxpr, name: str) -> Execute:
     """A compiled program that follows keys, if it is given or returns some."""
     atoms = (*closed.jaxpr.invars, *closed.jaxpr.constvars, *closed.jaxpr.outvars)
     if not any([isinstance(atom.aval, ShapedArray) and is_key(atom.aval) for atom in atoms]):
@@ -147,10 +150,11 @@ def _around_program(execute: Any, closed: ClosedJaxpr, name: str) -> Any:
         return execute
     use = use_of_program(closed) if thread.debug_key_reuse else None
 
-    def watched(arrays: Sequence[Array]) -> tuple[Array]:
+    def watched(arrays: Sequence[Array]) -> list[Array]:
         if use is None or not _is_watching():
             return execute(arrays)
-        return _followed(use, [*arrays, *closed.consts], lambda _: execute(arrays), f"the compiled function {name!r}")
+        given = [*arrays, *closed.consts]
+        return list(_followed(use, given, lambda _: execute(arrays), f"the compiled function {name!r}"))
 
     return watched
 
