@@ -106,6 +106,11 @@ class GatherDimensionNumbers(_Numbers):
         "start_indices_batching_dims",
     )
     __slots__ = fields
+    offset_dims: tuple[int, ...]
+    collapsed_slice_dims: tuple[int, ...]
+    start_index_map: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...]
+    start_indices_batching_dims: tuple[int, ...]
 
     def __init__(
         self,
@@ -141,6 +146,11 @@ class ScatterDimensionNumbers(_Numbers):
         "scatter_indices_batching_dims",
     )
     __slots__ = fields
+    update_window_dims: tuple[int, ...]
+    inserted_window_dims: tuple[int, ...]
+    scatter_dims_to_operand_dims: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...]
+    scatter_indices_batching_dims: tuple[int, ...]
 
     def __init__(
         self,
