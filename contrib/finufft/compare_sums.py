@@ -12,36 +12,40 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as onp
+from tangrad_finufft import nufft1
 
 import tangrad
 import tangrad.numpy as np
-from tangrad.numpy.fft import nufft1
+from tangrad.typing import ArrayLike
+
+A = TypeVar("A", jax.Array, onp.ndarray)
 
 EPS = 1e-6
 SECONDS = 1.5  # for which a program is repeated, at least three times
 LONGEST = 20.0  # what takes a thirtieth of that is not tried with ten times the points
 
 
-def with_finufft(x: Any, y: Any, strengths: Any, size: int) -> tangrad.Array:
+def with_finufft(x: tangrad.Array, y: tangrad.Array, strengths: tangrad.Array, size: int) -> tangrad.Array:
     """This package's transform."""
     return nufft1((x, y), strengths, (size, size), eps=EPS)
 
 
-def by_sums(x: Any, y: Any, strengths: Any, size: int) -> Any:
+def by_sums(x: tangrad.Array, y: tangrad.Array, strengths: tangrad.Array, size: int) -> tangrad.Array:
     """What the transform is by definition, as a product of two matrices: M size² multiplications."""
     k = np.arange(size) - size // 2
     rows, columns = [np.exp(1j * k[:, None] * one[None, :]) for one in (x, y)]
     return (rows * strengths) @ columns.T
 
 
-def by_jax(x: Any, y: Any, strengths: Any, size: int) -> jax.Array:
+def by_jax(x: jax.Array, y: jax.Array, strengths: jax.Array, size: int) -> jax.Array:
     """By JAX's operations alone: points are spread over a grid of twice the size, whose FFT is divided by the kernel's.
 
     Barnett, Magland, af Klinteberg, SIAM J. Sci. Comput. 41, 2019, sections 2 and 3, as FINUFFT does.
@@ -59,22 +63,25 @@ def by_jax(x: Any, y: Any, strengths: Any, size: int) -> jax.Array:
     grid = jnp.zeros((fine, fine), strengths.dtype).at[places[0][:, :, None], places[1][:, None, :]].add(spread)
     k = onp.arange(size) - size // 2
     found = (jnp.fft.ifft2(grid) * fine**2)[jnp.ix_(k % fine, k % fine)]
-    nodes, quadrature = onp.polynomial.legendre.leggauss(4 * width)
-    transform = onp.cos(onp.pi * width / fine * k[:, None] * nodes) @ (quadrature * _kernel(nodes, width, onp))
-    return found * ((2 / width) / transform[:, None]) * ((2 / width) / transform)
+    at, quadrature = onp.polynomial.legendre.leggauss(4 * width)
+    transform = onp.cos(onp.pi * width / fine * k[:, None] * at) @ (quadrature * _kernel(at, width, onp))
+    scaled: jax.Array = found * ((2 / width) / transform[:, None]) * ((2 / width) / transform)
+    return scaled
 
 
-def _kernel(z: Any, width: int, module: Any) -> Any:
+def _kernel(z: A, width: int, module: ModuleType) -> A:
     """The exponential of a semicircle. What is under the root is 0 at the ends, where it has no derivative."""
     inside = module.maximum(1 - z * z, 1e-30)
-    return module.exp(2.3 * width * (module.sqrt(inside) - 1))
+    found: A = module.exp(2.3 * width * (module.sqrt(inside) - 1))
+    return found
 
 
-def by_jax_finufft(x: Any, y: Any, strengths: Any, size: int) -> jax.Array:
+def by_jax_finufft(x: jax.Array, y: jax.Array, strengths: jax.Array, size: int) -> jax.Array:
     """The package jax-finufft: FINUFFT by a foreign function, which XLA calls without Python."""
     from jax_finufft import nufft1 as transform
 
-    return transform((size, size), strengths, x, y, eps=EPS, iflag=1)
+    found: jax.Array = transform((size, size), strengths, x, y, eps=EPS, iflag=1)
+    return found
 
 
 def on(backend: str) -> Callable[..., Any]:
@@ -83,7 +90,7 @@ def on(backend: str) -> Callable[..., Any]:
     def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
         compiled = tangrad.jit(function, static_argnums=3)
 
-        def run(*args: Any) -> Any:
+        def run(*args: ArrayLike) -> tangrad.typing.PyTree:
             with tangrad.use_backend(backend):
                 return tangrad.block_until_ready(compiled(*args))
 
@@ -100,10 +107,12 @@ def with_jax(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def energy_gradient(grad: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
     """The gradient of the sum of squares by points and strengths."""
-    return grad(lambda *args: (abs(function(*args)) ** 2).sum() / args[3] ** 2, argnums=(0, 1, 2))
+    found: Callable[..., Any] = grad(lambda *args: (abs(function(*args)) ** 2).sum() / args[3] ** 2, argnums=(0, 1, 2))
+    return found
 
 
-WAYS = {
+# A transform of points and strengths, how it is compiled, and what derives it.
+WAYS: dict[str, tuple[Callable[..., Any], Callable[[Callable[..., Any]], Callable[..., Any]], Callable[..., Any]]] = {
     "direct sums on XLA": (by_sums, on("xla"), tangrad.grad),
     "JAX's own operations": (by_jax, with_jax, jax.grad),
     "FINUFFT, NumPy backend": (with_finufft, on("numpy"), tangrad.grad),
@@ -113,7 +122,7 @@ if importlib.util.find_spec("jax_finufft"):
     WAYS["jax-finufft"] = (by_jax_finufft, with_jax, jax.grad)
 
 
-def least(run: Callable[..., Any], *args: Any) -> float:
+def least(run: Callable[..., Any], *args: ArrayLike) -> float:
     """The least seconds of several calls, of which each has run before."""
     times: list[float] = []
     while len(times) < 3 or (sum(times) < SECONDS and len(times) < 100):
@@ -125,10 +134,9 @@ def least(run: Callable[..., Any], *args: Any) -> float:
     return min(times)
 
 
-def agree(found: Any, expected: Any, what: str) -> None:
+def agree(found: Sequence[onp.ndarray], expected: Sequence[onp.ndarray], what: str) -> None:
     """Raise AssertionError unless results are near, in terms of the largest."""
     for one, other in zip(found, expected, strict=True):
-        one, other = onp.asarray(one), onp.asarray(other)
         error = abs(one - other).max() / abs(other).max()
         assert error < 1e3 * EPS, f"{what}: the relative difference is {error:.1e}"
 
@@ -141,7 +149,7 @@ def measured(counts: list[int], gradient: bool) -> dict[str, list[float]]:
         size = round(count**0.5)
         x, y = generator.uniform(-onp.pi, onp.pi, (2, count))
         strengths = generator.normal(size=count) + 1j * generator.normal(size=count)
-        results = []
+        results: list[list[onp.ndarray]] = []
         for name, (function, compiled, grad) in WAYS.items():
             times = found[name]
             if len(times) < place or (times and times[-1] > LONGEST / 30):

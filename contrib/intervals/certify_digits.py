@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as onp
@@ -18,20 +19,23 @@ from tangrad_intervals import bounds
 
 import tangrad
 import tangrad.numpy as np
+from tangrad.typing import PyTree
 
 SIZES = onp.linspace(0.0, 0.003, 13)
 
 
-def read(path: Path) -> dict:
+def read(path: Path) -> dict[str, dict[str, tangrad.Array]]:
     """The network's parameters, as the demo wrote them: names such as ['conv1']['w']."""
-    params: dict = {}
+    params: dict[str, dict[str, tangrad.Array]] = {}
     for name, value in onp.load(path).items():
         layer, leaf = re.findall(r"\w+", name)
         params.setdefault(layer, {})[leaf] = np.asarray(value)
     return params
 
 
-def certified(logits, params, images, size: float):
+def certified(
+    logits: Callable[[PyTree, tangrad.Array], tangrad.Array], params: PyTree, images: tangrad.Array, size: float
+) -> tuple[tangrad.Array, tangrad.Array]:
     """Which answers hold for all images within `size` of these."""
     answers = np.argmax(logits(params, images), axis=-1)
     low, high = np.clip(images - size, 0, 1), np.clip(images + size, 0, 1)
@@ -43,6 +47,8 @@ def certified(logits, params, images, size: float):
 def main(demo: str, parameters: str, picture: str = "certified.png") -> None:
     """Prints the shares, and draws them."""
     spec = importlib.util.spec_from_file_location("train_digits", demo)
+    if spec is None or spec.loader is None:
+        raise SystemExit(f"{demo} is not a Python file")
     train_digits = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(train_digits)
     _, _, images, labels = train_digits.load()

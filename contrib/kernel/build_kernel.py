@@ -4,18 +4,20 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import jaxlib
+from hatchling.builders.config import BuilderConfig
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import platform_tags
 
 LIBRARY = "kernel.so"
 
 
-class BuildKernel(BuildHookInterface):
+class BuildKernel(BuildHookInterface[BuilderConfig]):
     """Puts the library into the wheel, which is then for this platform, and for every Python 3."""
 
-    def initialize(self, version, build_data):
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         package = Path(self.root, "src", "tangrad_rmsnorm")
         compiler = os.environ.get("CXX") or next(filter(shutil.which, ("c++", "g++", "clang++")), None)
         if compiler is None:
@@ -29,6 +31,6 @@ class BuildKernel(BuildHookInterface):
         build_data["tag"] = f"py3-none-{next(iter(platform_tags()))}"
         build_data["artifacts"].append(f"src/tangrad_rmsnorm/{LIBRARY}")
 
-    def finalize(self, version, build_data, artifact_path):
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         if version != "editable":  # which runs from where the sources are
             Path(self.root, "src", "tangrad_rmsnorm", LIBRARY).unlink(missing_ok=True)

@@ -9,9 +9,8 @@ compared first.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any
 
 import numpy as onp
 from tangrad_rmsnorm.primitive import by_others, rms_norm
@@ -25,13 +24,13 @@ NUMBERS = 1 << 20
 EPS = 1e-6
 SECONDS = 1.5
 
-WAYS: dict[str, Callable[[Any], Any]] = {
+WAYS: dict[str, Callable[[tangrad.Array], tangrad.Array]] = {
     "kernel": lambda x: rms_norm(x, EPS),
     "by lax": lambda x: by_others(x, eps=EPS),
 }
 
 
-def least(runs: list[Callable[..., Any]], x: Any) -> list[float]:
+def least(runs: Sequence[Callable[[tangrad.Array], tangrad.Array]], x: tangrad.Array) -> list[float]:
     """The least seconds that each takes, of calls in turns: what else the machine does then slows all of them."""
     times: list[list[float]] = [[] for _ in runs]
     until = perf_counter() + SECONDS

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable
 from time import perf_counter
 from types import ModuleType
-from typing import Any
 
 import numpy as onp
 import tangrad_progress
@@ -22,6 +21,7 @@ import tangrad_progress
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
+from tangrad.typing import PyTree
 
 BACKENDS = ("numpy", "xla")
 EPOCHS = 15
@@ -46,29 +46,31 @@ def batches(count: int, size: int, epochs: int) -> onp.ndarray:
     return onp.concatenate(orders).reshape(-1, size).astype("int32")
 
 
-def train(demo: ModuleType, epochs: int, **options: Any) -> tuple[Any, Any]:
+def train(demo: ModuleType, epochs: int, title: str, screen: io.StringIO) -> tuple[PyTree, tangrad.Array]:
     """The parameters after all steps, and the loss before each: one scan."""
     images, labels, *_ = demo.load()
     chosen = batches(len(labels), demo.BATCH, epochs)
     numbers = np.arange(1.0, len(chosen) + 1)
 
     @tangrad.jit
-    def run(params: Any, images: Any, labels: Any) -> Any:
-        def step(carry: Any, x: Any) -> Any:
+    def run(params: PyTree, images: tangrad.Array, labels: tangrad.Array) -> tuple[PyTree, tangrad.Array]:
+        def step(carry: PyTree, x: PyTree) -> tuple[PyTree, tangrad.Array]:
             (params, moments), (number, chosen) = carry, x
             params, moments, value = demo.train_step(params, moments, number, images[chosen], labels[chosen])
             return (params, moments), value
 
         moments = (tangrad.tree.map(np.zeros_like, params), tangrad.tree.map(np.zeros_like, params))
-        (params, _), losses = tangrad_progress.scan(step, (params, moments), (numbers, chosen), **options)
+        (params, _), losses = tangrad_progress.scan(
+            step, (params, moments), (numbers, chosen), desc=title, file=screen, ncols=78, mininterval=0
+        )
         return params, losses
 
-    found = run(demo.initialize(tangrad.random.key(0)), images, labels)
+    params, losses = run(demo.initialize(tangrad.random.key(0)), images, labels)
     tangrad.effects_barrier()
-    return found
+    return params, losses
 
 
-def accuracy(demo: ModuleType, params: Any) -> float:
+def accuracy(demo: ModuleType, params: PyTree) -> float:
     """The share of the held-out digits that are read right."""
     *_, images, labels = demo.load()
     return float(onp.mean(onp.argmax(onp.asarray(demo.predict(params, images)), axis=-1) == labels))
@@ -82,9 +84,12 @@ class Screen(io.StringIO):
         return [text.strip() for text in self.getvalue().split("\r") if text.strip()]
 
 
-def seconds(loop: Callable[..., Any], **options: Any) -> float:
+def seconds(loop: Callable[..., tuple[tangrad.Array, None]], **options: object) -> float:
     """The least seconds of a compiled loop of cheap steps."""
-    step = lambda x, _: (x - 0.01 * np.sin(x), None)
+
+    def step(x: tangrad.Array, _: object) -> tuple[tangrad.Array, None]:
+        return x - 0.01 * np.sin(x), None
+
     run = tangrad.jit(lambda x: loop(step, x, length=STEPS, **options)[0])
 
     def once() -> float:
@@ -109,12 +114,13 @@ def costs() -> dict[str, float]:
 def main(path: str, picture: str = "") -> None:
     """Prints what was learnt and measured, and draws it."""
     demo = read(path)
-    shown, measured = [], {}
+    shown: list[list[str]] = []
+    measured: dict[str, dict[str, float]] = {}
     for backend in BACKENDS:
         with tangrad.use_backend(backend):
             screen = Screen()
             start = perf_counter()
-            params, losses = train(demo, EPOCHS, desc=f"training on {backend}", file=screen, ncols=78, mininterval=0)
+            params, losses = train(demo, EPOCHS, f"training on {backend}", screen)
             took = perf_counter() - start
             images, labels, *_ = demo.load()
             _, stepwise = demo.train(demo.initialize(tangrad.random.key(0)), images, labels, EPOCHS)
@@ -143,7 +149,8 @@ def draw_picture(shown: list[list[str]], measured: dict[str, dict[str, float]], 
     for number, (backend, cost) in enumerate(measured.items()):
         places = onp.arange(len(cost)) + 0.4 * (number - 0.5)
         bars.bar_label(bars.bar(places, cost.values(), 0.38, label=backend), fmt="%.1f", fontsize=8)
-    bars.set_xticks(range(len(cost)), [name.replace("every", "a move every") for name in cost])
+    names = [name.replace("every", "a move every") for name in measured[BACKENDS[0]]]
+    bars.set_xticks(range(len(names)), names)
     bars.set(ylabel="microseconds a step", title=f"{STEPS:,} steps of 1,000 numbers")
     bars.margins(y=0.15)
     bars.legend()

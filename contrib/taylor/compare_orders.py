@@ -9,9 +9,9 @@ which each level keeps the value below it, so that it too gives all K of them. T
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any
+from typing import TypeAlias
 
 import numpy as onp
 
@@ -19,6 +19,10 @@ import tangrad
 import tangrad.numpy as np
 from tangrad import lax
 from tangrad.experimental.jet import jet
+
+Function: TypeAlias = Callable[[tangrad.Array], tangrad.Array]
+State: TypeAlias = tuple[tangrad.Array, tangrad.Array]
+Derivatives: TypeAlias = Callable[[tangrad.Array, tangrad.Array], list[tangrad.Array]]  # of a point and a direction
 
 ORDERS = range(2, 7)
 generator = onp.random.default_rng(0)
@@ -28,7 +32,7 @@ def draw(*shape: int) -> onp.ndarray:
     return generator.normal(size=shape).astype("float32")
 
 
-def network(inputs: int, width: int) -> Callable[..., Any]:
+def network(inputs: int, width: int) -> Function:
     """Three layers, as the networks of differential equations have them."""
     first, second = draw(inputs, width) / inputs**0.5, draw(width, width) / width**0.5
     last = draw(width, 1) / width**0.5
@@ -43,15 +47,16 @@ def formula(x: tangrad.Array) -> tangrad.Array:
 def pendulum(x: tangrad.Array) -> tangrad.Array:
     """Fifty steps of a pendulum, in a scan."""
 
-    def step(state: Any, _: Any) -> Any:
+    def step(state: State, _: object) -> tuple[State, None]:
         angle, speed = state
         speed = speed - 0.05 * np.sin(angle)
         return (angle + 0.05 * speed, speed), None
 
-    return lax.scan(step, (x, np.zeros_like(x)), None, length=50)[0][0]
+    (angle, _), _ = lax.scan(step, (x, np.zeros_like(x)), None, length=50)
+    return angle
 
 
-PROGRAMS = {
+PROGRAMS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "formula, 100,000 numbers": (formula, (100_000,)),
     "pendulum, 10,000 of them, 50 steps": (pendulum, (10_000,)),
     "network of width 32, 4,096 points": (network(2, 32), (4096, 2)),
@@ -59,22 +64,25 @@ PROGRAMS = {
 }
 
 
-def by_jet(function: Callable[..., Any], order: int) -> Callable[..., Any]:
+def by_jet(function: Function, order: int) -> Derivatives:
     """All derivatives, in one pass."""
 
-    return lambda x, v: jet(function, (x,), ([v, *[None] * (order - 1)],))[1]
+    def run(x: tangrad.Array, v: tangrad.Array) -> list[tangrad.Array]:
+        return list(jet(function, (x,), ([v, *[None] * (order - 1)],))[1])
+
+    return run
 
 
-def by_jvp(function: Callable[..., Any], order: int) -> Callable[..., Any]:
+def by_jvp(function: Function, order: int) -> Derivatives:
     """All derivatives, each the derivative of the one before."""
 
-    def run(x: Any, v: Any) -> Any:
-        def level(k: int) -> Callable[..., Any]:
+    def run(x: tangrad.Array, v: tangrad.Array) -> list[tangrad.Array]:
+        def level(k: int) -> Callable[[tangrad.Array], tuple[tangrad.Array, ...]]:
             if k == 0:
                 return lambda x: (function(x),)
             below = level(k - 1)
 
-            def both(x: Any) -> Any:
+            def both(x: tangrad.Array) -> tuple[tangrad.Array, ...]:
                 values, slopes = tangrad.jvp(below, (x,), (v,))
                 return (*values, slopes[-1])
 
@@ -85,20 +93,20 @@ def by_jvp(function: Callable[..., Any], order: int) -> Callable[..., Any]:
     return run
 
 
-def first_call(run: Callable[..., Any], *args: Any) -> float:
+def first_call(run: Derivatives, x: tangrad.Array, v: tangrad.Array) -> float:
     """The seconds that the first call takes, which traces and compiles."""
     start = perf_counter()
-    tangrad.block_until_ready(run(*args))
+    tangrad.block_until_ready(run(x, v))
     return perf_counter() - start
 
 
-def least(runs: Any, *args: Any) -> list[float]:
+def least(runs: Sequence[Derivatives], x: tangrad.Array, v: tangrad.Array) -> list[float]:
     """The least seconds that each takes, of calls in turns: what else the machine does then slows all of them."""
     times: list[list[float]] = [[] for _ in runs]
     until = perf_counter() + 4.0
     while len(times[0]) < 10 or perf_counter() < until:
         for run, found in zip(runs, times, strict=True):
-            found.append(first_call(run, *args))
+            found.append(first_call(run, x, v))
     return [min(found) for found in times]
 
 
@@ -119,9 +127,11 @@ def main() -> None:
                 for k, (one, other) in enumerate(zip(*[run(x, v) for run in runs], strict=True), 1):
                     scale = float(np.abs(other).max())
                     onp.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4 * scale, err_msg=f"{name}, order {k}")
-                one, other = least(runs, x, v)
-                ratios.setdefault(name, []).append(other / one)
-                columns = f"{1e3 * one:10.2f} {1e3 * other:17.2f} {other / one:7.2f} {first[0]:21.2f} {first[1]:16.2f}"
+                short, long = least(runs, x, v)
+                ratios.setdefault(name, []).append(long / short)
+                columns = (
+                    f"{1e3 * short:10.2f} {1e3 * long:17.2f} {long / short:7.2f} {first[0]:21.2f} {first[1]:16.2f}"
+                )
                 print(f"{order:5} {columns}")
     if options.picture:
         draw_picture(ratios, options.picture)

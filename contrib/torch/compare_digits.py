@@ -24,7 +24,9 @@ def train(demo: str, backend: str, folder: str) -> tuple[list[float], float, flo
     command = [sys.executable, demo, "--output", folder]
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     written = json.loads((Path(folder) / f"digits-{backend}.json").read_text())
-    return written["losses"], written["accuracy"], float(re.search(r"steps in ([\d.]+) s", done.stdout)[1])
+    seconds = re.search(r"steps in ([\d.]+) s", done.stdout)
+    assert seconds is not None, done.stdout
+    return written["losses"], written["accuracy"], float(seconds[1])
 
 
 def main(demo: str, picture: str = "torch-digits.png") -> None:
@@ -34,7 +36,7 @@ def main(demo: str, picture: str = "torch-digits.png") -> None:
     import matplotlib.pyplot as plt
 
     figure, (curve, bars) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained", width_ratios=(2, 1))
-    runs: dict[str, list] = {backend: [] for backend in BACKENDS}
+    runs: dict[str, list[tuple[list[float], float, float]]] = {backend: [] for backend in BACKENDS}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(ROUNDS):
             for backend in BACKENDS:

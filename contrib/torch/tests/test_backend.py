@@ -265,6 +265,7 @@ def meta(monkeypatch):
     device = TorchDevice(backend, len(backend.devices()), "meta")
     device.torch = torch.device("meta")
     monkeypatch.setattr(backend, "_devices", [*backend.devices(), device])
+    monkeypatch.setattr(backend, "has_placements", True)
     yield device
     gc.collect()
     tangrad.clear_caches()

@@ -4,22 +4,38 @@ Barnett, Magland and af Klinteberg, A parallel nonuniform fast Fourier transform
 semicircle" kernel, SIAM J. Sci. Comput. 41, 2019.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from operator import index
+from typing import TYPE_CHECKING, SupportsIndex
 
 from tangrad.core import api_boundary, as_operand
 from tangrad_finufft.primitives import TABLE
 
+if TYPE_CHECKING:
+    from tangrad.core import Array
+    from tangrad.typing import ArrayLike
+
 __all__ = ["nufft1", "nufft2", "nufft3"]
 
 
-def _checked(name, what, arrays):
+def _checked(name: str, what: str, arrays: Sequence[ArrayLike]) -> tuple[ArrayLike, ...]:
     """A tuple of coordinates. Raises TypeError for anything else."""
     if not isinstance(arrays, (tuple, list)) or not 1 <= len(arrays) <= 3:
         raise TypeError(f"{name}: {what} is a tuple of one, two or three arrays of coordinates, got {arrays!r}")
     return tuple(arrays)
 
 
-def _bound(kind, points, more, data, sign, eps, **params):
+def _bound(
+    kind: int,
+    points: tuple[ArrayLike, ...],
+    more: tuple[ArrayLike, ...],
+    data: ArrayLike,
+    sign: int,
+    eps: float,
+    **params: object,
+) -> Array:
     name = f"nufft{kind}"
     if sign not in (-1, 1):
         raise ValueError(f"{name}: sign is 1 or -1, got {sign!r}")
@@ -30,7 +46,14 @@ def _bound(kind, points, more, data, sign, eps, **params):
 
 
 @api_boundary
-def nufft1(points, strengths, modes, *, sign=1, eps=1e-6):
+def nufft1(
+    points: Sequence[ArrayLike],
+    strengths: ArrayLike,
+    modes: Sequence[SupportsIndex],
+    *,
+    sign: int = 1,
+    eps: float = 1e-6,
+) -> Array:
     """Fourier coefficients of point sources: type 1, `f[k] = sum over j of c[j] exp(i sign k·x[j])`.
 
     Args:
@@ -49,14 +72,14 @@ def nufft1(points, strengths, modes, *, sign=1, eps=1e-6):
     points = _checked("nufft1", "points", points)
     if not isinstance(modes, (tuple, list)):
         raise TypeError(f"nufft1: modes is a tuple of sizes, one for each dimension, got {modes!r}")
-    modes = tuple(index(size) for size in modes)
-    if len(modes) != len(points) or min(modes) < 0:
-        raise ValueError(f"nufft1: modes {modes} do not say sizes for points in {len(points)} dimensions")
-    return _bound(1, points, (), strengths, sign, eps, modes=modes)
+    sizes = tuple(index(size) for size in modes)
+    if len(sizes) != len(points) or min(sizes) < 0:
+        raise ValueError(f"nufft1: modes {sizes} do not say sizes for points in {len(points)} dimensions")
+    return _bound(1, points, (), strengths, sign, eps, modes=sizes)
 
 
 @api_boundary
-def nufft2(points, coefficients, *, sign=1, eps=1e-6):
+def nufft2(points: Sequence[ArrayLike], coefficients: ArrayLike, *, sign: int = 1, eps: float = 1e-6) -> Array:
     """A Fourier series at points: type 2, `c[j] = sum over k of f[k] exp(i sign k·x[j])`.
 
     Args:
@@ -71,7 +94,14 @@ def nufft2(points, coefficients, *, sign=1, eps=1e-6):
 
 
 @api_boundary
-def nufft3(points, strengths, frequencies, *, sign=1, eps=1e-6):
+def nufft3(
+    points: Sequence[ArrayLike],
+    strengths: ArrayLike,
+    frequencies: Sequence[ArrayLike],
+    *,
+    sign: int = 1,
+    eps: float = 1e-6,
+) -> Array:
     """From points to any frequencies: type 3, `f[k] = sum over j of c[j] exp(i sign s[k]·x[j])`.
 
     Args:

@@ -5,15 +5,29 @@ coefficients (..., *modes); of type 3: the coordinates of the points, those of t
 Axes in front are transforms over the same points. Modes of size n run from -(n // 2).
 """
 
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
 import finufft
 import numpy
 
 import tangrad
 from tangrad.core import PrimitiveSet, ShapedArray
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypeAlias
+
+    from tangrad.core import Array, Primitive
+    from tangrad.typing import Value
+
+    Sizes: TypeAlias = tuple[int, ...]
+
 nufft = PrimitiveSet("nufft", api=1)
 # (type, number of dimensions) -> primitive.
-TABLE = {}
+TABLE: dict[tuple[int, int], Primitive[Array]] = {}
 # The least relative error that FINUFFT reaches in each precision.
 LEAST = {"complex64": 1e-6, "complex128": 1e-14}
 REAL = {"complex64": "float32", "complex128": "float64"}
@@ -23,7 +37,7 @@ FEW = 30_000
 MOST = 1e9
 
 
-def _checked(kind, dims, avals, modes):
+def _checked(kind: int, dims: int, avals: Sequence[ShapedArray], modes: Sizes | None) -> Sizes:
     """The shape of the result. Raises TypeError and ValueError for operands that do not go together."""
     name, (*real, data) = f"nufft{kind}", avals
     if data.dtype.name not in REAL:
@@ -41,16 +55,25 @@ def _checked(kind, dims, avals, modes):
     inner = dims if kind == 2 else 1
     if data.ndim < inner or (kind != 2 and data.shape[-1:] != real[0].shape):
         raise ValueError(f"{name}: {real[0].shape[0]} points do not go with {data.str_short()} in {dims} dimensions")
-    result = {1: modes, 2: real[0].shape, 3: real[-1].shape}[kind]
-    return data.shape[: data.ndim - inner] + tuple(result)
+    return data.shape[: data.ndim - inner] + _result_shape(kind, real, modes)
 
 
-def on_host(kind, dims, *operands, modes=None, sign, eps):
+def _result_shape(kind: int, real: Sequence[ShapedArray] | Sequence[numpy.ndarray], modes: Sizes | None) -> Sizes:
+    """The shape of the transform of one vector; `modes` are those of type 1."""
+    if kind == 1:
+        assert modes is not None
+        return tuple(modes)
+    return real[0].shape if kind == 2 else real[-1].shape
+
+
+def on_host(
+    kind: int, dims: int, *operands: numpy.ndarray, modes: Sizes | None = None, sign: int, eps: float
+) -> numpy.ndarray:
     """The transform by FINUFFT, of NumPy arrays. Points that are not finite give NaN."""
     *real, data = [numpy.ascontiguousarray(operand) for operand in operands]
     inner = data.shape[data.ndim - dims :] if kind == 2 else data.shape[-1:]
     batch = data.shape[: data.ndim - len(inner)]
-    result = tuple({1: modes, 2: real[0].shape, 3: real[-1].shape}[kind])
+    result = _result_shape(kind, real, modes)
     if 0 in batch + inner + result or real[0].size == 0:  # FINUFFT wants at least one of everything
         return numpy.zeros(batch + result, data.dtype)
     if not all(numpy.isfinite(coordinate).all() for coordinate in real):  # it would read outside of its arrays
@@ -61,30 +84,32 @@ def on_host(kind, dims, *operands, modes=None, sign, eps):
     if kind != 3:
         points = [numpy.mod(coordinate, 2 * numpy.pi).astype(coordinate.dtype) for coordinate in points]
     many = data.reshape(-1, *inner)
-    sizes = (tuple(modes),) if kind == 1 else ()
+    sizes = (result,) if kind == 1 else ()
     eps = max(eps, LEAST[data.dtype.name])
     function = getattr(finufft, f"nufft{dims}d{kind}")
     threads = 1 if len(many) * real[0].size < FEW else 0  # 0: as many as there are processors
-    found = function(*points, many, *targets, *sizes, eps=eps, isign=sign, nthreads=threads)
+    found: numpy.ndarray = function(*points, many, *targets, *sizes, eps=eps, isign=sign, nthreads=threads)
     return found.reshape(batch + result)
 
 
-def _has_room(points, targets):
+def _has_room(points: Sequence[numpy.ndarray], targets: Sequence[numpy.ndarray]) -> bool:
     """Whether the grid of type 3, whose sizes grow with the products of what both sides span, can be made."""
     sizes = [
         1 + numpy.abs(x.astype("float64")).max() * numpy.abs(s.astype("float64")).max()
         for x, s in zip(points, targets, strict=True)
     ]
-    return numpy.prod(sizes) < MOST
+    return bool(numpy.prod(sizes) < MOST)
 
 
-def _make(kind, dims):
-    def infer(*avals, sign, eps, modes=None):
+def _make(kind: int, dims: int) -> None:
+    def infer(*avals: ShapedArray, sign: int, eps: float, modes: Sizes | None = None) -> ShapedArray:
         return ShapedArray(_checked(kind, dims, avals, modes), avals[-1].dtype)
 
-    def by_callback(*operands, **params):
-        declared = infer(*[tangrad.core.get_aval(operand) for operand in operands], **params)
-        return tangrad.pure_callback(lambda *arrays: on_host(kind, dims, *arrays, **params), declared, *operands)
+    def by_callback(*operands: Value, sign: int, eps: float, modes: Sizes | None = None) -> Array:
+        declared = infer(*[operand.aval for operand in operands], sign=sign, eps=eps, modes=modes)
+        transform = partial(on_host, kind, dims, modes=modes, sign=sign, eps=eps)
+        found: Array = tangrad.pure_callback(transform, declared, *operands)
+        return found
 
     infer.__doc__ = f"The transform of type {kind} in {dims} dimensions."
     TABLE[kind, dims] = nufft.primitive(infer, name=f"nufft{dims}d{kind}", decompose=by_callback)

@@ -7,19 +7,21 @@ SIZES = (4, 3, 2)
 SHAPES = "the sizes of points, modes and strengths go together"
 
 
-def samples():
+def samples() -> list[Sample]:
     """One and several vectors, each type, one to three dimensions; refused dtypes."""
     return [_sample(kind, dims, batch) for kind, dims in TABLE for batch in [(), (2,)][: 3 - dims + 1]] + _bad()
 
 
-def _sample(kind, dims, batch):
+def _sample(kind: int, dims: int, batch: tuple[int, ...]) -> Sample:
     real = [draw(5) for _ in range(dims)] + ([draw(3) for _ in range(dims)] if kind == 3 else [])
     data = draw(*batch, *(SIZES[:dims] if kind == 2 else (5,)), dtype="complex64")
-    params = {"sign": 1, "eps": 1e-14} | ({"modes": SIZES[:dims]} if kind == 1 else {})
+    params: dict[str, object] = {"sign": 1, "eps": 1e-14}
+    if kind == 1:
+        params["modes"] = SIZES[:dims]
     return Sample(TABLE[kind, dims], (*real, data), params, tolerance=2e-3, without={"sizes": SHAPES})
 
 
-def _bad():
+def _bad() -> list[Sample]:
     params = {"sign": 1, "eps": 1e-6}
     numbers, points = draw(5, dtype="complex64"), draw(5)
     return [

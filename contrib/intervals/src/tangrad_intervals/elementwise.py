@@ -6,7 +6,7 @@ Increasing ones keep bounds, decreasing ones swap them; of products all corners 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -15,19 +15,21 @@ from tangrad.core import RuleSet, dtypes
 from tangrad.extend import lax as p
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from tangrad.core import Array
+    from tangrad.core import Array, Primitive
+    from tangrad.typing import Value
+    from tangrad_intervals.transformation import Pair, Pairs, Rule
 
 # --- Bounds are moved outwards by more than the rounding errors of the operations that computed them ---
 
 
-def is_inexact(value: Any) -> bool:
+def is_inexact(value: Value) -> bool:
     """Whether operations on values of this dtype round."""
     return bool(dtypes.issubdtype(value.dtype, numpy.floating))
 
 
-def outward(low: Any, high: Any, units: float = 1.0) -> tuple[Any, Any]:
+def outward(low: Value, high: Value, units: float = 1.0) -> Pair:
     """Bounds with room for an error of so many units in the last place of each, and for what flushes to zero.
 
     NaN, of infinities that meet, bounds nothing: it becomes an infinity.
@@ -39,30 +41,30 @@ def outward(low: Any, high: Any, units: float = 1.0) -> tuple[Any, Any]:
     return _instead_of_nan(low, -infinity), _instead_of_nan(high, infinity)
 
 
-def _room(value: Any, units: float) -> Any:
+def _room(value: Value, units: float) -> Array:
     limits = dtypes.finfo(value.dtype)
     # Twice: this product and the sum round too. Infinities stay as they are.
     step = abs(value) * numpy.array(2 * units * limits.eps, value.dtype) + numpy.array(2 * limits.tiny, value.dtype)
     return lax.select(lax.is_finite(step), step, lax.full_like(step, 0))
 
 
-def _instead_of_nan(value: Any, other: Any) -> Any:
+def _instead_of_nan(value: Array, other: numpy.ndarray) -> Array:
     return lax.select(value != value, lax.broadcast(other, value.shape), value)
 
 
 # --- Operations ---
 
 
-rules = RuleSet("bounds", api=1)
+rules: RuleSet[Rule] = RuleSet("bounds", api=1)
 
 # How far the backends' functions may be from the exact value, in units in the last place.
 EXACT, ROUNDED, LIBRARY = 0.0, 1.0, 8.0
 
 
-def increasing(primitive: Any, units: float) -> Callable[..., Any]:
+def increasing(primitive: Primitive[Array], units: float) -> Rule:
     """The rule of an operation that increases, or stays, with each of its operands."""
 
-    def rule(pairs: Any, **params: Any) -> Any:
+    def rule(pairs: Pairs, **params: object) -> Pair:
         lows, highs = zip(*pairs, strict=True)
         low, high = primitive.bind(*lows, **params), primitive.bind(*highs, **params)
         return outward(low, high, units) if units else (low, high)
@@ -82,24 +84,24 @@ for units, primitives in {
 
 
 @rules.rule(p.neg_p)
-def _neg(pairs: Any) -> Any:
+def _neg(pairs: Pairs) -> Pair:
     ((low, high),) = pairs
     return -high, -low
 
 
-def decreasing(primitive: Any, units: float) -> Callable[..., Any]:
+def decreasing(primitive: Primitive[Array], units: float) -> Rule:
     """The rule of an operation of one operand that falls, or stays, with it."""
     rule = increasing(primitive, units)
-    return lambda pairs, **params: rule([pair[::-1] for pair in pairs], **params)
+    return lambda pairs, **params: rule([(high, low) for low, high in pairs], **params)
 
 
 @rules.rule(p.sub_p)
-def _sub(pairs: Any) -> Any:
+def _sub(pairs: Pairs) -> Pair:
     (low_x, high_x), (low_y, high_y) = pairs
     return outward(low_x - high_y, high_x - low_y)
 
 
-def hull(values: Any) -> tuple[Array, Array]:
+def hull(values: Sequence[Value]) -> Pair:
     """The least and the greatest of several values, element by element."""
     low = high = values[0]
     for value in values[1:]:
@@ -107,13 +109,13 @@ def hull(values: Any) -> tuple[Array, Array]:
     return low, high
 
 
-def corners(operation: Any, pairs: Any) -> list[Any]:
+def corners(operation: Callable[[Value, Value], Array], pairs: Pairs) -> list[Array]:
     """What an operation of two operands gives where both are at one of their bounds."""
     (low_x, high_x), (low_y, high_y) = pairs
     return [operation(x, y) for x in (low_x, high_x) for y in (low_y, high_y)]
 
 
-def unless(anything: Any, low: Any, high: Any, limit: float = math.inf) -> tuple[Any, Any]:
+def unless(anything: Array, low: Value, high: Value, limit: float = math.inf) -> Pair:
     """The bounds; those of all numbers up to a limit where a condition holds."""
     if anything.shape != low.shape:
         anything = lax.broadcast_in_dim(anything, low.shape, ())
@@ -122,26 +124,26 @@ def unless(anything: Any, low: Any, high: Any, limit: float = math.inf) -> tuple
 
 
 @rules.rule(p.mul_p)
-def mul(pairs: Any) -> tuple[Array, Array]:
+def mul(pairs: Pairs) -> Pair:
     """Products: least and greatest at corners."""
     return outward(*hull(corners(p.mul_p.bind, pairs)))
 
 
 @rules.rule(p.div_p)
-def _div(pairs: Any) -> Any:
+def _div(pairs: Pairs) -> Pair:
     low, high = pairs[1]
     return unless((low <= 0) & (high >= 0), *outward(*hull(corners(p.div_p.bind, pairs))))
 
 
 @rules.rule(p.pow_p)
-def _pow(pairs: Any) -> Any:
+def _pow(pairs: Pairs) -> Pair:
     """Of positive numbers a power rises or falls with each operand; of others it may not be a number."""
     low = pairs[0][0]
     return unless(low <= 0, *outward(*hull(corners(p.pow_p.bind, pairs)), LIBRARY))
 
 
 @rules.rule(p.rem_p)
-def _rem(pairs: Any) -> Any:
+def _rem(pairs: Pairs) -> Pair:
     """No further from 0 than either operand, on the side of the first."""
     (low_x, high_x), (low_y, high_y) = pairs
     size, nothing = lax.max(lax.abs(low_y), lax.abs(high_y)), lax.full_like(low_x, 0)
@@ -150,7 +152,7 @@ def _rem(pairs: Any) -> Any:
 
 
 @rules.rule(p.atan2_p)
-def _atan2(pairs: Any) -> Any:
+def _atan2(pairs: Pairs) -> Pair:
     """Of points that are on one side of the origin, or above or below it, the corners have the extreme angles."""
     (low_y, high_y), (low_x, _) = pairs
     around = (low_x <= 0) & (low_y <= 0) & (high_y >= 0)
@@ -158,20 +160,20 @@ def _atan2(pairs: Any) -> Any:
 
 
 @rules.rule(p.nextafter_p)
-def _nextafter(pairs: Any) -> Any:
+def _nextafter(pairs: Pairs) -> Pair:
     return outward(*pairs[0])
 
 
 @rules.rule(p.is_finite_p)
-def _is_finite(pairs: Any) -> Any:
+def _is_finite(pairs: Pairs) -> Pair:
     ((low, high),) = pairs
     return lax.is_finite(low) & lax.is_finite(high), (low < math.inf) & (high > -math.inf)
 
 
-def of_size(function: Any, units: float) -> Callable[..., Any]:
+def of_size(function: Callable[..., Array], units: float) -> Rule:
     """The rule of an even function that increases with |x|."""
 
-    def rule(pairs: Any, **params: Any) -> Any:
+    def rule(pairs: Pairs, **params: object) -> Pair:
         ((low, high),) = pairs
         least = lax.max(lax.max(low, -high), lax.full_like(low, 0))  # of |x|: 0 if 0 is between
         found = function(least, **params), function(lax.max(-low, high), **params)
@@ -187,7 +189,7 @@ rules.table(
 
 
 @rules.rule(p.integer_pow_p)
-def _integer_pow(pairs: Any, *, y: int) -> Any:
+def _integer_pow(pairs: Pairs, *, y: int) -> Pair:
     if y < 0:
         ((low, _),) = pairs
         power = _integer_pow(pairs, y=-y)
@@ -197,17 +199,17 @@ def _integer_pow(pairs: Any, *, y: int) -> Any:
     return rule(pairs, y=y)
 
 
-def _wave(function: Any, first_peak: float) -> Any:
+def _wave(function: Callable[[Value], Array], first_peak: float) -> Rule:
     """The rule of sine or cosine: 1 where a peak is between the bounds, -1 where a trough does."""
 
-    def rule(pairs: Any) -> Any:
+    def rule(pairs: Pairs) -> Pair:
         ((low, high),) = pairs
         ends = outward(*hull([function(low), function(high)]), LIBRARY)
 
-        def has(point: float) -> Any:
+        def has(point: float) -> Array:
             # With room for the errors of this division, which grow with the numbers.
-            turns = [(one - point) / (2 * math.pi) for one in (low, high)]
-            start, stop = outward(*turns, 4)
+            first, last = [(one - point) / (2 * math.pi) for one in (low, high)]
+            start, stop = outward(first, last, 4)
             return lax.floor(stop) >= lax.ceil(start)
 
         one = lax.full_like(low, 1)
@@ -224,25 +226,25 @@ rules.table({p.sin_p: _wave(lax.sin, math.pi / 2), p.cos_p: _wave(lax.cos, 0.0)}
 # --- truth values: what holds surely, and what may hold --------------------------------------------------------------
 
 
-def _less(primitive: Any) -> Any:
-    def rule(pairs: Any) -> Any:
+def _less(primitive: Primitive[Array]) -> Rule:
+    def rule(pairs: Pairs) -> Pair:
         (low_x, high_x), (low_y, high_y) = pairs
         return primitive.bind(high_x, low_y), primitive.bind(low_x, high_y)
 
     return rule
 
 
-def _greater(primitive: Any) -> Any:
+def _greater(primitive: Primitive[Array]) -> Rule:
     return lambda pairs: _less(primitive)(pairs[::-1])
 
 
 rules.table({p.lt_p: _less(p.lt_p), p.le_p: _less(p.le_p), p.gt_p: _greater(p.lt_p), p.ge_p: _greater(p.le_p)})
 
 
-def of_truth_values(primitive: Any, rule: Any) -> Callable[..., Any]:
+def of_truth_values(primitive: Primitive, rule: Rule) -> Rule:
     """The rule, refused for integers, whose bits have no order."""
 
-    def checked(pairs: Any, **params: Any) -> Any:
+    def checked(pairs: Pairs, **params: object) -> Pair:
         if pairs[0][0].dtype != bool:
             raise NotImplementedError(f"bounds: {primitive} of the bits of integers")
         return rule(pairs, **params)
@@ -250,12 +252,12 @@ def of_truth_values(primitive: Any, rule: Any) -> Callable[..., Any]:
     return checked
 
 
-def _xor(pairs: Any) -> Any:
+def _xor(pairs: Pairs) -> Pair:
     (low_x, high_x), (low_y, high_y) = pairs
     return (low_x & ~high_y) | (low_y & ~high_x), ~((low_x & low_y) | ~(high_x | high_y))
 
 
-def _not(pairs: Any) -> Any:
+def _not(pairs: Pairs) -> Pair:
     ((low, high),) = pairs
     return ~high, ~low
 
@@ -270,20 +272,20 @@ for primitive, rule in {
 
 
 @rules.rule(p.eq_p)
-def _eq(pairs: Any) -> Any:
+def _eq(pairs: Pairs) -> Pair:
     (low_x, high_x), (low_y, high_y) = pairs
     may = (low_x <= high_y) & (low_y <= high_x)
     return may & (low_x == high_x) & (low_y == high_y), may
 
 
 @rules.rule(p.ne_p)
-def _ne(pairs: Any) -> Any:
+def _ne(pairs: Pairs) -> Pair:
     surely, may = _eq(pairs)
     return ~may, ~surely
 
 
 @rules.rule(p.select_n_p)
-def _select(pairs: Any) -> Any:
+def _select(pairs: Pairs) -> Pair:
     (first, last), *cases = pairs
     lows, highs = zip(*cases, strict=True)
     if first is last:

@@ -7,7 +7,7 @@ midpoints m and radii r is within |m_x| r_y + r_x (|m_y| + r_y) of m_x m_y, whic
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad import lax
 from tangrad.autodiff import add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p, zeros_p
@@ -22,6 +22,12 @@ from tangrad_intervals.elementwise import EXACT, ROUNDED, increasing, is_inexact
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tangrad.core import Array, Primitive
+    from tangrad.extend.lax import DotDimensionNumbers
+    from tangrad.lax import ConvDimensionNumbers
+    from tangrad.typing import Dimensions, Value
+    from tangrad_intervals.transformation import Pair, Pairs, Rule, Rules
+
 structure, reductions = RuleSet("bounds", api=1), RuleSet("bounds", api=1)
 contractions, windows, indexing = (RuleSet("bounds", api=1) for _ in range(3))
 
@@ -32,8 +38,8 @@ MOVES = (
 structure.table({one: increasing(one, EXACT) for one in MOVES})
 
 
-def _several(primitive: Any) -> Any:
-    def rule(pairs: Any, **params: Any) -> Any:
+def _several(primitive: Primitive[tuple[Array, ...]]) -> Rules:
+    def rule(pairs: Pairs, **params: object) -> Pairs:
         lows, highs = zip(*pairs, strict=True)
         return list(zip(primitive.bind(*lows, **params), primitive.bind(*highs, **params), strict=True))
 
@@ -44,10 +50,10 @@ structure.table({one: _several(one) for one in (p.split_p, p.optimization_barrie
 structure.not_applicable("it has no operands", p.iota_p)
 
 
-def _at_known_places(primitive: Any, places: slice) -> Any:
+def _at_known_places(primitive: Primitive[Array], places: slice) -> Rule:
     """The rule of an operation at indices, which must be known exactly; increasing in everything else."""
 
-    def rule(pairs: Any, **params: Any) -> Any:
+    def rule(pairs: Pairs, **params: object) -> Pair:
         if any(low is not high for low, high in pairs[places]):
             raise NotImplementedError(f"bounds: {primitive} at indices that are not known exactly")
         return increasing(primitive, EXACT)(pairs, **params)
@@ -66,10 +72,10 @@ reductions.table({one: of_truth_values(one, increasing(one, EXACT)) for one in (
 windows.table({one: increasing(one, EXACT) for one in (p.reduce_window_max_p, p.reduce_window_min_p)})
 
 
-def sums(primitive: Any, terms: Any) -> Callable[..., Any]:
+def sums(primitive: Primitive[Array], terms: Callable[..., int]) -> Rule:
     """The rule of sums of so many terms: their rounding errors are within that of the sum of the absolute values."""
 
-    def rule(pairs: Any, **params: Any) -> Any:
+    def rule(pairs: Pairs, **params: object) -> Pair:
         ((low, high),) = pairs
         found = primitive.bind(low, **params), primitive.bind(high, **params)
         if not is_inexact(low):
@@ -80,7 +86,7 @@ def sums(primitive: Any, terms: Any) -> Callable[..., Any]:
     return rule
 
 
-def _apart(low: Any, high: Any, largest: Any, count: int) -> tuple[Any, Any]:
+def _apart(low: Value, high: Value, largest: Array, count: int) -> Pair:
     """Bounds with room for the errors of sums of `count` products whose absolute values add up to `largest`."""
     room = largest * ((count + 4) * 2 * dtypes.finfo(low.dtype).eps)
     return outward(low - room, high + room)
@@ -93,12 +99,12 @@ windows.rule(p.reduce_window_sum_p)(
 )
 
 
-def _bilinear(primitive: Any, terms: Any) -> Any:
+def _bilinear(primitive: Primitive[Array], terms: Callable[..., int]) -> Rule:
     """The rule of an operation that is linear in each of two operands; `terms`: how many products a result sums."""
 
-    def rule(pairs: Any, **params: Any) -> Any:
+    def rule(pairs: Pairs, **params: object) -> Pair:
         x, y = [_middle(low, high) for low, high in pairs]
-        product = lambda one, other: primitive.bind(one, other, **params)
+        product: Callable[[Value, Value], Array] = lambda one, other: primitive.bind(one, other, **params)
         size_x, size_y = [lax.abs(middle) if radius is None else lax.abs(middle) + radius for middle, radius in (x, y)]
         middle, largest = product(x[0], y[0]), product(size_x, size_y)
         radius = lax.full_like(middle, 0)
@@ -111,7 +117,7 @@ def _bilinear(primitive: Any, terms: Any) -> Any:
     return rule
 
 
-def _middle(low: Any, high: Any) -> tuple[Any, Any]:
+def _middle(low: Value, high: Value) -> tuple[Value, Value | None]:
     """Midpoint and radius; None: the radius is 0. The radius covers both bounds, however the midpoint was rounded."""
     if low is high:
         return low, None
@@ -120,13 +126,14 @@ def _middle(low: Any, high: Any) -> tuple[Any, Any]:
     return middle, radius
 
 
-def _of_dot(x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> int:
+def _of_dot(x: Dimensions, y: Dimensions, *, dimension_numbers: DotDimensionNumbers, **_: object) -> int:
     (contracted, _), _ = dimension_numbers
     return math.prod([x[axis] for axis in contracted])
 
 
-def _of_convolution(x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> int:
-    return math.prod(y) // max(y[dimension_numbers.rhs_spec[0]], 1)
+def _of_convolution(x: Dimensions, y: Dimensions, *, dimension_numbers: ConvDimensionNumbers, **_: object) -> int:
+    count: int = math.prod(y) // max(y[dimension_numbers.rhs_spec[0]], 1)
+    return count
 
 
 contractions.rule(p.dot_general_p)(_bilinear(p.dot_general_p, _of_dot))

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad import lax
 from tangrad.core import RuleSet
 from tangrad.extend import lax as p
 from tangrad_intervals.elementwise import LIBRARY, decreasing, increasing, mul, outward
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tangrad.core import Array, Primitive
+    from tangrad.typing import DType, Value
+    from tangrad_intervals.transformation import Pair, Pairs, Rule
 
 sorting, reductions, special = (RuleSet("bounds", api=1) for _ in range(3))
 
@@ -16,7 +23,7 @@ sorting, reductions, special = (RuleSet("bounds", api=1) for _ in range(3))
 
 
 @sorting.rule(p.sort_p)
-def _sort(pairs: Any, **params: Any) -> Any:
+def _sort(pairs: Pairs, **params: object) -> Pairs:
     """The k-th least element is at least the k-th least of the low bounds, and at most that of the high ones."""
     if len(pairs) > 1:
         raise NotImplementedError("bounds: sort of several operands, whose order is not known exactly")
@@ -25,14 +32,14 @@ def _sort(pairs: Any, **params: Any) -> Any:
 
 
 @sorting.rule(p.top_k_p)
-def _top_k(pairs: Any, *, k: Any, axis: int) -> Any:
+def _top_k(pairs: Pairs, *, k: int, axis: int) -> Pairs:
     ((low, high),) = pairs
     (least, places), (most, _) = [p.top_k_p.bind(one, k=k, axis=axis) for one in (low, high)]
     return [(least, most), (lax.full_like(places, 0), lax.full_like(places, low.shape[axis] - 1))]
 
 
 @sorting.rule(p.search_sorted_p)
-def _search_sorted(pairs: Any, **params: Any) -> Any:
+def _search_sorted(pairs: Pairs, **params: object) -> Pair:
     (low_keys, high_keys), (low, high) = pairs
     return p.search_sorted_p.bind(high_keys, low, **params), p.search_sorted_p.bind(low_keys, high, **params)
 
@@ -40,7 +47,7 @@ def _search_sorted(pairs: Any, **params: Any) -> Any:
 # --- reductions -------------------------------------------------------------------------------------------------------
 
 
-def _position(best: Any, bound: int, may_be: Any) -> Any:
+def _position(best: Primitive[Array], bound: int, may_be: Callable[[Value, Value, Array], Array]) -> Rule:
     """The rule of argmax or argmin: from the first element that may be the extreme one to the last.
 
     Args:
@@ -49,14 +56,14 @@ def _position(best: Any, bound: int, may_be: Any) -> Any:
         may_be: `(low, high, reached) -> which elements may be extreme`.
     """
 
-    def rule(pairs: Any, *, axes: tuple[int, ...], index_dtype: Any) -> Any:
+    def rule(pairs: Pairs, *, axes: tuple[int, ...], index_dtype: DType) -> Pair:
         (pair,) = pairs
         shape = pair[0].shape
         kept = tuple([axis for axis in range(len(shape)) if axis not in axes])
         reached = lax.broadcast_in_dim(best.bind(pair[bound], axes=axes), shape, kept)
         # Truth values have an order, and the first of equal ones is found.
         may = lax.convert_element_type(may_be(*pair, reached), "int32")
-        place = lambda x: p.argmax_p.bind(x, axes=axes, index_dtype=index_dtype)
+        place: Callable[[Array], Array] = lambda x: p.argmax_p.bind(x, axes=axes, index_dtype=index_dtype)
         return place(may), (shape[axes[0]] - 1) - place(lax.rev(may, axes))
 
     return rule
@@ -67,30 +74,33 @@ reductions.rule(p.argmin_p)(_position(p.reduce_min_p, 1, lambda low, high, reach
 
 
 @reductions.rule(p.reduce_prod_p)
-def _reduce_prod(pairs: Any, *, axes: tuple[int, ...]) -> Any:
+def _reduce_prod(pairs: Pairs, *, axes: tuple[int, ...]) -> Pair:
     (pair,) = pairs
     for axis in sorted(axes, reverse=True):
         pair = _product(*pair, axis)
     return pair
 
 
-def _product(low: Any, high: Any, axis: int) -> Any:
+def _product(low: Value, high: Value, axis: int) -> Pair:
     """Bounds of the products along an axis, which is gone: halves are multiplied with each other."""
     while (size := low.shape[axis]) > 1:
-        part = lambda x, start, stop: lax.slice_in_dim(x, start, stop, axis=axis)
-        halves = [[part(x, start, start + size // 2) for x in (low, high)] for start in (0, size // 2)]
-        rest = [part(x, size // 2 * 2, size) for x in (low, high)]
+        halves = [_parts(low, high, start, start + size // 2, axis) for start in (0, size // 2)]
+        rest = _parts(low, high, size // 2 * 2, size, axis)
         low, high = [lax.concatenate(two, axis) for two in zip(mul(halves), rest, strict=True)]
     # One element, or none.
-    return [p.reduce_prod_p.bind(x, axes=(axis,)) for x in (low, high)]
+    return p.reduce_prod_p.bind(low, axes=(axis,)), p.reduce_prod_p.bind(high, axes=(axis,))
+
+
+def _parts(low: Value, high: Value, start: int, stop: int, axis: int) -> Pair:
+    return lax.slice_in_dim(low, start, stop, axis=axis), lax.slice_in_dim(high, start, stop, axis=axis)
 
 
 @reductions.rule(p.cumlogsumexp_p)
-def _cumlogsumexp(pairs: Any, *, axis: int, reverse: bool) -> Any:
+def _cumlogsumexp(pairs: Pairs, *, axis: int, reverse: bool) -> Pair:
     """It rises with every element, and rounds with each."""
     ((low, high),) = pairs
     found = [p.cumlogsumexp_p.bind(x, axis=axis, reverse=reverse) for x in (low, high)]
-    return outward(*found, LIBRARY * max(low.shape[axis], 1))
+    return outward(found[0], found[1], LIBRARY * max(low.shape[axis], 1))
 
 
 reductions.not_applicable("of numbers between bounds the bits may be any", p.reduce_xor_p)
@@ -102,13 +112,13 @@ special.table({one: increasing(one, LIBRARY) for one in (p.erf_p, p.erf_inv_p)})
 special.add(p.erfc_p, decreasing(p.erfc_p, LIBRARY))
 
 
-def _gamma(primitive: Any, rises: bool) -> Any:
+def _gamma(primitive: Primitive[Array], rises: bool) -> Rule:
     """The rule of an incomplete gamma function: of P(a, x), which falls with a and rises with x, or of 1 - P."""
 
-    def rule(pairs: Any) -> Any:
+    def rule(pairs: Pairs) -> Pair:
         (low_a, high_a), (low_x, high_x) = pairs
-        ends = primitive.bind(high_a, low_x), primitive.bind(low_a, high_x)
-        return outward(*(ends if rises else ends[::-1]), 8 * LIBRARY)
+        low, high = primitive.bind(high_a, low_x), primitive.bind(low_a, high_x)
+        return outward(low, high, 8 * LIBRARY) if rises else outward(high, low, 8 * LIBRARY)
 
     return rule
 

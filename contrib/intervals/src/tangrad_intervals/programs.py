@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad import lax
 from tangrad.core import RuleSet, dtypes, jaxpr_as_function, trace_to_closed_jaxpr
@@ -19,26 +19,36 @@ from tangrad.extend.lax import cond_p, platform_dependent_p, scan_p, while_p
 from tangrad_intervals.elementwise import EXACT, hull, increasing, is_inexact
 from tangrad_intervals.transformation import run
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import TypeAlias
+
+    from tangrad.core import Array, ClosedJaxpr
+    from tangrad.typing import Value
+    from tangrad_intervals.transformation import Pair, Pairs
+
+    Flags: TypeAlias = tuple[bool, ...]  # which values have bounds
+
 PROGRAMS = JaxprCache()
 register_cache(PROGRAMS.clear)
 
 
-def flags_of(pairs: Any) -> tuple[bool, ...]:
+def flags_of(pairs: Pairs) -> Flags:
     """Which values have bounds."""
     return tuple([low is not high for low, high in pairs])
 
 
-def either(one: Any, other: Any) -> tuple[bool, ...]:
+def either(one: Flags, other: Flags) -> Flags:
     """Those that have bounds in one of two programs."""
     return tuple([a or b for a, b in zip(one, other, strict=True)])
 
 
-def flat(pairs: Any, flags: Any) -> list[Any]:
+def flat(pairs: Pairs, flags: Flags) -> list[Value]:
     """The arrays of values with these flags."""
     return [one for pair, wide in zip(pairs, flags, strict=True) for one in (pair if wide else pair[:1])]
 
 
-def unflat(arrays: Any, flags: Any) -> list[Any]:
+def unflat(arrays: Iterable[Value], flags: Flags) -> list[Pair]:
     """The bounds of values with these flags; the same object twice where a value is known."""
     rest, pairs = iter(arrays), []
     for wide in flags:
@@ -47,7 +57,7 @@ def unflat(arrays: Any, flags: Any) -> list[Any]:
     return pairs
 
 
-def bounded_jaxpr(closed: Any, given: tuple[bool, ...], wanted: tuple[bool, ...] | None = None) -> tuple[Any, Any]:
+def bounded_jaxpr(closed: ClosedJaxpr, given: Flags, wanted: Flags | None = None) -> tuple[ClosedJaxpr, Flags]:
     """The program of bounds, and which of its results have them.
 
     Args:
@@ -58,10 +68,10 @@ def bounded_jaxpr(closed: Any, given: tuple[bool, ...], wanted: tuple[bool, ...]
     return PROGRAMS.get(closed, (given, wanted), lambda: _bounded_jaxpr(closed, given, wanted))
 
 
-def _bounded_jaxpr(closed: Any, given: Any, wanted: Any) -> tuple[Any, Any]:
-    found: list[Any] = []
+def _bounded_jaxpr(closed: ClosedJaxpr, given: Flags, wanted: Flags | None) -> tuple[ClosedJaxpr, Flags]:
+    found: list[Flags] = []
 
-    def program(*arrays: Any) -> Any:
+    def program(*arrays: Value) -> list[Value]:
         pairs = run(jaxpr_as_function(closed), unflat(arrays, given))
         flags = flags_of(pairs) if wanted is None else either(flags_of(pairs), wanted)
         found.append(flags)
@@ -82,14 +92,14 @@ checkpointing.add(name_p, increasing(name_p, EXACT))
 
 
 @jit.rule(jit_p)
-def _jit(pairs: Any, *, jaxpr: Any, name: str) -> Any:
+def _jit(pairs: Pairs, *, jaxpr: ClosedJaxpr, name: str) -> Pairs:
     given = flags_of(pairs)
     program, found = bounded_jaxpr(jaxpr, given)
     return unflat(jit_p.bind(*flat(pairs, given), jaxpr=program, name=f"bounds_{name}"), found)
 
 
 @checkpointing.rule(remat_p)
-def _remat(pairs: Any, *, jaxpr: Any, prevent_cse: Any, **params: Any) -> Any:
+def _remat(pairs: Pairs, *, jaxpr: ClosedJaxpr, prevent_cse: bool | tuple[bool, ...], **params: object) -> Pairs:
     given = flags_of(pairs)
     program, found = bounded_jaxpr(jaxpr, given)
     if not isinstance(prevent_cse, bool):
@@ -100,14 +110,14 @@ def _remat(pairs: Any, *, jaxpr: Any, prevent_cse: Any, **params: Any) -> Any:
 # --- branches ---------------------------------------------------------------------------------------------------------
 
 
-def _alike(branches: Any, given: Any) -> tuple[Any, Any]:
+def _alike(branches: Sequence[ClosedJaxpr], given: Flags) -> tuple[tuple[ClosedJaxpr, ...], Flags]:
     """The programs of branches, of which the same results have bounds, and which."""
     wanted = reduce(either, [bounded_jaxpr(branch, given)[1] for branch in branches])
     return tuple([bounded_jaxpr(branch, given, wanted)[0] for branch in branches]), wanted
 
 
 @control_flow.rule(cond_p)
-def _cond(pairs: Any, *, branches: Any) -> Any:
+def _cond(pairs: Pairs, *, branches: tuple[ClosedJaxpr, ...]) -> Pairs:
     (first, last), *operands = pairs
     given = flags_of(operands)
     programs, wanted = _alike(branches, given)
@@ -126,7 +136,7 @@ def _cond(pairs: Any, *, branches: Any) -> Any:
     return [(hull(lows)[0], hull(highs)[1]) for lows, highs in (zip(*each) for each in zip(*results, strict=True))]
 
 
-def _where(taken: Any, pair: Any) -> Any:
+def _where(taken: Array, pair: Pair) -> Pair:
     """The bounds of what a branch gives, empty ones if it is not taken."""
     low, high = pair
     least, most = _limits(low)
@@ -134,7 +144,7 @@ def _where(taken: Any, pair: Any) -> Any:
     return lax.select(chosen, low, lax.full_like(low, most)), lax.select(chosen, high, lax.full_like(high, least))
 
 
-def _limits(like: Any) -> tuple[Any, Any]:
+def _limits(like: Value) -> tuple[float, float]:
     """The least and the greatest value of a dtype."""
     if is_inexact(like):
         return -math.inf, math.inf
@@ -145,7 +155,7 @@ def _limits(like: Any) -> tuple[Any, Any]:
 
 
 @control_flow.rule(platform_dependent_p)
-def _platform_dependent(pairs: Any, *, branches: Any, platforms: Any) -> Any:
+def _platform_dependent(pairs: Pairs, *, branches: tuple[ClosedJaxpr, ...], platforms: object) -> Pairs:
     given = flags_of(pairs)
     programs, wanted = _alike(branches, given)
     outs = platform_dependent_p.bind(*flat(pairs, given), branches=programs, platforms=platforms)
@@ -155,7 +165,7 @@ def _platform_dependent(pairs: Any, *, branches: Any, platforms: Any) -> Any:
 # --- loops ------------------------------------------------------------------------------------------------------------
 
 
-def _loop(body: Any, consts: Any, carry: Any, xs: Any) -> tuple[Any, Any, Any]:
+def _loop(body: ClosedJaxpr, consts: Pairs, carry: Pairs, xs: Pairs) -> tuple[ClosedJaxpr, Flags, Flags]:
     """The program of a body, which parts of the carry have bounds, and which of all results.
 
     What has bounds after a step has them before the next one: the least set that this leaves alone.
@@ -171,7 +181,7 @@ def _loop(body: Any, consts: Any, carry: Any, xs: Any) -> tuple[Any, Any, Any]:
 
 
 @control_flow.rule(scan_p)
-def _scan(pairs: Any, *, jaxpr: Any, num_consts: int, num_carry: int, **params: Any) -> Any:
+def _scan(pairs: Pairs, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **params: object) -> Pairs:
     consts, carry, xs = pairs[:num_consts], pairs[num_consts : num_consts + num_carry], pairs[num_consts + num_carry :]
     program, carried, found = _loop(jaxpr, consts, carry, xs)
     parts = flat(consts, flags_of(consts)), flat(carry, carried), flat(xs, flags_of(xs))
@@ -180,7 +190,9 @@ def _scan(pairs: Any, *, jaxpr: Any, num_consts: int, num_carry: int, **params: 
 
 
 @control_flow.rule(while_p)
-def _while(pairs: Any, *, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Any:
+def _while(
+    pairs: Pairs, *, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int
+) -> Pairs:
     both = cond_nconsts + body_nconsts
     questions, consts, carry = pairs[:cond_nconsts], pairs[cond_nconsts:both], pairs[both:]
     program, carried, found = _loop(body_jaxpr, consts, carry, ())

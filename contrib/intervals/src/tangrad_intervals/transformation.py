@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -22,9 +22,16 @@ from tangrad.core import (
 from tangrad.core.transformations import is_operand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import TypeAlias
 
-    from tangrad.typing import PyTree
+    from tangrad.core import Array, Primitive
+    from tangrad.typing import ArrayLike, Params, PyTree, Value
+
+    Pair: TypeAlias = tuple[Value, Value]  # bounds; one object twice: what is known exactly
+    Pairs: TypeAlias = Sequence[Pair]
+    Rule: TypeAlias = Callable[..., Pair]  # of one result
+    Rules: TypeAlias = Callable[..., Pairs]  # of several
 
 BOUNDS = rule_table("bounds")
 
@@ -34,7 +41,7 @@ class Bounded(RuleTracer):
 
     __slots__ = ()
 
-    def known(self) -> dict[str, Any]:
+    def known(self) -> dict[str, Value]:
         """For `repr`: the bounds."""
         return {"low": self.value, "high": self.extra}
 
@@ -45,12 +52,14 @@ class BoundsTrace(RuleTrace, kind="bounds", own=Bounded):
     __slots__ = ()
     absent = staticmethod(lambda value: value)  # both bounds of what is known exactly
 
-    def bounds(self, value: Any) -> tuple[Any, Any]:
+    def bounds(self, value: Value) -> Pair:
         """The bounds of a value; of one that is known exactly, the value twice."""
         low, high = self.split(value)
         return low, low if high is None else high
 
-    def apply(self, primitive: Any, values: list[Any], extras: list[Any], params: dict[str, Any]) -> Any:
+    def apply(
+        self, primitive: Primitive, values: list[Value], extras: list[Value], params: Params
+    ) -> Value | tuple[Value, ...]:
         """The results between their bounds."""
         out = BOUNDS[primitive](list(zip(values, extras, strict=True)), **params)
         outs = out if primitive.multiple_results else (out,)
@@ -60,28 +69,31 @@ class BoundsTrace(RuleTrace, kind="bounds", own=Bounded):
         found = tuple([self.between(*pair) for pair in outs])
         return found if primitive.multiple_results else found[0]
 
-    def between(self, low: Any, high: Any) -> Any:
+    def between(self, low: Value, high: Value) -> Value:
         """A value between bounds; where they are one object, that."""
         return low if low is high else self.tracer(low, high)
 
 
-def _is_pair(bounds: Any) -> bool:
+def _is_pair(bounds: object) -> bool:
     return isinstance(bounds, (tuple, list)) and len(bounds) == 2 and all([is_operand(one) for one in bounds])
 
 
-def run(function: Any, pairs: Any) -> list[tuple[Any, Any]]:
+def run(function: Callable[..., Iterable[Value]], pairs: Pairs) -> list[Pair]:
     """The bounds of the flat results of a function of flat arguments between bounds."""
 
-    def traced(trace: BoundsTrace) -> list[tuple[Any, Any]]:
+    def traced(trace: BoundsTrace) -> list[Pair]:
         return [trace.bounds(out) for out in function(*[trace.between(low, high) for low, high in pairs])]
 
     return run_traced(traced, BoundsTrace)
 
 
-def _by_decomposition(primitive: Any) -> Any:
-    def rule(pairs: Any, **params: Any) -> Any:
-        def function(*args: Any) -> Any:
-            out = primitive.decompose(*args, **params)
+def _by_decomposition(primitive: Primitive) -> Callable[..., Pair | Pairs]:
+    decompose = primitive.decompose
+    assert decompose is not None  # or this is not asked for
+
+    def rule(pairs: Pairs, **params: object) -> Pair | Pairs:
+        def function(*args: Value) -> Sequence[Value]:
+            out = decompose(*args, **params)
             return out if primitive.multiple_results else (out,)
 
         outs = run(function, pairs)
@@ -102,7 +114,7 @@ intervals = Transformation("intervals", api=1, kinds=(kind,), doc="sound interva
 
 
 @api_boundary
-def bounds(fun: Any) -> Callable[..., PyTree]:
+def bounds(fun: Callable[..., PyTree]) -> Callable[[Sequence[PyTree], Sequence[PyTree]], tuple[PyTree, PyTree]]:
     """What a function can return at least and at most, for arguments between bounds.
 
     Sound: for any arguments in between, each element of what `fun` would return in exact arithmetic, and of what it
@@ -126,7 +138,7 @@ def bounds(fun: Any) -> Callable[..., PyTree]:
     if not callable(fun):
         raise TypeError(f"bounds expects a function, got {fun!r} of type {type(fun).__name__}")
 
-    def bounded(lows: Any, highs: Any) -> Any:
+    def bounded(lows: Sequence[PyTree], highs: Sequence[PyTree]) -> tuple[PyTree, PyTree]:
         for given in (lows, highs):
             if not isinstance(given, (tuple, list)):
                 raise TypeError(f"lower and upper bounds are tuples of arguments, got {given!r}")
@@ -137,7 +149,7 @@ def bounds(fun: Any) -> Callable[..., PyTree]:
         pairs = [_pair(low, high, number) for number, (low, high) in enumerate(zip(low_leaves, high_leaves))]
         out_tree = []
 
-        def flat(*args: Any) -> Any:
+        def flat(*args: Value) -> list[Value]:
             leaves, structure = tangrad.tree.flatten(fun(*treedef.unflatten(args)))
             out_tree.append(structure)
             return leaves
@@ -149,7 +161,7 @@ def bounds(fun: Any) -> Callable[..., PyTree]:
     return bounded
 
 
-def _pair(low: Any, high: Any, number: int) -> tuple[Any, Any]:
+def _pair(low: ArrayLike, high: ArrayLike, number: int) -> tuple[Array, Array]:
     if low is high:  # known exactly
         known = as_array(low)
         return known, known

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsInt, TypeVar
 
 import tqdm
 
@@ -17,7 +17,13 @@ from tangrad import lax
 from tangrad.core import as_operand
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tangrad.core import Array
     from tangrad.typing import PyTree
+
+C = TypeVar("C")
+Y = TypeVar("Y")
 
 __all__ = ["fori_loop", "scan"]
 
@@ -30,12 +36,12 @@ class Bar:
         self.every = max(total // 100, 1) if every is None else index(every)
         if self.every < 1:
             raise ValueError(f"every must be a positive number of steps, got {every}")
-        self._shown: Any = None
+        self._shown: tqdm.tqdm | None = None
         self._lock = threading.Lock()
 
-    def show(self, done: Any) -> None:
+    def show(self, so_far: SupportsInt) -> None:
         """That so many steps are done."""
-        done = int(done)
+        done = int(so_far)
         with self._lock:
             if self._shown is None or done <= self._shown.n:  # a run has begun; of the last one there may be a rest
                 self._close()
@@ -49,23 +55,23 @@ class Bar:
             self._shown.close()
             self._shown = None
 
-    def after(self, done: Any) -> None:
+    def after(self, done: Array) -> None:
         """Within a program: show, every so many steps and at the last one, that `done` are done."""
         wanted = (done % self.every == 0) | (done == self.total)
         lax.cond(wanted, lambda done: tangrad.debug.callback(self.show, done), lambda done: None, done)
 
 
 def scan(
-    f: Any,
-    init: Any,
-    xs: Any = None,
+    f: Callable[[C, PyTree], tuple[C, Y]],
+    init: C,
+    xs: PyTree = None,
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
     *,
     every: int | None = None,
     **options: Any,
-) -> tuple[PyTree, PyTree]:
+) -> tuple[C, Y]:
     """`tangrad.lax.scan` with a progress bar.
 
     Args:
@@ -79,24 +85,30 @@ def scan(
     leaves = tangrad.tree.leaves(xs)
     shapes = [getattr(leaf, "shape", ()) for leaf in leaves]
     total = length if length is not None else shapes[0][0] if shapes and shapes[0] else None
-    bar = None if not total else Bar(index(total), every, options)  # no steps, no bar; lax reports what is wrong
+    if not total:  # no steps, no bar; lax reports what is wrong
+        return lax.scan(f, init, xs, length, reverse, unroll)
+    bar = Bar(index(total), every, options)
 
-    def step(carry: Any, x: Any) -> Any:
+    def step(carry: tuple[Array, C], x: PyTree) -> tuple[tuple[Array, C], Y]:
         done, inner = carry
         inner, y = f(inner, x)
         done = done + 1
         bar.after(done)
         return (done, inner), y
 
-    if bar is None:
-        return lax.scan(f, init, xs, length, reverse, unroll)
     (_, last), ys = lax.scan(step, (as_operand(0), init), xs, length, reverse, unroll)
     return last, ys
 
 
 def fori_loop(
-    lower: int, upper: int, body_fun: Any, init_val: Any, *, every: int | None = None, **options: Any
-) -> PyTree:
+    lower: int,
+    upper: int,
+    body_fun: Callable[[Array, C], C],
+    init_val: C,
+    *,
+    every: int | None = None,
+    **options: Any,
+) -> C:
     """`tangrad.lax.fori_loop` with a progress bar; the bounds are known numbers.
 
     Args:
@@ -111,7 +123,7 @@ def fori_loop(
         return lax.fori_loop(lower, upper, body_fun, init_val)
     bar = Bar(upper - lower, every, options)
 
-    def body(number: Any, value: Any) -> Any:
+    def body(number: Array, value: C) -> C:
         value = body_fun(number, value)
         bar.after(number - (lower - 1))
         return value

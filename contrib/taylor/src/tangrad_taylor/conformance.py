@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -11,6 +11,16 @@ import tangrad
 from tangrad.conformance import Sample
 from tangrad.core import rule_table
 from tangrad_taylor.transformation import jet
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypeAlias
+
+    from tangrad.core import Array
+    from tangrad.typing import ArrayLike, Value
+
+    Number: TypeAlias = Array | numpy.float64
+    Curve: TypeAlias = Callable[[Number], Sequence[Value]]
 
 ORDER = 3
 TOLERANCE = 1e-7
@@ -40,44 +50,45 @@ def check_taylor(sample: Sample) -> Iterator[tuple[str, Callable[[], None]]]:
     generator = numpy.random.default_rng(3)
     curve = [_draw(generator, args[place]) for place in active for _ in range(order)]
 
-    def both(*flat: Any) -> Any:
+    def both(*flat: Array) -> tuple[list[list[Value]], list[Sequence[Value]]]:
         """What `jet` gives and what nested `jvp` does, of one example."""
         operands, rest = list(flat[: len(args)]), iter(flat[len(args) :])
         primals = [operands[place] for place in active]
         series = [[next(rest) for _ in range(order)] for _ in active]
 
-        def inexact(*values: Any) -> Any:
+        def inexact(*values: Array) -> list[Value]:
             chosen = dict(zip(active, values, strict=True))
             given = [chosen.get(place, operand) for place, operand in enumerate(operands)]
             return [one for one in sample.apply_one(*given) if one.dtype.kind in "fc"]
 
-        def along(t: Any) -> Any:
+        def along(t: Number) -> list[Value]:
             powers = [(t ** (k + 1)) * factor for k, factor in enumerate((1.0, 0.5, 1 / 6)[:order])]
             return inexact(*[_moved(x, terms, powers) for x, terms in zip(primals, series, strict=True)])
 
         _, outs = jet(inexact, primals, series)
-        nested, functions = [], along
+        nested: list[Sequence[Value]] = []
+        function: Curve = along
         for _ in range(order):
-            functions = _derivative(functions)
-            nested.append(functions(numpy.float64(0.0)))
+            function = _derivative(function)
+            nested.append(function(numpy.float64(0.0)))
         return [[one[k] for one in outs] for k in range(order)], nested
 
     yield f"order {order}", compare
 
 
-def _derivative(function: Callable[..., Any]) -> Callable[..., Any]:
+def _derivative(function: Curve) -> Curve:
     return lambda t: tangrad.jvp(function, (t,), (numpy.float64(1.0),))[1]
 
 
-def _moved(x: Any, terms: Any, powers: Any) -> Any:
+def _moved(x: Array, terms: Sequence[Array], powers: Sequence[Number]) -> Array:
     return x + sum([term * power.astype(x.dtype) for term, power in zip(terms, powers)])
 
 
-def _double(arg: Any) -> Any:
+def _double(arg: ArrayLike) -> numpy.ndarray:
     array = numpy.asarray(arg)
     return array.astype(DOUBLE.get(array.dtype.name, array.dtype))
 
 
-def _draw(generator: Any, like: Any) -> Any:
+def _draw(generator: numpy.random.Generator, like: numpy.ndarray) -> numpy.ndarray:
     real = generator.normal(size=like.shape)
     return numpy.asarray(real if like.dtype.kind == "f" else real + 1j * generator.normal(size=like.shape), like.dtype)

@@ -8,7 +8,7 @@ whose derivative does without themselves (`log`, `atan`, `erf`, ...) need no rul
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad.core import RuleSet
 from tangrad.extend import lax as p
@@ -26,6 +26,13 @@ from tangrad_taylor.arithmetic import (
 )
 from tangrad_taylor.linear import linear, piecewise_linear
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tangrad.core import Array, Primitive
+    from tangrad.typing import Value
+    from tangrad_taylor.arithmetic import Series, Term, Terms
+
 rules = RuleSet("taylor", api=1)
 
 LINEAR = (
@@ -35,7 +42,7 @@ rules.table({primitive: linear(primitive) for primitive in LINEAR})
 rules.table({primitive: piecewise_linear(primitive) for primitive in (p.max_p, p.min_p, p.rem_p)})
 
 
-def _termwise(operation: Any) -> Any:
+def _termwise(operation: Callable[[Term, Term], Term]) -> Callable[[Sequence[Series]], Terms]:
     """The rule of sums."""
     return lambda series: tuple([operation(x, y) for x, y in zip(*series)])
 
@@ -52,13 +59,13 @@ rules.table(
 
 
 @rules.rule(p.integer_pow_p)
-def _integer_pow(series: Any, *, y: int) -> Any:
+def _integer_pow(series: Sequence[Series], *, y: int) -> Series:
     """By squaring: a product for each binary digit, and one more for each that is 1."""
     (x,) = series
     first = p.integer_pow_p.bind(x[0], y=y)
     if y == 0:
         return first, *[None] * (len(x) - 1)
-    power = x
+    power: Series = x
     for digit in f"{abs(y):b}"[1:]:
         power = multiplied(power, power)
         if digit == "1":
@@ -68,12 +75,12 @@ def _integer_pow(series: Any, *, y: int) -> Any:
     return first, *power[1:]
 
 
-def _slopes(series: Any) -> list[Any]:
+def _slopes(series: Series) -> list[Term]:
     """The coefficients of u', each where it is needed: k u_k at place k."""
     return [None, *[scaled(k, term) for k, term in enumerate(series[1:], 1)]]
 
 
-def _integrated(slopes: Any, gs: Any, k: int) -> Any:
+def _integrated(slopes: Terms, gs: Terms, k: int) -> Term:
     """The k-th coefficient of the v for which v' = g u'."""
     return scaled(1 / k, coefficient(slopes, gs, k))
 
@@ -81,25 +88,26 @@ def _integrated(slopes: Any, gs: Any, k: int) -> Any:
 # --- v' = (a + b v + c v²) u' ----------------------------------------------------------------------------------------
 
 
-def _riccati(primitive: Any, a: float, b: float, c: float) -> Any:
-    def rule(series: Any) -> Any:
+def _riccati(primitive: Primitive[Array], a: float, b: float, c: float) -> Callable[[Sequence[Series]], Series]:
+    def rule(series: Sequence[Series]) -> Series:
         (u,) = series
-        slopes, vs = _slopes(u), [primitive.bind(u[0])]
-        gs: list[Any] = []
+        slopes, first = _slopes(u), primitive.bind(u[0])
+        vs: list[Term] = [first]
+        gs: list[Term] = []
         for k in range(1, len(u)):
-            gs.append(_horner(vs[0], a, b, c) if k == 1 else _quadratic(vs, b, c, k - 1))
+            gs.append(_horner(first, a, b, c) if k == 1 else _quadratic(vs, b, c, k - 1))
             vs.append(_integrated(slopes, gs, k))
-        return tuple(vs)
+        return first, *vs[1:]
 
     return rule
 
 
-def _quadratic(vs: Any, b: float, c: float, k: int) -> Any:
+def _quadratic(vs: Terms, b: float, c: float, k: int) -> Term:
     """The k-th coefficient of a + b v + c v²."""
     return plus(scaled(b, vs[k]) if b else None, scaled(c, square_coefficient(vs, k)) if c else None)
 
 
-def _horner(v: Any, a: float, b: float, c: float) -> Any:
+def _horner(v: Value, a: float, b: float, c: float) -> Value:
     """a + v (b + c v), without the terms that are 0: of a function near its limit no more is lost than has to be."""
     inner = scaled(c, v) if c else None
     inner = p.add_p.bind(number_like(b, v), inner) if b and c else number_like(b, v) if b else inner
@@ -125,16 +133,19 @@ rules.table(
 # --- s' = c u', c' = ± s u' ------------------------------------------------------------------------------------------
 
 
-def _wave(sine: Any, cosine: Any, sign: int, place: int) -> Any:
-    def rule(series: Any) -> Any:
+def _wave(
+    sine: Primitive[Array], cosine: Primitive[Array], sign: int, place: int
+) -> Callable[[Sequence[Series]], Series]:
+    def rule(series: Sequence[Series]) -> Series:
         (u,) = series
         slopes = _slopes(u)
-        pair: tuple[list[Any], list[Any]] = [sine.bind(u[0])], [cosine.bind(u[0])]
+        firsts = sine.bind(u[0]), cosine.bind(u[0])
+        pair: tuple[list[Term], list[Term]] = [firsts[0]], [firsts[1]]
         for k in range(1, len(u)):
             s, c = _integrated(slopes, pair[1], k), scaled(sign, _integrated(slopes, pair[0], k))
             pair[0].append(s)
             pair[1].append(c)
-        return tuple(pair[place])
+        return firsts[place], *pair[place][1:]
 
     return rule
 
@@ -147,24 +158,26 @@ for sine, cosine, sign in ((p.sin_p, p.cos_p, -1), (p.sinh_p, p.cosh_p, 1)):
 
 
 @rules.rule(p.sqrt_p)
-def _sqrt(series: Any) -> Any:
+def _sqrt(series: Sequence[Series]) -> Series:
     """From v v = u."""
     (u,) = series
-    vs = [p.sqrt_p.bind(u[0])]
-    half = p.div_p.bind(number_like(0.5, vs[0]), vs[0])
+    first = p.sqrt_p.bind(u[0])
+    vs: list[Term] = [first]
+    half = p.div_p.bind(number_like(0.5, first), first)
     for k in range(1, len(u)):
         rest = minus(u[k], square_coefficient([None, *vs[1:], None], k))
         vs.append(None if rest is None else p.mul_p.bind(rest, half))
-    return tuple(vs)
+    return first, *vs[1:]
 
 
 @rules.rule(p.rsqrt_p)
-def _rsqrt(series: Any) -> Any:
+def _rsqrt(series: Sequence[Series]) -> Series:
     """From v' u = -½ v u'."""
     (u,) = series
-    vs = [p.rsqrt_p.bind(u[0])]
+    first = p.rsqrt_p.bind(u[0])
+    vs: list[Term] = [first]
     inverse = p.div_p.bind(number_like(1, u[0]), u[0])
     for k in range(1, len(u)):
         rest = total(scaled((j / 2 - k) / k, times(u[j], vs[k - j])) for j in range(1, k + 1))
         vs.append(None if rest is None else p.mul_p.bind(rest, inverse))
-    return tuple(vs)
+    return first, *vs[1:]

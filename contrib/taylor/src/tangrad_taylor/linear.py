@@ -14,33 +14,40 @@ from tangrad_taylor.arithmetic import array, coefficient, is_constant
 from tangrad_taylor.trace import is_inexact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from tangrad.core import Array, Primitive
+    from tangrad.typing import Value
+    from tangrad_taylor.arithmetic import Series, Term
+    from tangrad_taylor.derived import Rule
 
 
-def linear(primitive: Any) -> Callable[..., Any]:
+def linear(primitive: Primitive) -> Rule:
     """The rule of a primitive that is linear in its operands together; integers among them are parameters."""
 
-    def rule(series: Any, **params: Any) -> Any:
-        def apply(*terms: Any) -> Any:
+    def rule(series: Sequence[Series], **params: object) -> Series | list[Series]:
+        def apply(*terms: Term) -> Value | tuple[Value, ...]:
             operands = [array(x, one[0]) if is_inexact(one[0]) else one[0] for x, one in zip(terms, series)]
-            return primitive.bind(*operands, **params)
+            found: Value | tuple[Value, ...] = primitive.bind(*operands, **params)
+            return found
 
         return _each(primitive, primitive.bind(*[one[0] for one in series], **params), apply, series)
 
     return rule
 
 
-def piecewise_linear(primitive: Any) -> Callable[..., Any]:
+def piecewise_linear(primitive: Primitive) -> Rule:
     """The rule of a primitive that is linear near each point: its linear part there is found once."""
 
-    def rule(series: Any, **params: Any) -> Any:
+    def rule(series: Sequence[Series], **params: object) -> Series | list[Series]:
         places = [place for place, one in enumerate(series) if not is_constant(one)]
 
-        def function(*values: Any) -> Any:
+        def function(*values: Value) -> Value | tuple[Value, ...]:
             operands = [one[0] for one in series]
             for place, value in zip(places, values, strict=True):
                 operands[place] = value
-            return primitive.bind(*operands, **params)
+            found: Value | tuple[Value, ...] = primitive.bind(*operands, **params)
+            return found
 
         active = [series[place] for place in places]
         out, move = tangrad.linearize(function, *[one[0] for one in active])
@@ -49,7 +56,7 @@ def piecewise_linear(primitive: Any) -> Callable[..., Any]:
     return rule
 
 
-def _each(primitive: Any, out: Any, apply: Any, series: Any) -> Any:
+def _each(primitive: Primitive, out: Any, apply: Callable[..., Any], series: Sequence[Series]) -> Series | list[Series]:
     """The series that begins with `out`, of coefficients to which something linear is applied."""
     rest = [None if all([t is None for t in terms]) else apply(*terms) for terms in zip(*[one[1:] for one in series])]
     if not primitive.multiple_results:
@@ -57,17 +64,18 @@ def _each(primitive: Any, out: Any, apply: Any, series: Any) -> Any:
     return [(first, *[x and x[place] for x in rest]) for place, first in enumerate(out)]
 
 
-def bilinear(primitive: Any) -> Callable[..., Any]:
+def bilinear(primitive: Primitive[Array]) -> Rule:
     """The rule of a primitive that is linear in each of two operands."""
 
-    def rule(series: Any, **params: Any) -> Any:
+    def rule(series: Sequence[Series], **params: object) -> Series:
         xs, ys = series
-        return tuple([coefficient(xs, ys, k, partial(primitive.bind, **params)) for k in range(len(xs))])
+        product = partial(primitive.bind, **params)
+        return product(xs[0], ys[0]), *[coefficient(xs, ys, k, product) for k in range(1, len(xs))]
 
     return rule
 
 
-def linear_rules(*primitives: Any) -> Any:
+def linear_rules(*primitives: Primitive) -> RuleSet[Rule]:
     """A rule set of linear primitives."""
     rules = RuleSet("taylor", api=1)
     rules.table({primitive: linear(primitive) for primitive in primitives})

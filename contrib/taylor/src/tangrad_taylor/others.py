@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad.batching import broadcast_axis_p, move_axis_p, sum_axes_p
 from tangrad.core import RuleSet
@@ -12,6 +12,13 @@ from tangrad.extend.lax import device_put_p
 from tangrad.extend.sharding import auto_axes_p, axes_in_scope, shard_map_p, sharding_constraint_p
 from tangrad_taylor.linear import linear_rules, piecewise_linear
 from tangrad_taylor.programs import flat, pattern, taylor_jaxpr, unflat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tangrad.core import ClosedJaxpr, Sharding
+    from tangrad.extend.sharding import Mesh
+    from tangrad_taylor.arithmetic import Series
 
 batching = linear_rules(broadcast_axis_p, move_axis_p, sum_axes_p)
 collectives = linear_rules(
@@ -27,8 +34,15 @@ shard_map = RuleSet("taylor", api=1)
 
 @shard_map.rule(shard_map_p)
 def _shard_map(
-    series: Any, *, jaxpr: Any, mesh: Any, in_shardings: Any, out_shardings: Any, manual_axes: Any, checked: bool
-) -> Any:
+    series: Sequence[Series],
+    *,
+    jaxpr: ClosedJaxpr,
+    mesh: Mesh,
+    in_shardings: tuple[Sharding, ...],
+    out_shardings: tuple[Sharding, ...],
+    manual_axes: tuple[object, ...],
+    checked: bool,
+) -> list[Series]:
     """Coefficients are sharded as their values are."""
     with axes_in_scope(mesh, manual_axes, checked):
         program, found = taylor_jaxpr(jaxpr, pattern(series))

@@ -7,7 +7,7 @@ a pattern: for each value a tuple of truth values, for the coefficients from the
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tangrad.core import RuleSet, eval_jaxpr, jaxpr_as_function, trace_to_closed_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
@@ -19,21 +19,32 @@ from tangrad_taylor.derived import by_decomposition
 from tangrad_taylor.linear import linear
 from tangrad_taylor.trace import run
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import TypeAlias
+
+    from tangrad.core import AbstractValue, ClosedJaxpr
+    from tangrad.typing import Value
+    from tangrad_taylor.arithmetic import Series
+
+    Flags: TypeAlias = tuple[bool, ...]
+    Pattern: TypeAlias = tuple[Flags, ...]
+
 PROGRAMS = JaxprCache()
 register_cache(PROGRAMS.clear)
 
 
-def pattern(series: Any) -> tuple[Any, ...]:
+def pattern(series: Iterable[Series]) -> Pattern:
     """Which coefficients there are."""
     return tuple([tuple([term is not None for term in one[1:]]) for one in series])
 
 
-def either(one: Any, other: Any) -> tuple[Any, ...]:
+def either(one: Pattern, other: Pattern) -> Pattern:
     """The coefficients that there are in one of two patterns."""
     return tuple([tuple([a or b for a, b in zip(*pair)]) for pair in zip(one, other, strict=True)])
 
 
-def filled(series: Any, wanted: Any) -> list[Any]:
+def filled(series: Sequence[Series], wanted: Pattern) -> list[Series]:
     """The series, with arrays of zeros where a pattern wants coefficients."""
     return [
         (one[0], *[array(x, one[0]) if has else x for x, has in zip(one[1:], flags)])
@@ -41,18 +52,18 @@ def filled(series: Any, wanted: Any) -> list[Any]:
     ]
 
 
-def flat(series: Any) -> list[Any]:
+def flat(series: Iterable[Series]) -> list[Value]:
     """The coefficients that there are."""
     return [term for one in series for term in one if term is not None]
 
 
-def unflat(terms: Any, flags: Any) -> list[Any]:
+def unflat(terms: Iterable[Value], flags: Pattern) -> list[Series]:
     """The series of a pattern that have these coefficients."""
     found = iter(terms)
     return [(next(found), *[next(found) if has else None for has in one]) for one in flags]
 
 
-def taylor_jaxpr(closed: Any, given: Any, wanted: Any = None) -> tuple[Any, Any]:
+def taylor_jaxpr(closed: ClosedJaxpr, given: Pattern, wanted: Pattern | None = None) -> tuple[ClosedJaxpr, Pattern]:
     """The program of series, and the pattern of its results.
 
     Args:
@@ -63,10 +74,10 @@ def taylor_jaxpr(closed: Any, given: Any, wanted: Any = None) -> tuple[Any, Any]
     return PROGRAMS.get(closed, (given, wanted), lambda: _taylor_jaxpr(closed, given, wanted))
 
 
-def _taylor_jaxpr(closed: Any, given: Any, wanted: Any) -> tuple[Any, Any]:
-    found: list[Any] = []
+def _taylor_jaxpr(closed: ClosedJaxpr, given: Pattern, wanted: Pattern | None) -> tuple[ClosedJaxpr, Pattern]:
+    found: list[Pattern] = []
 
-    def program(*terms: Any) -> Any:
+    def program(*terms: Value) -> list[Value]:
         outs = run(jaxpr_as_function(closed), unflat(terms, given), len(given[0]))
         outs = outs if wanted is None else filled(outs, wanted)
         found.append(pattern(outs))
@@ -76,18 +87,20 @@ def _taylor_jaxpr(closed: Any, given: Any, wanted: Any) -> tuple[Any, Any]:
     return trace_to_closed_jaxpr(program, in_avals(closed.in_avals, given), name), found[0]
 
 
-def in_avals(avals: Any, given: Any) -> list[Any]:
+def in_avals(avals: Iterable[AbstractValue], given: Pattern) -> list[AbstractValue]:
     """The types of coefficients of values of these types."""
     return [aval for aval, flags in zip(avals, given, strict=True) for has in (True, *flags) if has]
 
 
-def only_values(closed: Any, given: Any) -> Any:
+def only_values(closed: ClosedJaxpr, given: Pattern) -> ClosedJaxpr:
     """The program that takes series and looks at their values alone: the condition of a loop."""
 
-    def program(*terms: Any) -> Any:
+    def program(*terms: Value) -> list[Value]:
         return eval_jaxpr(closed.jaxpr, closed.consts, *[one[0] for one in unflat(terms, given)])
 
-    make = lambda: trace_to_closed_jaxpr(program, in_avals(closed.in_avals, given), "the condition of a loop")
+    def make() -> ClosedJaxpr:
+        return trace_to_closed_jaxpr(program, in_avals(closed.in_avals, given), "the condition of a loop")
+
     return PROGRAMS.get(closed, ("values", given), make)
 
 
@@ -103,13 +116,15 @@ checkpointing.add(name_p, linear(name_p))
 
 
 @jit.rule(jit_p)
-def _jit(series: Any, *, jaxpr: Any, name: str) -> Any:
+def _jit(series: Sequence[Series], *, jaxpr: ClosedJaxpr, name: str) -> list[Series]:
     program, found = taylor_jaxpr(jaxpr, pattern(series))
     return unflat(jit_p.bind(*flat(series), jaxpr=program, name=f"jet_{name}"), found)
 
 
 @checkpointing.rule(remat_p)
-def _remat(series: Any, *, jaxpr: Any, prevent_cse: Any, **params: Any) -> Any:
+def _remat(
+    series: Sequence[Series], *, jaxpr: ClosedJaxpr, prevent_cse: bool | tuple[bool, ...], **params: object
+) -> list[Series]:
     program, found = taylor_jaxpr(jaxpr, pattern(series))
     if not isinstance(prevent_cse, bool):
         prevent_cse = tuple([flag for one, flag in zip(series, prevent_cse) for _ in flat([one])])
@@ -117,7 +132,7 @@ def _remat(series: Any, *, jaxpr: Any, prevent_cse: Any, **params: Any) -> Any:
 
 
 @control_flow.rule(cond_p)
-def _cond(series: Any, *, branches: Any) -> Any:
+def _cond(series: Sequence[Series], *, branches: tuple[ClosedJaxpr, ...]) -> list[Series]:
     (index, *_), *operands = series
     given = pattern(operands)
     wanted = reduce(either, [taylor_jaxpr(branch, given)[1] for branch in branches])
@@ -125,7 +140,9 @@ def _cond(series: Any, *, branches: Any) -> Any:
     return unflat(cond_p.bind(index, *flat(operands), branches=programs), wanted)
 
 
-def _loop(body: Any, consts: Any, carry: Any, xs: Any) -> tuple[Any, Any, Any]:
+def _loop(
+    body: ClosedJaxpr, consts: Sequence[Series], carry: Sequence[Series], xs: Sequence[Series]
+) -> tuple[ClosedJaxpr, list[Series], Pattern]:
     """The program of a body, the series of the first carry, and the pattern of the results.
 
     Which coefficients of the carry there are is a fixpoint: those that start as zero may not stay so.
@@ -141,7 +158,9 @@ def _loop(body: Any, consts: Any, carry: Any, xs: Any) -> tuple[Any, Any, Any]:
 
 
 @control_flow.rule(scan_p)
-def _scan(series: Any, *, jaxpr: Any, num_consts: int, num_carry: int, **params: Any) -> Any:
+def _scan(
+    series: Sequence[Series], *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **params: object
+) -> list[Series]:
     consts, carry, xs = _split(series, num_consts, num_carry)
     program, carry, found = _loop(jaxpr, consts, carry, xs)
     parts = flat(consts), flat(carry), flat(xs)
@@ -150,7 +169,9 @@ def _scan(series: Any, *, jaxpr: Any, num_consts: int, num_carry: int, **params:
 
 
 @control_flow.rule(while_p)
-def _while(series: Any, *, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Any:
+def _while(
+    series: Sequence[Series], *, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int
+) -> list[Series]:
     cond_consts, body_consts, carry = _split(series, cond_nconsts, body_nconsts)
     program, carry, found = _loop(body_jaxpr, body_consts, carry, ())
     constant = tuple([(False,) * (len(series[0]) - 1)] * cond_nconsts)
@@ -167,5 +188,7 @@ def _while(series: Any, *, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, 
     return unflat(outs, found)
 
 
-def _split(values: Any, first: int, second: int) -> tuple[Any, Any, Any]:
+def _split(
+    values: Sequence[Series], first: int, second: int
+) -> tuple[Sequence[Series], Sequence[Series], Sequence[Series]]:
     return values[:first], values[first : first + second], values[first + second :]

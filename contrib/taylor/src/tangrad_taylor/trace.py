@@ -6,7 +6,7 @@ all of one type. None is a coefficient known to be 0, so that no arithmetic is s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -14,10 +14,21 @@ from tangrad import lax
 from tangrad.core import RuleTrace, RuleTracer, Tracer, as_operand, dtypes, rule_table, run_traced
 from tangrad.core.transformations import call_under
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import TypeAlias
+
+    from tangrad.core import Primitive, Trace
+    from tangrad.typing import Params, Value
+    from tangrad_taylor.arithmetic import Series, Term, Terms
+
+    Operands: TypeAlias = tuple[Value, ...]
+    Answer: TypeAlias = tuple[Primitive, Operands, Params, Value | Operands]
+
 TAYLOR = rule_table("taylor")
 
 
-def is_inexact(value: Any) -> bool:
+def is_inexact(value: Value) -> bool:
     """Whether values of this dtype have derivatives."""
     return bool(dtypes.issubdtype(value.aval.dtype, numpy.inexact))
 
@@ -27,11 +38,12 @@ class Polynomial(RuleTracer):
 
     __slots__ = ()
 
-    def concrete(self) -> Any:
+    def concrete(self) -> Value | None:
         """What is behind the first coefficient, so that programs may branch on it outside of `jit`."""
-        return self.value.concrete() if isinstance(self.value, Tracer) else self.value
+        value: Value = self.value
+        return value.concrete() if isinstance(value, Tracer) else value
 
-    def known(self) -> dict[str, Any]:
+    def known(self) -> dict[str, object]:
         """For `repr`: the series, as far as it is there."""
         return {"primal": self.value} | ({} if callable(self.extra) else {"coefficients": self.extra[1:]})
 
@@ -49,41 +61,52 @@ class TaylorTrace(RuleTrace, kind="taylor", own=Polynomial):
     """
 
     __slots__ = ("answer", "order")
+    answer: Answer | None
 
-    def __init__(self, parent: Any, order: int) -> None:
+    def __init__(self, parent: Trace, order: int) -> None:
         super().__init__(parent)
         self.order, self.answer = order, None
 
-    def series(self, value: Any) -> Any:
+    def series(self, value: Value) -> Series:
         """The series of a value; what gives it is called under the trace below."""
-        primal, terms = self.split(value)
+        primal, extra = self.split(value)
+        terms: Series | Callable[[], Series] | None = extra
         if terms is None:
             return (as_operand(primal), *[None] * self.order)
         return call_under(self.parent, terms) if callable(terms) else terms
 
-    def value(self, primal: Any, *rest: Any) -> Any:
+    def value(self, primal: Value, *rest: Term) -> Value:
         """The value with this series; the value itself where the rest is 0."""
         if not is_inexact(primal) or all(term is None for term in rest):
             return primal
         shape = primal.aval.shape  # of scalars beside arrays coefficients are scalars
         rest = tuple([x if x is None or x.aval.shape == shape else lax.broadcast(x, shape) for x in rest])
-        return self.tracer(primal, (primal, *rest))
+        tracer: Value = self.tracer(primal, (primal, *rest))
+        return tracer
 
-    def later(self, primal: Any, rest: Any) -> Any:
+    def later(self, primal: Value, rest: Callable[[], Terms]) -> Value:
         """The value with a series whose rest a function gives."""
         if not self.order or not is_inexact(primal):
             return primal
-        return self.tracer(primal, lambda: (primal, *rest()))
+        tracer: Value = self.tracer(primal, lambda: (primal, *rest()))
+        return tracer
 
-    def process_primitive(self, primitive: Any, args: Any, params: Any) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Operands, params: Params) -> Value | Operands:
         """Apply a primitive to values, some of which may have a series."""
         if self.answer is not None:
             known, operands, known_params, results = self.answer
             if primitive is known and params == known_params and all([a is b for a, b in zip(args, operands)]):
                 return results
-        return super().process_primitive(primitive, args, params)
+        out: Value | Operands = super().process_primitive(primitive, args, params)
+        return out
 
-    def apply(self, primitive: Any, values: list[Any], extras: list[Any], params: Any) -> Any:
+    def apply(
+        self,
+        primitive: Primitive,
+        values: list[Value],
+        extras: list[Series | Callable[[], Series] | None],
+        params: Params,
+    ) -> Value | Operands:
         """Call the rule with the series of all operands."""
         constant = [None] * self.order
         terms = [extra() if callable(extra) else extra for extra in extras]
@@ -96,16 +119,16 @@ class TaylorTrace(RuleTrace, kind="taylor", own=Polynomial):
             raise TypeError(f"the taylor rule of {primitive.identity!r} returned {out!r}; expected {expected}{several}")
         return tuple([self.value(*one) for one in outs]) if primitive.multiple_results else self.value(*out)
 
-    def _is_series(self, terms: Any) -> bool:
+    def _is_series(self, terms: object) -> bool:
         if not isinstance(terms, (tuple, list)) or len(terms) != self.order + 1 or not hasattr(type(terms[0]), "aval"):
             return False
         return not is_inexact(terms[0]) or all([term is None or hasattr(type(term), "aval") for term in terms])
 
 
-def run(function: Any, series: Any, order: int) -> list[Any]:
+def run(function: Callable[..., Iterable[Value]], series: Sequence[Series], order: int) -> list[Series]:
     """The series of the flat results of a function of flat arguments that have these series."""
 
-    def traced(trace: TaylorTrace) -> list[Any]:
+    def traced(trace: TaylorTrace) -> list[Series]:
         return [trace.series(out) for out in function(*[trace.value(*one) for one in series])]
 
     return run_traced(traced, TaylorTrace, order)

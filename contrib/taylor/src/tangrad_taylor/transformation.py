@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad.core import (
     RuleKind,
@@ -21,7 +21,9 @@ from tangrad_taylor.derived import by_jvp, derived
 from tangrad_taylor.trace import is_inexact, run
 
 if TYPE_CHECKING:
-    from tangrad.typing import PyTree
+    from tangrad.tree_util import PyTreeDef
+    from tangrad.typing import PyTree, Value
+    from tangrad_taylor.arithmetic import Series, Term
 
 kind = RuleKind(
     "taylor",
@@ -36,8 +38,11 @@ taylor = Transformation("taylor", api=1, kinds=(kind,), doc="derivatives of any 
 
 @api_boundary
 def jet(
-    fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequence[Any]], factorial_scaled: bool = True
-) -> PyTree:
+    fun: Callable[..., PyTree],
+    primals: Sequence[PyTree],
+    series: Sequence[Sequence[PyTree]],
+    factorial_scaled: bool = True,
+) -> tuple[PyTree, PyTree]:
     """The value of a function along a curve, and its derivatives there up to any order, in one pass.
 
     Where x(t) has the value `primals` and the derivatives `series` at t = 0, these are the value and the derivatives of
@@ -76,27 +81,28 @@ def jet(
     if len(primals) != len(series):
         raise ValueError(f"jet: there are {len(primals)} primals, and series for {len(series)}")
     order = _order(series)
-    given, structures = [], []
+    flat_series: list[Series] = []
+    structures = []
     for place, (primal, terms) in enumerate(zip(primals, series)):
         found, structure = _given(f"argument {place}", primal, terms, factorial_scaled)
-        given.extend(found)
+        flat_series.extend(found)
         structures.append((structure, len(found)))
     returned = []
 
-    def flat(*values: Any) -> Any:
+    def flat(*values: Value) -> list[Value]:
         rest = iter(values)
         args = [structure.unflatten([next(rest) for _ in range(count)]) for structure, count in structures]
         leaves, structure = returned_leaves(fun(*args), "jet: the function")
         returned.append(structure)
         return leaves
 
-    outs = run(flat, given, order)
+    outs = run(flat, flat_series, order)
     factors = [math.factorial(k) if factorial_scaled else 1 for k in range(1, order + 1)]
     lists = [[as_array(scaled(f, array(x, one[0]))) for f, x in zip(factors, one[1:])] for one in outs]
     return returned[0].unflatten([as_array(one[0]) for one in outs]), returned[0].unflatten(lists)
 
 
-def _order(series: Any) -> int:
+def _order(series: Sequence[Sequence[PyTree]]) -> int:
     """The number of terms that all series have."""
     for place, terms in enumerate(series):
         if not isinstance(terms, (tuple, list)):
@@ -110,11 +116,14 @@ def _order(series: Any) -> int:
     return orders[0] if orders else 0
 
 
-def _given(what: str, primal: Any, terms: Any, factorial_scaled: bool) -> tuple[list[Any], Any]:
+def _given(
+    what: str, primal: PyTree, terms: Sequence[PyTree], factorial_scaled: bool
+) -> tuple[list[Series], PyTreeDef]:
     """The series of an argument's leaves, and the argument's structure."""
     leaves, structure = array_leaves(primal, f"jet: {what}")
-    columns = [[as_operand(leaf)] for leaf in leaves]
-    for (value,) in columns:
+    values: list[Value] = [as_operand(leaf) for leaf in leaves]
+    columns: list[list[Term]] = [[] for _ in values]
+    for value in values:
         if not is_inexact(value):
             raise TypeError(
                 f"jet: {what} has a leaf of type {value.aval.str_short()}, which has no derivatives; close over what "
@@ -127,13 +136,13 @@ def _given(what: str, primal: Any, terms: Any, factorial_scaled: bool) -> tuple[
         found, own = array_leaves(term, f"jet: term {k} of {what}")
         if own != structure:
             raise TypeError(f"jet: term {k} of {what} must have the structure of its primal, {structure}, got {own}")
-        for column, value in zip(columns, found):
-            x = _term(f"term {k} of {what}", as_operand(value), column[0])
+        for column, value, one in zip(columns, values, found):
+            x = _term(f"term {k} of {what}", as_operand(one), value)
             column.append(scaled(1 / math.factorial(k), x) if factorial_scaled else x)
-    return columns, structure
+    return [(value, *column) for value, column in zip(values, columns)], structure
 
 
-def _term(what: str, term: Any, primal: Any) -> Any:
+def _term(what: str, term: Value, primal: Value) -> Value:
     """A term as a coefficient, of the type of its primal."""
     one, other = term.aval, primal.aval
     if one.shape != other.shape:

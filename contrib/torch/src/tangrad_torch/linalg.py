@@ -3,17 +3,27 @@
 What fails for one matrix of a batch (NaN in it, say) is NaN for that one.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import torch
 
 from tangrad_torch.programs import rules, same
 
+if TYPE_CHECKING:
+    from torch import Tensor
 
-def guarded(function):
+    from tangrad.lax import FftType
+    from tangrad_torch.programs import Call
+    from tangrad_torch.tensors import Operation, Operations, Shape
+
+
+def guarded(function: Operations) -> Operations:
     """A function of matrices that never sees what is not finite; its results are NaN there."""
 
-    def guarded_function(x):
+    def guarded_function(x: Tensor) -> tuple[Tensor, ...]:
         bad = ~torch.isfinite(x).all(-1).all(-1)
         outs = function(torch.where(bad[..., None, None], 0, x))
         return tuple(
@@ -23,11 +33,11 @@ def guarded(function):
     return guarded_function
 
 
-def nan(like):
+def nan(like: Tensor) -> complex:
     return complex(math.nan, math.nan) if like.is_complex() else math.nan
 
 
-def cholesky(x):
+def cholesky(x: Tensor) -> Tensor:
     factor, failed = torch.linalg.cholesky_ex(x)
     finite = torch.isfinite(x).all(-1).all(-1)
     if x.device.type != "meta" and not finite.all():
@@ -36,7 +46,7 @@ def cholesky(x):
     return _nan_where(failed != 0, factor)
 
 
-def factor_by_columns(x):
+def factor_by_columns(x: Tensor) -> Tensor:
     """Cholesky's factor, column by column (Golub and Van Loan, Matrix Computations, algorithm 4.2.1).
 
     NaN and infinities spread to what is computed from them, as in LAPACK; torch's library raises that it has failed.
@@ -54,12 +64,12 @@ def factor_by_columns(x):
     return _nan_where(failed, factor)
 
 
-def _nan_where(failed, factor):
+def _nan_where(failed: Tensor, factor: Tensor) -> Tensor:
     """NaN on and below the diagonals of some matrices."""
     return torch.where(failed[..., None, None] & torch.ones_like(factor, dtype=torch.bool).tril(), math.nan, factor)
 
 
-def cholesky_update(matrix, vector):
+def cholesky_update(matrix: Tensor, vector: Tensor) -> Tensor:
     """The factor of RᵀR + wwᵀ from that of RᵀR: each row is rotated so that an element of the vector vanishes."""
     out, rest = matrix.clone(), vector
     for k in range(matrix.shape[-1]):
@@ -72,21 +82,24 @@ def cholesky_update(matrix, vector):
     return out
 
 
-def triangular_solve(call, *, left_side, lower, transpose_a, conjugate_a, unit_diagonal):
-    def function(a, b):
+def triangular_solve(
+    call: Call, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
+) -> Operation:
+    def function(a: Tensor, b: Tensor) -> Tensor:
         a = a.conj() if conjugate_a else a
         a, upper = (a.mT, lower) if transpose_a else (a, not lower)
-        return torch.linalg.solve_triangular(a, b, upper=upper, left=left_side, unitriangular=unit_diagonal)
+        found: Tensor = torch.linalg.solve_triangular(a, b, upper=upper, left=left_side, unitriangular=unit_diagonal)
+        return found
 
     return function
 
 
-def lu(x):
+def lu(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     factors, pivots, _ = torch.linalg.lu_factor_ex(x)
     return factors, pivots - 1, permutation(pivots - 1, x.shape[-2])
 
 
-def permutation(pivots, size):
+def permutation(pivots: Tensor, size: int) -> Tensor:
     """The order of rows that exchanging row i with row pivots[i] makes, one exchange after the other."""
     order = torch.arange(size, dtype=pivots.dtype, device=pivots.device).expand(*pivots.shape[:-1], -1).clone()
     for at in range(pivots.shape[-1]):
@@ -97,11 +110,11 @@ def permutation(pivots, size):
     return order
 
 
-def permutation_of(call, *, permutation_size):
+def permutation_of(call: Call, *, permutation_size: int) -> Operation:
     return lambda pivots: permutation(pivots, permutation_size)
 
 
-def geqrf(x):
+def geqrf(x: Tensor) -> tuple[Tensor, Tensor]:
     """As LAPACK has it: the diagonal of R is real. Torch's library leaves the last complex element as it is."""
     packed, taus = torch.geqrf(x)
     rows, columns = x.shape[-2:]
@@ -119,7 +132,7 @@ def geqrf(x):
     return packed, taus
 
 
-def tridiagonal_solve(dl, d, du, b):
+def tridiagonal_solve(dl: Tensor, d: Tensor, du: Tensor, b: Tensor) -> Tensor:
     """Gaussian elimination with exchanges of neighbouring rows, which fill a second diagonal above the main one."""
     size = d.shape[-1]
     rows = [list(one.unbind(-1)) for one in (d, du)]
@@ -145,22 +158,22 @@ def tridiagonal_solve(dl, d, du, b):
     return torch.stack(right, -2) if right else b.clone()
 
 
-def qr(call, *, pivoting, full_matrices):
+def qr(call: Call, *, pivoting: bool, full_matrices: bool) -> Operations:
     if pivoting:
         raise call.lacks("torch has no QR decomposition with pivoting")
     return guarded(lambda x: torch.linalg.qr(x, "complete" if full_matrices else "reduced"))
 
 
-def svd(call, *, full_matrices, compute_uv):
+def svd(call: Call, *, full_matrices: bool, compute_uv: bool) -> Operations:
     if not compute_uv:
         return guarded(lambda x: (torch.linalg.svdvals(x),))
     return guarded(lambda x: torch.linalg.svd(x, full_matrices))
 
 
-def eigh(call, *, lower):
+def eigh(call: Call, *, lower: bool) -> Operations:
     triangle = "L" if lower else "U"
 
-    def function(x):
+    def function(x: Tensor) -> tuple[Tensor, Tensor]:
         values, vectors = torch.linalg.eigh(x, triangle)
         return vectors, values
 
@@ -168,7 +181,9 @@ def eigh(call, *, lower):
     return lambda x: solve(x.tril() if lower else x.triu())
 
 
-def eig(call, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_eigvec_derivs):
+def eig(
+    call: Call, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, enable_eigvec_derivs: bool
+) -> Operations:
     if compute_left_eigenvectors:
         raise call.lacks("torch has no left eigenvectors")
     if not compute_right_eigenvectors:
@@ -179,7 +194,7 @@ def eig(call, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_e
 TRANSFORMS = {"FFT": torch.fft.fftn, "IFFT": torch.fft.ifftn, "RFFT": torch.fft.rfftn, "IRFFT": torch.fft.irfftn}
 
 
-def fft(call, *, fft_type, fft_lengths):
+def fft(call: Call, *, fft_type: FftType, fft_lengths: Shape) -> Operation:
     transform, axes = TRANSFORMS[fft_type.name], tuple(range(-len(fft_lengths), 0))
     shape, held, device = call.shape, call.dtype, call.device
     if 0 in shape or 0 in fft_lengths:
@@ -187,7 +202,7 @@ def fft(call, *, fft_type, fft_lengths):
     return (lambda x: transform(x, fft_lengths, axes)) if fft_lengths else lambda x: x
 
 
-def polygamma(order, x):
+def polygamma(order: Tensor, x: Tensor) -> Tensor:
     """By Hurwitz's zeta function: (-1)^(n + 1) n! zeta(n + 1, x); of order 0 the digamma function."""
     order, x = torch.broadcast_tensors(order, x)
     sign = torch.where(order % 2 == 0, -1.0, 1.0).to(x.dtype)
@@ -196,7 +211,7 @@ def polygamma(order, x):
     return torch.where((order < 0) | (order != order.floor()), math.nan, found)
 
 
-def incomplete_gamma(function):
+def incomplete_gamma(function: Operation) -> Operation:
     """Torch overlooks NaN beside infinities."""
     return lambda a, x: torch.where(a.isnan() | x.isnan(), math.nan, function(a, x))
 

@@ -4,8 +4,11 @@ A rule is asked once for each equation, and answers with a function of tensors. 
 reader of a value is done.
 """
 
+from __future__ import annotations
+
 from itertools import count
-from typing import Any, NamedTuple
+from types import FunctionType
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
@@ -27,6 +30,21 @@ from tangrad.errors import MissingRuleError
 from tangrad_torch.backend import TorchArray, backend
 from tangrad_torch.tensors import KIND, constant, shifted_right, stored, torch_dtype
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import NoReturn, TypeAlias
+
+    from torch import Tensor
+
+    from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Primitive, ShapedArray, Sharding, Var
+    from tangrad.typing import Params
+    from tangrad_torch.tensors import Operation, Operations, Shape
+
+    Types: TypeAlias = tuple[ShapedArray, ...]
+    SimpleRule: TypeAlias = Callable[..., Operation]  # of a primitive with one result
+    Rule: TypeAlias = Callable[..., Operation | Operations]
+    Applied: TypeAlias = tuple[Callable[..., Tensor | tuple[Tensor, ...]], ShapedArray | Types]
+
 _numbers = count()
 
 
@@ -39,32 +57,34 @@ class Call(NamedTuple):
         device: torch's name of the device that it runs on.
     """
 
-    primitive: Any
-    inputs: tuple
-    outputs: tuple
-    device: Any
+    primitive: Primitive
+    inputs: Types
+    outputs: Types
+    device: torch.device
 
     @property
-    def dtype(self):
+    def dtype(self) -> torch.dtype:
         """What the elements of the first result are held as."""
         return torch_dtype(stored(self.outputs[0]).dtype)
 
     @property
-    def shape(self):
+    def shape(self) -> Shape:
         """The shape of the first result, as it is held."""
         return stored(self.outputs[0]).shape
 
-    def lacks(self, what):
+    def lacks(self, what: str) -> MissingRuleError:
         """The error for what torch, or this backend, does not have."""
         return _missing(self.primitive, what)
 
 
-def _missing(primitive, why):
+def _missing(primitive: Primitive, why: str) -> MissingRuleError:
     message = f"{primitive.identity!r} is not there on the backend 'torch': {why}"
     return MissingRuleError(message, primitive.identity, KIND)
 
 
-def lowered(primitive, inputs, outputs, params, device):
+def lowered(
+    primitive: Primitive, inputs: Types, outputs: Types, params: Params, device: torch.device
+) -> Operation | Operations:
     """The function of tensors that computes a primitive. Raises MissingRuleError where there is none."""
     call = Call(primitive, inputs, outputs, device)
     for aval in (*inputs, *outputs):
@@ -76,19 +96,19 @@ def lowered(primitive, inputs, outputs, params, device):
 
 
 @calls_rules("lower.torch")
-def _by_rule(primitive, call, params):
-    function = rule_table(KIND)[primitive](call, **params)
+def _by_rule(primitive: Primitive, call: Call, params: Params) -> Operation | Operations:
+    function: Operation | Operations = rule_table(KIND)[primitive](call, **params)
     if not callable(function):
         raise TypeError(f"the {KIND} rule of {primitive.identity!r} returned {function!r}; expected a function")
     return function
 
 
-def applied(primitive, inputs, params, device):
+def applied(primitive: Primitive, inputs: Types, params: Params, device: torch.device) -> Applied:
     """As `lowered`, for one that is applied by itself: the function, and the type or types of its results."""
     out = primitive.infer(inputs, params)
     function = lowered(primitive, inputs, out if primitive.multiple_results else (out,), params, device)
 
-    def run(*tensors):
+    def run(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
         try:
             return function(*tensors)
         except (NotImplementedError, RuntimeError) as error:
@@ -97,7 +117,7 @@ def applied(primitive, inputs, params, device):
     return run, out
 
 
-def raise_named(error, primitive):
+def raise_named(error: Exception, primitive: Primitive) -> NoReturn:
     """Raise what torch has not implemented as the error of the primitive that needs it; any other error as it is."""
     text = str(error).partition("\n")[0]
     if isinstance(error, MissingRuleError) or not (isinstance(error, NotImplementedError) or "not implemented" in text):
@@ -115,23 +135,26 @@ class Program:
         text: what runs.
     """
 
-    def __init__(self, closed, device):
+    def __init__(self, closed: ClosedJaxpr, device: torch.device) -> None:
         self.device, self.equations = device, closed.jaxpr.eqns
-        self._namespace, self._names = {}, {}
+        self._namespace: dict[str, Tensor | Callable[..., object]] = {}
+        self._names: dict[Var, str] = {}
         for var, value in zip(closed.jaxpr.constvars, closed.consts, strict=True):
             self._namespace[self._name(var)] = backend.own(value).tensor.to(device)
         self.text = self._written(closed.jaxpr)
         exec(compile(self.text, f"<tangrad-torch program {next(_numbers)}>", "exec"), self._namespace)
-        self.function = self._namespace["program"]
+        made = self._namespace["program"]
+        assert isinstance(made, FunctionType)
+        self.function, self._code = made, made.__code__
 
-    def _name(self, atom):
-        if type(atom) is not Literal:
+    def _name(self, atom: Var | Literal) -> str:
+        if not isinstance(atom, Literal):
             return self._names.setdefault(atom, f"v{len(self._names)}")
         name = f"c{len(self._namespace)}"  # each time another: literals have no equality that a dictionary could use
         self._namespace[name] = constant(atom, self.device)
         return name
 
-    def _written(self, jaxpr):
+    def _written(self, jaxpr: Jaxpr) -> str:
         head = f"def program({', '.join([self._name(var) for var in jaxpr.invars])}):"
         read = [[atom for atom in equation.invars if type(atom) is not Literal] for equation in jaxpr.eqns]
         last = {atom: at for at, atoms in enumerate(read) for atom in atoms}
@@ -141,7 +164,7 @@ class Program:
         results = "".join([f"{self._name(atom)}, " for atom in jaxpr.outvars])
         return "\n    ".join([head, *lines, f"return ({results})"]) + "\n"
 
-    def _line(self, at, equation, dead):
+    def _line(self, at: int, equation: JaxprEqn, dead: set[Var]) -> str:
         primitive = equation.primitive
         inputs, outputs = [tuple([atom.aval for atom in atoms]) for atoms in (equation.invars, equation.outvars)]
         function = f"{primitive.name if primitive.name.isidentifier() else 'call'}_{at}"
@@ -152,12 +175,14 @@ class Program:
         assigned = f"{', '.join(targets)}{comma} = {call}" if targets else call
         return assigned + (f"; del {', '.join(sorted([self._names[var] for var in dead]))}" if dead else "")
 
-    def __call__(self, *tensors):
+    def __call__(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         try:
-            return self.function(*tensors)
+            found: tuple[Tensor, ...] = self.function(*tensors)
+            return found
         except (NotImplementedError, RuntimeError) as error:
-            frame = error.__traceback__.tb_next  # that of the text, whose first line is the head of the function
-            if frame is None or frame.tb_frame.f_code is not self.function.__code__:
+            whole = error.__traceback__
+            frame = whole and whole.tb_next  # that of the text, whose first line is the head of the function
+            if frame is None or frame.tb_frame.f_code is not self._code:
                 raise
             raise_named(error, self.equations[frame.tb_lineno - 2].primitive)
 
@@ -165,10 +190,10 @@ class Program:
 # --- rules ---------------------------------------------------------------------------------------------------------
 
 
-def from_decomposition(primitive):
+def from_decomposition(primitive: Primitive) -> Rule:
     """The rule of a primitive that has none: its decomposition, as a program."""
 
-    def rule(call, **params):
+    def rule(call: Call, **params: object) -> Operation | Operations:
         with DerivedRule(primitive, KIND):
             program = Program(decomposition_jaxpr(primitive, call.inputs, params), call.device)
         return program if primitive.multiple_results else lambda *tensors: program(*tensors)[0]
@@ -185,7 +210,9 @@ kind = RuleKind(
 )
 
 
-def rules(family, table=None, lacks=None):
+def rules(
+    family: str, table: Mapping[str, Rule] | None = None, lacks: Mapping[str, Iterable[str]] | None = None
+) -> RuleSet[Rule]:
     """The rule set of a family, from names of primitives to rules; and, by reason, names of those that have none.
 
     It is empty where the family is not installed: its entry sleeps then, and others of the same module must not break.
@@ -199,7 +226,7 @@ def rules(family, table=None, lacks=None):
     return lower
 
 
-def same(function):
+def same(function: Operation | Operations) -> Rule:
     """The rule of a primitive that one function of tensors computes, whatever the types."""
     return lambda call, **_: function
 
@@ -212,21 +239,21 @@ ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))  # of Threefry with 2 words (Sal
 PARITY = 0x1BD11BDA
 
 
-def jit(call, *, jaxpr, name):
+def jit(call: Call, *, jaxpr: ClosedJaxpr, name: str) -> Program:
     return Program(jaxpr, call.device)
 
 
-def cond(call, *, branches):
+def cond(call: Call, *, branches: tuple[ClosedJaxpr, ...]) -> Operations:
     functions, last = [Program(branch, call.device) for branch in branches], len(branches) - 1
 
-    def function(index, *operands):
+    def function(index: Tensor, *operands: Tensor) -> tuple[Tensor, ...]:
         position = int(index)
         return functions[position if 0 <= position < last else last](*operands)
 
     return function
 
 
-def platform_dependent(call, *, branches, platforms):
+def platform_dependent(call: Call, *, branches: tuple[ClosedJaxpr, ...], platforms: tuple[str | None, ...]) -> Program:
     kind = call.device.type
     names = ("torch", kind, "gpu" if kind == "cuda" else kind, None)
     for branch, platform in zip(branches, platforms, strict=True):
@@ -235,11 +262,13 @@ def platform_dependent(call, *, branches, platforms):
     raise call.lacks(f"there is no branch for it among those for {', '.join(map(repr, platforms))}")
 
 
-def while_(call, *, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
+def while_(
+    call: Call, *, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int
+) -> Operations:
     condition, body = Program(cond_jaxpr, call.device), Program(body_jaxpr, call.device)
     both = cond_nconsts + body_nconsts
 
-    def function(*operands):
+    def function(*operands: Tensor) -> tuple[Tensor, ...]:
         first, second, carry = operands[:cond_nconsts], operands[cond_nconsts:both], operands[both:]
         while condition(*first, *carry)[0]:
             carry = body(*second, *carry)
@@ -248,11 +277,13 @@ def while_(call, *, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
     return function
 
 
-def scan(call, *, jaxpr, num_consts, num_carry, length, reverse, unroll):
+def scan(
+    call: Call, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: int, reverse: bool, unroll: int | bool
+) -> Operations:
     body, both = Program(jaxpr, call.device), num_consts + num_carry
     device, stacked = call.device, [stored(aval) for aval in call.outputs[num_carry:]]
 
-    def function(*operands):
+    def function(*operands: Tensor) -> tuple[Tensor, ...]:
         consts, carry, xs = operands[:num_consts], operands[num_consts:both], operands[both:]
         rows = []
         for at in reversed(range(length)) if reverse else range(length):
@@ -269,10 +300,10 @@ def scan(call, *, jaxpr, num_consts, num_carry, length, reverse, unroll):
     return function
 
 
-def on_host(call, **params):
+def on_host(call: Call, **params: object) -> Operations:
     """The host's function is called by the primitive itself, as outside of programs."""
 
-    def function(*tensors):
+    def function(*tensors: Tensor) -> tuple[Tensor, ...]:
         arrays = [TorchArray(aval, tensor) for aval, tensor in zip(call.inputs, tensors, strict=True)]
         outs = evaluate(call.primitive, tuple(arrays), params)
         return tuple([out.tensor.to(call.device) for out in outs])
@@ -280,10 +311,10 @@ def on_host(call, **params):
     return function
 
 
-def inspect_sharding(call, *, callback):
+def inspect_sharding(call: Call, *, callback: Callable[[Sharding], object]) -> Operations:
     """The host's function is given where tensors are: all of a program is on one device."""
 
-    def function(tensor):
+    def function(tensor: Tensor) -> tuple[()]:
         callback(TorchArray(call.inputs[0], tensor).sharding)
         return ()
 
@@ -293,11 +324,11 @@ def inspect_sharding(call, *, callback):
 # --- random bits ---------------------------------------------------------------------------------------------------
 
 
-def threefry(call):
+def threefry(call: Call) -> Operations:
     """Threefry-2x32 with 20 rounds, on words that are held as signed integers."""
     shape = call.shape
 
-    def function(key1, key2, x, y):
+    def function(key1: Tensor, key2: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         keys = (key1, key2, key1 ^ key2 ^ PARITY)
         x, y = (x + key1).expand(shape), (y + key2).expand(shape)
         for turn in range(5):

@@ -1,6 +1,9 @@
 """How reductions, running totals and sorting become torch's functions."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -11,10 +14,17 @@ from tangrad_torch.programs import rules
 from tangrad_torch.structure import total
 from tangrad_torch.tensors import in_order, is_complex, is_floating, is_unsigned
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tangrad.typing import DType
+    from tangrad_torch.programs import Call, SimpleRule
+    from tangrad_torch.tensors import Axes, Operation, Operations
+
 NARROW = (torch.float16, torch.bfloat16)
 
 
-def limit(dtype, greatest):
+def limit(dtype: DType, greatest: bool) -> float:
     """The greatest or least value of a dtype, as it is held."""
     if is_floating(dtype) or is_complex(dtype):
         return math.inf if greatest else -math.inf
@@ -25,7 +35,7 @@ def limit(dtype, greatest):
     return number - (1 << dtypes.bit_width(dtype)) if is_unsigned(dtype) and greatest else number
 
 
-def ordered(function, dtype):
+def ordered(function: Operation, dtype: DType) -> Operation:
     """A function of tensors and of what else it takes that goes by order, for tensors of a dtype."""
     if not is_unsigned(dtype):
         return function
@@ -35,8 +45,8 @@ def ordered(function, dtype):
 # --- reductions ----------------------------------------------------------------------------------------------------
 
 
-def product(call, *, axes):
-    def function(x):
+def product(call: Call, *, axes: Axes) -> Operation:
+    def function(x: Tensor) -> Tensor:
         for axis in reversed(axes):
             x = torch.prod(x, axis, dtype=x.dtype)
         return x
@@ -44,10 +54,10 @@ def product(call, *, axes):
     return function
 
 
-def extremum(function, join, greatest):
+def extremum(function: Operation, join: SimpleRule, greatest: bool) -> SimpleRule:
     """The rule of the greatest or least element; of none it is the limit on the other side."""
 
-    def rule(call, *, axes):
+    def rule(call: Call, *, axes: Axes) -> Operation:
         (aval,) = call.inputs
         if is_complex(aval.dtype):
             return by_halves(join(call), -math.inf if greatest else math.inf)(call, axes=axes)
@@ -60,17 +70,17 @@ def extremum(function, join, greatest):
     return rule
 
 
-def by_halves(function, identity):
+def by_halves(function: Operation, identity: complex) -> SimpleRule:
     """The rule of a reduction that torch does not have: one half of what there is is joined with the other."""
 
-    def rule(call, *, axes):
+    def rule(call: Call, *, axes: Axes) -> Operation:
         (aval,) = call.inputs
         kept = [axis for axis in range(aval.ndim) if axis not in axes]
         shape = [aval.shape[axis] for axis in kept]
         count = math.prod([aval.shape[axis] for axis in axes])
         fill = torch.full((*shape, 1), identity, device=call.device).to(call.dtype)
 
-        def reduce(x):
+        def reduce(x: Tensor) -> Tensor:
             x = x.permute(*kept, *axes).reshape(*shape, count) if count else fill
             while x.shape[-1] > 1:
                 half, odd = divmod(x.shape[-1], 2)
@@ -83,8 +93,8 @@ def by_halves(function, identity):
     return rule
 
 
-def position(function):
-    def rule(call, *, axes, index_dtype):
+def position(function: Operation) -> SimpleRule:
+    def rule(call: Call, *, axes: Axes, index_dtype: DType) -> Operation:
         (aval,), (axis,), held = call.inputs, axes, call.dtype
         if aval.dtype == np.bool_:
             return lambda x: function(x.to(torch.uint8), axis).to(held)
@@ -97,14 +107,14 @@ def position(function):
 # --- running totals ------------------------------------------------------------------------------------------------
 
 
-def running(function, by_order=False):
+def running(function: Operation, by_order: bool = False) -> SimpleRule:
     """The rule of a running total, from a function of a tensor and an axis. Narrow floats are added up as float32."""
 
-    def rule(call, *, axis, reverse):
+    def rule(call: Call, *, axis: int, reverse: bool) -> Operation:
         held = call.dtype
         total = ordered(function, call.inputs[0].dtype) if by_order else function
 
-        def accumulate(x):
+        def accumulate(x: Tensor) -> Tensor:
             x = x.to(torch.float32) if held in NARROW else x
             return (total(x.flip(axis), axis).flip(axis) if reverse else total(x, axis)).to(held)
 
@@ -116,17 +126,17 @@ def running(function, by_order=False):
 # --- sorting -------------------------------------------------------------------------------------------------------
 
 
-def keys_of(x, dtype):
+def keys_of(x: Tensor, dtype: DType) -> list[Tensor]:
     """Tensors whose order, one after the other, is that of a key."""
     if is_unsigned(dtype):
         return [in_order(x)]
     return [x.real, x.imag] if x.is_complex() else [x]
 
 
-def sort(call, *, dimension, is_stable, num_keys):
+def sort(call: Call, *, dimension: int, is_stable: bool, num_keys: int) -> Operations:
     types = [aval.dtype for aval in call.inputs[:num_keys]]
 
-    def function(*xs):
+    def function(*xs: Tensor) -> tuple[Tensor, ...]:
         keys = [key for x, dtype in zip(xs[:num_keys], types) for key in keys_of(x, dtype)]
         order = torch.sort(keys[-1], dim=dimension, stable=True).indices
         for key in reversed(keys[:-1]):  # the first one decides, so it comes last
@@ -137,17 +147,17 @@ def sort(call, *, dimension, is_stable, num_keys):
     return function if call.inputs[0].ndim else lambda *xs: xs
 
 
-def taken(x, dimension, order):
+def taken(x: Tensor, dimension: int, order: Tensor) -> Tensor:
     """The elements in an order; those of random keys with all their words."""
     order = order.reshape(*order.shape, *[1] * (x.ndim - order.ndim))
     return x.gather(dimension, order.expand(x.shape))
 
 
-def top_k(call, *, k, axis):
+def top_k(call: Call, *, k: int, axis: int) -> Operations:
     """By the bits of floats, as it is defined: a stable order, of which the first ones are taken."""
     dtype, index = call.inputs[0].dtype, torch.int32
 
-    def function(x):
+    def function(x: Tensor) -> tuple[Tensor, Tensor]:
         (key,) = keys_of(x, dtype)
         if key.is_floating_point():
             bits = key.contiguous().view(getattr(torch, f"int{8 * key.itemsize}"))
