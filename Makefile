@@ -113,8 +113,10 @@ lint: install ## ruff; generated files and tables against the code; words that w
 	$(BIN)/python -m tools.words
 	$(BIN)/codespell $(wildcard $(SOURCES) changes *.md)
 
-typecheck: install ## mypy: strict in the kernel
-	MYPYPATH=$(subst $(eval ) ,:,$(strip $(patsubst %/pyproject.toml,%,$(PROJECTS)))) $(BIN)/python -m mypy
+typecheck: install ## mypy, strict in the kernel and in contrib/; pyright on contrib/
+	MYPYPATH=$(subst $(eval ) ,:,$(strip $(patsubst %/pyproject.toml,%,$(PROJECTS)) $(wildcard contrib/* contrib/*/src))) $(BIN)/python -m mypy
+	@rm -rf build/types && mkdir -p build/types && for project in $(PROJECTS); do cp -R $${project%/*}/tangrad build/types; done
+	$(BIN)/python -m basedpyright --pythonpath $(BIN)/python
 
 contracts: install ## who may import whom, on the built wheels
 	@rm -rf build/contracts && mkdir -p build/contracts
