@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from tangrad.extend.sharding import global_array, local_array
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 from tangrad.tree_util import flatten_axes, keystr
 from tangrad.typing import ArrayLike, PyTree
+
+if TYPE_CHECKING:
+    from tangrad.core import Device
+
 
 DIGEST_WORDS = 4
 
@@ -194,7 +198,7 @@ def _sent(contents: np.ndarray, mine: bool) -> np.ndarray:
 def _sharded_rows(row: np.ndarray) -> tuple[Array, NamedSharding]:
     """A row of each process as one array over the first device of each; and the sharding by which all have all rows."""
     backend = get_backend()
-    first: dict[int, Any] = {}
+    first: dict[int, Device] = {}
     for device in backend.devices():
         first.setdefault(device.process_index, device)
     mesh = Mesh(list(first.values()), ("processes",))
@@ -266,7 +270,7 @@ def global_array_to_host_local_array(global_inputs: PyTree, global_mesh: Mesh, p
     return _mapped("global_array_to_host_local_array", localised, global_inputs, global_mesh, pspecs)
 
 
-def _mapped(name: str, function: Callable[..., object], inputs: object, mesh: Mesh, pspecs: object) -> Any:
+def _mapped(name: str, function: Callable[..., object], inputs: object, mesh: Mesh, pspecs: object) -> PyTree:
     if not isinstance(mesh, Mesh):
         raise TypeError(f"{name}: global_mesh must be a tangrad.sharding.Mesh, got {mesh!r}")
     leaves, structure = tree.flatten(inputs)

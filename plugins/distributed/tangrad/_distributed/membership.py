@@ -11,12 +11,16 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from tangrad._distributed.clusters import Cluster, detect
 from tangrad._distributed.rendezvous import Address, Host, Line, meet, numeric, parse_address
 from tangrad.core import get_backend
 from tangrad.errors import BackendError
+
+if TYPE_CHECKING:
+    from tangrad.core.protocols import Coordination
+
 
 EXIT_STATUS = 1
 
@@ -359,7 +363,9 @@ def _coordination(cluster: Cluster) -> Any:
 # --- how it is done --------------------------------------------------------------------------------------------------
 
 
-def _joined(cluster: Cluster, coordination: Any, bind: Address | None, timeouts: dict[str, float]) -> PeerMonitor:
+def _joined(
+    cluster: Cluster, coordination: Coordination, bind: Address | None, timeouts: dict[str, float]
+) -> PeerMonitor:
     """Bring the processes together and connect the backend. Raises RuntimeError, with nothing left behind."""
     address = parse_address(cluster.coordinator_address, f"{WHAT}: coordinator_address")
     count, number = cluster.num_processes or 1, cluster.process_id or 0
@@ -384,7 +390,7 @@ def _joined(cluster: Cluster, coordination: Any, bind: Address | None, timeouts:
 
 
 def _hosted(
-    address: Address, bind: Address | None, count: int, coordination: Any, timeouts: dict[str, float]
+    address: Address, bind: Address | None, count: int, coordination: Coordination, timeouts: dict[str, float]
 ) -> dict[int, Line]:
     """Wait for the others as process 0, and run the coordination service for them."""
     place = bind or address

@@ -11,7 +11,7 @@ import struct
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, Protocol, runtime_checkable
+from typing import NamedTuple, NoReturn, Protocol, runtime_checkable
 
 from tangrad.core import Executable, ShapedArray
 from tangrad.core.backends import read_own_file
@@ -141,7 +141,7 @@ def _make_secret(folder: Path, path: Path) -> None:
 class StoresPrograms(Protocol):
     """A backend that writes its compiled programs. Both methods are optional in backends: this asks for both."""
 
-    def store_program(self, program: object) -> tuple[dict[str, Any], bytes]:
+    def store_program(self, program: object) -> tuple[dict[str, object], bytes]:
         """The bytes of one of its executables, and what they are for: names with text, numbers, lists and dictionaries.
 
         Raises NotImplementedError for a program that cannot be written, with the reason.

@@ -35,7 +35,7 @@ from tangrad.stages import Compiled
 if TYPE_CHECKING:
     from tangrad.extend.jit import CompiledParts
     from tangrad.tree_util import PyTreeDef
-    from tangrad.typing import Params
+    from tangrad.typing import Params, PyTree
 
 
 # --- A compiled program that was read from a file ---------------------------------------------------------------------
@@ -63,7 +63,7 @@ class LoadedCompiled:
         self._kept = range(len(self.in_avals)) if kept is None else kept
         self._donated = [position in fields["donated"] for position in range(len(self.in_avals))]
 
-    def __call__(self, *args: Any, **kwargs: object) -> Any:
+    def __call__(self, *args: PyTree, **kwargs: object) -> PyTree:
         """Run the program.
 
         Raises TypeError for arguments of another structure, shape or dtype than it was compiled for, ValueError for a
@@ -126,7 +126,7 @@ def serialize_compiled(compiled: Compiled, *, key: bytes | None = None) -> bytes
     closed, backend = parts.program, parts.backend
     _check(parts)
     if backend.name == NUMPY:
-        facts: dict[str, Any] = {}
+        facts: dict[str, object] = {}
         data = written_program(portable_program(closed), argument_labels(compiled.in_tree))
     elif isinstance(backend, StoresPrograms):
         facts, data = backend.store_program(parts.executable)
@@ -278,7 +278,7 @@ def _machine_code(found: Unpacked, fields: dict[str, object]) -> LoadedCompiled:
 # --- `experimental.serialize_executable`: JAX's names for compiled programs as bytes ----------------------------------
 
 
-def serialize(compiled: Any) -> tuple[bytes, PyTreeDef, PyTreeDef]:
+def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
     """A compiled program as bytes, and the structures of its arguments and results, which the bytes hold too.
 
     See `export.serialize_compiled` for what is refused.

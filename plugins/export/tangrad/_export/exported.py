@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tangrad.core import Sharding
     from tangrad.sharding import Mesh
     from tangrad.tree_util import PyTreeDef
+    from tangrad.typing import PyTree
 
 
 # --- The checks of exporting and calling that users may turn off ------------------------------------------------------
@@ -157,10 +158,10 @@ class Exported:
     """
 
     fun_name: str
-    in_tree: Any
-    in_avals: tuple[Any, ...]
-    out_tree: Any
-    out_avals: tuple[Any, ...]
+    in_tree: PyTreeDef
+    in_avals: tuple[ShapedArray, ...]
+    out_tree: PyTreeDef
+    out_avals: tuple[ShapedArray, ...]
     platforms: tuple[str, ...]
     mlir_module_serialized: bytes = field(repr=False)
     calling_convention_version: int = oldest_convention
@@ -199,7 +200,7 @@ class Exported:
         return hash(self._key)
 
     @property
-    def _key(self) -> Any:
+    def _key(self) -> tuple[object, ...]:
         """What distinguishes programs: names of variables count, their scopes do not."""
         avals = str(self.in_avals), str(self.out_avals)
         trees = self.in_tree, self.out_tree
@@ -255,7 +256,7 @@ class Exported:
 
     # --- calling ----------------------------------------------------------------------------------------------------
 
-    def call(self, *args: object, **kwargs: object) -> Any:
+    def call(self, *args: object, **kwargs: object) -> PyTree:
         """Run the program; also within functions that are jitted, exported or, where it has a vjp, differentiated.
 
         Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad import default_backend, tree
 from tangrad._export.exported import NUMPY, DisabledSafetyCheck, Exported, argument_labels, check_contents
@@ -179,7 +179,7 @@ def _exported_vjp(parts: TracedParts, platforms: tuple[str, ...], checks: tuple[
     count = len(closed.in_avals)
 
     def pulled_back(*values: Value) -> Values:
-        def run(*primals: object) -> Any:
+        def run(*primals: Value) -> list[Value]:
             return eval_jaxpr(closed.jaxpr, closed.consts, *primals)
 
         _, pullback = vjp(run, *values[:count])

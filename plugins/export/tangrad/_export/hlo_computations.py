@@ -25,8 +25,9 @@ from tangrad.sharding import PartitionSpec
 from tangrad.tree_util import flatten_axes
 
 if TYPE_CHECKING:
-    from tangrad.core import Backend
+    from tangrad.core import Backend, ShapedArray
     from tangrad.tree_util import PyTreeDef
+    from tangrad.typing import Params
 
 # --- `in_parts` and `out_parts`: into how many parts the arguments and results of a program are cut -------------------
 
@@ -51,7 +52,7 @@ def _is_spec(value: Any) -> bool:
 
 
 def tilings(
-    what: str, given: object, structure: PyTreeDef, avals: Sequence[object], has_keywords: bool = False
+    what: str, given: object, structure: PyTreeDef, avals: Sequence[ShapedArray], has_keywords: bool = False
 ) -> list[Tiling]:
     """For each leaf the number of parts along each of its dimensions, or None for the whole.
 
@@ -72,7 +73,7 @@ def tilings(
     return [_tiling(f"{what}, leaf {n},", spec, aval) for n, (spec, aval) in enumerate(zip(specs, avals, strict=True))]
 
 
-def _tiling(what: str, spec: Any, aval: Any) -> Tiling:
+def _tiling(what: str, spec: _Spec | None, aval: ShapedArray) -> Tiling:
     if spec is None:
         return None
     given = spec.counts
@@ -179,7 +180,7 @@ def xla_computation(
             tilings("xla_computation out_parts", out_parts, traced.out_tree, closed.out_avals),
         )
         check_counts(parts)
-        extra: dict[str, Any] = {"replica_axes": axes}
+        extra: Params = {"replica_axes": axes}
         if in_parts is not None or out_parts is not None:
             extra["parts"] = parts
         donated = taken_over(call, traced, keep_unused=True)

@@ -10,6 +10,8 @@ from tangrad.core import PrimitiveSet, ShapedArray, get_aval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tangrad.typing import Value, Values
+
 exporting = PrimitiveSet("exporting", api=1)
 
 
@@ -19,7 +21,7 @@ def call_exported_p(*avals: ShapedArray, exported: Any) -> tuple[ShapedArray, ..
     return exported.results_for(avals)
 
 
-def _forward(*operands: object, exported: Any) -> tuple[Any, ...]:
+def _forward(*operands: Value, exported: Any) -> Values:
     """The product of a vector and the transposed Jacobian is linear in the vector: its own derivative by that,
     transposed, takes tangents forwards."""
     count = len(exported.in_avals)
@@ -28,11 +30,11 @@ def _forward(*operands: object, exported: Any) -> tuple[Any, ...]:
     return tuple(exported.second_vjp().call(*primals, *cotangents, *tangents)[count:])
 
 
-def _tangents(exported: Any, avals: object) -> tuple[Any, ...]:
+def _tangents(exported: Any, avals: Sequence[ShapedArray]) -> tuple[ShapedArray, ...]:
     return tuple([tangent_aval(aval) for aval in exported.results_for(avals)])
 
 
 @exporting.primitive(name="push_forward", multiple_results=True, weak_type="own", decompose=_forward)
-def push_forward_p(*avals: Sequence[ShapedArray], exported: Any) -> tuple[ShapedArray, ...]:
+def push_forward_p(*avals: ShapedArray, exported: Any) -> tuple[ShapedArray, ...]:
     """The tangents of an exported program's results, of its arguments and their tangents."""
     return _tangents(exported, avals[: len(exported.in_avals)])

@@ -93,7 +93,7 @@ def _program(written: memoryview, fields: Params) -> ClosedJaxpr | None:
     return closed
 
 
-def _parts(data: memoryview, depth: int) -> Any:
+def _parts(data: memoryview, depth: int) -> list[memoryview]:
     if len(data) < HEADER.size or bytes(data[: len(MAGIC)]) != MAGIC:
         _refuse("it does not begin as one")
     version, reserved = HEADER.unpack(data[: HEADER.size])[1:3]
@@ -156,7 +156,9 @@ def _fields(found: object) -> dict[str, Any]:
 _AVALS = ("in_avals", "out_avals")
 
 
-def _shardings(found: Any, key: str, avals: tuple[ShapedArray, ...], count: int) -> tuple[SavedSharding | None, ...]:
+def _shardings(
+    found: dict[str, object], key: str, avals: tuple[ShapedArray, ...], count: int
+) -> tuple[SavedSharding | None, ...]:
     """How each value of a program over `count` devices is sharded."""
     if count == 1 and key not in found:
         return (None,) * len(avals)
@@ -188,7 +190,7 @@ def read_aval(entry: Any, scope: SymbolicScope) -> ShapedArray:
     return ShapedArray(tuple(sizes), _dtype(name))
 
 
-def _refer(_: object) -> object:
+def _refer(_: object) -> NoReturn:
     raise ValueError("a dtype of its description refers to a table")
 
 

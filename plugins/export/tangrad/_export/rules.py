@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._export.primitives import call_exported_p, push_forward_p
 from tangrad.core import RuleSet, ShapedArray, eval_jaxpr, get_aval
@@ -10,7 +10,7 @@ from tangrad.extend.sharding import Axes, Unclear
 
 if TYPE_CHECKING:
     from tangrad._export.exported import Exported
-    from tangrad.typing import Params, Value
+    from tangrad.typing import Params, Value, Values
 
 if TYPE_CHECKING:
     from tangrad.core import Array
@@ -24,7 +24,7 @@ mask.not_applicable("which of a program's results depend on padding is not known
 
 
 @jvp.rule(call_exported_p)
-def _(primals: Any, tangents: Any, *, exported: Any) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+def _(primals: Values, tangents: Values, *, exported: Exported) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
     if not exported.has_vjp():
         exported.vjp()  # which raises, before anything is computed
     outs = call_exported_p.bind(*primals, exported=exported)
@@ -32,7 +32,7 @@ def _(primals: Any, tangents: Any, *, exported: Any) -> tuple[tuple[Array, ...],
 
 
 @transpose.rule(push_forward_p)
-def _(cotangents: Any, *operands: Value, exported: Any) -> Any:
+def _(cotangents: Values, *operands: Value, exported: Exported) -> tuple[Value | None, ...]:
     count = len(exported.in_avals)
     return (*[None] * count, *exported.vjp().call(*operands[:count], *cotangents))
 
@@ -59,6 +59,6 @@ portable = RuleSet("portable", api=1)
 
 
 @portable.rule(call_exported_p)
-def _(*args: object, exported: Any) -> Any:
+def _(*args: Value, exported: Exported) -> Values:
     program = exported.program_for([get_aval(arg) for arg in args])
     return tuple(eval_jaxpr(program.jaxpr, program.consts, *args))

@@ -62,7 +62,7 @@ class NodeForm(NamedTuple):
     name: str
     write: Callable[[Any], bytes]
     read: Callable[[bytes], Any]
-    make: Callable[..., Any] | None
+    make: Callable[..., object] | None
 
 
 _by_type: dict[type, NodeForm] = {}
@@ -187,7 +187,7 @@ def _is_defined_again(known: type, found: type) -> bool:
 # --- writing --------------------------------------------------------------------------------------------------------
 
 
-def described_tree(structure: PyTreeDef, depth: int = 0) -> int | str | list[Any] | None:
+def described_tree(structure: PyTreeDef, depth: int = 0) -> int | str | list[object] | None:
     """A structure as JSON: 0 for a leaf, None, `["tuple", ...]`, `["list", ...]`, `["dict", [key, ...], ...]`,
     `["node", name, what its author wrote in hexadecimal, ...]`.
 

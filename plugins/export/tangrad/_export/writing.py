@@ -121,7 +121,7 @@ def over_mesh(sharding: SavedSharding | None, mesh: Mesh) -> Sharding | None:
 # --- in files ---------------------------------------------------------------------------------------------------------
 
 
-def described(sharding: SavedSharding | None) -> list[Any] | None:
+def described(sharding: SavedSharding | None) -> list[object] | None:
     """A sharding as JSON: `null`, or grid, dimensions and order."""
     if sharding is None:
         return None
@@ -239,7 +239,7 @@ def _described_shardings(exported: Any) -> dict[str, object]:
     return {key: list(map(described, getattr(exported, key))) for key in ("in_shardings", "out_shardings")}
 
 
-def described_aval(aval: ShapedArray) -> list[Any]:
+def described_aval(aval: ShapedArray) -> list[object]:
     """A type as JSON: its dtype and its shape."""
     try:
         dtype = runtime.written(aval.dtype, None) if isinstance(aval.dtype, ExtendedDType) else None  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from tangrad.core import ClosedJaxpr, Jaxpr
 from tangrad.core.tools import sub_jaxprs
 
 if TYPE_CHECKING:
-    from tangrad.core import Backend, Executable
+    from tangrad.core import Backend
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,9 +351,7 @@ _MEMORY = (
 )
 
 
-def report_of(
-    name: str, traced: ClosedJaxpr, made: Compilation, backend: Backend, executable: Executable
-) -> CompileReport:
+def report_of(name: str, traced: ClosedJaxpr, made: Compilation, backend: Backend, executable: Any) -> CompileReport:
     """The report of one compilation. The program is lowered again, to count: keeping the module would take memory."""
     facts = executable.compile_facts()
     lowered: dict[str, Any] = getattr(backend.lower(made.program, made.options), "compile_facts", dict)()

@@ -25,7 +25,7 @@ from tangrad.core.programs import compile_program
 
 if TYPE_CHECKING:
     from tangrad.core import ShapedArray
-    from tangrad.typing import Value
+    from tangrad.typing import PyTree, Value
 
 
 class LoadedProgram:
@@ -60,7 +60,7 @@ class LoadedProgram:
         self._plain = [(np.ndarray, aval.dtype, aval.shape) for aval in self.in_avals] if are_flat else None
         self._is_single = self._results == tree.structure(0)
 
-    def __call__(self, *args: Any, **kwargs: object) -> Any:
+    def __call__(self, *args: PyTree, **kwargs: object) -> PyTree:
         """Run the program. Raises TypeError or ValueError naming the argument that does not fit."""
         if not kwargs and [(type(x), x.dtype, x.shape) if type(x) is np.ndarray else None for x in args] == self._plain:
             adopt = self._backend.adopt
@@ -73,7 +73,7 @@ class LoadedProgram:
             raise TypeError(f"{given}; got {structure}")
         return self._results.unflatten(self.run(leaves))
 
-    def run(self, leaves: Any) -> list[Any]:
+    def run(self, leaves: Sequence[Any]) -> list[Any]:
         """The same from the list of arrays, in the order of `names`, to the list of results."""
         if len(leaves) != len(self.in_avals):
             names = ", ".join(self.names)
@@ -158,7 +158,7 @@ def load(source: str | os.PathLike[str] | bytes, limits: Limits = DEFAULT, backe
         raise
 
 
-def _contents(path: Any, limits: Limits) -> bytes:
+def _contents(path: str | os.PathLike[str], limits: Limits) -> bytes:
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > limits.file_bytes:

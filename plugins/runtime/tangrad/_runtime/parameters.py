@@ -16,6 +16,7 @@ from tangrad.core.arguments import is_symbolic
 from tangrad.core.caches import register_cache
 
 if TYPE_CHECKING:
+    from tangrad.core import AbstractValue
     from tangrad.typing import DType, PyTree
 
 
@@ -87,7 +88,7 @@ LEAF = "*"
 DEEPEST = 100  # nodes within nodes
 
 
-def written_structure(value: Any, what: str, depth: int = 0) -> str | list[Any] | None:
+def written_structure(value: Any, what: str, depth: int = 0) -> str | list[object] | None:
     """The structure of a tree, whatever its leaves are. Raises ArtifactError for a node that cannot be written."""
     if depth > DEEPEST and type(value) in (tuple, list, dict):
         raise ArtifactError(f"{what} is nested deeper than the {DEEPEST} nodes within nodes that files have")
@@ -148,21 +149,21 @@ PLAIN = (type(None), bool, int, str)
 class Tables(Protocol):
     """What parameters refer to, of who writes: each method gives the number, or the text, of what it is handed."""
 
-    def aval(self, value: Any) -> int: ...
-    def array(self, value: Any) -> int: ...
-    def primitive(self, value: Any) -> int: ...
-    def program(self, value: Any) -> int: ...
+    def aval(self, value: AbstractValue) -> int: ...
+    def array(self, value: np.ndarray) -> int: ...
+    def primitive(self, value: Primitive) -> int: ...
+    def program(self, value: ClosedJaxpr) -> int: ...
     def size(self, value: Any) -> str: ...
 
 
 class Found(Protocol):
     """The same, of who reads: each method gives what has a number or text. Raises ArtifactError where nothing has."""
 
-    def aval(self, number: Any) -> Any: ...
-    def array(self, number: Any) -> Any: ...
-    def primitive(self, number: Any) -> Any: ...
-    def program(self, number: object) -> Any: ...
-    def size(self, text: Any) -> Any: ...
+    def aval(self, number: object) -> ShapedArray: ...
+    def array(self, number: object) -> np.ndarray: ...
+    def primitive(self, number: object) -> Any: ...
+    def program(self, number: object) -> ClosedJaxpr: ...
+    def size(self, text: str) -> object: ...
 
 
 class NotSavedError(TypeError):
@@ -172,7 +173,7 @@ class NotSavedError(TypeError):
 # --- writing --------------------------------------------------------------------------------------------------------
 
 
-def written(value: Any, tables: Tables) -> object:
+def written(value: object, tables: Tables) -> object:
     """A parameter as JSON. Raises NotSavedError for what is of no kind that can be."""
     kind = type(value)
     if kind in PLAIN:
@@ -200,7 +201,7 @@ def bytes_of(value: object) -> bytes:
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
 
 
-_WRITERS: dict[type, Callable[..., Any]] = {
+_WRITERS: dict[type, Callable[..., object]] = {
     tuple: lambda value, tables: [written(item, tables) for item in value],
     float: lambda value, _: {"float": value.hex()},
     complex: lambda value, tables: {"complex": [value.real.hex(), value.imag.hex()]},
@@ -215,7 +216,7 @@ _WRITERS: dict[type, Callable[..., Any]] = {
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def read(value: Any, found: Found) -> Any:
+def read(value: object, found: Found) -> Any:
     """The parameter that was written as `value`. Raises ArtifactError for what makes none."""
     if type(value) in PLAIN:
         return value
@@ -268,7 +269,7 @@ def array_of(contents: bytes, dtype: np.dtype, shape: tuple[int, ...]) -> np.nda
     return array if array.dtype.isnative else array.astype(dtype)
 
 
-def _pair(value: object, what: str) -> Any:
+def _pair(value: object, what: str) -> list[Any]:
     if type(value) is not list or len(value) != 2:
         raise ArtifactError(f"expected {what}, got {of_type(value)}")
     return value
@@ -290,14 +291,14 @@ def _read_set(value: object, found: Found) -> object:
     return frozenset([read(item, found) for item in value])
 
 
-def _read_saved(value: object, found: Found) -> Any:
+def _read_saved(value: object, found: Found) -> object:
     name, parts = _pair(value, "a type and its parts")
     if not isinstance(name, str):
         raise ArtifactError(f"expected the name of a type, got {of_type(name)}")
     return restored(name, read(parts, found))
 
 
-_READERS: dict[str, Callable[..., Any]] = {
+_READERS: dict[str, Callable[..., object]] = {
     "float": lambda value, _: exact_float(value),
     "complex": _read_complex,
     "set": _read_set,

@@ -26,7 +26,7 @@ from tangrad.core.transformations import is_operand
 
 if TYPE_CHECKING:
     from tangrad.core import Array, ShapedArray
-    from tangrad.typing import Params, Values
+    from tangrad.typing import Params, Value, Values
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def portable_program(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _portable(closed: ClosedJaxpr) -> ClosedJaxpr:
-    def run(*args: object) -> list[Any]:
+    def run(*args: Value) -> list[Value]:
         return run_traced(lambda _: eval_jaxpr(closed.jaxpr, closed.consts, *args), PortableTrace)
 
     return trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name or "a program")

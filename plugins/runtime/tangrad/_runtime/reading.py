@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,11 @@ from tangrad.core.arguments import is_symbolic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
+
+    from tangrad.core import Array, Effect
+
+    T = TypeVar("T")
 
     from tangrad.typing import Params
 
@@ -69,7 +74,7 @@ class SavedProgram:
         self.sizes = SizesAtCall(self.closed, self.names, reader.avals, reader.size_variables, limits.value_bytes)
 
 
-def _described(sections: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+def _described(sections: Mapping[str, Any], limits: Limits) -> dict[str, object]:
     contents = sections.get(PROGRAM)
     if contents is None:
         raise ArtifactError(f"the file carries no program; it has the sections {sorted(sections)}")
@@ -107,7 +112,7 @@ def _check_depth(description: object) -> None:
     raise ArtifactError(f"the description of the program cannot be read: it is nested deeper than {DEEPEST}")
 
 
-def _no_float(text: str) -> Any:
+def _no_float(text: str) -> NoReturn:
     raise ValueError(f"floats are written in hexadecimal, got {text[:20]}")
 
 
@@ -132,7 +137,7 @@ def _fields(value: object, count: int, what: str) -> list[Any]:
     return value
 
 
-def _tree(description: dict[str, object], name: str, names: str, count: int) -> tuple[Any, list[str]]:
+def _tree(description: dict[str, object], name: str, names: str, count: int) -> tuple[object, list[str]]:
     found = parameters.read_structure(description.get(name))
     words = _list(description, names)
     if _leaves(found) != count or len(words) != count or not all([isinstance(word, str) for word in words]):
@@ -153,13 +158,13 @@ class _Reader:
 
     def __init__(self, description: dict[str, object], data: Any, limits: Limits, backend: Backend) -> None:
         self._data, self._limits, self._backend = data, limits, backend
-        self._arrays: dict[int, Any] = {}
+        self._arrays: dict[int, Array] = {}
         self._equations = 0
         self._programs: list[ClosedJaxpr] = []
         # What a table refers to comes before it; of itself, or of those after it, there is nothing yet.
-        self.avals: list[Any] = []
-        self._primitives: list[object] = []
-        self._constants: list[object] = []
+        self.avals: list[ShapedArray] = []
+        self._primitives: list[Primitive | None] = []
+        self._constants: list[tuple[ShapedArray, np.ndarray]] = []
         self._sizes = ReadSizes(_list(description, "constraints") if description["format"] == 2 else None)
         self.avals = [self._type(row) for row in _list(description, "types")]
         self._primitives = [find_usable(_text(name)) for name in _list(description, "primitives")]
@@ -173,23 +178,23 @@ class _Reader:
 
     # --- what has a number -------------------------------------------------------------------------------------------
 
-    def aval(self, number: Any) -> Any:
+    def aval(self, number: object) -> ShapedArray:
         return _entry(self.avals, number, "type")
 
-    def size(self, text: str) -> Any:
+    def size(self, text: str) -> object:
         return self._sizes.size(text)
 
     @property
     def size_variables(self) -> set[str]:
         return self._sizes.variables
 
-    def primitive(self, number: Any) -> Any:
+    def primitive(self, number: object) -> Any:
         return _entry(self._primitives, number, "primitive")
 
     def program(self, number: object) -> ClosedJaxpr:
         return _entry(self._programs, number, "program")
 
-    def array(self, number: Any) -> Any:
+    def array(self, number: object) -> np.ndarray:
         return _entry(self._constants, number, "constant")[1]
 
     # --- tables ------------------------------------------------------------------------------------------------------
@@ -215,9 +220,9 @@ class _Reader:
             )
         return aval
 
-    def _contents(self, row: object) -> tuple[Any, Any]:
+    def _contents(self, row: object) -> tuple[ShapedArray, np.ndarray]:
         number, start, length = _fields(row, 3, "a constant")
-        aval = self.aval(number)
+        aval: Any = self.aval(number)
         if any([is_symbolic(size) for size in aval.shape]):
             raise ArtifactError(f"a constant is of type {aval.str_short()}, whose size is not known")
         extended = isinstance(aval.dtype, dtypes.ExtendedDType)
@@ -245,7 +250,7 @@ class _Reader:
         outvars = [self._atom(atom, variables) for atom in outputs]
         return ClosedJaxpr(Jaxpr(constvars, invars, outvars, eqns), values)
 
-    def _value(self, number: Any) -> Any:
+    def _value(self, number: int) -> Array:
         """A constant as an array of the backend; one array for each."""
         aval, contents = _entry(self._constants, number, "constant")
         if number not in self._arrays:
@@ -270,7 +275,7 @@ class _Reader:
 
     def _check(
         self, primitive: Primitive, avals: tuple[ShapedArray, ...], params: Params, stated: list[ShapedArray]
-    ) -> Any:
+    ) -> frozenset[Effect]:
         """The effects of an equation. Raises ArtifactError unless its results have the types that it states."""
         try:
             inferred = primitive.infer(avals, params)
@@ -297,17 +302,17 @@ class _Reader:
         return Literal(parameters.scalar_of(aval.dtype, text), aval)
 
 
-def _is_size(value: Any) -> bool:
+def _is_size(value: object) -> bool:
     return is_symbolic(value) or (type(value) is int and value >= 0)
 
 
-def _entry(table: Sequence[object], number: object, what: str) -> Any:
+def _entry(table: Sequence[T], number: object, what: str) -> T:
     if type(number) is not int or not 0 <= number < len(table):
         raise ArtifactError(f"the program refers to {what} {number!r}; there are {len(table)} before it")
     return table[number]
 
 
-def _text(name: Any) -> str:
+def _text(name: object) -> str:
     if not isinstance(name, str) or "." not in name:
         raise ArtifactError(f"a primitive is named {name!r}; expected family.name")
     _check_family(name.partition(".")[0])

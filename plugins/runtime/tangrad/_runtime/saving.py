@@ -37,7 +37,8 @@ from tangrad.core.arguments import SymbolicDimension, canonicalize_shape, is_sym
 from tangrad.tree_util import keystr
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.core import AbstractValue
+    from tangrad.typing import PyTree, Value
 
 
 # --- A program as the sections of a file: "program", in JSON, and "data", the contents of its constants ---------------
@@ -68,7 +69,7 @@ PROGRAM, DATA = "program", "data"
 
 
 def program_sections(
-    closed: ClosedJaxpr, arguments: Any, results: Any, names: Sequence[str], result_names: Sequence[str]
+    closed: ClosedJaxpr, arguments: object, results: object, names: Sequence[str], result_names: Sequence[str]
 ) -> dict[str, bytes]:
     """The sections of a program.
 
@@ -103,17 +104,17 @@ class _Writer:
     """The tables of a file as they grow."""
 
     def __init__(self) -> None:
-        self.types: list[Any] = []
-        self.constants: list[Any] = []
+        self.types: list[object] = []
+        self.constants: list[object] = []
         self.data: list[bytes] = []
-        self.programs: list[Any] = []
-        self.primitives: dict[Any, int] = {}
+        self.programs: list[object] = []
+        self.primitives: dict[Primitive, int] = {}
         self.sizes = WrittenSizes()
         self._numbers: dict[object, int] = {}  # types and programs
-        self._kept: list[Any] = []  # what the table above knows by identity must live as long
+        self._kept: list[object] = []  # what the table above knows by identity must live as long
         self._end = 0
 
-    def aval(self, value: Any) -> int:
+    def aval(self, value: AbstractValue) -> int:
         """The number of a type."""
         found = self._numbers.get(value)
         if found is None:
@@ -132,7 +133,7 @@ class _Writer:
         """The number of a primitive."""
         return self.primitives.setdefault(value, len(self.primitives))
 
-    def array(self, value: Any) -> int:
+    def array(self, value: np.ndarray) -> int:
         """The number of a constant: a NumPy array."""
         return self._constant(self.aval(ShapedArray(value.shape, value.dtype)), value)
 
@@ -165,7 +166,7 @@ class _Writer:
         contents = const.ndarray if isinstance(const, Literal) else const.to_numpy()
         return self._constant(self.aval(aval), contents)
 
-    def _equation(self, eqn: JaxprEqn, places: dict[Var, int]) -> Any:
+    def _equation(self, eqn: JaxprEqn, places: dict[Var, int]) -> list[object]:
         operands = [self._atom(atom, places) for atom in eqn.invars]
         params = {}
         for name, value in eqn.params.items():
@@ -217,16 +218,16 @@ def save(fun: Callable[..., object], path: str | os.PathLike[str], *args: object
     _write(path, pack(sections_of(fun, args, kwargs)))
 
 
-def sections_of(fun: Callable[..., Any], args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, bytes]:
+def sections_of(fun: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, bytes]:
     """The sections of the file of a function called with arguments of these types; see `program_sections`."""
     if not callable(fun):
         raise TypeError(f"save expects a function as its first argument, got {of_type(fun)}")
     leaves, structure = tree.flatten((args, kwargs))
     names = _names(fun, args, kwargs)
     avals = [_aval(leaf, name) for leaf, name in zip(leaves, names)]
-    returned: list[Any] = []
+    returned: list[PyTree] = []
 
-    def run(*values: Array) -> list[Any]:
+    def run(*values: Array) -> list[Value]:
         call_args, call_kwargs = structure.unflatten(values)
         returned.append(fun(*call_args, **call_kwargs))
         return returned_leaves(returned[-1], "save: the function")[0]
@@ -264,7 +265,7 @@ def _names(fun: Callable[..., object], args: tuple[object, ...], kwargs: Mapping
     return names
 
 
-def _write(path: Any, contents: bytes) -> None:
+def _write(path: str | os.PathLike[str], contents: bytes) -> None:
     """Write a whole file or none: a concurrent reader sees the old one."""
     folder, name = os.path.split(os.path.abspath(os.fspath(path)))
     handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)

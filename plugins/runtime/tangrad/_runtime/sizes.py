@@ -93,7 +93,7 @@ def _checked(text: str) -> str:
     return text
 
 
-def _read(function: Any, *args: Any, **options: object) -> Any:
+def _read(function: Any, *args: object, **options: object) -> Any:
     try:
         return function(*args, **options)
     except (ValueError, ArithmeticError) as error:  # a stack that is used up is the reader's business
@@ -155,7 +155,7 @@ class SizesAtCall:
             self._checked.add(key, found)
         return found
 
-    def _check(self, aval: ShapedArray, filled: Any, sizes: dict[str, int]) -> None:
+    def _check(self, aval: ShapedArray, filled: ShapedArray, sizes: dict[str, int]) -> None:
         size = filled.size * filled.dtype.itemsize
         described = f"values of type {aval.str_short()}, where {', '.join([f'{n} = {s}' for n, s in sizes.items()])},"
         if any([one < 0 for one in filled.shape]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ def _describe(program: LoadedProgram) -> None:
         print(f"  {family}, of {distribution} {version}")
 
 
-def _inputs(program: LoadedProgram, path: str | None) -> list[Any]:
+def _inputs(program: LoadedProgram, path: str | None) -> list[np.ndarray]:
     """The arrays of an archive in the order in which the program takes them. Nothing is unpickled."""
     if path is None:
         return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad.autodiff import add_any_p, append_dims_p, sum_trailing_p, zeros_p
 from tangrad.core import Array, RuleSet, literal
@@ -10,23 +10,23 @@ from tangrad.dtypes import float0
 from tangrad.extend.lax import add_p, broadcast_in_dim_p, float0_zeros, reduce_sum_p
 
 if TYPE_CHECKING:
-    from tangrad.typing import DType
+    from tangrad.typing import Dimensions, DType, Value
 
 portable = RuleSet("portable", api=1)
 
 
-def _zeros(*, shape: Any, dtype: DType, weak_type: bool) -> Array:
+def _zeros(*, shape: Dimensions, dtype: DType, weak_type: bool) -> Array:
     if dtype == float0:
         return float0_zeros(shape)
     return broadcast_in_dim_p.bind(literal(0, dtype, weak_type), shape=shape, broadcast_dimensions=())
 
 
-def _append_dims(x: Any, *, sizes: Any) -> Array:
+def _append_dims(x: Value, *, sizes: Dimensions) -> Array:
     shape = x.aval.shape
     return broadcast_in_dim_p.bind(x, shape=(*shape, *sizes), broadcast_dimensions=tuple(range(len(shape))))
 
 
-def _sum_trailing(x: Any, *, count: int) -> object:
+def _sum_trailing(x: Value, *, count: int) -> Array:
     rank = len(x.aval.shape)
     return reduce_sum_p.bind(x, axes=tuple(range(rank - count, rank)))
 
