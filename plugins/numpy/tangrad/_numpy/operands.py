@@ -444,7 +444,7 @@ def is_kind(value: Value, scalar_class: object) -> bool:
     return dtypes.issubdtype(value.aval.dtype, scalar_class)
 
 
-def is_complex(value: Value) -> bool:
+def is_complex(value: Any) -> bool:
     """Whether an operand is complex."""
     return value.aval.dtype.kind == "c"
 

@@ -30,7 +30,7 @@ def _pair(name: str, in1: object, in2: object, mode: str) -> tuple[Array, Array]
     return first, second
 
 
-def _ordered_for_valid(name: str, first: Array, second: Array, axes: Sequence[int]) -> tuple[Any, Any]:
+def _ordered_for_valid(name: str, first: Array, second: Array, axes: Sequence[int]) -> tuple[Array, Array]:
     """The one within which the other moves first."""
     sizes = [(first.shape[axis], second.shape[axis]) for axis in axes]
     if all(one >= other for one, other in sizes):

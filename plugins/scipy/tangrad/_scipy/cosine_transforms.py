@@ -41,7 +41,7 @@ def _sized(x: Array, size: int, axis: int) -> Array:
     return tnp.pad(x, [(0, size - own) if place == axis else (0, 0) for place in range(x.ndim)])
 
 
-def _phases(angles: Any, like: Array) -> Array:
+def _phases(angles: np.ndarray, like: Array) -> Array:
     """exp(i angles), of the width of an array."""
     return complex_of(*[tnp.asarray(part(angles), like.dtype) for part in (np.cos, np.sin)])
 

@@ -90,7 +90,12 @@ def written_out(
     """
     place = inspect.unwrap(formula).__code__
     text = f"def {name}{signature}: return called({{{', '.join([f'{one!r}: {one}' for one in arguments])}}})"
-    found: dict[str, Any] = {"__name__": formula.__module__, "Array": Array, "ArrayLike": ArrayLike, "called": called}
+    found: dict[str, Any] = {
+        "__name__": formula.__module__,
+        "Array": Array,
+        "ArrayLike": ArrayLike,
+        "called": called,
+    }
     exec(compile(f"from __future__ import annotations\n{text}", place.co_filename, "exec"), found)
     function: FunctionType = found[name]
     function.__code__ = function.__code__.replace(co_firstlineno=place.co_firstlineno)

@@ -21,7 +21,8 @@ from tangrad.typing import ArrayLike, PyTree, Value, Values
 # of Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, 2nd ed. (1993), section II.6.
 
 
-Dynamics = Callable[[Any, Any], Any]
+Dynamics = Callable[[Value, Value], Value]
+Options = tuple[float, float, float, float]  # rtol, atol, mxstep, hmax
 
 ORDER = 5
 
@@ -58,10 +59,10 @@ class Step(NamedTuple):
         interpolant: what `interpolate` needs.
     """
 
-    y: Any
-    slope: Any
-    error: Any
-    interpolant: tuple[Any, ...]
+    y: Value
+    slope: Value
+    error: Value
+    interpolant: tuple[Value, ...]
 
 
 def step(dynamics: Dynamics, y: Value, slope: Value, t: Value, size: Value) -> Step:
@@ -155,9 +156,11 @@ class Limits(TypedDict, total=False):
 
 
 @overload
-def odeint(func: Callable[..., Any], y0: ArrayLike, t: ArrayLike, *args: PyTree, **limits: Unpack[Limits]) -> Array: ...
+def odeint(
+    func: Callable[..., PyTree], y0: ArrayLike, t: ArrayLike, *args: PyTree, **limits: Unpack[Limits]
+) -> Array: ...
 @overload
-def odeint(func: Callable[..., Any], y0: T, t: ArrayLike, *args: PyTree, **limits: Unpack[Limits]) -> T: ...
+def odeint(func: Callable[..., PyTree], y0: T, t: ArrayLike, *args: PyTree, **limits: Unpack[Limits]) -> T: ...
 @api_boundary
 def odeint(
     func: Callable[..., object],
@@ -218,7 +221,7 @@ def odeint(
     return vmap(unravel)(states)
 
 
-def _inexact(value: Value) -> Any:
+def _inexact(value: Array) -> Array:
     if dtypes.issubdtype(value.dtype, np.inexact):
         return value
     return value.astype(dtypes.canonicalize_dtype(np.float64))
@@ -236,7 +239,7 @@ def _times(t: ArrayLike) -> Array:
     return times
 
 
-def _like(y: Any, slope: Any) -> Any:
+def _like(y: PyTree, slope: PyTree) -> PyTree:
     """What a function returned, where lists, tuples and arrays of the same numbers do for each other."""
     sequences = (list, tuple)
     if type(y) in sequences and (type(slope) in sequences or len(getattr(slope, "shape", ())) == 1):
@@ -246,11 +249,11 @@ def _like(y: Any, slope: Any) -> Any:
     return slope
 
 
-def _checked(func: Callable[..., object], y0: object) -> Callable[..., Any]:
+def _checked(func: Callable[..., PyTree], y0: PyTree) -> Callable[..., PyTree]:
     """The derivative, in the types of the state."""
     leaves, structure = tree.flatten(y0)
 
-    def derivative(y: object, t: Value, *args: object) -> Any:
+    def derivative(y: PyTree, t: Value, *args: object) -> PyTree:
         out = _like(y, func(y, t, *args))
         found, treedef = array_leaves(out, "odeint: func returned a tree, of which")
         if treedef != structure:
@@ -270,7 +273,7 @@ def _checked(func: Callable[..., object], y0: object) -> Callable[..., Any]:
 # --- forward ---------------------------------------------------------------------------------------------------------
 
 
-def _forward(dynamics: Any, options: Any, y0: Value, times: Value, *args: Any) -> Value:
+def _forward(dynamics: Callable[..., Array], options: Options, y0: Array, times: Array, *args: object) -> Array:
     """The states at all times, an array (n, size of the state)."""
     rtol, atol, mxstep, hmax = options
     real = tnp.abs(y0).dtype
@@ -318,26 +321,30 @@ def _forward(dynamics: Any, options: Any, y0: Value, times: Value, *args: Any) -
 
 
 @partial(custom_vjp, nondiff_argnums=(0, 1))
-def _integrate(dynamics: object, options: object, y0: Value, times: Value, *args: object) -> Value:
+def _integrate(dynamics: Callable[..., Array], options: Options, y0: Array, times: Array, *args: object) -> Array:
     return _forward(dynamics, options, y0, times, *args)
 
 
 # --- backward --------------------------------------------------------------------------------------------------------
 
 
-def _keep(dynamics: object, options: object, y0: Value, times: Value, *args: object) -> Any:
+def _keep(
+    dynamics: Callable[..., Array], options: Options, y0: Array, times: Array, *args: object
+) -> tuple[Array, tuple[Array, Array, tuple[object, ...]]]:
     states = _integrate(dynamics, options, y0, times, *args)  # which is differentiated again by this rule
     return states, (states, times, args)
 
 
-def _adjoint(dynamics: Any, options: Any, kept: Any, cotangents: Value) -> Any:
+def _adjoint(
+    dynamics: Callable[..., Array], options: Options, kept: tuple[Array, Array, tuple[PyTree, ...]], cotangents: Value
+) -> tuple[PyTree, ...]:
     """The cotangents of the first state, the times and the arguments, of those of all states."""
     states, times, args = kept
     leaves, structure = tree.flatten(args)
     is_active = [bool(dtypes.issubdtype(as_array(leaf).dtype, np.inexact)) for leaf in leaves]
     active = [as_array(leaf) for leaf, flag in zip(leaves, is_active, strict=True) if flag]
 
-    def with_active(values: Values) -> Any:
+    def with_active(values: Values) -> tuple[PyTree, ...]:
         given = iter(values)
         return structure.unflatten(
             [next(given) if flag else leaf for leaf, flag in zip(leaves, is_active, strict=True)]
@@ -347,7 +354,7 @@ def _adjoint(dynamics: Any, options: Any, kept: Any, cotangents: Value) -> Any:
     example = (states[0], states[0], zero_time, [tnp.zeros_like(one) for one in active])
     _, unravel = ravel_pytree(example)
 
-    def backward(flat: Value, reverse_time: Value, *given: Value) -> Value:
+    def backward(flat: Value, reverse_time: Value, *given: Value) -> Array:
         """The derivatives, against time, of the state, its cotangent, and the cotangents that add up on the way."""
         y, y_bar, _, _ = unravel(flat)
         slope, pullback = vjp(lambda y, t, *of: dynamics(y, t, *with_active(of)), y, -reverse_time, *given)

@@ -6,6 +6,7 @@ import enum
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 import tangrad.numpy as tnp
 from tangrad import tree_util
 from tangrad._scipy.resampling import (
+    Kernel,
     areas,
     cubic,
     in_phases,
@@ -44,13 +46,13 @@ if TYPE_CHECKING:
 # --- Values between samples: `scipy.ndimage.map_coordinates`, `scipy.interpolate.RegularGridInterpolator` -------------
 
 
-def _reflected(index: Any, size: int) -> Array:
+def _reflected(index: Array, size: int) -> Array:
     """… 2 1 0 0 1 2 …"""
     around = index % (2 * size)
     return tnp.where(around < size, around, 2 * size - 1 - around)
 
 
-def _mirrored(index: Any, size: int) -> Array:
+def _mirrored(index: Array, size: int) -> Array:
     """… 2 1 0 1 2 …"""
     if size == 1:
         return tnp.zeros_like(index)
@@ -59,7 +61,7 @@ def _mirrored(index: Any, size: int) -> Array:
 
 
 # Mode -> the element that stands at an index beyond the array.
-_BEYOND: dict[str, Callable[[Any, int], Any]] = {
+_BEYOND: dict[str, Callable[[Array, int], Array]] = {
     "constant": lambda index, size: tnp.clip(index, 0, size - 1),
     "nearest": lambda index, size: tnp.clip(index, 0, size - 1),
     "wrap": lambda index, size: index % size,
@@ -124,7 +126,7 @@ def map_coordinates(
     return total.astype(array.dtype)
 
 
-def _neighbours(x: Array, order: int) -> list[tuple[Any, Any]]:
+def _neighbours(x: Array, order: int) -> list[tuple[Array, Any]]:
     """Indices along a dimension, and the weight of each."""
     if dtypes.issubdtype(x.dtype, np.integer):
         return [(x, 1)]
@@ -161,7 +163,7 @@ class RegularGridInterpolator:
 
     def __init__(
         self,
-        points: Any,
+        points: Sequence[ArrayLike],
         values: ArrayLike,
         method: str = "linear",
         bounds_error: bool = False,
@@ -195,7 +197,7 @@ class RegularGridInterpolator:
                 raise ValueError(f"RegularGridInterpolator: fill_value must be real, as values are, got {fill_value!r}")
             self.fill_value = self.fill_value.astype(made.dtype)
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+    def tree_flatten(self) -> tuple[tuple[object, ...], object]:
         """The arrays, as `tangrad.tree` has them."""
         return (self.grid, self.values, self.fill_value), self.method
 
@@ -241,7 +243,7 @@ class RegularGridInterpolator:
         return tnp.where(inside.reshape(inside.shape + trailing), total, self.fill_value)
 
     @staticmethod
-    def _bracket(line: Any, x: Array, method: str) -> list[tuple[Any, Any]]:
+    def _bracket(line: Array, x: Array, method: str) -> list[tuple[Array, Any]]:
         """The indices to the left and right of places, and their weights."""
         if line.shape[0] == 1:
             return [(tnp.zeros(x.shape, int), 1)]
@@ -312,7 +314,7 @@ _NAMES = {
 }
 
 
-_KERNELS: dict[ResizeMethod, Callable[[Any, Any], Any]] = {
+_KERNELS: dict[ResizeMethod, Kernel] = {
     ResizeMethod.LINEAR: triangle,
     ResizeMethod.LANCZOS3: lanczos(3),
     ResizeMethod.LANCZOS5: lanczos(5),
@@ -330,7 +332,7 @@ def _method(name: str, method: object) -> ResizeMethod:
 
 
 def _weights(
-    module: Any,
+    module: ModuleType,
     method: ResizeMethod,
     size: int,
     count: int,
@@ -348,7 +350,7 @@ def _weights(
     return weights_at(module, _KERNELS[method], places, size, width)
 
 
-def _resampled(image: Array, weights: dict[int, Any], precision: PrecisionLike) -> Array:
+def _resampled(image: Array, weights: dict[int, Array], precision: PrecisionLike) -> Array:
     for axis, matrix in weights.items():
         moved = tnp.moveaxis(image, axis, -1)
         image = tnp.moveaxis(tnp.matmul(moved, matrix.astype(image.dtype), precision=precision), -1, axis)
@@ -431,7 +433,7 @@ def scale_and_translate(
     image: ArrayLike,
     shape: Sequence[int],
     spatial_dims: Sequence[int],
-    scale: ArrayLike,
+    scale: Any,
     translation: ArrayLike,
     method: str | ResizeMethod,
     antialias: bool = True,

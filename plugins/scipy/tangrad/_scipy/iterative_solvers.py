@@ -75,16 +75,16 @@ def _inexact(x: ArrayLike) -> Value:
 
 def _solved(
     name: str,
-    iterate: Callable[..., Any],
+    iterate: Callable[..., PyTree],
     A: object,
-    b: Any,
+    b: PyTree,
     x0: PyTree,
     M: object | None,
     tol: ArrayLike,
-    atol: Any,
+    atol: ArrayLike,
     maxiter: int | None,
     symmetric: bool,
-) -> tuple[Any, None]:
+) -> tuple[PyTree, None]:
     b = tree.map(_inexact, b)
     start = tree.map(tnp.zeros_like, b) if x0 is None else tree.map(_inexact, x0)
     if tree.structure(start) != tree.structure(b) or [x.shape for x in tree.leaves(start)] != [
@@ -97,7 +97,7 @@ def _solved(
     product, preconditioner = _operator(name, A, "A"), _operator(name, M, "M")
     start = stop_gradient(vectors.flat(start))
 
-    def solve(matvec: Operator, right: Any) -> Value:
+    def solve(matvec: Operator, right: PyTree) -> PyTree:
         vector = vectors.flat(right)
         bound = tnp.maximum(tol * tnp.linalg.norm(vector), atol)
         found = iterate(vectors.within(matvec), vectors.within(preconditioner), vector, start, bound, limit)
@@ -217,7 +217,7 @@ def cg(
     atol: ArrayLike = 0.0,
     maxiter: int | None = None,
     M: object | None = None,
-) -> tuple[Any, None]:
+) -> tuple[PyTree, None]:
     """Solve A x = b by conjugate gradients, for a Hermitian positive definite A.
 
     Derivatives are those of the solution: they are found by another solution, not through the iterations.
@@ -255,7 +255,7 @@ def bicgstab(
     atol: ArrayLike = 0.0,
     maxiter: int | None = None,
     M: object | None = None,
-) -> tuple[Any, None]:
+) -> tuple[PyTree, None]:
     """Solve A x = b by stabilised biconjugate gradients, for any regular A.
 
     Derivatives are those of the solution: they are found by another solution, not through the iterations.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tangrad.extend.random import choice, normal, split
 
 if TYPE_CHECKING:
     from tangrad.core import Array
+    from tangrad.typing import ArrayLike, Key
 
 
 @class_boundary
@@ -50,9 +51,9 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
     '0.4394'
     """
 
-    dataset: Any
-    weights: Any
-    neff: Any
+    dataset: Array
+    weights: Array
+    neff: Array
     covariance: Any
     inv_cov: Array | None
 
@@ -81,7 +82,7 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
             return (self.neff * (self.d + 2) / 4) ** (-1 / (self.d + 4))
         return method(self) if callable(method) else asarray(method)
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], None]:
+    def tree_flatten(self) -> tuple[tuple[Array | None, ...], None]:
         """The arrays, as `tangrad.tree` has them."""
         return (self.neff, self.dataset, self.weights, self.covariance, self.inv_cov), None
 
@@ -111,11 +112,11 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
         """The density at points, an array (m,) or (d, m)."""
         return tnp.exp(self.logpdf(x))
 
-    def evaluate(self, points: object) -> Any:
+    def evaluate(self, points: ArrayLike) -> Array:
         """The density at points: `pdf`."""
         return self.pdf(points)
 
-    def __call__(self, points: Any) -> Array:
+    def __call__(self, points: ArrayLike) -> Array:
         """The density at points: `pdf`."""
         return self.pdf(points)
 
@@ -148,7 +149,7 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
             )
         return tnp.exp(self._log_mixture(mean[:, None], self.covariance + cov))[0]
 
-    def integrate_box_1d(self, low: Any, high: Any) -> Array:
+    def integrate_box_1d(self, low: ArrayLike, high: ArrayLike) -> Array:
         """The probability of the interval from low to high, in one dimension."""
         if self.d != 1:
             raise ValueError(f"gaussian_kde: integrate_box_1d is for one dimension, the samples have {self.d}")
@@ -167,7 +168,7 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
         values = tnp.exp(self._log_mixture(other.dataset, self.covariance + other.covariance))
         return (values * other.weights).sum()
 
-    def integrate_box(self, low_bounds: object, high_bounds: object, maxpts: object = None) -> Any:
+    def integrate_box(self, low_bounds: object, high_bounds: object, maxpts: object = None) -> NoReturn:
         """Not supported: `integrate_box_1d` is for one dimension."""
         raise NotImplementedError("gaussian_kde: boxes of several dimensions are not supported; see integrate_box_1d")
 
@@ -175,7 +176,7 @@ class gaussian_kde:  # noqa: N801 - a class named as the field knows it
         """Not supported, since estimates do not change: make another."""
         raise NotImplementedError("gaussian_kde: estimates do not change; make another one with bw_method")
 
-    def resample(self, key: Any, shape: Any = ()) -> Array:
+    def resample(self, key: Key, shape: Any = ()) -> Array:
         """Samples of the density, an array (d, *shape)."""
         which, around = split(key)
         centres = self.dataset[:, choice(which, self.n, shape, p=self.weights)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import tangrad.numpy as tnp
@@ -75,7 +75,7 @@ def parallel(*layers: Layer) -> Layer:
         pairs = [init(key, shape) for (init, _), key, shape in zip(layers, keys, input_shape, strict=True)]
         return [shape for shape, _ in pairs], tuple([params for _, params in pairs])
 
-    def apply_fun(params: Params, inputs: Any, **kwargs: object) -> object:
+    def apply_fun(params: Params, inputs: Sequence[Array], **kwargs: object) -> object:
         keys = _keys(kwargs.pop("rng", None), len(layers))
         return [
             apply(own, one, rng=key, **kwargs)
@@ -107,7 +107,7 @@ def _first_shape(rng: object, input_shape: Any) -> object:
     return input_shape[0], ()
 
 
-def _sum(params: object, inputs: Any, **kwargs: object) -> Any:
+def _sum(params: object, inputs: Sequence[Array], **kwargs: object) -> Any:
     return sum(inputs)
 
 

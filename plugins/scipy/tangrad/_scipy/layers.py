@@ -85,7 +85,7 @@ class _Windows:
             for place in sorted(places):
                 self._padding.insert(place, (0, 0))
 
-    def padding(self, shape: Sequence[int]) -> Any:
+    def padding(self, shape: Sequence[int]) -> Sequence[tuple[int, int]]:
         """The padding of each dimension of an array."""
         if isinstance(self._padding, str):
             return lax.padtype_to_pads(shape, self.sizes, self.strides, self._padding)
@@ -154,7 +154,7 @@ AvgPool = _pooling("AvgPool", lax.add, 0.0, True, "mean")
 # take a key as the keyword argument `rng`.
 
 
-Initializer = Callable[..., Any]
+Initializer = Callable[..., Array]
 
 WEIGHTS: Initializer = glorot_normal()
 BIAS: Initializer = normal()
@@ -180,14 +180,14 @@ def Dense(out_dim: int, W_init: Initializer = WEIGHTS, b_init: Initializer = BIA
     ((-1, 3), (5, 3))
     """
 
-    def init_fun(rng: Array, input_shape: Any) -> object:
+    def init_fun(rng: Array, input_shape: tuple[int, ...]) -> object:
         for_weights, for_bias = random.split(rng)
         return (*input_shape[:-1], out_dim), (
             W_init(for_weights, (input_shape[-1], out_dim)),
             b_init(for_bias, (out_dim,)),
         )
 
-    def apply_fun(params: Any, inputs: ArrayLike, **kwargs: object) -> object:
+    def apply_fun(params: tuple[Array, Array], inputs: ArrayLike, **kwargs: object) -> object:
         W, b = params
         return tnp.dot(inputs, W) + b
 
@@ -284,8 +284,8 @@ def _convolve_back(
 
 
 def _convolution(
-    shape_of: Any,
-    compute: Any,
+    shape_of: Callable[..., tuple[int, ...]],
+    compute: Callable[..., Any],
     numbers: Sequence[str],
     out_chan: int,
     filter_shape: Sequence[int],
@@ -298,7 +298,7 @@ def _convolution(
     steps = tuple(strides or (1,) * len(filter_shape))
     make_weights = W_init or glorot_normal(rhs_spec.index("I"), rhs_spec.index("O"))
 
-    def init_fun(rng: Array, input_shape: Any) -> object:
+    def init_fun(rng: Array, input_shape: tuple[int, ...]) -> object:
         sizes = iter(filter_shape)
         named = {"O": out_chan, "I": input_shape[lhs_spec.index("C")]}
         kernel_shape = [named[letter] if letter in named else next(sizes) for letter in rhs_spec]
@@ -307,7 +307,7 @@ def _convolution(
         for_weights, for_bias = random.split(rng)
         return tuple(output_shape), (make_weights(for_weights, kernel_shape), b_init(for_bias, bias_shape))
 
-    def apply_fun(params: Params, inputs: Any, **kwargs: object) -> object:
+    def apply_fun(params: Params, inputs: ArrayLike, **kwargs: object) -> object:
         W, b = params
         return compute(inputs, W, steps, padding, numbers) + b
 
@@ -349,7 +349,7 @@ def BatchNorm(
     """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
 
-    def init_fun(rng: Array, input_shape: Any) -> object:
+    def init_fun(rng: Array, input_shape: tuple[int, ...]) -> object:
         shape = tuple([size for position, size in enumerate(input_shape) if position not in axes])
         for_beta, for_gamma = random.split(rng)
         return input_shape, (
@@ -357,7 +357,7 @@ def BatchNorm(
             gamma_init(for_gamma, shape) if scale else (),
         )
 
-    def apply_fun(params: Any, x: ArrayLike, **kwargs: object) -> object:
+    def apply_fun(params: tuple[Array, ...], x: ArrayLike, **kwargs: object) -> object:
         beta, gamma = params
         place = tuple([None if position in axes else slice(None) for position in range(tnp.ndim(x))])
         out = nn.standardize(x, axes, epsilon=epsilon)
@@ -403,7 +403,7 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
     return init_fun, apply_fun
 
 
-def _flatten_shape(rng: object, input_shape: Any) -> object:
+def _flatten_shape(rng: object, input_shape: tuple[int, ...]) -> object:
     return (input_shape[0], product(tuple(input_shape[1:]))), ()
 
 

@@ -152,7 +152,7 @@ def qr_multiply(
     conjugate: bool = False,
     overwrite_a: bool = False,
     overwrite_c: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """The product of Q and another matrix, and R, without making Q, for a = Q R.
 
     Args:
@@ -345,7 +345,7 @@ def hessenberg(
     return form, unitary
 
 
-def schur(a: ArrayLike, output: str = "real") -> tuple[Any, Any]:
+def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
     """The Schur form a = Z T Zᴴ.
 
     Args:
@@ -375,7 +375,7 @@ def complex_of(x: Array) -> Array:
     return x if x.dtype.kind == "c" else x + zeros((), dtypes.result_type(x.dtype, "complex64"))
 
 
-def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Any, Array]:
+def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
     """The complex Schur form from a real one.
 
     >>> import tangrad.numpy as np

@@ -93,7 +93,7 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     return triu(power) if upper_triangular else power
 
 
-def _pade_parts(x: Array) -> tuple[Any, Array]:
+def _pade_parts(x: Array) -> tuple[Array, Array]:
     """The even and the odd part of the numerator; the denominator is their difference."""
     b = _pade_coefficients()
     one = eye(x.shape[-1], dtype=x.dtype)
@@ -194,11 +194,11 @@ def _single(name: str, x: ArrayLike) -> Array:
     return matrix
 
 
-def _diagonal(values: Array) -> Any:
+def _diagonal(values: Array) -> Array:
     return eye(values.shape[0], dtype=values.dtype) * values
 
 
-def _filled(found: Any, matrix: object, shift: Array, right: Any, j: Any, free: Any = True) -> Any:
+def _filled(found: Any, matrix: Any, shift: Array, right: Any, j: Any, free: ArrayLike = True) -> Array:
     """`found` with the solution of a shifted triangular system above the diagonal of column j.
 
     Where the diagonal of the system is 0 the solution is 0 if what it has to be is, too, and where it is `free` then;
@@ -216,12 +216,12 @@ def _filled(found: Any, matrix: object, shift: Array, right: Any, j: Any, free: 
 
 
 @overload
-def funm(A: ArrayLike, func: Callable[[Any], Any], disp: Literal[True] = True) -> Array: ...
+def funm(A: ArrayLike, func: Callable[[Array], ArrayLike], disp: Literal[True] = True) -> Array: ...
 @overload
-def funm(A: ArrayLike, func: Callable[[Any], Any], *, disp: Literal[False]) -> tuple[Array, Array]: ...
+def funm(A: ArrayLike, func: Callable[[Array], ArrayLike], *, disp: Literal[False]) -> tuple[Array, Array]: ...
 @overload
-def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Array | tuple[Array, Array]: ...
-def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Array | tuple[Array, Array]:
+def funm(A: ArrayLike, func: Callable[[Array], ArrayLike], disp: bool = True) -> Array | tuple[Array, Array]: ...
+def funm(A: ArrayLike, func: Callable[[Array], ArrayLike], disp: bool = True) -> Array | tuple[Array, Array]:
     """A function of a matrix that is given by what it does to numbers: Parlett's recurrence on the Schur form.
 
     It is accurate where eigenvalues are well apart, and NaN where they coincide and the matrix has no basis of
@@ -248,7 +248,7 @@ def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Array |
     if values.shape != triangular.shape[:1]:
         raise ValueError(f"funm: func must return an array of the shape {triangular.shape[:1]}, got {values.shape}")
 
-    def column(j: Any, found: Any) -> Array:
+    def column(j: Array, found: Array) -> Array:
         """(T - t_jj) f_j = F t_j - f_jj t_j, in the rows above the diagonal."""
         above = where(arange(found.shape[0]) < j, triangular[:, j], 0)
         right = matmul(found, above) - found[j, j] * above
@@ -259,7 +259,7 @@ def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Array |
     return result if disp else (result, _funm_error(triangular))
 
 
-def _funm_error(triangular: Array) -> Any:
+def _funm_error(triangular: Array) -> Array:
     """How near eigenvalues come to each other, against the rest: 1 where nothing is known."""
     values = diagonal(triangular)
     gaps = where(eye(len(values), dtype=bool), float("inf"), absolute(values[:, None] - values))
@@ -302,7 +302,7 @@ def solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "
     (left, u), (below, v) = schur(first.astype(dtype), "complex"), schur(second.astype(dtype), "complex")
     right = matmul(matmul(swapaxes(u, -1, -2).conj(), complex_of(right.astype(dtype))), v)
 
-    def column(k: Any, found: Any) -> Any:
+    def column(k: Array, found: Array) -> Array:
         """(R + s_kk) y_k = f_k - Y s_k."""
         target = right[:, k] - matmul(found, where(arange(second.shape[0]) < k, below[:, k], 0))
         system = left + below[k, k] * eye(left.shape[0], dtype=left.dtype)

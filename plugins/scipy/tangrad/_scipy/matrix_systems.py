@@ -12,7 +12,7 @@ from tangrad.core import Array, dtypes
 from tangrad.extend import lax, numpy
 from tangrad.extend.lax import adjoint, lu_p, lu_pivots_to_permutation, solve_by_factors, triangular_solve
 from tangrad.extend.numpy import asarray, broadcast_to, inexact_matrix, square_matrix
-from tangrad.typing import ArrayLike, Value
+from tangrad.typing import ArrayLike, Dimensions, Value
 
 _TRANSPOSES = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
@@ -44,7 +44,7 @@ def _right_hand_side(name: str, a: Value, b: ArrayLike) -> tuple[Array, Array, b
     return a, broadcast_to(right.astype(dtype), (*lead, *right.shape[-2:])), is_vector
 
 
-def _batch_of(name: str, a: Value, b: Value) -> tuple[Any, ...]:
+def _batch_of(name: str, a: Value, b: Value) -> Dimensions:
     """The batch of two arrays of matrices."""
     if a.shape[:-2] == b.shape[:-2] or b.ndim == 2:
         return tuple(a.shape[:-2])

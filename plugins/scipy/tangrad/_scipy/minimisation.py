@@ -18,7 +18,7 @@ from tangrad.extend.lax import cond, fori_loop, while_loop
 from tangrad.extend.numpy import asarray, is_complex
 from tangrad.typing import ArrayLike, Value, Values
 
-Function = Callable[[Any], tuple[Any, Any]]  # x -> value and gradient
+Function = Callable[[Array], tuple[Array, Array]]  # x -> value and gradient
 
 _DECREASE, _CURVATURE = 1e-4, 0.9
 _CONVERGED, _ITERATIONS, _LINE_SEARCH = 0, 1, 5
@@ -49,10 +49,10 @@ class OptimizeResults(NamedTuple):
         nit: how many steps there were.
     """
 
-    x: Any
+    x: Array
     success: object
-    status: Any
-    fun: Any
+    status: Array
+    fun: Array
     jac: object
     hess_inv: object
     nfev: object
@@ -63,10 +63,10 @@ class OptimizeResults(NamedTuple):
 class _Point(NamedTuple):
     """A place along a direction: how far, the value, the slope along it, the gradient."""
 
-    step: Any
-    value: Any
-    slope: Any
-    gradient: Any
+    step: Value
+    value: Array
+    slope: Array
+    gradient: Array
 
 
 class _Search(NamedTuple):
@@ -74,8 +74,8 @@ class _Search(NamedTuple):
 
     low: _Point
     high: _Point
-    bracketed: Any
-    done: Any
+    bracketed: Array
+    done: Array
     trial: Array | Literal  # the step to try next
     count: Any
 
@@ -123,19 +123,19 @@ def _between(low: _Point, high: _Point) -> Value:
 
 
 class _State(NamedTuple):
-    x: Any
-    value: Any
-    gradient: Any
+    x: Array
+    value: Array
+    gradient: Array
     model: Any  # what the method knows of the curvature
-    status: Any  # -1 while the search goes on
-    evaluations: object
-    steps: object
+    status: Array  # -1 while the search goes on
+    evaluations: Value
+    steps: Value
 
 
 class _Dense(NamedTuple):
     """The inverse of the Hessian as a matrix."""
 
-    inverse: Any
+    inverse: Array
 
     def direction(self, gradient: Value) -> Value:
         return -self.inverse @ gradient
@@ -155,9 +155,9 @@ class _Dense(NamedTuple):
 class _Limited(NamedTuple):
     """The last moves and changes of the gradient, the newest last; and 1 / their product, 0 where there is none."""
 
-    moves: Any
+    moves: Array
     changes: Array
-    weights: Any
+    weights: Array
 
     def direction(self, gradient: Value) -> Value:
         count = self.weights.shape[0]
@@ -192,7 +192,7 @@ class _Limited(NamedTuple):
 
 
 def _descend(
-    function: Function, x: Value, model: _Dense | _Limited, options: Mapping[str, Any], evaluations: Any
+    function: Function, x: Array, model: _Dense | _Limited, options: Mapping[str, Any], evaluations: int | None
 ) -> _State:
     """Steps along the directions of a model until the gradient is small."""
     limit = 200 * x.shape[0] if options["maxiter"] is None else options["maxiter"]
@@ -294,7 +294,7 @@ def minimize(
     if start.ndim != 1:
         raise ValueError(f"minimize: x0 must have one dimension, got shape {start.shape}")
 
-    def checked(x: Value) -> Value:
+    def checked(x: Array) -> Array:
         value = asarray(fun(x, *args))
         if value.ndim:
             raise ValueError(f"minimize: fun must return a number, got an array of shape {value.shape}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, overload
 
 import tangrad.numpy as tnp
@@ -13,6 +13,9 @@ from tangrad.typing import ArrayLike, PyTree, Value
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from tangrad.tree_util import PyTreeDef
+
 
 # --- Optimizers of trees, made of optimizers of single arrays, and their states as trees ------------------------------
 # An optimizer is a triple of functions: `init_fun(params) -> state`, `update_fun(step, gradients, state) -> state` and
@@ -31,9 +34,9 @@ class OptimizerState(NamedTuple):
         subtree_defs: for each of their leaves the structure of its state.
     """
 
-    packed_state: Any
+    packed_state: tuple[PyTree, ...]
     tree_def: Any
-    subtree_defs: Any
+    subtree_defs: tuple[PyTreeDef, ...]
 
 
 tree_util.register_pytree_node(
@@ -58,7 +61,7 @@ class Optimizer(NamedTuple):
 
 
 @api_boundary
-def optimizer(opt_maker: Callable[P, tuple[Callable[..., Any], ...]]) -> Callable[P, Optimizer]:
+def optimizer(opt_maker: Callable[P, tuple[Callable[..., PyTree], ...]]) -> Callable[P, Optimizer]:
     """Decorator: an optimizer of single arrays becomes one of trees of arrays.
 
     Args:
@@ -114,7 +117,7 @@ def _packed(states: Sequence[object], structure: object) -> OptimizerState:
     return OptimizerState(tuple([leaves for leaves, _ in pairs]), structure, tuple([inner for _, inner in pairs]))
 
 
-def _states(state: OptimizerState) -> list[Any]:
+def _states(state: OptimizerState) -> list[PyTree]:
     return [inner.unflatten(leaves) for inner, leaves in zip(state.subtree_defs, state.packed_state, strict=True)]
 
 
@@ -129,7 +132,7 @@ class JoinPoint:
     def __init__(self, subtree: object) -> None:
         self.subtree = subtree
 
-    def __iter__(self) -> Any:  # so that other libraries take it for a container
+    def __iter__(self) -> Iterator[object]:  # so that other libraries take it for a container
         yield self.subtree
 
 
@@ -202,14 +205,14 @@ def clip_grads(grad_tree: PyTree, max_norm: Any) -> PyTree:
 # Step sizes are numbers, or schedules: functions of the number of the step.
 
 
-Rule = tuple[Any, Any, Any]
+Rule = tuple[Callable[[Array], PyTree], Callable[[Array | float, Array, PyTree], PyTree], Callable[[PyTree], PyTree]]
 
 
 def _first(state: PyTree) -> np.ndarray | Array:
     return state[0]
 
 
-def _with_zeros(count: int) -> Callable[[Any], tuple[Any, ...]]:
+def _with_zeros(count: int) -> Callable[[Array], tuple[Array, ...]]:
     """How a state begins: the parameters, and as many arrays of zeros like them."""
     return lambda x0: (x0, *[tnp.zeros_like(x0) for _ in range(count)])
 
@@ -219,7 +222,7 @@ def _average(decay: Number, average: Value, new: Value) -> Value:
     return decay * average + (1 - decay) * new
 
 
-def _weight(decay: Number, step: Array, dtype: np.dtype) -> Value:
+def _weight(decay: Number, step: Array | float, dtype: np.dtype) -> Value:
     """The weights of a moving average that began with 0, summed: its divisor (Kingma and Ba, section 3)."""
     return 1 - tnp.asarray(decay, dtype) ** (step + 1)
 
@@ -250,7 +253,7 @@ def momentum(step_size: Number | Schedule, mass: Number) -> Rule:
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Array, state: PyTree) -> PyTree:
+    def update(i: Array | float, g: Array, state: PyTree) -> PyTree:
         x, velocity = state
         velocity = mass * velocity + g
         return x - size(i) * velocity, velocity
@@ -270,7 +273,7 @@ def nesterov(step_size: Number | Schedule, mass: Number) -> Rule:
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Array, state: PyTree) -> PyTree:
+    def update(i: Array | float, g: Array, state: PyTree) -> PyTree:
         x, velocity = state
         velocity = mass * velocity + g
         return x - size(i) * (mass * velocity + g), velocity
@@ -295,7 +298,7 @@ def adagrad(step_size: Number | Schedule, momentum: Number = 0.9) -> Rule:
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Array, state: PyTree) -> PyTree:
+    def update(i: Array | float, g: Array, state: PyTree) -> PyTree:
         x, squares, mean = state
         squares = squares + tnp.square(g)
         mean = _average(momentum, mean, g * _inverse_root(squares))
@@ -316,7 +319,7 @@ def rmsprop(step_size: Number | Schedule, gamma: Number = 0.9, eps: Number = 1e-
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Array, state: PyTree) -> PyTree:
+    def update(i: Array | float, g: Array, state: PyTree) -> PyTree:
         x, squares = state
         squares = _average(gamma, squares, tnp.square(g))
         return x - size(i) * g / tnp.sqrt(squares + eps), squares
@@ -338,7 +341,7 @@ def rmsprop_momentum(
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Array, state: PyTree) -> PyTree:
+    def update(i: Array | float, g: Array, state: PyTree) -> PyTree:
         x, squares, velocity = state
         squares = _average(gamma, squares, tnp.square(g))
         velocity = momentum * velocity + size(i) * g / tnp.sqrt(squares + eps)
@@ -359,7 +362,7 @@ def adam(step_size: Number | Schedule, b1: Number = 0.9, b2: Number = 0.999, eps
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Value, state: PyTree) -> PyTree:
+    def update(i: Array | float, g: Value, state: PyTree) -> PyTree:
         x, mean, squares = state
         mean, squares = _average(b1, mean, g), _average(b2, squares, tnp.square(g))
         spread = tnp.sqrt(squares / _weight(b2, i, mean.dtype))
@@ -380,7 +383,7 @@ def adamax(step_size: Number | Schedule, b1: Number = 0.9, b2: Number = 0.999, e
     """
     size = make_schedule(step_size)
 
-    def update(i: Any, g: Value, state: PyTree) -> PyTree:
+    def update(i: Array | float, g: Value, state: PyTree) -> PyTree:
         x, mean, largest = state
         mean, largest = _average(b1, mean, g), tnp.maximum(b2 * largest, tnp.abs(g))
         return x - size(i) / _weight(b1, i, mean.dtype) * mean / (largest + eps), mean, largest
@@ -401,11 +404,11 @@ def sm3(step_size: Number | Schedule, momentum: Number = 0.9) -> Rule:
     """
     size = make_schedule(step_size)
 
-    def init(x0: object) -> Any:
+    def init(x0: Array) -> PyTree:
         x0 = tnp.asarray(x0)
         return x0, tnp.zeros_like(x0), [tnp.zeros(extent, x0.dtype) for extent in x0.shape]
 
-    def update(i: Any, g: Array, state: PyTree) -> PyTree:
+    def update(i: Array | float, g: Array, state: PyTree) -> PyTree:
         x, mean, rows = state
         squares = tnp.square(g)
         if rows:
@@ -420,6 +423,6 @@ def sm3(step_size: Number | Schedule, momentum: Number = 0.9) -> Rule:
     return init, update, _first
 
 
-def _along(row: Any, axis: int, ndim: int) -> Array:
+def _along(row: Array, axis: int, ndim: int) -> Array:
     """A row as an array of `ndim` dimensions, of which only one is not 1."""
     return row.reshape([-1 if dimension == axis else 1 for dimension in range(ndim)])

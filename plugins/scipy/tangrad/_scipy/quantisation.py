@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import tangrad.numpy as tnp
 from tangrad.extend.numpy import Fused, asarray, check_array_like, promote_inexact
@@ -25,7 +25,7 @@ def _nearest(obs: Array, code_book: Array) -> tuple[Array, Array]:
 _nearest_pair = Fused("vq", _nearest, multiple_results=True)
 
 
-def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Any, Any]:
+def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
     """The nearest vector of a code book for each observation.
 
     Args:

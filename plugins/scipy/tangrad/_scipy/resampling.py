@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad.core import Array, dtypes
+
+Kernel = Callable[[ModuleType, Array], Array]  # the module: NumPy, for arrays of its own, or `tangrad.numpy`
 
 if TYPE_CHECKING:
     from tangrad.typing import DTypeLike
@@ -27,15 +30,15 @@ if TYPE_CHECKING:
 # --- weights: of arrays of a module, NumPy or ours --------------------------------------------------------------------
 
 
-def triangle(module: Any, x: Array) -> Any:
+def triangle(module: ModuleType, x: Array) -> Array:
     """Linear interpolation."""
     return module.maximum(0, 1 - x)
 
 
-def cubic(a: float) -> Callable[[Any, Any], Any]:
+def cubic(a: float) -> Kernel:
     """The cubic convolution with that slope at 1."""
 
-    def kernel(module: Any, x: Array) -> Any:
+    def kernel(module: ModuleType, x: Array) -> Array:
         inner = ((a + 2) * x - (a + 3)) * x * x + 1
         outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
         return module.where(x <= 1, inner, module.where(x < 2, outer, 0))
@@ -43,12 +46,12 @@ def cubic(a: float) -> Callable[[Any, Any], Any]:
     return kernel
 
 
-def lanczos(radius: int) -> Callable[[Any, Any], Any]:
+def lanczos(radius: int) -> Kernel:
     """The window of that radius."""
     return lambda module, x: module.where(x < radius, module.sinc(x) * module.sinc(x / radius), 0)
 
 
-def weights_at(module: Any, kernel: Callable[[Any, Any], Any], places: Array, size: int, width: object) -> Any:
+def weights_at(module: ModuleType, kernel: Kernel, places: Array, size: int, width: object) -> Array:
     """How much of each old element, a row, goes into each new one, a column, which is at one of the places."""
     dtype = places.dtype
     values = kernel(module, abs(places - module.arange(size, dtype=dtype)[:, None]) / width)
@@ -59,7 +62,7 @@ def weights_at(module: Any, kernel: Callable[[Any, Any], Any], places: Array, si
     return module.where((places >= -0.5) & (places <= size - 0.5), values, 0)
 
 
-def weights_with_repeated_edges(module: Any, places: object, size: int) -> Any:
+def weights_with_repeated_edges(module: ModuleType, places: Array, size: int) -> Array:
     """The same for the cubic convolution of four elements, those beyond the image being the ones at its edges."""
     below = module.floor(places)
     rows = module.arange(size)[:, None]
@@ -86,7 +89,7 @@ MOST = 24  # products: there matrices are as fast
 SHORT = 64  # elements behind the axis, for which weights are repeated: NumPy's loops would be as short
 
 
-def in_phases(image: Array, axis: int, weights: np.ndarray) -> Any:
+def in_phases(image: Array, axis: int, weights: np.ndarray) -> Array | None:
     """The image resampled along an axis; None where there are too many products.
 
     Args:

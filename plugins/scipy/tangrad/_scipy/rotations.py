@@ -37,7 +37,7 @@ def _unit(quaternion: Value) -> Value:
     return quaternion / tnp.linalg.norm(quaternion, axis=-1, keepdims=True)
 
 
-def _product(p: Any, q: Array) -> Array:
+def _product(p: Array, q: Array) -> Array:
     """The quaternion of first q, then p."""
     a, b = p[..., :3], q[..., :3]
     vector = p[..., 3:] * b + q[..., 3:] * a + tnp.cross(a, b)
@@ -200,7 +200,7 @@ class Rotation(NamedTuple):
         """The angles by which they turn, from 0 to π."""
         return 2 * tnp.arctan2(tnp.linalg.norm(self.quat[..., :3], axis=-1), abs(self.quat[..., 3]))
 
-    def mean(self, weights: Any = None) -> Rotation:
+    def mean(self, weights: ArrayLike | None = None) -> Rotation:
         """The rotation that is nearest to all: the sum of the squares of the sines of half the angles is least."""
         quaternions = tnp.atleast_2d(self.quat)
         factors = tnp.ones(quaternions.shape[0], quaternions.dtype) if weights is None else _floating(weights)
@@ -294,10 +294,10 @@ class Slerp(NamedTuple):
     '45.0'
     """
 
-    times: Any
-    timedelta: Any
+    times: Value
+    timedelta: Value
     rotations: Rotation
-    rotvecs: Any
+    rotvecs: Value
 
     @classmethod
     def init(cls, times: ArrayLike, rotations: Rotation) -> Slerp:
@@ -310,7 +310,7 @@ class Slerp(NamedTuple):
         starts, ends = Rotation(rotations.quat[:-1]), Rotation(rotations.quat[1:])
         return cls(places, places[1:] - places[:-1], starts, (starts.inv() * ends).as_rotvec())
 
-    def __call__(self, times: Any) -> Rotation:
+    def __call__(self, times: ArrayLike) -> Rotation:
         """The rotations at times, a number or an array (m,)."""
         places = _floating(times)
         if places.ndim > 1:

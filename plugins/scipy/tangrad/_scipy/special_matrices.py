@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from math import comb
 from typing import Any
 
@@ -292,7 +293,7 @@ def invhilbert(n: int) -> Array:
     return asarray(_filled(size, element))
 
 
-def _filled(size: int, element: Any) -> np.ndarray:
+def _filled(size: int, element: Callable[[Any, Any], object]) -> np.ndarray:
     return np.array([[element(i, j) for j in range(size)] for i in range(size)], float).reshape(size, size)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -12,9 +12,10 @@ from tangrad.extend.custom_rules import custom_jvp
 from tangrad.extend.lax import fori_loop, while_loop
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.typing import ArrayLike, Value
 
 Function = Callable[..., Any]
+S = TypeVar("S")  # what terms are made of, one after the other
 
 
 def with_derivatives(*derivatives: Function | None) -> Callable[[Function], Function]:
@@ -67,10 +68,10 @@ def backward(count: int, step: Callable[[Array, Array], Array], start: Array) ->
 
 def until_small(
     limit: int,
-    step: Callable[[Any, Any], tuple[Any, Any]],
-    first: tuple[Array, Array],
+    step: Callable[[Array, S], tuple[S, tuple[Array, ...]]],
+    first: S,
     total: tuple[Array] | tuple[Array, Array],
-) -> Array:
+) -> tuple[Array, ...]:
     """Add terms until all elements have converged, or `limit` of them: `step(k, state)` gives state and terms.
 
     `total` and terms are tuples of arrays; each term is compared with its total.
@@ -81,10 +82,10 @@ def until_small(
         k, _, _, active = carry
         return (k <= limit) & active
 
-    def body(carry: Any) -> Any:
+    def body(carry: tuple[Array, S, tuple[Array, ...], Array]) -> tuple[Array, S, tuple[Array, ...], ArrayLike]:
         k, state, total, _ = carry
         state, terms = step(k.astype(total[0].dtype), state)
-        active = False
+        active: Array | bool = False
         for term, whole in zip(terms, total):
             active = active | (abs(term) > epsilon * abs(whole)).any()
         return k + 1, state, tuple([whole + term for whole, term in zip(total, terms)]), active

@@ -120,7 +120,7 @@ def _far_slope(inverse: Array, coefficients: tuple[float, ...]) -> Array:
     return -square * polynomial(square, tuple([(2 * k + 1) * c for k, c in enumerate(coefficients)][::-1]))
 
 
-def _erfcx_slope(t: Array, ans: Array, x: Any) -> Array:
+def _erfcx_slope(t: Array, ans: Array, x: Array) -> Array:
     large, inverse, near = _far(x)
     far = _far_slope(inverse, _ALTERNATING) / _ROOT_PI
     return t * tnp.where(large, far, 2 * near * tnp.where(large, 0.0, ans) - 2 / _ROOT_PI)
@@ -133,7 +133,7 @@ def _erfcx(x: Value) -> Array:
 
 
 @defined(100.0, gives="0.005642", weak="never", complex_too=True)
-def erfcx(x: Value) -> Array:
+def erfcx(x: ArrayLike) -> Array:
     """The scaled complementary error function exp(x²) erfc(x)."""
     return _wofz(tnp.multiply(1j, x)) if is_complex(x) else _erfcx(x)
 

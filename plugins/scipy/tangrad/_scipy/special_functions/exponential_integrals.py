@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ def _ei(x: Array) -> Array:
     return tnp.where(x == 0, -math.inf, value)
 
 
-def _by_sign(positive: Any, other: Any, x: Any) -> Array:
+def _by_sign(positive: Callable[[Array], Array], other: Callable[[Array], Array], x: Any) -> Array:
     """A function of positive numbers that goes on as the negative of another one; both are infinite at 0."""
     ahead = positive(tnp.where(x > 0, x, 1.0))
     behind = -other(tnp.where(x < 0, -x, 1.0))
@@ -186,7 +187,7 @@ _SI = tuple([(-1) ** k / ((2 * k + 1) * math.factorial(2 * k + 1)) for k in rang
 _CI = tuple([(-1) ** k / (2 * k * math.factorial(2 * k)) for k in range(17, 0, -1)])
 
 
-def _sici_parts(x: object) -> Any:
+def _sici_parts(x: object) -> tuple[Array, Array]:
     both = _sici(x)
     return both.real, both.imag
 
@@ -281,7 +282,7 @@ _TERMS = 10
 _BERNOULLI_OF_ZETA = _BERNOULLI[:8]
 
 
-def _by_euler_maclaurin(x: Array, q: Array) -> Any:
+def _by_euler_maclaurin(x: Array, q: Array) -> Array:
     """Hurwitz's function as a formula that can be differentiated (DLMF 25.11.28, with ten terms of the sum)."""
     total = sum([tnp.exp(-x * tnp.log(q + k)) for k in range(_TERMS)])
     end = q + _TERMS

@@ -115,7 +115,7 @@ def _real_gamma(x: ArrayLike) -> Array:
 
 
 @defined(4.0, gives="6.0000", weak="never", complex_too=True, returns="NaN at -1, -2, …")
-def gamma(x: Value) -> Array:
+def gamma(x: ArrayLike) -> Array:
     """The gamma function."""
     if is_complex(x):
         return tnp.exp(_complex_loggamma(x))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -81,7 +82,7 @@ def i1(x: ArrayLike) -> Array:
 
 
 @lru_cache(64)
-def _orders(count: int, start: int) -> Any:
+def _orders(count: int, start: int) -> Callable[..., Array]:
     """J₀, …, J of the order `count` - 1, stacked."""
 
     def slope(tangent: Array, answer: object, z: object) -> Array:
@@ -89,13 +90,13 @@ def _orders(count: int, start: int) -> Any:
         return tangent * tnp.concatenate([-above[1:2], 0.5 * (above[: count - 1] - above[2:])])
 
     @with_derivatives(slope)
-    def function(z: object) -> Any:
+    def function(z: Array) -> Array:
         return _by_recurrence(z, count, max(start, count) + 1)
 
     return function
 
 
-def _by_recurrence(z: Any, count: int, start: int) -> object:
+def _by_recurrence(z: Array, count: int, start: int) -> Array:
     """Miller's algorithm in quotients rₖ = Jₖ / Jₖ₋₁ = z / (2k - z rₖ₊₁), which do not overflow.
 
     The sum 1 = J₀ + 2 J₂ + 2 J₄ + … (DLMF 10.12.4) is J₀ (1 + 2 r₁ r₂ (1 + r₃ r₄ (1 + …))).
@@ -107,7 +108,7 @@ def _by_recurrence(z: Any, count: int, start: int) -> object:
 
     pairs = (start + 1) // 2
 
-    def body(i: Array, carry: Any) -> tuple[Array, Array, Array]:
+    def body(i: Array, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         kept, above, tail = carry
         order = 2 * (pairs - i)
         even = quotient(order.astype(z.dtype), above)
@@ -195,7 +196,7 @@ def sph_harm_y(
     return _harmonics(degree, order, polar, azimuth, limit)
 
 
-def _harmonics(degree: object, order: Any, polar: Array, azimuth: Array, limit: int) -> Any:
+def _harmonics(degree: object, order: Array, polar: Array, azimuth: Array, limit: int) -> Array:
     size = abs(order)
     value = _legendre(degree, size, polar, limit)
     negative = (order < 0) & (size % 2 == 1)
@@ -204,7 +205,7 @@ def _harmonics(degree: object, order: Any, polar: Array, azimuth: Array, limit: 
     return complex_of(value * tnp.cos(angle), value * tnp.sin(angle))
 
 
-def _legendre(degree: object, order: Array, polar: ArrayLike, limit: int) -> Any:
+def _legendre(degree: object, order: Array, polar: ArrayLike, limit: int) -> Array:
     """The normalised associated Legendre functions, for 0 ≤ order."""
     sine, cosine = tnp.sin(polar), tnp.cos(polar)
 
@@ -216,7 +217,7 @@ def _legendre(degree: object, order: Array, polar: ArrayLike, limit: int) -> Any
     first = fori_loop(1, limit + 1, diagonal, start)
     m = order.astype(sine.dtype)
 
-    def climb(k: Array, carry: Any) -> tuple[Array, Array, Array]:
+    def climb(k: Array, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         found, last, previous = carry
         top = m + k.astype(sine.dtype)
         square, below = top * top, (top - 1) * (top - 1)
@@ -320,7 +321,9 @@ def _tables(order: int, degree: int, normalized: bool) -> tuple[np.ndarray, np.n
     return np.where(above, last, 0), np.where(two_above, before, 0), first
 
 
-def _climbed(x: Any, last: Any, before: Any, first: Any, *, derivatives: bool) -> Any:
+def _climbed(
+    x: Array, last: np.ndarray, before: np.ndarray, first: np.ndarray, *, derivatives: bool
+) -> tuple[Array, ...]:
     """Degree after degree by the recurrence, all orders at once; the first degree of an order is (1 - x²)^(m/2)."""
     dtype = x.dtype
     orders = np.arange(len(first))[:, None]

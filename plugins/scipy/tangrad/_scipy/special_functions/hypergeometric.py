@@ -29,7 +29,9 @@ _SOURCE = (
 _LIMIT = 5000  # terms
 
 
-def _sum_with_slope(top: tuple[Any, ...], bottom: tuple[Any, ...], x: ArrayLike, place: int | None) -> Array:
+def _sum_with_slope(
+    top: tuple[ArrayLike, ...], bottom: tuple[ArrayLike, ...], x: ArrayLike, place: int | None
+) -> Array:
     """Σ Π (top)ₖ / Π (bottom)ₖ xᵏ / k!, or its derivative by the parameter at `place` of top and bottom together."""
 
     def step(k: Array, state: tuple[Array, ...]) -> Any:
@@ -97,7 +99,7 @@ def _gamma(x: Array) -> Array:
 # --- ₁F₁ -----------------------------------------------------------------------------------------------------------
 
 
-def _kummer_large(a: Any, b: Any, size: Array) -> Array:
+def _kummer_large(a: Any, b: Array, size: Array) -> Array:
     """The asymptotic series for x = -size (DLMF 13.7.2)."""
     term = total = tnp.ones_like(size)
     for k in range(12):
@@ -145,9 +147,9 @@ def _near_one(a: Array, b: Array, c: Array, x: Array) -> Array:
     places = [tnp.where(close, 0.5, rest), *[tnp.where(close, whole + node, 0.5) for node in nodes]]
     stacked = [tnp.broadcast_to(v, (len(places), *x.shape)) for v in (a, b, x)]
     regular, *values = _around_one(stacked[0], stacked[1], tnp.stack(places), stacked[2])
-    total: Any = 0.0
+    total: ArrayLike = 0.0
     for node, value in zip(nodes, values):
-        weight: Any = 1.0
+        weight: ArrayLike = 1.0
         for other in nodes:
             if other != node:
                 weight = weight * ((distance - other) / (node - other))
