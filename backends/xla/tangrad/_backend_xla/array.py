@@ -14,6 +14,9 @@ from tangrad.core.backends import evaluate, method_boundaries
 from tangrad.dtypes import float0
 
 if TYPE_CHECKING:
+    from typing import SupportsInt
+
+    from tangrad.core import Device
     from tangrad.typing import Value
 
 DLPACK_KINDS = {"cpu": 1, "cuda": 2, "rocm": 10}  # the DLPack standard's numbers of devices
@@ -69,7 +72,7 @@ class XlaArray(Array):
         self.value = value
         self.placement = placement
 
-    _unsent: Any  # a NumPy array or scalar, or None
+    _unsent: np.ndarray | np.generic | None  # a NumPy array or scalar, or None
 
     @classmethod
     def unsent(cls, aval: ShapedArray, contents: np.ndarray | np.generic, placement: Placement) -> XlaArray:
@@ -148,10 +151,10 @@ class XlaArray(Array):
         whole.flags.writeable = False
         return whole
 
-    def _holders(self, shape: Sequence[int]) -> dict[str, tuple[Any, list[Any]]]:
+    def _holders(self, shape: Sequence[int]) -> dict[str, tuple[tuple[slice, ...], list[Device]]]:
         """For each part its index, and the devices that hold it."""
         user_sharding = self.placement.user_sharding
-        found: dict[str, tuple[Any, list[Any]]] = {}
+        found: dict[str, tuple[tuple[slice, ...], list[Device]]] = {}
         for device, index in zip(user_sharding.device_order, user_sharding.indices(shape), strict=True):
             found.setdefault(str(index), (index, []))[1].append(device)
         return found
@@ -199,7 +202,7 @@ class XlaArray(Array):
             raise ValueError(f"the array is on {len(self.placement.devices)} devices; use x.devices() or x.sharding")
         return self.placement.devices[0]
 
-    def devices(self) -> set[Any]:
+    def devices(self) -> set[Device]:
         """The set of its devices."""
         return set(self.placement.devices)
 
@@ -223,7 +226,7 @@ class XlaArray(Array):
         """Its `Sharding` over several devices; None if it is on one."""
         return self.placement.user_sharding
 
-    def __deepcopy__(self, _: object) -> Any:
+    def __deepcopy__(self, _: object) -> XlaArray:
         return evaluate(find_primitive("structure.copy"), (self,), {})  # where it is, and sharded as it is
 
     def block_until_ready(self) -> XlaArray:
@@ -261,7 +264,7 @@ class XlaArray(Array):
         return int(self.value.on_device_size_in_bytes())
 
     @property
-    def __cuda_array_interface__(self) -> Any:
+    def __cuda_array_interface__(self) -> dict[str, object]:
         """The array in a GPU's memory by Numba's protocol. Raises AttributeError for arrays on other devices."""
         if self.device.platform != "cuda":
             raise AttributeError("only arrays on NVIDIA GPUs have __cuda_array_interface__")
@@ -275,8 +278,13 @@ class XlaArray(Array):
     # --- DLPack -----------------------------------------------------------------------------------------------------
 
     def __dlpack__(
-        self, *, stream: Any = None, max_version: object = None, dl_device: Any = None, copy: bool | None = None
-    ) -> Any:
+        self,
+        *,
+        stream: Any = None,
+        max_version: object = None,
+        dl_device: tuple[SupportsInt, SupportsInt] | None = None,
+        copy: bool | None = None,
+    ) -> object:
         """A capsule by which another library reads the array, in place where it can."""
         own = self.__dlpack_device__()
         if dl_device is not None and tuple(map(int, dl_device)) != own:

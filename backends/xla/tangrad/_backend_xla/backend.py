@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tangrad._backend_xla.executable import Lowered, Program
     from tangrad._backend_xla.jaxlib_coordination import Coordination
     from tangrad._backend_xla.jaxlib_profiler import XlaProfiler
+    from tangrad._backend_xla.memories import Waiting
     from tangrad._backend_xla.stored_programs import RestoredProgram
     from tangrad.typing import Params, Values
 
@@ -41,7 +42,7 @@ LARGE_ROW = 1 << 16  # bytes
 ROW_TYPES = 1024
 
 # Type of an array -> that of its rows, and how many are taken at once; 0: they are large.
-_row_types: dict[Any, tuple[Any, int]] = {}
+_row_types: dict[ShapedArray, tuple[ShapedArray, int]] = {}
 register_cache(_row_types.clear)
 
 
@@ -117,7 +118,7 @@ class XlaBackend(Backend):
 
     # --- arrays -----------------------------------------------------------------------------------------------------
 
-    def put(self, value: Any, aval: ShapedArray, device: Any = None) -> XlaArray:
+    def put(self, value: object, aval: ShapedArray, device: Any = None) -> XlaArray:
         """An array with the contents of a NumPy array, converted to the aval's dtype; committed, if a device is given.
 
         The contents are copied: the caller may write to `value` afterwards. Raises ValueError for a device of another
@@ -202,7 +203,7 @@ class XlaBackend(Backend):
         """The parts of an array on devices of this process, in the order of its sharding's."""
         return _sharded().parts_of(array)
 
-    def places(self, arrays: Any) -> tuple[Any, ...]:
+    def places(self, arrays: Any) -> tuple[Placement, ...]:
         """The placement of each array; () where all are on the one device that there is."""
         if self.device_count() == 1:
             return ()
@@ -257,11 +258,11 @@ class XlaBackend(Backend):
 
     # --- computing --------------------------------------------------------------------------------------------------
 
-    def apply(self, primitive: Primitive, args: Values, params: dict[str, object]) -> Any:
+    def apply(self, primitive: Primitive, args: Values, params: dict[str, object]) -> XlaArray | tuple[XlaArray, ...]:
         """Apply a primitive to arrays and literals. It may return before the result is computed."""
         return self._dispatcher.apply(primitive, args, params)
 
-    def direct(self, primitive: Primitive, args: Values, params: Params) -> Any:
+    def direct(self, primitive: Primitive, args: Values, params: Params) -> Callable[..., object] | None:
         """The compiled program of a primitive as a function of arrays."""
         return self._dispatcher.direct(primitive, args, params)
 
@@ -281,7 +282,7 @@ class XlaBackend(Backend):
         placed, waiting = _placed(closed_jaxpr, options)
         return compiler.Program(self, closed_jaxpr, placed, waiting=waiting)
 
-    def store_program(self, program: Program) -> tuple[dict[str, Any], bytes]:
+    def store_program(self, program: Program) -> tuple[dict[str, object], bytes]:
         """What a compiled program is for, and its bytes. NotImplementedError where it has none."""
         return _stored_programs().store(program)
 
@@ -324,7 +325,7 @@ def _type_at(aval: ShapedArray, place: Device | Sharding | None) -> ShapedArray:
     return place.type_of(aval) if isinstance(place, Sharding) else aval.plain
 
 
-def _placed(closed: ClosedJaxpr, options: CompileOptions) -> tuple[CompileOptions, Any]:
+def _placed(closed: ClosedJaxpr, options: CompileOptions) -> tuple[CompileOptions, Waiting | None]:
     """The options for programs, which compute in the usual memory, and what is to wait in another; None: nothing.
 
     With the shardings in the types of results; with a device in place of shardings of one device.

@@ -23,12 +23,13 @@ from tangrad.core.backends import Logger
 from tangrad.core.tools import hooks
 
 if TYPE_CHECKING:
+    from tangrad._backend_xla.clients import XlaDevice
     from tangrad._backend_xla.lowering import Module
 
 logger = Logger(__name__)
 
 
-def get_or_compile(module: Module, devices: Sequence[Any], options: object, name: str) -> tuple[Any, bool]:
+def get_or_compile(module: Module, devices: Sequence[XlaDevice], options: object, name: str) -> tuple[Any, bool]:
     """The executable of a module, and whether it was in the cache; else it is compiled, and then written."""
     client = devices[0].client
     raw_devices = [device.raw for device in devices]
@@ -60,7 +61,7 @@ def get_or_compile(module: Module, devices: Sequence[Any], options: object, name
 # --- keys ------------------------------------------------------------------------------------------------------------
 
 
-def cache_key(mlir_module: Any, devices: Sequence[Any], options: Any) -> str:
+def cache_key(mlir_module: Any, devices: Sequence[XlaDevice], options: Any) -> str:
     """The digest of everything that the compiled program depends on."""
     digest = hashlib.sha256(cache_files.MAGIC)
     client = devices[0].client

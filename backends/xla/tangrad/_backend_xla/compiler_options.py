@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.core.backends import CompileOptions
+
+if TYPE_CHECKING:
+    from tangrad.typing import Params
+
 
 # What `compile_effort="fast"` means, for each platform: see docs/compiling.md for what it costs.
 FAST: dict[str, dict[str, object]] = {
@@ -30,7 +34,7 @@ def with_effort(extra: Mapping[str, Any], platform: str) -> dict[str, object]:
     return {**usual, **extra.get("compiler_options", {})}
 
 
-def with_extra(options: CompileOptions, extra: dict[str, Any]) -> CompileOptions:
+def with_extra(options: CompileOptions, extra: Params) -> CompileOptions:
     """The options with more compiler options; where both name one, that of `extra` holds."""
     named = {**options.extra.get("compiler_options", {}), **extra.get("compiler_options", {})}
     return options.changed(extra={**options.extra, **extra, "compiler_options": named})

@@ -46,8 +46,11 @@ EVEN = Symmetry(True, (False, False), (True, True))
 
 
 def as_in_c(
-    ordinary: Callable[..., Any], reference: Callable[[Any], Any], symmetry: Symmetry, oscillates: str | None = None
-) -> Callable[..., Any]:
+    ordinary: Callable[..., IrValue],
+    reference: Callable[..., np.ndarray] | np.ufunc,
+    symmetry: Symmetry,
+    oscillates: str | None = None,
+) -> Callable[..., IrValue]:
     """The rule of a complex function: `ordinary(ctx, z, a, b)`, and NumPy's `reference` where a part is not finite.
 
     `oscillates`: the part ("real" or "imaginary") along which the function turns: while that is finite and not 0, the
@@ -75,7 +78,7 @@ def as_in_c(
     return rule
 
 
-def turned(rule: Callable[..., Any]) -> Callable[..., Any]:
+def turned(rule: Callable[..., IrValue]) -> Callable[..., IrValue]:
     """The rule of f with f(a + ib) = v + iu where the other function has g(b + ia) = u + iv: arctan of arctanh."""
 
     def of_turned(ctx: FunctionContext, z: IrValue) -> IrValue:
@@ -108,7 +111,9 @@ def magnitude(ctx: FunctionContext, z: IrValue) -> IrValue:
 MULTIPLY = "stablehlo.multiply"
 
 
-def _real_functions(ctx: FunctionContext, angle: IrValue, x: IrValue) -> tuple[Any, Any, Any, Any, Any]:
+def _real_functions(
+    ctx: FunctionContext, angle: IrValue, x: IrValue
+) -> tuple[IrValue, IrValue, IrValue, IrValue, IrValue]:
     """Sine and cosine of the angle, sinh and cosh of x ≥ 0 without a factor, and that factor.
 
     The latter are made of expm1, to keep their digits near 0. Far out the factor is exp(x / 2), by which is multiplied
@@ -208,7 +213,7 @@ def _is_negative(ctx: FunctionContext, x: IrValue, aval: ShapedArray) -> IrValue
 
 
 def _with_signs(
-    ctx: FunctionContext, x: IrValue, signs: tuple[Any, Any], which: tuple[bool, bool], aval: ShapedArray
+    ctx: FunctionContext, x: IrValue, signs: tuple[IrValue, IrValue], which: tuple[bool, bool], aval: ShapedArray
 ) -> IrValue:
     """`x`, negated once for each of the signs that count and are set."""
     chosen = [sign for sign, counts in zip(signs, which, strict=True) if counts]
@@ -231,7 +236,7 @@ def _kind_of(ctx: FunctionContext, x: IrValue, aval: ShapedArray) -> IrValue:
     return select(ctx, compare(ctx, "NE", x, x, aval), full(ctx, 3, places), known, places)
 
 
-def _is_tabled(ctx: FunctionContext, kinds: tuple[Any, Any], oscillates: str | None) -> IrValue:
+def _is_tabled(ctx: FunctionContext, kinds: tuple[IrValue, IrValue], oscillates: str | None) -> IrValue:
     places = ctx.out_aval.update(dtype=INT32)
     two = full(ctx, 2, places)
     special = compare(ctx, "GE", same_type(ctx, "stablehlo.maximum", *kinds), two, places)
@@ -242,7 +247,10 @@ def _is_tabled(ctx: FunctionContext, kinds: tuple[Any, Any], oscillates: str | N
 
 
 def _from_table(
-    ctx: FunctionContext, reference: Callable[..., object] | np.ufunc, kinds: tuple[Any, Any], negative: IrValue | None
+    ctx: FunctionContext,
+    reference: Callable[..., object] | np.ufunc,
+    kinds: tuple[IrValue, IrValue],
+    negative: IrValue | None,
 ) -> IrValue:
     """The function of numbers of these kinds, the real part of either sign if `negative` selects it."""
     places = ctx.out_aval.update(dtype=INT32)
@@ -348,7 +356,7 @@ def _lifted(ctx: FunctionContext, at: float, a: IrValue, b: IrValue, order: floa
     return same_type(ctx, MULTIPLY, b, scale), shift
 
 
-def _shifted(ctx: FunctionContext, name: str, a: IrValue, b: IrValue, shift: Any) -> IrValue:
+def _shifted(ctx: FunctionContext, name: str, a: IrValue, b: IrValue, shift: IrValue) -> IrValue:
     """A function of a + ib, with a shift of its real part."""
     kind = ctx.types[_part(ctx)]
     found = ctx.op(name, ctx.out_type, (_complex(ctx, a, b),))

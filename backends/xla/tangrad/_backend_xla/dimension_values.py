@@ -57,10 +57,10 @@ class Arithmetic:
     def constant(self, value: int) -> ir.Value:
         return self.ctx.size(value)
 
-    def add(self, a: ir.Value, b: ir.Value) -> Any:
+    def add(self, a: ir.Value, b: ir.Value) -> ir.Value:
         return self._op("add", a, b)
 
-    def multiply(self, a: Any, b: ir.Value) -> ir.Value:
+    def multiply(self, a: ir.Value, b: ir.Value) -> ir.Value:
         return self._op("multiply", a, b)
 
     def maximum(self, a: ir.Value, b: ir.Value) -> ir.Value:
@@ -77,7 +77,7 @@ class Arithmetic:
         left = self._op("remainder", a, b)
         return self._select(self.compare("LT", left, self.constant(0)), self._op("add", left, b), left)
 
-    def subtract(self, a: Any, b: Any) -> Any:
+    def subtract(self, a: ir.Value, b: ir.Value) -> ir.Value:
         return self._op("subtract", a, b)
 
     def compare(self, direction: str, a: ir.Value, b: ir.Value) -> ir.Value:

@@ -61,7 +61,7 @@ class _Entry:
         self.avals = program.out_avals
         self.plain = not program.runner.effects and not elsewhere
 
-    def results(self, arrays: Sequence[XlaArray]) -> Any:
+    def results(self, arrays: Sequence[XlaArray]) -> XlaArray | tuple[XlaArray, ...]:
         """What it computes, from arrays that can go to XLA as they are."""
         try:
             values = self.run([array.value for array in arrays]).consume_with_handlers(self.handlers)
@@ -84,7 +84,7 @@ class Dispatcher:
         self._entries = RecentlyUsed(ENTRY_LIMIT, forget_direct_calls)
         # Those of primitives that carry programs, as long as the program lives.
         self._program_entries = JaxprCache()
-        self._literals: dict[Any, tuple[Literal, XlaArray]] = {}  # by identity; and placement, of several devices
+        self._literals: dict[object, tuple[Literal, XlaArray]] = {}  # by identity; and placement, of several devices
 
     def clear(self) -> None:
         """Forget the compiled primitives."""
@@ -93,7 +93,7 @@ class Dispatcher:
         self._program_entries.clear()
         self._literals.clear()
 
-    def apply(self, primitive: Primitive, args: Values, params: dict[str, object]) -> Any:
+    def apply(self, primitive: Primitive, args: Values, params: dict[str, object]) -> XlaArray | tuple[XlaArray, ...]:
         """Apply a primitive: any number of arguments and results, arguments that must be moved, a default device."""
         entry, arrays = self._entry(primitive, args, params)
         if entry.plain:
@@ -101,7 +101,7 @@ class Dispatcher:
         outs = self._run_moving(entry, arrays)
         return tuple(outs) if entry.multiple else outs[0]
 
-    def direct(self, primitive: Primitive, args: Values, params: Params) -> Callable[..., Any] | None:
+    def direct(self, primitive: Primitive, args: Values, params: Params) -> Callable[..., object] | None:
         """As `Backend.direct`. With one device no setting and no placement decides where a primitive runs."""
         kinds = [type(arg) for arg in args]
         if not kinds or not all([kind is XlaArray or kind is Literal for kind in kinds]):
@@ -118,14 +118,14 @@ class Dispatcher:
         if not entry.plain:
             return None
         make = _maker(len(args), kinds.index(XlaArray) if XlaArray in kinds else None, entry.multiple)
-        call: Callable[..., Any] = make(primitive, params, entry, self._operand, self._backend.home().committed)
+        call: Callable[..., object] = make(primitive, params, entry, self._operand, self._backend.home().committed)
         return call
 
-    def _direct_anywhere(self, primitive: Primitive, params: Params, array: int) -> Callable[..., Any]:
+    def _direct_anywhere(self, primitive: Primitive, params: Params, array: int) -> Callable[..., object]:
         """A direct call on several devices, which has a program for each combination of placements."""
-        entries: dict[Any, _Entry] = {}
+        entries: dict[tuple[Placement, ...], _Entry] = {}
 
-        def call(*args: Any) -> Any:
+        def call(*args: Value) -> object:
             if type(args[array]) is not XlaArray or thread.default_device is not None:
                 return evaluate(primitive, args, params)
             arrays: Sequence[Any] = args
@@ -189,8 +189,8 @@ class Dispatcher:
 
     def _compile(self, primitive: Primitive, arrays: list[XlaArray], params: Params) -> _Entry:
         closed = one_equation(primitive, [array.aval for array in arrays], params)
-        target: Any = None
-        options: dict[str, Any] = {}
+        target: Placement | None = None
+        options: Params = {}
         if any([array.placement.user_sharding is not None for array in arrays]):
             options["places"] = tuple([array.placement for array in arrays])
         else:
@@ -244,7 +244,7 @@ class Dispatcher:
 
 
 @lru_cache(128)
-def _maker(count: int, array: int | None, several: bool) -> Callable[..., Any]:
+def _maker(count: int, array: int | None, several: bool) -> Callable[..., Callable[..., object]]:
     """The function that makes direct calls of `count` operands, as text: a loop over them takes a tenth of XLA's call.
 
     Args:
@@ -273,7 +273,7 @@ def make(primitive, params, entry, operand, committed):
         {"return tuple(wrapped(avals, values, place))" if several else f"{result}; return result"}
     return call
 """
-    namespace: dict[str, Any] = {
+    namespace: Params = {
         "XlaArray": XlaArray,
         "XlaRuntimeError": jaxlib_api.XlaRuntimeError,
         "evaluate": evaluate,
@@ -281,5 +281,5 @@ def make(primitive, params, entry, operand, committed):
         "wrapped": wrapped,
     }
     exec(compile(text, "<tangrad xla direct call>", "exec"), namespace)
-    made: Callable[..., Any] = namespace["make"]
+    made: Callable[..., Callable[..., object]] = namespace["make"]
     return made

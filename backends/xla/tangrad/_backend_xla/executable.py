@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla import failures, gpus, jaxlib_api, runtime_tokens, settings
@@ -31,8 +31,10 @@ from tangrad.core.tools import from_signal_handler
 from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
+    from tangrad._backend_xla.calls import Loaded
     from tangrad._backend_xla.clients import XlaDevice
-    from tangrad.typing import Value
+    from tangrad._backend_xla.memories import Waiting
+    from tangrad.typing import Params, Value
 
 __all__ = ["Lowered", "Program", "Runner", "move"]
 
@@ -46,7 +48,9 @@ class Lowered:
 
     __slots__ = ("_backend", "_closed", "_waiting", "module", "options")
 
-    def __init__(self, backend: Any, closed: ClosedJaxpr, options: CompileOptions, waiting: Any = None) -> None:
+    def __init__(
+        self, backend: Any, closed: ClosedJaxpr, options: CompileOptions, waiting: Waiting | None = None
+    ) -> None:
         self._backend = backend
         self._waiting = waiting
         self._closed = closed
@@ -84,7 +88,7 @@ class Lowered:
         """The module in StableHLO's format for files, which later releases read, and those of the last weeks."""
         return portable_artifact(self.module.module, self.module.meshes is not None)
 
-    def compile_facts(self) -> dict[str, Any]:
+    def compile_facts(self) -> dict[str, object]:
         """How many operations the module has."""
         return {"instructions": operation_count(self.module.module)}
 
@@ -139,7 +143,7 @@ def _lower(
         layout = None if plan is None else _layout(plan, options)
         return lower_with_entry(closed, options.name, wanted["platforms"], wanted["dimensions"], layout)
     donated = options.donated or (False,) * len(closed.in_avals)
-    more: dict[str, Any] = {"parts": options.extra.get("parts"), "keeps_calls": keeps_calls}
+    more: Params = {"parts": options.extra.get("parts"), "keeps_calls": keeps_calls}
     replica_axes = options.extra.get("replica_axes")
     if replica_axes:
         more["axes"] = AxisEnvironment([name for name, _ in replica_axes], [size for _, size in replica_axes])
@@ -193,16 +197,16 @@ class Runner:
         # Those that take place when the program runs.
         self.effects = tuple([effect for effect in closed.effects if not isinstance(effect, NamedAxisEffect)])
         self.calls_host = self.from_disk = False
-        self.loaded: dict[Any, Any] = {}
+        self.loaded: dict[object, Loaded] = {}
         self.executables: dict[Any, Any] = {}
         self._program_shardings = program_shardings(closed)
         self._stated = bool(self._program_shardings or options.shardings)
-        self._keep_alive: list[Any] = []
+        self._keep_alive: list[object] = []
         self._lock = threading.Lock()
 
     # --- the slow path ----------------------------------------------------------------------------------------------
 
-    def recover(self, error: Exception, arrays: Sequence[Value]) -> list[Array]:
+    def recover(self, error: Exception, arrays: Sequence[Value]) -> list[XlaArray]:
         """Run what the fast path could not, because arguments are elsewhere or are not arrays of this backend.
 
         Raises a clear error where they cannot be used together, and `error` itself where nothing is wrong with them.
@@ -224,12 +228,12 @@ class Runner:
     def _misplaced(self, arrays: Sequence[object]) -> bool:
         return len({array.placement if isinstance(array, XlaArray) else None for array in arrays}) > 1
 
-    def execute_with_effects(self, arrays: Sequence[Value]) -> list[Array]:
+    def execute_with_effects(self, arrays: Sequence[Value]) -> list[XlaArray]:
         """Run a program with side effects, after earlier ones with the same ordered effects."""
         loaded, values = self.gather(arrays)
         return runtime_tokens.execute_in_order(self.effects, self.out_avals, loaded, values)
 
-    def gather(self, arrays: Sequence[Value]) -> tuple[Any, list[Any]]:
+    def gather(self, arrays: Sequence[Value]) -> tuple[Loaded, list[object]]:
         """Bring the arguments to one device. Raises ValueError where they must not move, TypeError if too many."""
         self._check_count(arrays)
         own = [self._own(array, aval) for array, aval in zip(arrays, self.in_avals, strict=True)]
@@ -250,7 +254,7 @@ class Runner:
     def _is_partitioned(self, places: Sequence[Placement]) -> bool:
         return self._stated or any([place.user_sharding is not None for place in places])
 
-    def _gather_parts(self, own: Sequence[XlaArray]) -> tuple[Any, list[Any]]:
+    def _gather_parts(self, own: Sequence[XlaArray]) -> tuple[Loaded, list[object]]:
         """The same for a program over several devices."""
         pinned: Any = self.options.device
         if pinned is not None:
@@ -264,7 +268,7 @@ class Runner:
         """How the program runs for arguments with these placements."""
         return Plan(self.options, self._program_shardings, self.in_avals, places)
 
-    def load_parts(self, plan: Plan, module: Module | None = None) -> Any:
+    def load_parts(self, plan: Plan, module: Module | None = None) -> Loaded:
         """Load the program for a plan, compiling it if it is new."""
         key = key_of(plan.inputs) or plan.devices
         loaded = self.loaded.get(key)
@@ -296,7 +300,7 @@ class Runner:
         self.executables[key], self.from_disk = compile_module(module, plan.devices, options, self.options)
         return self.executables[key]
 
-    def overrides(self, platform: str) -> dict[str, Any] | None:
+    def overrides(self, platform: str) -> dict[str, object] | None:
         """XLA's options for the program: those that the user gave, and those of less effort, if that is asked for."""
         extra = self.options.extra
         return with_effort(extra, platform) if "compile_effort" in extra else extra.get("compiler_options")
@@ -317,7 +321,7 @@ class Runner:
 
     # --- loading ----------------------------------------------------------------------------------------------------
 
-    def load(self, placement: Placement, module: Module | None = None) -> Any:
+    def load(self, placement: Placement, module: Module | None = None) -> Loaded:
         """Load the program for arguments of a placement, compiling it for a device that is new."""
         with self._lock:
             loaded = self.loaded.get(placement)
@@ -338,13 +342,13 @@ class Runner:
         """Let the jaxpr go: the program stays where it is loaded, and cannot be compiled for another device."""
         self._closed = None
 
-    def _handlers(self, placement: Placement) -> list[Any]:
+    def _handlers(self, placement: Placement) -> list[Callable[..., object]]:
         return [
             jaxlib_api.result_handler(physical_aval(aval), placement.sharding, placement.committed)
             for aval in self.out_avals
         ]
 
-    def compile_for(self, device: Any, module: Module | None = None) -> tuple[Any, bool]:
+    def compile_for(self, device: XlaDevice, module: Module | None = None) -> tuple[Any, bool]:
         """As `compile_module`, for one device, of a module that is for its platform, or lowered anew."""
         if module is None or module.platform != device.platform:
             if self._closed is None:
@@ -386,7 +390,7 @@ class Program(Executable):
         closed: ClosedJaxpr,
         options: CompileOptions,
         module: Module | None = None,
-        waiting: Any = None,
+        waiting: Waiting | None = None,
     ) -> None:
         self._waiting = waiting
         runner = self.runner = Runner(backend, closed, options)
@@ -429,7 +433,7 @@ class Program(Executable):
         """The optimised HLO."""
         return jaxlib_api.executable_text(self.raw)
 
-    def compile_facts(self) -> dict[str, Any]:
+    def compile_facts(self) -> dict[str, object]:
         """How many instructions the optimised HLO has, and whether it was compiled or read from the cache on disk."""
         origin = "disk" if self.runner.from_disk else "made"
         return {"instructions": instruction_count(self.as_text()), "origin": origin}
@@ -438,7 +442,7 @@ class Program(Executable):
         """XLA's estimates: `flops`, `bytes accessed` and the like."""
         return jaxlib_api.cost_analysis(self.raw)
 
-    def memory_analysis(self) -> Any:
+    def memory_analysis(self) -> object:
         """Sizes in bytes of arguments, outputs, temporaries and code."""
         return jaxlib_api.memory_analysis(self.raw)
 
@@ -449,7 +453,7 @@ def _where(placements: Sequence[Placement]) -> list[XlaDevice]:
 
 
 def compile_module(
-    module: Module, devices: Sequence[object], compiler_options: object, options: CompileOptions
+    module: Module, devices: Sequence[XlaDevice], compiler_options: object, options: CompileOptions
 ) -> tuple[Any, bool]:
     """jaxlib's executable of a module on devices, and whether it was read from the persistent cache.
 
@@ -466,7 +470,7 @@ def compile_module(
     return compiled
 
 
-def _compile_module(module: Module, devices: Sequence[Any], options: object, name: str) -> tuple[Any, bool]:
+def _compile_module(module: Module, devices: Sequence[XlaDevice], options: object, name: str) -> tuple[Any, bool]:
     if module.has_unknown_sizes:
         module.fill_in_sizes()
     # Numbers of callbacks hold in this process alone; a program of several processes is no process's to keep.

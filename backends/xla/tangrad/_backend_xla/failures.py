@@ -45,7 +45,7 @@ def keep(error: BaseException) -> CallbackFailed:
 
 def raise_original(error: BaseException) -> None:
     """Raise what a callback has raised, if that is why a program failed with `error` and it is still kept."""
-    found: Any = _MARK.search(str(error))
+    found: re.Match[str] | None = _MARK.search(str(error))
     kept = _kept.get(int(found.group(1))) if found is not None else None
     if kept is not None:
         original, traceback = kept
@@ -70,7 +70,7 @@ def forget() -> None:
 R = TypeVar("R")
 
 _main_thread = threading.main_thread
-_running: set[Any] = set()  # a lock for each call under way, free when the call is done
+_running: set[_thread.LockType] = set()  # a lock for each call under way, free when the call is done
 _ended = False  # at the interpreter's end no thread begins any more
 
 
@@ -78,7 +78,7 @@ def uninterrupted(call: Callable[..., R], *args: object) -> R:
     """`call(*args)`, which goes on to its end even where an interrupt ends this. Raises what the call raises."""
     if _ended or threading.get_ident() != _main_thread().ident:
         return call(*args)
-    results: list[Any] = []
+    results: list[R] = []
     errors: list[BaseException] = []
     done = _thread.allocate_lock()
     done.acquire()

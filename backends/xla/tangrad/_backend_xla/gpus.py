@@ -13,6 +13,7 @@ import functools
 import importlib
 import importlib.util
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -163,9 +164,9 @@ def _load_libraries(name: str) -> None:
             logger.debug("%s is not loaded from its wheel: %s", library, error)
 
 
-def client_options(environ: Any = os.environ) -> dict[str, object]:
+def client_options(environ: Mapping[str, str] = os.environ) -> dict[str, object]:
     """The plugin's options, from the environment variables that XLA's users know (XLA_PYTHON_CLIENT_…)."""
-    options: dict[str, Any] = {}
+    options: dict[str, object] = {}
     allocator = environ.get("XLA_PYTHON_CLIENT_ALLOCATOR", "default").lower()
     allocators = ("default", "platform", "bfc", "cuda_async", "vmm")
     if allocator not in allocators:

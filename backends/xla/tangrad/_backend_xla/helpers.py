@@ -31,7 +31,7 @@ How to write the lowerings of a family (lower/elementwise.py is the exemplar):
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -43,10 +43,13 @@ from tangrad.dtypes import ExtendedDType
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    RuleT = TypeVar("RuleT", bound=Callable[..., object])
+
     from jaxlib.mlir import ir
 
     from tangrad._backend_xla.lowering import FunctionContext
-    from tangrad._backend_xla.mlir import IrAttribute, IrValue
+    from tangrad._backend_xla.mlir import IrAttribute, IrOperation, IrValue
+    from tangrad.core import Effect
     from tangrad.typing import Dimensions, DType
 
 
@@ -56,7 +59,7 @@ __all__ = [
     "reduce", "reduce_by", "reducer", "reshape", "same_type", "scalar", "select", "transpose", "window",
 ]  # fmt: skip
 
-Rule = Callable[..., Any]
+Rule = Callable[..., "IrValue"]
 Number: TypeAlias = complex | np.number | np.bool_ | np.ndarray
 BOOL = dtypes.as_dtype(bool)
 
@@ -96,7 +99,7 @@ def comparison(direction: str, total_order: bool = False) -> Rule:
     return rule
 
 
-def by_platform(rule: Rule) -> Rule:
+def by_platform(rule: RuleT) -> RuleT:
     """Mark a rule for all platforms that asks which one it is for: in a program for several it is run for each."""
     vars(rule)["by_platform"] = True
     return rule
@@ -341,7 +344,7 @@ def convert(ctx: FunctionContext, x: IrValue, in_aval: ShapedArray, out_aval: Sh
 
 # --- reductions ------------------------------------------------------------------------------------------------------
 
-Body = Callable[..., Sequence[Any]]
+Body = Callable[..., Sequence["IrValue"]]
 
 
 def reducer(name: str) -> Body:
@@ -397,7 +400,7 @@ def reduce_by(
 
 
 def fill_body(
-    ctx: FunctionContext, operation: Any, body: Body, element_dtypes: Sequence[np.dtype], region: int = 0
+    ctx: FunctionContext, operation: IrOperation, body: Body, element_dtypes: Sequence[np.dtype], region: int = 0
 ) -> None:
     """Fill a region that combines scalars: of reduce, reduce_window, scatter and the like."""
     scalars = [ctx.types[ShapedArray((), dtype)] for dtype in element_dtypes]
@@ -416,16 +419,16 @@ def accumulate(closed: ClosedJaxpr) -> Body:
 
 # --- Loops of StableHLO, for lowerings that are made of them ---
 
-State = list[Any]
+State = list["IrValue"]
 
 
 def loop(
     ctx: FunctionContext,
-    effects: Sequence[Any],
+    effects: Sequence[Effect],
     state: Sequence[ir.Value],
     avals: Sequence[ShapedArray],
-    condition: Callable[[Any, State], Any],
-    body: Callable[[Any, State], Sequence[Any]],
+    condition: Callable[[FunctionContext, State], IrValue],
+    body: Callable[[FunctionContext, State], Sequence[IrValue]],
 ) -> State:
     """A `while` whose state is the tokens of `effects` and values of types `avals`; the last values."""
     count = len(effects)
@@ -439,6 +442,6 @@ def loop(
     inner.tokens.update(zip(effects, arguments, strict=False))
     results = body(inner, arguments[count:])
     inner.give([*[inner.tokens[effect] for effect in effects], *results])
-    outs = list(loop.results)
+    outs: State = list(loop.results)
     ctx.tokens.update(zip(effects, outs, strict=False))
     return outs[count:]

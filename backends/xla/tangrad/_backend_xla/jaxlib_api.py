@@ -361,7 +361,7 @@ def from_dlpack(capsule: object, device: object, *, copy: bool | None = None) ->
     return _jax.dlpack_managed_tensor_to_buffer(capsule, device, None, copy)
 
 
-def dtype_and_shape(buffer: object) -> tuple[Any, tuple[int, ...]]:
+def dtype_and_shape(buffer: object) -> tuple[np.dtype, tuple[int, ...]]:
     """Those of a buffer that came by DLPack."""
     contents = _converted(buffer)
     return contents.dtype, contents.shape
@@ -377,7 +377,7 @@ def with_aval(buffer: Any, aval: ShapedArray, sharding: object) -> Any:
 _UNCHECKED = {"_skip_checks": True} if "_skip_checks" in (_jax.array_result_handler.__doc__ or "") else {}
 
 
-def result_handler(aval: ShapedArray, sharding: object, committed: bool) -> Callable[..., Any]:
+def result_handler(aval: ShapedArray, sharding: object, committed: bool) -> Callable[..., object]:
     """What `ExecuteResults.consume_with_handlers` makes one output's buffers into an array with."""
     return _jax.array_result_handler(aval, sharding, committed, **_UNCHECKED)
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxlib import _jax  # isort: skip
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
 
 GPUS = ("cuda", "rocm")
 
@@ -28,7 +32,7 @@ def host_call_target(platform: str) -> str:
 INSPECT_SHARDING = "InspectSharding"
 
 
-def inspection(report: Callable[[Any], object]) -> tuple[Any, Callable[[Any], None]]:
+def inspection(report: Callable[[Any], object]) -> tuple[bytes, Callable[[object], None]]:
     """The configuration of `INSPECT_SHARDING` that has `report` called with the HLO sharding, and what must live until
     the program is compiled: the configuration is its address. `report` must not raise."""
 
@@ -51,11 +55,11 @@ def register_partitioner(name: str, partition: Callable[..., object]) -> None:
         _registered.add(("partitioner", name))
 
 
-def _unchanged(sharding: object, shape: object, configuration: bytes) -> Any:
+def _unchanged(sharding: object, shape: object, configuration: bytes) -> object:
     return sharding
 
 
-def _unasked(*args: object) -> Any:
+def _unasked(*args: object) -> NoReturn:
     raise NotImplementedError("shardings go by the rules of the dialect sdy")
 
 

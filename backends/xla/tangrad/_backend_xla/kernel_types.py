@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad._backend_xla.mlir import ir
 from tangrad._backend_xla.module_contents import all_operations, call_target
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.mlir import IrModule, IrOperation
+
 
 # Operands, results, and the letters that its attributes may be. A type is a letter for the elements, those of the
 # function's name (T), real (R) or complex ones (C) of the same precision or int32 (I), and one for each size behind the
@@ -67,7 +71,7 @@ class _Call(NamedTuple):
     attributes: Mapping[str, Any]
 
 
-def check_kernels(module: Any, name: str) -> None:
+def check_kernels(module: IrModule, name: str) -> None:
     """Raise ValueError where a function of LAPACK is called with other types than it works on.
 
     Args:
@@ -82,7 +86,7 @@ def check_kernels(module: Any, name: str) -> None:
                 raise ValueError(f"{name} calls {target} in a way that would not be safe: {problem}")
 
 
-def _problem(operation: Any, target: str) -> str | None:
+def _problem(operation: IrOperation, target: str) -> str | None:
     """What is wrong with a call; None where it is right, or of something else."""
     if target in _MARKS:
         numbers = len(operation.operands), len(operation.results)
@@ -91,7 +95,7 @@ def _problem(operation: Any, target: str) -> str | None:
     return None if found is None else _wrong_call(operation, found)
 
 
-def _wrong_call(operation: Any, found: re.Match[str]) -> str | None:
+def _wrong_call(operation: IrOperation, found: re.Match[str]) -> str | None:
     if not (found[4] or _is_typed(operation.attributes)):
         return f"it is of version {_TYPED} of the interface"
     function = found[4] or found[3] or _SAME.get(found[2], found[2])
@@ -112,7 +116,7 @@ def _is_typed(attributes: Any) -> bool:
     return "api_version" in attributes and ir.IntegerAttr(attributes["api_version"]).value == _TYPED
 
 
-def _without_sizes(operation: Any) -> list[object]:
+def _without_sizes(operation: IrOperation) -> list[object]:
     """The types of the operands, but for those that say how large results are where that is not known yet."""
     attributes = operation.attributes
     sizes: set[int] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad.core import DerivedRule, Primitive, RuleKind, decomposition_jaxpr
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from jaxlib.mlir import ir
 
     from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.mlir import IrValue
     from tangrad.core.protocols import LoweringRule
 
 SIGNATURE = "(ctx, *operands, **params) -> MLIR value, or a tuple of them"
@@ -18,7 +19,7 @@ SIGNATURE = "(ctx, *operands, **params) -> MLIR value, or a tuple of them"
 def lower_by_decomposition(primitive: Primitive) -> LoweringRule:
     """The rule of a primitive that is defined by others: they are lowered in its place."""
 
-    def rule(ctx: FunctionContext, *operands: ir.Value, **params: object) -> Any:
+    def rule(ctx: FunctionContext, *operands: ir.Value, **params: object) -> IrValue | tuple[IrValue, ...]:
         with DerivedRule(primitive, "lower.xla"):
             outs = ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), operands)
         return tuple(outs) if primitive.multiple_results else outs[0]

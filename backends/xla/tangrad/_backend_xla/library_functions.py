@@ -5,7 +5,7 @@ They work in place, on matrices in Fortran's order: XLA transposes around them w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from tangrad.core import RuleSet, dtypes
 
 if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad.core import Primitive
+    from tangrad.core.protocols import LoweringRule
     from tangrad.typing import DType
 
 
@@ -45,7 +47,9 @@ def library_name(ctx: FunctionContext, function: str) -> str:
     return _VENDORS[ctx.module.platform] + function
 
 
-def rules_for_gpus(table: dict[Any, Any], unsupported: dict[str, tuple[Any, ...]] | None = None) -> list[RuleSet]:
+def rules_for_gpus(
+    table: dict[Primitive, LoweringRule], unsupported: dict[str, tuple[Primitive, ...]] | None = None
+) -> list[RuleSet]:
     """The same rules for the GPUs of NVIDIA and of AMD, in this order.
 
     `unsupported`: reason -> the primitives that cannot be lowered for them.

@@ -10,7 +10,7 @@ with one MLIR value for each input of the equation. See helpers.py for how rules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -23,6 +23,7 @@ from tangrad._backend_xla.manual import AxisEnvironment, MappedAxes, ReplicaAxes
 from tangrad._backend_xla.mesh_words import Layout, Meshes, Parts, constrained_by_type
 from tangrad._backend_xla.mlir import (
     IrAttribute,
+    IrModule,
     IrOperation,
     IrType,
     IrValue,
@@ -32,7 +33,7 @@ from tangrad._backend_xla.mlir import (
     refined,
     vocabulary,
 )
-from tangrad.core import Array, ClosedJaxpr, Effect, Jaxpr, JaxprEqn, Literal, ShapedArray, calls_rules
+from tangrad.core import Array, ClosedJaxpr, Device, Effect, Jaxpr, JaxprEqn, Literal, ShapedArray, calls_rules
 from tangrad.core.backends import AbstractToken
 
 _create = ir.Operation.create
@@ -74,16 +75,16 @@ class Module:
         self.parts = parts
         self.leading = tuple(leading)
         self.has_unknown_sizes = self.is_portable = False
-        self.checks_of_sizes: list[Callable[[Any], None]] = []  # called with the module when it has all sizes
+        self.checks_of_sizes: list[Callable[[IrModule], None]] = []  # called with the module when it has all sizes
         self.vocabulary: Vocabulary = vocabulary()
         self.platform = platform
         self.platforms: tuple[str, ...] = getattr(rules, "platforms", (platform,))
         self.rules = lowering_rules(platform) if rules is None else rules
         self.axes = axes
-        self.host_callbacks: list[Any] = []
-        self.keep_alive: list[Any] = []
-        self.when_compiled: list[Callable[[Sequence[Any]], object]] = []
-        self.functions: dict[Any, str] = {}
+        self.host_callbacks: list[object] = []
+        self.keep_alive: list[object] = []
+        self.when_compiled: list[Callable[[Sequence[Device]], object]] = []
+        self.functions: dict[Hashable, str] = {}
         # XLA's partitioner and its code for GPUs take calls apart by ways of their own: there nothing is asked of it.
         self.keeps_calls = platform == "cpu" and layout is None and not (parts or axes.names or rules)
         self.kept_calls = 0
@@ -137,7 +138,7 @@ class Module:
         name: str,
         in_types: Sequence[IrType],
         out_types: Sequence[IrType],
-        attributes: dict[str, object],
+        attributes: Mapping[str, object],
         public: bool = False,
     ) -> tuple[str, IrOperation]:
         """A new function without a body: its symbol and its operation."""
@@ -372,7 +373,7 @@ class FunctionContext:
     @calls_rules("lower.xla", "eqn")
     def lower_jaxpr(self, jaxpr: Jaxpr, inputs: Sequence[ir.Value]) -> list[ir.Value]:
         """Lower the equations of a jaxpr here. `inputs`: the values of its constants and arguments."""
-        env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], inputs, strict=True))
+        env: dict[object, IrValue] = dict(zip([*jaxpr.constvars, *jaxpr.invars], inputs, strict=True))
         rules = self._rules
         locate, prefix, types = self.vocabulary.locations.of, self.prefix, self.types
         on_mesh = self.module.meshes is not None
@@ -455,7 +456,7 @@ def lower_function(
     tokens = [] if public else [words.token] * len(effects)
     sizes = [] if public else [words.types[SIZE]] * len(module.leading)
     in_types = [*sizes, *tokens, *[words.types[var.aval] for var in jaxpr.invars]]
-    attributes: dict[str, Any] = {}
+    attributes: dict[str, IrAttribute] = {}
     if public and module.meshes is not None:
         attributes = mesh_words.sharding_attributes(module.meshes, words, jaxpr, donated)
     elif public and module.parts is not None:

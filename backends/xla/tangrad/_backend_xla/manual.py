@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -22,7 +21,7 @@ class AxisEnvironment:
 
     def __init__(
         self,
-        names: Sequence[str] = (),
+        names: Sequence[Hashable] = (),
         sizes: Sequence[int] = (),
         replica_count: int | None = None,
         partition_count: int = 1,
@@ -32,13 +31,13 @@ class AxisEnvironment:
         self.partition_count = partition_count
         self.replica_count = int(np.prod(self.sizes, dtype=int)) if replica_count is None else replica_count
 
-    def extend(self, name: Any, size: int) -> AxisEnvironment:
+    def extend(self, name: Hashable, size: int) -> AxisEnvironment:
         """This environment with one more axis, which varies fastest."""
         return AxisEnvironment(
             (*self.names, name), (*self.sizes, size), self.replica_count * size, self.partition_count
         )
 
-    def size(self, name: Any) -> int:
+    def size(self, name: Hashable) -> int:
         """The size of an axis."""
         return self.sizes[len(self.names) - 1 - self.names[::-1].index(name)]
 
@@ -86,11 +85,11 @@ class MappedAxes:
         """Whether a sharding may be over the mesh that a part of it is mapped over: replicas are of none."""
         return True
 
-    def others(self) -> tuple[Any, ...]:
+    def others(self) -> tuple[Hashable, ...]:
         """The axes that are not mapped over."""
         return tuple([name for name in self.environment.names if name not in self.names])
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """What sets it apart from others, for functions that are lowered once."""
         return self.names, self.environment.names, self.environment.sizes, tuple(self._numbers.tolist())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from tangrad.extend import lax
 if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
-    from tangrad.typing import Value, Values
+    from tangrad.typing import Dimensions, Value, Values
 
 
 INDEX = INFO = dtypes.as_dtype("int32")
@@ -146,7 +146,7 @@ def cholesky_update(ctx: FunctionContext, matrix: IrValue, vector: IrValue) -> I
     return loop.results[1]
 
 
-def _rotate_row(index: object, matrix: object, vector: Any) -> Any:
+def _rotate_row(index: Value, matrix: Value, vector: Value) -> tuple[Value, Value, Value]:
     """One step of the loop: a Givens rotation, scaled so that squares do not overflow."""
     shape = vector.aval.shape
     origin = [literal(0, INDEX)] * (len(shape) - 1)
@@ -180,7 +180,7 @@ def _like(value: int, x: Array) -> Array:
     return lax.broadcast_in_dim_p.bind(literal(value, x.aval.dtype), shape=x.aval.shape, broadcast_dimensions=())
 
 
-def _for_row(value: object, shape: Any) -> Array:
+def _for_row(value: object, shape: Dimensions) -> Array:
     return lax.broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=tuple(range(len(shape))))
 
 
@@ -265,7 +265,7 @@ def or_nan(
 
 
 def lu(
-    ctx: FunctionContext, x: IrValue, target: str, permutation: Any = permutation_of_pivots
+    ctx: FunctionContext, x: IrValue, target: str, permutation: Callable[..., IrValue] = permutation_of_pivots
 ) -> tuple[IrValue, IrValue, IrValue]:
     """`permutation(ctx, pivots, type of the pivots, size)` makes the permutation. A zero on the diagonal of U is no
     failure.

@@ -8,13 +8,16 @@ wait in another memory are copied there when the program has been started.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla import jaxlib_api, sharded
 from tangrad._backend_xla.array import Placement, XlaArray, deleted_message
 from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad.core import ClosedJaxpr, ShapedArray, Sharding
 from tangrad.core.backends import CompileOptions, sharding_of_result
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.calls import Execute
 
 
 class StoredArray(XlaArray):
@@ -82,7 +85,7 @@ class StoredArray(XlaArray):
         return int(self._stored[0].unsafe_buffer_pointer())
 
 
-def _part_avals(array: XlaArray) -> list[Any]:
+def _part_avals(array: XlaArray) -> list[ShapedArray]:
     """The types of the buffers on the devices of this process."""
     bounds = sharded.layout_of(array.placement, array.aval.shape).bounds
     return [physical_aval(sharded.part_aval(array.aval, one)) for one in bounds]
@@ -110,14 +113,14 @@ class Waiting:
 
     __slots__ = ("arguments", "results")
 
-    def __init__(self, arguments: Sequence[Any], results: Sequence[Any]) -> None:
+    def __init__(self, arguments: Sequence[Sharding | None], results: Sequence[Sharding | None]) -> None:
         self.arguments = arguments
         self.results = results
 
-    def around(self, execute: Any, name: str) -> Any:
+    def around(self, execute: Execute, name: str) -> Execute:
         """What runs a program on a list of arrays, and has its results wait."""
 
-        def run(arrays: Sequence[Any]) -> list[Any]:
+        def run(arrays: Sequence[XlaArray]) -> list[XlaArray]:
             for position, (array, there) in enumerate(zip(arrays, self.arguments, strict=True)):
                 own = getattr(getattr(array, "user_sharding", None), "memory_kind", None)
                 if there is not None and own != there.memory_kind and array.committed:
@@ -168,6 +171,6 @@ def in_usual_memory(closed: ClosedJaxpr, options: CompileOptions) -> tuple[Compi
     return options.changed(in_shardings=ins, out_shardings=outs), Waiting(arguments, results)
 
 
-def usual(sharding: Any) -> Sharding | None:
+def usual(sharding: Sharding | None) -> Sharding | None:
     """A sharding in the usual memory; None for None."""
     return sharding if sharding is None or sharding.memory_kind is None else sharding.with_memory_kind(None)

@@ -6,7 +6,7 @@ A module names each mesh once; a mesh is a grid of the program's devices, number
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,10 @@ from tangrad._backend_xla.mlir import Vocabulary, ir
 from tangrad.core import Jaxpr, ShapedArray, Sharding
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Container
+
+    from tangrad._backend_xla.mlir import IrAttribute, IrOperation, IrValue
+    from tangrad.core import Device
 
 
 class Layout:
@@ -31,7 +34,13 @@ class Layout:
 
     __slots__ = ("_numbers", "devices", "inputs", "model", "outputs")
 
-    def __init__(self, devices: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any], model: Any) -> None:
+    def __init__(
+        self,
+        devices: Sequence[Device],
+        inputs: Sequence[Sharding],
+        outputs: Sequence[Any],
+        model: Sharding,
+    ) -> None:
         self.devices = tuple(devices)
         self.model = model
         self.inputs = tuple(inputs)
@@ -65,11 +74,11 @@ class Meshes:
         self._symbols: dict[str, str] = {}
         words.load_sharding_dialect()
 
-    def attribute(self, sharding: Sharding, ndim: int, open_dimensions: Any = frozenset()) -> Any:
+    def attribute(self, sharding: Sharding, ndim: int, open_dimensions: Container[int] = frozenset()) -> IrAttribute:
         """The attribute `sdy.sharding` for values of `ndim` dimensions, of which the compiler may cut some further."""
         return self._words.parsed(f"#sdy.sharding{self.text(sharding, ndim, open_dimensions)}")
 
-    def text(self, sharding: Sharding, ndim: int, open_dimensions: Any = frozenset()) -> str:
+    def text(self, sharding: Sharding, ndim: int, open_dimensions: Container[int] = frozenset()) -> str:
         """The same as text, without its first word."""
         names = axis_names(sharding)
         dimensions = []
@@ -83,12 +92,12 @@ class Meshes:
     def manual_computation(
         self,
         ctx: Any,
-        operands: Sequence[Any],
-        inputs: Any,
+        operands: Sequence[IrValue],
+        inputs: Sequence[tuple[Sharding, ShapedArray]],
         outputs: Sequence[tuple[Sharding, ShapedArray]],
         mesh: Sharding,
-        axes: Sequence[Any],
-    ) -> Any:
+        axes: Sequence[Hashable],
+    ) -> IrOperation:
         """The operation whose region, yet empty, is written for one device along axes of a mesh.
 
         Args:
@@ -105,22 +114,22 @@ class Meshes:
         types = [ctx.types[aval] for _, aval in outputs]
         return ctx.ops("sdy.manual_computation", types, operands, attributes, regions=1)
 
-    def on_first_device(self, count: int) -> Any:
+    def on_first_device(self, count: int) -> IrAttribute:
         """The attribute of an operation with so many results that the first device alone does."""
         symbol = self.declared("#sdy.mesh<[], device_ids=[0]>", "first_device")
         values = ", ".join([f"<@{symbol}, []>"] * max(count, 1))
         return self._words.parsed(f"#sdy.sharding_per_value<[{values}]>")
 
-    def on_every_device(self, ndim: int) -> Any:
+    def on_every_device(self, ndim: int) -> IrAttribute:
         """The attribute `sdy.sharding` for values of `ndim` dimensions that every device has whole."""
         symbol = self.declared(f'#sdy.mesh<["devices"={len(self.layout.devices)}]>', "every_device")
         return self._words.parsed(f"#sdy.sharding<@{symbol}, [{', '.join(['{}'] * ndim)}]>")
 
-    def _per_value(self, pairs: Any) -> Any:
+    def _per_value(self, pairs: Sequence[tuple[Sharding, ShapedArray]]) -> IrAttribute:
         texts = [self.text(sharding, physical_aval(aval).ndim) for sharding, aval in pairs]
         return self._words.parsed(f"#sdy.sharding_per_value<[{', '.join(texts)}]>")
 
-    def _symbol(self, sharding: Sharding, names: dict[Any, str]) -> str:
+    def _symbol(self, sharding: Sharding, names: dict[Hashable, str]) -> str:
         numbers = self.layout.numbers(sharding)
         axes = ", ".join([f'"{names[name]}"={size}' for name, size in sharding.grid])
         order = "" if numbers == list(range(len(numbers))) else f", device_ids={numbers}"
@@ -136,7 +145,7 @@ class Meshes:
         return symbol
 
 
-def axis_names(sharding: Sharding) -> dict[Any, str]:
+def axis_names(sharding: Sharding) -> dict[Hashable, str]:
     """The axes of a sharding's grid -> their names in a program: their own, if these are words."""
     return {
         name: name if isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name) else f"axis_{number}_"
@@ -145,7 +154,7 @@ def axis_names(sharding: Sharding) -> dict[Any, str]:
 
 
 def constrained(
-    ctx: Any, value: ir.Value, aval: ShapedArray, sharding: Sharding, open_dimensions: Any = frozenset()
+    ctx: Any, value: ir.Value, aval: ShapedArray, sharding: Sharding, open_dimensions: Container[int] = frozenset()
 ) -> ir.Value:
     """A value of type `aval`, constrained to a sharding; itself in a program for one device, and in a part
     that is mapped over the devices of another mesh.
@@ -157,22 +166,22 @@ def constrained(
     return ctx.op("sdy.sharding_constraint", ctx.types[aval], (value,), {"sharding": attribute})
 
 
-def constrained_by_type(ctx: Any, value: Any, aval: Any) -> ir.Value:
+def constrained_by_type(ctx: Any, value: IrValue, aval: Any) -> ir.Value:
     """A value constrained to the sharding in its type; along axes that are not in types the compiler decides."""
     return constrained(ctx, value, aval, aval.placed, frozenset() if aval.stated else range(aval.ndim))
 
 
 # For each argument, and for each result, the number of parts along each dimension, or None for the whole.
-Parts = tuple[Sequence[Any], Sequence[Any]]
+Parts = tuple[Sequence[tuple[int, ...] | None], Sequence[tuple[int, ...] | None]]
 
 
-def donation_attributes(words: Vocabulary, jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[str, Any]:
+def donation_attributes(words: Vocabulary, jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[str, IrAttribute]:
     """Which argument's memory each result takes over: the first free one of a donated argument of equal type.
 
     For the others, of the size of a result of another type, the compiler finds it.
     """
     aliases = donation_aliases(jaxpr, donated)
-    found: list[dict[str, Any]] = [{"jax.buffer_donor": words.true} if give else {} for give in donated]
+    found: list[dict[str, IrAttribute]] = [{"jax.buffer_donor": words.true} if give else {} for give in donated]
     for position, result in aliases.items():
         found[position] = {"tf.aliasing_output": words.integer32(result)}
     return {"arg_attrs": ir.ArrayAttr.get([ir.DictAttr.get(one, words.context) for one in found], words.context)}
@@ -196,9 +205,9 @@ def sharding_attributes(meshes: Meshes, words: Vocabulary, jaxpr: Jaxpr, donated
     }
 
 
-def part_attributes(words: Vocabulary, parts: Parts, donated: Sequence[bool]) -> dict[str, Any]:
+def part_attributes(words: Vocabulary, parts: Parts, donated: Sequence[bool]) -> dict[str, IrAttribute]:
     """The same by numbers of parts, in XLA's own notation: the partitions take the parts in row-major order."""
-    found: dict[str, Any] = {}
+    found: dict[str, IrAttribute] = {}
     for name, tilings in zip(("arg_attrs", "res_attrs"), parts, strict=True):
         each = [{"mhlo.sharding": words.string(_tiling_text(tiling))} for tiling in tilings]
         if name == "arg_attrs":
@@ -224,7 +233,7 @@ def _tiling_text(tiling: Sequence[int] | None) -> str:
 
 def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool]) -> dict[int, int]:
     """Donated argument -> the result that is written over it."""
-    free: dict[Any, list[int]] = {}
+    free: dict[object, list[int]] = {}
     for position, (var, give) in enumerate(zip(jaxpr.invars, donated, strict=True)):
         if give:
             free.setdefault((var.aval.shape, var.aval.dtype), []).append(position)

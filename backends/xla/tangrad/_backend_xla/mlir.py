@@ -107,7 +107,7 @@ def portable_artifact(module: object, shardings: bool = False) -> bytes:
     return bytes(_runtime_mlir.serialize_portable_artifact(bytecode(module), version, shardings))
 
 
-def read_portable_artifact(data: bytes, context: object) -> Any:
+def read_portable_artifact(data: bytes, context: object) -> IrModule:
     """The module of a portable artifact. Raises ValueError for bytes that are none."""
     if not data.startswith(_BYTECODE):  # the reader would take text too, whose parser has no bound to its depth
         raise ValueError(f"these {len(data)} bytes are no portable artifact of StableHLO: they begin with {data[:4]!r}")
@@ -261,10 +261,10 @@ class Vocabulary:
         self.true = ir.BoolAttr.get(True, context)
         self.false = ir.BoolAttr.get(False, context)
         self._literals: dict[int, tuple[IrAttribute, Literal]] = {}
-        self._elements: dict[Any, IrType] = {}
-        self._integers: dict[tuple[Any, ...], IrAttribute] = {}
+        self._elements: dict[object, IrType] = {}
+        self._integers: dict[tuple[object, ...], IrAttribute] = {}
         self._strings: dict[str, IrAttribute] = {}
-        self._named: dict[Any, IrAttribute] = {}
+        self._named: dict[object, IrAttribute] = {}
         self.locations = Locations(context)
         self._knows_shardings = False
         self.modules = 0
@@ -362,7 +362,7 @@ class Vocabulary:
             found = self._named[text] = without_dialect_modules(lambda: parse(text, self.context))
         return found
 
-    def made(self, key: object, make: Callable[[Any], IrAttribute]) -> IrAttribute:
+    def made(self, key: object, make: Callable[[object], IrAttribute]) -> IrAttribute:
         """The attribute remembered under `key`, a hashable; made by `make(context)` the first time."""
         found = self._named.get(key)
         if found is None:

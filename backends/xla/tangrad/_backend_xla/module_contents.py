@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tangrad._backend_xla.mlir import ir
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.mlir import IrModule, IrOperation
+
 
 ENTRY = "main"
 DEEPEST_CALLS = 500  # functions that call functions
@@ -26,7 +30,7 @@ class Contents(NamedTuple):
     targets: frozenset[str]
 
 
-def contents(module: Any) -> Contents:
+def contents(module: IrModule) -> Contents:
     """What a module consists of."""
     operations, targets = set(), set()
     for operation, _ in all_operations(module.operation):
@@ -37,7 +41,7 @@ def contents(module: Any) -> Contents:
     return Contents(frozenset(operations), frozenset(targets))
 
 
-def call_target(operation: Any) -> str | None:
+def call_target(operation: IrOperation) -> str | None:
     """The target of a custom call; None of other operations."""
     if operation.name != "stablehlo.custom_call":
         return None
@@ -45,7 +49,7 @@ def call_target(operation: Any) -> str | None:
     return str(name.value_bytes.decode("utf-8", "backslashreplace"))
 
 
-def check_functions(module: Any) -> None:
+def check_functions(module: IrModule) -> None:
     """Raise ValueError unless the functions of a module are there, end, and are not nested too deep."""
     functions = {}
     for function in [operation.operation for operation in module.body.operations]:
@@ -65,7 +69,7 @@ def check_functions(module: Any) -> None:
 class _Function:
     """How deep a function's regions are nested, and which functions it calls, each with the deepest place of a call."""
 
-    def __init__(self, function: object) -> None:
+    def __init__(self, function: IrOperation) -> None:
         self.regions = 0
         self.calls: dict[str, int] = {}
         for operation, depth in all_operations(function):
@@ -97,7 +101,7 @@ def _check_depth(functions: dict[str, _Function]) -> None:
             raise ValueError(f"the module's {what} are nested {max(found.values())} deep; at most {most} are taken")
 
 
-def _named_functions(operation: Any) -> Iterator[str]:
+def _named_functions(operation: IrOperation) -> Iterator[str]:
     attributes = operation.attributes
     for name in attributes:
         try:
@@ -115,7 +119,7 @@ def _symbols(attribute: object) -> Iterator[str]:
             yield from _symbols(item)
 
 
-def all_operations(top: Any) -> Iterator[tuple[Any, int]]:
+def all_operations(top: IrOperation) -> Iterator[tuple[IrOperation, int]]:
     """An operation and all within it, each with the number of regions around it."""
     waiting = [(top, 0)]
     while waiting:
@@ -132,7 +136,7 @@ _AROUND = frozenset({"builtin.module", "func.func", "func.return", "stablehlo.re
 _INSTRUCTION = re.compile(r"^ +(?:ROOT )?%?[\w.-]+ = ", re.MULTILINE)
 
 
-def operation_count(module: Any) -> int:
+def operation_count(module: IrModule) -> int:
     """The operations of a StableHLO module, those of its functions and loops included."""
     return sum([operation.name not in _AROUND for operation, _ in all_operations(module.operation)])
 

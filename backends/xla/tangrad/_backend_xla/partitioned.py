@@ -8,7 +8,7 @@ program for as many partitions as there are devices; where the sharding of a res
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla import jaxlib_api, sharded
 from tangrad._backend_xla.array import Placement, XlaArray
@@ -20,6 +20,10 @@ from tangrad.core.backends import (
     check_argument,
     stated_claims,
 )
+
+if TYPE_CHECKING:
+    from tangrad._backend_xla.calls import Loaded
+    from tangrad._backend_xla.clients import XlaDevice
 
 
 def key_of(placements: Sequence[Placement]) -> Placement | tuple[Placement, ...]:
@@ -80,7 +84,7 @@ class Plan:
 
 def _devices(
     options: CompileOptions, program: Sequence[Sharding], avals: Sequence[ShapedArray], places: Sequence[Placement]
-) -> tuple[Any, tuple[Any, ...]]:
+) -> tuple[Sharding, tuple[XlaDevice, ...]]:
     """A sharding to take as a model, and the devices in order. Raises ValueError where two sets of them are meant."""
     claims = stated_claims(options, program)
     models = [*options.shardings, *program[:1]]
@@ -92,7 +96,7 @@ def _devices(
     return models[0], sharded.in_order(agreed_devices(options.name, claims))
 
 
-def load(runner: Any, plan: Plan, compile_for: Any) -> tuple[Callable[..., Any], Any, Any]:
+def load(runner: Any, plan: Plan, compile_for: Callable[[Plan], Any]) -> Loaded:
     """What a runner keeps for arguments of a plan: (run, handlers, placement of all results, or of each)."""
     executable = compile_for(plan)
     options = runner.options
@@ -111,7 +115,7 @@ def load(runner: Any, plan: Plan, compile_for: Any) -> tuple[Callable[..., Any],
     return run, handlers, outputs[0] if same else tuple(outputs)
 
 
-def _to_its_end(execute: Any) -> Callable[..., _Done]:
+def _to_its_end(execute: Callable[..., object]) -> Callable[..., _Done]:
     """The method that starts a program, as one that waits until it is done.
 
     Where several programs are under way, XLA's threads for a process's CPUs can all wait for one whose counterpart in
@@ -135,11 +139,11 @@ class _Done:
         return self._token
 
 
-def _of_live_buffers(run: Callable[..., object]) -> Callable[..., Any]:
+def _of_live_buffers(run: Callable[..., object]) -> Callable[..., object]:
     """`run` for several devices: of a buffer that was deleted or donated, the client there does not raise, but ends the
     process."""
 
-    def run_on_live(values: Sequence[Any], **options: object) -> Any:
+    def run_on_live(values: Sequence[Any], **options: object) -> object:
         for value in values:
             if value.is_deleted():
                 raise jaxlib_api.XlaRuntimeError("a buffer has been deleted or donated")
@@ -148,7 +152,7 @@ def _of_live_buffers(run: Callable[..., object]) -> Callable[..., Any]:
     return run_on_live
 
 
-def buffers_for(arrays: Sequence[XlaArray], plan: Plan) -> list[Any]:
+def buffers_for(arrays: Sequence[XlaArray], plan: Plan) -> list[object]:
     """The buffers of arguments, where the plan wants them.
 
     Raises ValueError for an argument that this process alone has, and that is to be cut over devices of several: that

@@ -19,7 +19,9 @@ from tangrad._backend_xla import failures, jaxlib_api
 from tangrad._backend_xla.calls import wrapped
 
 if TYPE_CHECKING:
-    from tangrad.core import Array, Effect, ShapedArray
+    from tangrad._backend_xla.array import XlaArray
+    from tangrad._backend_xla.calls import Loaded
+    from tangrad.core import Effect, ShapedArray
 
 # How many executions with unordered effects may be under way before the oldest is waited for.
 PENDING_LIMIT = 64
@@ -37,7 +39,7 @@ class _Started(threading.local):
     """
 
     def __init__(self) -> None:
-        self.ordered: dict[Any, Any] = {}
+        self.ordered: dict[Effect, Any] = {}
         self.pending: deque[object] = deque()
         self.failed: deque[object] = deque(maxlen=FAILED_LIMIT)
         with _lock:
@@ -52,13 +54,13 @@ class _Started(threading.local):
 
 
 _lock = threading.Lock()
-_threads: list[tuple[Any, dict[Any, Any], deque[Any], deque[Any]]] = []
+_threads: list[tuple[threading.Thread, dict[Effect, Any], deque[Any], deque[Any]]] = []
 _started = _Started()
 
 
 def execute_in_order(
-    effects: Sequence[Effect], out_avals: Sequence[ShapedArray], loaded: Any, values: Sequence[object]
-) -> list[Array]:
+    effects: Sequence[Effect], out_avals: Sequence[ShapedArray], loaded: Loaded, values: Sequence[object]
+) -> list[XlaArray]:
     """Run a program with effects, after earlier ones with equal ordered effects. `loaded`: as in a runner's table."""
     run, handlers, placement = loaded
     started = _started
@@ -114,7 +116,7 @@ def synchronize() -> None:
         raise failed[0]
 
 
-def _take(ordered: dict[Any, object], pending: deque[object], failed: deque[object]) -> tuple[list[Any], list[Any]]:
+def _take(ordered: dict[Effect, Any], pending: deque[object], failed: deque[object]) -> tuple[list[Any], list[Any]]:
     tokens, errors = [*ordered.values(), *pending], list(failed)
     ordered.clear()
     pending.clear()

@@ -6,7 +6,7 @@ import hashlib
 import threading
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad.core import ClosedJaxpr, Jaxpr, ShapedArray, Sharding, Var
 from tangrad.core.backends import Parts, is_addressable
 from tangrad.core.programs import compile_program
+
+if TYPE_CHECKING:
+    from tangrad.core import Device
+
 
 PLACEMENT_LIMIT = 4096
 LAYOUT_LIMIT = 4096  # pairs of a placement and a shape
@@ -69,7 +73,7 @@ def in_order(devices: Sequence[object]) -> tuple[Any, ...]:
     return tuple(sorted(devices, key=lambda device: device.id))
 
 
-def hlo_sharding(sharding: Sharding, ordered: Sequence[Any], ndim: int) -> Any:
+def hlo_sharding(sharding: Sharding, ordered: Sequence[Device], ndim: int) -> Any:
     """jaxlib's object for a sharding of arrays of `ndim` dimensions."""
     part = dict(zip(sharding.device_order, sharding.coordinates(ndim), strict=True))
     order = sorted(range(len(ordered)), key=lambda number: (part[ordered[number]], number))
@@ -202,7 +206,7 @@ def layout_of(placement: Placement, shape: tuple[int, ...]) -> Parts:
     if placement.user_sharding is None:
         whole = tuple([slice(None)] * len(shape))
         return Parts((0,), (whole,), (tuple([(0, size) for size in shape]),), (whole,))
-    order: dict[Any, int] = {device: number for number, device in enumerate(placement.user_sharding.device_order)}
+    order: dict[Device, int] = {device: number for number, device in enumerate(placement.user_sharding.device_order)}
     parts = placement.user_sharding.parts(shape)
     at = [order[device] for device in placement.reachable]
     # Numbered anew: of an array over several processes each has some of the parts.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla import jaxlib_api, jaxlib_calls, settings
@@ -16,13 +16,14 @@ from tangrad.core import ClosedJaxpr, Jaxpr, ShapedArray, Var
 from tangrad.core.backends import CompileOptions
 
 if TYPE_CHECKING:
+    from tangrad._backend_xla.clients import XlaDevice
     from tangrad.core import Backend
 
 _TARGET = re.compile(r'custom_call_target="([^"]+)"')
 _PYTHON = re.compile(r"xla_ffi_(partitioned_)?python_\w+|xla_python_\w+")
 
 
-def store(program: Program) -> tuple[dict[str, Any], bytes]:
+def store(program: Program) -> tuple[dict[str, object], bytes]:
     """What a program is for, and its bytes.
 
     Raises NotImplementedError for programs over several devices, those that call Python, and where XLA cannot.
@@ -48,7 +49,7 @@ def store(program: Program) -> tuple[dict[str, Any], bytes]:
     return {**_facts(device), "targets": targets, "compiler_options": options}, data
 
 
-def _facts(device: Any) -> dict[str, str]:
+def _facts(device: XlaDevice) -> dict[str, str]:
     """What machine code depends on: it is read where all of it is the same."""
     features = processor_features() if device.platform == "cpu" else ""
     return {
@@ -63,7 +64,7 @@ def _facts(device: Any) -> dict[str, str]:
 def restore(
     backend: Backend,
     name: str,
-    facts: Any,
+    facts: Mapping[str, Any],
     data: bytes,
     in_avals: Sequence[ShapedArray],
     out_avals: tuple[ShapedArray, ...],
@@ -107,7 +108,7 @@ class RestoredProgram(Program):
         self,
         backend: Any,
         options: CompileOptions,
-        device: Any,
+        device: XlaDevice,
         executable: object,
         in_avals: Sequence[ShapedArray],
         out_avals: Sequence[ShapedArray],

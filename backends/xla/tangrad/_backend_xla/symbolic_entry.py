@@ -19,7 +19,9 @@ from tangrad.core import ClosedJaxpr, Primitive
 from tangrad.core.arguments import is_symbolic
 
 if TYPE_CHECKING:
-    pass
+    from tangrad._backend_xla.mlir import IrValue
+    from tangrad.core.protocols import LoweringRule
+
 
 PLATFORM_INDEX = "_platform_index"
 
@@ -151,7 +153,7 @@ class PlatformRules(dict[Any, Any]):
         self.platforms = tuple(platforms)
         self.tables = [lowering_rules(platform) for platform in platforms]
 
-    def __missing__(self, primitive: Primitive) -> Any:
+    def __missing__(self, primitive: Primitive) -> LoweringRule:
         rules = [table[primitive] for table in self.tables]
         # A rule of a platform's own may serve others too (of two vendors, say), and still ask which one it is for.
         is_general = [table.cell(primitive).status != "rule" for table in self.tables]
@@ -160,8 +162,8 @@ class PlatformRules(dict[Any, Any]):
         return made
 
 
-def _chosen(rules: Sequence[Any], platforms: Sequence[str]) -> Any:
-    def rule(ctx: FunctionContext, *operands: ir.Value, **params: object) -> Any:
+def _chosen(rules: Sequence[Any], platforms: Sequence[str]) -> LoweringRule:
+    def rule(ctx: FunctionContext, *operands: ir.Value, **params: object) -> IrValue | tuple[IrValue, ...]:
         types = [ctx.types[aval] for aval in ctx.out_avals]
         case = ctx.ops("stablehlo.case", types, (ctx.sizes[PLATFORM_INDEX],), None, len(rules))
         for position, (own, platform) in enumerate(zip(rules, platforms, strict=True)):

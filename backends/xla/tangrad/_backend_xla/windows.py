@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from tangrad.core import ShapedArray, dtypes
 from tangrad.extend.lax import is_algorithm
 
 if TYPE_CHECKING:
+    from tangrad._backend_xla.helpers import Body
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrAttribute
     from tangrad.typing import DType
@@ -37,7 +38,7 @@ def padding_attribute(ctx: FunctionContext, padding: tuple[tuple[int, ...], ...]
 
 def reduce_window(
     ctx: FunctionContext,
-    body: Any,
+    body: Body,
     operands: Sequence[IrValue],
     initial: Sequence[IrValue],
     out_avals: Sequence[ShapedArray],
@@ -100,7 +101,7 @@ def _convolution_attributes(
     feature_group_count: int,
     batch_group_count: int,
     preferred_element_type: DType | None,
-) -> dict[str, Any]:
+) -> dict[str, IrAttribute]:
     words = ctx.vocabulary
     return {
         "window_strides": words.integers(window_strides),
@@ -115,14 +116,14 @@ def _convolution_attributes(
     }
 
 
-def _dimension_numbers(numbers: Any) -> Any:
+def _dimension_numbers(numbers: Any) -> Callable[[object], IrAttribute]:
     """Maker of the attribute, which writes down each array: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
 
     def letters(spec: Sequence[int], batch: str, feature: str) -> str:
         names = [batch, feature, *map(str, range(len(spec) - 2))]
         return f"[{', '.join([names[spec.index(dimension)] for dimension in range(len(spec))])}]"
 
-    def make(context: object) -> Any:
+    def make(context: object) -> IrAttribute:
         lhs, rhs, out = numbers
         text = f"{letters(lhs, 'b', 'f')}x{letters(rhs, 'o', 'i')}->{letters(out, 'b', 'f')}"
         return ir.Attribute.parse(f"#stablehlo.conv<{text}>", context)

@@ -22,20 +22,21 @@ if TYPE_CHECKING:
     from tangrad._backend_xla.clients import XlaDevice
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
+    from tangrad.core import Effect
 
 
-HostFunction = Callable[..., Sequence[Any]]
+HostFunction = Callable[..., Sequence[object]]
 TOKEN = AbstractToken()
 
 
 def emit_host_call(
     ctx: Any,
     function: HostFunction,
-    operands: Sequence[Any],
+    operands: Sequence[IrValue],
     in_avals: Sequence[Any],
     out_avals: Sequence[Any],
     *,
-    effect: Any = None,
+    effect: Effect | None = None,
     has_side_effect: bool = False,
 ) -> list[ir.Value]:
     """Call a Python function from the program; the values of its results.
@@ -71,7 +72,7 @@ def emit_host_call(
     return results
 
 
-def _broadcast_to_all(ctx: Any, value: object, aval: ShapedArray) -> Any:
+def _broadcast_to_all(ctx: Any, value: IrValue, aval: ShapedArray) -> IrValue:
     """What the first device was given, on every device: the others have memory for it, and nothing in it."""
     attribute = ctx.module.meshes.on_every_device(physical_aval(aval).ndim)
     return ctx.op("sdy.sharding_constraint", ctx.types[aval], (value,), {"sharding": attribute})
@@ -81,10 +82,10 @@ def _row_major(aval: AbstractValue) -> Sequence[int]:
     return () if isinstance(aval, AbstractToken) else range(len(physical_aval(aval).shape))[::-1]
 
 
-def _guarded(function: HostFunction, platform: str, has_token: bool) -> Callable[..., Any]:
+def _guarded(function: HostFunction, platform: str, has_token: bool) -> Callable[..., tuple[object, ...]]:
     """The function as XLA calls it: with the token passed through, and what it raises kept."""
 
-    def call(*arrays: object) -> Any:
+    def call(*arrays: object) -> tuple[object, ...]:
         token, contents = (arrays[:1], arrays[1:]) if has_token else ((), arrays)
         try:
             if platform == "cpu":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from tangrad.extend.collectives import as_tuple, names_among, positions_among, r
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tangrad._backend_xla.helpers import Rule
     from tangrad._backend_xla.lowering import FunctionContext
-    from tangrad._backend_xla.mlir import IrValue
+    from tangrad._backend_xla.mlir import IrAttribute, IrType, IrValue
     from tangrad.typing import DType
 
 
@@ -25,13 +26,13 @@ lower = RuleSet("lower.xla", api=1)
 _INT32 = np.dtype(np.int32)
 
 
-def _alone(ctx: FunctionContext, operands: Any) -> IrValue:
+def _alone(ctx: FunctionContext, operands: Sequence[IrValue]) -> IrValue:
     """A collective whose names are all gone, or whose axes have one device each."""
     primitive, params = ctx.eqn.primitive, ctx.eqn.params
     return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), operands)[0]
 
 
-def _manual(ctx: FunctionContext, names: Any) -> MappedAxes:
+def _manual(ctx: FunctionContext, names: Iterable[Hashable]) -> MappedAxes:
     """The mapped axes around the operation. Raises NameError where a name is none of them."""
     manual = ctx.module.manual
     for name in names:
@@ -41,7 +42,7 @@ def _manual(ctx: FunctionContext, names: Any) -> MappedAxes:
     return manual
 
 
-def _attributes(ctx: FunctionContext, groups: Any, by_global_ids: bool = False) -> dict[str, Any]:
+def _attributes(ctx: FunctionContext, groups: np.ndarray, by_global_ids: bool = False) -> dict[str, IrAttribute]:
     """Who takes part; `by_global_ids`: for operations with an attribute that groups of partitions are meant."""
     found = {"replica_groups": ctx.vocabulary.elements(groups)}
     if ctx.module.manual is not None and ctx.module.manual.has_channels:
@@ -74,7 +75,7 @@ def _body(combine: Body, dtype: DType) -> Body:
     return lambda ctx, x, y: combine(ctx, x, y, dtype)
 
 
-def _reduction(combine: Body, start: Callable[..., object]) -> Any:
+def _reduction(combine: Body, start: Callable[..., object]) -> Rule:
     def rule(
         ctx: FunctionContext,
         x: IrValue,
@@ -102,7 +103,7 @@ def _zero(dtype: np.dtype) -> int:
     return 0
 
 
-def _lowest(dtype: np.dtype) -> Any:
+def _lowest(dtype: np.dtype) -> float:
     if dtype == np.bool_:
         return False
     return -np.inf if np.issubdtype(dtype, np.inexact) else np.iinfo(dtype).min
@@ -143,7 +144,7 @@ def _all_gather(
     return _gathered(ctx, x, dimension, _manual(ctx, names).groups(names, axis_index_groups), ctx.out_type)
 
 
-def _gathered(ctx: FunctionContext, x: IrValue, dimension: int, groups: object, out_type: Any) -> IrValue:
+def _gathered(ctx: FunctionContext, x: IrValue, dimension: int, groups: np.ndarray, out_type: IrType) -> IrValue:
     attributes = _attributes(ctx, groups, by_global_ids=True)
     attributes["all_gather_dim"] = ctx.vocabulary.integer(dimension)
     return ctx.op("stablehlo.all_gather", out_type, (x,), attributes)
@@ -250,7 +251,7 @@ def _axis_index(ctx: FunctionContext, *, axis_name: Hashable) -> IrValue:
     return region.results[0]
 
 
-def _index_of_partition(ctx: FunctionContext, manual: Any, names: Any) -> IrValue:
+def _index_of_partition(ctx: FunctionContext, manual: Any, names: Sequence[Hashable]) -> IrValue:
     words = ctx.vocabulary
     number = ctx.op(manual.number, ctx.types[ShapedArray((), np.dtype(np.uint32))], ())
     place = ctx.op("stablehlo.convert", ctx.types[ShapedArray((), _INT32)], (number,))

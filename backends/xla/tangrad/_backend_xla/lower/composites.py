@@ -12,7 +12,7 @@ from tangrad.core import ClosedJaxpr, RuleSet, dtypes
 from tangrad.extend.custom_rules import composite_p
 
 if TYPE_CHECKING:
-    from tangrad._backend_xla.mlir import Vocabulary
+    from tangrad._backend_xla.mlir import IrAttribute, Vocabulary
 
 lower = RuleSet("lower.xla", api=1)
 
@@ -40,7 +40,7 @@ def _composite(
     return tuple(made.results)
 
 
-def _attribute(words: Vocabulary, value: object) -> Any:
+def _attribute(words: Vocabulary, value: object) -> IrAttribute:
     if isinstance(value, tuple):
         return ir.ArrayAttr.get([_attribute(words, item) for item in value], words.context)
     if isinstance(value, dict):

@@ -84,7 +84,7 @@ def _in_dtype(ctx: FunctionContext, value: IrValue, aval: ShapedArray, dtype: DT
 
 
 def _dimension_numbers(ctx: FunctionContext, numbers: Any) -> IrAttribute:
-    def make(context: object) -> Any:
+    def make(context: object) -> IrAttribute:
         (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = [[list(axes) for axes in pair] for pair in numbers]
         text = (
             f"#stablehlo.dot<lhs_batching_dimensions = {lhs_batch}, rhs_batching_dimensions = {rhs_batch}, "

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
     from tangrad.core import Array
-    from tangrad.typing import DType, Params, Value
+    from tangrad.typing import Dimensions, DType, Params, Value
 
 
 lower = RuleSet("lower.xla.cpu", api=1)
@@ -57,7 +57,7 @@ def _conv_general_dilated(ctx: FunctionContext, lhs: IrValue, rhs: IrValue, **pa
     return ctx.inline(program, (lhs, rhs))[0]
 
 
-def _chosen(left: Any, right: Any, out: Any, params: Params) -> Callable[..., Any] | None:
+def _chosen(left: Dimensions, right: Dimensions, out: Dimensions, params: Params) -> Callable[..., Value] | None:
     """How to compute a convolution of these shapes; None for XLA's own way."""
     numbers, features, batches = [params[name] for name in ("dimension_numbers", *_COUNTS)]
     if features == batches == 1:
@@ -75,7 +75,7 @@ def _chosen(left: Any, right: Any, out: Any, params: Params) -> Callable[..., An
 # --- few features a group ------------------------------------------------------------------------------------------
 
 
-def shifted_products(x: Any, kernel: Any, **params: Any) -> Value:
+def shifted_products(x: Value, kernel: Value, **params: Any) -> Value:
     """For each position of the kernel, the input from there on times a number for each feature; the sum of these."""
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
     groups, dtype = params["feature_group_count"], x.aval.dtype
@@ -101,7 +101,7 @@ def shifted_products(x: Any, kernel: Any, **params: Any) -> Value:
     return _convert(lax.reshape(total, _resized(shape, [feature], [features])), _result_dtype(dtype, params))
 
 
-def accumulated_products(x: Any, y: Any, **params: Any) -> Value:
+def accumulated_products(x: Value, y: Value, **params: Any) -> Value:
     """Few positions of a large window, as in the gradient of a kernel: a sum of products for each position.
 
     All sums are made together, a row of the input at a time, and stay in the cache.
@@ -125,7 +125,7 @@ def accumulated_products(x: Any, y: Any, **params: Any) -> Value:
     row = (*(1,) * looped, *whole[looped:])
     taps = list(product(*map(range, places)))
 
-    def add_row(number: object, sums: Sequence[object]) -> Sequence[Any]:
+    def add_row(number: Value, sums: Sequence[Value]) -> Sequence[Value]:
         feature, line = _divided(number, window[1]) if looped == 2 else (number, None)
         slab = [1, *x.aval.shape[1:]]
         if line is not None:
@@ -153,7 +153,7 @@ def accumulated_products(x: Any, y: Any, **params: Any) -> Value:
     return _convert(_arranged(together, numbers, out_spec), _result_dtype(dtype, params))
 
 
-def _starts(feature: Any, line: object, step: int, x: Any) -> list[Any]:
+def _starts(feature: Value, line: Value | None, step: int, x: Value) -> list[Value]:
     """Where the part of a feature, and of a line of it, begins."""
     zero = literal(0, feature.aval.dtype)
     lines = [] if line is None else [_scaled(line, step)]
@@ -163,7 +163,7 @@ def _starts(feature: Any, line: object, step: int, x: Any) -> list[Any]:
 # --- other groups, other orders ------------------------------------------------------------------------------------
 
 
-def group_by_group(x: Any, kernel: Any, **params: Any) -> Value:
+def group_by_group(x: Value, kernel: Value, **params: Any) -> Value:
     """A convolution for each group, side by side: a few are written out, many are a loop."""
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
     by_batch = params["batch_group_count"] > 1
@@ -174,7 +174,7 @@ def group_by_group(x: Any, kernel: Any, **params: Any) -> Value:
         pairs = zip(_split(x, x_axis, groups), _split(kernel, rhs_spec[0], groups))
         return lax.concatenate_p.bind(*[conv_general_dilated_p.bind(a, b, **alone) for a, b in pairs], dimension=axis)
 
-    def convolve(group: object, out: object) -> Array:
+    def convolve(group: Value, out: Value) -> Array:
         found = conv_general_dilated_p.bind(
             _of_group(x, x_axis, groups, group), _of_group(kernel, rhs_spec[0], groups, group), **alone
         )
@@ -184,21 +184,21 @@ def group_by_group(x: Any, kernel: Any, **params: Any) -> Value:
     return lax.fori_loop(0, groups, convolve, lax.broadcast_in_dim(literal(0, out.dtype), out.shape, ()))
 
 
-def _of_group(x: Any, axis: int, groups: int, group: object) -> Any:
+def _of_group(x: Value, axis: int, groups: int, group: Value) -> Value:
     sizes = _resized(x.aval.shape, [axis], [x.aval.shape[axis] // groups])
     return _moved(x, _place_of_group(group, axis, sizes), sizes)
 
 
-def _place_of_group(group: object, axis: int, sizes: Sequence[int]) -> list[Any]:
+def _place_of_group(group: Value, axis: int, sizes: Sequence[int]) -> list[Value]:
     """Where the part of these sizes begins that a group is of an array."""
     return [_scaled(group, size if at == axis else 0) for at, size in enumerate(sizes)]
 
 
-def _scaled(number: Any, by: int) -> Any:
+def _scaled(number: Value, by: int) -> Array:
     return lax.mul_p.bind(number, literal(by, number.aval.dtype))
 
 
-def with_features_last(x: object, kernel: object, **params: Any) -> Value:
+def with_features_last(x: Value, kernel: Value, **params: Any) -> Value:
     """The convolution of transposed arrays, transposed back."""
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
     numbers = type(params["dimension_numbers"])(*_features_last(len(lhs_spec)))
@@ -220,7 +220,7 @@ def _features_last(rank: int) -> tuple[tuple[int, ...], ...]:
 # --- parts ---------------------------------------------------------------------------------------------------------
 
 
-def _padded(x: Any, spec: Sequence[int], params: Params) -> Array:
+def _padded(x: Value, spec: Sequence[int], params: Params) -> Value:
     config = [(0, 0, 0)] * x.aval.ndim
     for axis, (low, high), dilation in zip(spec[2:], params["padding"], params["lhs_dilation"]):
         config[axis] = (low, high, dilation - 1)
@@ -229,7 +229,7 @@ def _padded(x: Any, spec: Sequence[int], params: Params) -> Array:
     return lax.pad_p.bind(x, literal(0, x.aval.dtype), padding_config=tuple(config))
 
 
-def _positions(x: Any, spec: Sequence[int], window: Sequence[int], params: Params) -> list[int]:
+def _positions(x: Value, spec: Sequence[int], window: Sequence[int], params: Params) -> list[int]:
     """How many positions a window has along each spatial dimension of a padded input."""
     sizes = [x.aval.shape[axis] for axis in spec[2:]]
     parts = zip(sizes, window, params["window_strides"], params["rhs_dilation"])
@@ -242,7 +242,9 @@ def _resized(shape: Sequence[int], axes: Sequence[int], sizes: Sequence[int]) ->
     return tuple([changed.get(axis, size) for axis, size in enumerate(shape)])
 
 
-def _window(x: object, axes: Sequence[int], starts: Sequence[int], shape: Sequence[int], strides: Sequence[int]) -> Any:
+def _window(
+    x: Value, axes: Sequence[int], starts: Sequence[int], shape: Sequence[int], strides: Sequence[int]
+) -> Value:
     """The part of a shape that begins at `starts`, and takes each of `strides`, along some axes."""
     first = _resized([0] * len(shape), axes, starts)
     every = _resized([1] * len(shape), axes, strides)
@@ -263,16 +265,16 @@ def _moved(x: object, starts: Sequence[object], sizes: Sequence[int]) -> Array:
     return lax.dynamic_slice_p.bind(x, *starts, slice_sizes=tuple(sizes))
 
 
-def _divided(number: Any, by: int) -> tuple[Any, Any]:
+def _divided(number: Value, by: int) -> tuple[Array, Array]:
     divisor = literal(by, number.aval.dtype)
     return lax.div_p.bind(number, divisor), lax.rem_p.bind(number, divisor)
 
 
-def _split(x: Any, axis: int, count: int) -> tuple[Array, ...]:
+def _split(x: Value, axis: int, count: int) -> tuple[Array, ...]:
     return lax.split_p.bind(x, sizes=(x.aval.shape[axis] // count,) * count, axis=axis)
 
 
-def _arranged(x: object, spec: Sequence[int], like: Sequence[int]) -> Any:
+def _arranged(x: Value, spec: Sequence[int], like: Sequence[int]) -> Value:
     """An array whose dimensions are at the places `spec`, with them at the places `like`."""
     permutation = [0] * len(spec)
     for place, target in zip(spec, like):
@@ -282,7 +284,7 @@ def _arranged(x: object, spec: Sequence[int], like: Sequence[int]) -> Any:
     return lax.transpose_p.bind(x, permutation=tuple(permutation))
 
 
-def _convert(x: Array, dtype: DType) -> Any:
+def _convert(x: Value, dtype: DType) -> Value:
     return x if x.aval.dtype == dtype else lax.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 

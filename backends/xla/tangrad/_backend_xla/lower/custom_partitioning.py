@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mesh_words import Layout
     from tangrad._backend_xla.mlir import IrValue
+    from tangrad.core import ShapedArray, Sharding
 
 
 TARGET = "TangradCustomPartitioning"
@@ -69,8 +70,8 @@ class _Call:
         layout: Layout,
         mesh: object,
         platform: str,
-        in_avals: Sequence[object],
-        out_avals: Sequence[Any],
+        in_avals: Sequence[ShapedArray],
+        out_avals: Sequence[ShapedArray],
     ) -> None:
         self._how = how
         self._layout = layout
@@ -97,14 +98,14 @@ class _Call:
             raise NotImplementedError(f"custom_partitioning {self._how.name!r}: the function of a part has callbacks")
         return bytecode(module.module), self._hlo(inputs, self._in_avals), self._hlo(outputs, self._out_avals)
 
-    def _hlo(self, shardings: Sequence[Any], avals: Sequence[Any]) -> list[object]:
+    def _hlo(self, shardings: Sequence[Sharding], avals: Sequence[ShapedArray]) -> list[object]:
         pairs = zip(shardings, avals, strict=True)
         return [hlo_sharding(sharding, self._layout.devices, len(aval.shape)) for sharding, aval in pairs]
 
 
 def _partition(
     shapes: object, shardings: Sequence[object], result_shape: Any, result_sharding: Any, configuration: bytes
-) -> Any:
+) -> tuple[object, object, object]:
     """What jaxlib calls, from within the compiler: an error goes by way of `failures`."""
     try:
         several = result_shape.is_tuple()

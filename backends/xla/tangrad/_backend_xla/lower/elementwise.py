@@ -9,7 +9,7 @@ zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -220,7 +220,9 @@ def _is_complex(aval: ShapedArray) -> bool:
     return bool(aval.dtype.kind == "c")
 
 
-def _function(name: str, reference: Any, symmetry: Symmetry, oscillates: str | None = None) -> Rule:
+def _function(
+    name: str, reference: Callable[..., np.ndarray] | np.ufunc, symmetry: Symmetry, oscillates: str | None = None
+) -> Rule:
     """The rule of a function of one variable, real or complex; the arguments are those of `as_in_c`."""
     real_rule = elementwise(name)
     complex_rule = as_in_c(lambda ctx, z, a, b: ctx.op(name, ctx.out_type, (z,)), reference, symmetry, oscillates)
@@ -348,7 +350,7 @@ def _conj(ctx: FunctionContext, z: IrValue) -> IrValue:
     return ctx.op("stablehlo.complex", ctx.out_type, (real, ctx.op("stablehlo.negate", kind, (imaginary,))))
 
 
-def _extremum(name: str, direction: str) -> Any:
+def _extremum(name: str, direction: str) -> Rule:
     """Maximum or minimum; complex numbers are ordered by their real parts, then by their imaginary parts."""
     real_rule = elementwise(name)
 

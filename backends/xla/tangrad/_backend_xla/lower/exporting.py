@@ -23,14 +23,16 @@ from tangrad.extend.export import call_exported_p
 
 if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext, Module
+    from tangrad._backend_xla.mlir import IrModule, IrOperation, IrType
     from tangrad.core import ShapedArray
+    from tangrad.export import Exported
 
 
 lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(call_exported_p)
-def _call_exported(ctx: FunctionContext, *operands: IrValue, exported: Any) -> tuple[IrValue, ...]:
+def _call_exported(ctx: FunctionContext, *operands: IrValue, exported: Exported) -> tuple[IrValue, ...]:
     _check_devices(ctx.module, exported)
     operands = tuple(_sharded(ctx, operands, ctx.in_avals, exported.in_shardings))
     if exported.uses_global_constants and len([one for one in exported.platforms if one != "numpy"]) > 1:
@@ -48,7 +50,7 @@ def _call_exported(ctx: FunctionContext, *operands: IrValue, exported: Any) -> t
     return tuple(_sharded(ctx, _as_types(ctx, list(call.results), wanted), ctx.out_avals, exported.out_shardings))
 
 
-def _check_devices(module: Module, exported: Any) -> None:
+def _check_devices(module: Module, exported: Exported) -> None:
     """Raise ValueError for a program over several devices that is called in one for another number of them."""
     here = 1 if module.meshes is None else len(module.meshes.layout.devices)
     if exported.nr_devices not in (1, here):
@@ -77,7 +79,7 @@ def _sharded(
     ]
 
 
-def _as_types(ctx: FunctionContext, values: Sequence[IrValue], types: Sequence[Any]) -> list[IrValue]:
+def _as_types(ctx: FunctionContext, values: Sequence[IrValue], types: Sequence[IrType]) -> list[IrValue]:
     """Values whose types say more or less of their sizes than those wanted."""
     return [
         value if value.type == kind else ctx.op("stablehlo.convert", kind, (value,))
@@ -85,7 +87,7 @@ def _as_types(ctx: FunctionContext, values: Sequence[IrValue], types: Sequence[A
     ]
 
 
-def _check_types(exported: Any, what: str, own: Sequence[object], stated: Sequence[object]) -> None:
+def _check_types(exported: Exported, what: str, own: Sequence[object], stated: Sequence[object]) -> None:
     """Raise ValueError unless the types of the module's entry are those that the program states, but for sizes that
     one of them leaves open."""
     if len(own) != len(stated) or not all(map(_agree, own, stated)):
@@ -108,7 +110,7 @@ def _agree(one: object, other: object) -> bool:
     )
 
 
-def _platform(ctx: FunctionContext, exported: Any) -> IrValue:
+def _platform(ctx: FunctionContext, exported: Exported) -> IrValue:
     """The number of the platform at hand among those of the program."""
     own, known = ctx.module.platforms, tuple(exported.module_platforms)
     for platform in own:
@@ -124,7 +126,7 @@ def _platform(ctx: FunctionContext, exported: Any) -> IrValue:
     return case.result
 
 
-def _taken_in(module: Any, exported: object) -> tuple[str, Sequence[Any], Sequence[Any]]:
+def _taken_in(module: Any, exported: Exported) -> tuple[str, Sequence[IrType], Sequence[IrType]]:
     """The symbol of a program's entry in this module, and its types; its functions are copied at its first call."""
     found = module.functions.get(exported)
     if found is None:
@@ -142,7 +144,7 @@ def _make_callable(targets: Collection[str], platforms: Sequence[str]) -> None:
         jaxlib_calls.make_callable(targets, platform)
 
 
-def _copied(module: Module, exported: Any) -> tuple[str, Sequence[Any], Sequence[Any]]:
+def _copied(module: Module, exported: Exported) -> tuple[str, Sequence[IrType], Sequence[IrType]]:
     words = module.vocabulary
     if module.meshes is not None:
         words.load_sharding_dialect()
@@ -181,7 +183,7 @@ _AXIS = re.compile(r'"=(\d+)')  # of `#sdy.mesh<["x"=4, "y"=2], device_ids=[...]
 _GRID = '#sdy.mesh<["'
 
 
-def _take_meshes(module: Any, other: Any, meshes: Sequence[Any], exported: Any) -> None:
+def _take_meshes(module: Any, other: IrModule, meshes: Sequence[IrOperation], exported: Exported) -> None:
     """Name the meshes of a sharded module as this one does, which declares those that it does not have.
 
     Raises ValueError for shardings in a program that is declared for one device, and for meshes of another size.

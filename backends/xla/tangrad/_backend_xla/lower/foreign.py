@@ -12,7 +12,7 @@ from tangrad.extend.ffi import Dictionary, Elements, Scalar, ffi_call_p, find, m
 
 if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
-    from tangrad._backend_xla.mlir import IrValue, Vocabulary
+    from tangrad._backend_xla.mlir import IrAttribute, IrValue, Vocabulary
 
 
 lower = RuleSet("lower.xla", api=1)
@@ -70,7 +70,7 @@ def _(
     return tuple(results)
 
 
-def _attribute(words: Vocabulary, value: Any) -> Any:
+def _attribute(words: Vocabulary, value: Any) -> IrAttribute:
     if isinstance(value, Scalar):
         return words.attribute(value.value)
     if isinstance(value, Elements):

@@ -6,7 +6,7 @@ windows over the dimensions inside them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,8 +32,10 @@ from tangrad.extend.lax import GatherScatterMode, window_sizes
 if TYPE_CHECKING:
     from jaxlib.mlir import ir
 
+    from tangrad._backend_xla.helpers import Body
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
+    from tangrad.lax import GatherDimensionNumbers, ScatterDimensionNumbers
     from tangrad.typing import Dimensions
 
 
@@ -64,7 +66,7 @@ def _gather(
     x: IrValue,
     indices: IrValue,
     *,
-    dimension_numbers: Any,
+    dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Dimensions,
     indices_are_sorted: bool,
     unique_indices: bool,
@@ -112,7 +114,7 @@ def _gather(
     return select(ctx, valid, found, full(ctx, fill_value, out), inner)
 
 
-def _scatter(primitive: Primitive, body: Callable[..., Any]) -> None:
+def _scatter(primitive: Primitive, body: Body) -> None:
     @lower.rule(primitive)
     def _(
         ctx: FunctionContext,
@@ -120,7 +122,7 @@ def _scatter(primitive: Primitive, body: Callable[..., Any]) -> None:
         indices: IrValue,
         updates: IrValue,
         *,
-        dimension_numbers: Any,
+        dimension_numbers: ScatterDimensionNumbers,
         indices_are_sorted: bool,
         unique_indices: bool,
         mode: object,

@@ -26,6 +26,7 @@ from tangrad.extend import lax as p
 if TYPE_CHECKING:
     from jaxlib.mlir import ir
 
+    from tangrad._backend_xla.helpers import Body, Rule
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
     from tangrad.typing import DType
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
 
 lower = RuleSet("lower.xla", api=1)
 
-Identity = Callable[[Any], Any]
+Identity = Callable[[np.dtype], Any]
 BOOL = ShapedArray((), bool)
 
 
 # --- reductions ----------------------------------------------------------------------------------------------------
 
 
-def _simple(name: str) -> object:
+def _simple(name: str) -> Body:
     body = reducer(name)
     return lambda ctx, x, y, dtype: body(ctx, x, y)
 
@@ -57,7 +58,7 @@ _OPERATIONS = {
 }
 
 
-def _reduction(combine: Any, identity: Identity) -> Any:
+def _reduction(combine: Body, identity: Identity) -> Rule:
     def rule(ctx: FunctionContext, x: IrValue, *, axes: tuple[int, ...]) -> IrValue:
         out = ctx.out_aval
         dtype = out.dtype
@@ -73,7 +74,7 @@ def _reduction(combine: Any, identity: Identity) -> Any:
 lower.table({primitive: _reduction(body, p.identities[primitive]) for primitive, body in _OPERATIONS.items()})
 
 
-def _position(direction: str, identity: Identity) -> Any:
+def _position(direction: str, identity: Identity) -> Rule:
     """argmax or argmin: the element and its position reduced together; NaN wins, then the first of equal elements."""
 
     def rule(ctx: FunctionContext, x: IrValue, *, axes: tuple[int, ...], index_dtype: np.dtype) -> IrValue:
@@ -109,7 +110,7 @@ def _reduce(
 # --- running totals ------------------------------------------------------------------------------------------------
 
 
-def _running(combine: Any, identity: Identity) -> Any:
+def _running(combine: Body, identity: Identity) -> Rule:
     """A reduction over windows as long as the axis, padded so that each ends at its element: to XLA, a scan."""
 
     def rule(ctx: FunctionContext, x: IrValue, *, axis: int, reverse: bool) -> IrValue:
@@ -141,14 +142,14 @@ def _running(combine: Any, identity: Identity) -> Any:
 
 
 def _symbolic_running(
-    ctx: FunctionContext, x: IrValue, combine: Any, identity: Identity, axis: int, reverse: bool
+    ctx: FunctionContext, x: IrValue, combine: Body, identity: Identity, axis: int, reverse: bool
 ) -> IrValue:
     """The same with a window of a size that is an operand, which becomes `reduce_window` when sizes are filled in."""
     aval, words = ctx.out_aval, ctx.vocabulary
     size, rank, dtype = aval.shape[axis], aval.ndim, aval.dtype
     window: list[object] = [1] * rank
     window[axis] = size
-    padding: list[Any] = [0] * (2 * rank)
+    padding: list[object] = [0] * (2 * rank)
     padding[2 * axis + reverse] = size - 1
     ones = ctx.constant(np.ones(rank, np.int32))
     pairs = SIZE.update(shape=(rank, 2))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING
 
 from tangrad._backend_xla import jaxlib_calls
 from tangrad._backend_xla.manual import ManualAxes
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
     from tangrad.core import Sharding
+    from tangrad.sharding import Mesh, NamedSharding
 
 
 shard_map = RuleSet("lower.xla", api=1)
@@ -35,10 +37,10 @@ def _(
     ctx: FunctionContext,
     *operands: IrValue,
     jaxpr: ClosedJaxpr,
-    mesh: Any,
-    in_shardings: Any,
+    mesh: Mesh,
+    in_shardings: tuple[NamedSharding, ...],
     out_shardings: tuple[Sharding, ...],
-    manual_axes: Sequence[object],
+    manual_axes: Sequence[Hashable],
     checked: bool,
 ) -> tuple[IrValue, ...]:
     meshes, module = ctx.module.meshes, ctx.module
@@ -83,7 +85,7 @@ def _(ctx: FunctionContext, x: IrValue, *, axes: tuple[int, ...]) -> IrValue:
 
 
 @lower.rule(inspect_sharding_p)
-def _(ctx: FunctionContext, x: IrValue, *, callback: Any) -> tuple[IrValue, ...]:
+def _(ctx: FunctionContext, x: IrValue, *, callback: Callable[[Sharding], object]) -> tuple[IrValue, ...]:
     """The user's function is called when the program is compiled, not from within the compiler."""
     module, words = ctx.module, ctx.vocabulary
     if module.is_portable:  # it is compiled elsewhere

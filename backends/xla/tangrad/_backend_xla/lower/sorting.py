@@ -73,7 +73,7 @@ def _numbers_inside(ctx: FunctionContext, x: IrValue, aval: ShapedArray) -> list
     return parts
 
 
-def _joined(ctx: FunctionContext, results: list[Any], aval: ShapedArray) -> IrValue:
+def _joined(ctx: FunctionContext, results: list[IrValue], aval: ShapedArray) -> IrValue:
     """The next of the sorted results; those of an extended dtype put together again. They are taken off the list."""
     inner, rank = physical_aval(aval), aval.ndim
     if inner is aval:
@@ -218,7 +218,7 @@ def _is_worth_it(avals: Sequence[ShapedArray], dimension: int) -> bool:
     return len(avals) > 1 and key.dtype.kind in "bui" and dtypes.bit_width(key.dtype) <= HALF
 
 
-def _sort_alone(xs: Sequence[Any], dimension: int) -> tuple[Array]:
+def _sort_alone(xs: Sequence[Value], dimension: int) -> tuple[Array]:
     """One array of floats. The lowest bit of a word has the sign of its element, which zeros lack in the key."""
     (x,) = xs
     bits = _bits(x)
@@ -232,7 +232,7 @@ def _sort_alone(xs: Sequence[Any], dimension: int) -> tuple[Array]:
     return (lax.bitcast_convert_type_p.bind(found, new_dtype=x.aval.dtype),)
 
 
-def _sort_together(xs: Sequence[Any], dimension: int) -> tuple[Value, ...]:
+def _sort_together(xs: Sequence[Value], dimension: int) -> tuple[Value, ...]:
     """Several arrays, by the first one."""
     key = xs[0]
     ranks = _float_ranks(_bits(key), key.aval.dtype) if key.aval.dtype.kind not in "bui" else _integer_ranks(key)
@@ -244,7 +244,7 @@ def _sort_together(xs: Sequence[Any], dimension: int) -> tuple[Value, ...]:
 # --- words ---------------------------------------------------------------------------------------------------------
 
 
-def _sorted_words(ranks: object, places: object, dimension: int) -> Array:
+def _sorted_words(ranks: Value, places: Value, dimension: int) -> Array:
     words = lax.or_p.bind(_shift(lax.shift_left_p, _convert(ranks, WORD), HALF), places)
     return sort_p.bind(words, dimension=dimension, is_stable=True, num_keys=1)[0]  # stable, which is the faster way
 
@@ -253,18 +253,18 @@ def _positions(shape: tuple[int, ...], dimension: int) -> Array:
     return lax.iota_p.bind(dtype=WORD, shape=shape, dimension=dimension)
 
 
-def _integer_ranks(x: Any) -> Any:
+def _integer_ranks(x: Value) -> Value:
     """Signed words in the order of integers of half a word."""
     wide = _convert(x, WORD)
     return lax.sub_p.bind(wide, _number(wide, 1 << (HALF - 1))) if dtypes.dtype_name(x.aval.dtype) == "uint32" else wide
 
 
-def _bits(x: Any) -> Array:
+def _bits(x: Value) -> Array:
     width = dtypes.bit_width(x.aval.dtype)
     return lax.bitcast_convert_type_p.bind(x, new_dtype=dtypes.as_dtype(f"int{width}"))
 
 
-def _float_ranks(bits: object, dtype: np.dtype) -> Array:
+def _float_ranks(bits: Value, dtype: np.dtype) -> Array:
     """Integers in the order of floats, of their bits: one for both zeros, and one for all NaN, the greatest."""
     size = lax.and_p.bind(bits, _number(bits, _greatest(bits)))
     infinity, nan = [
@@ -275,38 +275,38 @@ def _float_ranks(bits: object, dtype: np.dtype) -> Array:
     return lax.select_n_p.bind(lax.gt_p.bind(size, infinity), ranks, _like(bits, nan))
 
 
-def _mirrored(bits: Any) -> Array:
+def _mirrored(bits: Value) -> Array:
     """Bits of floats as integers in their order, and back: below zero all but the sign are inverted."""
     last = dtypes.bit_width(bits.aval.dtype) - 1
     below = _shift(lax.shift_right_arithmetic_p, bits, last)
     return lax.xor_p.bind(bits, lax.and_p.bind(below, _number(bits, _greatest(bits))))
 
 
-def _greatest(bits: Any) -> int:
+def _greatest(bits: Value) -> int:
     return (1 << (dtypes.bit_width(bits.aval.dtype) - 1)) - 1
 
 
-def _number(x: Any, value: int) -> Literal:
+def _number(x: Value, value: int) -> Literal:
     return literal(value, x.aval.dtype)
 
 
-def _full(x: object, value: int) -> Array:
+def _full(x: Value, value: int) -> Array:
     return _like(x, _number(x, value))
 
 
-def _like(x: Any, value: object) -> Array:
+def _like(x: Value, value: object) -> Array:
     return lax.broadcast_in_dim_p.bind(value, shape=x.aval.shape, broadcast_dimensions=())
 
 
-def _shift(primitive: Primitive, x: object, by: int) -> Any:
+def _shift(primitive: Primitive, x: Value, by: int) -> Array:
     return primitive.bind(x, _number(x, by))
 
 
-def _convert(x: Any, dtype: DType) -> Any:
+def _convert(x: Value, dtype: DType) -> Value:
     return x if x.aval.dtype == dtype else lax.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 
-def _take(x: Any, order: Any, dimension: int) -> Array:
+def _take(x: Value, order: Value, dimension: int) -> Array:
     """The elements in an order of their own for each row."""
     rows = tuple([axis for axis in range(x.aval.ndim) if axis != dimension])
     index = lax.broadcast_in_dim_p.bind(

@@ -276,7 +276,7 @@ __all__ = ["Arithmetic", "Mask", "Real", "Term"]
 lower = RuleSet("lower.xla", api=1)
 
 
-def in_double(function: Callable[..., Any]) -> Callable[..., Any]:
+def in_double(function: Callable[..., Any]) -> Callable[..., IrValue]:
     """The rule that computes `function(arithmetic, *terms)` in double precision."""
 
     def rule(ctx: FunctionContext, *operands: IrValue) -> IrValue:

@@ -6,7 +6,7 @@ Elements of extended dtypes (typed keys) are stored with dimensions of their own
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._backend_xla.helpers import (
     broadcast,
@@ -53,7 +53,7 @@ lower.table(
 )
 
 
-def inside(aval: ShapedArray) -> tuple[Any, ...]:
+def inside(aval: ShapedArray) -> Dimensions:
     """The sizes of the dimensions inside an element."""
     return tuple(physical_aval(aval).shape[len(aval.shape) :])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from tangrad.extend import lax as p
 from tangrad.extend.lax import ge_p, greatest, least, zero
 
 if TYPE_CHECKING:
+    from tangrad._backend_xla.helpers import Body, Rule
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrAttribute, IrValue
     from tangrad.typing import DType
@@ -41,7 +42,7 @@ lower.table({p.conv_general_dilated_p: convolution})
 # --- reductions over windows ---------------------------------------------------------------------------------------
 
 
-def _simple(combine: Any, identity: Any) -> Any:
+def _simple(combine: Body, identity: Callable[[np.dtype], Any]) -> Rule:
     def rule(ctx: FunctionContext, x: IrValue, **params: Any) -> IrValue:
         out = ctx.out_aval
         start = scalar(ctx, identity(out.dtype), out.dtype)
@@ -91,7 +92,7 @@ def _select_and_gather_add(
     out = ctx.out_aval
     value, direction = ShapedArray((), out.dtype), "GE" if select_prim is ge_p else "LE"
 
-    def body(inner: FunctionContext, x: IrValue, dx: Any, y: IrValue, dy: Any) -> Sequence[IrValue]:
+    def body(inner: FunctionContext, x: IrValue, dx: IrValue, y: IrValue, dy: IrValue) -> Sequence[IrValue]:
         stays = compare(inner, direction, x, y, value)
         return select(inner, stays, x, y, value), select(inner, stays, dx, dy, value)
 
