@@ -6,7 +6,9 @@ Tangrad reports its own work by hooks (`tangrad_compiled` and the like); these e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeVar
+
+L = TypeVar("L", bound=Callable[..., object])
 
 _events: list[Callable[..., object]] = []
 _durations: list[Callable[..., object]] = []
@@ -73,7 +75,7 @@ def register_scalar_listener(callback: Callable[..., object]) -> None:
     _scalars.append(callback)
 
 
-def _take_off(listeners: list[Callable[..., Any]], callback: Callable[..., object], what: str) -> None:
+def _take_off(listeners: list[L], callback: L, what: str) -> None:
     if callback not in listeners:
         raise ValueError(f"{callback!r} is no listener of {what}: it was not registered, or was taken off")
     listeners.remove(callback)

@@ -31,6 +31,7 @@ from tangrad.core import (
 from tangrad.typing import ArrayLike, Dimensions, DType, PyTree, Value
 
 if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
     from tangrad.typing import Params
 
 
@@ -222,9 +223,9 @@ def checkify(f: Callable[P, R], errors: frozenset[type[Failure]] = user_checks) 
     enabled = _categories(errors)
     name = getattr(f, "__name__", type(f).__name__)
 
-    def checked(*args: object, **kwargs: object) -> Any:
+    def checked(*args: object, **kwargs: object) -> tuple[Error, PyTree]:
         leaves, in_tree = array_leaves((args, kwargs), f"checkify: of the arguments of {name},")
-        out_tree: list[Any] = []
+        out_tree: list[PyTreeDef] = []
 
         def flat(*values: Value) -> list[Value]:
             given, named = in_tree.unflatten(values)

@@ -126,7 +126,7 @@ class Layout:
             return []
         return [ShapedArray((), INT32), *[ShapedArray(*kind) for slot in self.slots for kind in slot]]
 
-    def payloads(self, leaves: Sequence[Any]) -> dict[Any, tuple[Any, ...]]:
+    def payloads(self, leaves: Sequence[Any]) -> dict[object, tuple[Value, ...]]:
         """The payload of each type, of the leaves without the code."""
         found, start = {}, 0
         for slot in self.slots:
@@ -148,8 +148,8 @@ class Checks:
     def __init__(self, enabled: frozenset[type[Failure]]) -> None:
         self.enabled = enabled
         self.failures: list[Failure] = []
-        self._code: Any = None
-        self._payloads: dict[Any, tuple[Any, ...]] = {}
+        self._code: Value | None = None
+        self._payloads: dict[object, tuple[Value, ...]] = {}
 
     def check(self, failed: Value, failure: Failure, payload: Sequence[Array] = ()) -> None:
         """Note a failure where the boolean scalar `failed` is true and nothing failed before.
@@ -211,7 +211,7 @@ class Checks:
         self.add(layout, outs[count:])
         return tuple(outs[:count])
 
-    def leaves(self) -> list[Any]:
+    def leaves(self) -> list[Value]:
         """Its code and payloads; none where nothing can fail."""
         if self._code is None:
             return []

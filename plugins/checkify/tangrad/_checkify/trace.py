@@ -31,7 +31,7 @@ from tangrad.core.transformations import is_operand
 
 if TYPE_CHECKING:
     from tangrad.core import Array
-    from tangrad.typing import Params, Value, Values
+    from tangrad.typing import Params, PyTree, Value, Values
 
 
 CHECKIFY = rule_table("checkify")
@@ -49,7 +49,7 @@ class CheckifyTrace(RuleTrace, kind="checkify"):
     def applies(self, primitive: Primitive, args: Values, params: Params) -> bool:
         return True
 
-    def apply(self, primitive: Primitive, values: list[Value], extras: list[object], params: Params) -> Any:
+    def apply(self, primitive: Primitive, values: list[Value], extras: list[object], params: Params) -> PyTree:
         out = CHECKIFY[primitive](tuple([as_operand(value) for value in values]), checks=self.checks, **params)
         for one in out if primitive.multiple_results else (out,):
             if not is_operand(one):
@@ -91,7 +91,7 @@ class CheckedProgram:
         self.jaxpr = jaxpr
         self.layout = layout
 
-    def run(self, *values: object) -> tuple[list[Any], list[Any]]:
+    def run(self, *values: object) -> tuple[list[Value], list[Value]]:
         """Its results and the leaves of its error, under the current trace."""
         outs = jaxpr_as_function(self.jaxpr)(*values)
         count = len(outs) - self.layout.count
@@ -116,7 +116,7 @@ def checked_call(primitive: Primitive) -> Callable[..., tuple[Array | Literal, .
 def _make(closed: ClosedJaxpr, enabled: frozenset[type[Failure]]) -> tuple[ClosedJaxpr, Layout]:
     layouts = []
 
-    def run(*values: Array) -> list[Any]:
+    def run(*values: Array) -> list[Value]:
         outs, checks = checked_flat(jaxpr_as_function(closed), values, enabled)
         layouts.append(checks.layout)
         return [*outs, *checks.leaves()]

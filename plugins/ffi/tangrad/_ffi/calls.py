@@ -98,7 +98,7 @@ def ffi_call(
     input_output_aliases: Mapping[int, int] | None = None,
     custom_call_api_version: int = 4,
     legacy_backend_config: str | None = None,
-) -> Callable[..., Any]:
+) -> Callable[..., Array | list[Array]]:
     """A function of arrays that calls a compiled handler, registered by `register_ffi_target`.
 
     It has no derivative: give one to a function around it with `custom_jvp` or `custom_vjp`.
@@ -161,7 +161,7 @@ def ffi_call(
     if not several and output_layouts is not None:
         output_layouts = [output_layouts]
     out_layouts = _layouts("output_layouts", "result", output_layouts, result_avals)
-    params: dict[str, Any] = {
+    params: dict[str, object] = {
         "target": target_name,
         "result_avals": result_avals,
         "output_layouts": out_layouts,
@@ -176,7 +176,7 @@ def ffi_call(
 @api_boundary
 def _call(
     params: Params, input_layouts: object, aliases: object, several: bool, /, *args: object, **attributes: object
-) -> Any:
+) -> Array | list[Array]:
     for position, arg in enumerate(args):
         if not is_array_value(arg):
             raise TypeError(
@@ -204,7 +204,7 @@ def _call(
     return list(outs) if several else outs[0]
 
 
-def _declared_aval(declared: Any, number: int | None) -> ShapedArray:
+def _declared_aval(declared: HasShapeAndDType, number: int | None) -> ShapedArray:
     path = "result_shape_dtypes" if number is None else f"result_shape_dtypes[{number}]"
     try:
         shape, dtype = tuple(declared.shape), dtypes.as_dtype(declared.dtype)

@@ -53,11 +53,11 @@ DATA_TYPES = {
 class Scalar:
     """A number or truth value of one dtype."""
 
-    dtype: np.dtype[Any]
+    dtype: np.dtype
     data: bytes
 
     @property
-    def value(self) -> Any:
+    def value(self) -> np.generic:
         """As a NumPy scalar."""
         return np.frombuffer(self.data, self.dtype)[0]
 
@@ -69,7 +69,7 @@ class Scalar:
 class Elements:
     """An array of numbers; handlers see it flat."""
 
-    dtype: np.dtype[Any]
+    dtype: np.dtype
     shape: tuple[int, ...]
     data: bytes
 
@@ -266,7 +266,7 @@ class AttributeList:
         self._alive += [types, names, values]
         return Attrs(size=count, types=types, names=names, attrs=values)
 
-    def _attribute(self, value: Any) -> tuple[int, Any]:
+    def _attribute(self, value: Scalar | Elements | Dictionary | str) -> tuple[int, Any]:
         if isinstance(value, str):
             return STRING, self._text(value)
         if isinstance(value, Dictionary):
@@ -287,7 +287,7 @@ class AttributeList:
 class BufferList:
     """The operands or results of one call, as arrays of NumPy whose memory handlers read and write."""
 
-    def __init__(self, arrays: Sequence[np.ndarray], shapes: Any) -> None:
+    def __init__(self, arrays: Sequence[np.ndarray], shapes: Sequence[Sequence[int]]) -> None:
         count = len(arrays)
         types, pointers = (c_int * count)(*[BUFFER] * count), (c_void_p * count)()
         self._alive: list[object] = [arrays, types, pointers]

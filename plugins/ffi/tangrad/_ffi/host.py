@@ -18,7 +18,7 @@ from tangrad.errors import BackendError, TangradError
 
 if TYPE_CHECKING:
     from tangrad._ffi.frames import BufferList
-    from tangrad.core import Array, ShapedArray
+    from tangrad.core import ShapedArray
     from tangrad.typing import Params
 
 
@@ -236,7 +236,7 @@ class Instance:
         self._lock = threading.Lock()
         self._run("instantiate", (), ())
 
-    def __call__(self, *arrays: Array) -> tuple[Any, ...]:
+    def __call__(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         if not self._begun:
             with self._lock:
                 if not self._begun:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NoReturn
 
 from tangrad._ffi.calls import ffi_call_p
 from tangrad.batching import move_axis, operand_of_call
-from tangrad.core import RuleSet
+from tangrad.core import Array, RuleSet
 from tangrad.extend.lax import scan
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _with_batch(layout: tuple[int, ...]) -> tuple[int, ...]:
 def _for_each_row(args: Values, dims: Dims, size: int, vmap_method: str, params: Params) -> Values:
     mapped = [move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True) if dim is not None]
 
-    def call(_: object, rows: Any) -> Any:
+    def call(_: object, rows: Values) -> tuple[tuple[()], tuple[Array, ...]]:
         found = iter(rows)
         operands = [arg if dim is None else next(found) for arg, dim in zip(args, dims, strict=True)]
         return (), tuple(ffi_call_p.bind(*operands, vmap_method=vmap_method, **params))
@@ -79,7 +79,7 @@ transpose = RuleSet("transpose", api=1)
 
 
 @jvp.rule(ffi_call_p)
-def _(primals: object, tangents: object, *, target: str, **params: object) -> Any:
+def _(primals: object, tangents: object, *, target: str, **params: object) -> NoReturn:
     raise ValueError(
         f"the foreign function {target!r} cannot be differentiated: nothing is known of what it computes. Wrap the "
         "call in a function with a rule of its own (tangrad.custom_jvp, or custom_vjp for gradients only), whose rule "
@@ -88,7 +88,7 @@ def _(primals: object, tangents: object, *, target: str, **params: object) -> An
 
 
 @transpose.rule(ffi_call_p)
-def _not_linear(cotangents: object, *args: object, target: str, **params: object) -> Any:
+def _not_linear(cotangents: object, *args: object, target: str, **params: object) -> NoReturn:
     raise ValueError(
         f"the foreign function {target!r} cannot be transposed: nothing is known of what it computes. Where it stands "
         "for a linear function, say how that is transposed: tangrad.custom_transpose, linear_call, or custom_vjp"

@@ -28,7 +28,7 @@ def _scale(frame: Any) -> None:
             result[...] = source * np.float32(factor)
 
 
-def _take() -> list[Any]:
+def _take() -> list[object]:
     """The operands of the calls since the last time."""
     seen = list(_seen)
     _seen.clear()

@@ -193,7 +193,7 @@ def register_ffi_type(name: str, type_registration: Mapping[str, object], platfo
                 deleters[addresses["type_id"]] = info.deleter
 
 
-def types(platform: str) -> dict[str, Mapping[str, Any]]:
+def types(platform: str) -> dict[str, Mapping[str, object]]:
     """The registered types of a platform, by name."""
     with _lock:
         return {name: capsules for (at, name), capsules in _types.items() if at == platform}

@@ -27,7 +27,7 @@ from tangrad.core import (
 )
 from tangrad.extend.lax import convert_element_type_p
 from tangrad.extend.symbolic import SymbolicScope, evaluate_polynomial, plan, shape_text, symbolic_shape
-from tangrad.tree_util import broadcast_prefix, keystr
+from tangrad.tree_util import PyTreeDef, broadcast_prefix, keystr
 from tangrad.typing import ArrayLike, Dimensions, PyTree, Value
 
 # --- Shape specs as strings, for all arguments of a call, in one scope ------------------------------------------------
@@ -102,7 +102,7 @@ def mask(
     if not callable(fun):
         raise TypeError(f"mask expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
 
-    def masked(args: object, dims: Mapping[str, object]) -> Any:
+    def masked(args: object, dims: Mapping[str, object]) -> PyTree:
         if not isinstance(args, (tuple, list)):
             raise TypeError(f"mask: the arguments must be a tuple or a list of them, got {type(args).__name__}")
         leaves, structure = array_leaves(tuple(args), "mask: args")
@@ -114,7 +114,7 @@ def mask(
         padded = plan(shapes, labels).sizes([value.aval.shape for value in values])
         sizes = Sizes(padded, _logical(padded, dims))
         _check_constraints(scope, sizes)
-        returned: list[Any] = []
+        returned: list[PyTreeDef] = []
 
         def flat(*tracers: Value) -> list[Value]:
             outs, out_tree = returned_leaves(fun(*structure.unflatten(tracers)), "mask: the function")
@@ -230,7 +230,7 @@ def shapecheck(in_shapes: object, out_shape: object) -> Callable[[F], F]:
         specs, structure = tree.flatten(tuple(in_shapes) if isinstance(in_shapes, list) else in_shapes)
         names = ["args" + keystr(path) for path, _ in tree.leaves_with_path(structure.unflatten(specs))]
         shapes = [parsed(spec, scope, None, name) for spec, name in zip(specs, names, strict=True)]
-        returned: list[Any] = []
+        returned: list[PyTreeDef] = []
 
         def flat(*tracers: Value) -> list[Value]:
             outs, out_tree = returned_leaves(fun(*structure.unflatten(tracers)), "shapecheck: the function")

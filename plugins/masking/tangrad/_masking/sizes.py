@@ -38,7 +38,7 @@ from tangrad.extend.lax import (
 from tangrad.extend.symbolic import INTEGERS, Arithmetic, evaluate
 
 if TYPE_CHECKING:
-    from tangrad.typing import Params, Value, Values
+    from tangrad.typing import Dimensions, Params, Value, Values
 
 
 # --- The error of shapes that are not what is written of them ---------------------------------------------------------
@@ -166,7 +166,7 @@ def positionwise(mask: RuleSet, *primitives: Primitive) -> None:
 
 
 def positionwise_rule(primitive: Primitive) -> Callable[..., Array | Literal]:
-    def rule(args: Values, shapes: Any, *, sizes: Sizes, **params: object) -> Value:
+    def rule(args: Values, shapes: Sequence[Dimensions], *, sizes: Sizes, **params: object) -> Value:
         shape = next((shape for shape in shapes if shape), ())
         operands = [
             arg if own or type(arg) is Literal else repeated(arg, (), shape, (), sizes)
@@ -197,11 +197,11 @@ def whole(mask: RuleSet, *primitives: Primitive) -> None:
         mask.add(primitive, whole_rule(primitive))
 
 
-def whole_rule(primitive: Primitive) -> Callable[..., Any]:
+def whole_rule(primitive: Primitive) -> Callable[..., Value | Values]:
     return lambda args, shapes, *, sizes, **params: primitive.bind(*args, **sizes.padded_params(params))
 
 
-def filled(mask: RuleSet, primitive: Primitive, value: Callable[[Any], object]) -> None:
+def filled(mask: RuleSet, primitive: Primitive, value: Callable[[np.dtype], object]) -> None:
     """Register the rule of a primitive of one operand that brings its positions together.
 
     Args:
@@ -210,8 +210,8 @@ def filled(mask: RuleSet, primitive: Primitive, value: Callable[[Any], object]) 
     mask.add(primitive, filled_rule(primitive, value))
 
 
-def filled_rule(primitive: Primitive, value: Callable[[Any], object]) -> Callable[..., Array | Literal]:
-    def rule(args: Values, shapes: Any, *, sizes: Sizes, **params: object) -> Value:
+def filled_rule(primitive: Primitive, value: Callable[[np.dtype], object]) -> Callable[..., Value | Values]:
+    def rule(args: Values, shapes: Sequence[Dimensions], *, sizes: Sizes, **params: object) -> Value:
         (x,), (shape,) = args, shapes
         filled_x = sizes.fill(x, shape, value(x.aval.dtype))
         return primitive.bind(filled_x, **sizes.padded_params(params))
@@ -229,8 +229,8 @@ def stacked(mask: RuleSet, ranks: Mapping[Primitive, int | Sequence[int]]) -> No
         mask.add(primitive, stacked_rule(primitive, rank))
 
 
-def stacked_rule(primitive: Primitive, ranks: int | Sequence[int]) -> Callable[..., Any]:
-    def rule(args: Any, shapes: Any, *, sizes: Sizes, **params: object) -> Any:
+def stacked_rule(primitive: Primitive, ranks: int | Sequence[int]) -> Callable[..., Value | Values]:
+    def rule(args: Values, shapes: Sequence[Dimensions], *, sizes: Sizes, **params: object) -> Value | Values:
         counts = [ranks] * len(args) if isinstance(ranks, int) else ranks
         for shape, count in zip(shapes, counts):
             check_whole(primitive, shape, range(len(shape) - count, len(shape)))
@@ -255,7 +255,7 @@ def check_whole(primitive: Primitive, shape: Sequence[object], dimensions: Itera
 
 
 # The forms by their names, which need no import: `mask.form("whole", sort_p)`.
-FORMS: dict[str, Callable[..., Any]] = {
+FORMS: dict[str, Callable[..., Callable[..., Value | Values]]] = {
     "positionwise": positionwise_rule,
     "whole": whole_rule,
     "filled": filled_rule,

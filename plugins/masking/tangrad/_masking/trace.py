@@ -51,7 +51,7 @@ class MaskTracer(RuleTracer):
         self.value = value
         self.aval = self.extra = aval
 
-    def known(self) -> dict[str, Any]:
+    def known(self) -> dict[str, object]:
         return {"value": self.value}
 
     def origin(self) -> str:
@@ -75,7 +75,7 @@ class MaskTrace(RuleTrace, kind="mask", own=MaskTracer):
         aval = value.aval
         return MaskTracer(self, value, ShapedArray(extra, aval.dtype, aval.weak_type, aval.named_shape))
 
-    def split(self, value: Value) -> tuple[Any, Shape]:
+    def split(self, value: Value) -> tuple[Value, Shape]:
         """A padded value of the parent, and its logical shape."""
         if type(value) is MaskTracer and value._trace is self:
             return value.value, value.aval.shape
@@ -101,7 +101,9 @@ class MaskTrace(RuleTrace, kind="mask", own=MaskTracer):
         """Whether a parameter is a size that is no number yet."""
         return _has_sizes(params)
 
-    def apply(self, primitive: Primitive, values: list[Value], extras: Sequence[ShapedArray], params: Params) -> Any:
+    def apply(
+        self, primitive: Primitive, values: list[Value], extras: Sequence[ShapedArray], params: Params
+    ) -> Value | Values:
         inferred = primitive.infer(tuple(extras), params)
         padded = tuple([self._of_parent(value) for value in values])
         found = MASK[primitive](padded, tuple([aval.shape for aval in extras]), sizes=self.sizes, **params)
@@ -135,8 +137,8 @@ def _has_sizes(value: object) -> bool:
 
 
 def masked_flat(
-    function: Callable[..., Sequence[Any]], values: Sequence[Value], shapes: Sequence[Shape], sizes: Sizes
-) -> tuple[list[Any], list[Shape]]:
+    function: Callable[..., Sequence[Value]], values: Sequence[Value], shapes: Sequence[Shape], sizes: Sizes
+) -> tuple[list[Value], list[Shape]]:
     """Run a function of flat values on padded ones. Returns its padded results and their logical shapes.
 
     Args:
@@ -146,7 +148,7 @@ def masked_flat(
         sizes: the padded and the logical sizes of the variables in them.
     """
 
-    def run(trace: MaskTrace) -> list[tuple[Any, Shape]]:
+    def run(trace: MaskTrace) -> list[tuple[Value, Shape]]:
         args = [trace.tracer(value, shape) for value, shape in zip(values, shapes, strict=True)]
         return [trace.split(out) for out in function(*args)]
 
@@ -156,7 +158,7 @@ def masked_flat(
 
 def mask_jaxpr(
     closed: ClosedJaxpr, shapes: Sequence[Shape], avals: Sequence[ShapedArray], sizes: Sizes
-) -> tuple[ClosedJaxpr, list[Any], list[Shape]]:
+) -> tuple[ClosedJaxpr, list[Value], list[Shape]]:
     """A program over padded operands.
 
     Args:
@@ -170,7 +172,7 @@ def mask_jaxpr(
     """
     found: list[Shape] = []
 
-    def run(*values: Array) -> list[Any]:
+    def run(*values: Array) -> list[Value]:
         outs, out_shapes = masked_flat(
             lambda *args: eval_jaxpr(closed.jaxpr, closed.consts, *args), values, shapes, sizes
         )
@@ -181,11 +183,11 @@ def mask_jaxpr(
     return ClosedJaxpr(closed_over_as_arguments(jaxpr)), list(consts), found
 
 
-def mask_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
+def mask_by_decomposition(primitive: Primitive) -> Callable[..., Value | Values]:
     """A mask rule made of a primitive's decomposition."""
 
-    def rule(args: Sequence[Value], shapes: Any, *, sizes: Sizes, **params: object) -> Any:
-        def run(*values: object) -> Any:
+    def rule(args: Sequence[Value], shapes: Sequence[Shape], *, sizes: Sizes, **params: object) -> Value | Values:
+        def run(*values: object) -> Values:
             out = decomposed(primitive, values, params)
             return tuple(out) if primitive.multiple_results else (out,)
 
@@ -196,10 +198,12 @@ def mask_by_decomposition(primitive: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def mask_call(primitive: Primitive) -> Callable[..., Any]:
+def mask_call(primitive: Primitive) -> Callable[..., Value | Values]:
     """The rule of a call of the program `jaxpr`: its steps, here."""
 
-    def rule(args: Sequence[Value], shapes: Any, *, sizes: Sizes, jaxpr: ClosedJaxpr, **params: object) -> Any:
+    def rule(
+        args: Sequence[Value], shapes: Sequence[Shape], *, sizes: Sizes, jaxpr: ClosedJaxpr, **params: object
+    ) -> Values:
         outs, _ = masked_flat(lambda *values: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *values), args, shapes, sizes)
         return tuple(outs)
 

@@ -7,7 +7,7 @@ keys and values, G = N / K queries' heads for each of these, H features of a hea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 
@@ -231,7 +231,7 @@ def _grouped(x: Value, heads: int, groups: int) -> Array:
 
 
 def _seen(
-    targets: int, sources: int, is_causal: bool, lengths: list[Any], window: tuple[int, int] | None
+    targets: int, sources: int, is_causal: bool, lengths: list[Array | None], window: tuple[int, int] | None
 ) -> list[Array]:
     """Boolean arrays that broadcast to (B, K, G, T, S): which positions are visible by their place alone."""
     masks = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._nn import primitives
@@ -28,7 +29,7 @@ from tangrad.extend.lax import (
 if TYPE_CHECKING:
     from tangrad.batching import AxisInfo
     from tangrad.extend.masking import Sizes
-    from tangrad.typing import Value, Values
+    from tangrad.typing import Dimensions, Value, Values
 
 _BY_POSITION = (p.relu_p, p.relu6_p, p.softplus_p, p.log1mexp_p, *p.GATED)
 
@@ -87,7 +88,7 @@ mask.form("positionwise", *_BY_POSITION)
 
 
 @mask.rule(p.softmax_p)
-def _(args: Values, shapes: Any, *, sizes: Sizes, axes: tuple[int, ...]) -> Array:
+def _(args: Values, shapes: Sequence[Dimensions], *, sizes: Sizes, axes: tuple[int, ...]) -> Array:
     (x,), (shape,) = args, shapes
     # -inf adds nothing to the sum; rows that do not count must not be all of it, or they would be NaN.
     rows = [d for d in range(len(shape)) if d not in axes]

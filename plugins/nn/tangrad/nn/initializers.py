@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -285,19 +285,19 @@ def variance_scaling(
     return init
 
 
-def _in_disc(key: Any, shape: tuple[int, ...], dtype: np.dtype, distance: Callable[[Any], Any]) -> object:
+def _in_disc(key: Key, shape: tuple[int, ...], dtype: np.dtype, distance: Callable[[Array], Array]) -> Array:
     """Complex numbers of any direction, whose distances from 0 are `distance` of numbers uniform in [0, 1)."""
     real = dtypes.to_floating_dtype(dtype)
     uniform, turn = [random.uniform(own, shape, real) for own in random.split(key)]
     return distance(uniform) * tnp.exp(1j * (2 * np.pi * turn.astype(dtype)))
 
 
-def _complex_uniform(key: object, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def _complex_uniform(key: Key, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Uniform in a disc, of variance 1."""
     return _in_disc(key, shape, dtype, lambda uniform: tnp.sqrt(2 * uniform).astype(dtype))
 
 
-def _complex_truncated_normal(key: object, upper: float, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def _complex_truncated_normal(key: Key, upper: float, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Complex normal numbers of variance 1 within a disc: the distribution of their distances, inverted."""
     inside = 1 - tnp.exp(tnp.array(-(upper**2), dtype))
     return _in_disc(key, shape, dtype, lambda uniform: tnp.sqrt(-tnp.log(1 - inside * uniform.astype(dtype))))

@@ -28,7 +28,7 @@ class Profiler(Protocol):
     def memory_profile(self) -> bytes:
         """What memory is used for, as a protocol buffer for pprof."""
 
-    def serve(self, port: int, start_devices: bool) -> Any:
+    def serve(self, port: int, start_devices: bool) -> object:
         """Serve recordings on a port, as long as the returned object lives."""
 
 

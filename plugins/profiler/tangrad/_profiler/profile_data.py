@@ -13,6 +13,8 @@ from typing import Any
 
 from tangrad.core import class_boundary
 
+Statistic = int | float | str | bytes | None
+
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
@@ -68,15 +70,15 @@ class _Names:
         self.events = events
         self.stats = stats
 
-    def statistics(self, data: bytes, number: int) -> Iterator[tuple[str, Any]]:
+    def statistics(self, data: bytes, number: int) -> Iterator[tuple[str, Statistic]]:
         """The statistics in a message, whose field `number` they are: pairs of a name and a value."""
         for field, value in _fields(data):
             if field == number:
                 yield self._statistic(value)
 
-    def _statistic(self, data: bytes) -> tuple[str, Any]:
+    def _statistic(self, data: bytes) -> tuple[str, Statistic]:
         name = ""
-        found: Any = None
+        found: Statistic = None
         for field, value in _fields(data):
             if field == 1:
                 name = self.stats.get(value, "")
@@ -111,7 +113,7 @@ class ProfileEvent:
 
     __slots__ = ("_data", "_names", "duration_ns", "name", "start_ns")
 
-    def __init__(self, data: bytes, names: Any, origin: int) -> None:
+    def __init__(self, data: bytes, names: _Names, origin: int) -> None:
         self._data = data
         self._names = names
         self.name: str = names.events.get(_first(data, 1, 0), "")
@@ -124,7 +126,7 @@ class ProfileEvent:
         return self.start_ns + self.duration_ns
 
     @property
-    def stats(self) -> Iterator[tuple[str, Any]]:
+    def stats(self) -> Iterator[tuple[str, Statistic]]:
         """What is known of it: pairs of a name and a value."""
         return self._names.statistics(self._data, 4)
 
@@ -180,7 +182,7 @@ class ProfilePlane:
                 yield ProfileLine(value, self._names)
 
     @property
-    def stats(self) -> Iterator[tuple[str, Any]]:
+    def stats(self) -> Iterator[tuple[str, Statistic]]:
         """What is known of it: pairs of a name and a value."""
         return self._names.statistics(self._data, 6)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import tangrad
 from tangrad import tree
@@ -29,7 +29,11 @@ from tangrad.core.tools import sub_jaxprs
 from tangrad.typing import PyTree
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from tangrad.core import JaxprEqn
+
+F = TypeVar("F", bound=Callable[..., object])
 
 # --- What a primitive costs, and what a program does ---
 
@@ -44,7 +48,7 @@ class RooflineShape(NamedTuple):
     """
 
     shape: tuple[int, ...]
-    dtype: Any
+    dtype: np.dtype
 
     @classmethod
     def from_aval(cls, aval: ShapedArray) -> RooflineShape:
@@ -105,7 +109,7 @@ class RooflineResult:
 
     flops: int = 0
     unfused_flops: int = 0
-    ici_bytes: Mapping[Any, int] = field(default_factory=dict)
+    ici_bytes: Mapping[Hashable, int] = field(default_factory=dict)
     hbm_bytes: int = 0
     peak_hbm_bytes: int = 0
     unfused_hbm_bytes: int = 0
@@ -190,7 +194,7 @@ class RooflineRuleContext:
         bytes_written: int | None = None,
         *,
         fuses: bool = True,
-        sent: Mapping[Any, int] | None = None,
+        sent: Mapping[Hashable, int] | None = None,
     ) -> RooflineResult:
         """What the primitive costs.
 
@@ -219,7 +223,7 @@ class RooflineRuleContext:
 # --- rules from shapes ------------------------------------------------------------------------------------------------
 
 
-def _elements(avals: Sequence[Any]) -> int:
+def _elements(avals: Sequence[ShapedArray]) -> int:
     return max([RooflineShape.from_aval(aval).size for aval in avals if hasattr(aval, "shape")], default=0)
 
 
@@ -350,7 +354,7 @@ def roofline(
     if not callable(f):
         raise TypeError(f"roofline expects a function, got {f!r} of type {type(f).__name__}")
 
-    def counted(*args: Any) -> tuple[PyTree, RooflineResult]:
+    def counted(*args: PyTree) -> tuple[PyTree, RooflineResult]:
         function = f
         if mesh is not None and in_specs is not None and out_specs is not None:
             function = getattr(tangrad, SHARDED)(f, mesh=mesh, in_specs=in_specs, out_specs=out_specs)
@@ -364,8 +368,8 @@ def roofline(
     return copy_identity(counted, f)
 
 
-def _with_gradient(function: Callable[..., object]) -> Callable[..., Any]:
-    def run(*args: object) -> Any:
+def _with_gradient(function: Callable[..., object]) -> Callable[..., PyTree]:
+    def run(*args: object) -> PyTree:
         *primals, cotangent = args
         _, pullback = tangrad.vjp(function, *primals)
         return pullback(cotangent)
@@ -374,7 +378,7 @@ def _with_gradient(function: Callable[..., object]) -> Callable[..., Any]:
 
 
 def roofline_and_grad(
-    f: Callable[..., Any],
+    f: Callable[..., object],
     mesh: object = None,
     in_specs: object = None,
     out_specs: object = None,
@@ -391,7 +395,7 @@ def roofline_and_grad(
     """
     options: Any = {"mesh": mesh, "in_specs": in_specs, "out_specs": out_specs, "print_jaxpr": print_jaxpr}
 
-    def counted(*args: Any) -> tuple[PyTree, RooflineResult, RooflineResult]:
+    def counted(*args: PyTree) -> tuple[PyTree, RooflineResult, RooflineResult]:
         shapes, forward = roofline(f, **options)(*args)
         types = tree.map(lambda x: tangrad.ShapeDtypeStruct(x.shape, x.dtype), args)
         return shapes, forward, roofline(f, vjp=True, **options)(*types)[1]
@@ -399,7 +403,7 @@ def roofline_and_grad(
     return copy_identity(counted, f)
 
 
-def register_roofline(prim: Primitive) -> Callable[..., Callable[..., Any]]:
+def register_roofline(prim: Primitive) -> Callable[[F], F]:
     """Decorator: a function is the rule of a primitive. Packages have an entry of `tangrad.rules.roofline` for it.
 
     The rule is `rule(ctx, *avals, **params)`, with a `RooflineRuleContext`, and returns a `RooflineResult`.
@@ -415,7 +419,7 @@ def register_roofline(prim: Primitive) -> Callable[..., Callable[..., Any]]:
     6
     """
 
-    def decorate(rule: Callable[..., object]) -> Callable[..., Any]:
+    def decorate(rule: F) -> F:
         rules = RuleSet("roofline", api=1)
         rules.add(prim, rule)
         register(rules)

@@ -16,7 +16,11 @@ from tangrad.core import Array, as_array, is_concrete
 from tangrad.core.arguments import product
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad._sparse.bcoo import BCOO
+    from tangrad.typing import DTypeLike, Value
+
+# Of both arrays the dimensions that are summed over, and those that are batches.
+Numbers = tuple[tuple[tuple[int, ...], ...], ...]
 
 Pair = tuple[Any, Any]
 
@@ -60,7 +64,7 @@ def extracted(mat: Value, indices: Value) -> Array:
     return found.reshape((*indices.shape[:-1], *mat.shape[n_batch + indices.shape[-1] :]))
 
 
-def from_dense(mat: Value, nse: int | None, n_batch: int, n_dense: int, index_dtype: Any) -> Pair:
+def from_dense(mat: Value, nse: int | None, n_batch: int, n_dense: int, index_dtype: DTypeLike) -> Pair:
     """Data and indices of what is not 0; as many as there are in the fullest batch, where `nse` is not given."""
     n_sparse = mat.ndim - n_batch - n_dense
     if n_batch < 0 or n_dense < 0 or n_sparse < 0:
@@ -153,7 +157,7 @@ def without_coordinates(data: Value, indices: Value, sizes: Sequence[int], left:
 # --- sums and products -----------------------------------------------------------------------------------------------
 
 
-def reduced(mat: Any, axes: Sequence[int]) -> Any:
+def reduced(mat: BCOO, axes: Sequence[int]) -> BCOO:
     """The sums over dimensions: of dense ones they are computed, of others the coordinates are left out."""
     n_batch, n_sparse = mat.n_batch, mat.n_sparse
     dense = tuple([axis - n_sparse + 1 for axis in axes if axis >= n_batch + n_sparse])
@@ -179,7 +183,7 @@ def _sparse(mat: object) -> bool:
     return hasattr(mat, "indices") and hasattr(mat, "nse")
 
 
-def dot_general(lhs: Any, rhs: Any, numbers: tuple[tuple[tuple[int, ...], ...], ...]) -> Any:
+def dot_general(lhs: Any, rhs: Any, numbers: Numbers) -> Any:
     """The contraction of two arrays, of which one or both are sparse: dense, or sparse where both are."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     if any([_sparse(one) and one.n_dense for one in (lhs, rhs)]):
@@ -195,7 +199,7 @@ def dot_general(lhs: Any, rhs: Any, numbers: tuple[tuple[tuple[int, ...], ...], 
     return tnp.moveaxis(swapped, list(range(count, count + own)), list(range(swapped.ndim - own, swapped.ndim)))
 
 
-def check_contraction(name: str, lhs: Any, rhs: Any, numbers: tuple[tuple[tuple[int, ...], ...], ...]) -> None:
+def check_contraction(name: str, lhs: BCOO | Array, rhs: BCOO | Array, numbers: Numbers) -> None:
     """Raise ValueError for dimensions that are not there, and those of different sizes."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     for one, axes in ((lhs, (*lhs_contract, *lhs_batch)), (rhs, (*rhs_contract, *rhs_batch))):
@@ -213,7 +217,7 @@ def _rest(ndim: int, *used: Sequence[int]) -> list[int]:
     return [axis for axis in range(ndim) if axis not in taken]
 
 
-def _with_dense(mat: Any, dense: Value, numbers: Any) -> Value:
+def _with_dense(mat: BCOO, dense: Value, numbers: Numbers) -> Array:
     """Each element times the row of the dense array that it meets, added where it belongs."""
     (contract, dense_contract), (batch, dense_batch) = numbers
     data, indices = unbatched(mat.data, mat.indices)
@@ -230,7 +234,7 @@ def _with_dense(mat: Any, dense: Value, numbers: Any) -> Value:
     return to_dense(products, place, (*[mat.shape[axis] for axis in (*batch, *mine)], *shape))
 
 
-def _of_two(lhs: Any, rhs: Any, numbers: tuple[tuple[tuple[int, ...], ...], ...]) -> object:
+def _of_two(lhs: BCOO, rhs: BCOO, numbers: Numbers) -> BCOO:
     """Every element of one with every element of the other: those whose coordinates do not meet count as 0."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     (a, a_at), (b, b_at) = unbatched(lhs.data, lhs.indices), unbatched(rhs.data, rhs.indices)
@@ -256,7 +260,7 @@ def _of_two(lhs: Any, rhs: Any, numbers: tuple[tuple[tuple[int, ...], ...], ...]
     return made.sum_duplicates(made.size, remove_zeros=False) if count > made.size else made
 
 
-def sampled_product(lhs: Array, rhs: Any, indices: Array, numbers: Any) -> Array:
+def sampled_product(lhs: Array, rhs: Array, indices: Array, numbers: Numbers) -> Array:
     """The elements of a contraction at coordinates: of each row that is met, the sum of its products with the other."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     check_contraction("bcoo_dot_general_sampled", lhs, rhs, numbers)
@@ -296,19 +300,19 @@ def matmul(lhs: Any, rhs: Any) -> Array:
     return out
 
 
-def multiplied(mat: Any, other: Any) -> Any:
+def multiplied(mat: BCOO, other: Any) -> BCOO:
     """Element by element: with an array that fits, or a sparse array of the same shape."""
     if _sparse(other):
         return _multiplied_sparse(mat, other)
     return mat.like(mat.data * _met_by("multiply", mat, as_array(other)))
 
 
-def divided(mat: Any, other: Array) -> Any:
+def divided(mat: BCOO, other: Array) -> BCOO:
     """Element by element by an array that fits; what is not kept stays 0."""
     return mat.like(mat.data / _met_by("divide", mat, other))
 
 
-def _met_by(verb: str, mat: Any, other: Value) -> Value:
+def _met_by(verb: str, mat: BCOO, other: Value) -> Value:
     """The elements of a dense array that the values of a sparse one meet."""
     if not other.ndim:
         return other
@@ -317,7 +321,7 @@ def _met_by(verb: str, mat: Any, other: Value) -> Value:
     return extracted(tnp.broadcast_to(other, mat.shape), mat.indices)
 
 
-def _multiplied_sparse(mat: Any, other: Any) -> object:
+def _multiplied_sparse(mat: BCOO, other: BCOO) -> BCOO:
     if mat.shape != other.shape:
         raise ValueError(f"BCOO: arrays of shapes {mat.shape} and {other.shape} cannot be multiplied")
     if mat is other or (mat.indices is other.indices and mat.unique_indices):
@@ -329,7 +333,7 @@ def _multiplied_sparse(mat: Any, other: Any) -> object:
     return _of_two(mat, other, (((), ()), (axes, axes)))
 
 
-def added(mat: Any, other: Any) -> Any:
+def added(mat: BCOO, other: Any) -> BCOO | Array:
     """The sum: sparse with a sparse array of the same layout, dense with a dense one of the same shape."""
     if not _sparse(other):
         if not np.ndim(other) and is_concrete(other) and other == 0:

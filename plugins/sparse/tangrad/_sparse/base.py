@@ -15,6 +15,7 @@ from tangrad.core.arguments import product
 from tangrad.core.backends import method_boundaries
 
 if TYPE_CHECKING:
+    from tangrad._sparse.bcoo import BCOO
     from tangrad.typing import DTypeLike
 
 
@@ -66,8 +67,8 @@ class JAXSparse:
     def __init_subclass__(cls) -> None:
         tree_util.register_pytree_node(cls, _flatten, lambda data, children: _unflatten(cls, data, children))
 
-    n_batch: Any
-    n_sparse: Any
+    n_batch: int
+    n_sparse: int
     n_dense = property(lambda self: self.data.ndim - 1 - self.n_batch, doc="How many dimensions are kept in full.")
     nse = property(lambda self: self.indices.shape[self.n_batch], doc="How many elements are kept, of each batch.")
     dtype = property(lambda self: self.data.dtype, doc="The dtype of the values.")
@@ -84,7 +85,7 @@ class JAXSparse:
         """Raise ValueError for arrays that do not fit together, or are not of an array of this shape."""
         raise NotImplementedError
 
-    def to_bcoo(self) -> Any:
+    def to_bcoo(self) -> BCOO:
         """The same array as a `BCOO`."""
         raise NotImplementedError
 
@@ -92,7 +93,7 @@ class JAXSparse:
         """The array with its zeros."""
         raise NotImplementedError
 
-    def transpose(self, axes: Sequence[int] | None = None) -> Any:
+    def transpose(self, axes: Sequence[int] | None = None) -> JAXSparse:
         """With the dimensions in another order."""
         raise NotImplementedError
 
@@ -141,14 +142,14 @@ class JAXSparse:
     def __pos__(self) -> JAXSparse:
         return self
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Any) -> JAXSparse:
         if not isinstance(other, JAXSparse) and not np.ndim(other):
             return self.like(self.data * other)
         return algebra.multiplied(self.to_bcoo(), as_coordinates(other))
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Any) -> JAXSparse:
         if isinstance(other, JAXSparse):
             raise NotImplementedError("division by a sparse array, whose zeros would give NaN or infinity")
         if not np.ndim(other):
@@ -169,10 +170,10 @@ class JAXSparse:
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Any) -> JAXSparse | Array:
         return self + (-other)
 
-    def __rsub__(self, other: object) -> Any:
+    def __rsub__(self, other: object) -> JAXSparse | Array:
         return -self + other
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ from tangrad.core import Array, as_array, class_boundary
 from tangrad.core.arguments import product
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.typing import DTypeLike, Value
 
 # --- The layout of sparse arrays: which dimensions are batches, and which are kept in full ----------------------------
 
@@ -45,7 +45,7 @@ def _batch_as_coordinate(data: Array, indices: Array, axis: int) -> algebra.Pair
     return data.reshape((*merged, *data.shape[axis + 2 :])), whole.reshape((*merged, whole.shape[-1]))
 
 
-def _dense_as_coordinate(data: Any, indices: Any, size: int) -> algebra.Pair:
+def _dense_as_coordinate(data: Array, indices: Array, size: int) -> algebra.Pair:
     """With the first dense dimension as the last coordinate."""
     n_batch = indices.ndim - 2
     nse = indices.shape[-2] * size
@@ -67,7 +67,7 @@ def _coordinate_as_batch(data: Array, indices: Array, sizes: Sequence[int]) -> a
     return algebra.values_where(mine, data), tnp.where(mine[..., None], rest, outside)
 
 
-def _coordinate_as_dense(data: Any, indices: Value, sizes: Sequence[int]) -> algebra.Pair:
+def _coordinate_as_dense(data: Array, indices: Value, sizes: Sequence[int]) -> algebra.Pair:
     """With the last coordinate as the first dense dimension."""
     mine = indices[..., -1:] == np.arange(sizes[-1])
     wide = mine.reshape((*mine.shape, *[1] * (data.ndim - mine.ndim + 1)))
@@ -179,14 +179,22 @@ class BCOO(JAXSparse):
 
     @classmethod
     def fromdense(
-        cls, mat: Any, *, nse: int | None = None, index_dtype: object = np.int32, n_dense: int = 0, n_batch: int = 0
+        cls,
+        mat: Any,
+        *,
+        nse: int | None = None,
+        index_dtype: DTypeLike = np.int32,
+        n_dense: int = 0,
+        n_batch: int = 0,
     ) -> BCOO:
         """The elements of an array that are not 0; see `bcoo_fromdense`."""
         data, indices = algebra.from_dense(as_array(mat), nse, n_batch, n_dense, index_dtype)
         return cls((data, indices), shape=np.shape(mat), indices_sorted=True, unique_indices=True)
 
     @classmethod
-    def from_scipy_sparse(cls, mat: Any, *, index_dtype: Any = None, n_dense: int = 0, n_batch: int = 0) -> BCOO:
+    def from_scipy_sparse(
+        cls, mat: Any, *, index_dtype: DTypeLike | None = None, n_dense: int = 0, n_batch: int = 0
+    ) -> BCOO:
         """A matrix of SciPy's. Raises NotImplementedError for batch and dense dimensions, which it does not have."""
         if n_dense or n_batch:
             raise NotImplementedError("BCOO.from_scipy_sparse: SciPy's matrices have sparse dimensions alone")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._sparse.sparsify import sparsified_flat
 from tangrad.core import ClosedJaxpr, RuleSet, eval_jaxpr
@@ -10,8 +10,9 @@ from tangrad.extend.jit import jit_p
 
 if TYPE_CHECKING:
     from tangrad._sparse.bcoo import BCOO
+    from tangrad.core.protocols import PortableRule
 
-sparse: RuleSet[Any] = RuleSet("sparse", api=1)
+sparse: RuleSet[PortableRule] = RuleSet("sparse", api=1)
 
 
 @sparse.rule(jit_p)

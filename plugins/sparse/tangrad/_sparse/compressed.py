@@ -44,7 +44,7 @@ class BCSR(JAXSparse):
     """
 
     coordinates = ("indices", "indptr")
-    indptr: Any
+    indptr: Array
 
     n_batch = property(lambda self: self.indices.ndim - 1, doc="How many dimensions are batches.")
     n_sparse = property(lambda self: 2, doc="How many dimensions have coordinates: rows and columns.")
@@ -69,7 +69,13 @@ class BCSR(JAXSparse):
 
     @classmethod
     def fromdense(
-        cls, mat: Any, *, nse: int | None = None, index_dtype: object = np.int32, n_dense: int = 0, n_batch: int = 0
+        cls,
+        mat: Any,
+        *,
+        nse: int | None = None,
+        index_dtype: DTypeLike = np.int32,
+        n_dense: int = 0,
+        n_batch: int = 0,
     ) -> BCSR:
         """The elements of an array that are not 0; see `bcsr_fromdense`."""
         if np.ndim(mat) - n_batch - n_dense != 2:
@@ -138,7 +144,7 @@ def _checked(name: str, mat: object) -> BCSR:
 
 @api_boundary
 def bcsr_fromdense(
-    mat: ArrayLike, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: DTypeLike = np.int32
+    mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: DTypeLike = np.int32
 ) -> BCSR:
     """The elements of an array that are not 0, row by row.
 

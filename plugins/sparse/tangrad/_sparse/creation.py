@@ -183,7 +183,7 @@ def random_bcoo(
     shape: Sequence[int],
     *,
     dtype: DTypeLike = np.float32,
-    indices_dtype: Any = None,
+    indices_dtype: DTypeLike | None = None,
     nse: float = 0.2,
     n_batch: int = 0,
     n_dense: int = 0,

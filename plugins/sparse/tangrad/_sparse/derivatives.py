@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import tangrad
 import tangrad.numpy as tnp
@@ -11,6 +11,11 @@ from tangrad import tree
 from tangrad._sparse.base import JAXSparse
 from tangrad.core import Array, api_boundary
 from tangrad.typing import ArrayLike, PyTree, Value
+
+if TYPE_CHECKING:
+    from tangrad.tree_util import PyTreeDef
+
+T = TypeVar("T")
 
 
 def _is_sparse(leaf: object) -> bool:
@@ -55,7 +60,7 @@ def _values(arg: object) -> ArrayLike:
     return tree.map(lambda leaf: leaf.data if _is_sparse(leaf) else leaf, arg, is_leaf=_is_sparse)
 
 
-def _with_values(like: object, values: Value, rebuild: Callable[[Any, Any], object]) -> Any:
+def _with_values(like: object, values: Value, rebuild: Callable[[Any, Any], T]) -> T:
     """A tree with sparse arrays again, made of those that it had and other values."""
     return tree.map(
         lambda leaf, value: rebuild(leaf, value) if _is_sparse(leaf) else value, like, values, is_leaf=_is_sparse
@@ -109,7 +114,7 @@ def _of_results(leaf: JAXSparse, values: Array) -> JAXSparse:
 def _jacobian(
     transform: object, fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, options: dict[str, object]
 ) -> Callable[..., Any]:
-    structures: list[Any] = []
+    structures: list[PyTreeDef] = []
 
     def noted(*args: object, **kwargs: object) -> Any:
         found = fun(*args, **kwargs)

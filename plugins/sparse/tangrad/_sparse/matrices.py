@@ -6,7 +6,7 @@ What they compute goes by way of `BCOO`: they are other ways to say where the el
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from tangrad._sparse.bcoo import BCOO
 from tangrad._sparse.compressed import BCSR
 from tangrad.core import Array, api_boundary, as_array, class_boundary
 from tangrad.typing import ArrayLike, DTypeLike
+
+K = TypeVar("K")
 
 
 class _Matrix(JAXSparse):
@@ -40,14 +42,14 @@ class _Matrix(JAXSparse):
         raise NotImplementedError
 
     @classmethod
-    def fromdense(cls, mat: Any, *, nse: int | None = None, index_dtype: object = np.int32) -> Any:
+    def fromdense(cls, mat: Any, *, nse: int | None = None, index_dtype: DTypeLike = np.int32) -> Self:
         """The elements of a matrix that are not 0, in order; `nse`: how many, needed while a function is traced."""
         if np.ndim(mat) != 2:
             raise ValueError(f"{cls.__name__}.fromdense expects a matrix, got an array of shape {np.shape(mat)}")
         return cls.from_bcoo(BCOO.fromdense(mat, nse=nse, index_dtype=index_dtype))
 
     @classmethod
-    def from_bcoo(cls, arr: BCOO) -> Any:
+    def from_bcoo(cls, arr: BCOO) -> Self:
         """The elements of a `BCOO` that is a matrix without batches and dense dimensions. Else raises ValueError."""
         raise NotImplementedError
 
@@ -55,7 +57,7 @@ class _Matrix(JAXSparse):
         """The matrix with its zeros."""
         return self.to_bcoo().todense()
 
-    def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> Any:
+    def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> Self:
         """With each element once, in order; `nse`: how many are kept, needed while a function is traced."""
         return self.from_bcoo(self.to_bcoo().sum_duplicates(nse, remove_zeros))
 
@@ -91,8 +93,8 @@ class COO(_Matrix):
     """
 
     coordinates = ("row", "col")
-    row: Any
-    col: Any
+    row: Array
+    col: Array
 
     def __init__(
         self,
@@ -235,7 +237,7 @@ class CSC(_Compressed):
 # --- functions ------------------------------------------------------------------------------------------------------
 
 
-def _checked(name: str, mat: object, kind: type[object]) -> Any:
+def _checked(name: str, mat: object, kind: type[K]) -> K:
     if not isinstance(mat, kind):
         raise TypeError(f"{name} expects a {kind.__name__}, got {mat!r} of type {type(mat).__name__}")
     return mat
@@ -249,7 +251,7 @@ def _product(name: str, mat: object, kind: type[COO] | type[CSR], other: object,
 
 
 @api_boundary
-def coo_fromdense(mat: ArrayLike, *, nse: int | None = None, index_dtype: DTypeLike = np.int32) -> COO:
+def coo_fromdense(mat: Any, *, nse: int | None = None, index_dtype: DTypeLike = np.int32) -> COO:
     """The elements of a matrix that are not 0, as a `COO`.
 
     Args:
@@ -309,7 +311,7 @@ def coo_matmat(mat: COO, B: ArrayLike, *, transpose: bool = False) -> Array:
 
 
 @api_boundary
-def csr_fromdense(mat: ArrayLike, *, nse: int | None = None, index_dtype: DTypeLike = np.int32) -> CSR:
+def csr_fromdense(mat: Any, *, nse: int | None = None, index_dtype: DTypeLike = np.int32) -> CSR:
     """The elements of a matrix that are not 0, as a `CSR`.
 
     Args:

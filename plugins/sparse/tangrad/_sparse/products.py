@@ -92,7 +92,13 @@ def bcoo_dot_general(
 
 
 def placed_product(
-    name: str, lhs: object, rhs: object, numbers: object, precision: object, dtype: Any, out_sharding: object
+    name: str,
+    lhs: object,
+    rhs: object,
+    numbers: object,
+    precision: object,
+    dtype: Any,
+    out_sharding: object,
 ) -> Array:
     """The contraction, of operands and with options as users write them."""
     canonicalize_precision(precision)
@@ -112,7 +118,7 @@ def product_of(lhs: object, rhs: object, numbers: object, dtype: np.dtype | None
     return algebra.dot_general(lhs.astype(wide), rhs.astype(wide), DotDimensionNumbers(numbers)).astype(dtype)
 
 
-def _computed_in(own: Any, preferred: Any) -> np.dtype:
+def _computed_in(own: np.dtype, preferred: np.dtype) -> np.dtype:
     """The dtype that holds the products and the result: narrow integers would wrap before they are converted."""
     wide = tnp.promote_types(own, preferred)
     if not any([tnp.issubdtype(wide, kind) and tnp.issubdtype(preferred, kind) for kind in _KINDS]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import tangrad
 from tangrad._sparse import parts
@@ -39,9 +39,15 @@ from tangrad.extend.lax import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+
     from tangrad._sparse.bcoo import BCOO
     from tangrad.core import Array
+    from tangrad.core.protocols import PortableRule
+    from tangrad.lax import GatherDimensionNumbers
     from tangrad.typing import ArrayLike, Value
+
+T = TypeVar("T")
 
 
 # --- How `sparse` rules are written: `(*args, **params) -> results` ---------------------------------------------------
@@ -49,13 +55,13 @@ if TYPE_CHECKING:
 # sparse or dense, as the rule sees fit.
 
 
-def of_values(rules: RuleSet[Any], *primitives: Primitive) -> None:
+def of_values(rules: RuleSet[PortableRule], *primitives: Primitive) -> None:
     """Register the rule of linear primitives of one operand, which apply to each value that is kept."""
     for primitive in primitives:
         rules.add(primitive, _of_values(primitive))
 
 
-def of_each_element(rules: RuleSet[Any], *primitives: Primitive) -> None:
+def of_each_element(rules: RuleSet[PortableRule], *primitives: Primitive) -> None:
     """Register the rule of primitives of one operand that are 0 at 0.
 
     What adds up to one element is added up first.
@@ -64,7 +70,7 @@ def of_each_element(rules: RuleSet[Any], *primitives: Primitive) -> None:
         rules.add(primitive, _of_each_element(primitive))
 
 
-def _of_values(primitive: Primitive) -> Callable[..., Any]:
+def _of_values(primitive: Primitive) -> Callable[..., JAXSparse]:
     return lambda x, **params: x.like(primitive.bind(x.data, **params))
 
 
@@ -84,7 +90,7 @@ def total(x: JAXSparse, axes: Iterable[int]) -> BCOO:
 # --- Sparse arrays element by element: what is 0 at 0 applies to the values that are kept -----------------------------
 
 
-sparse: RuleSet[Any] = RuleSet("sparse", api=1)
+sparse: RuleSet[PortableRule] = RuleSet("sparse", api=1)
 
 of_values(sparse, p.neg_p, p.real_p, p.imag_p, p.conj_p)
 of_each_element(
@@ -185,7 +191,9 @@ def _(x: JAXSparse, *, dimensions: Sequence[int]) -> JAXSparse:
 
 
 @sparse.rule(p.slice_p)
-def _(x: JAXSparse, *, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Any) -> JAXSparse:
+def _(
+    x: JAXSparse, *, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None
+) -> JAXSparse:
     return parts.sliced(x.to_bcoo(), start_indices, limit_indices, strides or (1,) * x.ndim)
 
 
@@ -195,7 +203,7 @@ def _(x: JAXSparse, *starts: ArrayLike, slice_sizes: Sequence[int]) -> JAXSparse
 
 
 @sparse.rule(p.concatenate_p)
-def _(*operands: object, dimension: int) -> Any:
+def _(*operands: object, dimension: int) -> BCOO:
     return parts.joined(all_sparse("concatenate", [as_coordinates(one) for one in operands]), dimension)
 
 
@@ -204,13 +212,19 @@ def _(*operands: object, dimension: int) -> Any:
 
 @sparse.rule(gather_p)
 def _(
-    operand: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Sequence[int], mode: object, **options: object
-) -> Any:
+    operand: Any,
+    indices: Array,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Sequence[int],
+    mode: object,
+    **options: object,
+) -> BCOO:
     numbers, lead = dimension_numbers, indices.aval.shape[:-1]
     _check(operand, indices, numbers, lead, mode)
     mat = operand.to_bcoo()
 
-    def part(starts: Any) -> Any:
+    def part(starts: Any) -> BCOO:
         places = [0] * mat.ndim
         for position, axis in enumerate(numbers.start_index_map):
             places[axis] = starts[position]
@@ -223,7 +237,9 @@ def _(
     return parts.reshape_batches(rows, lead)
 
 
-def _check(operand: object, indices: object, numbers: Any, lead: tuple[int, ...], mode: object) -> None:
+def _check(
+    operand: object, indices: object, numbers: GatherDimensionNumbers, lead: tuple[int, ...], mode: object
+) -> None:
     """Raise NotImplementedError for what would not be batches of parts."""
     if not isinstance(operand, JAXSparse) or isinstance(indices, JAXSparse):
         raise NotImplementedError("sparsify: indices that are sparse; give them as `sparse.todense(x)`")
@@ -239,7 +255,9 @@ def _check(operand: object, indices: object, numbers: Any, lead: tuple[int, ...]
 
 
 @sparse.rule(dot_general_p)
-def _(lhs: object, rhs: object, *, dimension_numbers: object, precision: object, preferred_element_type: Any) -> Array:
+def _(
+    lhs: object, rhs: object, *, dimension_numbers: object, precision: object, preferred_element_type: np.dtype | None
+) -> Array:
     return product_of(lhs, rhs, dimension_numbers, preferred_element_type)
 
 
@@ -251,12 +269,14 @@ def _of_sparse(closed: ClosedJaxpr) -> Callable[..., list[BCOO]]:
 
 
 @sparse.rule(cond_p)
-def _(index: Any, *operands: Value, branches: Any) -> list[BCOO]:
+def _(index: Array, *operands: Value, branches: Sequence[ClosedJaxpr]) -> list[BCOO]:
     return switch(index, [_of_sparse(branch) for branch in branches], *operands)
 
 
 @sparse.rule(while_p)
-def _(*args: object, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int) -> Any:
+def _(
+    *args: object, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int
+) -> list[BCOO]:
     cond_consts, body_consts, carry = split_list(args, cond_nconsts, body_nconsts)
     condition, body = _of_sparse(cond_jaxpr), _of_sparse(body_jaxpr)
     return while_loop(
@@ -267,13 +287,15 @@ def _(*args: object, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_ncon
 
 
 @sparse.rule(scan_p)
-def _(*args: Any, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: Any, reverse: bool, unroll: int) -> Any:
+def _(
+    *args: object, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: int, reverse: bool, unroll: int
+) -> list[Array]:
     consts, carry, xs = split_list(args, num_consts, num_carry)
     if any([isinstance(x, JAXSparse) for x in xs]):
         raise NotImplementedError("sparsify: a scan over the slices of a sparse array; scan over `sparse.todense(x)`")
     body = _of_sparse(jaxpr)
 
-    def iteration(values: Any, rows: Any) -> Any:
+    def iteration(values: list[object], rows: list[object]) -> tuple[list[BCOO], list[BCOO]]:
         outs = body(*consts, *values, *rows)
         if any([isinstance(out, JAXSparse) for out in outs[num_carry:]]):
             raise NotImplementedError("sparsify: a scan that stacks sparse arrays; return `sparse.todense(x)` from it")
@@ -297,10 +319,10 @@ def _(x: JAXSparse, *, count: int) -> BCOO:
 
 
 @sparse.rule(append_dims_p)
-def _(x: JAXSparse, *, sizes: Any) -> JAXSparse:
+def _(x: JAXSparse, *, sizes: Sequence[int]) -> JAXSparse:
     return x.to_bcoo().broadcast_in_dim((*x.shape, *sizes), tuple(range(x.ndim)))
 
 
 @sparse.rule(set_weak_type_p)
-def _(x: object, *, weak_type: bool) -> Any:
+def _(x: T, *, weak_type: bool) -> T:
     return x

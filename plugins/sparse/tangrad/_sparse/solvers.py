@@ -37,7 +37,7 @@ class _State(NamedTuple):
         converged: whether all residuals are small.
     """
 
-    vectors: Any
+    vectors: Array
     images: object
     values: Any
     directions: Any
@@ -47,7 +47,7 @@ class _State(NamedTuple):
 
 
 @api_boundary
-def lobpcg_standard(A: object, X: ArrayLike, m: int = 100, tol: Any = None) -> tuple[Array, Array, Array]:
+def lobpcg_standard(A: object, X: ArrayLike, m: int = 100, tol: float | None = None) -> tuple[Array, Array, Array]:
     """The greatest eigenvalues of a Hermitian matrix and their vectors, by products with the matrix alone.
 
     Every iteration takes the best vectors from the span of the current ones, their residuals and the last step.
@@ -106,7 +106,7 @@ def lobpcg_standard(A: object, X: ArrayLike, m: int = 100, tol: Any = None) -> t
     return last.values, last.vectors, last.step
 
 
-def _multiplication(A: object, X: Array) -> Callable[..., Any]:
+def _multiplication(A: object, X: Array) -> Callable[[Array], Array]:
     """The product with a matrix, checked to fit `X` as it is promised."""
     if not dtypes.issubdtype(X.dtype, np.inexact):
         raise TypeError(f"lobpcg_standard: X must be floating or complex, got dtype {dtypes.dtype_name(X.dtype)}")
@@ -116,7 +116,7 @@ def _multiplication(A: object, X: Array) -> Callable[..., Any]:
     if not 0 < 5 * count < rows:
         raise ValueError(f"lobpcg_standard: X must have k columns with 0 < 5 k < {rows}, got {count}")
     if callable(A) and not isinstance(A, JAXSparse):
-        multiply: Callable[[Any], Any] = A
+        multiply: Callable[[Array], Array] = A
     else:
         matrix = A if isinstance(A, JAXSparse) else as_array(A)
         if matrix.shape != (rows, rows):
@@ -174,7 +174,7 @@ def spsolve(
         names = dtypes.dtype_name(matrix.dtype), dtypes.dtype_name(right.dtype)
         raise TypeError(f"spsolve: data and b must have one floating or complex dtype, got {names[0]} and {names[1]}")
 
-    def solve(transposed: bool) -> Callable[[Any, Any], Any]:
+    def solve(transposed: bool) -> Callable[[object, Array], Array]:
         return lambda _, rest: _solution(matrix, rest, transposed)
 
     return custom_linear_solve(lambda x: matrix @ x, right, solve(False), transpose_solve=solve(True))

@@ -30,6 +30,7 @@ from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
     from tangrad._sparse.bcoo import BCOO
+    from tangrad.tree_util import PyTreeDef
     from tangrad.typing import Params
 
 
@@ -49,7 +50,7 @@ class SparseTracer(RuleTracer):
         self.value, self.extra = value, None
         self.aval = ShapedArray(value.shape, value.dtype)
 
-    def known(self) -> dict[str, Any]:
+    def known(self) -> dict[str, object]:
         return {"value": self.value}
 
     def origin(self) -> str:
@@ -85,7 +86,7 @@ class SparseTrace(RuleTrace, kind="sparse", own=SparseTracer):
         return self.tracer(found)
 
 
-def sparsified_flat(function: Callable[..., Sequence[Any]], values: Sequence[object]) -> list[BCOO]:
+def sparsified_flat(function: Callable[..., Sequence[object]], values: Sequence[object]) -> list[BCOO]:
     """Run a function of flat values, some of which are sparse arrays. Its results are likewise."""
 
     def run(trace: SparseTrace) -> list[BCOO]:
@@ -94,11 +95,11 @@ def sparsified_flat(function: Callable[..., Sequence[Any]], values: Sequence[obj
     return run_traced(run, SparseTrace)
 
 
-def by_decomposition(primitive: Primitive) -> Callable[..., Any]:
+def by_decomposition(primitive: Primitive) -> Callable[..., tuple[BCOO, ...] | BCOO]:
     """A rule made of a primitive's decomposition."""
 
-    def rule(*operands: object, **params: object) -> Any:
-        def run(*values: object) -> Any:
+    def rule(*operands: object, **params: object) -> tuple[BCOO, ...] | BCOO:
+        def run(*values: object) -> tuple[object, ...]:
             out = decomposed(primitive, values, params)
             return tuple(out) if primitive.multiple_results else (out,)
 
@@ -163,7 +164,7 @@ def sparsify(f: Callable[..., object], use_tracer: bool = False) -> Callable[...
     def sparsified(*args: object, **kwargs: object) -> BCOO:
         is_leaf = lambda leaf: isinstance(leaf, JAXSparse)
         leaves, structure = tree.flatten((args, kwargs), is_leaf=is_leaf)
-        returned: list[Any] = []
+        returned: list[PyTreeDef] = []
 
         def flat(*values: object) -> list[Array]:
             given, options = structure.unflatten(values)

@@ -100,7 +100,7 @@ def _namespace(owner: object) -> dict[str, object]:
     return found
 
 
-def _attribute(owner: object, namespace: dict[Any, Any], value: object) -> str:
+def _attribute(owner: object, namespace: Mapping[Any, object], value: object) -> str:
     for key, held in namespace.items():
         if held is value:
             if isinstance(owner, ModuleType):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._console.report import backends, composed, installation, surroundings
 from tangrad._console.report.model import BAD, LINE, Entry, Problem, Report, Table, counted, one_line
@@ -48,7 +48,7 @@ def doctor_report(composition: Composition) -> Report:
         surroundings.lists_table(composition),
         overrides_table(squares()[0]),
     ]
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "versions": installation.versions(installed),
         "releases": installation.release_facts([one.name for one in installed]),
         "distributions": [_facts(one) for one in installed],
@@ -79,6 +79,6 @@ def _problems_table(problems: list[Problem]) -> Table:
     return Table("Problems", ["problem", "cure", "to paste"], rows, long=True)
 
 
-def _facts(one: installation.Installed) -> dict[str, Any]:
+def _facts(one: installation.Installed) -> dict[str, object]:
     needs = [requirement.name + requirement.versions for requirement in one.requirements]
     return {"name": one.name, "version": one.version, "location": one.location, "needs": needs, "python": one.python}

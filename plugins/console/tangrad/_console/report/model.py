@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tangrad._console.report.requirements import normal_name
 
@@ -91,7 +91,7 @@ class Report(NamedTuple):
     title: str
     lines: list[str]
     tables: list[Table]
-    data: dict[str, Any]
+    data: dict[str, object]
     succeeded: bool = True
     keys: list[Key] = []  # never added to
     verdict: str | None = None

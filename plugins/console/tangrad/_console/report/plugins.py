@@ -108,7 +108,7 @@ def _table(group: str, plugins: list[Plugin]) -> Table:
     return Table(group, ["name", "distribution", "object", "status"], rows)
 
 
-def _facts(plugin: Plugin) -> dict[str, Any]:
+def _facts(plugin: Plugin) -> dict[str, object]:
     return {
         "group": plugin.group,
         "name": plugin.name,

@@ -24,7 +24,7 @@ from tangrad._console.report.model import (
     counted,
     one_line,
 )
-from tangrad.core import Primitive, ShapedArray, composition, decomposition_jaxpr, rule_table
+from tangrad.core import ClosedJaxpr, Jaxpr, Primitive, ShapedArray, composition, decomposition_jaxpr, rule_table
 from tangrad.core.caches import register_cache
 from tangrad.core.tools import Plugin, families, primitive_set, rule_kinds, sub_jaxprs
 
@@ -72,7 +72,7 @@ def _parts(primitive: Primitive) -> tuple[Primitive, ...]:
 register_cache(_parts.cache_clear)
 
 
-def _applied(jaxpr: Any) -> list[Primitive]:
+def _applied(jaxpr: Jaxpr | ClosedJaxpr) -> list[Primitive]:
     found = []
     for equation in jaxpr.eqns:
         found.append(equation.primitive)
