@@ -16,7 +16,6 @@ from tangrad.core import Array, as_array, is_concrete
 from tangrad.core.arguments import product
 
 if TYPE_CHECKING:
-    from tangrad._sparse.bcoo import BCOO
     from tangrad.typing import DTypeLike, Value
 
 # Of both arrays the dimensions that are summed over, and those that are batches.
@@ -157,7 +156,7 @@ def without_coordinates(data: Value, indices: Value, sizes: Sequence[int], left:
 # --- sums and products -----------------------------------------------------------------------------------------------
 
 
-def reduced(mat: BCOO, axes: Sequence[int]) -> BCOO:
+def reduced(mat: Any, axes: Sequence[int]) -> Any:
     """The sums over dimensions: of dense ones they are computed, of others the coordinates are left out."""
     n_batch, n_sparse = mat.n_batch, mat.n_sparse
     dense = tuple([axis - n_sparse + 1 for axis in axes if axis >= n_batch + n_sparse])
@@ -199,7 +198,7 @@ def dot_general(lhs: Any, rhs: Any, numbers: Numbers) -> Any:
     return tnp.moveaxis(swapped, list(range(count, count + own)), list(range(swapped.ndim - own, swapped.ndim)))
 
 
-def check_contraction(name: str, lhs: BCOO | Array, rhs: BCOO | Array, numbers: Numbers) -> None:
+def check_contraction(name: str, lhs: Any, rhs: Any, numbers: Numbers) -> None:
     """Raise ValueError for dimensions that are not there, and those of different sizes."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     for one, axes in ((lhs, (*lhs_contract, *lhs_batch)), (rhs, (*rhs_contract, *rhs_batch))):
@@ -217,7 +216,7 @@ def _rest(ndim: int, *used: Sequence[int]) -> list[int]:
     return [axis for axis in range(ndim) if axis not in taken]
 
 
-def _with_dense(mat: BCOO, dense: Value, numbers: Numbers) -> Array:
+def _with_dense(mat: Any, dense: Value, numbers: Numbers) -> Array:
     """Each element times the row of the dense array that it meets, added where it belongs."""
     (contract, dense_contract), (batch, dense_batch) = numbers
     data, indices = unbatched(mat.data, mat.indices)
@@ -234,7 +233,7 @@ def _with_dense(mat: BCOO, dense: Value, numbers: Numbers) -> Array:
     return to_dense(products, place, (*[mat.shape[axis] for axis in (*batch, *mine)], *shape))
 
 
-def _of_two(lhs: BCOO, rhs: BCOO, numbers: Numbers) -> BCOO:
+def _of_two(lhs: Any, rhs: Any, numbers: Numbers) -> Any:
     """Every element of one with every element of the other: those whose coordinates do not meet count as 0."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     (a, a_at), (b, b_at) = unbatched(lhs.data, lhs.indices), unbatched(rhs.data, rhs.indices)
@@ -300,19 +299,19 @@ def matmul(lhs: Any, rhs: Any) -> Array:
     return out
 
 
-def multiplied(mat: BCOO, other: Any) -> BCOO:
+def multiplied(mat: Any, other: Any) -> Any:
     """Element by element: with an array that fits, or a sparse array of the same shape."""
     if _sparse(other):
         return _multiplied_sparse(mat, other)
     return mat.like(mat.data * _met_by("multiply", mat, as_array(other)))
 
 
-def divided(mat: BCOO, other: Array) -> BCOO:
+def divided(mat: Any, other: Array) -> Any:
     """Element by element by an array that fits; what is not kept stays 0."""
     return mat.like(mat.data / _met_by("divide", mat, other))
 
 
-def _met_by(verb: str, mat: BCOO, other: Value) -> Value:
+def _met_by(verb: str, mat: Any, other: Value) -> Value:
     """The elements of a dense array that the values of a sparse one meet."""
     if not other.ndim:
         return other
@@ -321,7 +320,7 @@ def _met_by(verb: str, mat: BCOO, other: Value) -> Value:
     return extracted(tnp.broadcast_to(other, mat.shape), mat.indices)
 
 
-def _multiplied_sparse(mat: BCOO, other: BCOO) -> BCOO:
+def _multiplied_sparse(mat: Any, other: Any) -> Any:
     if mat.shape != other.shape:
         raise ValueError(f"BCOO: arrays of shapes {mat.shape} and {other.shape} cannot be multiplied")
     if mat is other or (mat.indices is other.indices and mat.unique_indices):
@@ -333,7 +332,7 @@ def _multiplied_sparse(mat: BCOO, other: BCOO) -> BCOO:
     return _of_two(mat, other, (((), ()), (axes, axes)))
 
 
-def added(mat: BCOO, other: Any) -> BCOO | Array:
+def added(mat: Any, other: Any) -> Any:
     """The sum: sparse with a sparse array of the same layout, dense with a dense one of the same shape."""
     if not _sparse(other):
         if not np.ndim(other) and is_concrete(other) and other == 0:

@@ -15,7 +15,6 @@ from tangrad.core.arguments import product
 from tangrad.core.backends import method_boundaries
 
 if TYPE_CHECKING:
-    from tangrad._sparse.bcoo import BCOO
     from tangrad.typing import DTypeLike
 
 
@@ -85,7 +84,7 @@ class JAXSparse:
         """Raise ValueError for arrays that do not fit together, or are not of an array of this shape."""
         raise NotImplementedError
 
-    def to_bcoo(self) -> BCOO:
+    def to_bcoo(self) -> Any:
         """The same array as a `BCOO`."""
         raise NotImplementedError
 
