@@ -144,7 +144,7 @@ class Backend(Protocol):
         """
         raise BackendError(f"the backend {self.name!r} computes in one process, on devices of that process alone")
 
-    def put(self, value: Any, aval: ShapedArray, device: object = None) -> Array:
+    def put(self, value: Any, aval: ShapedArray, device: Any = None) -> Array:
         """An array with the contents of a NumPy array, of the aval's dtype.
 
         `device`: where: a device (default: the first), or, if the backend has several, a `Sharding`.
@@ -164,7 +164,7 @@ class Backend(Protocol):
         contents = dlpack.from_dlpack(external)
         return self.put(contents, get_aval(contents), device)
 
-    def move(self, array: Any, device: object) -> Array:
+    def move(self, array: Any, device: Any) -> Array:
         """One of its arrays on another of its devices, or sharded by a `Sharding`, and committed to that."""
         return self.put(array.to_numpy(), array.aval, device)
 

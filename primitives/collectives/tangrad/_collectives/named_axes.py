@@ -291,7 +291,7 @@ def subst_under_binder(jaxpr: Program, subst: object, bound: Sequence[Hashable])
     incoming = {new for name in used if name not in bound for new in outer(name)}
     renamed: dict[Hashable, Hashable] = {}
     for name in bound:
-        taken = {*used, *incoming, *bound, *renamed.values()}
+        taken: set[object] = {*used, *incoming, *bound, *renamed.values()}
         renamed[name] = _fresh(name, taken) if name in incoming else name
     inner = Substitution(lambda name: (renamed[name],) if name in renamed else outer(name), outer.sizes)
     return subst_axis_names(jaxpr, inner), tuple([renamed[name] for name in bound])

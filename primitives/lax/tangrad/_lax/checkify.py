@@ -32,7 +32,14 @@ from tangrad._lax.elementwise.primitives import (
     select_n_p,
     sign_p,
 )
-from tangrad._lax.indexing.primitives import SCATTERS, gather_p, scatter_p, window_sizes
+from tangrad._lax.indexing.primitives import (
+    SCATTERS,
+    GatherDimensionNumbers,
+    ScatterDimensionNumbers,
+    gather_p,
+    scatter_p,
+    window_sizes,
+)
 from tangrad._lax.structure.primitives import (
     broadcast_in_dim_p,
     concatenate_p,
@@ -49,7 +56,7 @@ from tangrad.typing import Dimensions, Value, Values
 INT32 = np.dtype("int32")
 
 
-def check_starts(checks: Checks, shape: Sequence[object], windows: Sequence[object], starts: Sequence[Value]) -> None:
+def check_starts(checks: Checks, shape: Dimensions, windows: Dimensions, starts: Sequence[Value]) -> None:
     """Note a slice that begins below 0, or so late that it ends beyond its array.
 
     Args:
@@ -62,9 +69,7 @@ def check_starts(checks: Checks, shape: Sequence[object], windows: Sequence[obje
         _check(checks, shape, windows, range(len(shape)), _reshaped(row, (1, len(starts))))
 
 
-def check_indices(
-    checks: Checks, shape: Sequence[object], windows: Sequence[object], axes: Sequence[int], rows: Value
-) -> None:
+def check_indices(checks: Checks, shape: Dimensions, windows: Dimensions, axes: Sequence[int], rows: Value) -> None:
     """Note an index that is out of bounds.
 
     Args:
@@ -77,7 +82,7 @@ def check_indices(
         _check(checks, shape, windows, axes, _reshaped(_int32(rows), (product(rows.aval.shape[:-1]), len(axes))))
 
 
-def _check(checks: Checks, shape: Sequence[object], windows: Any, axes: Sequence[int], rows: Value) -> None:
+def _check(checks: Checks, shape: Dimensions, windows: Dimensions, axes: Sequence[int], rows: Value) -> None:
     sizes = [shape[axis] for axis in axes]
     if any([is_symbolic(size) for size in (*sizes, *rows.aval.shape)]):
         raise NotImplementedError(f"checkify: indices into an array of shape {tuple(shape)}, with sizes that vary")
@@ -139,14 +144,18 @@ of_indexing = RuleSet("checkify", api=1)
 
 
 @of_indexing.rule(gather_p)
-def _(args: Values, *, checks: Checks, dimension_numbers: Any, slice_sizes: Dimensions, **params: Any) -> Value:
+def _(
+    args: Values, *, checks: Checks, dimension_numbers: GatherDimensionNumbers, slice_sizes: Dimensions, **params: Any
+) -> Value:
     operand, indices = args
     check_indices(checks, operand.aval.shape, slice_sizes, dimension_numbers.start_index_map, indices)
     return gather_p.bind(*args, dimension_numbers=dimension_numbers, slice_sizes=slice_sizes, **params)
 
 
 def _scatter(primitive: Primitive) -> Callable[..., Array]:
-    def rule(args: tuple[Array, ...], *, checks: Checks, dimension_numbers: Any, **params: object) -> Array:
+    def rule(
+        args: tuple[Array, ...], *, checks: Checks, dimension_numbers: ScatterDimensionNumbers, **params: object
+    ) -> Array:
         operand, indices, updates = args
         shape = operand.aval.shape
         windows = window_sizes(dimension_numbers, shape, updates.aval.shape)
@@ -168,7 +177,7 @@ handed_on(of_structure, *[one for one in structure.primitives.values() if one no
 
 
 @of_structure.rule(dynamic_slice_p)
-def _(args: Values, *, checks: Checks, slice_sizes: Sequence[object]) -> Value:
+def _(args: Values, *, checks: Checks, slice_sizes: Dimensions) -> Value:
     operand, *starts = args
     check_starts(checks, operand.aval.shape, slice_sizes, starts)
     return dynamic_slice_p.bind(*args, slice_sizes=slice_sizes)

@@ -90,7 +90,7 @@ def unary(
     name: str,
     accepted: tuple[str, ...],
     documentation: str,
-    result: Callable[[Any], object] | None = None,
+    result: Callable[..., object] | None = None,
     **options: object,
 ) -> Primitive:
     """A primitive of one operand that works element by element; `result` maps the dtype of the operand to its own."""
@@ -109,7 +109,7 @@ def nary(
     accepted: tuple[str, ...],
     documentation: str,
     arguments: Sequence[str] = ("x", "y"),
-    result: Callable[[Any], object] | None = None,
+    result: Callable[..., object] | None = None,
     **options: object,
 ) -> Primitive:
     """A primitive of operands of one dtype, and one shape or rank 0, that works element by element."""

@@ -5,8 +5,7 @@ Those that act element by element, and those that sort, say it in the rules of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
 
 from tangrad._lax.contractions.primitives import dot_general_p, free_axes
 from tangrad._lax.decompositions import primitives as decompositions
@@ -73,7 +72,7 @@ def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: P
 @of_structure.rule(structure.broadcast_in_dim_p)
 def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     """A dimension of size 1 that is repeated is whole."""
-    axes: list[tuple[Any, ...]] = [()] * results[0].ndim
+    axes: list[tuple[Hashable, ...]] = [()] * results[0].ndim
     for dimension, place in enumerate(params["broadcast_dimensions"]):
         if operands[0].aval.shape[dimension] == results[0].shape[place]:
             axes[place] = operands[0].axes[dimension]
@@ -90,18 +89,18 @@ def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: P
     return (reshaped(operand.aval.shape, operand.axes, shape, sizes),)
 
 
-def reshaped(old: Sequence[int], axes: Axes, new: Sequence[int], sizes: Mapping[Any, int]) -> Axes:
+def reshaped(old: Sequence[int], axes: Axes, new: Sequence[int], sizes: Mapping[Hashable, int]) -> Axes:
     """How an array of shape `old`, cut by `axes`, is sharded when it has shape `new`.
 
     Shapes fall into the shortest runs of dimensions with equal products. A dimension that stays keeps its axes. Where
     one is divided into several, the foremost of these gets them; where several join in one, that gets the axes of all,
     of which the foremost must be cut before others are. Raises Unclear for any other that is cut.
     """
-    found: list[tuple[Any, ...]] = []
+    found: list[tuple[Hashable, ...]] = []
     for before, after in _runs(old, new):
         wide = [at for at in before if old[at] != 1 or axes[at]]
         cut = [at for at in wide if axes[at]]
-        whole: list[tuple[Any, ...]] = [()] * len(after)
+        whole: list[tuple[Hashable, ...]] = [()] * len(after)
         if cut:
             places = [number for number, at in enumerate(after) if new[at] != 1] or list(range(len(after)))
             if not places or cut != wide[: len(cut)] or len(cut) > 1 < len(places):
@@ -220,7 +219,7 @@ def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: P
     uncut_along(rhs, window, "a convolution")
     if lhs.axes[feature] and rhs.axes[inner]:
         raise Unclear(f"the features that it sums over are cut along {lhs.axes[feature]} and {rhs.axes[inner]}")
-    axes: list[tuple[Any, ...]] = [()] * len(lhs.axes)
+    axes: list[tuple[Hashable, ...]] = [()] * len(lhs.axes)
     cuts = [lhs.axes[batch], rhs.axes[out], *[lhs.axes[place] for place in places]]
     for dimension, cut in zip(numbers.out_spec, cuts, strict=True):
         axes[dimension] = cut

@@ -95,7 +95,7 @@ def _dimension_numbers(ctx: FunctionContext, numbers: Any) -> IrAttribute:
     return ctx.vocabulary.made(("dot", numbers), make)
 
 
-def _algorithm(ctx: FunctionContext, precision: object, lhs: ShapedArray, rhs: ShapedArray) -> IrAttribute:
+def _algorithm(ctx: FunctionContext, precision: object, lhs: DType, rhs: DType) -> IrAttribute:
     parts = algorithm_parts(precision, lhs, rhs)
     names = (
         "lhs_precision_type",

@@ -43,7 +43,12 @@ def _dot_general(
 
 @batch.rule(ragged_dot_general_p)
 def _ragged(
-    args: Values, dims: Dims, *, axis_info: AxisInfo, ragged_dot_dimension_numbers: Any, **params: object
+    args: Values,
+    dims: Dims,
+    *,
+    axis_info: AxisInfo,
+    ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
+    **params: object,
 ) -> tuple[Value, int | None]:
     """A single mapped factor has one dimension more that is left over; else there is one more batch dimension."""
     lhs, rhs, group_sizes = args
@@ -66,7 +71,13 @@ def _ragged(
 
 
 def _left_over(
-    lhs: Value, lhs_dim: int | None, rhs: Value, rhs_dim: Any, group_sizes: Value, numbers: object, params: Params
+    lhs: Value,
+    lhs_dim: int | None,
+    rhs: Value,
+    rhs_dim: Any,
+    group_sizes: Value,
+    numbers: object,
+    params: Params,
 ) -> tuple[Array, int]:
     form = layout(numbers, lhs.aval.ndim - (lhs_dim is not None), rhs.aval.ndim - (rhs_dim is not None))
     if lhs_dim is not None:  # behind the ragged dimension: groups may differ along those before it
@@ -88,7 +99,7 @@ def _for_each(group_sizes: Value, prefix: tuple[object, ...]) -> Value:
     return broadcast_in_dim_p.bind(group_sizes, shape=whole, broadcast_dimensions=(0, len(whole) - 1))
 
 
-def _shifted(axes: Any) -> tuple[int, ...]:
+def _shifted(axes: Sequence[int]) -> tuple[int, ...]:
     return tuple([axis + 1 for axis in axes])
 
 

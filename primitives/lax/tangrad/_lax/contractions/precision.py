@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tangrad._lax.settings import default_matmul_precision
@@ -10,7 +11,7 @@ from tangrad.core import dtypes
 from tangrad.core.caches import exact_equality
 
 if TYPE_CHECKING:
-    from tangrad.typing import DType
+    import numpy as np
 
 
 @exact_equality
@@ -198,7 +199,9 @@ def check_cpu_algorithm(precision: object) -> None:
         raise ValueError(f"dot_general: precision {precision} is not supported on CPUs; supported: {names}")
 
 
-def algorithm_dtypes(precision: Any, lhs: Any, rhs: Any, out: DType) -> tuple[Any, Any, Any]:
+def algorithm_dtypes(
+    precision: Any, lhs: np.dtype, rhs: np.dtype, out: np.dtype
+) -> tuple[np.dtype, np.dtype, np.dtype]:
     """The dtypes in which an algorithm takes the operands and gives the result, for operands and a result of some."""
     if isinstance(precision, DotAlgorithm):
         lhs, rhs = dtypes.as_dtype(precision.lhs_precision_type), dtypes.as_dtype(precision.rhs_precision_type)
@@ -214,7 +217,7 @@ def algorithm_dtypes(precision: Any, lhs: Any, rhs: Any, out: DType) -> tuple[An
     return lhs, rhs, _one_of(results, out)
 
 
-def _one_of(names: Any, dtype: DType) -> object:
+def _one_of(names: Sequence[str] | None, dtype: np.dtype) -> np.dtype:
     return dtype if names is None or dtypes.dtype_name(dtype) in names else dtypes.as_dtype(names[0])
 
 

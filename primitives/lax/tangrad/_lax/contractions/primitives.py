@@ -48,7 +48,7 @@ class DotDimensionNumbers(tuple[Any, ...]):
         contracting = _dimensions(lhs_contract), _dimensions(rhs_contract)
         return super().__new__(cls, (contracting, (_dimensions(lhs_batch), _dimensions(rhs_batch))))
 
-    def __getnewargs__(self) -> tuple[Any, ...]:
+    def __getnewargs__(self) -> tuple[object, ...]:
         return (tuple(self),)
 
 
@@ -265,8 +265,8 @@ def layout(numbers: RaggedDotDimensionNumbers, lhs_rank: int, rhs_rank: int) -> 
 
 
 def ragged_result_shape(
-    lhs: Sequence[Any], rhs: Sequence[Any], group_sizes: Sequence[object], numbers: RaggedDotDimensionNumbers
-) -> tuple[Any, ...]:
+    lhs: Sequence[int], rhs: Sequence[int], group_sizes: Sequence[int], numbers: RaggedDotDimensionNumbers
+) -> tuple[int, ...]:
     """The shape of the ragged contraction of arrays of these shapes."""
     form = layout(numbers, len(lhs), len(rhs))
     sizes = result_shape(lhs, rhs, numbers.dot_dimension_numbers)
@@ -312,7 +312,12 @@ def transposed_to(x: Any, order: Sequence[int]) -> Value:
 
 
 def by_dense_products(
-    lhs: Value, rhs: Value, group_sizes: Value, *, ragged_dot_dimension_numbers: Any, **params: object
+    lhs: Value,
+    rhs: Value,
+    group_sizes: Value,
+    *,
+    ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
+    **params: object,
 ) -> Array:
     """The product for every group, of which each row keeps its own: as many times the work as there are groups.
 
@@ -345,8 +350,8 @@ def by_dense_products(
         prefix = () if one_for_all else tuple([other[axis] + 1 for axis in form.prefix])
         operands.append(_where(member, spread, (*prefix, other[form.ragged] + 1, 0)))
     contracting, batch = [[tuple([axis + 1 for axis in axes]) for axes in pair] for pair in dot]
-    numbers = DotDimensionNumbers((contracting, [(0, *axes) for axes in batch]))
-    return dot_general_p.bind(*operands, dimension_numbers=numbers, **params)
+    dense = DotDimensionNumbers((contracting, [(0, *axes) for axes in batch]))
+    return dot_general_p.bind(*operands, dimension_numbers=dense, **params)
 
 
 @contractions.primitive(name="ragged_dot_general", weak_type="never", decompose=by_dense_products)

@@ -6,7 +6,6 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from tangrad import tree
 from tangrad.core import (
@@ -25,7 +24,7 @@ from tangrad.core import (
 from tangrad.core.caches import JaxprCache, free_after_fork, register_cache
 from tangrad.core.settings import cache_context
 from tangrad.tree_util import PyTreeDef, equality_errors, keystr
-from tangrad.typing import Value
+from tangrad.typing import PyTree, Value
 
 
 def check_trees(what: str, first_name: str, first: PyTreeDef, second_name: str, second: PyTreeDef) -> None:
@@ -101,7 +100,7 @@ class _Type:
         return str(self.aval.str_short())
 
 
-def _types(treedef: PyTreeDef, avals: Sequence[ShapedArray]) -> Any:
+def _types(treedef: PyTreeDef, avals: Sequence[ShapedArray]) -> PyTree:
     return treedef.unflatten([_Type(aval) for aval in avals])
 
 
@@ -169,7 +168,7 @@ def trace_body(
 def _trace(
     function: Callable[..., object], in_tree: PyTreeDef, in_avals: Sequence[ShapedArray], what: str, named: object
 ) -> Body:
-    out_tree: list[Any] = []
+    out_tree: list[PyTreeDef] = []
 
     def flat(*values: Value) -> list[Array]:
         out = function(*in_tree.unflatten(values))
@@ -200,9 +199,9 @@ _extended = JaxprCache()
 register_cache(_extended.clear)
 
 
-def with_common_consts(bodies: Sequence[Body]) -> tuple[list[ClosedJaxpr], list[Array]]:
+def with_common_consts(bodies: Sequence[Body]) -> tuple[list[ClosedJaxpr], list[Value]]:
     """Programs that all take what any of them closed over, and these values, each once."""
-    consts: list[Any] = []
+    consts: list[Value] = []
     positions: dict[int, int] = {}
     for body in bodies:
         for const in body.consts:

@@ -28,7 +28,7 @@ def _together(programs: Sequence[CheckedProgram]) -> tuple[Layout, list[int]]:
 
 
 @checkify.rule(cond_p)
-def _(args: Values, *, checks: Checks, branches: Any) -> Sequence[Value]:
+def _(args: Values, *, checks: Checks, branches: Sequence[ClosedJaxpr]) -> Sequence[Value]:
     def make() -> tuple[Any, ...]:
         programs = [checked_program(branch, checks.enabled) for branch in branches]
         layout, offsets = _together(programs)
@@ -43,7 +43,7 @@ def _branch(program: CheckedProgram, offset: int, layout: Layout) -> ClosedJaxpr
     if not layout.failures:
         return program.jaxpr
 
-    def run(*values: object) -> list[Value]:
+    def run(*values: Value) -> list[Value]:
         outs, leaves = program.run(*values)
         return [*outs, *placed(program.layout, leaves, layout, offset)]
 
@@ -79,7 +79,7 @@ def _turn(program: CheckedProgram, num_consts: int, num_carry: int) -> ClosedJax
         return program.jaxpr
     avals = program.jaxpr.in_avals
 
-    def run(*values: object) -> list[Any]:
+    def run(*values: Value) -> list[Value]:
         consts, before, rest = split_list(values, num_consts, layout.count)
         outs, leaves = program.run(*consts, *rest)
         return [*earlier(before, leaves), *outs]
@@ -141,7 +141,7 @@ class _CheckedLoop:
         """The condition without its checks; it does not read the error."""
         consts, carry = split_list(self._condition.jaxpr.in_avals, self._counts[0])
 
-        def run(*values: object) -> list[Any]:
+        def run(*values: Value) -> list[Value]:
             given, _, rest = split_list(values, self._counts[0], self.layout.count)
             return self._condition.run(*given, *rest)[0]
 
@@ -152,7 +152,7 @@ class _CheckedLoop:
         cond_consts, _ = split_list(self._condition.jaxpr.in_avals, self._counts[0])
         body_consts, carry = split_list(self._body.jaxpr.in_avals, self._counts[1])
 
-        def run(*values: object) -> list[Any]:
+        def run(*values: Value) -> list[Value]:
             of_condition, of_body, before, rest = split_list(values, *self._counts, self.layout.count)
             outs, leaves = self._body.run(*of_body, *rest)
             found = earlier(before, placed(self._body.layout, leaves, self.layout, self._offsets[1]))

@@ -77,7 +77,12 @@ def cond(
 ) -> R: ...
 @api_boundary  # type: ignore[misc]  # mypy knows no `*args` that takes any TypeVarTuple
 def cond(
-    pred: ArrayLike, true_fun: Any, false_fun: Any, *operands: PyTree, operand: object = _MISSING, linear: object = None
+    pred: ArrayLike,
+    true_fun: Callable[..., PyTree],
+    false_fun: Callable[..., PyTree],
+    *operands: PyTree,
+    operand: object = _MISSING,
+    linear: object = None,
 ) -> PyTree:
     """`true_fun(*operands)` where `pred` holds, else `false_fun(*operands)`.
 
@@ -121,14 +126,18 @@ def cond(
 
 
 def _cond_with_operands(
-    pred: ArrayLike, true_operand: object, true_fun: Any, false_operand: object, false_fun: Any
+    pred: ArrayLike,
+    true_operand: object,
+    true_fun: Callable[..., PyTree],
+    false_operand: object,
+    false_fun: Callable[..., PyTree],
 ) -> object:
     """The older form: an operand for each function."""
 
-    def on_true(one: Any, _: object) -> Any:
+    def on_true(one: PyTree, _: object) -> PyTree:
         return true_fun(one)
 
-    def on_false(_: object, other: Any) -> Any:
+    def on_false(_: object, other: PyTree) -> PyTree:
         return false_fun(other)
 
     return cond(pred, on_true, on_false, true_operand, false_operand)
@@ -240,7 +249,7 @@ def platform_dependent(*args: PyTree, default: Callable[..., R] | None = None, *
     >>> tangrad.lax.platform_dependent(2.0, cpu=lambda x: x + 1, default=lambda x: x - 1)
     Array(3., dtype=float32, weak_type=True)
     """
-    functions: dict[Any, Any] = {**per_platform}
+    functions: dict[Any, Callable[..., object]] = {**per_platform}
     if default is not None:
         functions[None] = default
     if not functions:
@@ -262,7 +271,7 @@ def platform_dependent(*args: PyTree, default: Callable[..., R] | None = None, *
 def _choose(
     what: str,
     index: Any,
-    branches: Sequence[Any],
+    branches: Sequence[Callable[..., object]],
     names: Sequence[str],
     operands: object,
     platforms: object = None,
@@ -285,7 +294,9 @@ def _choose(
     return bodies[0].out_tree.unflatten(_bind(bind, [*consts, *flat], programs))
 
 
-def _bind(bind: Callable[..., Any], operands: Sequence[Value], programs: Sequence[ClosedJaxpr]) -> list[Array]:
+def _bind(
+    bind: Callable[..., Sequence[Array]], operands: Sequence[Value], programs: Sequence[ClosedJaxpr]
+) -> list[Array]:
     """The results of a conditional. One that all branches hand on as it came is not a result of the primitive: so it
     stays unmapped where it was, and is not copied."""
     sources = forwarded(programs)

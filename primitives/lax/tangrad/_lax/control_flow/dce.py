@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad._lax.control_flow.programs import kept
@@ -32,7 +31,7 @@ def _thin(closed: ClosedJaxpr, used_outputs: Used, keep: Used) -> tuple[ClosedJa
 
 def _rebuilt(
     equation: JaxprEqn, used_inputs: Sequence[bool], used_outputs: Sequence[bool], **params: object
-) -> tuple[Sequence[bool], JaxprEqn]:
+) -> tuple[list[bool], JaxprEqn]:
     new = equation.replace(
         invars=kept(equation.invars, used_inputs),
         outvars=kept(equation.outvars, used_outputs),
@@ -46,7 +45,7 @@ def _nothing_needed(used_outputs: Sequence[bool], equation: JaxprEqn) -> bool:
 
 
 @dce.rule(*CHOICES)
-def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> Any:
+def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
     if _nothing_needed(used_outputs, equation):
         return [False] * len(equation.invars), None
     used, branches = tuple(used_outputs), equation.params["branches"]
@@ -59,7 +58,7 @@ def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> Any:
 
 
 @dce.rule(scan_p)
-def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> Any:
+def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
     if _nothing_needed(used_outputs, equation):
         return [False] * len(equation.invars), None
     params = equation.params
@@ -83,7 +82,7 @@ def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> Any:
 
 
 @dce.rule(while_p)
-def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> Any:
+def _(used_outputs: Sequence[bool], equation: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
     if _nothing_needed(used_outputs, equation):
         return [False] * len(equation.invars), None
     params = equation.params

@@ -22,7 +22,7 @@ from tangrad._lax.control_flow.residuals import (
     zeros_atom,
 )
 from tangrad.autodiff import Linearized, Zero, instantiate, jvp_jaxpr, linearize_jaxpr, mark_linear, symbolic_zeros
-from tangrad.core import ClosedJaxpr, Jaxpr, Primitive, RuleSet, ShapedArray, Tracer, Var
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Primitive, RuleSet, ShapedArray, Tracer, Var
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.typing import Params, Value, Values
 
@@ -113,7 +113,7 @@ def _given(tangents: Sequence[Value | Zero], flags: Sequence[bool]) -> list[Valu
     return [instantiate(tangent) for tangent, flag in zip(tangents, flags, strict=True) if flag]
 
 
-def _tangents_out(outs: Sequence[object], nonzero: Sequence[bool], given: Sequence[Value]) -> tuple[Any, ...]:
+def _tangents_out(outs: Sequence[Value], nonzero: Sequence[bool], given: Sequence[Value]) -> tuple[Value | Zero, ...]:
     found = iter(given)
     return tuple([next(found) if has else Zero.of(out) for out, has in zip(outs, nonzero, strict=True)])
 
@@ -286,7 +286,7 @@ def _linear_while(params: Params, primals: Sequence[Value], active: Flags) -> tu
     tangents: list[Any] = [Var(var.aval) if has else None for var, has in zip(values, active, strict=True)]
     cond_consts, body_consts, init = split_list(values, cond_nconsts, body_nconsts)
     __linearized, const_tangents, init_tangents = split_list(tangents, cond_nconsts, body_nconsts)
-    eqns: list[Any] = []
+    eqns: list[JaxprEqn] = []
     started = [
         zeros_atom(var.aval, eqns) if tangent is None else tangent
         for var, tangent, has in zip(init, init_tangents, loop.carry, strict=True)
@@ -365,7 +365,7 @@ class _ScanHalves:
 
         fixed_vars, const_vars = [Var(avals[p]) for p in fixed], [Var(avals[p]) for p in of_consts]
         row_vars, x_vars = stacked(rows), stacked(of_xs)
-        eqns: list[Any] = []
+        eqns: list[JaxprEqn] = []
         given, first = [], []
         carried = [is_started for is_started, has in zip(started, carry, strict=True) if has]
         for position, is_started in zip(of_carry, carried, strict=True):

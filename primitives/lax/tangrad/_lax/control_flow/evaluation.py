@@ -170,7 +170,7 @@ def scan_by_steps(
     y_avals: Values,
 ) -> tuple[Values, list[Array]]:
     """A scan in Python: operation by operation, so that an error names the one that made it."""
-    columns: list[list[object]] = [[] for _ in y_avals]
+    columns: list[list[Value]] = [[] for _ in y_avals]
     for i in range(length - 1, -1, -1) if reverse else range(length):
         carry, ys = step(carry, [index_in_dim(x, i, keepdims=False) for x in xs])
         for column, y in zip(columns, ys):

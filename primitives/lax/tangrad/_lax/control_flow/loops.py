@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -40,9 +40,9 @@ T = TypeVar("T")
 @overload
 def while_loop(cond_fun: Callable[..., object], body_fun: Callable[[T], T], init_val: T) -> T: ...
 @overload
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], T], init_val: PyTree) -> T: ...
+def while_loop(cond_fun: Callable[[Any], object], body_fun: Callable[[Any], T], init_val: PyTree) -> T: ...
 @api_boundary
-def while_loop(cond_fun: Callable[..., object], body_fun: Callable[[Any], Any], init_val: PyTree) -> PyTree:
+def while_loop(cond_fun: Callable[..., object], body_fun: Callable[[Any], object], init_val: PyTree) -> PyTree:
     """Run `value = body_fun(value)` as long as `cond_fun(value)` holds.
 
     Forward-mode derivatives are defined; reverse-mode ones are not, because the number of iterations, and with it the
@@ -269,7 +269,7 @@ def _following(i: Value) -> Value:
     return i + 1 if isinstance(i, int) else add_p.bind(i, literal(1, i.aval.dtype, i.aval.weak_type))
 
 
-def _fori_while(lower: object, upper: object, body_fun: Any, init_val: object) -> Array:
+def _fori_while(lower: object, upper: object, body_fun: Callable[..., PyTree], init_val: object) -> PyTree:
     def step(carry: PyTree) -> PyTree:
         i, end, value = carry
         return add_p.bind(i, literal(1, i.aval.dtype, False)), end, body_fun(i, value)
@@ -317,14 +317,14 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     return _in_batches(f, xs, batch_size)
 
 
-def _scan(f: Callable[..., object], original: object, xs: PyTree, tag: Any) -> Any:
-    def step(_: tuple[()], x: object) -> Any:
+def _scan(f: Callable[..., object], original: object, xs: PyTree, tag: Hashable) -> PyTree:
+    def step(_: tuple[()], x: object) -> tuple[tuple[()], object]:
         return (), f(x)
 
     return run_scan(step, (), xs, None, False, 1, "map", original, tag)[1]
 
 
-def _in_batches(f: Callable[[Any], object], xs: object, batch_size: int) -> Any:
+def _in_batches(f: Callable[..., object], xs: object, batch_size: int) -> PyTree:
     plugin = composition().find("tangrad.api", "vmap")
     if plugin is None:
         raise MissingDistributionError("tangrad.vmap, which map needs for batches", "tangrad-batching")

@@ -39,7 +39,7 @@ def _masked(
     return mask_jaxpr(closed, shapes, [arg.aval for arg in args], sizes)
 
 
-def _filled(outs: Sequence[Value], shapes: Sequence[Any], sizes: Sizes) -> tuple[Array, ...]:
+def _filled(outs: Sequence[Value], shapes: Sequence[Dimensions], sizes: Sizes) -> tuple[Array, ...]:
     return tuple([sizes.fill(out, shape, 0) for out, shape in zip(outs, shapes, strict=True)])
 
 
@@ -70,7 +70,7 @@ for _primitive, _lead in CHOICES.items():
 
 
 def _with_others(
-    program: ClosedJaxpr, start: int, count: int, consts: Sequence[Any], operands: Sequence[Value]
+    program: ClosedJaxpr, start: int, count: int, consts: Sequence[Value], operands: Sequence[Value]
 ) -> ClosedJaxpr:
     """A branch that takes the constants of all branches, of which its own begin at `start`."""
 

@@ -36,7 +36,7 @@ def _both(one: Sequence[bool], other: Sequence[bool]) -> Flags:
     return tuple([a and b for a, b in zip(one, other, strict=True)])
 
 
-def _merge(out_known: Sequence[bool], values: Sequence[Any]) -> list[Value | None]:
+def _merge(out_known: Sequence[bool], values: Sequence[Value]) -> list[Value | None]:
     found = iter(values)
     return [next(found) if is_known else None for is_known in out_known]
 
@@ -96,7 +96,7 @@ def _taken_apart(
 
 
 @partial_eval.rule(while_p)
-def _(known: Sequence[object], args: Any, **params: Any) -> Any:
+def _(known: tuple[bool, ...], args: Values, **params: Any) -> PartialEval | None:
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     if is_marked_linear(body_jaxpr):
         return None
@@ -139,7 +139,7 @@ def _known_while(args: Sequence[object], params: Params, of_cond: Flags, of_body
 
 
 @partial_eval.rule(scan_p)
-def _(known: tuple[bool, ...], args: Values, **params: Any) -> Any:
+def _(known: tuple[bool, ...], args: Values, **params: Any) -> PartialEval | None:
     if is_marked_linear(params["jaxpr"]):
         return None
     others = tuple([(name, value) for name, value in params.items() if name != "jaxpr"])

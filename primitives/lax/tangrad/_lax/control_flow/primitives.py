@@ -11,11 +11,13 @@ What a program closed over stands among the operands: the jaxprs here have no co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from tangrad._lax.control_flow.evaluation import evaluate_cond, evaluate_platform, evaluate_scan, evaluate_while
 from tangrad.core import ClosedJaxpr, PrimitiveSet, ShapedArray
 from tangrad.core.transformations import join_named_shapes
+
+T = TypeVar("T")
 
 control_flow = PrimitiveSet("control_flow", api=1)
 
@@ -34,7 +36,7 @@ def cond_p(index: ShapedArray, *operands: ShapedArray, branches: tuple[ClosedJax
     name="platform_dependent", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_platform
 )
 def platform_dependent_p(
-    *operands: ShapedArray, branches: tuple[Any, ...], platforms: tuple[str | None, ...]
+    *operands: ShapedArray, branches: tuple[ClosedJaxpr, ...], platforms: tuple[str | None, ...]
 ) -> tuple[ShapedArray, ...]:
     """The results of the first of `branches` whose name in `platforms` is one of the platform's; None stands for any.
 
@@ -123,7 +125,7 @@ def _varying(aval: ShapedArray, axes: object) -> ShapedArray:
 # --- small things that the rules share ------------------------------------------------------------------------------
 
 
-def split_list(values: Sequence[object], *counts: int) -> list[list[Any]]:
+def split_list(values: Sequence[T], *counts: int) -> list[list[T]]:
     """`values` in parts of the given lengths, and the rest."""
     parts, start = [], 0
     for count in counts:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tangrad._lax.elementwise.primitives import add_p, and_p, gt_p, lt_p, sub_p
 from tangrad.core import (
+    Array,
     ClosedJaxpr,
     DropVar,
     Jaxpr,
@@ -30,6 +31,8 @@ from tangrad.core import (
 )
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.typing import Atom, Value
+
+T = TypeVar("T")
 
 _rearranged = JaxprCache()
 register_cache(_rearranged.clear)
@@ -128,7 +131,7 @@ def without_invariants(closed: ClosedJaxpr, num_consts: int) -> tuple[ClosedJaxp
     jaxpr = closed.jaxpr
     fixed = invariant_vars(jaxpr, jaxpr.invars[:num_consts])
     early, late = [], []
-    made: set[Any] = set()
+    made: set[Atom] = set()
     changing: set[object] = set(jaxpr.invars[:num_consts])  # what depends on inputs at all, and not on constants alone
     for eqn in jaxpr.eqns:
         if any([type(atom) is not Literal and atom in changing for atom in eqn.invars]):
@@ -151,7 +154,7 @@ def without_invariants(closed: ClosedJaxpr, num_consts: int) -> tuple[ClosedJaxp
     return ClosedJaxpr(before, closed.consts), ClosedJaxpr(body, closed.consts)
 
 
-def kept(values: Sequence[object], flags: Sequence[bool]) -> list[Any]:
+def kept(values: Sequence[T], flags: Sequence[bool]) -> list[T]:
     """The values whose flag is set."""
     return [value for value, flag in zip(values, flags, strict=True) if flag]
 
@@ -167,7 +170,7 @@ def as_different(closed: ClosedJaxpr, axes: Sequence[Any]) -> ClosedJaxpr:
     if typed is None or all([wanted == names for wanted, names in zip(axes, known)]):
         return closed
 
-    def run_marked(*inputs: object) -> list[Any]:
+    def run_marked(*inputs: Value) -> list[Array]:
         outs = eval_jaxpr(closed.jaxpr, closed.consts, *inputs)
         marked = [typed.marked(out, tuple([name for name, _ in names])) for out, names in zip(outs, axes)]
         return [*marked, *outs[len(marked) :]]
@@ -176,7 +179,7 @@ def as_different(closed: ClosedJaxpr, axes: Sequence[Any]) -> ClosedJaxpr:
     return _marked.get(closed, (tuple(axes), typed.names), make)
 
 
-def _producers(jaxpr: Jaxpr) -> dict[Any, Any]:
+def _producers(jaxpr: Jaxpr) -> dict[Atom, JaxprEqn]:
     return {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
 
 
@@ -206,7 +209,7 @@ def _step(eqn: JaxprEqn | None, var: Var) -> int | None:
     return None
 
 
-def sums(jaxpr: Jaxpr, first: int, count: int) -> dict[int, Any]:
+def sums(jaxpr: Jaxpr, first: int, count: int) -> dict[int, JaxprEqn]:
     """Of the carries those that terms are added to and that nothing else reads: carry -> equation of the addition."""
     producers = _producers(jaxpr)
     uses: Counter[Atom] = Counter([atom for eqn in jaxpr.eqns for atom in eqn.invars if type(atom) is not Literal])

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tangrad._lax.control_flow.primitives import CHOICES, rows_type, scan_p, split_list
@@ -18,7 +19,7 @@ recompute = RuleSet("recompute", api=1)
 
 
 @recompute.rule(*CHOICES)
-def _(eqn: JaxprEqn, wanted: Any, divide: Any) -> Any:
+def _(eqn: JaxprEqn, wanted: Sequence[bool], divide: Callable[..., Any]) -> Recomputation | None:
     branches, lead = eqn.params["branches"], CHOICES[eqn.primitive]
     index, operands = eqn.invars[:lead], eqn.invars[lead:]
     count = len(operands)
@@ -39,7 +40,7 @@ def _(eqn: JaxprEqn, wanted: Any, divide: Any) -> Any:
 
 
 @recompute.rule(scan_p)
-def _scan(eqn: JaxprEqn, wanted: Any, divide: Any) -> Any:
+def _scan(eqn: JaxprEqn, wanted: Sequence[bool], divide: Callable[..., Any]) -> Recomputation | None:
     params = eqn.params
     num_consts, num_carry, length = params["num_consts"], params["num_carry"], params["length"]
     wanted_carry, wanted_ys = map(tuple, split_list(wanted, num_carry))

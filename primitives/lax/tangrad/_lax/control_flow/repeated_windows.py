@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from tangrad.typing import ArrayLike, Value
 # More rounds than this become a loop over all indices: each round is a few operations of the program.
 MOST_ROUNDS = 16
 
-Update = Callable[[Any, Any], Any]
+Update = Callable[[Value, Value], Array]
 
 
 @api_boundary
@@ -89,12 +88,12 @@ def scatter_apply(
     return x
 
 
-def _listed_shape(shape: Sequence[Any], numbers: Any) -> list[int]:
+def _listed_shape(shape: Sequence[int], numbers: ScatterDimensionNumbers) -> list[int]:
     """The sizes of the dimensions of indices that may name one element twice."""
     return [size for dim, size in enumerate(shape[:-1]) if dim not in numbers.scatter_indices_batching_dims]
 
 
-def _listed(indices: Value, numbers: Any) -> Array:
+def _listed(indices: Value, numbers: ScatterDimensionNumbers) -> Array:
     """The indices in one list; those that run in parallel with the operand stay together."""
     shape, batching = indices.aval.shape, numbers.scatter_indices_batching_dims
     listed = [dim for dim in range(len(shape) - 1) if dim not in batching]
@@ -111,7 +110,9 @@ def _of_windows(numbers: ScatterDimensionNumbers, lists: int) -> ScatterDimensio
     return ScatterDimensionNumbers(range(before, before + len(windows)), inserted, components, batching, parallel)
 
 
-def _known_rows(indices: object, numbers: Any, shape: Sequence[object], sizes: Sequence[object]) -> np.ndarray | None:
+def _known_rows(
+    indices: object, numbers: ScatterDimensionNumbers, shape: Sequence[object], sizes: Sequence[object]
+) -> np.ndarray | None:
     """The indices as rows of numbers; None where they are not known, or different ones name one element."""
     overlap = any([sizes[dim] != 1 for dim in numbers.scatter_dims_to_operand_dims])
     if overlap or numbers.operand_batching_dims or any(map(is_symbolic, shape)):
@@ -124,7 +125,7 @@ def _known_rows(indices: object, numbers: Any, shape: Sequence[object], sizes: S
     return known.reshape(-1, known.shape[-1])
 
 
-def _last_places(numbers: Any, shape: Sequence[int]) -> list[int]:
+def _last_places(numbers: ScatterDimensionNumbers, shape: Sequence[int]) -> list[int]:
     return [max(shape[dim] - 1, 0) for dim in numbers.scatter_dims_to_operand_dims]
 
 

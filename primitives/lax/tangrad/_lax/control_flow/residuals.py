@@ -110,9 +110,9 @@ class LoopResiduals:
         hoisted: Any,
         consts: Sequence[Value],
         init: Sequence[Value],
-        xs: Sequence[Array],
-        ys: Sequence[Array],
-        stacked: Sequence[Array],
+        xs: Sequence[Value],
+        ys: Sequence[Value],
+        stacked: Sequence[Value],
     ) -> tuple[list[Any], list[Any]]:
         """The fixed residuals, and the rows stacked, each in order."""
         tables = {CONST: consts, INIT: init, HOISTED: hoisted, XS: xs, YS: ys, STACKED: stacked}
@@ -124,7 +124,7 @@ class LoopResiduals:
 def _made_with(jaxpr: Jaxpr, needed: Sequence[Var]) -> list[Var]:
     """All results of the equations that make these variables: an equation moves as a whole."""
     wanted = set(needed)
-    made: list[Any] = []
+    made: list[Var] = []
     for eqn in jaxpr.eqns:
         if not wanted.isdisjoint(eqn.outvars):
             made.extend([var for var in eqn.outvars if type(var) is not DropVar])
@@ -147,7 +147,7 @@ class BranchResiduals:
     __slots__ = ("branches", "places", "slots")
 
     def __init__(self, known: Sequence[ClosedJaxpr], sources: Sequence[Sequence[int | None]], num_outs: int) -> None:
-        self.slots: list[Any] = []
+        self.slots: list[ShapedArray] = []
         self.places: list[list[tuple[str, Any]]] = []
         filled: list[dict[int, Atom]] = []
         for closed, from_inputs in zip(known, sources, strict=True):

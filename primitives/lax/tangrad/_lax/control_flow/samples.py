@@ -5,7 +5,8 @@ Their programs are of double precision, as derivatives are checked in it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def samples() -> list[Sample]:
     return [*_conditionals(), *_loops(), *_scans()]
 
 
-def _program(function: Any, *args: np.ndarray | np.generic) -> ClosedJaxpr:
+def _program(function: Callable[..., tuple[object, ...]], *args: np.ndarray | np.generic) -> ClosedJaxpr:
     return trace_to_closed_jaxpr(function, tuple([get_aval(arg) for arg in args]))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -138,7 +138,7 @@ def run_scan(
     unroll: int,
     what: str = "scan",
     original: object = None,
-    tag: str | None = None,
+    tag: Hashable = None,
 ) -> tuple[PyTree, PyTree]:
     """`scan`; for functions made of it, `what` is their name and `original` the user's function (see `trace_body`)."""
     slices, xs_tree = flat_operands(xs, what, "xs")
@@ -253,7 +253,9 @@ def _halves(what: str, body: Body, f: object) -> tuple[PyTreeDef, PyTreeDef]:
     return children[0], children[1]
 
 
-def fixed_types(carry: list[Value], body: Body, trace: Callable[[Sequence[Any]], Body]) -> tuple[list[Value], Body]:
+def fixed_types(
+    carry: list[Value], body: Body, trace: Callable[[Sequence[ShapedArray]], Body]
+) -> tuple[list[Value], Body]:
     """The carry in the types that the body makes of it, and the body for these: dtypes in place of weak ones, and the
     named axes along which it differs after an iteration, which can be more each time. What differed before counts as
     differing after, so that its cotangents are of one type from iteration to iteration.
@@ -313,7 +315,14 @@ def _child(treedef: PyTreeDef, avals: list[ShapedArray], part: int) -> tuple[PyT
     return children[part], avals[start : start + children[part].num_leaves]
 
 
-def _in_python(f: Any, init: object, slices: list[Value], xs_tree: PyTreeDef, length: int, reverse: bool) -> Any:
+def _in_python(
+    f: Callable[..., Any],
+    init: object,
+    slices: list[Value],
+    xs_tree: PyTreeDef,
+    length: int,
+    reverse: bool,
+) -> tuple[PyTree, PyTree]:
     """With `disable_jit`: the user's function itself, on concrete values."""
     carry, results = init, []
     for i in range(length - 1, -1, -1) if reverse else range(length):
@@ -385,7 +394,7 @@ def associative_scan(fn: Callable[[T, T], T], elems: T, reverse: bool = False, a
     return treedef.unflatten(results)
 
 
-def _scan(combine: Callable[..., list[Any]], elems: list[Value], axis: int) -> list[Value]:
+def _scan(combine: Callable[..., Sequence[Value]], elems: Sequence[Value], axis: int) -> Sequence[Value]:
     """Neighbours combined; the scan of these is every second result, and the others need one step more."""
     size = elems[0].shape[axis]
     if size < 2:
@@ -394,7 +403,7 @@ def _scan(combine: Callable[..., list[Any]], elems: list[Value], axis: int) -> l
     odd = _scan(combine, combine(evens, odds), axis)
     later = _every_second(elems, axis, 2, size)
     shorter = [slice_in_dim(x, 0, x.shape[axis] - 1, 1, axis) for x in odd] if size % 2 == 0 else odd
-    even = combine(shorter, later) if size > 2 else later
+    even: Sequence[Value] = combine(shorter, later) if size > 2 else later
     even = [concatenate([slice_in_dim(x, 0, 1, 1, axis), y], axis) for x, y in zip(elems, even)]
     return [_interleave(one, other, axis) for one, other in zip(even, odd)]
 
@@ -478,6 +487,6 @@ def _in_dtype(factor: ArrayLike, x: Array) -> Array:
     return convert_element_type(operand("polynomial", factor, "coeffs"), x.aval.dtype)
 
 
-def _in_shape(value: Array, shape: Dimensions) -> Any:
+def _in_shape(value: Array, shape: Dimensions) -> Array:
     rank = len(value.aval.shape)
     return value if value.aval.shape == shape else broadcast_in_dim(value, shape, tuple(range(rank)))

@@ -6,8 +6,6 @@ Matrix Anal. Appl. 31, 2010, doi:10.1137/090774999.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tangrad._lax.checks import INEXACT, check_dtype, check_int
@@ -21,7 +19,7 @@ from tangrad._lax.operands import operand
 from tangrad._lax.reductions import functions as r
 from tangrad._lax.structure import functions as s
 from tangrad.core import Array, dtypes, literal
-from tangrad.typing import ArrayLike, Value
+from tangrad.typing import ArrayLike, Value, Values
 
 MOST_ITERATIONS = 10  # six are enough for any matrix of full rank in double precision
 LARGE_WEIGHT = 100  # from here on a Cholesky decomposition would lose digits
@@ -34,8 +32,8 @@ def qdwh(
     is_hermitian: bool = False,
     max_iterations: int | None = None,
     eps: float | None = None,
-    dynamic_shape: tuple[object, object] | None = None,
-) -> tuple[Array, Array, Any, Any]:
+    dynamic_shape: tuple[ArrayLike, ArrayLike] | None = None,
+) -> tuple[Array, Array, Value, Value]:
     """The polar decomposition x = U H of a matrix of full rank, by iteration.
 
     Forward mode differentiates it; for reverse mode `scipy.linalg.polar` is there.
@@ -76,7 +74,7 @@ def qdwh(
     return u, symmetrized(product(adjoint(u), matrix)), steps, is_converged
 
 
-def _part(x: Value, shape: tuple[Any, Any]) -> Array:
+def _part(x: Value, shape: tuple[ArrayLike, ArrayLike]) -> Array:
     """The upper left part of a matrix, with zeros around it."""
     within = [
         e.lt(s.broadcasted_iota(INT32, x.aval.shape, axis), e.convert_element_type(size, INT32))
@@ -89,7 +87,7 @@ def _norm(x: ArrayLike) -> Array:
     return e.sqrt(r.reduce_sum(e.square(e.abs(x)), (0, 1)))
 
 
-def _iterated(x: Value, most: int, eps: float) -> tuple[Any, Any, Any]:
+def _iterated(x: Value, most: int, eps: float) -> Values:
     dtype = dtypes.to_floating_dtype(x.aval.dtype)
     moves, ends = (4 * eps) ** (1 / 3), 5 * eps
     sizes = e.abs(x)
@@ -99,11 +97,11 @@ def _iterated(x: Value, most: int, eps: float) -> tuple[Any, Any, Any]:
     scale = e.select(e.gt(bound, 0), bound, s.full_like(bound, 1))
     start = e.div(x, e.convert_element_type(scale, x.aval.dtype))
 
-    def goes_on(state: Any) -> object:
+    def goes_on(state: Values) -> Value:
         step, _, _, is_converged = state
         return e.bitwise_and(e.lt(step, most), e.bitwise_not(is_converged))
 
-    def body(state: Any) -> Any:
+    def body(state: Values) -> Values:
         step, before, least, _ = state
         a, b, c, least = _weights(least)
         after = cond(e.gt(c, LARGE_WEIGHT), _by_qr, _by_cholesky, before, a, b, c)
@@ -131,7 +129,7 @@ def _weights(least: ArrayLike) -> tuple[Array, Array, Array, Array]:
     return a, b, c, new
 
 
-def _mixed(x: Value, other: Array, a: Any, b: Any, c: ArrayLike) -> Array:
+def _mixed(x: Value, other: Array, a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Array:
     """(b / c) x + (a - b / c) other."""
     share = e.div(b, c)
     own, rest = [e.convert_element_type(w, x.aval.dtype) for w in (share, e.sub(a, share))]
@@ -143,7 +141,7 @@ def _identity(size: object, dtype: np.dtype) -> Array:
     return e.convert_element_type(e.eq(rows, columns), dtype)
 
 
-def _by_qr(x: Value, a: object, b: object, c: ArrayLike) -> Array:
+def _by_qr(x: Value, a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Array:
     rows, columns = x.aval.shape
     root = e.convert_element_type(e.sqrt(c), x.aval.dtype)
     identity = _identity(columns, x.aval.dtype)
@@ -152,7 +150,7 @@ def _by_qr(x: Value, a: object, b: object, c: ArrayLike) -> Array:
     return _mixed(x, e.div(product(upper, adjoint(lower)), root), a, b, c)
 
 
-def _by_cholesky(x: Value, a: object, b: object, c: ArrayLike) -> Array:
+def _by_cholesky(x: Value, a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Array:
     columns = x.aval.shape[1]
     weight = e.convert_element_type(c, x.aval.dtype)
     gram = e.add(e.mul(product(adjoint(x), x), weight), _identity(columns, x.aval.dtype))

@@ -67,12 +67,12 @@ def one_minus_square(x: Value) -> Array:
     return where(near_zero, sub(one, square(x)), mul(add(one, x), sub(one, x)))
 
 
-def less_and_more(x: object) -> tuple[Any, Any]:
+def less_and_more(x: Value) -> tuple[Array, Array]:
     """1 - x and 1 + x of complex x, with the sign of a zero imaginary part: the side of a cut that x is on."""
     return neg(sub(x, number(1, x))), sub(x, number(-1, x))
 
 
-def inverse_of_one_minus_square(x: object) -> Value:
+def inverse_of_one_minus_square(x: Value) -> Value:
     """1 / (1 - x²) of complex x as a product, whose factors do not overflow."""
     one = number(1, x)
     less, more = less_and_more(x)
@@ -92,7 +92,7 @@ def times_i(x: Value) -> Array:
     return p.complex_p.bind(neg(p.imag_p.bind(x)), p.real_p.bind(x))
 
 
-def reciprocal_of_large(x: Value) -> tuple[Any, Any]:
+def reciprocal_of_large(x: Value) -> tuple[Array, Array]:
     """Where |x| > 1, and 1 / x there: in it far away derivatives have no squares that overflow. 1 elsewhere."""
     size = p.abs_p.bind(x)
     large = p.gt_p.bind(size, number(1, size))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable
-from typing import Any
 
 from tangrad._lax.checks import (
     ANY,
@@ -247,7 +246,7 @@ _power_by_digits_p = Primitive(
 )
 
 
-def _power_by_operand(x: Value, *, y: int) -> Callable[..., Any] | None:
+def _power_by_operand(x: Value, *, y: int) -> Callable[..., object] | None:
     """Exponents but the smallest, which are the commonest and quick, are numbers that one program serves."""
     if abs(y) <= 3 or abs(y) >= 1 << 31:
         return None

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from tangrad.conformance import Sample, draw, samples_of, smooth_samples
 from tangrad.core import Primitive, dtypes
 from tangrad.typing import DType
 
-Reference = Callable[..., Any]
+Reference = Callable[..., object]
 
 FAR = 128  # shifts beyond are as far as any: Python would make a number of so many digits
 
@@ -51,28 +50,28 @@ WELL_KNOWN = (
 )
 
 
-def _sign(x: Any) -> Any:
+def _sign(x: np.ndarray) -> np.ndarray:
     return np.where(x == 0, x, np.sign(x))
 
 
-def _round(x: Any, *, rounding_method: RoundingMethod) -> object:
+def _round(x: np.ndarray, *, rounding_method: RoundingMethod) -> object:
     if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
         return np.rint(x)
     return np.copysign(np.floor(np.abs(x) + 0.5), x)
 
 
-def _complex_of(x: Any, y: Any) -> np.ndarray:
+def _complex_of(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     x, y = np.broadcast_arrays(x, y)
     found = np.empty(x.shape, np.result_type(x, np.complex64))
     found.real, found.imag = x, y
     return found
 
 
-def _div(x: Any, y: Any) -> object:
+def _div(x: np.ndarray, y: np.ndarray) -> object:
     return _of_integers(_quotient, x, y) if x.dtype == object else np.divide(x, y)
 
 
-def _rem(x: Any, y: Any) -> object:
+def _rem(x: np.ndarray, y: np.ndarray) -> object:
     return _of_integers(_remainder, x, y) if x.dtype == object else np.fmod(x, y)
 
 
@@ -94,7 +93,7 @@ def _of_integers(function: Callable[..., int], *args: object) -> np.ndarray:
     return np.asarray(np.frompyfunc(function, len(args), 1)(*args), object)
 
 
-def _pow(x: Any, y: Any) -> object:
+def _pow(x: np.ndarray, y: np.ndarray) -> object:
     return np.power(x, y.astype(x.dtype) if y.dtype == object and x.dtype != object else y)
 
 
@@ -107,15 +106,15 @@ def _shifted_left(x: object, y: object) -> object:
     return _of_integers(lambda a, b: a << _distance(b), x, y)
 
 
-def _selected(which: Any, x: Any, y: Any) -> np.ndarray:
+def _selected(which: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(which, y, x)
 
 
-def _clamped(low: Any, x: Any, high: Any) -> object:
+def _clamped(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> object:
     return np.minimum(np.maximum(low, x), high)
 
 
-def _converted(x: Any, *, new_dtype: DType, weak_type: bool) -> np.ndarray:
+def _converted(x: np.ndarray, *, new_dtype: DType, weak_type: bool) -> np.ndarray:
     kind = dtypes.as_dtype(new_dtype)
     if kind == np.bool_:
         return x != 0
@@ -128,7 +127,7 @@ def _converted(x: Any, *, new_dtype: DType, weak_type: bool) -> np.ndarray:
     return x
 
 
-def _saturated(value: Any, least: int, most: int) -> int:
+def _saturated(value: np.ndarray, least: int, most: int) -> int:
     if value != value:
         return 0
     return most if value >= most else least if value <= least else int(value)

@@ -92,7 +92,7 @@ def full(number: Value, count: int) -> Array:
     return broadcast_in_dim_p.bind(number, shape=(count,), broadcast_dimensions=())
 
 
-def _joined(xs: Pair, ys: Pair) -> Pair:
+def _joined(xs: Values, ys: Values) -> Values:
     """Two stretches, each with whether a group begins in it and the product since it began."""
     (begun, product), (begins, factor) = xs, ys
     here = e.ne_p.bind(begins, full(literal(0, NUMBER), begins.aval.shape[0]))

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from tangrad._lax.elementwise.primitives import clamp_p, convert_element_type_p, gt_p, select_n_p
-from tangrad._lax.indexing.primitives import SCATTERS, GatherScatterMode, gather_p, window_sizes
+from tangrad._lax.indexing.primitives import (
+    SCATTERS,
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+    gather_p,
+    window_sizes,
+)
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, concatenate_p, slice_p
 from tangrad.core import Array, Primitive, RuleSet, literal
 from tangrad.core.arguments import is_symbolic
@@ -19,7 +25,7 @@ OUTSIDE = 2**31 - 1
 
 def _held(
     indices: Value,
-    shape: Sequence[Any],
+    shape: Dimensions,
     index_map: tuple[int, ...],
     windows: tuple[int, ...],
     mode: GatherScatterMode,
@@ -64,7 +70,7 @@ def _(
     shapes: Sequence[Dimensions],
     *,
     sizes: Sizes,
-    dimension_numbers: Any,
+    dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Dimensions,
     indices_are_sorted: bool,
     mode: GatherScatterMode,
@@ -96,7 +102,13 @@ def _(
 
 def _scatter(primitive: Primitive) -> Callable[..., Array]:
     def rule(
-        args: Values, shapes: Any, *, sizes: Sizes, dimension_numbers: Any, mode: GatherScatterMode, **params: object
+        args: Values,
+        shapes: Sequence[Dimensions],
+        *,
+        sizes: Sizes,
+        dimension_numbers: ScatterDimensionNumbers,
+        mode: GatherScatterMode,
+        **params: object,
     ) -> Array:
         (x, indices, updates), (shape, of_indices, of_updates) = args, shapes
         windows = window_sizes(dimension_numbers, shape, of_updates)

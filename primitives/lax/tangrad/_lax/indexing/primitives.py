@@ -213,7 +213,7 @@ def _check_dimensions(name: str, what: str, dims: Sequence[int], rank: int, orde
         raise ValueError(f"{name}: {what} {tuple(dims)} must be sorted")
 
 
-def _check_common(name: str, operand: ShapedArray, indices: ShapedArray, numbers: Any) -> None:
+def _check_common(name: str, operand: ShapedArray, indices: ShapedArray, numbers: _Numbers) -> None:
     """What gather and scatter have in common: indices, and the dimensions of the operand that they are along."""
     if not dtypes.issubdtype(indices.dtype, np.integer):
         raise TypeError(f"{name}: indices must be integers, got dtype {dtypes.dtype_name(indices.dtype)}")
@@ -242,7 +242,7 @@ def gather_p(
     operand: ShapedArray,
     indices: ShapedArray,
     *,
-    dimension_numbers: Any,
+    dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Dimensions,
     indices_are_sorted: bool,
     unique_indices: bool,
@@ -293,7 +293,9 @@ def _scatter(name: str, documentation: str) -> Primitive:
     return indexing.primitive(abstract_eval, name=name, weak_type="own")
 
 
-def _check_scatter(name: str, operand: ShapedArray, indices: ShapedArray, updates: ShapedArray, numbers: Any) -> None:
+def _check_scatter(
+    name: str, operand: ShapedArray, indices: ShapedArray, updates: ShapedArray, numbers: ScatterDimensionNumbers
+) -> None:
     _check_common(name, operand, indices, numbers)
     if operand.dtype != updates.dtype:
         found = f"{dtypes.dtype_name(operand.dtype)} and {dtypes.dtype_name(updates.dtype)}"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tangrad._lax.elementwise.primitives import add_p, mul_p
 from tangrad._lax.linalg.primitives import linalg
 from tangrad._lax.structure.primitives import transpose_p
 from tangrad.conformance import Sample, draw
-from tangrad.core import as_operand, literal
+from tangrad.core import Array, as_operand, literal
 from tangrad.typing import Value
 
 P = linalg.primitives
@@ -51,7 +49,7 @@ def _positive(size: int) -> np.ndarray:
     return x @ x.T + 2 * np.eye(size, dtype=x.dtype)
 
 
-def _symmetric(x: Value) -> tuple[Any]:
+def _symmetric(x: Value) -> tuple[Array]:
     order = tuple(range(len(np.shape(x)) - 2))
     x = as_operand(x)
     mirrored = transpose_p.bind(x, permutation=(*order, len(order) + 1, len(order)))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._lax.reductions import primitives as p
 from tangrad.batching import AxisInfo, batch_flat, place_axis, reduction_batch
-from tangrad.core import ClosedJaxpr, Primitive, RuleSet
-from tangrad.typing import ArrayLike, Dims, Value, Values
+from tangrad.core import Array, ClosedJaxpr, Primitive, RuleSet
+from tangrad.typing import Dims, Value, Values
+
+if TYPE_CHECKING:
+    pass
 
 batch = RuleSet("batch", api=1)
 
@@ -16,8 +19,10 @@ reduction_batch(batch, p.reduce_sum_p, p.reduce_prod_p, p.reduce_max_p, p.reduce
 reduction_batch(batch, p.reduce_and_p, p.reduce_or_p, p.reduce_xor_p, p.argmax_p, p.argmin_p)
 
 
-def _running(primitive: Primitive) -> Callable[..., Any]:
-    def rule(args: Values, dims: Any, *, axis_info: AxisInfo, axis: int, reverse: bool) -> tuple[ArrayLike, ...]:
+def _running(primitive: Primitive) -> Callable[..., tuple[Array, int]]:
+    def rule(
+        args: Values, dims: tuple[int, ...], *, axis_info: AxisInfo, axis: int, reverse: bool
+    ) -> tuple[Array, int]:
         (operand,), (dim,) = args, dims
         return primitive.bind(operand, axis=axis + (dim <= axis), reverse=reverse), dim
 

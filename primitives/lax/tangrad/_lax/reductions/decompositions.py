@@ -24,7 +24,7 @@ from tangrad.typing import Dimensions, DType, Value
 
 PI = 3.141592653589793
 
-Arrays = tuple[Any, ...]
+Arrays = tuple[Value, ...]
 Combine = Callable[[Arrays, Arrays], Arrays]
 
 
@@ -97,8 +97,8 @@ def nothing_added(dtype: DType) -> Value:
 # --- the primitives' decompositions --------------------------------------------------------------------------------
 
 
-def _running(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def decompose(operand: object, *, axis: int, reverse: bool) -> Any:
+def _running(operation: Callable[[Value, Value], Array]) -> Callable[..., Value]:
+    def decompose(operand: Value, *, axis: int, reverse: bool) -> Value:
         return associative_scan(lambda xs, ys: (operation(xs[0], ys[0]),), (operand,), axis, reverse)[0]
 
     return decompose
@@ -151,7 +151,7 @@ register_cache(_answers.clear)
 # --- reductions by a tree ---
 
 
-def reduce_by_tree(*args: Any, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> Arrays:
+def reduce_by_tree(*args: Value, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> Arrays:
     """The decomposition of `reduce`: neighbours are combined in pairs, in order, until one element is left."""
     count = len(args) // 2
     operands, initial = args[:count], args[count:]

@@ -15,7 +15,7 @@ from tangrad._lax.operands import scalar_like
 from tangrad._lax.placement.primitives import constrained, with_plain_type
 from tangrad._lax.reductions import primitives as p
 from tangrad._lax.reductions.decompositions import reduce_by_tree
-from tangrad.core import Array, ClosedJaxpr, ShapedArray, Tracer, trace_to_closed_jaxpr, without_boundary
+from tangrad.core import Array, ClosedJaxpr, Primitive, ShapedArray, Tracer, trace_to_closed_jaxpr, without_boundary
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.typing import ArrayLike, PyTree, ShardingLike, Value, Values
 
@@ -38,14 +38,14 @@ def reduce(
 def reduce(
     operands: PyTree,
     init_values: PyTree,
-    computation: Callable[[Any, Any], PyTree],
+    computation: Callable[..., PyTree],
     dimensions: Sequence[int],
     out_sharding: ShardingLike = None,
 ) -> PyTree: ...
 def reduce(
     operands: PyTree,
     init_values: PyTree,
-    computation: Callable[[Any, Any], object],
+    computation: Callable[..., object],
     dimensions: Sequence[int],
     out_sharding: ShardingLike = None,
 ) -> PyTree:
@@ -120,15 +120,15 @@ def _reduce(closed: ClosedJaxpr, arrays: Sequence[Value], initial: Sequence[Valu
 
 
 def scalar_program(
-    name: str, computation: Callable[[Any, Any], object], structure: PyTreeDef, initial: Sequence[Value]
-) -> tuple[ClosedJaxpr, Any]:
+    name: str, computation: Callable[..., object], structure: PyTreeDef, initial: Sequence[Value]
+) -> tuple[ClosedJaxpr, PyTreeDef]:
     """The jaxpr of an operation, kept as long as the function lives, and the structure of its result.
 
     `name` is that of the public function, for messages.
     """
     avals = tuple([x.aval for x in initial])
 
-    def make() -> tuple[ClosedJaxpr, Any]:
+    def make() -> tuple[ClosedJaxpr, PyTreeDef]:
         return _trace(name, computation, structure, avals)
 
     try:
@@ -146,9 +146,9 @@ def scalar_program(
 
 
 def _trace(
-    name: str, computation: Callable[[Any, Any], object], structure: PyTreeDef, avals: Sequence[ShapedArray]
-) -> tuple[ClosedJaxpr, object]:
-    out_structure: list[object] = []
+    name: str, computation: Callable[..., object], structure: PyTreeDef, avals: Sequence[ShapedArray]
+) -> tuple[ClosedJaxpr, PyTreeDef]:
+    out_structure: list[PyTreeDef] = []
 
     def flat(*scalars: Value) -> list[Value]:
         out = computation(structure.unflatten(scalars[: len(avals)]), structure.unflatten(scalars[len(avals) :]))
@@ -165,7 +165,7 @@ def _trace(
 
 
 # The functions of which reductions are primitives.
-_SIMPLE: dict[Any, Any] = {
+_SIMPLE: dict[object, Primitive] = {
     elementwise.add: p.reduce_sum_p,
     elementwise.mul: p.reduce_prod_p,
     elementwise.max: p.reduce_max_p,
@@ -178,7 +178,7 @@ _OF_NUMBERS = (p.reduce_sum_p, p.reduce_prod_p)
 _OF_BITS = (p.reduce_and_p, p.reduce_or_p, p.reduce_xor_p)
 
 
-def _simple_reduction(computation: object, initial: Sequence[Value]) -> Any:
+def _simple_reduction(computation: object, initial: Sequence[Value]) -> Primitive | None:
     """The primitive that reduces by `computation` from `initial`, or None where no single one does."""
     if len(initial) != 1:
         return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from tangrad._lax.checks import COMPLEX, is_kind
 from tangrad._lax.elementwise import primitives as e
@@ -16,6 +17,9 @@ from tangrad._lax.structure.primitives import broadcast_in_dim_p, pad_p, reshape
 from tangrad.autodiff import linear_jvp, zero_jvp
 from tangrad.core import Array, Primitive, RuleSet, literal
 from tangrad.typing import Value, Values
+
+if TYPE_CHECKING:
+    from tangrad.core.protocols import JvpRule
 
 jvp = RuleSet("jvp", api=1)
 
@@ -57,7 +61,7 @@ def _reduce_prod(primals: Values, tangents: Values, *, axes: tuple[int, ...]) ->
     (operand,), (tangent,) = primals, tangents
     if not axes:
         return operand, tangent
-    pair = fold_axes(operand, axes), fold_axes(tangent, axes)
+    pair: Values = (fold_axes(operand, axes), fold_axes(tangent, axes))
     size = pair[0].aval.shape[0]
     if size == 0:
         return p.reduce_prod_p.bind(operand, axes=axes), p.reduce_sum_p.bind(tangent, axes=axes)
@@ -121,9 +125,10 @@ def _without_infinity(x: Value) -> Array:
     return e.select_n_p.bind(e.eq_p.bind(real, _number(math.inf, real)), x, _number(0, x))
 
 
-def _scan_of_pairs(combine: Combine) -> Callable[..., tuple[Array, Array]]:
-    def rule(primals: Values, tangents: Values, *, axis: int, reverse: bool) -> tuple[Array, Array]:
-        return associative_scan(combine, (primals[0], tangents[0]), axis, reverse)
+def _scan_of_pairs(combine: Combine) -> JvpRule:
+    def rule(primals: Values, tangents: Values, *, axis: int, reverse: bool) -> tuple[object, object]:
+        out, tangent = associative_scan(combine, (primals[0], tangents[0]), axis, reverse)
+        return out, tangent
 
     return rule
 

@@ -5,8 +5,8 @@ Running totals up to an element that counts see only such elements; those from t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from tangrad._lax.reductions.primitives import (
     argmax_p,
@@ -28,14 +28,17 @@ from tangrad.core.arguments import is_symbolic
 from tangrad.extend.masking import Sizes, filled
 from tangrad.typing import Dimensions, Value, Values
 
+if TYPE_CHECKING:
+    pass
+
 mask = RuleSet("mask", api=1)
 
 for _primitive, _identity in {**identities, argmax_p: least, argmin_p: greatest}.items():
     filled(mask, _primitive, _identity)
 
 
-def _running(primitive: Primitive, identity: Any) -> Any:
-    def rule(args: Values, shapes: Any, *, sizes: Sizes, axis: int, reverse: bool) -> Array:
+def _running(primitive: Primitive, identity: Callable[..., object]) -> Callable[..., Array]:
+    def rule(args: Values, shapes: Sequence[Dimensions], *, sizes: Sizes, axis: int, reverse: bool) -> Array:
         (x,), (shape,) = args, shapes
         if not is_symbolic(shape[axis]):
             return primitive.bind(x, axis=axis, reverse=reverse)
@@ -52,7 +55,12 @@ for _primitive, _identity in _IDENTITIES.items():
 
 @mask.rule(reduce_p)
 def _(
-    args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Any, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]
+    args: Sequence[Value],
+    shapes: Sequence[Dimensions],
+    *,
+    sizes: Sizes,
+    jaxpr: ClosedJaxpr,
+    dimensions: tuple[int, ...],
 ) -> Sequence[Value]:
     count = len(args) // 2
     operands, initial = args[:count], args[count:]

@@ -90,7 +90,7 @@ def _has_infinity(dtype: np.dtype) -> bool:
 
 
 # Primitive -> its result where there is nothing to reduce, by dtype.
-identities: dict[Primitive, Callable[[Any], Any]] = {
+identities: dict[Primitive, Callable[[np.dtype], Any]] = {
     reduce_sum_p: zero,
     reduce_prod_p: one,
     reduce_max_p: least,
@@ -169,7 +169,7 @@ def _check_computation(name: str, jaxpr: ClosedJaxpr, initial: Sequence[ShapedAr
 # --- running totals ------------------------------------------------------------------------------------------------
 
 
-def _running(name: str, accepted: tuple[str, ...], documentation: str, decompose: Callable[..., Any]) -> Primitive:
+def _running(name: str, accepted: tuple[str, ...], documentation: str, decompose: Callable[..., object]) -> Primitive:
     def abstract_eval(operand: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
         check_dtype(name, operand, accepted, "operand")
         check_axes(name, (axis,), operand.ndim, "axis")

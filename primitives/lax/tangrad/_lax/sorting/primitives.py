@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -69,7 +68,7 @@ def _asked(keys: Value, values: Value, last: Value, half: Value, side: str) -> A
     return select_n_p.bind(passed, last, middle)
 
 
-def _halves(size: Any, dtype: DType, shape: Dimensions) -> Iterator[Any]:
+def _halves(size: int, dtype: DType, shape: Dimensions) -> Iterator[Value]:
     """Of `size` elements, and of those that are left after each step, half, rounded up; 0 once there is nothing left.
 
     Of a symbolic size as many as any needs that has positions of the dtype.
@@ -189,7 +188,7 @@ TILE_OF_VECTOR, TILE = 1024, 128
 # al., TPU-KNN: K Nearest Neighbor Search at Peak FLOP/s, NeurIPS 2022, https://arxiv.org/abs/2206.14286.
 
 
-def result_size(size: Any, rank: int, k: int, recall_target: float, input_size: int) -> int:
+def result_size(size: int, rank: int, k: int, recall_target: float, input_size: int) -> int:
     """How many results there are where winners of windows are not brought down to `k`: one for each window.
 
     Args:

@@ -93,6 +93,6 @@ def _(
     return _selected(found, shape, axis, params["results"], sizes)
 
 
-def _selected(found: Values, shape: Any, axis: int, count: int, sizes: Sizes) -> tuple[Array, Array]:
+def _selected(found: Values, shape: Dimensions, axis: int, count: int, sizes: Sizes) -> tuple[Array, Array]:
     out = (*shape[:axis], count, *shape[axis + 1 :])
     return tuple([sizes.fill(x, out, 0) for x in found])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
+from typing import NoReturn
 
 from tangrad._lax.elementwise import primitives as e
 from tangrad._lax.elementwise.primitives import RoundingMethod
@@ -47,10 +47,10 @@ def product(*terms: Value) -> Value:
     return reduce(mul, terms)
 
 
-def unknown(name: str, argument: str) -> Callable[..., Any]:
+def unknown(name: str, argument: str) -> Callable[..., NoReturn]:
     """The derivative that is not implemented: an error."""
 
-    def derivative(*_: object) -> Any:
+    def derivative(*_: object) -> NoReturn:
         raise NotImplementedError(f"{name} has no derivative with respect to {argument}; stop_gradient holds it fixed")
 
     return derivative

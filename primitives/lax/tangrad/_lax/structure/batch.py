@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from tangrad._lax.checks import BOOL
 from tangrad._lax.elementwise.primitives import convert_element_type_p, select_n_p
@@ -19,6 +19,8 @@ from tangrad._lax.structure import primitives as p
 from tangrad.batching import AxisInfo, elementwise_batch, front_batch, place_axis, to_front
 from tangrad.core import Array, RuleSet, literal
 from tangrad.typing import Dimensions, Dims, Value, Values
+
+T = TypeVar("T")
 
 batch = RuleSet("batch", api=1)
 
@@ -85,7 +87,7 @@ def _rev(
 # --- parts ---------------------------------------------------------------------------------------------------------
 
 
-def _insert(values: Any, position: int | None, value: Any) -> tuple[Any, ...]:
+def _insert(values: tuple[T, ...], position: int | None, value: T) -> tuple[T, ...]:
     return (*values[:position], value, *values[position:])
 
 

@@ -97,14 +97,21 @@ def _(
     shapes: Sequence[Dimensions],
     *,
     sizes: Sizes,
-    shape: Any,
+    shape: Dimensions,
     broadcast_dimensions: tuple[int, ...],
 ) -> Value:
     return repeated(args[0], shapes[0], shape, broadcast_dimensions, sizes)
 
 
 @mask.rule(reshape_p)
-def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, new_sizes: Any, dimensions: Any) -> Value:
+def _(
+    args: Sequence[Value],
+    shapes: Sequence[Dimensions],
+    *,
+    sizes: Sizes,
+    new_sizes: Dimensions,
+    dimensions: Sequence[int] | None,
+) -> Value:
     (x,), (shape,) = args, shapes
     if dimensions is not None:
         x, shape = transpose_p.bind(x, permutation=dimensions), tuple([shape[d] for d in dimensions])
@@ -114,7 +121,7 @@ def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, new_
     return sizes.fill(_reordered(x, shape, new_sizes, padded, sizes), new_sizes, 0)
 
 
-def _keeps_order(shape: Sequence[Any], new_sizes: Sequence[Any]) -> bool:
+def _keeps_order(shape: Dimensions, new_sizes: Dimensions) -> bool:
     """Whether elements that count are at the same places when padded arrays are reshaped.
 
     They are if dimensions fall into groups, of as many elements before and after, of which only the first has a size
@@ -136,7 +143,7 @@ def _keeps_order(shape: Sequence[Any], new_sizes: Sequence[Any]) -> bool:
     return all([not is_symbolic(size) for size in (*before, *after)])
 
 
-def _grows(one: list[Any], other: list[Any]) -> bool | None:
+def _grows(one: Sequence[int], other: Sequence[int]) -> bool | None:
     """Whether the first group has to grow to be as large as the other; None where that depends on the sizes."""
     try:
         return bool(product(one) < product(other))
@@ -144,7 +151,7 @@ def _grows(one: list[Any], other: list[Any]) -> bool | None:
         return None
 
 
-def _reordered(x: Value, shape: Any, new_sizes: Dimensions, padded: tuple[int, ...], sizes: Sizes) -> Array:
+def _reordered(x: Value, shape: Dimensions, new_sizes: Dimensions, padded: tuple[int, ...], sizes: Sizes) -> Array:
     """Each element of the result by its number among those that count."""
     flat, stride = None, number(1)
     for dimension in range(len(padded) - 1, -1, -1):
@@ -187,15 +194,17 @@ def _(
     shapes: Sequence[Dimensions],
     *,
     sizes: Sizes,
-    start_indices: object,
-    limit_indices: object,
+    start_indices: Dimensions,
+    limit_indices: Dimensions,
     strides: tuple[int, ...] | None,
 ) -> Value:
     (x,), (shape,) = args, shapes
     return _sliced(x, shape, start_indices, limit_indices, strides or (1,) * len(shape), sizes)
 
 
-def _sliced(x: Value, shape: Dimensions, starts: Any, limits: Any, steps: tuple[int, ...], sizes: Sizes) -> Value:
+def _sliced(
+    x: Value, shape: Dimensions, starts: Sequence[int], limits: Sequence[int], steps: tuple[int, ...], sizes: Sizes
+) -> Value:
     out = tuple([strided_size(limit - start, step) for start, limit, step in zip(starts, limits, steps)])
     moving = [axis for axis, start in enumerate(starts) if is_symbolic(start)]
     for axis in moving:

@@ -112,7 +112,7 @@ def rev_p(operand: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
 
 def _part_from(operand: Value, *starts: Value, axes: tuple[int, ...], sizes: tuple[int, ...], strides: object) -> Array:
     """The part of these sizes along some axes, whole along the others, from starts that are operands."""
-    places: list[Any] = [literal(0, starts[0].aval.dtype)] * operand.aval.ndim
+    places: list[Value] = [literal(0, starts[0].aval.dtype)] * operand.aval.ndim
     extents = list(operand.aval.shape)
     for axis, start, size in zip(axes, starts, sizes):
         places[axis], extents[axis] = start, size
@@ -149,8 +149,8 @@ def _slice_by_operands(
 
 @lru_cache(1024)
 def _slice_form(
-    shape: Dimensions, starts: tuple[int, ...], limits: tuple[int, ...], strides: Any
-) -> Callable[..., Any] | None:
+    shape: Dimensions, starts: tuple[int, ...], limits: tuple[int, ...], strides: tuple[int, ...] | None
+) -> Callable[..., object] | None:
     steps = strides or (1,) * len(shape)
     if not len(starts) == len(limits) == len(steps) == len(shape) or min(steps, default=1) < 1:
         return None  # the operation itself has the messages
@@ -318,7 +318,7 @@ _pad_from_p = Primitive("pad_from", _type_of_pad_from, family="structure", weak_
 
 def _pad_by_operands(
     operand: ShapedArray, padding_value: ShapedArray, *, padding_config: tuple[tuple[int, ...], ...]
-) -> Callable[..., Any] | None:
+) -> Callable[..., object] | None:
     """How a padding is shared out between both ends is a number that programs need not be compiled for."""
     if not all([low >= 0 and high >= 0 for low, high, _ in padding_config]):
         return None
@@ -333,7 +333,7 @@ def _pad_by_operands(
 
 @structure.primitive(name="pad", value_form=_pad_by_operands)
 def pad_p(
-    operand: ShapedArray, padding_value: ShapedArray, *, padding_config: tuple[tuple[Any, Any, Any], ...]
+    operand: ShapedArray, padding_value: ShapedArray, *, padding_config: tuple[tuple[int, int, int], ...]
 ) -> ShapedArray:
     """`padding_value` added before, after and between the elements; (low, high, interior) for each dimension.
 

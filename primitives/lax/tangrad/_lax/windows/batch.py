@@ -7,7 +7,7 @@ each pair becomes a group.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._lax.structure.primitives import broadcast_in_dim_p
 from tangrad._lax.windows import primitives as p
@@ -15,6 +15,9 @@ from tangrad._lax.windows.dimensions import join_axis, split_axis
 from tangrad.batching import AxisInfo, batch_flat, place_axis
 from tangrad.core import Array, Literal, Primitive, RuleSet, ShapedArray, literal
 from tangrad.typing import Dims, Params, Value, Values
+
+if TYPE_CHECKING:
+    from tangrad.core.protocols import BatchRule
 
 batch = RuleSet("batch", api=1)
 
@@ -99,8 +102,8 @@ def _with_dimension(params: Params, dim: int) -> dict[str, object]:
     }
 
 
-def _reduction(primitive: Primitive) -> Any:
-    def rule(args: Any, dims: Any, *, axis_info: AxisInfo, **params: object) -> Any:
+def _reduction(primitive: Primitive) -> BatchRule:
+    def rule(args: Values, dims: tuple[Any, ...], *, axis_info: AxisInfo, **params: object) -> tuple[object, object]:
         return primitive.bind(args[0], **_with_dimension(params, dims[0])), dims[0]
 
     return rule
@@ -109,8 +112,8 @@ def _reduction(primitive: Primitive) -> Any:
 batch.table({each: _reduction(each) for each in (p.reduce_window_sum_p, p.reduce_window_max_p, p.reduce_window_min_p)})
 
 
-def _selection(primitive: Primitive) -> Any:
-    def rule(args: Any, dims: Dims, *, axis_info: AxisInfo, **params: object) -> Any:
+def _selection(primitive: Primitive) -> BatchRule:
+    def rule(args: Values, dims: Dims, *, axis_info: AxisInfo, **params: object) -> tuple[object, object]:
         operands = [place_axis(arg, dim, 0, axis_info.size) for arg, dim in zip(args, dims)]
         return primitive.bind(*operands, **_with_dimension(params, 0)), 0
 

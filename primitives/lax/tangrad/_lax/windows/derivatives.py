@@ -222,7 +222,7 @@ def _reduce_window_sum(
     *,
     window_dimensions: Sequence[int],
     window_strides: Sequence[int],
-    padding: Sequence[tuple[object, object]],
+    padding: Sequence[tuple[int, int]],
     base_dilation: Sequence[int],
     window_dilation: Sequence[int],
 ) -> Array:

@@ -155,7 +155,7 @@ def _checked(numbers: ConvDimensionNumbers, rank: int) -> ConvDimensionNumbers:
 
 # --- padding ---
 
-Pads = list[tuple[Any, Any]]
+Pads = list[tuple[int, int]]
 _PADDINGS = ("VALID", "SAME", "SAME_LOWER")
 
 
@@ -169,7 +169,7 @@ def dilated(size: int, dilation: int) -> int:
     return size if dilation == 1 else at_least_zero(1 + dilation * (size - 1))
 
 
-def dilated_shape(shape: Sequence[Any], dilations: Sequence[int]) -> tuple[int, ...]:
+def dilated_shape(shape: Sequence[int], dilations: Sequence[int]) -> tuple[int, ...]:
     """`dilated` for each dimension."""
     return tuple([dilated(size, dilation) for size, dilation in zip(shape, dilations)])
 
@@ -180,7 +180,7 @@ def strided(size: int, window: int, stride: int) -> int:
 
 
 def padtype_to_pads(
-    in_shape: Sequence[Any], window_shape: Sequence[object], window_strides: Sequence[int], padding: str
+    in_shape: Sequence[Any], window_shape: Sequence[Any], window_strides: Sequence[int], padding: str
 ) -> Pads:
     """What a named padding means for windows of some size and stride.
 
@@ -228,7 +228,7 @@ def reduce_window_shape_tuple(
     padding: Sequence[tuple[int, int]],
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
-) -> tuple[Any, ...]:
+) -> tuple[int, ...]:
     """The shape of a reduction over windows.
 
     Args:
@@ -253,8 +253,8 @@ def reduce_window_shape_tuple(
 
 
 def conv_shape_tuple(
-    lhs_shape: Sequence[int],
-    rhs_shape: Sequence[int],
+    lhs_shape: Sequence[Any],
+    rhs_shape: Sequence[Any],
     strides: Sequence[int],
     pads: tuple[tuple[int, ...], ...],
     batch_group_count: int = 1,
@@ -390,11 +390,11 @@ def transposed_pads(window: int, stride: int, padding: object) -> tuple[int, int
 
 
 def lhs_gradient_pads(
-    in_shape: Sequence[object],
+    in_shape: Sequence[int],
     window: Sequence[int],
     strides: Sequence[int],
-    out_shape: Sequence[object],
-    padding: Sequence[tuple[Any, Any]],
+    out_shape: Sequence[int],
+    padding: Sequence[tuple[int, int]],
     lhs_dilation: Sequence[int],
     rhs_dilation: Sequence[int],
 ) -> Pads:

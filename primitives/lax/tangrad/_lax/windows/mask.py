@@ -8,7 +8,6 @@ themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from tangrad._lax.elementwise.primitives import ge_p
 from tangrad._lax.reductions.primitives import greatest, least, zero
@@ -28,7 +27,7 @@ mask = RuleSet("mask", api=1)
 
 
 def _windows(primitive: Primitive, identity: Callable[..., object]) -> Callable[..., Array]:
-    def rule(args: Values, shapes: Any, *, sizes: Sizes, **params: object) -> Array:
+    def rule(args: Values, shapes: Sequence[Dimensions], *, sizes: Sizes, **params: object) -> Array:
         (x,), (shape,) = args, shapes
         padded = sizes.padded_params(params)
         out = primitive.bind(sizes.fill(x, shape, identity(x.aval.dtype)), **padded)
@@ -53,7 +52,9 @@ def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, **pa
 def _selecting(primitive: Primitive) -> Callable[..., Array]:
     """What does not count is never selected, and has no tangent."""
 
-    def rule(args: Values, shapes: Any, *, sizes: Sizes, select_prim: Primitive, **params: object) -> Array:
+    def rule(
+        args: Values, shapes: Sequence[Dimensions], *, sizes: Sizes, select_prim: Primitive, **params: object
+    ) -> Array:
         (values, x), (of_values, shape) = args, shapes
         never = (least if select_prim is ge_p else greatest)(x.aval.dtype)
         avals = (values.aval.update(shape=of_values), x.aval.update(shape=shape))

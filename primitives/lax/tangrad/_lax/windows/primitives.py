@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from tangrad._lax.checks import ANY, COMPLEX, FLOATING, INTEGER, NUMERIC, SIGNED, check_dtype, check_same_dtype, is_kind
 from tangrad._lax.elementwise.primitives import convert_element_type_p, ge_p, le_p
@@ -21,9 +20,9 @@ from tangrad._lax.windows.dimensions import (
 )
 from tangrad.core import ClosedJaxpr, Primitive, PrimitiveSet, ShapedArray, dtypes
 from tangrad.core.arguments import is_symbolic
-from tangrad.typing import DType, Params
+from tangrad.typing import Dimensions, DType, Params, Value
 
-Arrays = tuple[Any, ...]
+Arrays = tuple[Value, ...]
 Combine = Callable[[Arrays, Arrays], Arrays]
 
 MANY = 8  # elements of a window from which on partial results are shared between windows
@@ -34,11 +33,11 @@ MANY = 8  # elements of a window from which on partial results are shared betwee
 
 
 def reduce_window_by_dimensions(
-    *args: Any,
+    *args: Value,
     jaxpr: ClosedJaxpr,
     window_dimensions: tuple[int, ...],
     window_strides: tuple[int, ...],
-    padding: tuple[tuple[Any, Any], ...],
+    padding: Pads,
     base_dilation: tuple[int, ...],
     window_dilation: tuple[int, ...],
 ) -> Arrays:
@@ -50,7 +49,7 @@ def reduce_window_by_dimensions(
     if 0 in shape:
         return _strong(starts)
     config = tuple([(low, high, dilation - 1) for (low, high), dilation in zip(padding, base_dilation)])
-    arrays = tuple([pad_p.bind(x, start, padding_config=config) for x, start in zip(operands, initial)])
+    arrays: Arrays = tuple([pad_p.bind(x, start, padding_config=config) for x, start in zip(operands, initial)])
 
     def combine(xs: Arrays, ys: Arrays) -> Arrays:
         return apply_to_arrays(jaxpr, (*xs, *ys))
@@ -106,7 +105,7 @@ def _joined(combine: Combine, xs: Arrays, ys: Arrays, axis: int, distance: int) 
 
 def _rows(arrays: Arrays, axis: int, start: int, count: int, stride: int = 1) -> Arrays:
     """The same elements of each array: `count` of them along an axis."""
-    shape: Sequence[Any] = arrays[0].aval.shape
+    shape = arrays[0].aval.shape
     starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
     starts[axis], limits[axis], strides[axis] = start, start + (count - 1) * stride + 1, stride
     params = {
@@ -121,7 +120,7 @@ def _rows(arrays: Arrays, axis: int, start: int, count: int, stride: int = 1) ->
 
 windows = PrimitiveSet("windows", api=1)
 
-Pads = tuple[tuple[Any, Any], ...]
+Pads = tuple[tuple[int, int], ...]
 
 
 # --- convolution ---------------------------------------------------------------------------------------------------
@@ -140,7 +139,7 @@ def conv_general_dilated_p(
     feature_group_count: int,
     batch_group_count: int,
     precision: object,
-    preferred_element_type: object,
+    preferred_element_type: DType | None,
 ) -> ShapedArray:
     """The products of a kernel with each window of an input, summed over the window and the input's features.
 
@@ -206,7 +205,7 @@ def _check_groups(left: Sequence[int], right: Sequence[int], features: int, batc
         )
 
 
-def _result_dtype(dtype: DType, preferred: Any) -> DType:
+def _result_dtype(dtype: DType, preferred: DType | None) -> DType:
     if preferred is None or preferred is dtype or preferred == dtype:
         return dtype
     found, wanted = dtypes.dtype_name(dtype), dtypes.dtype_name(preferred)
@@ -226,7 +225,7 @@ def _result_dtype(dtype: DType, preferred: Any) -> DType:
 # --- reductions over windows ---------------------------------------------------------------------------------------
 
 
-def window_shape(name: str, operand: ShapedArray, params: Params) -> tuple[Any, ...]:
+def window_shape(name: str, operand: ShapedArray, params: Params) -> Dimensions:
     """The shape of a reduction over windows. Raises ValueError for parameters that do not fit the operand."""
     for argument, value in params.items():
         if len(value) != operand.ndim:

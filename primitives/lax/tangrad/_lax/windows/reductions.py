@@ -24,7 +24,7 @@ from tangrad.core import Array, ClosedJaxpr, Primitive, Tracer, without_boundary
 from tangrad.typing import ArrayLike, Params, PyTree, Value
 
 # The functions of which reductions over windows are primitives; what they start from, and which dtypes they take.
-_SIMPLE: dict[Any, Any] = {
+_SIMPLE: dict[object, tuple[Primitive, Callable[..., Any], tuple[str, ...]]] = {
     elementwise.add: (reduce_window_sum_p, zero, NUMERIC),
     elementwise.max: (reduce_window_max_p, least, ANY),
     elementwise.min: (reduce_window_min_p, greatest, ANY),
@@ -35,7 +35,7 @@ _SIMPLE: dict[Any, Any] = {
 def reduce_window(
     operand: ArrayLike,
     init_value: ArrayLike,
-    computation: Callable[[Any, Any], Any],
+    computation: Callable[[Any, Any], object],
     window_dimensions: Sequence[int],
     window_strides: Sequence[int] | None = None,
     padding: Any = "VALID",
@@ -46,7 +46,7 @@ def reduce_window(
 def reduce_window(
     operand: PyTree,
     init_value: PyTree,
-    computation: Callable[[Any, Any], Any],
+    computation: Callable[[Any, Any], object],
     window_dimensions: Sequence[int],
     window_strides: Sequence[int] | None = None,
     padding: Any = "VALID",
@@ -56,7 +56,7 @@ def reduce_window(
 def reduce_window(
     operand: PyTree,
     init_value: PyTree,
-    computation: Callable[[Any, Any], Any],
+    computation: Callable[[Any, Any], object],
     window_dimensions: Sequence[int],
     window_strides: Sequence[int] | None = None,
     padding: object = "VALID",
@@ -120,7 +120,7 @@ def _initial(value: float, operand: Value, position: int) -> Value:
 
 
 def _parameters(
-    shape: Sequence[object],
+    shape: Sequence[int],
     window: tuple[int, ...] | Sequence[int],
     strides: tuple[int, ...] | Sequence[int] | None,
     padding: object,

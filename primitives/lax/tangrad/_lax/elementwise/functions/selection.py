@@ -313,7 +313,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     return convert_element_type_p.bind(made, new_dtype=dtype, weak_type=False)
 
 
-_named: dict[str, Any] = {}  # names -> dtypes: NumPy takes several microseconds to understand one
+_named: dict[str, np.dtype] = {}  # names -> dtypes: NumPy takes several microseconds to understand one
 _NAMES_LIMIT = 256
 
 

@@ -272,7 +272,7 @@ def optimization_barrier(operand: PyTree, /) -> PyTree:
 INT32 = np.dtype(np.int32)
 
 
-def dtype(x: Any) -> np.dtype[Any]:
+def dtype(x: ArrayLike) -> np.dtype:
     """The dtype of an array or number, as operations take it.
 
     Raises TypeError for what is neither.
@@ -351,7 +351,7 @@ def concatenate(operands: Sequence[Value], dimension: int) -> Array:
     return concatenate_p.bind(*made, dimension=check_int("concatenate", dimension, "dimension"))
 
 
-def stack(operands: Sequence[Any], axis: int = 0) -> Array:
+def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
     """Arrays of one shape along a new axis.
 
     Args:

@@ -236,7 +236,7 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | Non
             f"collapse: stop_dimension {stop_dimension} comes before start_dimension {start_dimension} "
             f"for shape {shape}"
         )
-    size: Any = 1
+    size = 1
     for dimension in shape[start:stop]:
         size = size * dimension
     return reshape(made, (*shape[:start], size, *shape[stop:]))
