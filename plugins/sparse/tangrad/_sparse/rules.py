@@ -289,7 +289,7 @@ def _(
 @sparse.rule(scan_p)
 def _(
     *args: object, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: int, reverse: bool, unroll: int
-) -> list[Array]:
+) -> list[object]:
     consts, carry, xs = split_list(args, num_consts, num_carry)
     if any([isinstance(x, JAXSparse) for x in xs]):
         raise NotImplementedError("sparsify: a scan over the slices of a sparse array; scan over `sparse.todense(x)`")

@@ -287,11 +287,11 @@ def subst_under_binder(jaxpr: Program, subst: object, bound: Sequence[Hashable])
         the program, and the names that the equation must bind now.
     """
     outer = as_substitution(subst)
-    used = used_axis_names(jaxpr)
-    incoming = {new for name in used if name not in bound for new in outer(name)}
+    used: frozenset[Hashable] = used_axis_names(jaxpr)
+    incoming: set[Hashable] = {new for name in used if name not in bound for new in outer(name)}
     renamed: dict[Hashable, Hashable] = {}
     for name in bound:
-        taken: set[object] = {*used, *incoming, *bound, *renamed.values()}
+        taken = {*used, *incoming, *bound, *renamed.values()}
         renamed[name] = _fresh(name, taken) if name in incoming else name
     inner = Substitution(lambda name: (renamed[name],) if name in renamed else outer(name), outer.sizes)
     return subst_axis_names(jaxpr, inner), tuple([renamed[name] for name in bound])
