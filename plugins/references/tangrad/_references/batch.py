@@ -12,20 +12,21 @@ from tangrad.core import Array, RuleSet
 
 if TYPE_CHECKING:
     from tangrad.core.protocols import AxisInfo
+    from tangrad.typing import PyTree
 
 batch = RuleSet("batch", api=1)
 
-Dims = tuple[Any, ...]
+Dims = tuple[int | None, ...]
 
 
-def _rows(function: Callable[..., object], ref: object, dims: Dims, size: int, *operands: object) -> Any:
+def _rows(function: Callable[..., object], ref: object, dims: Dims, size: int, *operands: object) -> PyTree:
     """`function(value, *operands)` for each row, where the reference, the operands or both are mapped."""
     whole = get_p.bind(ref, indexers=())
     return vmap(function, in_axes=dims, axis_size=size)(whole, *operands)
 
 
 @batch.rule(get_p)
-def _(args: tuple[Array, ...], dims: Dims, *, axis_info: AxisInfo, indexers: tuple[object, ...]) -> Any:
+def _(args: tuple[Array, ...], dims: Dims, *, axis_info: AxisInfo, indexers: tuple[object, ...]) -> tuple[Array, int]:
     ref, *indices = args
     take = lambda value, *arrays: read(value, from_template(indexers, arrays))
     return _rows(take, ref, dims, axis_info.size, *indices), 0
@@ -63,7 +64,7 @@ def _swap(args: object, dims: Dims, *, axis_info: AxisInfo, indexers: tuple[obje
 
 @batch.rule(addupdate_p)
 def _add(args: object, dims: Dims, *, axis_info: AxisInfo, indexers: tuple[object, ...]) -> tuple[tuple[()], tuple[()]]:
-    def change(value: Any, *operands: object) -> tuple[Array, tuple[()]]:
+    def change(value: Array, *operands: object) -> tuple[Array, tuple[()]]:
         *indices, part = operands
         return added(value, from_template(indexers, indices), part), ()
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tangrad._references.indexing import Chain, as_template, chained, fitted, from_template, read, written
+from tangrad._references.indexing import Chain, Template, as_template, chained, fitted, from_template, read, written
 from tangrad._references.primitives import addupdate_p, get_p, swap_p
 from tangrad._references.types import AbstractRef, accesses, is_reference
 from tangrad.core import (
@@ -20,6 +20,7 @@ from tangrad.core import (
     ClosedJaxpr,
     Jaxpr,
     Primitive,
+    ShapedArray,
     Trace,
     Tracer,
     class_boundary,
@@ -36,7 +37,7 @@ from tangrad.tree_util import register_pytree_node
 
 if TYPE_CHECKING:
     from tangrad.core import Array
-    from tangrad.typing import ArrayLike, DType, Params, Values
+    from tangrad.typing import ArrayLike, DType, Params, PyTree, Value, Values
 
 
 class References(Trace):
@@ -48,10 +49,10 @@ class References(Trace):
     """
 
     __slots__ = ("last", "parent")
-    parent: Any
+    parent: Trace
     last: bool
 
-    def __init__(self, parent: Any, last: bool = False) -> None:
+    def __init__(self, parent: Trace, last: bool = False) -> None:
         self.parent, self.stages, self.last = parent, parent.stages, last
 
     @property
@@ -62,7 +63,7 @@ class References(Trace):
     def outlasts(self) -> bool:  # type: ignore[override]
         return self.parent is EVAL_TRACE
 
-    def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> PyTree:
         own = tuple([type(arg) is Reference and arg._trace is self for arg in args])
         if True not in own:
             return call_under(self.parent, self.parent.process_primitive, primitive, args, params)
@@ -91,15 +92,15 @@ class Reference(Tracer):
 
     __slots__ = ("alone", "state")
     alone: bool
-    state: Any
+    state: Array | None
 
-    def __init__(self, trace: References, value: Any) -> None:
+    def __init__(self, trace: References, value: Array) -> None:
         self._trace = trace
         self.aval: Any = AbstractRef(value.aval)
         self.value = value
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Array:
         """The array behind the reference. Raises ValueError after `freeze`."""
         if self.state is None:
             raise ValueError(
@@ -109,7 +110,7 @@ class Reference(Tracer):
         return self.state
 
     @value.setter
-    def value(self, value: object) -> None:
+    def value(self, value: Array) -> None:
         self.state, self.alone = value, False
 
     def part(self, chain: Chain) -> Array:
@@ -129,12 +130,12 @@ class Reference(Tracer):
             "value, ref[...] or freeze(ref), or make the reference outside"
         )
 
-    def known(self) -> dict[str, Any]:
+    def known(self) -> dict[str, object]:
         return {} if self.state is None else {"value": self.state}
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             if name == "backend":  # asked for at each call; plugins that could add it are not looked for
                 raise AttributeError("a reference is in no backend")
             return self._member(name)
@@ -155,7 +156,7 @@ class Reference(Tracer):
     def __bool__(self) -> NoReturn:
         raise TypeError("a reference has no truth value; ref[...] is the array behind it")
 
-    def to_numpy(self, *args: object, **kwargs: object) -> Any:
+    def to_numpy(self, *args: object, **kwargs: object) -> NoReturn:
         raise TypeError("a reference is not an array; ref[...] is the array behind it")
 
     __array__ = __int__ = __float__ = __complex__ = __index__ = item = tolist = to_numpy
@@ -220,11 +221,11 @@ class Part:
         return Parts(self)
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> tuple[int, ...]:
         return get(self).shape
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         return self.reference.dtype
 
     def __getitem__(self, index: object) -> Array:
@@ -237,12 +238,12 @@ class Part:
         return f"{self.reference!r}.at{[*self._chain]}"
 
 
-def _flatten_part(part: Part) -> tuple[tuple[Any, ...], tuple[Any, Any]]:
+def _flatten_part(part: Part) -> tuple[tuple[object, ...], tuple[Template, object]]:
     template, arrays = as_template(part._chain)
     return (part.reference, *arrays), (template, getattr(part.reference, "shape", None))
 
 
-def _unflatten_part(data: tuple[Any, Any], leaves: Sequence[Any]) -> Part:
+def _unflatten_part(data: tuple[Template, object], leaves: Sequence[Any]) -> Part:
     template, shape = data
     reference, *arrays = leaves
     if is_reference(reference) and reference.shape != shape:
@@ -283,7 +284,7 @@ def located(of: object, index: object) -> tuple[Any, Chain]:
     return of, chained((), index)
 
 
-def get(ref: Any, idx: Any = None) -> Array:
+def get(ref: Any, idx: object = None) -> Array:
     reference, chain = located(ref, idx)
     if type(reference) is Reference and reference.is_here:
         return reference.part(chain)
@@ -340,7 +341,7 @@ def discharged(closed: ClosedJaxpr, args: Sequence[Any], own: tuple[bool, ...]) 
     """
     last = any([arg._trace.last for arg, is_own in zip(args, own, strict=True) if is_own])
 
-    def run(*values: Any) -> list[Any]:
+    def run(*values: Any) -> list[Value]:
         trace = install_trace(References(thread.trace, last))
         cells = [Reference(trace, value) if is_own else value for value, is_own in zip(values, own, strict=True)]
         outs = eval_jaxpr(closed.jaxpr, closed.consts, *cells)
@@ -363,7 +364,7 @@ def discharged(closed: ClosedJaxpr, args: Sequence[Any], own: tuple[bool, ...]) 
 
 
 def value_program(
-    function: Callable[..., Sequence[Any]], avals: Sequence[object], own: Sequence[bool], name: str
+    function: Callable[..., Sequence[Value]], avals: Sequence[ShapedArray], own: Sequence[bool], name: str
 ) -> tuple[Jaxpr, list[Any]]:
     """The program of a function that takes references where `own` is true; there the program takes their values.
 
@@ -371,7 +372,7 @@ def value_program(
     is not written comes out as the variable that it came in as. Beside it the values that the function closed over.
     """
 
-    def run(*values: Any) -> list[Any]:
+    def run(*values: Any) -> list[Value]:
         trace = install_trace(References(thread.trace))
         cells = [Reference(trace, value) if is_own else value for value, is_own in zip(values, own, strict=True)]
         outs = function(*cells)

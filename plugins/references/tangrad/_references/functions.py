@@ -127,7 +127,7 @@ def free_ref(ref: Ref) -> None:
 
 
 @api_boundary
-def get(ref: Ref | Part, idx: Any = None) -> Array:
+def get(ref: Ref | Part, idx: object = None) -> Array:
     """`ref[idx]`: a part of the array behind a reference, by default all of it.
 
     Args:

@@ -11,7 +11,7 @@ from tangrad.extend.lax import convert_element_type_p, dynamic_slice, dynamic_up
 from tangrad.numpy import array, broadcast_to
 
 if TYPE_CHECKING:
-    from tangrad.typing import ArrayLike, DType
+    from tangrad.typing import ArrayLike, DType, Value
 
 
 # --- Parts of a size that is known, whose start the program computes: `Slice`, as kernels use them --------------------
@@ -76,18 +76,18 @@ def _is_array(value: object) -> bool:
 class Window(NamedTuple):
     """The part of an array from the first to the last element that slices mean, and what remains to be taken of it."""
 
-    starts: tuple[Any, ...]
+    starts: tuple[ArrayLike, ...]
     sizes: tuple[int, ...]
-    rest: tuple[Any, ...]
+    rest: tuple[object, ...]
 
-    def taken(self, value: Any) -> Array:
+    def taken(self, value: Array) -> Array:
         return dynamic_slice(value, self.starts, self.sizes)
 
-    def put(self, value: Any, part: Array) -> Array:
+    def put(self, value: Array, part: Array) -> Array:
         return dynamic_update_slice(value, part, self.starts)
 
 
-def window(value: Any, index: object) -> Window | None:
+def window(value: Value, index: object) -> Window | None:
     """The window of an index that has slices, None for any other.
 
     Raises IndexError for too many indices, and for slices with known ends that leave the array.
@@ -96,7 +96,8 @@ def window(value: Any, index: object) -> Window | None:
     if not any([type(entry) is Slice for entry in entries]):
         return None
     shape = value.aval.shape
-    starts, sizes, rest = [0 for _ in shape], list(shape), []
+    starts: list[ArrayLike] = [0 for _ in shape]
+    sizes, rest = list(shape), []
     for dimension, entry in _by_dimension(entries, len(shape)):
         if type(entry) is Slice:
             _check_within(entry, dimension, shape[dimension])
@@ -118,7 +119,7 @@ def _by_dimension(entries: tuple[object, ...], count: int) -> list[tuple[int, ob
     return found
 
 
-def _check_within(entry: Slice, dimension: int, size: Any) -> None:
+def _check_within(entry: Slice, dimension: int, size: int) -> None:
     if entry.span > size or (not entry.is_dynamic_start and not 0 <= entry.start <= size - entry.span):
         raise IndexError(
             f"{entry!r} leaves dimension {dimension}, which has {size} elements; for what overhangs load and store "
@@ -126,7 +127,7 @@ def _check_within(entry: Slice, dimension: int, size: Any) -> None:
         )
 
 
-def beyond(value: Any, index: object, fill: object) -> Array:
+def beyond(value: Array, index: object, fill: object) -> Array:
     """The array with as much of `fill` after each dimension that slices are for as they could overhang."""
     entries = index if isinstance(index, tuple) else (index,)
     high = [0 for _ in value.aval.shape]
@@ -143,6 +144,7 @@ def beyond(value: Any, index: object, fill: object) -> Array:
 
 
 Chain = tuple[Any, ...]
+Template = tuple[tuple[Any, ...], ...]  # of each index of a chain its entries, arrays left out
 
 
 def chained(chain: Chain, index: object) -> Chain:
@@ -165,9 +167,9 @@ def _is_whole_slice(entry: object) -> bool:
 # --- templates ------------------------------------------------------------------------------------------------------
 
 
-def as_template(chain: Chain) -> tuple[tuple[Any, ...], list[Any]]:
+def as_template(chain: Chain) -> tuple[Template, list[Value]]:
     """A chain as a template and its arrays. Raises TypeError for what is no index."""
-    arrays: list[Any] = []
+    arrays: list[Value] = []
     return tuple([tuple([_entry(e, arrays) for e in _entries(index)]) for index in chain]), arrays
 
 
@@ -175,7 +177,7 @@ def _entries(index: object) -> tuple[ArrayLike, ...]:
     return index if isinstance(index, tuple) else (index,)
 
 
-def _entry(entry: ArrayLike, arrays: list[object]) -> object:
+def _entry(entry: ArrayLike, arrays: list[Value]) -> object:
     if entry is None or entry is Ellipsis:
         return ("new",) if entry is None else ("rest",)
     if type(entry) is int:
@@ -207,7 +209,7 @@ def from_template(template: tuple[Any, ...], arrays: Sequence[object]) -> Chain:
     return tuple([tuple([_index(entry, given) for entry in entries]) for entries in template])
 
 
-def _index(entry: Any, arrays: Iterator[object]) -> Any:
+def _index(entry: tuple[Any, ...], arrays: Iterator[Any]) -> object:
     kind, *rest = entry
     if kind == "int":
         return rest[0]

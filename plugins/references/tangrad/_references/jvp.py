@@ -13,7 +13,7 @@ jvp = RuleSet("jvp", api=1)
 
 @jvp.rule(get_p)
 @symbolic_zeros
-def _(primals: tuple[Array, ...], tangents: tuple[Array, ...], **params: object) -> Any:
+def _(primals: tuple[Array, ...], tangents: tuple[Array, ...], **params: object) -> tuple[Array, Zero]:
     _check_constant(primals[0], tangents[0])
     out = get_p.bind(*primals, **params)
     return out, Zero.of(out)

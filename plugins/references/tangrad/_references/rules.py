@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._references.cells import discharged
-from tangrad._references.indexing import added, from_template, written
+from tangrad._references.indexing import Template, added, from_template, written
 from tangrad._references.primitives import addupdate_p, get_p, swap_p
 from tangrad.core import (
     EVAL_TRACE,
@@ -42,13 +42,13 @@ discharge = RuleSet("discharge", api=1)
 
 
 @discharge.rule(get_p)
-def _(args: Any, own: object, *, indexers: Any) -> Array:
+def _(args: Sequence[Any], own: object, *, indexers: Template) -> Array:
     ref, *indices = args
     return ref.part(from_template(indexers, indices))
 
 
 @discharge.rule(swap_p)
-def _swap(args: Any, own: object, *, indexers: Any) -> Array:
+def _swap(args: Sequence[Any], own: object, *, indexers: Template) -> Array:
     ref, *indices, value = args
     chain = from_template(indexers, indices)
     before = ref.part(chain)
@@ -57,7 +57,7 @@ def _swap(args: Any, own: object, *, indexers: Any) -> Array:
 
 
 @discharge.rule(addupdate_p)
-def _add(args: Any, own: object, *, indexers: Any) -> tuple[()]:
+def _add(args: Sequence[Any], own: object, *, indexers: Template) -> tuple[()]:
     ref, *indices, value = args
     ref.value = added(ref.value, from_template(indexers, indices), value)
     return ()
@@ -134,7 +134,7 @@ def keep_values(
 # Calls of a program with references among their operands: the program takes values, and returns the last ones.
 
 
-def _overwriting(program: ClosedJaxpr, args: Sequence[Any], own: Sequence[bool], *, name: str) -> Any:
+def _overwriting(program: ClosedJaxpr, args: Sequence[Any], own: Sequence[bool], *, name: str) -> list[Array] | None:
     """Outside of all traces: the results of a program that overwrites the arrays that references alone have.
 
     None where there is no such array.
@@ -152,7 +152,7 @@ def _overwriting(program: ClosedJaxpr, args: Sequence[Any], own: Sequence[bool],
 
 def _call(primitive: Primitive) -> None:
     @discharge.rule(primitive)
-    def _(args: Any, own: Any, *, jaxpr: ClosedJaxpr, **others: Any) -> tuple[Value, ...]:
+    def _(args: Values, own: Flags, *, jaxpr: ClosedJaxpr, **others: Any) -> tuple[Value, ...]:
         check_distinct(f"{primitive.name} of {others.get('name') or jaxpr.jaxpr.debug_name}", args, own)
         program = discharged(jaxpr, args, own)
         compiles = primitive is jit_p and thread.trace is EVAL_TRACE
@@ -172,7 +172,7 @@ _call(remat_p)
 
 def _custom_call(primitive: Primitive) -> None:
     @discharge.rule(primitive)
-    def _(args: Any, own: Any, *, jaxpr: Any, name: str, **others: object) -> Any:
+    def _(args: tuple[Any, ...], own: Flags, *, jaxpr: Any, name: str, **others: object) -> Values:
         if not all([arg._trace.last for arg, is_own in zip(args, own, strict=True) if is_own]):
             raise NotImplementedError(
                 f"{name}: a function with derivatives of its own uses a reference from outside, within a program whose "
@@ -219,7 +219,7 @@ def _true(flags: Sequence[bool]) -> list[int]:
 
 def _choice(primitive: Primitive, lead: int) -> None:
     @discharge.rule(primitive)
-    def _(args: Any, own: Flags, *, branches: tuple[ClosedJaxpr, ...], **others: Any) -> Any:
+    def _(args: tuple[Any, ...], own: Flags, *, branches: tuple[ClosedJaxpr, ...], **others: Any) -> Values:
         check_distinct(primitive.name, args, own)
         operands, mine = args[lead:], own[lead:]
         programs = tuple([discharged(branch, operands, mine) for branch in branches])
@@ -241,7 +241,9 @@ _choice(platform_dependent_p, 0)
 
 
 @discharge.rule(scan_p)
-def _scan(args: Any, own: Flags, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **others: object) -> object:
+def _scan(
+    args: tuple[Any, ...], own: Flags, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **others: object
+) -> object:
     check_distinct("scan", args, own)
     _check_constants("scan", own, num_consts)
     program = discharged(jaxpr, args, own)
@@ -262,7 +264,7 @@ def _scan(args: Any, own: Flags, *, jaxpr: ClosedJaxpr, num_consts: int, num_car
 
 @discharge.rule(while_p)
 def _while(
-    args: Any,
+    args: Values,
     own: Flags,
     *,
     cond_jaxpr: ClosedJaxpr,
@@ -306,7 +308,7 @@ def _condition(
     consts: Sequence[object],
     count: int,
     carried: dict[int, int],
-    others: Any,
+    others: Sequence[Any],
     written: Mapping[int, int],
 ) -> tuple[ClosedJaxpr, list[int]]:
     """The condition that takes its other constants, and then what is carried; which constants those are."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from tangrad.core import AbstractValue, Effect, Primitive, RuleKind, ShapedArray, class_boundary
+from tangrad.core import AbstractValue, Array, Effect, Primitive, RuleKind, ShapedArray, class_boundary
 
 if TYPE_CHECKING:
-    from tangrad.core.backends import Parts
+    import numpy as np
+
+    from tangrad.typing import Dimensions
 
 # --- The type of a reference, and the effects of what is done to it ---------------------------------------------------
 
@@ -27,10 +29,10 @@ class AbstractRef(AbstractValue):
     __slots__ = ("dtype", "inner_aval", "named_shape", "ndim", "shape")
     weak_type = False
     inner_aval: ShapedArray
-    shape: tuple[Any, ...]
-    dtype: Any
+    shape: Dimensions
+    dtype: np.dtype
     ndim: int
-    named_shape: tuple[Any, ...]
+    named_shape: tuple[tuple[object, object], ...]
 
     def __new__(cls, inner_aval: ShapedArray) -> AbstractRef:
         if not isinstance(inner_aval, ShapedArray):
@@ -56,7 +58,7 @@ class AbstractRef(AbstractValue):
         return ShapedArray(self.shape, "int32").to_tangent_aval()
 
     @property
-    def size(self) -> Any:
+    def size(self) -> int:
         return self.inner_aval.size
 
     @property
@@ -78,13 +80,13 @@ class AbstractRef(AbstractValue):
 
     # What a value of this type does where users hold a tracer of it: the kernel and `tangrad.numpy` ask for these.
 
-    def get_item(self, reference: object, index: object) -> Any:
+    def get_item(self, reference: object, index: object) -> Array:
         return accesses.get(reference, index)
 
     def set_item(self, reference: object, index: object, value: object) -> None:
         accesses.set(reference, index, value)
 
-    def part_at(self, reference: object) -> Parts:
+    def part_at(self, reference: object) -> object:
         return accesses.at(reference)
 
     def add_to(self, reference: object, value: object) -> None:
@@ -95,10 +97,10 @@ class AbstractRef(AbstractValue):
 class Accesses:
     """Reading and writing, which stand in a module above this one."""
 
-    get: Any
-    set: Any
-    at: Any
-    add: Any
+    get: Callable[[object, object], Array]
+    set: Callable[[object, object, object], None]
+    at: Callable[[Any], object]
+    add: Callable[[object, object, object], None]
 
 
 accesses = Accesses()
@@ -136,10 +138,10 @@ def is_reference(value: object) -> bool:
 # --- The rule kind of references: how a primitive that is given some is applied to the values behind them -------------
 
 
-def _refusal(primitive: Primitive) -> Callable[..., Any]:
+def _refusal(primitive: Primitive) -> Callable[..., NoReturn]:
     """What reads no references: it raises where it is applied, also where it is in a program."""
 
-    def refuse(args: object, own: tuple[bool, ...], **params: object) -> object:
+    def refuse(args: object, own: tuple[bool, ...], **params: object) -> NoReturn:
         places = ", ".join([str(place) for place, is_own in enumerate(own) if is_own])
         if primitive.carries_programs or primitive.evaluate is not None:
             raise NotImplementedError(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tangrad.numpy as tnp
 from tangrad._references.cells import located
+from tangrad._references.indexing import Chain, beyond, read, written
 from tangrad._references.indexing import Slice as Slice
-from tangrad._references.indexing import beyond, read, written
 from tangrad._references.pallas.interpretation import unwritten_number
 from tangrad.core import Array, api_boundary, as_operand, literal
 from tangrad.extend.lax import slice_p
@@ -16,7 +16,7 @@ from tangrad.typing import ArrayLike
 
 
 @api_boundary
-def ds(start: ArrayLike, size: Any = None, stride: int | None = None) -> Slice | slice:
+def ds(start: ArrayLike, size: int | None = None, stride: int | None = None) -> Slice | slice:
     """An index: `size` elements from `start` on, which the program may compute; `ds(size)` means those from 0 on.
 
     Args:
@@ -121,18 +121,18 @@ def swap(
     return exchange(ref, idx, mask, lambda before: val)
 
 
-def _get(reference: Any, chain: Any) -> Any:
+def _get(reference: Array, chain: Chain) -> Array:
     return _part(reference, chain[:-1])[chain[-1]] if chain else reference[...]
 
 
-def _part(reference: Any, chain: Any) -> Any:
+def _part(reference: Any, chain: Chain) -> Any:
     """The reference, or the part of it that the indices of a chain mean one after the other."""
     for index in chain:
         reference = reference.at[index]
     return reference
 
 
-def _around(reference: Any, chain: Any) -> tuple[Any, Any]:
+def _around(reference: Any, chain: Chain) -> tuple[Any, Any]:
     """What the last index of a chain is applied to, with room for slices that overhang; and that index."""
     if not chain:
         return reference[...], ()
@@ -141,7 +141,7 @@ def _around(reference: Any, chain: Any) -> tuple[Any, Any]:
     return beyond(whole, chain[-1], fill), chain[-1:]
 
 
-def exchange(ref: object, idx: object, mask: ArrayLike | None, change: Callable[[Any], Any]) -> Any:
+def exchange(ref: object, idx: object, mask: ArrayLike | None, change: Callable[[Array], ArrayLike]) -> Any:
     """Replace a part by what `change` makes of it, where the mask is true; return it as it was."""
     reference, chain = located(ref, idx)
     place = _part(reference, chain)
@@ -158,7 +158,7 @@ def exchange(ref: object, idx: object, mask: ArrayLike | None, change: Callable[
     return before
 
 
-def _without_overhang(value: Array, shape: Any) -> Any:
+def _without_overhang(value: Array, shape: Sequence[int]) -> Array:
     if value.shape == shape:
         return value
     return slice_p.bind(value, start_indices=(0,) * len(shape), limit_indices=tuple(shape), strides=None)

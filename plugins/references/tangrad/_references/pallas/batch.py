@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._references.pallas.functions import INDEX
-from tangrad._references.pallas.interpretation import interpreted, pallas_call_p
+from tangrad._references.pallas.interpretation import Layout, interpreted, pallas_call_p
 from tangrad.batching import batch_jaxpr, to_front, vmap
 from tangrad.core import Array, ClosedJaxpr, RuleSet, Var, as_operand, eval_jaxpr, trace_to_closed_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
@@ -13,6 +14,8 @@ from tangrad.extend.lax import broadcast_in_dim, index_in_dim
 
 if TYPE_CHECKING:
     from tangrad._references.pallas.grids import Block
+    from tangrad.batching import AxisInfo
+    from tangrad.typing import Dims, Value, Values
 
 batch = RuleSet("batch", api=1)
 _kernels, _index_maps = JaxprCache(), JaxprCache()
@@ -22,8 +25,15 @@ register_cache(_index_maps.clear)
 
 @batch.rule(pallas_call_p)
 def _batch(
-    args: Any, dims: Any, *, axis_info: Any, grid: Any, layout: Any, blocks: tuple[Block, ...], **params: Any
-) -> Any:
+    args: Values,
+    dims: Dims,
+    *,
+    axis_info: AxisInfo,
+    grid: tuple[int | None, ...],
+    layout: Layout,
+    blocks: tuple[Block, ...],
+    **params: Any,
+) -> tuple[Sequence[Value], Sequence[int | None]]:
     first = len(args) - layout.inputs
     if any([dim is not None for dim in dims[:first]]):  # all rows at once, each as the loop that it is
         run = lambda *operands: interpreted(*operands, grid=grid, layout=layout, blocks=blocks, **params)
@@ -37,7 +47,7 @@ def _batch(
         elif place in aliased:
             operands[place], mapped[place - first] = _repeated(args[place], axis_info.size), True
     flags = tuple(mapped)
-    whole: dict[str, Any] = {
+    whole: dict[str, object] = {
         "grid": (axis_info.size, *grid),
         "layout": layout,
         "blocks": tuple(
@@ -54,7 +64,11 @@ def _batch(
 
 
 def _which_differ(
-    closed: ClosedJaxpr, aliases: Any, layout: Any, mapped: tuple[bool, ...], axis_info: Any
+    closed: ClosedJaxpr,
+    aliases: Sequence[tuple[int, int]],
+    layout: Layout,
+    mapped: tuple[bool, ...],
+    axis_info: AxisInfo,
 ) -> list[bool]:
     """Which results differ between rows: all where all inputs have rows, else those that depend on one that has.
 
@@ -76,7 +90,7 @@ def _which_differ(
         flags = behind
 
 
-def _repeated(value: Any, size: int) -> Array:
+def _repeated(value: Value, size: int) -> Array:
     value = as_operand(value)
     return broadcast_in_dim(value, (size, *value.aval.shape), tuple(range(1, value.aval.ndim + 1)))
 

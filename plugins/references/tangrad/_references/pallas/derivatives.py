@@ -44,7 +44,13 @@ class _Tangents(NamedTuple):
 @jvp.rule(pallas_call_p)
 @symbolic_zeros
 def _jvp(
-    primals: tuple[Array, ...], tangents: tuple[Array, ...], *, grid: Any, layout: Layout, name: str, **params: Any
+    primals: tuple[Array, ...],
+    tangents: tuple[Array, ...],
+    *,
+    grid: tuple[int | None, ...],
+    layout: Layout,
+    name: str,
+    **params: Any,
 ) -> object:
     jaxpr, out_types, blocks = params["jaxpr"], params["out_types"], params["blocks"]
     sizes, captured, scalars, inputs = split_list(primals, grid.count(None), layout.captured, layout.prefetched)
@@ -90,7 +96,9 @@ def _is_active(tangent: Array) -> bool:
     return type(tangent) is not Zero and _is_inexact(tangent.aval)
 
 
-def _with_tangents(tangents: Sequence[Any], jaxpr: ClosedJaxpr, layout: Any, aliases: Any) -> Flags:
+def _with_tangents(
+    tangents: Sequence[Any], jaxpr: ClosedJaxpr, layout: Layout, aliases: Sequence[tuple[int, int]]
+) -> Flags:
     """Which inputs have tangents; those that the kernel writes, and those that a result starts as, have one anyway."""
     places = {operand for operand, _ in aliases} | set(written_places(jaxpr))
     flags = []
@@ -129,7 +137,7 @@ def _split(values: Sequence[Any], count: int) -> tuple[Sequence[Any], Sequence[A
     return values[:count], values[count:]
 
 
-def _interleaved(values: Sequence[Sequence[object]], tangents: Sequence[Sequence[object]]) -> list[Any]:
+def _interleaved(values: Sequence[Sequence[T]], tangents: Sequence[Sequence[T]]) -> list[T]:
     return [item for pair in zip(values, tangents, strict=True) for part in pair for item in part]
 
 
@@ -148,7 +156,7 @@ def _index_map(closed: ClosedJaxpr, blocks: Sequence[Block], has: _Tangents) -> 
     return _index_maps.get(closed, has, make)
 
 
-def _aliases(pairs: Any, prefetched: int, has: _Tangents) -> tuple[tuple[int, int], ...]:
+def _aliases(pairs: Sequence[tuple[int, int]], prefetched: int, has: _Tangents) -> tuple[tuple[int, int], ...]:
     """Pairs of operands and results, and of their tangents."""
     of_inputs = prefetched + len(has.inputs)
     more = [

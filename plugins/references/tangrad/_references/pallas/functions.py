@@ -27,6 +27,7 @@ from tangrad.tree_util import keystr
 if TYPE_CHECKING:
     from tangrad.core import Array
     from tangrad.tree_util import PyTreeDef
+    from tangrad.typing import PyTree, Value
 
 # --- Kernels and index maps as programs: traced once, on references, into programs of values ---
 
@@ -45,7 +46,7 @@ def kernel_program(
     grid: tuple[int | None, ...],
     types: Sequence[ShapedArray],
     call: Callable[[Sequence[Any]], object],
-) -> tuple[ClosedJaxpr, list[Any]]:
+) -> tuple[ClosedJaxpr, list[Value]]:
     """The program of a kernel, and what it closed over, which are its first operands.
 
     `types`: of the values behind its references; `call`: the kernel, applied to these. Raises TypeError for a kernel
@@ -53,7 +54,7 @@ def kernel_program(
     """
     dynamic = grid.count(None)
 
-    def run(*values: Array) -> list[Any]:
+    def run(*values: Array) -> list[Value]:
         ids, sizes, references = values[: len(grid)], iter(values[len(grid) :]), values[len(grid) + dynamic :]
         with within(Grid(ids, tuple([next(sizes) if size is None else size for size in grid]))):
             returned = call(references)
@@ -79,8 +80,8 @@ def index_program(
     `maps`: for each array what errors call it, its index map, or None for zeros, and its block.
     """
 
-    def run(*values: Array) -> list[Any]:
-        starts: list[Any] = []
+    def run(*values: Array) -> list[Value]:
+        starts: list[Value] = []
         for what, index_map, block in maps:
             starts += (
                 [as_operand(0)] * len(block.sizes) if index_map is None else _starts(what, index_map, block, values)
@@ -99,7 +100,7 @@ def index_program(
     return ClosedJaxpr(jaxpr.replace(outvars=outs), consts)
 
 
-def _starts(what: str, index_map: Any, block: Block, values: Sequence[Any]) -> list[Any]:
+def _starts(what: str, index_map: Any, block: Block, values: Sequence[Array]) -> list[Value]:
     """What an index map returns. Raises ValueError for another number of results, TypeError for no integer scalars."""
     returned = index_map(*values)
     results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
@@ -132,7 +133,7 @@ class _Operand(NamedTuple):
 
     what: str
     aval: ShapedArray
-    index_map: Any
+    index_map: object
     block: Block
 
 
@@ -153,7 +154,7 @@ def pallas_call(
     compiler_params: object = None,
     cost_estimate: object = None,
     metadata: Mapping[str, str] | None = None,
-) -> Callable[..., Any]:
+) -> Callable[..., PyTree]:
     """A kernel over a grid, as a function of arrays.
 
     The kernel is a function of references: to a block of each operand, to a block of each result, and to scratch
@@ -202,7 +203,7 @@ def pallas_call(
     out_avals, out_tree, out_names = _result_types(out_shape)
     scratch, scratch_tree = _scratch(spec.scratch_shapes)
 
-    def call(*args: object) -> Any:
+    def call(*args: object) -> PyTree:
         split = spec.num_scalar_prefetch
         if len(args) < split:
             raise TypeError(f"pallas_call: {split} scalars are to be prefetched, and {label} got {len(args)} operands")
@@ -216,7 +217,7 @@ def pallas_call(
         results = _operands("out_specs", spec.out_specs, out_shape, out_avals, out_names, label)
         aliases = _aliases(input_output_aliases, [*scalars, *types], out_avals)
 
-        def apply(references: Sequence[object]) -> Any:
+        def apply(references: Sequence[object]) -> None:
             given = [*in_tree.unflatten(references[: len(leaves)])]
             end = len(leaves) + len(results)
             made = out_tree.unflatten(references[len(leaves) : end])
@@ -308,7 +309,7 @@ def _result_types(out_shape: object) -> tuple[list[ShapedArray], PyTreeDef, list
     return [ShapedArray(tuple(leaf.shape), leaf.dtype) for leaf in leaves], structure, names
 
 
-def _scratch(shapes: Any) -> tuple[list[ShapedArray], PyTreeDef]:
+def _scratch(shapes: PyTree) -> tuple[list[ShapedArray], PyTreeDef]:
     leaves, structure = tree.flatten(shapes if isinstance(shapes, dict) else tuple(shapes))
     for leaf in leaves:
         if isinstance(leaf, Unsupported):
@@ -330,7 +331,7 @@ def _operands(
             f"pallas_call of {kernel}: in_specs must be a tuple or list, a spec for each operand, got {specs!r}"
         )
     if specs is no_block_spec:
-        found: list[Any] = [BlockSpec()] * len(avals)
+        found: list[BlockSpec] = [BlockSpec()] * len(avals)
     else:
         is_spec = lambda spec: spec is None or spec is no_block_spec or isinstance(spec, BlockSpec)
         found = tree.leaves(specs, is_leaf=is_spec)

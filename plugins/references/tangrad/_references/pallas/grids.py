@@ -14,6 +14,8 @@ from tangrad.core import Array, api_boundary, class_boundary
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tangrad.typing import ArrayLike
+
 # --- Where in its grid a kernel runs: `program_id`, `num_programs` ----------------------------------------------------
 
 
@@ -21,7 +23,7 @@ class Grid(NamedTuple):
     """The grid of a kernel that is traced: its program ids, and its sizes."""
 
     ids: tuple[object, ...]
-    sizes: tuple[Any, ...]
+    sizes: tuple[ArrayLike, ...]
 
 
 class _Grids(threading.local):

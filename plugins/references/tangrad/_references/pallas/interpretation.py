@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ from tangrad.extend.lax import (
 
 if TYPE_CHECKING:
     from tangrad.core import Array
-    from tangrad.typing import ArrayLike, DTypeLike, Value
+    from tangrad.typing import ArrayLike, DTypeLike, Value, Values
 
 
 # --- Memory that nothing was written to: NaN, the least integer, False ------------------------------------------------
@@ -60,11 +60,11 @@ def interpreted(
     index_map: ClosedJaxpr,
     grid: tuple[int | None, ...],
     blocks: tuple[Block, ...],
-    layout: Any,
-    out_types: tuple[Any, ...],
+    layout: Layout,
+    out_types: tuple[ShapedArray, ...],
     aliases: tuple[tuple[int, int], ...],
     name: str,
-) -> tuple[Any, ...]:
+) -> Values:
     """The results of `pallas_call_p`, which has the parameters."""
     sizes, captured, prefetched, inputs = split_list(operands, grid.count(None), layout.captured, layout.prefetched)
     results = _first_results([*prefetched, *inputs], out_types, aliases)
@@ -75,7 +75,7 @@ def interpreted(
     places = written_places(jaxpr)
     known = _known_starts(index_map, len(grid))
 
-    def step(ids: Sequence[object], carried: Sequence[object]) -> list[Any]:
+    def step(ids: Sequence[object], carried: Sequence[Value]) -> list[Value]:
         values = list(behind)
         for place, value in zip(places, carried, strict=True):
             values[place] = value
@@ -96,7 +96,9 @@ def interpreted(
     )
 
 
-def _first_results(given: Sequence[object], out_types: Sequence[Any], aliases: Any) -> list[Any]:
+def _first_results(
+    given: Sequence[Value], out_types: Sequence[ShapedArray], aliases: Sequence[tuple[int, int]]
+) -> list[Value]:
     """What results are before the kernel runs: an operand, or memory to which nothing was written."""
     of_result = {result: position for position, result in aliases}
     return [
@@ -115,7 +117,12 @@ def written_places(jaxpr: ClosedJaxpr) -> list[int]:
 # --- the grid -------------------------------------------------------------------------------------------------------
 
 
-def _run(grid: Sequence[int | None], sizes: Sequence[Any], step: Any, carried: list[Any]) -> Sequence[Any]:
+def _run(
+    grid: Sequence[int | None],
+    sizes: Sequence[Any],
+    step: Callable[[Sequence[object], Sequence[Value]], list[Value]],
+    carried: list[Value],
+) -> Sequence[Value]:
     """`step(program ids, carried)` at each place of the grid, the last dimension first."""
     given = iter(sizes)
     dims = [next(given) if size is None else size for size in grid]
@@ -129,7 +136,7 @@ def _run(grid: Sequence[int | None], sizes: Sequence[Any], step: Any, carried: l
         strides.insert(0, total)
         total = size * total if type(size) is int and type(total) is int else mul(_as_int32(size), _as_int32(total))
 
-    def at(place: ArrayLike, carried: Sequence[Any]) -> tuple[Any, ...]:
+    def at(place: ArrayLike, carried: Sequence[Any]) -> Values:
         place, ids = convert_element_type(place, "int32"), []
         for dimension, (size, stride) in enumerate(zip(dims, strides, strict=True)):
             index = place if _is_one(stride) else div(place, _as_int32(stride))
@@ -148,14 +155,14 @@ def _integer(value: object) -> Any:
     return literal(value, "int32") if type(value) is int else value
 
 
-def _as_int32(value: ArrayLike) -> Any:
+def _as_int32(value: ArrayLike) -> ArrayLike:
     return _integer(value) if type(value) is int else convert_element_type(value, "int32")
 
 
 # --- blocks ---------------------------------------------------------------------------------------------------------
 
 
-def _known_starts(index_map: ClosedJaxpr, ids: int) -> list[Any]:
+def _known_starts(index_map: ClosedJaxpr, ids: int) -> list[object]:
     """What is known of each start: its value, "id" where it is a program id, None."""
     outs, places = index_map.jaxpr.outvars, index_map.jaxpr.invars[:ids]
     return [int(out.val) if type(out) is Literal else "id" if out in places else None for out in outs]
@@ -190,17 +197,17 @@ class View:
         self.may_be_negative = [known is None for _, known in starts]
         self.at_start = all([known == 0 for _, known in starts])
 
-    def _is_whole(self, value: Any) -> bool:
+    def _is_whole(self, value: Array) -> bool:
         return self.at_start and value.aval.shape == self.block.sizes
 
-    def taken(self, value: Any) -> Any:
+    def taken(self, value: Array) -> Array:
         """The block, as the kernel sees it."""
         part = value
         if not self._is_whole(value):
             part = dynamic_slice(value, self.starts, self.block.sizes, allow_negative_indices=self.may_be_negative)
         return part if part.aval.shape == self.block.seen else reshape(part, self.block.seen)
 
-    def put(self, value: ArrayLike, part: Any) -> Any:
+    def put(self, value: Array, part: Array) -> Array:
         """The array with the block replaced."""
         part = part if part.aval.shape == self.block.sizes else reshape(part, self.block.sizes)
         if self._is_whole(value):
@@ -208,14 +215,14 @@ class View:
         return dynamic_update_slice(value, part, self.starts, allow_negative_indices=self.may_be_negative)
 
 
-def _start(start: ArrayLike, known: object, size: int) -> Any:
+def _start(start: ArrayLike, known: object, size: int) -> ArrayLike:
     if type(known) is int:
         return _integer(known * size)
     start = _as_int32(start)
     return start if size == 1 else mul(start, _integer(size))
 
 
-def _padded(array: Array, block: Block) -> Any:
+def _padded(array: Array, block: Block) -> Array:
     """An array with so much unwritten memory around it that whole blocks fit."""
     widths = block.padded(array.aval.shape)
     if not any([low or high for low, high in widths]):
@@ -224,7 +231,7 @@ def _padded(array: Array, block: Block) -> Any:
     return pad_p.bind(array, fill, padding_config=tuple([(low, high, 0) for low, high in widths]))
 
 
-def _cut(array: Array, block: Block, shape: tuple[int, ...]) -> Any:
+def _cut(array: Any, block: Block, shape: tuple[int, ...]) -> Array:
     """A result without what was padded."""
     if array.aval.shape == shape:
         return array

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import tangrad.numpy as tnp
 from tangrad import debug, new_ref, tree
+from tangrad._references.cells import Ref
 from tangrad._references.pallas.interpretation import unwritten
 from tangrad._references.pallas.specs import MemoryRef
 from tangrad.core import Array, api_boundary, get_aval
 from tangrad.extend.lax import cond, fori_loop
-from tangrad.typing import ArrayLike
+from tangrad.typing import ArrayLike, PyTree
 
 if TYPE_CHECKING:
     from tangrad.lax import PrecisionLike
@@ -241,7 +242,7 @@ def loop(
     init_carry: object = None,
     step: ArrayLike = 1,
     unroll: int | bool | None = None,
-) -> Callable[[Callable[..., Any]], Any]:
+) -> Callable[[Callable[..., object]], PyTree]:
     """A decorator: run a function for each number from `lower` to `upper`, now, and return what it carried.
 
     Args:
@@ -259,8 +260,8 @@ def loop(
     Array([0, 0, 2, 0], dtype=int32)
     """
 
-    def run(function: Callable[..., object]) -> Any:
-        def body(number: Any, carry: object) -> Any:
+    def run(function: Callable[..., object]) -> PyTree:
+        def body(number: Array, carry: object) -> object:
             index = lower + number * step
             if init_carry is None:
                 function(index)
@@ -291,7 +292,7 @@ def run_scoped(f: Callable[..., R], *types: object, **kw_types: object) -> R:
     Array([2., 2.], dtype=float32)
     """
 
-    def made(wanted: object) -> Any:
+    def made(wanted: object) -> Ref:
         if not isinstance(wanted, MemoryRef):
             raise TypeError(
                 f"run_scoped: expected requests for memory, such as tpu.VMEM(shape, dtype), got {wanted!r} of type "

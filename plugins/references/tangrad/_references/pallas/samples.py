@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tangrad.numpy as tnp
 from tangrad import ShapeDtypeStruct
+from tangrad._references.cells import Ref
 from tangrad._references.pallas.functions import pallas_call
 from tangrad._references.pallas.grids import Element, num_programs, program_id
 from tangrad._references.pallas.interpretation import pallas_call_p
@@ -16,7 +18,7 @@ from tangrad._references.pallas.specs import VMEM, BlockSpec, PrefetchScalarGrid
 from tangrad.conformance import Sample, draw, recorded
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value
+    from tangrad.typing import PyTree, Value
 
 
 _WHY = "kernels have no derivative in reverse mode: custom_vjp gives the function that calls them one"
@@ -30,13 +32,13 @@ def samples() -> list[Sample]:
     return [_recorded(*case) for case in (_product(), _sums(), _ordered(), _windows())]
 
 
-def _recorded(function: Any, *operands: Value) -> Sample:
+def _recorded(function: Callable[..., object], *operands: Value) -> Sample:
     args, params = recorded(pallas_call_p, lambda: function(*operands))
     return Sample(pallas_call_p, args, params, without=FORWARD_ALONE)
 
 
-def _product() -> Any:
-    def kernel(x_ref: Any, y_ref: Any, o_ref: Any, sum_ref: Any) -> None:
+def _product() -> tuple[Callable[..., PyTree], np.ndarray, np.ndarray]:
+    def kernel(x_ref: Ref, y_ref: Ref, o_ref: Ref, sum_ref: Any) -> None:
         @when(program_id(1) == 0)
         def _() -> None:
             sum_ref[...] = tnp.zeros_like(sum_ref)
@@ -58,8 +60,8 @@ def _product() -> Any:
     return function, draw(3, 4, dtype="float64"), draw(4, 2, dtype="float64", seed=1)
 
 
-def _sums() -> Any:
-    def kernel(start_ref: object, x_ref: Any, o_ref: Any) -> None:
+def _sums() -> tuple[Callable[..., PyTree], np.ndarray, np.ndarray]:
+    def kernel(start_ref: object, x_ref: Ref, o_ref: Ref) -> None:
         o_ref[...] = o_ref[...] + x_ref[...] * program_id(0).astype("float64")
 
     rows = BlockSpec((None, 3), lambda i: (i, 0))
@@ -68,8 +70,8 @@ def _sums() -> Any:
     return pallas_call(kernel, struct, grid=2, **specs), draw(2, 3, dtype="float64"), draw(2, 3, dtype="float64")
 
 
-def _ordered() -> Any:
-    def kernel(order_ref: object, x_ref: Any, o_ref: Any) -> None:
+def _ordered() -> tuple[Callable[..., PyTree], np.ndarray, np.ndarray]:
+    def kernel(order_ref: object, x_ref: Ref, o_ref: Ref) -> None:
         o_ref[...] = x_ref[...] * 2
 
     spec = PrefetchScalarGridSpec(
@@ -82,8 +84,8 @@ def _ordered() -> Any:
     return function, np.array([2, 0, 1], "int32"), draw(3, 2, dtype="float64")
 
 
-def _windows() -> Any:
-    def kernel(x_ref: Any, o_ref: Any) -> None:
+def _windows() -> tuple[Callable[..., PyTree], np.ndarray]:
+    def kernel(x_ref: Ref, o_ref: Ref) -> None:
         o_ref[...] = x_ref[1:2] * x_ref[:1]
 
     parts = BlockSpec((Element(2),), lambda i: (i,))

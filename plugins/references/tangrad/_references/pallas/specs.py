@@ -119,13 +119,13 @@ class BlockSpec:
     """
 
     block_shape: Sequence[Any] | None = None
-    index_map: Callable[..., Any] | None = None
+    index_map: Callable[..., object] | None = None
     pipeline_mode: object = None
     memory_space: object = None
 
     def __init__(
         self,
-        block_shape: Sequence[object] | None = None,
+        block_shape: Sequence[Any] | None = None,
         index_map: Callable[..., object] | None = None,
         pipeline_mode: object = None,
         *,
@@ -345,7 +345,7 @@ class Unsupported:
         """Raise NotImplementedError."""
         raise NotImplementedError(f"{self._name}: the interpreted form of Pallas has no {self._why}")
 
-    def __call__(self, *args: Any, **kwargs: object) -> NoReturn:
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         self.refuse()
 
     def __repr__(self) -> str:
