@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad import core as kernel
 from tangrad.core import Array, ShapedArray, dtypes
 from tangrad.core.backends import method_boundaries
+
+if TYPE_CHECKING:
+    from tangrad.core import Device
+
 
 new_array = object.__new__
 # Counting references finds every view of a buffer, where the interpreter counts them exactly.
@@ -67,11 +71,11 @@ class NumpyArray(Array):
     # --- where it is -----------------------------------------------------------------------------------------------
 
     @property
-    def device(self) -> Any:
+    def device(self) -> Device:
         """Its device."""
         return self.backend.devices()[0]
 
-    def devices(self) -> set[Any]:
+    def devices(self) -> set[Device]:
         """The set of its devices: one."""
         return {self.device}
 
@@ -144,7 +148,7 @@ class NumpyArray(Array):
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.buffer().__dlpack_device__()
 
-    def __deepcopy__(self, _: object) -> Any:
+    def __deepcopy__(self, _: object) -> NumpyArray:
         return self.backend.put(self.buffer(), self.aval)
 
 
@@ -188,7 +192,7 @@ class PlacedArray(NumpyArray):
 
     __slots__ = ("_committed", "_contents", "_device")
 
-    def __init__(self, aval: ShapedArray, contents: np.ndarray, device: object, committed: bool) -> None:
+    def __init__(self, aval: ShapedArray, contents: np.ndarray, device: Device, committed: bool) -> None:
         self.aval = aval
         self._contents: np.ndarray | None = contents
         self._device = device
@@ -200,7 +204,7 @@ class PlacedArray(NumpyArray):
         return self._contents
 
     @property
-    def device(self) -> Any:
+    def device(self) -> Device:
         return self._device
 
     @property
@@ -225,7 +229,7 @@ def wrap(aval: ShapedArray, contents: np.ndarray) -> NumpyArray:
     return array
 
 
-def placed(aval: ShapedArray, contents: np.ndarray, device: Any, committed: bool) -> NumpyArray:
+def placed(aval: ShapedArray, contents: np.ndarray, device: Device, committed: bool) -> NumpyArray:
     """A result on `device`. On the first one, uncommitted, it is a plain array."""
     if (device.id == 0 and not committed) or len(device.backend.devices()) == 1:
         return wrap(aval, contents)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,11 +30,11 @@ class Clip(Function):
     nature = ELEMENTWISE
     writes_into = True
 
-    def __init__(self, low: Any, high: Any) -> None:
+    def __init__(self, low: np.generic, high: np.generic) -> None:
         self.bounds = (low, high)
         self.key = ("clip", low.tobytes(), high.tobytes(), low.dtype)
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
         return operator.methodcaller("clip", *self.bounds)
 
     def text(self, operands: Sequence[str], bind: Bind, scalar: bool) -> str:
@@ -62,13 +62,13 @@ def minimum(ctx: Lowering, x: Value, y: Value) -> Value:
 
 def clamp(ctx: Lowering, low: Value, x: Value, high: Value) -> Value:
     """`minimum(maximum(x, low), high)`."""
-    bounds = [_number(bound, x) for bound in (low, high)]
-    if None in bounds or not all(bounds):  # zeros have signs
+    least, most = [_number(bound, x) for bound in (low, high)]
+    if least is None or most is None or not least or not most:  # zeros have signs
         return minimum(ctx, maximum(ctx, x, low), high)
-    return ctx.call(Clip(*bounds), x)
+    return ctx.call(Clip(least, most), x)
 
 
-def _extremum(ctx: Lowering, ufunc: Any, x: Value, y: Value) -> Value:
+def _extremum(ctx: Lowering, ufunc: np.ufunc, x: Value, y: Value) -> Value:
     for value, other in ((x, y), (y, x)):
         bound = _number(other, value)
         if bound is None:
@@ -82,7 +82,7 @@ def _extremum(ctx: Lowering, ufunc: Any, x: Value, y: Value) -> Value:
     return ctx.ufunc(ufunc, x, y)
 
 
-def _number(bound: Value, x: Value) -> Any:
+def _number(bound: Value, x: Value) -> np.floating | None:
     """The bound of a long array of floats as a scalar of NumPy, if it is a known number."""
     stored = x.stored
     if bound.constant is None or bound.constant.size != 1 or stored.dtype.kind != "f" or stored.dtype.itemsize < 4:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from typing_extensions import Protocol
 
@@ -39,7 +39,7 @@ class LoopCompiler(Protocol):
         ...
 
 
-def compiled_or(ordinary: Callable[..., Any]) -> Callable[..., tuple[Value, ...]]:
+def compiled_or(ordinary: Callable[..., tuple[Value, ...]]) -> Callable[..., tuple[Value, ...]]:
     """Decorator of a loop's rule: what a compiler has for the loop comes first."""
 
     def emit(ctx: Lowering, *operands: Value, **params: object) -> tuple[Value, ...]:

@@ -6,9 +6,9 @@ on other devices, and for what is wrong, for which it raises.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -27,13 +27,17 @@ from tangrad.core.tools import own_fault
 if TYPE_CHECKING:
     from tangrad.typing import Params, Values
 
+    Types: TypeAlias = ShapedArray | tuple[ShapedArray, ...]
+    Call: TypeAlias = Callable[..., np.ndarray | tuple[np.ndarray, ...]]
+    Direct: TypeAlias = Callable[..., NumpyArray | tuple[NumpyArray, ...]]
+
 
 CACHE_LIMIT = 4096
 KEEP_FREE_MEMORY = 31 << 20  # bytes
 EAGER_FOLD_LIMIT = 4096  # bytes: results without operands that the cache keeps
 
 # (primitive, key of parameters, aval, …) -> function of arrays, type (or types) of the result
-_kernels: dict[Any, tuple[Any, Any]] = {}
+_kernels: dict[Hashable, tuple[Call, Types]] = {}
 # The keys of kernels that only look at their operand anew, so that nothing is computed that could be reported.
 _silent: set[object] = set()
 # Those of primitives that carry programs, as long as the program lives.
@@ -63,18 +67,18 @@ def apply(primitive: Primitive, args: Values, params: Params) -> NumpyArray | tu
     function, out = kernel_for(primitive, tuple([operand.aval for operand in operands]), params)
     contents = [operand.ndarray if type(operand) is Literal else operand.buffer() for operand in operands]
     place = common_place(primitive.name, operands)
-    results = run_quietly(function, *contents)
-    if type(out) is tuple:
+    results: Any = run_quietly(function, *contents)
+    if isinstance(out, tuple):
         return tuple([place.wrap(aval, result) for aval, result in zip(out, results)])
     return place.wrap(out, results)
 
 
-def kernel_for(primitive: Primitive, avals: tuple[ShapedArray, ...], params: Params) -> tuple[Any, Any]:
+def kernel_for(primitive: Primitive, avals: tuple[ShapedArray, ...], params: Params) -> tuple[Call, Types]:
     """The function of arrays for one signature, and the type of what it returns."""
     out = primitive.infer(avals, params)  # bad input gets the primitive's own error
     carried = carried_program(params)
     if carried is not None:
-        key = (primitive, avals, weak_key(params))
+        key: Hashable = (primitive, avals, weak_key(params))
         return _program_kernels.get(carried, key, lambda: make_kernel(primitive, avals, params, out)[0]), out
     key = _kernel_key(primitive, avals, params)
     found = _kernels.get(key)
@@ -95,17 +99,17 @@ def is_silent(primitive: Primitive, avals: tuple[ShapedArray, ...], params: Para
     return _kernel_key(primitive, avals, params) in _silent
 
 
-def _kernel_key(primitive: Primitive, avals: tuple[ShapedArray, ...], params: Params) -> Any:
+def _kernel_key(primitive: Primitive, avals: tuple[ShapedArray, ...], params: Params) -> Hashable:
     return (primitive, params_key(params), *avals)
 
 
-def make_kernel(primitive: Primitive, avals: tuple[ShapedArray, ...], params: Params, out: object) -> tuple[Any, bool]:
+def make_kernel(primitive: Primitive, avals: tuple[ShapedArray, ...], params: Params, out: Types) -> tuple[Call, bool]:
     """Lower one primitive by itself: to a function of NumPy as it is, or to generated text; whether it is silent."""
     program = Program(EAGER_FOLD_LIMIT)
     avals = tuple([aval.plain for aval in avals])
     types = [physical(aval) for aval in avals]
     operands = tuple([program.argument(type_.shape, type_.dtype) for type_ in types])
-    out_avals = out if type(out) is tuple else (out,)
+    out_avals = out if isinstance(out, tuple) else (out,)
     results = lower_primitive(program, primitive, operands, avals, out_avals, params)
     program.outputs = [program.whole(result) for result in results]
     function, _ = program_function(program, primitive.name, not primitive.multiple_results)
@@ -132,7 +136,7 @@ _keep_free_memory()
 # not where functions with several namespaces share their code.
 
 
-def direct(primitive: Primitive, args: Values, params: Params) -> Callable[..., Any] | None:
+def direct(primitive: Primitive, args: Values, params: Params) -> Direct | None:
     """As `Backend.direct`: of all primitives but those that carry a program: it would be kept alive."""
     kinds = [type(arg) for arg in args]
     if not kinds or not all([kind is NumpyArray or kind is Literal for kind in kinds]):
@@ -144,12 +148,12 @@ def direct(primitive: Primitive, args: Values, params: Params) -> Callable[..., 
     silent = is_silent(primitive, avals, params)
     array = kinds.index(NumpyArray) if NumpyArray in kinds else None
     make = _maker(len(args), array, silent, primitive.multiple_results)
-    made: Callable[..., Any] = make(primitive, params, function, aval)
+    made: Direct = make(primitive, params, function, aval)
     return made
 
 
 @lru_cache(128)
-def _maker(count: int, array: int | None, silent: bool, several: bool) -> Callable[..., Any]:
+def _maker(count: int, array: int | None, silent: bool, several: bool) -> Callable[..., Direct]:
     """The function that makes direct calls of `count` operands.
 
     Args:

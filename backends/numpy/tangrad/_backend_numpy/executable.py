@@ -132,9 +132,10 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Program:
     return program
 
 
-def array_function(closed: ClosedJaxpr, name: str = "body") -> Callable[..., tuple[Any, ...]]:
+def array_function(closed: ClosedJaxpr, name: str = "body") -> Callable[..., tuple[np.ndarray, ...]]:
     """A closed jaxpr as a function of ndarrays that returns a tuple of them."""
-    return function_from(Source(build(closed), name, single=False))
+    function: Callable[..., tuple[np.ndarray, ...]] = function_from(Source(build(closed), name, single=False))
+    return function
 
 
 def array_function_into(
@@ -230,7 +231,7 @@ class NumpyExecutable(Executable):
 
     # --- running ---------------------------------------------------------------------------------------------------
 
-    def _execute_slowly(self, arrays: Sequence[Array]) -> list[Any]:
+    def _execute_slowly(self, arrays: Sequence[Array]) -> list[NumpyArray]:
         """With several devices or symbolic sizes, or arguments that are not what they should be."""
         operands = self._checked(arrays)
         out_avals = self._out_avals if self._plan is None else self._types_of_results(operands)
@@ -246,10 +247,12 @@ class NumpyExecutable(Executable):
         results = run_quietly(self._function, *buffers, *owned)
         if layout is not None:
             return layout.wrap(operands, out_avals, results)
-        place = place or Place(self._device, True)
+        if place is None:
+            assert self._device is not None  # or the arguments have given the place
+            place = Place(self._device, True)
         return [place.wrap(aval, result) for aval, result in zip(out_avals, results)]
 
-    def _checked(self, arrays: Sequence[Value]) -> list[Any]:
+    def _checked(self, arrays: Sequence[Value]) -> list[NumpyArray]:
         if len(arrays) != len(self._in_avals):
             raise TypeError(f"program {self._name!r} takes {len(self._in_avals)} arrays, got {len(arrays)}")
         operands = list(checked_operands(NumpyArray.backend, tuple(arrays)))

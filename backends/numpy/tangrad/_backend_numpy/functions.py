@@ -15,7 +15,7 @@ memory of its result:
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,21 @@ from tangrad._backend_numpy.size_text import shape_text
 from tangrad.core.arguments import is_symbolic
 
 if TYPE_CHECKING:
-    pass
+    from typing import Protocol, TypeAlias
+
+    from tangrad.typing import Dimensions
+
+    Results: TypeAlias = np.ndarray | tuple[np.ndarray, ...]
+
+    class Layout(Protocol):
+        """What is known of an array of a program before it runs, as of a `Stored`; sizes may be symbolic."""
+
+        shape: Dimensions
+        dtype: np.dtype
+
+        @property
+        def size(self) -> int: ...
+
 
 ELEMENTWISE, FRESH, VIEW, UNKNOWN = "elementwise", "fresh", "view", "unknown"
 NATURES = (ELEMENTWISE, FRESH, VIEW, UNKNOWN)
@@ -34,7 +48,7 @@ NATURES = (ELEMENTWISE, FRESH, VIEW, UNKNOWN)
 # it.
 _HAS_ELLIPSIS_OUT = tuple(int(part) for part in np.__version__.split(".")[:2]) >= (2, 3)
 
-Bind = Callable[[Any, str], str]
+Bind = Callable[[object, str], str]
 
 
 class Function:
@@ -50,12 +64,12 @@ class Function:
 
     __slots__ = ()
     nature = UNKNOWN
-    key: Any = None
+    key: Any = None  # a property in some
     writes_into = False
     updates = False
     is_matrix_product = False
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., Results]:
         """A Python callable of the operands; `scalar`: the result has no dimensions, and must be an array still."""
         raise NotImplementedError
 
@@ -71,7 +85,7 @@ class Function:
         """Whether `out` may be the operand at `position`."""
         return False
 
-    def flops(self, inputs: Sequence[object], outputs: Sequence[Any]) -> int:
+    def flops(self, inputs: Sequence[Layout], outputs: Sequence[Layout]) -> int:
         """An estimate of the arithmetic that a call does: one operation per element of the results."""
         return 0 if self.nature is VIEW else sum([stored.size for stored in outputs])
 
@@ -82,16 +96,16 @@ class Ufunc(Function):
     __slots__ = ("is_matrix_product", "nature", "ufunc")
     writes_into = True
 
-    def __init__(self, ufunc: Any) -> None:
+    def __init__(self, ufunc: np.ufunc) -> None:
         self.ufunc = ufunc
         self.is_matrix_product = ufunc is np.matmul
         self.nature = ELEMENTWISE if ufunc.signature is None else FRESH
 
     @property
-    def key(self) -> Any:
+    def key(self) -> Hashable:
         return self.ufunc
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
         ufunc = self.ufunc
         if not scalar:
             return ufunc
@@ -115,14 +129,14 @@ class Ufunc(Function):
     def may_overwrite(self, position: int) -> bool:
         return self.nature is ELEMENTWISE
 
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+    def flops(self, inputs: Sequence[Layout], outputs: Sequence[Layout]) -> int:
         if self.ufunc is np.matmul:
             return int(2 * outputs[0].size * inputs[0].shape[-1])
         return super().flops(inputs, outputs)
 
 
 # NumPy's scalars compute as its ufuncs do, in a tenth of the time that a ufunc takes for arrays without dimensions.
-_OPERATORS = {
+_OPERATORS: dict[np.ufunc, Callable[..., object]] = {
     np.add: operator.add,
     np.subtract: operator.sub,
     np.multiply: operator.mul,
@@ -135,7 +149,7 @@ _OPERATORS = {
 }
 
 
-def on_scalars(function: Function, inputs: Sequence[Any]) -> Callable[[Any, Any], Any] | None:
+def on_scalars(function: Function, inputs: Sequence[Layout]) -> Callable[[np.ndarray, np.ndarray], np.ndarray] | None:
     """What computes a ufunc of two arrays without dimensions as scalars; None where nothing is known to do."""
     operation = _OPERATORS.get(function.ufunc) if type(function) is Ufunc else None
     if operation is None or any([stored.shape != () or stored.dtype.kind not in "biuf" for stored in inputs]):
@@ -153,17 +167,18 @@ class Reduction(Function):
     nature = FRESH
     writes_into = True
 
-    def __init__(self, ufunc: Any, axes: Sequence[int], keepdims: bool = False) -> None:
+    def __init__(self, ufunc: np.ufunc, axes: Sequence[int], keepdims: bool = False) -> None:
         self.ufunc = ufunc
         self.axes: int | tuple[int, ...] | None = tuple(axes)
         self.keepdims = keepdims
 
     @property
-    def key(self) -> Any:
+    def key(self) -> Hashable:
         return self.ufunc, self.axes, self.keepdims
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
-        reduce, axes, keepdims = self.ufunc.reduce, self.axes, self.keepdims
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
+        axes, keepdims = self.axes, self.keepdims
+        reduce: Callable[..., np.ndarray] = self.ufunc.reduce
         if not scalar:
             return lambda x: reduce(x, axes, x.dtype, None, keepdims)
         if _HAS_ELLIPSIS_OUT:
@@ -180,7 +195,7 @@ class Reduction(Function):
     def text_into(self, out: str, operands: Sequence[str], bind: Bind) -> list[str]:
         return [self._call(operands, bind, out)]
 
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[object]) -> int:
+    def flops(self, inputs: Sequence[Layout], outputs: Sequence[Layout]) -> int:
         return int(inputs[0].size)
 
     def _call(self, operands: Sequence[str], bind: Bind, out: str) -> str:
@@ -196,20 +211,20 @@ class Method(Function):
 
     __slots__ = ("arguments", "name", "nature")
 
-    def __init__(self, name: str, *arguments: Any, nature: str = VIEW) -> None:
+    def __init__(self, name: str, *arguments: object, nature: str = VIEW) -> None:
         self.name = name
         self.arguments = arguments
         self.nature = nature
 
     @property
-    def key(self) -> Any:
+    def key(self) -> Hashable:
         try:
             hash(self.arguments)
         except TypeError:
             return None
         return self.name, self.arguments
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
         method = operator.methodcaller(self.name, *self.arguments)
         return (lambda x: np.asarray(method(x))) if scalar and self.nature is not VIEW else method
 
@@ -232,7 +247,7 @@ class Part(Function):
     def key(self) -> tuple[str, str]:
         return "part", self.name
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
         return operator.attrgetter(self.name)
 
     def text(self, operands: Sequence[str], bind: Bind, scalar: bool) -> str:
@@ -248,7 +263,7 @@ class Index(Function):
     def __init__(self, index: object) -> None:
         self.index = index
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
         getter = operator.itemgetter(self.index)
         return (lambda x: np.asarray(getter(x))) if self._makes_scalars(scalar) else getter
 
@@ -271,10 +286,10 @@ class Cast(Function):
         self.dtype = dtype
 
     @property
-    def key(self) -> Any:
+    def key(self) -> Hashable:
         return "cast", self.dtype
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
         return operator.methodcaller("astype", self.dtype)
 
     def text(self, operands: Sequence[str], bind: Bind, scalar: bool) -> str:
@@ -315,12 +330,12 @@ class Opaque(Function):
 
     __slots__ = ("function", "key", "nature")
 
-    def __init__(self, function: Callable[..., Any], nature: str = UNKNOWN, key: Any = None) -> None:
+    def __init__(self, function: Callable[..., Results], nature: str = UNKNOWN, key: Hashable = None) -> None:
         self.function = function
         self.nature = nature
         self.key = key
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., Results]:
         function = self.function
         return (lambda *operands: np.asarray(function(*operands))) if scalar else function
 
@@ -340,14 +355,16 @@ class Broadcast(Function):
         self.key = ("broadcast", stored, shape)
         self.view = _broadcast_view(stored, shape, dtype)
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
         return self.view
 
     def text(self, operands: Sequence[str], bind: Bind, scalar: bool) -> str:
         return f"{bind(self.view, 'broadcast')}({operands[0]})"
 
 
-def _broadcast_view(stored: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype) -> Callable[[Any], Any]:
+def _broadcast_view(
+    stored: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype
+) -> Callable[[np.ndarray], np.ndarray]:
     """`np.broadcast_to` for one shape: 0.2 µs where NumPy's own, in Python, takes 2.3."""
     strides, step = [], dtype.itemsize
     for size in reversed(stored):

@@ -45,7 +45,7 @@ All semantics are XLA's: see `lower/elementwise.py`, the example to follow.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -55,7 +55,10 @@ from tangrad.core import Primitive, RuleSet
 if TYPE_CHECKING:
     from tangrad._backend_numpy.program import Value
 
-F = TypeVar("F", bound=Callable[..., Any])
+    Lowered: TypeAlias = Value | tuple[Value, ...]
+
+E = TypeVar("E", bound=Callable[..., "Lowered"])
+F = TypeVar("F", bound=Callable[..., object])
 
 __all__ = ["ELEMENTWISE", "FRESH", "UNKNOWN", "VIEW", "Kernel", "composed", "inlined", "kernel", "ufunc"]
 
@@ -69,12 +72,12 @@ class Kernel:
 
     __slots__ = ("any_sizes", "emit", "ufunc")
 
-    def __init__(self, emit: Callable[..., Any], any_sizes: bool = False, ufunc: np.ufunc | None = None) -> None:
+    def __init__(self, emit: Callable[..., Lowered], any_sizes: bool = False, ufunc: np.ufunc | None = None) -> None:
         self.emit = emit
         self.any_sizes = any_sizes
         self.ufunc = ufunc
 
-    def __call__(self, ctx: Any, *values: Any, **params: object) -> Value:
+    def __call__(self, ctx: Any, *values: Value, **params: object) -> Lowered:
         return self.emit(ctx, *values, **params)
 
 
@@ -100,13 +103,13 @@ def kernel(lower: RuleSet, *primitives: Primitive, nature: str = UNKNOWN) -> Cal
     return register
 
 
-def composed(lower: RuleSet, *primitives: Primitive, any_sizes: bool = False) -> Callable[[F], F]:
+def composed(lower: RuleSet, *primitives: Primitive, any_sizes: bool = False) -> Callable[[E], E]:
     """Decorator: register `emit(ctx, *values, **params)`, which returns values, as rule of `primitives`.
 
     `any_sizes`: whether it looks at no size, so that it serves symbolic ones.
     """
 
-    def register(emit: F) -> F:
+    def register(emit: E) -> E:
         lower.table(dict.fromkeys(primitives, Kernel(emit, any_sizes)))
         return emit
 

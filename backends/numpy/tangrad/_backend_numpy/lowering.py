@@ -44,6 +44,7 @@ from tangrad.core import (
 from tangrad.core.caches import params_key
 
 if TYPE_CHECKING:
+    from tangrad.core import Effect
     from tangrad.typing import ArrayLike, DTypeLike, Params
 
 
@@ -203,7 +204,7 @@ class Lowering:
         padded = self._reshaped(x.stored, _padded(x))
         made_by = self.program.producers.get(padded)
         if made_by is not None and isinstance(made_by.function, Method) and made_by.function.name == "transpose":
-            (inner,) = made_by.function.arguments
+            inner: Any = made_by.function.arguments[0]
             composed = tuple([inner[axis] for axis in permutation])
             if composed == tuple(range(x.ndim)):
                 return Value(made_by.inputs[0], shape)
@@ -235,7 +236,7 @@ class Lowering:
 
     # --- whole arrays ----------------------------------------------------------------------------------------------
 
-    def reduce(self, function: Any, x: Value, axes: Sequence[int], keepdims: bool = False) -> Value:
+    def reduce(self, function: np.ufunc, x: Value, axes: Sequence[int], keepdims: bool = False) -> Value:
         """`function.reduce` over `axes`, in the dtype of `x`."""
         axes = tuple(axes)
         if keepdims:
@@ -289,13 +290,13 @@ class Lowering:
         outs = lower_jaxpr(self.program, closed, values)
         return outs if self.primitive.multiple_results else outs[0]
 
-    def compile(self, closed: ClosedJaxpr) -> Callable[..., tuple[Any, ...]]:
+    def compile(self, closed: ClosedJaxpr) -> Callable[..., tuple[np.ndarray, ...]]:
         """A closed jaxpr as a function of arrays that returns a tuple: the body of a loop, say."""
         return NumpyArray.backend.array_function(closed)
 
     def compile_into(
         self, closed: ClosedJaxpr, positions: Sequence[int], carried: Sequence[tuple[int, int]] = ()
-    ) -> tuple[Callable[..., tuple[Any, ...]], tuple[int, ...], tuple[int, ...]]:
+    ) -> tuple[Callable[..., tuple[np.ndarray, ...]], tuple[int, ...], tuple[int, ...]]:
         """As `compile`, for outputs at `positions` to be written into arrays of the caller.
 
         `carried`: pairs of an argument and the output that is this argument in the next call.
@@ -329,7 +330,7 @@ def lower_jaxpr(program: Program, closed: ClosedJaxpr, arguments: Sequence[Value
         values[var] = Value(program.constant(array), array.shape)
     values.update(zip(jaxpr.invars, arguments))
 
-    def read(atom: Any) -> Value:
+    def read(atom: Var | Literal) -> Value:
         if type(atom) is Literal:
             return Value(program.constant(atom.ndarray), ())
         return values[atom]
@@ -358,7 +359,7 @@ def lower_primitive(
     in_avals: Sequence[ShapedArray],
     out_avals: Sequence[ShapedArray],
     params: Params,
-    effects: Any = frozenset(),
+    effects: frozenset[Effect] = frozenset(),
 ) -> tuple[Value, ...]:
     """Append the steps of one primitive applied to `operands`, unless the same was done before."""
     key = None
@@ -403,13 +404,13 @@ def _check_types(primitive: Primitive, outs: tuple[Value, ...], out_avals: Seque
 @calls_rules("lower.numpy", "ctx", inner="conform")
 @calls_rules("lower.numpy", "ctx", inner="call_rule")
 def _checked(
-    rule: Callable[..., Any], ctx: Lowering, params: Params
+    rule: Callable[..., np.ndarray | Sequence[np.ndarray]], ctx: Lowering, params: Params
 ) -> Callable[..., np.ndarray | tuple[np.ndarray, ...]]:
     """A plain rule as a function of the arrays, whose results are checked."""
     several, identity = ctx.primitive.multiple_results, ctx.primitive.identity
     types = tuple([physical(aval) for aval in ctx.out_avals])
 
-    def conform(result: np.ndarray, type_: ShapedArray) -> np.ndarray:
+    def conform(result: object, type_: ShapedArray) -> np.ndarray:
         if isinstance(result, np.generic):
             result = np.asarray(result)
         if not isinstance(result, np.ndarray) or result.shape != type_.shape or result.dtype != type_.dtype:

@@ -31,11 +31,11 @@ _FORWARDS = (None, 1)  # steps of slices that may be the whole array
 _types: dict[object, ShapedArray] = {}
 register_cache(_types.clear)
 # The type of an array -> that of its slices along the first axis: as `_types` has it, in half the time.
-_elements: dict[Any, ShapedArray] = {}
+_elements: dict[np.dtype, ShapedArray] = {}
 register_cache(_elements.clear)
 
 
-def part(array: np.ndarray, index: Any) -> NumpyArray | None:
+def part(array: np.ndarray, index: object) -> NumpyArray | None:
     """`array[index]`, or None where that is left to operations. Slices are views, as in NumPy; numbers of large arrays
     are copies.
     """
@@ -122,7 +122,7 @@ def _is_basic(index: tuple[Any, ...]) -> bool:
     return True
 
 
-def _in_numpy(index: Any, kind: type) -> Any:
+def _in_numpy(index: Any, kind: type) -> object:
     """An index as NumPy takes it. Raises TypeError for one that is left to operations."""
     if kind is slice:
         if type(index.start) in _PLAIN and type(index.stop) in _PLAIN and type(index.step) in _PLAIN:

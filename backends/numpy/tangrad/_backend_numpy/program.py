@@ -9,7 +9,7 @@ it is, and a scalar that was broadcast stays a scalar through any number of elem
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -152,13 +152,13 @@ class Program:
         self.destinations: dict[Stored, Stored] = {}
         self.steps: list[Step] = []
         self.outputs: list[Stored] = []
-        self.primitive: Any = None
+        self.primitive: Primitive | None = None
         self.plan: Any = None
-        self.lowered: dict[Any, Any] = {}
+        self.lowered: dict[Hashable, tuple[Value, ...]] = {}
         self.producers: dict[Stored, Step] = {}
         self.rewrites: dict[Callable[[Program], None], None] = {}
-        self._constants: dict[Any, Stored] = {}
-        self._known: dict[Any, Stored] = {}
+        self._constants: dict[Hashable, Stored] = {}
+        self._known: dict[Hashable, Stored] = {}
 
     def argument(self, shape: Shape, dtype: np.dtype) -> Value:
         stored = Stored(shape, dtype)
@@ -265,10 +265,11 @@ def _common_size(sizes: Sequence[object]) -> object:
     return others.pop() if others else 1
 
 
-_result_dtypes: dict[Any, Any] = {}  # bounded by the ufuncs and dtypes that there are
+# Bounded by the ufuncs and dtypes that there are.
+_result_dtypes: dict[tuple[np.ufunc, tuple[np.dtype, ...]], np.dtype | None] = {}
 
 
-def ufunc_result_dtype(ufunc: np.ufunc, dtypes: tuple[np.dtype, ...]) -> np.dtype:
+def ufunc_result_dtype(ufunc: np.ufunc, dtypes: tuple[np.dtype, ...]) -> np.dtype | None:
     """The dtype that a ufunc gives for operands of some dtypes, or None where it does not take them."""
     key = (ufunc, dtypes)
     if key not in _result_dtypes:

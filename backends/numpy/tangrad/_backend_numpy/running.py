@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ _WIDER = {"float32": "float64", "complex64": "complex128", "float16": "float64",
 _WIDE = {narrow: dtypes.as_dtype(wide) for narrow, wide in _WIDER.items()}
 
 
-def wider(dtype: np.dtype, otherwise: Any = None) -> np.dtype | None:
+def wider(dtype: np.dtype, otherwise: np.dtype | None = None) -> np.dtype | None:
     """The wider dtype for sums of numbers of a dtype, or what is given where there is none, or sums are exact."""
     return _WIDE.get(dtypes.dtype_name(dtype), otherwise)
 
@@ -51,17 +50,17 @@ def running_totals(ufunc: np.ufunc, x: np.ndarray, axis: int, dtype: np.dtype) -
     return out
 
 
-def _pieces(x: Any, dtype: np.dtype) -> tuple[list[slice], np.ndarray]:
+def _pieces(x: np.ndarray, dtype: np.dtype) -> tuple[list[slice], np.ndarray]:
     """The places of pieces along the first axis, and an empty array for each of three of the first."""
     length = min(max(PIECE // (math.prod(x.shape[1:]) * dtype.itemsize), 1), len(x))
     places = [slice(start, start + length) for start in range(0, len(x), length)]
     return places, np.empty((3, length, *x.shape[1:]), dtype)
 
 
-def _running_sums(x: Any, out: Any) -> None:
+def _running_sums(x: np.ndarray, out: np.ndarray) -> None:
     dtype = out.dtype
     places, buffers = _pieces(x, dtype)
-    before: Any = None
+    before: np.ndarray | None = None
     for place in places:
         piece = x[place]
         sums = _sums(piece if piece.flags.c_contiguous else _copied(piece, buffers[2]), buffers)
@@ -73,12 +72,12 @@ def _running_sums(x: Any, out: Any) -> None:
             before += sums[-1]
 
 
-def _copied(x: Any, buffer: Any) -> np.ndarray:
+def _copied(x: np.ndarray, buffer: np.ndarray) -> np.ndarray:
     buffer[: len(x)] = x
     return buffer[: len(x)]
 
 
-def _sums(x: Any, buffers: np.ndarray) -> np.ndarray:
+def _sums(x: np.ndarray, buffers: np.ndarray) -> np.ndarray:
     """The running sums of one piece, in one of the first two buffers."""
     row = x.reshape(-1)
     size, step = len(row), len(row) // len(x)
@@ -91,7 +90,7 @@ def _sums(x: Any, buffers: np.ndarray) -> np.ndarray:
     return row.reshape(x.shape)
 
 
-def _running_log_sums(x: Any, out: Any) -> None:
+def _running_log_sums(x: np.ndarray, out: np.ndarray) -> None:
     """Likewise log(Σ exp(x)): by sums of exponentials, as long as these are all in range."""
     places, buffers = _pieces(x, np.dtype("float64"))
     before = np.full(x.shape[1:], -np.inf)
@@ -102,7 +101,7 @@ def _running_log_sums(x: Any, out: Any) -> None:
         out[place] = totals
 
 
-def _log_sums(x: Any, before: np.ndarray, buffers: np.ndarray, totals: Any) -> None:
+def _log_sums(x: np.ndarray, before: np.ndarray, buffers: np.ndarray, totals: np.ndarray) -> None:
     greatest, least = _both(max, x.max(), before.max()), x.min()
     if before.max() > -np.inf:
         least = _both(min, least, before.min())
@@ -117,6 +116,6 @@ def _log_sums(x: Any, before: np.ndarray, buffers: np.ndarray, totals: Any) -> N
     np.add(totals, greatest, totals)
 
 
-def _both(choose: Callable[..., Any], x: Any, y: Any) -> float:
+def _both(choose: Callable[[float, float], float], x: float, y: float) -> float:
     """The extremum of two numbers, or NaN where one is."""
     return x + y if x != x or y != y else choose(float(x), float(y))

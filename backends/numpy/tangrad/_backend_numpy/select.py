@@ -8,8 +8,8 @@ the fastest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from tangrad.core.arguments import is_symbolic
 
 if TYPE_CHECKING:
     from tangrad._backend_numpy.program import Stored
-    from tangrad.typing import DType
 
 FEWEST = 4096  # elements from which on the passes are faster than the branches
 _INTEGERS = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
@@ -85,10 +84,10 @@ class _Bitwise(Function):
     __slots__ = ("dtype", "integer", "run", "run_into")
     nature = ELEMENTWISE
     writes_into = True
-    run: Callable[..., Any]
+    run: Callable[..., np.ndarray]
     run_into: Callable[..., object]
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
         return self.run
 
     def text(self, operands: Sequence[str], bind: Bind, scalar: bool) -> str:
@@ -106,23 +105,23 @@ class _Choose(_Bitwise):
 
     __slots__ = ()
 
-    def __init__(self, integer: DType, dtype: np.dtype) -> None:
+    def __init__(self, integer: np.dtype, dtype: np.dtype) -> None:
         self.integer, self.dtype = integer, dtype
         self.run, self.run_into = _choosers(integer, dtype)
 
     @property
-    def key(self) -> Any:
+    def key(self) -> Hashable:
         return "choose", self.dtype
 
 
-def _choosers(integer: object, dtype: np.dtype) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    def choose(mask: Any, x: Any, y: Any) -> np.ndarray:
+def _choosers(integer: np.dtype, dtype: np.dtype) -> tuple[Callable[..., np.ndarray], Callable[..., None]]:
+    def choose(mask: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         bits = _negative(mask.view(_BYTE)).astype(integer)
         y = y.view(integer)
         _and(bits, _xor(x.view(integer), y), bits)
         return _xor(bits, y, bits).view(dtype)
 
-    def choose_into(out: Any, mask: Any, x: Any, y: Any) -> None:
+    def choose_into(out: np.ndarray, mask: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
         if out is y:  # y must last until the end: x does, and the mask is turned round
             bits, kept = _subtract(mask.view(_BYTE), 1, dtype=_BYTE).astype(integer), x.view(integer)
         else:
@@ -140,25 +139,25 @@ class _Keep(_Bitwise):
 
     __slots__ = ("where",)
 
-    def __init__(self, integer: object, dtype: np.dtype, where: bool) -> None:
+    def __init__(self, integer: np.dtype, dtype: np.dtype, where: bool) -> None:
         self.integer, self.dtype, self.where = integer, dtype, where
         self.run, self.run_into = _keepers(integer, dtype, where)
 
     @property
-    def key(self) -> Any:
+    def key(self) -> Hashable:
         return "keep", self.dtype, self.where
 
 
-def _keepers(integer: object, dtype: np.dtype, where: bool) -> tuple[Callable[..., Any], Callable[..., None]]:
-    def bits_of(mask: Any) -> Any:
+def _keepers(integer: np.dtype, dtype: np.dtype, where: bool) -> tuple[Callable[..., np.ndarray], Callable[..., None]]:
+    def bits_of(mask: np.ndarray) -> np.ndarray:
         mask = mask.view(_BYTE)
         return (_negative(mask) if where else _subtract(mask, 1, dtype=_BYTE)).astype(integer)
 
-    def keep(mask: object, x: Any) -> Any:
+    def keep(mask: np.ndarray, x: np.ndarray) -> np.ndarray:
         bits = bits_of(mask)
         return _and(bits, x.view(integer), bits).view(dtype)
 
-    def keep_into(out: Any, mask: object, x: Any) -> None:
+    def keep_into(out: np.ndarray, mask: np.ndarray, x: np.ndarray) -> None:
         _and(bits_of(mask), x.view(integer), out.view(integer))
 
     return keep, keep_into

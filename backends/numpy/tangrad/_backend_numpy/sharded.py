@@ -35,7 +35,7 @@ class ShardedArray(NumpyArray):
     def __init__(self, aval: ShapedArray, sharding: Sharding, parts: Sequence[np.ndarray]) -> None:
         self.aval = aval
         self.user_sharding = sharding
-        self._parts: list[Any] | None = list(parts)
+        self._parts: list[np.ndarray] | None = list(parts)
 
     def part_buffers(self) -> list[np.ndarray]:
         """The contents of the parts, in the order of the devices. Raises RuntimeError for a deleted array."""
@@ -55,10 +55,10 @@ class ShardedArray(NumpyArray):
         return whole
 
     @property
-    def device(self) -> Any:
+    def device(self) -> Device:
         raise ValueError(f"the array is on {self.user_sharding.num_devices} devices; use x.devices() or x.sharding")
 
-    def devices(self) -> set[Any]:
+    def devices(self) -> set[Device]:
         return self.user_sharding.device_set
 
     @property
@@ -96,7 +96,7 @@ def shard(contents: np.ndarray, aval: ShapedArray, sharding: Sharding) -> NumpyA
     return ShardedArray(aval, sharding, parts)
 
 
-def _own_part(contents: np.ndarray, index: Any) -> np.ndarray:
+def _own_part(contents: np.ndarray, index: tuple[slice, ...]) -> np.ndarray:
     """A part as an array of its own, even where it has no dimensions; all of the contents as they are."""
     part = np.asarray(contents[index])
     return part if part.shape == contents.shape else np.array(part, order="C")
@@ -143,7 +143,7 @@ class Place:
 
     __slots__ = ("committed", "device")
 
-    def __init__(self, device: Device | None, committed: bool) -> None:
+    def __init__(self, device: Device, committed: bool) -> None:
         self.device = device
         self.committed = committed
 

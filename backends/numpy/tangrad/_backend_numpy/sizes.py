@@ -19,6 +19,8 @@ from tangrad.core.arguments import SymbolicDimension, is_symbolic
 from tangrad.core.caches import RecentlyUsed
 
 if TYPE_CHECKING:
+    from tangrad._backend_numpy.functions import Results
+    from tangrad.core import Effect
     from tangrad.typing import Dimensions, Params
 
 
@@ -76,7 +78,9 @@ class EquationAtSizes:
 
     __slots__ = ("__name__", "_closed", "_dimension", "_functions", "_make", "_several", "names")
 
-    def __init__(self, closed: ClosedJaxpr, make: Callable[[ClosedJaxpr], Callable[..., Any]]) -> None:
+    def __init__(
+        self, closed: ClosedJaxpr, make: Callable[[ClosedJaxpr], Callable[..., tuple[np.ndarray, ...]]]
+    ) -> None:
         (equation,) = closed.eqns
         self.__name__ = equation.primitive.name
         found = list(_dimensions(closed))
@@ -87,13 +91,13 @@ class EquationAtSizes:
         self._several = equation.primitive.multiple_results
         self._functions = RecentlyUsed(MOST_SIZES)
 
-    def __call__(self, *values: Any) -> Any:
+    def __call__(self, *values: Any) -> Results:
         sizes = values[: len(self.names)]
         function = self._functions.recent.get(sizes) or self._function(sizes)
         results = function(*values[len(self.names) :])
         return results if self._several else results[0]
 
-    def _function(self, sizes: tuple[int, ...]) -> Any:
+    def _function(self, sizes: tuple[int, ...]) -> Callable[..., tuple[np.ndarray, ...]]:
         found = self._functions.find(sizes)
         if found is None:
             found = self._make(self._dimension.filled_in(self._closed, dict(zip(self.names, sizes))))
@@ -127,8 +131,8 @@ def equation_at_sizes(
     in_avals: Sequence[ShapedArray],
     out_avals: Sequence[ShapedArray],
     params: Params,
-    effects: Any,
-    make: Callable[[ClosedJaxpr], Callable[..., Any]],
+    effects: frozenset[Effect],
+    make: Callable[[ClosedJaxpr], Callable[..., tuple[np.ndarray, ...]]],
 ) -> AtSizes | None:
     """The function of an equation that is chosen at the call; None where no size of it is symbolic."""
     invars, outvars = [Var(aval) for aval in in_avals], [Var(aval) for aval in out_avals]

@@ -42,7 +42,7 @@ class Names:
         """Keep a name from objects."""
         self._taken.add(name)
 
-    def bind(self, thing: Any, hint: str) -> str:
+    def bind(self, thing: object, hint: str) -> str:
         """A name for an object."""
         found = self._bound.get(id(thing))
         if found is None:

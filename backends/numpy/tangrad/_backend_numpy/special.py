@@ -47,7 +47,7 @@ def piecewise(arguments: Sequence[np.ndarray], *pieces: Piece) -> np.ndarray:
     return out
 
 
-def constant(value: float) -> Callable[..., Any]:
+def constant(value: float) -> Callable[..., float]:
     """The function that is the same everywhere."""
     return lambda *_: value
 

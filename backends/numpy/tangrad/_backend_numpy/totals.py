@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -49,21 +48,21 @@ class _Plain(Reduction):
 
     __slots__ = ()
 
-    def __init__(self, ufunc: object, axes: Sequence[int], rank: int) -> None:
+    def __init__(self, ufunc: np.ufunc, axes: Sequence[int], rank: int) -> None:
         super().__init__(ufunc, axes)
         if len(axes) == rank:
             self.axes = None
         elif len(axes) == 1:
             (self.axes,) = axes
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
         if scalar and _HAS_ELLIPSIS_OUT:
             reduce, axes = self.ufunc.reduce, self.axes
             return lambda x: reduce(x, axes, x.dtype, out=...)
         return super().direct(scalar)
 
 
-def reduction(ufunc: Any, shape: Sequence[int], axes: tuple[int, ...], rounds: bool = False) -> Function:
+def reduction(ufunc: np.ufunc, shape: Sequence[int], axes: tuple[int, ...], rounds: bool = False) -> Function:
     """The function that reduces arrays of one shape over `axes` (in order, at least one), in their dtype.
 
     `rounds`: whether it is a sum of floats, of which long ones are made of shorter ones.
@@ -124,7 +123,7 @@ def _cut_sum(x: np.ndarray, axes: tuple[int, ...], dtype: np.dtype, cut: int, le
     return total + sum_in_parts(x[(*before, slice(count * length, None))], axes, dtype) if rest else total
 
 
-def _turned(ufunc: np.ufunc, outer: int, size: int, kept: tuple[int, ...]) -> Callable[[Any], Any]:
+def _turned(ufunc: np.ufunc, outer: int, size: int, kept: tuple[int, ...]) -> Callable[[np.ndarray], np.ndarray]:
     reduce, copy = ufunc.reduce, np.ascontiguousarray
 
     def turned_reduce(x: np.ndarray) -> np.ndarray:
@@ -134,8 +133,8 @@ def _turned(ufunc: np.ufunc, outer: int, size: int, kept: tuple[int, ...]) -> Ca
 
 
 def _widened(
-    reduce: Any, sizes: tuple[int, int, int, int], kept: tuple[int, ...], axes: tuple[int, ...]
-) -> Callable[[Any], Any]:
+    reduce: Callable[..., np.ndarray], sizes: tuple[int, int, int, int], kept: tuple[int, ...], axes: tuple[int, ...]
+) -> Callable[[np.ndarray], np.ndarray]:
     outer, count, factor, row = sizes
 
     def widened_reduce(x: np.ndarray) -> np.ndarray:

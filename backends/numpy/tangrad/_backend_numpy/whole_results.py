@@ -7,7 +7,6 @@ few are computed again, in double precision, which for all of them would take fi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ ROUNDINGS = 3  # by how many NumPy's results may be off
 DOUBLE, PATTERN = np.dtype("float64"), np.dtype("int32")
 
 
-def exact_if_whole(ufunc: Any) -> Callable[[Any], Any]:
+def exact_if_whole(ufunc: np.ufunc) -> Callable[[np.ndarray], np.ndarray | np.generic]:
     """The ufunc for arrays of float32, right to the last bit where the result has 8 binary digits at most."""
 
     def function(x: np.ndarray) -> np.ndarray | np.generic:

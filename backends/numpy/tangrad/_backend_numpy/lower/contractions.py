@@ -31,8 +31,10 @@ from tangrad.extend.lax import (
 )
 
 if TYPE_CHECKING:
+    from tangrad._backend_numpy.functions import Layout
     from tangrad._backend_numpy.lowering import Lowering
     from tangrad._backend_numpy.program import Value
+    from tangrad.extend.lax import DotDimensionNumbers
 
 
 lower = RuleSet("lower.numpy", api=1)
@@ -50,7 +52,7 @@ def _dot_general(
     lhs: Value,
     rhs: Value,
     *,
-    dimension_numbers: Any,
+    dimension_numbers: DotDimensionNumbers,
     precision: object,
     preferred_element_type: np.dtype | None,
 ) -> Value:
@@ -131,7 +133,9 @@ def _outer(
 # --- products ------------------------------------------------------------------------------------------------------
 
 
-def _dot_of_vectors(x: np.ndarray, y: np.ndarray, asarray: Callable[[Any], Any] = np.asarray) -> np.ndarray:
+def _dot_of_vectors(
+    x: np.ndarray, y: np.ndarray, asarray: Callable[[np.ndarray], np.ndarray] = np.asarray
+) -> np.ndarray:
     return asarray(x.dot(y))
 
 
@@ -143,14 +147,14 @@ class _Dot(Function):
     key = "dot"
     is_matrix_product = True
 
-    def direct(self, scalar: bool) -> Callable[..., Any]:
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
         return _dot_of_vectors if scalar else np.ndarray.dot
 
     def text(self, operands: Sequence[str], bind: Bind, scalar: bool) -> str:
         call = f"{operands[0]}.dot({operands[1]})"
         return f"{bind(np.asarray, 'asarray')}({call})" if scalar else call
 
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+    def flops(self, inputs: Sequence[Layout], outputs: Sequence[Layout]) -> int:
         return int(2 * outputs[0].size * inputs[0].shape[-1])
 
 
@@ -177,22 +181,22 @@ def _product(ctx: Lowering, left: Value, right: Value) -> Value:
     return ctx.call(DOT, left, right, like=out)
 
 
-def _long_products(x: object, y: object) -> np.ndarray:
+def _long_products(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """NumPy adds up one product after another, and loses digits, where the numbers to be read are far apart."""
     return np.matmul(_with_near_numbers(x), _with_near_numbers(y))
 
 
-def _with_near_numbers(x: Any) -> Any:
+def _with_near_numbers(x: np.ndarray) -> np.ndarray:
     return x if x.itemsize in x.strides[-2:] else np.ascontiguousarray(x)
 
 
-def _as_floats(x: Any, y: object) -> np.ndarray:
+def _as_floats(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The product of integers of up to 16 bits."""
     total = sum([_integer_product(x[..., part], _rows(y, part)) for part in _exact_parts(x.shape[-1])])
     return np.asarray(total).astype(x.dtype)
 
 
-def _halves(x: Any, y: object) -> np.ndarray:
+def _halves(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The product of 32-bit integers modulo 2^32, of halves of 16 bits: what the upper halves make is beyond."""
     total: Any = 0
     for part in _exact_parts(x.shape[-1]):
@@ -203,7 +207,7 @@ def _halves(x: Any, y: object) -> np.ndarray:
     return np.asarray(total).astype(x.dtype)
 
 
-def _integer_product(x: Any, y: np.ndarray) -> np.ndarray:
+def _integer_product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.matmul(x.astype(FLOAT64), y.astype(FLOAT64)).astype(np.int64)
 
 
@@ -211,7 +215,7 @@ def _exact_parts(size: int) -> list[slice]:
     return [slice(start, start + EXACT_SUM) for start in range(0, size, EXACT_SUM)]
 
 
-def _rows(y: Any, part: slice) -> np.ndarray:
+def _rows(y: np.ndarray, part: slice) -> np.ndarray:
     return y[part] if y.ndim == 1 else y[..., part, :]
 
 
@@ -253,7 +257,7 @@ def _ragged(ctx: Lowering, lhs: Value, rhs: Value, group_sizes: Value, **params:
     return ctx.cast(ctx.cast(ctx.reshape(out, ctx.out_aval.shape), result), ctx.out_aval.dtype)
 
 
-def _parts(group_sizes: Any, batch: int, outer: int) -> Iterator[tuple[int, int, int, slice]]:
+def _parts(group_sizes: np.ndarray, batch: int, outer: int) -> Iterator[tuple[int, int, int, slice]]:
     """For each batch, each element of the dimensions outside of the ragged one, and each group, the rows of it."""
     sizes = np.broadcast_to(group_sizes.reshape(-1, group_sizes.shape[-1]), (batch * outer, group_sizes.shape[-1]))
     ends = np.cumsum(sizes, axis=-1, dtype=np.int64)
@@ -264,7 +268,7 @@ def _parts(group_sizes: Any, batch: int, outer: int) -> Iterator[tuple[int, int,
                 yield row // outer, row % outer, group, slice(start, end)
 
 
-def _rows_of_groups(shape: tuple[int, ...], left: Any, right: Any, group_sizes: object) -> np.ndarray:
+def _rows_of_groups(shape: tuple[int, ...], left: np.ndarray, right: np.ndarray, group_sizes: np.ndarray) -> np.ndarray:
     out = np.zeros(shape, left.dtype)
     depth, columns = left.shape[-1], shape[-1]
     for b, x, group, rows in _parts(group_sizes, *shape[:2]):
@@ -272,7 +276,7 @@ def _rows_of_groups(shape: tuple[int, ...], left: Any, right: Any, group_sizes: 
     return out
 
 
-def _sums_of_groups(shape: tuple[int, ...], left: Any, right: Any, group_sizes: object) -> np.ndarray:
+def _sums_of_groups(shape: tuple[int, ...], left: np.ndarray, right: np.ndarray, group_sizes: np.ndarray) -> np.ndarray:
     out = np.zeros(shape, left.dtype)
     for b, x, group, rows in _parts(group_sizes, *left.shape[:2]):
         columns = left[b, x, rows].reshape(-1, shape[2])

@@ -97,7 +97,7 @@ def _(
     body_jaxpr: ClosedJaxpr,
     cond_nconsts: int,
     body_nconsts: int,
-) -> Value:
+) -> tuple[Value, ...]:
     cond_consts, body_consts, init = split_list(operands, cond_nconsts, body_nconsts)
     cond_values, cond_jaxpr = _before(ctx, cond_jaxpr, cond_consts)
     body_values, body_jaxpr = _before(ctx, body_jaxpr, body_consts)

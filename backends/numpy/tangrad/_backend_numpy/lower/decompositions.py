@@ -51,7 +51,7 @@ def _triangular_solve(ctx: Lowering, a: Value, b: Value, **params: Any) -> Value
 
 
 @kernel(lower, p.lu_p, nature=FRESH)
-def _lu(ctx: Lowering) -> Any:
+def _lu(ctx: Lowering) -> Callable[..., tuple[np.ndarray, ...]]:
     return factorisations.lu
 
 
@@ -76,24 +76,24 @@ def _householder_product(ctx: Lowering) -> Callable[..., np.ndarray]:
 
 
 @kernel(lower, p.qr_p, nature=FRESH)
-def _qr(ctx: Lowering, **params: Any) -> object:
+def _qr(ctx: Lowering, **params: Any) -> Callable[..., tuple[np.ndarray, ...]]:
     return partial(factorisations.qr, **params)
 
 
 @kernel(lower, p.svd_p, nature=FRESH)
-def _svd(ctx: Lowering, **params: Any) -> Any:
+def _svd(ctx: Lowering, **params: Any) -> Callable[..., tuple[np.ndarray, ...]]:
     return partial(factorisations.svd, **params)
 
 
 @kernel(lower, p.eigh_p, nature=FRESH)
-def _eigh(ctx: Lowering, *, lower: bool) -> Any:
+def _eigh(ctx: Lowering, *, lower: bool) -> Callable[..., tuple[np.ndarray, ...]]:
     return partial(factorisations.eigh, lower=lower)
 
 
 @kernel(lower, p.eig_p, nature=FRESH)
 def _eig(
     ctx: Lowering, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, enable_eigvec_derivs: bool
-) -> object:
+) -> Callable[..., tuple[np.ndarray, ...]]:
     return partial(factorisations.eig, left=compute_left_eigenvectors, right=compute_right_eigenvectors)
 
 
@@ -121,7 +121,7 @@ def _solve(ctx: Lowering) -> Callable[..., np.ndarray]:
 
 
 @kernel(lower, p.determinant_p, nature=FRESH)
-def _determinant(ctx: Lowering) -> Any:
+def _determinant(ctx: Lowering) -> Callable[..., np.ndarray]:
     return np.linalg.det
 
 

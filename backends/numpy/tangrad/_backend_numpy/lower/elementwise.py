@@ -350,7 +350,7 @@ def _(ctx: Lowering, x: Value) -> Value:
 # --- comparisons in the total order --------------------------------------------------------------------------------
 
 
-def _total_order(function: Any) -> Callable[[Lowering, Value, Value], Value]:
+def _total_order(function: np.ufunc) -> Callable[[Lowering, Value, Value], Value]:
     def emit(ctx: Lowering, x: Value, y: Value) -> Value:
         if _is(x.dtype, np.floating):
             x, y = _order_key(ctx, x), _order_key(ctx, y)
@@ -410,7 +410,7 @@ _FLOATS = {np.dtype(name) for name in ("float32", "float64")}
 _WHOLE = {np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4)}
 
 
-def _saturation(low: int, high: int, dtype: np.dtype) -> Callable[..., Any]:
+def _saturation(low: int, high: int, dtype: np.dtype) -> Callable[..., np.ndarray]:
     """Of an array whose least and greatest number fit, and that has no NaN, NumPy's conversion alone."""
 
     def run(x: np.ndarray) -> np.ndarray:
@@ -437,10 +437,10 @@ def _(ctx: Lowering, x: Value, *, new_dtype: np.dtype) -> Value:
     return ctx.call(lambda a: np.ascontiguousarray(a).view(new_dtype).reshape(shape), x, nature="view")
 
 
-def _repacked(new_dtype: np.dtype, old: int, new: int) -> Any:
+def _repacked(new_dtype: np.dtype, old: int, new: int) -> Callable[[np.ndarray], np.ndarray]:
     """For dtypes of fewer than 8 bits, which NumPy keeps in a byte each: through single bits, the lowest first."""
 
-    def convert(x: Any) -> Any:
+    def convert(x: np.ndarray) -> np.ndarray:
         stored = np.ascontiguousarray(x).reshape((*x.shape, 1)).view(np.uint8)
         bits = np.unpackbits(stored, axis=-1, bitorder="little")[..., :old]
         if old > new:

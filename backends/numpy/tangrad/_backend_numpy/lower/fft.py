@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from math import prod
 from os import cpu_count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def _scipy() -> object:
     return scipy.fft
 
 
-def _function(fft_type: FftType, size: int, several: bool) -> Callable[..., Any]:
+def _function(fft_type: FftType, size: int, several: bool) -> Callable[..., np.ndarray]:
     """The function along one axis, or along several, for arrays of a size."""
     name = _NAMES[fft_type] + "n" * several
     module = _scipy() if size >= LARGE else None
@@ -53,12 +53,12 @@ def _function(fft_type: FftType, size: int, several: bool) -> Callable[..., Any]
 
 
 @kernel(lower, fft_p, nature=FRESH)
-def _fft(ctx: Lowering, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> Callable[[Any], Any]:
+def _fft(ctx: Lowering, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> Callable[[np.ndarray], np.ndarray]:
     out = ctx.out_aval
     if is_empty(fft_lengths, out.shape):
         return lambda x: np.zeros(out.shape, out.dtype)
     function = _function(fft_type, max(prod(out.shape), prod(ctx.in_avals[0].shape)), len(fft_lengths) > 1)
-    run: Callable[[Any], Any]
+    run: Callable[[np.ndarray], np.ndarray]
     if not fft_lengths:
         return lambda x: x.copy()
     if len(fft_lengths) == 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import kernel
@@ -12,6 +12,8 @@ from tangrad.core import RuleSet
 from tangrad.extend.ffi import Instance, ffi_call_p
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from tangrad._backend_numpy.lowering import Lowering
 
 
@@ -19,6 +21,6 @@ lower = RuleSet("lower.numpy", api=1)
 
 
 @kernel(lower, ffi_call_p, nature=FRESH)
-def _(ctx: Lowering, **params: object) -> Callable[..., Any]:
+def _(ctx: Lowering, **params: object) -> Callable[..., np.ndarray | tuple[np.ndarray, ...]]:
     instance = Instance(params, ctx.in_avals)
     return lambda *arrays: outside(instance, *arrays)

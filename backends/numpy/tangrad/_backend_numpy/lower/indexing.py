@@ -54,7 +54,13 @@ class Windows:
         kept: the dimensions of the operand that the window has in the updates or the output.
     """
 
-    def __init__(self, operand: ShapedArray, indices: ShapedArray, numbers: Any, sizes: Sequence[int]) -> None:
+    def __init__(
+        self,
+        operand: ShapedArray,
+        indices: ShapedArray,
+        numbers: p.GatherDimensionNumbers | p.ScatterDimensionNumbers,
+        sizes: Sequence[int],
+    ) -> None:
         _, left_out, self.index_map, self.operand_batching, self.indices_batching = numbers.astuple()
         inner = physical(operand).shape
         self.sizes = (*sizes, *inner[operand.ndim :])
@@ -128,8 +134,14 @@ class Windows:
 
 @kernel(lower, p.gather_p, nature=FRESH)
 def _gather(
-    ctx: Lowering, *, dimension_numbers: Any, slice_sizes: Dimensions, mode: object, fill_value: object, **_: object
-) -> Callable[..., Any]:
+    ctx: Lowering,
+    *,
+    dimension_numbers: p.GatherDimensionNumbers,
+    slice_sizes: Dimensions,
+    mode: object,
+    fill_value: object,
+    **_: object,
+) -> Callable[..., np.ndarray]:
     operand, indices = ctx.in_avals
     windows = Windows(operand, indices, dimension_numbers, slice_sizes)
     out = physical(ctx.out_aval)
@@ -194,12 +206,12 @@ def _one_axis(windows: Windows) -> int | None:
 # --- scatter -------------------------------------------------------------------------------------------------------
 
 
-def _scatter(primitive: Primitive, function: Any) -> None:
+def _scatter(primitive: Primitive, function: np.ufunc | None) -> None:
     """Register a scatter that combines by a ufunc; None: updates replace what was there."""
 
     def build(
-        ctx: Lowering, *, dimension_numbers: Any, mode: object, unique_indices: bool, **_: object
-    ) -> Callable[..., Any]:
+        ctx: Lowering, *, dimension_numbers: p.ScatterDimensionNumbers, mode: object, unique_indices: bool, **_: object
+    ) -> Callable[..., np.ndarray]:
         operand, indices, updates = ctx.in_avals
         sizes = window_sizes(dimension_numbers, operand.shape, updates.shape)
         windows = Windows(operand, indices, dimension_numbers, sizes)
@@ -239,10 +251,10 @@ def _scatter(primitive: Primitive, function: Any) -> None:
                 return out
             if windows.count == 1:
                 combine(out, windows.slices(starts[0]), values[0], True)
-            elif wide is not None and not few and windows.often_meet(starts, interval):
+            elif function is not None and wide is not None and not few and windows.often_meet(starts, interval):
                 place = starts[:, 0] if axis == 0 else windows.flat_index(starts, chosen, out.shape)
                 _combine_wide(function, out if axis == 0 else out.reshape(-1), place, values, wide)
-            elif in_rounds:
+            elif function is not None and in_rounds:
                 _combine_in_rounds(function, out, starts[:, 0], values)
             elif axis == 0:
                 combine(out, starts[:, 0], values, alone)
@@ -291,7 +303,7 @@ def _places(size: int, dtype: np.dtype) -> Callable[[Array], Array]:
     return lambda indices: np.minimum(indices.reshape(-1).view(unsigned), behind).astype(np.intp)
 
 
-def _counted(size: int, index_dtype: np.dtype) -> Callable[..., Any]:
+def _counted(size: int, index_dtype: np.dtype) -> Callable[..., np.ndarray]:
     """The same number is added each time: as often as it is counted."""
     places = _places(size, index_dtype)
 
@@ -319,7 +331,7 @@ def _added_up(size: int, index_dtype: np.dtype) -> Callable[..., np.ndarray]:
     return add_up
 
 
-def _combine_in_rounds(function: Any, out: Array, places: Array, values: Array) -> None:
+def _combine_in_rounds(function: np.ufunc, out: Array, places: Array, values: Array) -> None:
     """As `function.at`, in the same order: the first row for each place, then the second one, …
 
     Within a round no place comes twice, so that whole rows are combined at once.
@@ -339,7 +351,7 @@ def _combine_in_rounds(function: Any, out: Array, places: Array, values: Array) 
         function.at(out, places[rest], values[rest])
 
 
-def _combine_wide(function: Any, out: Array, places: Array, values: Array, wide: Any) -> None:
+def _combine_wide(function: np.ufunc, out: Array, places: Array, values: Array, wide: np.dtype) -> None:
     """Combine with the rows of `out` in a wider dtype: a long run at one place keeps its digits."""
     values = values.reshape(len(places), *out.shape[1:])
     if out.ndim == 1 and len(out) <= len(places) and wide == "float64":  # which `bincount` adds up soonest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tangrad.typing import Dimensions
 
 
+Build = TypeVar("Build", bound=Callable[..., "Value | None"])
+
 # --- How such rules are written ---
 # Outside of transformations, and there alone, such a function is one primitive of the library's, whose decomposition is
 # the function: programs hold none of them, and jaxprs are what they would be without these lowerings. Each is worth it:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 # What a rule does not cover is computed as the function is written: the rule returns None.
 
 
-def whole(lower: RuleSet, function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def whole(lower: RuleSet, function: Any) -> Callable[[Build], Build]:
     """Decorator: register `build(ctx, *arguments)`, with values in the places of arrays, as lowering of a function.
 
     See `Fused.arguments`.
@@ -35,7 +37,7 @@ def whole(lower: RuleSet, function: Any) -> Callable[[Callable[..., Any]], Calla
     operation = function.fused
     primitive = operation.primitive
 
-    def register(build: Callable[..., Any]) -> Callable[..., Any]:
+    def register(build: Build) -> Build:
         def emit(ctx: Lowering, *values: Value, **params: Any) -> Value:
             by_position, by_name = operation.arguments(values, params)
             found = build(ctx, *by_position, **by_name)
@@ -146,7 +148,7 @@ def _interp(
     return ctx.call(lambda x, xp, fp: function(x, xp, fp, narrow), *operands, nature=FRESH)
 
 
-def _interpolation(x: object, xp: Any, fp: np.ndarray, narrow: float) -> np.ndarray:
+def _interpolation(x: np.ndarray, xp: np.ndarray, fp: np.ndarray, narrow: float) -> np.ndarray:
     """The steps of the function in `tangrad.numpy`, one by one."""
     upper = xp.searchsorted(x, "right")
     upper = np.minimum(np.maximum(upper, 1, out=upper), len(xp) - 1, out=upper)
@@ -184,7 +186,7 @@ def _interpolation_at_number(x: np.ndarray, xp: np.ndarray, fp: np.ndarray, narr
 # --- convolution ---------------------------------------------------------------------------------------------------
 
 
-def _convolution(function: Callable[..., object]) -> Callable[..., Any]:
+def _convolution(function: Callable[..., np.ndarray]) -> Callable[..., Value | None]:
     def build(
         ctx: Lowering,
         a: Value,
@@ -205,7 +207,7 @@ whole(lower, convolve)(_convolution(np.convolve))
 
 
 @whole(lower, correlate)
-def _correlate(ctx: Lowering, a: Value, v: Value, mode: str = "valid", **options: object) -> Value:
+def _correlate(ctx: Lowering, a: Value, v: Value, mode: str = "valid", **options: object) -> Value | None:
     return _convolution(np.correlate)(ctx, a, v, mode, **options)
 
 
@@ -213,7 +215,7 @@ def _correlate(ctx: Lowering, a: Value, v: Value, mode: str = "valid", **options
 
 
 @whole(lower, stacked)
-def _stacked(ctx: Lowering, value: list[Any], dtype: np.dtype) -> Value | None:
+def _stacked(ctx: Lowering, value: list[Value], dtype: np.dtype) -> Value | None:
     if isinstance(dtype, dtypes.ExtendedDType):
         return None
     if not all([one.dtype == dtype and one.shape == value[0].shape for one in value]):
@@ -250,7 +252,7 @@ _FLOATS = {dtypes.as_dtype(name) for name in ("float32", "float64")}
 
 @whole(lower, numpy.isin)
 def _isin(
-    ctx: Lowering, element: Any, test_elements: Any, *_: object, invert: bool = False, **options: object
+    ctx: Lowering, element: Value, test_elements: Value, *_: object, invert: bool = False, **options: object
 ) -> Value | None:
     kind = element.dtype
     if kind != test_elements.dtype or kind.kind not in "iuf" or kind.isbuiltin != 1 or type(invert) is not bool:
@@ -262,7 +264,7 @@ def _isin(
     )
 
 
-def _without_nan(ufunc: Any) -> Any:
+def _without_nan(ufunc: np.ufunc) -> Callable[..., Value | None]:
     """NumPy's `fmax` and `fmin` prefer numbers to NaN, so that NaN is left where there is nothing else."""
 
     def build(

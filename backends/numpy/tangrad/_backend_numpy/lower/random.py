@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -172,12 +172,12 @@ _HALF = np.int64(1 << 28)
 _SPLITTER = float((1 << 27) + 1)
 
 
-def fused_multiply_add(x: Any, y: object, z: object) -> np.ndarray:
+def fused_multiply_add(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     """`x · y + z` rounded once, for arrays of float32 or float64 that broadcast; all finite and far from overflow."""
     return _single(x, y, z) if x.dtype == np.float32 else _double(x, y, z)
 
 
-def _single(x: Any, y: Any, z: object) -> np.ndarray:
+def _single(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     product = np.multiply(x, y, dtype=np.float64)  # exact: 48 bits
     wide = np.asarray(product + z)
     halfway = (wide.view(np.int64) & _DROPPED) == _HALF
@@ -189,13 +189,13 @@ def _single(x: Any, y: Any, z: object) -> np.ndarray:
     return wide.astype(np.float32)
 
 
-def _rest_of_sum(x: object, y: object, total: np.ndarray) -> Any:
+def _rest_of_sum(x: np.ndarray, y: np.ndarray, total: np.ndarray) -> np.ndarray:
     """What the rounded sum of x and y lacks. D. E. Knuth, The Art of Computer Programming, 4.2.2."""
     shadow = total - x
     return (x - (total - shadow)) + (y - shadow)
 
 
-def _double(x: Any, y: Any, z: object) -> Any:
+def _double(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     """S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums: by rounding to odd, 2008."""
     product = x * y
     rest_of_product = _rest_of_product(x, y, product)
@@ -206,20 +206,20 @@ def _double(x: Any, y: Any, z: object) -> Any:
     return high + _sum_to_odd(rest_of_low, rest_of_high)
 
 
-def _rest_of_product(x: object, y: object, product: object) -> Any:
+def _rest_of_product(x: np.ndarray, y: np.ndarray, product: np.ndarray) -> np.ndarray:
     """What the rounded product lacks. T. J. Dekker, 1971."""
     x_high, x_low = _halves(x)
     y_high, y_low = _halves(y)
     return x_low * y_low - (((product - x_high * y_high) - x_low * y_high) - x_high * y_low)
 
 
-def _halves(x: Any) -> tuple[Any, Any]:
+def _halves(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     scaled = x * _SPLITTER
     high = scaled - (scaled - x)
     return high, x - high
 
 
-def _sum_to_odd(x: Any, y: Any) -> np.ndarray:
+def _sum_to_odd(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """x + y, rounded to the neighbour whose last bit is 1 where it is not exact."""
     total = np.asarray(x + y)
     rest = _rest_of_sum(x, y, total)
@@ -232,7 +232,7 @@ lower = RuleSet("lower.numpy", api=1)
 
 
 @kernel(lower, random.threefry2x32_p, nature=FRESH)
-def _threefry(ctx: Lowering) -> Callable[..., Any]:
+def _threefry(ctx: Lowering) -> Callable[..., tuple[np.ndarray, ...]]:
     shape = ctx.out_avals[0].shape
     size = prod(shape)
     # A scalar key, by far the most frequent, is added as a number.
@@ -392,7 +392,7 @@ _floats(random.random_normal_p, _normal)
 
 
 @composed(lower, random.random_between_p)
-def _between(ctx: Lowering, unit: Any, low: object, high: object) -> Value:
+def _between(ctx: Lowering, unit: Value, low: Value, high: Value) -> Value:
     span = ctx.subtract(high, low)
     if unit.dtype not in (SINGLE, np.float64) or _is_power_of_2(span.constant):
         moved = ctx.add(ctx.multiply(unit, span), low)  # a product with a power of 2 is exact

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ lower = RuleSet("lower.numpy", api=1)
 # --- reductions ----------------------------------------------------------------------------------------------------
 
 
-def _reduction(primitive: Primitive, ufunc: object) -> Kernel:
+def _reduction(primitive: Primitive, ufunc: np.ufunc) -> Kernel:
     identity = p.identities[primitive]
 
     def emit(ctx: Lowering, x: Value, *, axes: tuple[int, ...]) -> Value:
@@ -48,7 +48,7 @@ def _reduction(primitive: Primitive, ufunc: object) -> Kernel:
 
 
 def _without_repeats(
-    ctx: Lowering, x: Value, axes: tuple[int, ...], ufunc: object
+    ctx: Lowering, x: Value, axes: tuple[int, ...], ufunc: np.ufunc
 ) -> tuple[Value, tuple[int, ...], int]:
     """The value without the axes along which it is stored once: a sum over them is a product, an extremum nothing."""
     stored = (1,) * (x.ndim - len(x.stored.shape)) + x.stored.shape
@@ -93,7 +93,7 @@ lower.table({p.argmax_p: _position("argmax"), p.argmin_p: _position("argmin")})
 # --- running totals ------------------------------------------------------------------------------------------------
 
 
-def _running(ufunc: Any) -> Callable[..., Any]:
+def _running(ufunc: np.ufunc) -> Callable[..., Value]:
     def emit(ctx: Lowering, x: Value, *, axis: int, reverse: bool) -> Value:
         out = ctx.out_aval
         dtype = wide_dtype(x.dtype)

@@ -33,7 +33,7 @@ def _(ctx: Lowering, x: Value, y: Value) -> Value:
     return _of_elements(ctx, np.logical_or, ctx.not_equal(x, y))
 
 
-def _of_elements(ctx: Lowering, join: object, decided: Value) -> Value:
+def _of_elements(ctx: Lowering, join: np.ufunc, decided: Value) -> Value:
     """One decision for each element: those of extended dtypes (random keys) are stored with dimensions of their own."""
     inside = tuple(range(ctx.out_aval.ndim, decided.ndim))
     return ctx.reduce(join, decided, inside) if inside else decided

@@ -5,8 +5,8 @@ Complex numbers are in XLA's order too, but that NumPy has 1 + NaN i behind all 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -40,7 +40,7 @@ BLOCK = 1 << 14  # values that are done at a time
 _COMPUTED = {np.dtype(kind): np.dtype(wide) for kind, wide in (("f4", "f4"), ("f8", "f8"), ("i4", "f8"), ("i8", "f8"))}
 
 
-def places(keys: Array, values: Array, side: Any) -> np.ndarray:
+def places(keys: Array, values: Array, side: Literal["left", "right"]) -> np.ndarray:
     """As `keys.searchsorted(values, side)`."""
     if values.size >= MANY and FEWEST <= keys.size <= MOST and values.size >= MORE * keys.size:
         buckets = _Buckets.of(keys)
@@ -64,9 +64,9 @@ class _Buckets:
     crowds: list[Array]
     first: Array
     keys: int
-    least: Any
-    highest: Any
-    scale: Any
+    least: np.floating
+    highest: np.floating
+    scale: np.floating
 
     @classmethod
     def of(cls, keys: Array) -> _Buckets | None:
@@ -147,7 +147,7 @@ def _sort(ctx: Lowering, *values: Value, dimension: int, is_stable: bool, num_ke
     return ctx.call(run, *values, nature=FRESH)
 
 
-def _sort_alone(dtype: np.dtype, dimension: int) -> Callable[[Any], Any]:
+def _sort_alone(dtype: np.dtype, dimension: int) -> Callable[[np.ndarray], np.ndarray]:
     """A single array. What is equal looks equal, but for zeros: without negative ones the fastest sort is stable."""
     if dtypes.issubdtype(dtype, np.complexfloating):
         return lambda x: _sort_complex(x, dimension)
@@ -162,14 +162,14 @@ def _sort_alone(dtype: np.dtype, dimension: int) -> Callable[[Any], Any]:
     return run
 
 
-def _sorted(x: np.ndarray, dimension: int, kind: Any = None) -> np.ndarray:
+def _sorted(x: np.ndarray, dimension: int, kind: Literal["stable"] | None = None) -> np.ndarray:
     """As `np.sort`, in half the time for a hundred numbers."""
     out = x.copy("K")
     out.sort(dimension, kind)
     return out
 
 
-def _negative_zeros_of(dtype: np.dtype) -> Callable[[Any], Any]:
+def _negative_zeros_of(dtype: np.dtype) -> Callable[[np.ndarray], np.bool_]:
     """The function that returns whether some elements of an array of a floating dtype are negative zeros."""
     if dtype.isbuiltin != 1 or dtype.itemsize > 8:
         return lambda x: (np.signbit(x) & (x == 0)).any()
@@ -178,13 +178,13 @@ def _negative_zeros_of(dtype: np.dtype) -> Callable[[Any], Any]:
     return lambda x: minimum(x.view(bits), None) == least
 
 
-def _sort_complex(x: Any, dimension: int) -> np.ndarray:
+def _sort_complex(x: np.ndarray, dimension: int) -> np.ndarray:
     if np.isnan(x.imag).any():
         return np.take_along_axis(x, np.lexsort((x.imag, x.real), dimension), dimension)
     return np.sort(x, dimension, "stable")
 
 
-def _ordering(kinds: list[np.dtype], dimension: int) -> Callable[[Any], Any]:
+def _ordering(kinds: list[np.dtype], dimension: int) -> Callable[[Sequence[np.ndarray]], np.ndarray]:
     """From keys to the stable permutation that sorts them."""
     (first, *others) = [_columns_of(dtype) for dtype in kinds]
     if not others and kinds[0] in _PACKABLE:
@@ -192,7 +192,7 @@ def _ordering(kinds: list[np.dtype], dimension: int) -> Callable[[Any], Any]:
     if not others and kinds[0].kind != "c":
         return lambda keys: first(keys[0])[0].argsort(dimension, "stable")
 
-    def run(keys: Any) -> np.ndarray:
+    def run(keys: Sequence[np.ndarray]) -> np.ndarray:
         columns = [column for columns_of, key in zip((first, *others), keys) for column in columns_of(key)]
         return np.lexsort(columns[::-1], dimension)  # the last one decides first
 
@@ -216,14 +216,14 @@ def _stable_order(x: np.ndarray, dimension: int) -> np.ndarray:
     return words & 0xFFFFFFFF
 
 
-def _columns_of(dtype: np.dtype) -> Callable[[Any], tuple[Any, ...]]:
+def _columns_of(dtype: np.dtype) -> Callable[[np.ndarray], tuple[np.ndarray, ...]]:
     """What NumPy must sort by, in place of a key: the parts of complex numbers, a wider dtype for narrow ones."""
     if _is_narrow(dtype):
         return lambda x: (_comparable(x),)
     return (lambda x: (x.real, x.imag)) if dtype.kind == "c" else lambda x: (x,)
 
 
-def _taking(shape: tuple[int, ...], dimension: int) -> Callable[[Any], Any]:
+def _taking(shape: tuple[int, ...], dimension: int) -> Callable[[np.ndarray], np.ndarray | tuple[np.ndarray, ...]]:
     """From positions along a dimension to an index of whole arrays."""
     if len(shape) == 1:
         return lambda positions: positions
@@ -257,7 +257,7 @@ def _search_sorted(ctx: Lowering, keys: Value, values: Value, **params: Any) -> 
 
 
 @kernel(lower, top_k_p, nature=FRESH)
-def _top_k(ctx: Lowering, *, k: int, axis: int) -> Any:
+def _top_k(ctx: Lowering, *, k: int, axis: int) -> Callable[[np.ndarray], tuple[np.ndarray, ...]]:
     (aval,) = ctx.in_avals
     wide = dtypes.bit_width(aval.dtype) == 64
     select = _greatest_64 if wide else _greatest_32

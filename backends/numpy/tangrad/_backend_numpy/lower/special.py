@@ -29,7 +29,7 @@ DOUBLE = dtypes.as_dtype("float64")
 SINGLE = dtypes.as_dtype("float32")
 
 
-def in_double(function: Callable[..., Any], dtype: np.dtype) -> Callable[..., np.ndarray]:
+def in_double(function: Callable[..., np.ndarray], dtype: np.dtype) -> Callable[..., np.ndarray]:
     """A function of flat arrays of float64 as one of arrays of any shapes, which broadcast, and of dtype `dtype`."""
 
     def compute(*operands: np.ndarray) -> np.ndarray:
@@ -41,14 +41,14 @@ def in_double(function: Callable[..., Any], dtype: np.dtype) -> Callable[..., np
     return compute
 
 
-def _register(primitive: Primitive, function: Callable[..., object]) -> None:
+def _register(primitive: Primitive, function: Callable[..., np.ndarray]) -> None:
     @composed(lower, primitive)
     def _(ctx: Lowering, *values: Value) -> Value:
         return ctx.call(in_double(function, ctx.out_aval.dtype), *values, nature=ELEMENTWISE)
 
 
 _ARITHMETIC: Any = special  # a module has no type by which its functions take and give NumPy's arrays
-_FUNCTIONS: dict[Primitive, Callable[..., object]] = {
+_FUNCTIONS: dict[Primitive, Callable[..., Any]] = {
     lax.erfc_p: special.erfc,
     lax.lgamma_p: special.lgamma,
     lax.digamma_p: special.digamma,

@@ -26,9 +26,11 @@ from tangrad.extend import lax as p
 from tangrad.extend.lax import ge_p, greatest, least
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tangrad._backend_numpy.lowering import Lowering
     from tangrad._backend_numpy.program import Value
-    from tangrad.typing import Params
+    from tangrad.typing import Dimensions, Params
 
 
 lower = RuleSet("lower.numpy", api=1)
@@ -58,7 +60,7 @@ def _conv_general_dilated(
     return ctx.cast(_convolved(ctx, x, w, out.shape, dtype, params), out.dtype)
 
 
-def _convolved(ctx: Lowering, x: Value, w: Value, out: Any, dtype: np.dtype, params: Params) -> Value:
+def _convolved(ctx: Lowering, x: Value, w: Value, out: Dimensions, dtype: np.dtype, params: Params) -> Value:
     alone = depthwise(x.shape, w.shape, out, dtype, **params)
     if alone is not None:
         return ctx.call(alone, x, w, nature=FRESH, like=ctx.full(out, 0, dtype))
@@ -74,7 +76,7 @@ def _convolved(ctx: Lowering, x: Value, w: Value, out: Any, dtype: np.dtype, par
 # --- reductions over windows ---------------------------------------------------------------------------------------
 
 
-def _reduction(primitive: Primitive, ufunc: Any, identity: Any) -> None:
+def _reduction(primitive: Primitive, ufunc: np.ufunc, identity: Callable[[np.dtype], np.ndarray | np.generic]) -> None:
     @composed(lower, primitive)
     def _(ctx: Lowering, x: Value, **params: Any) -> Value:
         out = ctx.out_aval
@@ -96,7 +98,7 @@ _reduction(p.reduce_window_min_p, np.minimum, greatest)
 
 
 @kernel(lower, p.select_and_gather_add_p, nature=FRESH)
-def _select_and_gather_add(ctx: Lowering, *, select_prim: Primitive, **params: Any) -> Any:
+def _select_and_gather_add(ctx: Lowering, *, select_prim: Primitive, **params: Any) -> Callable[..., np.ndarray]:
     out = ctx.out_aval
     if 0 in out.shape:
         return lambda tangents, operand: np.zeros(out.shape, out.dtype)
@@ -104,7 +106,7 @@ def _select_and_gather_add(ctx: Lowering, *, select_prim: Primitive, **params: A
 
 
 @kernel(lower, p.select_and_scatter_add_p, nature=FRESH)
-def _select_and_scatter_add(ctx: Lowering, *, select_prim: Primitive, **params: Any) -> Any:
+def _select_and_scatter_add(ctx: Lowering, *, select_prim: Primitive, **params: Any) -> Callable[..., np.ndarray]:
     source, operand = ctx.in_avals
     if 0 in source.shape:
         return lambda source, operand: np.zeros(operand.shape, source.dtype)

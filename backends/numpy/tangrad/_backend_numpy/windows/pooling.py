@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_numpy.functions import FRESH, Opaque, Ufunc
 from tangrad._backend_numpy.program import Program, Shape, Step, Stored
 from tangrad._backend_numpy.windows.patches import Array, Axis
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
 
 EXTREMA = (np.maximum, np.minimum)
 # Elements of a window from which on partial results are shared between windows.
@@ -51,7 +55,7 @@ class Window:
             )
         ]
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[Hashable, ...]:
         return self.shape, tuple([axis.key() for axis in self.axes])
 
     @property
@@ -114,7 +118,7 @@ class WindowReduction(Opaque):
 
     __slots__ = ("ufunc", "window")
 
-    def __init__(self, window: Window, ufunc: Any, identity: np.ndarray | np.generic) -> None:
+    def __init__(self, window: Window, ufunc: np.ufunc, identity: np.ndarray | np.generic) -> None:
         key = "window", ufunc, window.key(), identity.dtype
         super().__init__(_reduction(window, ufunc, identity), FRESH, key)
         self.window, self.ufunc = window, ufunc
@@ -170,7 +174,7 @@ def _along(dimension: int, axis: Axis, ufunc: np.ufunc) -> Callable[[Array], Arr
     return along
 
 
-def _by_doubling(dimension: int, axis: Axis, ufunc: Any) -> Callable[[Array], Array]:
+def _by_doubling(dimension: int, axis: Axis, ufunc: np.ufunc) -> Callable[[Array], Array]:
     """Windows of step 1: those of 2, 4, 8, … elements, joined to windows of the size wanted."""
     window, step = axis.channels, axis.channel_step
 
@@ -306,7 +310,7 @@ def scatter_selected(window: Window, dtype: np.dtype, greatest: bool) -> Callabl
 # monotonic too; and the same NaNs, where what is added is finite.
 
 # ufunc -> the operands in which it does not decrease
-MONOTONIC = {np.add: (0, 1), np.subtract: (0,), np.maximum: (0, 1), np.minimum: (0, 1)}
+MONOTONIC: dict[np.ufunc, tuple[int, ...]] = {np.add: (0, 1), np.subtract: (0,), np.maximum: (0, 1), np.minimum: (0, 1)}
 
 
 def take_extrema_early(program: Program) -> None:

@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tangrad._backend_numpy.functions import FRESH, Bind, Function, Method, Ufunc
 from tangrad._backend_numpy.program import Program, Step, Stored
 from tangrad._backend_numpy.windows.patches import Array, MakePatches
+
+if TYPE_CHECKING:
+    from tangrad._backend_numpy.functions import Layout
+
 
 PART = 1 << 17  # bytes of patches that are made at a time: OpenBLAS multiplies 32 x 144 by 144 x 256 at 1.3 times
 # the speed of 144 x 4096
@@ -49,7 +53,7 @@ class StreamedProduct(Function):
     def text_into(self, out: str, operands: Sequence[str], bind: Bind) -> list[str]:
         return [self.text([*operands, out], bind, False)]
 
-    def flops(self, inputs: Sequence[object], outputs: Sequence[Any]) -> int:
+    def flops(self, inputs: Sequence[Layout], outputs: Sequence[Layout]) -> int:
         return int(2 * outputs[0].size * self.summed)
 
 
