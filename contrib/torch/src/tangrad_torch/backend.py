@@ -192,7 +192,7 @@ class TorchBackend(Backend):
             return next(iter(chosen))
         return next((array.device for array in arrays if isinstance(array, TorchArray)), self.default_device())
 
-    def place(self, device: Device | Sharding | None) -> tuple[TorchDevice, bool]:
+    def place(self, device: object) -> tuple[TorchDevice, bool]:
         """The device that `device` means, and whether arrays are committed to it."""
         if isinstance(device, Sharding) and device.num_devices == 1:
             (device,) = device.device_order
@@ -204,7 +204,7 @@ class TorchBackend(Backend):
 
     # --- arrays ----------------------------------------------------------------------------------------------------
 
-    def put(self, value: object, aval: ShapedArray, device: Device | Sharding | None = None) -> TorchArray:
+    def put(self, value: object, aval: ShapedArray, device: object = None) -> TorchArray:
         """A copy of a NumPy array, since its owner may write to it afterwards."""
         place, committed = self.place(device)
         return TorchArray(aval, _tensors().to_tensor(value, aval, copy=True).to(place.torch), committed)
@@ -213,7 +213,7 @@ class TorchBackend(Backend):
         place, committed = self.place(None)
         return TorchArray(aval, _tensors().to_tensor(contents, aval, copy=False).to(place.torch), committed)
 
-    def move(self, array: TorchArray, device: Device | Sharding | None) -> TorchArray:
+    def move(self, array: TorchArray, device: object) -> TorchArray:
         place, committed = self.place(device)
         return TorchArray(array.aval, array.tensor.to(place.torch), committed)
 
@@ -224,9 +224,7 @@ class TorchBackend(Backend):
     def get(self, array: Array) -> np.ndarray:
         return array.to_numpy()
 
-    def from_dlpack(
-        self, external: object, device: Device | Sharding | None = None, copy: bool | None = None
-    ) -> TorchArray:
+    def from_dlpack(self, external: object, device: object = None, copy: bool | None = None) -> TorchArray:
         """An array over the memory of another library's array; see `tangrad.numpy.from_dlpack`."""
         made = from_torch(_tensors().from_dlpack(external, copy))
         return made if device is None else self.move(made, device)
